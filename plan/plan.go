@@ -1,0 +1,185 @@
+// Package plan holds the contract that every role parses: what is asked, by
+// which mechanism, with which privacy, over which route. A plan is data: names
+// and numbers only. Package protocol turns it into code. It is immutable and
+// named by the SHA-256 of its canonical form, which also goes into every seal.
+package plan
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Version is the plan format that this package reads and writes.
+const Version = 1
+
+// Plan is one collection from beginning to end.
+type Plan struct {
+	Version   int       `json:"version"`
+	Title     string    `json:"title"` // shown to the people who are asked
+	Question  Question  `json:"question"`
+	Budget    Budget    `json:"budget"`
+	Crowd     Crowd     `json:"crowd"`
+	Envelopes Envelopes `json:"envelopes"`
+	Route     Route     `json:"route"`
+	Analyzer  Party     `json:"analyzer"`
+	Times     Times     `json:"times,omitzero"`
+}
+
+// Question says what is asked. Kind names the one field that is set.
+type Question struct {
+	Kind    string   `json:"kind"` // "density"
+	Density *Density `json:"density,omitempty"`
+}
+
+// Density asks for one kernel density per class (KDE, section 3.3).
+type Density struct {
+	Dimension   int      `json:"dimension"`            // length of a respondent's feature vector
+	Normalize   bool     `json:"normalize"`            // scale vectors to unit length on the device
+	Classes     []string `json:"classes"`              // the reported class is the crowd
+	Vocabulary  string   `json:"vocabulary,omitempty"` // reference to the public terms used to decode a class
+	Kernel      Kernel   `json:"kernel"`
+	Repetitions int      `json:"repetitions"` // I of KDE, Algorithm 1: independent feature maps
+	Bitsum      Bitsum   `json:"bitsum"`
+}
+
+// Kernel names a kernel with its family of feature maps (KDE, Definition 2.1).
+type Kernel struct {
+	Name      string  `json:"name"`                // "gaussian", "ip-signs", "ip-identity"
+	Bandwidth float64 `json:"bandwidth,omitempty"` // h of exp(-|x-y|^2/h^2); gaussian only
+	Seed      string  `json:"seed"`                // 64 hex digits: public randomness of the feature maps
+}
+
+// Bitsum names the protocol that adds up one bit per device and channel, with
+// its noise. Only the fields of the named protocol are set.
+type Bitsum struct {
+	Name       string `json:"name"`       // "rr", "3nb"
+	Accounting string `json:"accounting"` // "exact", "paper": where the noise parameters come from
+
+	FlipProbability float64 `json:"flip_probability,omitempty"` // rr: in [0, 1/2)
+
+	Noise            float64 `json:"noise,omitempty"`             // 3nb: e1, z1 and z2 ~ NB(1/n, exp(-e1))
+	FloodShape       float64 `json:"flood_shape,omitempty"`       // 3nb: r, z3 ~ NB(r/n, p3)
+	FloodProbability float64 `json:"flood_probability,omitempty"` // 3nb: p3
+}
+
+// Budget is the promise made to a respondent. Epsilon and Delta speak of the
+// features with the reported label fixed; LabelEpsilon is spent beside it.
+type Budget struct {
+	Epsilon        float64      `json:"epsilon"`
+	Delta          float64      `json:"delta"`
+	Adjacency      string       `json:"adjacency"` // "replacement"
+	LabelEpsilon   LabelEpsilon `json:"label_epsilon"`
+	DishonestShare float64      `json:"dishonest_share"` // f: share of respondents whose noise is not relied upon
+}
+
+// LabelEpsilon is the local epsilon of the label, or Unprotected, written
+// "none": labels are sent as they are.
+type LabelEpsilon float64
+
+// Unprotected marks labels that are sent as they are. It is not the zero value:
+// leaving labels unprotected must be said.
+const Unprotected LabelEpsilon = -1
+
+// MarshalJSON writes a number, or "none".
+func (l LabelEpsilon) MarshalJSON() ([]byte, error) {
+	if l == Unprotected {
+		return []byte(`"none"`), nil
+	}
+	return json.Marshal(float64(l))
+}
+
+// UnmarshalJSON reads a number above 0, or "none".
+func (l *LabelEpsilon) UnmarshalJSON(b []byte) error {
+	if string(b) == `"none"` {
+		*l = Unprotected
+		return nil
+	}
+	var f float64
+	if err := json.Unmarshal(b, &f); err != nil || f <= 0 {
+		return fmt.Errorf(`label_epsilon must be a number above 0, or "none" for unprotected labels`)
+	}
+	*l = LabelEpsilon(f)
+	return nil
+}
+
+// Crowd is the rule of the smallest batch.
+type Crowd struct {
+	Minimum int `json:"minimum"` // n_min: distinct respondents per class, instance and epoch; fewer are withheld
+}
+
+// Envelopes fixes what a device sends, whatever its data.
+type Envelopes struct {
+	PerDevice    int    `json:"per_device"`    // constant number; dummies fill up to it
+	PayloadBytes int    `json:"payload_bytes"` // constant length of the innermost plaintext
+	Suite        string `json:"suite"`         // "x25519", "x-wing"
+}
+
+// Route says how envelopes travel. Kind names the one field that is set.
+type Route struct {
+	Kind string `json:"kind"` // "mix"
+	Mix  *Mix   `json:"mix,omitempty"`
+}
+
+// Mix is K instances in separate trust domains, each a cascade of M hops.
+type Mix struct {
+	Instances []Instance `json:"instances"`
+}
+
+// Instance is one cascade, first hop first.
+type Instance struct {
+	Hops []Party `json:"hops"`
+}
+
+// Party is an organisation with the public key that it opens envelopes with.
+type Party struct {
+	Operator string `json:"operator"`
+	Key      string `json:"key"` // public key in its text form
+}
+
+// Times bounds the collection. Zero times are left out.
+type Times struct {
+	Opens  time.Time `json:"opens,omitzero"`
+	Closes time.Time `json:"closes,omitzero"`
+}
+
+// Canonical returns the one byte form of the plan: JSON in field order without
+// white space, floats in their shortest form, times in UTC.
+func (p Plan) Canonical() []byte {
+	p.Times.Opens, p.Times.Closes = p.Times.Opens.UTC(), p.Times.Closes.UTC()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(p); err != nil { // NaN or infinity: Validate and Parse refuse both
+		panic("plan: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// Hash is the SHA-256 of the canonical form: the plan's name.
+func (p Plan) Hash() [32]byte { return sha256.Sum256(p.Canonical()) }
+
+// Name is the hash in hex.
+func (p Plan) Name() string {
+	h := p.Hash()
+	return hex.EncodeToString(h[:])
+}
+
+// Crowds is the number of crowds that respondents fall into. A crowd is public.
+func (p Plan) Crowds() int {
+	if p.Question.Density != nil {
+		return len(p.Question.Density.Classes)
+	}
+	return 0
+}
+
+// HonestMinimum is n_h = floor((1-f) n_min): the respondents of the smallest
+// batch whose noise the accountant may count on.
+func (p Plan) HonestMinimum() int {
+	// The nudge keeps 0.9*10 at 9; a result one too low would only be safe.
+	return int(math.Floor((1-p.Budget.DishonestShare)*float64(p.Crowd.Minimum) + 1e-9))
+}

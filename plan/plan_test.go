@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// sample is a valid plan; tests change one thing at a time.
+func sample() Plan {
+	key := "x25519:" + strings.Repeat("A", 43)
+	return Plan{
+		Version: Version,
+		Title:   "What do people read?",
+		Question: Question{Kind: "density", Density: &Density{
+			Dimension: 256, Classes: []string{"Business", "Sci/Tech", "Sports", "World"},
+			Kernel:      Kernel{Name: "gaussian", Bandwidth: 1, Seed: strings.Repeat("0f", 32)},
+			Repetitions: 52,
+			Bitsum:      Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.125},
+		}},
+		Budget:    Budget{Epsilon: 4, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: 5, DishonestShare: 0.05},
+		Crowd:     Crowd{Minimum: 400},
+		Envelopes: Envelopes{PerDevice: 52, PayloadBytes: 8, Suite: "x25519"},
+		Route: Route{Kind: "mix", Mix: &Mix{Instances: []Instance{{Hops: []Party{
+			{Operator: "North", Key: key}, {Operator: "South", Key: key},
+		}}}}},
+		Analyzer: Party{Operator: "Research", Key: key},
+		Times:    Times{Opens: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Closes: time.Date(2026, 12, 8, 0, 0, 0, 0, time.UTC)},
+	}
+}
+
+func TestCanonicalFormIsGolden(t *testing.T) {
+	got := append(sample().Canonical(), '\n')
+	want, err := os.ReadFile("testdata/vectors/v1/canonical.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the canonical form changed, and with it every plan's name:\n%s", cmp.Diff(string(want), string(got)))
+	}
+	const name = "d1c58b0813b05fccd53a4bab77824ab23bfd2250e6196518b91c79866bbe9f05"
+	if sample().Name() != name {
+		t.Errorf("name = %s, want %s", sample().Name(), name)
+	}
+}
+
+func TestBothLanguagesReadBackTheSamePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := sample()
+		p.Title = rapid.StringMatching(`[a-zA-Z<>&é]{1,20}`).Draw(t, "title")
+		p.Budget.Epsilon = rapid.Float64Range(1e-300, 1e300).Draw(t, "epsilon")
+		p.Budget.LabelEpsilon = LabelEpsilon(rapid.SampledFrom([]float64{-1, 1e-9, 0.1, 5, 1e9}).Draw(t, "label"))
+		p.Budget.DishonestShare = rapid.Float64Range(0, 0.9).Draw(t, "share")
+		p.Crowd.Minimum = rapid.IntRange(20, MaxCrowd).Draw(t, "minimum")
+		p.Question.Density.Bitsum.FlipProbability = rapid.Float64Range(0, 0.499).Draw(t, "flip")
+		for _, text := range [][]byte{p.Canonical(), p.TOML()} {
+			q, err := Parse(text)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if q.Hash() != p.Hash() || !cmp.Equal(p, q) {
+				t.Fatalf("read back another plan:\n%s", cmp.Diff(p, q))
+			}
+		}
+	})
+}
+
+func TestTimeZoneDoesNotChangeTheName(t *testing.T) {
+	p := sample()
+	q := sample()
+	q.Times.Opens = q.Times.Opens.In(time.FixedZone("east", 3600))
+	if p.Hash() != q.Hash() {
+		t.Error("the same instant in another zone gave another name")
+	}
+}
+
+func TestEveryProblemIsListedAtOnce(t *testing.T) {
+	p := sample()
+	p.Title = " "
+	p.Question.Density.Dimension = 0
+	p.Question.Density.Classes = []string{"a", "a", ""}
+	p.Question.Density.Kernel = Kernel{Name: "cosine", Seed: "zz"}
+	p.Question.Density.Bitsum = Bitsum{Name: "rr", Accounting: "guess", FlipProbability: 0.5, Noise: 1}
+	p.Budget = Budget{Epsilon: -1, Delta: 1, Adjacency: "removal", DishonestShare: 1}
+	p.Crowd.Minimum = 0
+	p.Envelopes = Envelopes{PerDevice: 0, PayloadBytes: 1, Suite: "rot13"}
+	p.Route.Mix.Instances[0].Hops[0].Operator = ""
+	p.Times.Closes = p.Times.Opens
+	err := p.Validate()
+	var ps Problems
+	if !errors.As(err, &ps) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{"title", "dimension", `class "a" is named twice`, "class 3 has no name", "kernel.name", "kernel.seed",
+		"accounting", "flip_probability", "noise and flood", "budget.epsilon", "budget.delta", "budget.adjacency", "label_epsilon",
+		"dishonest_share", "crowd.minimum", "per_device", "payload_bytes", "suite", "operator", "hops[0].key", "analyzer.key", "times.opens"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not reported in:\n%v", want, err)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	good := string(sample().Canonical())
+	edit := func(old, new string) string {
+		if !strings.Contains(good, old) {
+			t.Fatalf("the sample no longer contains %q", old)
+		}
+		return strings.Replace(good, old, new, 1)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown keys, all of them": {edit(`"title":`, `"titel":1,"budget2":2,"title":`), `"budget2"`},
+		"unknown nested key":        {edit(`"dimension":`, `"dim":3,"dimension":`), `"question.density.dim"`},
+		"key in another case":       {edit(`"title":`, `"Title":`), `"Title"`},
+		"repeated key":              {edit(`"title":`, `"title":"x","title":`), "twice"},
+		"wrong type":                {edit(`"dimension":256`, `"dimension":"many"`), "whole number"},
+		"fraction for a count":      {edit(`"dimension":256`, `"dimension":2.5`), "whole number"},
+		"label epsilon zero":        {edit(`"label_epsilon":5`, `"label_epsilon":0`), "none"},
+		"label epsilon left out":    {edit(`"label_epsilon":5,`, ``), "none"},
+		"trailing text":             {good + "{}", "goes on"},
+		"cut short":                 {good[:len(good)/2], "plan:"},
+		"not finite":                {edit(`"delta":0.00001`, `"delta":1e999`), "delta"},
+		"empty":                     {"", "title"},
+		"broken TOML":               {"a = = 1", "line 1"},
+		"infinite TOML":             {"version = inf", "finite"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v does not mention %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestHonestMinimumNeverRoundsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := sample()
+		p.Crowd.Minimum = rapid.IntRange(1, 1<<30).Draw(t, "minimum")
+		p.Budget.DishonestShare = float64(rapid.IntRange(0, 99).Draw(t, "percent")) / 100
+		exact := float64(p.Crowd.Minimum) * (100 - math.Round(100*p.Budget.DishonestShare)) / 100
+		if got := float64(p.HonestMinimum()); got > exact || got < exact-1-1e-6 {
+			t.Fatalf("floor of %v is not %v", exact, got)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sample().Canonical())
+	f.Add(sample().TOML())
+	f.Add([]byte("version = 1\n[question]\nkind = 'density'"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := Parse(text)
+		if err != nil {
+			return
+		}
+		q, err := Parse(p.Canonical())
+		if err != nil || q.Hash() != p.Hash() {
+			t.Errorf("the canonical form of an accepted plan reads back as another (%v); name %s", err, hex.EncodeToString(text[:min(8, len(text))]))
+		}
+	})
+}

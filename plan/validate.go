@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Limits keep a hostile plan from asking for unbounded work on a device.
+const (
+	MaxDimension   = 1 << 20
+	MaxClasses     = 1 << 16
+	MaxRepetitions = 1 << 20
+	MaxChannels    = 1 << 24 // repetitions x coordinates of one feature map
+	MaxEnvelopes   = 1 << 20
+	MaxPayload     = 1 << 16
+	MaxInstances   = 64
+	MaxHops        = 16
+	MaxCrowd       = 1 << 30
+	minPayload     = 6 // kind, channel and symbol of a fragment
+)
+
+// Problems is every fault found in a plan.
+type Problems []string
+
+// Error lists the problems, one a line.
+func (p Problems) Error() string {
+	if len(p) == 1 {
+		return "plan: " + p[0]
+	}
+	return fmt.Sprintf("plan: %d problems:\n  - %s", len(p), strings.Join(p, "\n  - "))
+}
+
+func (p *Problems) add(ok bool, format string, a ...any) {
+	if !ok {
+		*p = append(*p, fmt.Sprintf(format, a...))
+	}
+}
+
+// Validate checks the plan's form as a whole and reports every problem at
+// once, as Problems. Whether the promise follows from the numbers is for
+// protocol.Check, which runs the accountant.
+func (p Plan) Validate() error {
+	var ps Problems
+	ps.add(p.Version == Version, "version is %d; this build reads version %d", p.Version, Version)
+	ps.add(strings.TrimSpace(p.Title) != "", "title is empty: say to the respondents what is asked")
+	p.Question.validate(&ps)
+	p.Budget.validate(&ps)
+	ps.add(p.Crowd.Minimum >= 1 && p.Crowd.Minimum <= MaxCrowd, "crowd.minimum must be at least 1 respondent (and at most 2^30)")
+	if p.Crowd.Minimum >= 1 && inside(p.Budget.DishonestShare, 0, 1) {
+		ps.add(p.HonestMinimum() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
+	}
+	e := p.Envelopes
+	ps.add(e.PerDevice >= 1 && e.PerDevice <= MaxEnvelopes, "envelopes.per_device must be between 1 and %d", MaxEnvelopes)
+	ps.add(e.PayloadBytes >= minPayload && e.PayloadBytes <= MaxPayload, "envelopes.payload_bytes must be between %d and %d", minPayload, MaxPayload)
+	ps.add(slices.Contains([]string{"x25519", "x-wing"}, e.Suite), `envelopes.suite must be "x25519" or "x-wing"`)
+	p.Route.validate(&ps, e.Suite)
+	p.Analyzer.validate(&ps, "analyzer", e.Suite)
+	if t := p.Times; !t.Opens.IsZero() && !t.Closes.IsZero() {
+		ps.add(t.Opens.Before(t.Closes), "times.opens must be before times.closes")
+	}
+	if len(ps) > 0 {
+		return ps
+	}
+	return nil
+}
+
+func (q Question) validate(ps *Problems) {
+	if q.Kind != "density" {
+		ps.add(false, `question.kind must be "density"`)
+		return
+	}
+	if q.Density == nil {
+		ps.add(false, "question.density is missing")
+		return
+	}
+	d := *q.Density
+	ps.add(d.Dimension >= 1 && d.Dimension <= MaxDimension, "question.density.dimension must be between 1 and %d", MaxDimension)
+	ps.add(len(d.Classes) >= 1 && len(d.Classes) <= MaxClasses, "question.density.classes must name between 1 and %d classes", MaxClasses)
+	seen := map[string]bool{}
+	for i, c := range d.Classes {
+		ps.add(strings.TrimSpace(c) != "", "question.density.classes: class %d has no name", i+1)
+		ps.add(!seen[c], "question.density.classes: class %q is named twice", c)
+		seen[c] = true
+	}
+	ps.add(d.Repetitions >= 1 && d.Repetitions <= MaxRepetitions, "question.density.repetitions must be between 1 and %d", MaxRepetitions)
+	d.Kernel.validate(ps)
+	if d.Kernel.Name == "ip-identity" {
+		ps.add(d.Repetitions == 1, "question.density.repetitions must be 1 for ip-identity: its feature map is not random, so repeating it only spends budget")
+	}
+	ps.add(d.Repetitions <= MaxRepetitions && d.Dimension <= MaxDimension && d.Channels() <= MaxChannels, "question.density asks for more than %d channels", MaxChannels)
+	d.Bitsum.validate(ps)
+}
+
+// Channels is the number of bits a device reports: repetitions times the
+// coordinates of one feature map.
+func (d Density) Channels() int {
+	if d.Kernel.Name == "ip-identity" {
+		return d.Repetitions * d.Dimension
+	}
+	return d.Repetitions
+}
+
+func (k Kernel) validate(ps *Problems) {
+	const at = "question.density.kernel."
+	ps.add(slices.Contains([]string{"gaussian", "ip-signs", "ip-identity"}, k.Name), at+`name must be "gaussian", "ip-signs" or "ip-identity"`)
+	if k.Name == "gaussian" {
+		ps.add(k.Bandwidth > 0 && finite(k.Bandwidth), at+"bandwidth must be a number above 0")
+	} else {
+		ps.add(k.Bandwidth == 0, at+"bandwidth is for the gaussian kernel only: leave it out")
+	}
+	b, err := hex.DecodeString(k.Seed)
+	ps.add(err == nil && len(b) == 32, at+"seed must be 64 hex digits")
+}
+
+func (b Bitsum) validate(ps *Problems) {
+	const at = "question.density.bitsum."
+	ps.add(b.Accounting == "exact" || b.Accounting == "paper", at+`accounting must be "exact" or "paper"`)
+	rr := b.FlipProbability != 0
+	nb := b.Noise != 0 || b.FloodShape != 0 || b.FloodProbability != 0
+	switch b.Name {
+	case "rr":
+		ps.add(b.FlipProbability >= 0 && b.FlipProbability < 0.5, at+"flip_probability must be in [0, 0.5)")
+		ps.add(!nb, at+"noise and flood belong to 3nb: leave them out for rr")
+	case "3nb":
+		ps.add(b.Noise > 0 && finite(b.Noise), at+"noise must be a number above 0")
+		ps.add(b.FloodShape > 0 && finite(b.FloodShape), at+"flood_shape must be a number above 0")
+		ps.add(b.FloodProbability > 0 && b.FloodProbability < 1, at+"flood_probability must be in (0, 1)")
+		ps.add(!rr, at+"flip_probability belongs to rr: leave it out for 3nb")
+	default:
+		ps.add(false, at+`name must be "rr" or "3nb"`)
+	}
+}
+
+func (b Budget) validate(ps *Problems) {
+	ps.add(b.Epsilon > 0 && finite(b.Epsilon), "budget.epsilon must be a number above 0")
+	ps.add(b.Delta > 0 && b.Delta < 1, "budget.delta must be in (0, 1)")
+	ps.add(b.Adjacency == "replacement", `budget.adjacency must be "replacement"`)
+	ps.add(b.LabelEpsilon == Unprotected || b.LabelEpsilon > 0 && finite(float64(b.LabelEpsilon)), `budget.label_epsilon must be a number above 0, or "none"`)
+	ps.add(inside(b.DishonestShare, 0, 1), "budget.dishonest_share must be in [0, 1)")
+}
+
+func (r Route) validate(ps *Problems, suite string) {
+	if r.Kind != "mix" {
+		ps.add(false, `route.kind must be "mix"`)
+		return
+	}
+	if r.Mix == nil {
+		ps.add(false, "route.mix is missing")
+		return
+	}
+	n := len(r.Mix.Instances)
+	ps.add(n >= 1 && n <= MaxInstances, "route.mix.instances must hold between 1 and %d instances", MaxInstances)
+	for i, in := range r.Mix.Instances {
+		ps.add(len(in.Hops) >= 1 && len(in.Hops) <= MaxHops, "route.mix.instances[%d].hops must hold between 1 and %d hops", i, MaxHops)
+		for j, h := range in.Hops {
+			h.validate(ps, fmt.Sprintf("route.mix.instances[%d].hops[%d]", i, j), suite)
+		}
+	}
+}
+
+// validate checks the form of a key only; whether it is a point of its group
+// is found out by the code that seals with it.
+func (p Party) validate(ps *Problems, at, suite string) {
+	ps.add(strings.TrimSpace(p.Operator) != "", "%s.operator is empty: name the organisation that holds the key", at)
+	ps.add(strings.HasPrefix(p.Key, suite+":") && len(p.Key) > len(suite)+1, "%s.key must be a public key of suite %q, in the form %s:...", at, suite, suite)
+}
+
+func finite(x float64) bool             { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+func inside(x, low, below float64) bool { return x >= low && x < below }
