@@ -98,6 +98,7 @@ func parseTree(text []byte) (map[string]any, error) {
 		return tree, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // no digit is lost on the way through the tree
 	if err := repeatedKeys(d); err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func parseTree(text []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("plan: text goes on after the closing brace")
 	}
 	d = json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // no digit is lost on the way through the tree
+	d.UseNumber()
 	if err := d.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
