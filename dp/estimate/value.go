@@ -1,0 +1,67 @@
+// Package estimate holds numbers that know how far off they may be. Nothing that
+// comes out of noise is passed on without its standard error.
+package estimate
+
+import (
+	"fmt"
+	"math"
+)
+
+// Value is an estimate: unbiased mean and standard error, in the same unit.
+type Value struct {
+	Mean   float64 `json:"mean"`
+	StdErr float64 `json:"std_err"` // standard deviation of Mean, >= 0
+}
+
+// Exact is a number known without error.
+func Exact(x float64) Value { return Value{Mean: x} }
+
+// Interval is the two-sided normal interval that covers the truth with
+// probability level, in (0, 1): Mean -+ z StdErr.
+func (v Value) Interval(level float64) (lo, hi float64) {
+	half := Quantile(level) * v.StdErr
+	return v.Mean - half, v.Mean + half
+}
+
+// Quantile is the z with P(|Z| <= z) = level for a standard normal Z and level
+// in (0, 1). It panics outside.
+func Quantile(level float64) float64 {
+	if !(level > 0 && level < 1) {
+		panic(fmt.Sprintf("estimate: level %v outside (0, 1)", level))
+	}
+	return math.Sqrt2 * math.Erfinv(level)
+}
+
+// Scale is the estimate of c times the quantity.
+func (v Value) Scale(c float64) Value {
+	return Value{Mean: c * v.Mean, StdErr: math.Abs(c) * v.StdErr}
+}
+
+// Shift is the estimate of the quantity plus the known number c.
+func (v Value) Shift(c float64) Value { return Value{Mean: v.Mean + c, StdErr: v.StdErr} }
+
+// Add is the estimate of the sum of two quantities whose errors are independent.
+func (v Value) Add(w Value) Value {
+	return Value{Mean: v.Mean + w.Mean, StdErr: math.Hypot(v.StdErr, w.StdErr)}
+}
+
+// Sub is the estimate of v less w, whose errors are independent.
+func (v Value) Sub(w Value) Value { return v.Add(w.Scale(-1)) }
+
+// Combine is the estimate of the weighted sum of quantities whose errors are
+// independent; the slices have one length.
+func Combine(weights []float64, values []Value) Value {
+	if len(weights) != len(values) {
+		panic(fmt.Sprintf("estimate: %d weights for %d values", len(weights), len(values)))
+	}
+	var mean, variance float64
+	for i, w := range weights {
+		mean += w * values[i].Mean
+		sd := w * values[i].StdErr
+		variance += sd * sd
+	}
+	return Value{Mean: mean, StdErr: math.Sqrt(variance)}
+}
+
+// String writes the estimate as mean +- standard error.
+func (v Value) String() string { return fmt.Sprintf("%.6g +- %.2g", v.Mean, v.StdErr) }
