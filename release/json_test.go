@@ -1,0 +1,142 @@
+package release
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func written(t testing.TB, r Release) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// golden compares with testdata/name, or rewrites it under -update.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	name = "testdata/" + name
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s differs (go test -update rewrites it):\n%s", name, d)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	want := sample()
+	want.Guarantees[0].Guarantee.Epsilon = math.Inf(1)
+	data := written(t, want)
+	golden(t, "release.json", data)
+	got, err := Read(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("a release changed on its way through JSON:\n%s", d)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	good := string(written(t, sample()))
+	for name, c := range map[string]struct{ old, new, want string }{
+		"unknown key":           {`"kind"`, `"kinder"`, `unknown field "kinder"`},
+		"unknown guarantee key": {`"adjacency"`, `"neighbours"`, `unknown field "neighbours"`},
+		"newer schema":          {`"schema": 1`, `"schema": 2`, "use the confetti that wrote it"},
+		"no schema":             {`"schema": 1,`, ``, "schema 0"},
+		"synthetic unsaid":      {`"synthetic": true,`, ``, "whether it is synthetic"},
+		"epsilon unsaid":        {`"epsilon": 1129.4,`, ``, "lacks its epsilon"},
+		"epsilon null":          {`"epsilon": 1129.4`, `"epsilon": null`, "lacks its epsilon"},
+		"delta unsaid":          {`"delta": 0.000001,`, ``, "or its delta"},
+		"epsilon negative":      {`"epsilon": 1129.4`, `"epsilon": -1`, "guarantees[0].guarantee.epsilon is negative"},
+		"cell missing":          {"\"text\": \"World\"\n", "\"text\": \"World\", \"value\": 3\n", "has both text and a number"},
+		"not a hash":            {`"plan": "9f`, `"plan": "9`, "plan is not a SHA-256"},
+		"number too large":      {`"value": 40000`, `"value": 1e999`, "1e999"},
+	} {
+		if !strings.Contains(good, c.old) {
+			t.Fatalf("%s: the sample has no %s", name, c.old)
+		}
+		_, err := Read(strings.NewReader(strings.Replace(good, c.old, c.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+	for name, data := range map[string]string{"empty": "", "trailing": good + "{}", "cut": good[:len(good)/2], "array": "[]"} {
+		if _, err := Read(strings.NewReader(data)); err == nil {
+			t.Errorf("%s: read without an error", name)
+		}
+	}
+}
+
+func TestValidateNamesTheField(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for want, spoil := range map[string]func(*Release){
+		"headline[1].value is not a finite number":                        func(r *Release) { r.Headline[1].Value = inf },
+		"cost[2].high is not a finite number":                             func(r *Release) { r.Cost[2].High = nan },
+		"guarantees[2].guarantee.epsilon is not a finite number":          func(r *Release) { r.Guarantees[2].Guarantee.Epsilon = nan },
+		"guarantees[2].guarantee.delta is not a finite number":            func(r *Release) { r.Guarantees[2].Guarantee.Delta = inf },
+		"sections[0].tables[0].rows[1][2].value is not a finite number":   func(r *Release) { *r.Sections[0].Tables[0].Rows[1][2].Value = nan },
+		"sections[2].figures[0].series[3].y[17] is not a finite number":   func(r *Release) { r.Sections[2].Figures[0].Series[3].Y[17] = nan },
+		"sections[1].lists[0].items[2].label is not valid UTF-8":          func(r *Release) { r.Sections[1].Lists[0].Items[2].Label = "\xff" },
+		"guarantees is empty":                                             func(r *Release) { r.Guarantees = nil },
+		"guarantees[0].guarantee.bound is not an upper bound or exact":    func(r *Release) { r.Guarantees[0].Guarantee.Bound = "lower bound" },
+		"headline[0].level is missing":                                    func(r *Release) { r.Headline[0].Level = 0 },
+		"sections[0].tables[1].rows[0] does not have one cell per column": func(r *Release) { r.Sections[0].Tables[1].Rows[0] = r.Sections[0].Tables[1].Rows[0][1:] },
+		"sections[0].tables[0].rows[0][0] does not fit a heat map":        func(r *Release) { r.Sections[0].Tables[0].Rows[0][0] = Number(1, 0) },
+		"sections[2].figures[1].name is taken":                            func(r *Release) { r.Sections[2].Figures[1].Name = "density" },
+		"sections[2].figures[1].name is not a file stem":                  func(r *Release) { r.Sections[2].Figures[1].Name = "../density" },
+		"sections[2].figures[1].series[0] is not positive":                func(r *Release) { r.Sections[2].Figures[1].Series[0].Low[0] = 0 },
+		"sections[1].lists[1].items[0] has ranks":                         func(r *Release) { r.Sections[1].Lists[1].Items[0].RankLow = 9 },
+	} {
+		r := sample()
+		spoil(&r)
+		err := r.Validate()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		if err := r.WriteJSON(&bytes.Buffer{}); err == nil {
+			t.Errorf("%s: written all the same", want)
+		}
+	}
+	if err := sample().Validate(); err != nil {
+		t.Errorf("the sample: %v", err)
+	}
+}
+
+// Whatever is read is valid, and reads the same after being written.
+func FuzzRead(f *testing.F) {
+	good := written(f, sample())
+	f.Add(good)
+	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(infinity)))
+	f.Add([]byte(`{"schema": 1, "synthetic": false, "guarantees": [{}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		again, err := Read(bytes.NewReader(written(t, r)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(written(t, r), written(t, again)) {
+			t.Error("changed by being written and read")
+		}
+	})
+}

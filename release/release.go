@@ -1,0 +1,169 @@
+// Package release is the published document: what was asked, the answer with its
+// errors, who was protected from whom and by how much, and what it cost.
+//
+// A release is data. It is written as JSON for programs (WriteJSON, Read), as one
+// self-contained page for people (WriteHTML), as plots (Figure), and as text for a
+// terminal (Show); Save writes all of them or nothing. The package knows metrics,
+// tables, lists and figures, and nothing of the mechanism that made them.
+package release
+
+import (
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+// Release is one published answer.
+type Release struct {
+	Title    string `json:"title"`
+	Question string `json:"question"` // what was asked of the respondents, in a sentence
+	Kind     string `json:"kind"`     // the plan's kind of question
+	Plan     string `json:"plan"`     // SHA-256 of the canonical plan, 64 hex digits
+	// Created is when the release was made.
+	Created time.Time `json:"created"`
+	// Synthetic says that the respondents were generated, not people; every
+	// rendering says so at the top.
+	Synthetic bool `json:"synthetic"`
+
+	Headline    []Metric             `json:"headline"` // the answer in a few numbers
+	Guarantees  []GuaranteeStatement `json:"guarantees"`
+	Sections    []Section            `json:"sections,omitempty"`
+	Cost        []Metric             `json:"cost,omitempty"`        // what one device spent
+	Withheld    []string             `json:"withheld,omitempty"`    // what is not published, and why
+	Assumptions []string             `json:"assumptions,omitempty"` // what the guarantees rest on
+	Notes       []string             `json:"notes,omitempty"`
+	Provenance  Provenance           `json:"provenance"`
+}
+
+// GuaranteeStatement is a guarantee together with the observer it speaks of.
+type GuaranteeStatement struct {
+	Observer string // short: "everyone colludes", "one fragment seen", "shuffler honest"
+	Who      string // who that observer is, in plain words
+	// Guarantee may have an infinite epsilon, which is published as no protection.
+	Guarantee account.Guarantee
+	Note      string // a restriction the reader must not miss, such as "labels are not protected"
+}
+
+// Provenance says how the release came about.
+type Provenance struct {
+	Software   string `json:"software"`          // name and version
+	Command    string `json:"command,omitempty"` // as typed
+	Randomness string `json:"randomness"`        // "fresh randomness", or the seed of a simulation
+}
+
+// Units that change how a number is printed; any other unit is printed after it.
+const (
+	Share   = "share"   // in [0, 1], printed as a percentage
+	Count   = "count"   // printed as a whole number, without a unit
+	Bytes   = "bytes"   // printed in kB, MB, GB (powers of ten)
+	Seconds = "seconds" // printed in ms or s
+)
+
+// Metric is one number with its error.
+type Metric struct {
+	Name   string  `json:"name"`  // stable key, snake_case
+	Label  string  `json:"label"` // what a person reads
+	Value  float64 `json:"value"`
+	StdErr float64 `json:"std_err,omitempty"` // 0: not stated
+	// Low and High bound the interval of confidence Level; Level 0 means there is none.
+	Low   float64 `json:"low,omitempty"`
+	High  float64 `json:"high,omitempty"`
+	Level float64 `json:"level,omitempty"`
+	Unit  string  `json:"unit,omitempty"`
+	Note  string  `json:"note,omitempty"` // such as what the interval covers
+}
+
+// Section is one part of the answer in detail.
+type Section struct {
+	Title   string   `json:"title"`
+	Text    string   `json:"text,omitempty"`
+	Metrics []Metric `json:"metrics,omitempty"`
+	Tables  []Table  `json:"tables,omitempty"`
+	Figures []Figure `json:"figures,omitempty"`
+	Lists   []List   `json:"lists,omitempty"`
+}
+
+// Table has one cell per column in every row.
+type Table struct {
+	Title   string   `json:"title"`
+	Columns []Column `json:"columns"`
+	Rows    [][]Cell `json:"rows"`
+	// Heat shades each number by its share of its row's sum (a confusion matrix);
+	// the first column must then be text and the rest non-negative numbers.
+	Heat bool   `json:"heat,omitempty"`
+	Note string `json:"note,omitempty"`
+}
+
+// Column heads a column; its unit holds for every number below it.
+type Column struct {
+	Label string `json:"label"`
+	Unit  string `json:"unit,omitempty"`
+}
+
+// Cell is a number with its standard error (0: not stated) or, with no number, text.
+type Cell struct {
+	Text   string   `json:"text,omitempty"`
+	Value  *float64 `json:"value,omitempty"`
+	StdErr float64  `json:"std_err,omitempty"`
+}
+
+// Text is a cell of words.
+func Text(s string) Cell { return Cell{Text: s} }
+
+// Number is a cell with a value and its standard error, 0 where none is stated.
+func Number(value, stdErr float64) Cell { return Cell{Value: &value, StdErr: stdErr} }
+
+// List is a ranking, best first.
+type List struct {
+	Title string `json:"title"`
+	Items []Item `json:"items"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Item is one entry of a ranking. RankLow to RankHigh, counted from 1, is the
+// interval its true rank lies in; both are 0 where no interval is known.
+type Item struct {
+	Label    string  `json:"label"`
+	Score    float64 `json:"score"`
+	StdErr   float64 `json:"std_err,omitempty"`
+	RankLow  int     `json:"rank_low,omitempty"`
+	RankHigh int     `json:"rank_high,omitempty"`
+}
+
+// FigureKind is how the series of a figure are drawn.
+type FigureKind string
+
+const (
+	Lines  FigureKind = "lines"  // joined points; Low and High make a band
+	Points FigureKind = "points" // Low and High make error bars
+	Bars   FigureKind = "bars"   // one group per category; Low and High make error bars
+)
+
+// Figure is a plot as data.
+type Figure struct {
+	Name  string     `json:"name"` // file stem: lower-case letters, digits, hyphens
+	Title string     `json:"title"`
+	Alt   string     `json:"alt"` // what it shows, for who cannot see it
+	Kind  FigureKind `json:"kind"`
+	X     Axis       `json:"x"`
+	Y     Axis       `json:"y"`
+	// Categories name the groups of a bar figure along x; empty for other kinds.
+	Categories []string `json:"categories,omitempty"`
+	Series     []Series `json:"series"` // at most MaxSeries
+}
+
+// Axis is labelled with its unit in the label, such as "bandwidth (1)".
+type Axis struct {
+	Label string `json:"label"`
+	Log   bool   `json:"log,omitempty"`
+}
+
+// Series is one colour of a figure. X is empty for bars, where Y has one number
+// per category. Low and High are both empty or as long as Y.
+type Series struct {
+	Label string    `json:"label"`
+	X     []float64 `json:"x,omitempty"`
+	Y     []float64 `json:"y"`
+	Low   []float64 `json:"low,omitempty"`
+	High  []float64 `json:"high,omitempty"`
+}

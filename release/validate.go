@@ -1,0 +1,185 @@
+package release
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+var figureName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// Validate reports every reason not to publish the release, each with the field
+// it is about, or nil.
+func (r Release) Validate() error {
+	var v validator
+	v.finite(reflect.ValueOf(r), "")
+	v.require(strings.TrimSpace(r.Title) != "", "title", "is empty")
+	v.require(strings.TrimSpace(r.Question) != "", "question", "is empty")
+	sum, err := hex.DecodeString(r.Plan)
+	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
+	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
+	v.require(len(r.Guarantees) > 0, "guarantees", "is empty: a release without a privacy statement is not published")
+	for i, g := range r.Guarantees {
+		v.guarantee(g, fmt.Sprintf("guarantees[%d]", i))
+	}
+	v.metrics(r.Headline, "headline")
+	v.metrics(r.Cost, "cost")
+	figures := map[string]bool{}
+	for i, s := range r.Sections {
+		path := fmt.Sprintf("sections[%d]", i)
+		v.require(s.Title != "", path+".title", "is empty")
+		v.metrics(s.Metrics, path+".metrics")
+		for j, t := range s.Tables {
+			v.table(t, fmt.Sprintf("%s.tables[%d]", path, j))
+		}
+		for j, l := range s.Lists {
+			v.list(l, fmt.Sprintf("%s.lists[%d]", path, j))
+		}
+		for j, f := range s.Figures {
+			p := fmt.Sprintf("%s.figures[%d]", path, j)
+			v.figure(f, p)
+			v.require(!figures[f.Name], p+".name", "is taken by an earlier figure")
+			figures[f.Name] = true
+		}
+	}
+	return errors.Join(v.problems...)
+}
+
+type validator struct{ problems []error }
+
+func (v *validator) require(ok bool, path, problem string) {
+	if !ok {
+		v.problems = append(v.problems, fmt.Errorf("release: %s %s", path, problem))
+	}
+}
+
+// finite walks every number and string: JSON can carry neither a NaN nor bytes
+// that are not text, and would silently alter the latter.
+func (v *validator) finite(x reflect.Value, path string) {
+	switch x.Kind() {
+	case reflect.Float64:
+		f := x.Float()
+		unbounded := math.IsInf(f, 1) && strings.HasSuffix(path, ".guarantee.epsilon")
+		v.require(unbounded || !math.IsNaN(f) && !math.IsInf(f, 0), path, "is not a finite number")
+	case reflect.String:
+		v.require(utf8.ValidString(x.String()), path, "is not valid UTF-8")
+	case reflect.Pointer:
+		if !x.IsNil() {
+			v.finite(x.Elem(), path)
+		}
+	case reflect.Slice:
+		for i := range x.Len() {
+			v.finite(x.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		}
+	case reflect.Struct:
+		for i := range x.NumField() {
+			f := x.Type().Field(i)
+			if !f.IsExported() {
+				continue // time.Time
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" {
+				name = strings.ToLower(f.Name)
+			}
+			v.finite(x.Field(i), strings.TrimPrefix(path+"."+name, "."))
+		}
+	}
+}
+
+func (v *validator) guarantee(s GuaranteeStatement, path string) {
+	g := s.Guarantee
+	v.require(s.Observer != "", path+".observer", "is empty")
+	v.require(s.Who != "", path+".who", "is empty")
+	path += ".guarantee"
+	v.require(g.Epsilon >= 0, path+".epsilon", "is negative")
+	v.require(g.Delta >= 0 && g.Delta <= 1, path+".delta", "is outside [0, 1]")
+	v.require(g.Adjacency == account.Replacement || g.Adjacency == account.Removal, path+".adjacency", "is neither replacement nor removal")
+	v.require(g.Bound == account.Upper || g.Bound == account.Exact, path+".bound", "is not an upper bound or exact: nothing else may be promised")
+	v.require(g.Trust != "", path+".trust", "is empty")
+	v.require(g.Users >= 1, path+".users", "is below 1")
+	v.require(g.Rounds >= 1, path+".rounds", "is below 1")
+	v.require(g.Method != "", path+".method", "is empty")
+}
+
+func (v *validator) metrics(ms []Metric, path string) {
+	for i, m := range ms {
+		p := fmt.Sprintf("%s[%d]", path, i)
+		v.require(m.Name != "", p+".name", "is empty")
+		v.require(m.Label != "", p+".label", "is empty")
+		v.require(m.StdErr >= 0, p+".std_err", "is negative")
+		v.require(m.Level >= 0 && m.Level < 1, p+".level", "is outside [0, 1)")
+		v.require(m.Level > 0 || m.Low == 0 && m.High == 0, p+".level", "is missing: an interval without its level means nothing")
+		v.require(m.Low <= m.High, p, "has a low above its high")
+	}
+}
+
+func (v *validator) table(t Table, path string) {
+	v.require(t.Title != "", path+".title", "is empty")
+	v.require(len(t.Columns) > 0, path+".columns", "is empty")
+	for i, row := range t.Rows {
+		p := fmt.Sprintf("%s.rows[%d]", path, i)
+		v.require(len(row) == len(t.Columns), p, "does not have one cell per column")
+		for j, c := range row {
+			p := fmt.Sprintf("%s[%d]", p, j)
+			v.require(c.StdErr >= 0, p+".std_err", "is negative")
+			v.require(c.Value == nil || c.Text == "", p, "has both text and a number")
+			v.require(c.Value != nil || c.StdErr == 0, p+".std_err", "has no number")
+			if t.Heat {
+				v.require((j == 0) == (c.Value == nil), p, "does not fit a heat map: text in the first column, numbers in the others")
+				v.require(c.Value == nil || *c.Value >= 0, p+".value", "is negative in a heat map")
+			}
+		}
+	}
+}
+
+func (v *validator) list(l List, path string) {
+	v.require(l.Title != "", path+".title", "is empty")
+	for i, it := range l.Items {
+		p := fmt.Sprintf("%s.items[%d]", path, i)
+		v.require(it.StdErr >= 0, p+".std_err", "is negative")
+		known := it.RankLow >= 1 && it.RankLow <= it.RankHigh
+		v.require(known || it.RankLow == 0 && it.RankHigh == 0, p, "has ranks that are not an interval counted from 1")
+	}
+}
+
+func (v *validator) figure(f Figure, path string) {
+	v.require(figureName.MatchString(f.Name), path+".name", "is not a file stem of lower-case letters, digits and hyphens")
+	v.require(f.Title != "", path+".title", "is empty")
+	v.require(f.Alt != "", path+".alt", "is empty: say in words what the figure shows")
+	v.require(f.Kind == Lines || f.Kind == Points || f.Kind == Bars, path+".kind", "is none of lines, points, bars")
+	v.require(len(f.Series) >= 1 && len(f.Series) <= MaxSeries, path+".series", fmt.Sprintf("are not 1 to %d", MaxSeries))
+	v.require((f.Kind == Bars) == (len(f.Categories) > 0), path+".categories", "are for bars, and bars need them")
+	v.require(f.Kind != Bars || !f.X.Log && !f.Y.Log, path, "has bars on a logarithmic axis, whose length means nothing")
+	for i, s := range f.Series {
+		p := fmt.Sprintf("%s.series[%d]", path, i)
+		v.require(len(s.Y) > 0, p+".y", "is empty")
+		if f.Kind == Bars {
+			v.require(len(s.Y) == len(f.Categories), p+".y", "does not have one number per category")
+			v.require(len(s.X) == 0, p+".x", "is given, but bars stand on categories")
+		} else {
+			v.require(len(s.X) == len(s.Y), p+".x", "is not as long as y")
+		}
+		v.require(len(s.Low) == len(s.High) && (len(s.Low) == 0 || len(s.Low) == len(s.Y)), p, "has a low or high that is not as long as y")
+		for j := range min(len(s.Low), len(s.High)) {
+			v.require(s.Low[j] <= s.High[j], fmt.Sprintf("%s.low[%d]", p, j), "is above its high")
+		}
+		v.require(!f.X.Log || positive(s.X), p+".x", "is not positive on a logarithmic axis")
+		v.require(!f.Y.Log || positive(s.Y) && positive(s.Low), p, "is not positive on a logarithmic axis")
+	}
+}
+
+func positive(xs []float64) bool {
+	for _, x := range xs {
+		if x <= 0 {
+			return false
+		}
+	}
+	return true
+}
