@@ -1,0 +1,146 @@
+// Package dataset reads labelled vectors: the public data sets of the
+// experiments by name, a user's own files, and generated documents for when
+// there is no data at all.
+//
+// Every reader checks what a file claims against what it holds before it
+// allocates, and names the row and column of a bad number, never the number.
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// Labelled is rows of features with the class of each.
+type Labelled struct {
+	X blas32.General // one row per record
+	Y []int          // class indices, in [0, number of classes)
+}
+
+// Set is a data set split into training and test records.
+type Set struct {
+	Name      string
+	Classes   []string
+	Train     Labelled
+	Test      Labelled
+	Words     []string       // vocabulary in the feature space; may be empty
+	WordX     blas32.General // one row per word
+	Synthetic bool           // generated, not observed
+}
+
+// Dimension is the number of features.
+func (s *Set) Dimension() int { return s.Train.X.Cols }
+
+// String describes the set in one line.
+func (s *Set) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d training and %d test records, %d features, %d classes",
+		s.Name, s.Train.Len(), s.Test.Len(), s.Dimension(), len(s.Classes))
+	if len(s.Words) > 0 {
+		fmt.Fprintf(&b, ", %d words", len(s.Words))
+	}
+	if s.Synthetic {
+		b.WriteString(" (synthetic)")
+	}
+	return b.String()
+}
+
+// Len is the number of records.
+func (l Labelled) Len() int { return len(l.Y) }
+
+// Head is the first n records (all, if there are fewer), sharing storage.
+func (l Labelled) Head(n int) Labelled {
+	n = min(n, l.Len())
+	h := l
+	h.X.Rows, h.Y = n, l.Y[:n]
+	return h
+}
+
+// Counts is the number of records of each of k classes.
+func (l Labelled) Counts(k int) []int {
+	n := make([]int, k)
+	for _, y := range l.Y {
+		n[y]++
+	}
+	return n
+}
+
+// ByClass copies the rows into one block per class, in their order.
+func (l Labelled) ByClass(k int) []blas32.General {
+	counts := l.Counts(k)
+	blocks := make([]blas32.General, k)
+	for c := range blocks {
+		blocks[c] = matrix(counts[c], l.X.Cols)
+		blocks[c].Rows = 0
+	}
+	for i, y := range l.Y {
+		b := &blocks[y]
+		copy(b.Data[b.Rows*b.Stride:], row(l.X, i))
+		b.Rows++
+	}
+	return blocks
+}
+
+// Split deals the records at random into a part of round(share*n) records and
+// the rest. It keeps at least one record on each side where there are two.
+func (l Labelled) Split(r *rand.Rand, share float64) (part, rest Labelled) {
+	n := l.Len()
+	k := min(max(int(share*float64(n)+0.5), min(1, n)), max(n-1, 0))
+	order := r.Perm(n)
+	return l.pick(order[:k]), l.pick(order[k:])
+}
+
+func (l Labelled) pick(index []int) Labelled {
+	p := Labelled{X: matrix(len(index), l.X.Cols), Y: make([]int, len(index))}
+	for i, from := range index {
+		copy(row(p.X, i), row(l.X, from))
+		p.Y[i] = l.Y[from]
+	}
+	return p
+}
+
+// check verifies that the labels fit the rows and the classes.
+func (l Labelled) check(classes int) error {
+	if l.X.Rows != len(l.Y) {
+		return fmt.Errorf("%d rows of features but %d labels: the two files do not belong together", l.X.Rows, len(l.Y))
+	}
+	if len(l.Y) == 0 {
+		return fmt.Errorf("no records")
+	}
+	for i, y := range l.Y {
+		if y < 0 || y >= classes {
+			return fmt.Errorf("label of row %d is outside 0 to %d", i, classes-1)
+		}
+	}
+	return nil
+}
+
+func matrix(rows, cols int) blas32.General {
+	return blas32.General{Rows: rows, Cols: cols, Stride: max(cols, 1), Data: make([]float32, rows*max(cols, 1))}
+}
+
+func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride : i*x.Stride+x.Cols] }
+
+// open opens a file and reports its size; a missing file says what to do.
+func open(path string) (*os.File, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return nil, 0, fmt.Errorf("%s does not exist: check the path, or name the data folder with --data or CONFETTI_DATA", path)
+		}
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder, not a file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}

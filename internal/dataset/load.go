@@ -1,0 +1,130 @@
+package dataset
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Names lists the data sets that Load knows.
+func Names() []string {
+	return []string{"agnews", "agnews_lsa256", "fashion-mnist", "mnist", "sst2"}
+}
+
+// Load reads a public data set from the data folder dir.
+//
+// Text sets are matrices of unit-length features (train_x.npy, train_y.npy,
+// test_x.npy, test_y.npy) with the names of the classes (classes.txt) and a
+// vocabulary in the same space (vocab.txt, vocab_x.npy). Image sets are
+// gzipped IDX files; each image is scaled to unit length.
+func Load(dir, name string) (*Set, error) {
+	if !slices.Contains(Names(), name) {
+		return nil, fmt.Errorf("data set %q is unknown: choose one of %s", name, strings.Join(Names(), ", "))
+	}
+	if dir == "" {
+		return nil, fmt.Errorf("no data folder: name it with --data or CONFETTI_DATA")
+	}
+	dir = filepath.Join(dir, name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("data set %s is not there: no folder %s; name the folder that holds %s with --data or CONFETTI_DATA", name, dir, name)
+	}
+	load := loadText
+	if strings.HasSuffix(name, "mnist") {
+		load = loadImages
+	}
+	s, err := load(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data set %s: %w", name, err)
+	}
+	s.Name = name
+	if err := s.Train.check(len(s.Classes)); err != nil {
+		return nil, fmt.Errorf("data set %s: training part: %w", name, err)
+	}
+	if err := s.Test.check(len(s.Classes)); err != nil {
+		return nil, fmt.Errorf("data set %s: test part: %w", name, err)
+	}
+	if s.Train.X.Cols != s.Test.X.Cols || len(s.Words) > 0 && s.WordX.Cols != s.Train.X.Cols {
+		return nil, fmt.Errorf("data set %s: training rows, test rows and words do not have the same number of features", name)
+	}
+	return s, nil
+}
+
+func loadText(dir string) (s *Set, err error) {
+	s = &Set{}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if s.Classes, err = readLines(in("classes.txt")); err != nil {
+		return nil, err
+	}
+	if filepath.Base(dir) == "sst2" { // its file numbers them
+		s.Classes = []string{"negative", "positive"}
+	}
+	if s.Train.X, err = ReadMatrix(in("train_x.npy")); err != nil {
+		return nil, err
+	}
+	if s.Train.Y, err = ReadLabels(in("train_y.npy")); err != nil {
+		return nil, err
+	}
+	if s.Test.X, err = ReadMatrix(in("test_x.npy")); err != nil {
+		return nil, err
+	}
+	if s.Test.Y, err = ReadLabels(in("test_y.npy")); err != nil {
+		return nil, err
+	}
+	if s.Words, err = readLines(in("vocab.txt")); err != nil {
+		return nil, err
+	}
+	if s.WordX, err = ReadMatrix(in("vocab_x.npy")); err != nil {
+		return nil, err
+	}
+	if len(s.Words) != s.WordX.Rows {
+		return nil, fmt.Errorf("%d words but %d word vectors", len(s.Words), s.WordX.Rows)
+	}
+	return s, nil
+}
+
+func loadImages(dir string) (s *Set, err error) {
+	s = &Set{Classes: strings.Fields("0 1 2 3 4 5 6 7 8 9")}
+	if filepath.Base(dir) == "fashion-mnist" {
+		s.Classes = []string{"t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if s.Train.X, err = readImages(in("train-images-idx3-ubyte.gz")); err != nil {
+		return nil, err
+	}
+	if s.Train.Y, err = readImageLabels(in("train-labels-idx1-ubyte.gz")); err != nil {
+		return nil, err
+	}
+	if s.Test.X, err = readImages(in("t10k-images-idx3-ubyte.gz")); err != nil {
+		return nil, err
+	}
+	s.Test.Y, err = readImageLabels(in("t10k-labels-idx1-ubyte.gz"))
+	return s, err
+}
+
+// readLines reads a list of names, one a line.
+func readLines(path string) ([]string, error) {
+	f, _, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var lines []string
+	for in := bufio.NewScanner(f); ; {
+		if !in.Scan() {
+			if err := in.Err(); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			break
+		}
+		if s := strings.TrimSpace(in.Text()); s != "" {
+			lines = append(lines, s)
+		}
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s is empty", path)
+	}
+	return lines, nil
+}
