@@ -1,0 +1,189 @@
+// Package envelope seals messages so that each hop of a route can take off its
+// own layer and nothing more, and only the analyzer can read what is inside.
+//
+// Every layer of every message is a fresh HPKE context in base mode (RFC 9180):
+// one context for two messages of a device would link them. docs/wire.md gives
+// the bytes.
+package envelope
+
+import (
+	"crypto/hpke"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+const (
+	label = "confetti/v1" // domain separation: a change of the wire format changes it
+
+	// MaxSize bounds a whole envelope, in bytes, so that a hostile length
+	// cannot ask for memory. The largest of ours is a few kilobytes.
+	MaxSize = 1 << 16
+
+	// MaxLayers bounds a route: three layers are usual.
+	MaxLayers = 16
+)
+
+// ErrOpen is the error of an envelope that does not open. HPKE cannot tell
+// which of the reasons it was.
+var ErrOpen = errors.New("envelope: does not open: sealed for another plan, instance, hop, crowd or key, or damaged on the way")
+
+// SizeError is the error of an envelope that has not the one length that its
+// plan and hop allow. Lengths are in bytes.
+type SizeError struct{ Got, Want int }
+
+func (e *SizeError) Error() string {
+	what := "oversized"
+	if e.Got < e.Want {
+		what = "truncated"
+	}
+	return fmt.Sprintf("envelope: %s: %d bytes where %d are expected", what, e.Got, e.Want)
+}
+
+// Context says what a layer is bound to: it opens nowhere else.
+type Context struct {
+	Plan     [32]byte // the plan's hash
+	Instance uint16   // which of the shuffler's instances carries it
+	Hop      uint8    // 0 for the entry; the analyzer comes after the last hop
+	Crowd    uint32   // the only attribute that the network sees
+}
+
+// info is the HPKE info: it is fixed for one hop of one instance of one plan.
+// All fields have a fixed length, so two contexts never give the same bytes.
+func (c Context) info(s Suite) []byte {
+	b := append([]byte(label), s.id()...)
+	b = append(b, c.Plan[:]...)
+	b = binary.BigEndian.AppendUint16(b, c.Instance)
+	return append(b, c.Hop)
+}
+
+// aad is the additional authenticated data. The crowd stands here and not in
+// the info so that one Opener serves every crowd.
+func (c Context) aad() []byte { return binary.BigEndian.AppendUint32(nil, c.Crowd) }
+
+// Layer is one seal: for whom, and bound to what.
+type Layer struct {
+	Key PublicKey
+	Context
+}
+
+// Route numbers the layers of one (plan, instance, crowd): keys[h] is the key
+// of hop h, the last one is the analyzer's.
+func Route(plan [32]byte, instance uint16, crowd uint32, keys ...PublicKey) []Layer {
+	layers := make([]Layer, len(keys))
+	for h, key := range keys {
+		layers[h] = Layer{Key: key, Context: Context{Plan: plan, Instance: instance, Hop: uint8(h), Crowd: crowd}}
+	}
+	return layers
+}
+
+// Sealer seals the messages of one (plan, instance, crowd). It holds no secret
+// and no state, and is safe for concurrent use.
+type Sealer struct {
+	payload int
+	layers  []preparedLayer // outermost first
+	aad     []byte
+}
+
+type preparedLayer struct {
+	key  hpke.PublicKey
+	info []byte
+}
+
+// NewSealer prepares the layers, outermost first and the analyzer's last, for
+// payloads of exactly the given number of bytes: a length that varied would
+// tell the network something about the message.
+func NewSealer(layers []Layer, payload int) (*Sealer, error) {
+	if len(layers) == 0 || len(layers) > MaxLayers {
+		return nil, fmt.Errorf("envelope: %d layers: need 1 to %d", len(layers), MaxLayers)
+	}
+	s := &Sealer{payload: payload, aad: layers[0].aad()}
+	for h, l := range layers {
+		if l.Key.key == nil {
+			return nil, fmt.Errorf("envelope: layer %d has no key", h)
+		}
+		want := layers[0].Context
+		want.Hop = uint8(h)
+		if l.Context != want {
+			return nil, fmt.Errorf("envelope: layer %d is not hop %d of the same plan, instance and crowd", h, h)
+		}
+		if l.Key.suite != layers[0].Key.suite {
+			return nil, fmt.Errorf("envelope: layer %d uses suite %q and layer 0 %q: use one for all", h, l.Key.suite, layers[0].Key.suite)
+		}
+		s.layers = append(s.layers, preparedLayer{l.Key.key, l.info(l.Key.suite)})
+	}
+	if size := layers[0].Key.suite.Size(len(layers), payload); payload < 0 || size > MaxSize {
+		return nil, fmt.Errorf("envelope: a payload of %d bytes under %d layers makes %d bytes: the limit is %d", payload, len(layers), size, MaxSize)
+	}
+	return s, nil
+}
+
+// Seal returns the payload under all layers. Each call draws fresh keys from
+// the system's randomness.
+func (s *Sealer) Seal(payload []byte) ([]byte, error) {
+	if len(payload) != s.payload {
+		return nil, fmt.Errorf("envelope: a payload of %d bytes where all have %d: pad it", len(payload), s.payload)
+	}
+	sealed := payload
+	for h := len(s.layers) - 1; h >= 0; h-- {
+		enc, sender, err := hpke.NewSender(s.layers[h].key, kdf, aead, s.layers[h].info)
+		if err != nil {
+			return nil, fmt.Errorf("envelope: seal layer %d: %w", h, err)
+		}
+		ct, err := sender.Seal(s.aad, sealed)
+		if err != nil {
+			return nil, fmt.Errorf("envelope: seal layer %d: %w", h, err)
+		}
+		sealed = append(enc, ct...)
+	}
+	return sealed, nil
+}
+
+// Seal seals a single payload. For more than one, prepare a Sealer.
+func Seal(layers []Layer, payload []byte) ([]byte, error) {
+	s, err := NewSealer(layers, len(payload))
+	if err != nil {
+		return nil, err
+	}
+	return s.Seal(payload)
+}
+
+// Opener takes off the layer of one hop (or of the analyzer) of one instance
+// of one plan. It is safe for concurrent use.
+type Opener struct {
+	key  hpke.PrivateKey
+	info []byte
+	enc  int // length of the encapsulated key, bytes
+	size int
+}
+
+// NewOpener prepares to open envelopes of exactly size bytes as they reach the
+// given hop: Suite.Size(layers still on, payload).
+func NewOpener(key PrivateKey, plan [32]byte, instance uint16, hop uint8, size int) (*Opener, error) {
+	if key.key == nil {
+		return nil, errors.New("envelope: no private key to open with")
+	}
+	overhead := key.suite.Overhead()
+	if size < overhead || size > MaxSize {
+		return nil, fmt.Errorf("envelope: no envelope of suite %q has %d bytes: the layer alone takes %d, the limit is %d", key.suite, size, overhead, MaxSize)
+	}
+	c := Context{Plan: plan, Instance: instance, Hop: hop}
+	return &Opener{key: key.key(), info: c.info(key.suite), enc: overhead - tagSize, size: size}, nil
+}
+
+// Open returns what is under the layer: the next hop's envelope, or the
+// payload. The error is a *SizeError or ErrOpen.
+func (o *Opener) Open(crowd uint32, envelope []byte) ([]byte, error) {
+	if len(envelope) != o.size {
+		return nil, &SizeError{Got: len(envelope), Want: o.size}
+	}
+	recipient, err := hpke.NewRecipient(envelope[:o.enc], o.key, kdf, aead, o.info)
+	if err != nil {
+		return nil, ErrOpen // an encapsulated key that is no valid point
+	}
+	inner, err := recipient.Open(Context{Crowd: crowd}.aad(), envelope[o.enc:])
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return inner, nil
+}

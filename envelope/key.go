@@ -1,0 +1,130 @@
+package envelope
+
+import (
+	"bytes"
+	"crypto/hpke"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// strict base64url refuses set padding bits, so a key has one text form only.
+var base64url = base64.RawURLEncoding.Strict()
+
+// PublicKey is the key of a hop or of an analyzer, for sealing. The zero value
+// is no key.
+type PublicKey struct {
+	suite Suite
+	key   hpke.PublicKey
+}
+
+// ParsePublicKey reads the text form "suite:base64url", without padding.
+func ParsePublicKey(text string) (PublicKey, error) {
+	name, encoded, found := strings.Cut(text, ":")
+	if !found {
+		return PublicKey{}, fmt.Errorf("envelope: a public key reads suite:base64url, for example %s:...", X25519)
+	}
+	suite := Suite(name)
+	if err := suite.Validate(); err != nil {
+		return PublicKey{}, err
+	}
+	raw, err := base64url.DecodeString(encoded)
+	// The decoder skips line breaks; a key has none.
+	if err != nil || strings.ContainsAny(encoded, "\r\n") {
+		return PublicKey{}, fmt.Errorf("envelope: the public key of suite %q is not base64url without padding: copy it whole", suite)
+	}
+	key, err := suite.kem().NewPublicKey(raw)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("envelope: not a public key of suite %q (%d bytes): copy it whole", suite, len(raw))
+	}
+	return PublicKey{suite, key}, nil
+}
+
+// Suite is the suite the key belongs to; empty for the zero key.
+func (k PublicKey) Suite() Suite { return k.suite }
+
+// Bytes is the key as its KEM serializes it; nil for the zero key.
+func (k PublicKey) Bytes() []byte {
+	if k.key == nil {
+		return nil
+	}
+	return k.key.Bytes()
+}
+
+// String is the text form that ParsePublicKey reads.
+func (k PublicKey) String() string {
+	return string(k.suite) + ":" + base64url.EncodeToString(k.Bytes())
+}
+
+// Equal reports whether both are the same key of the same suite.
+func (k PublicKey) Equal(other PublicKey) bool {
+	return k.suite == other.suite && bytes.Equal(k.Bytes(), other.Bytes())
+}
+
+// ID is a short name for people to compare: the first 8 bytes of the SHA-256 of
+// the text form, in hexadecimal. 64 bits are no commitment: compare whole keys
+// where it matters.
+func (k PublicKey) ID() string {
+	sum := sha256.Sum256([]byte(k.String()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// PrivateKey opens what was sealed to its public key. It never prints itself.
+// The zero value is no key.
+type PrivateKey struct {
+	suite Suite
+	// A function, because fmt follows pointers: it does not call the Format of
+	// an unexported field, and %s of a struct around this one printed the seed.
+	key func() hpke.PrivateKey
+}
+
+func wrapPrivateKey(s Suite, key hpke.PrivateKey) PrivateKey {
+	return PrivateKey{s, func() hpke.PrivateKey { return key }}
+}
+
+// GenerateKey draws a new key from the system's randomness.
+func GenerateKey(s Suite) (PrivateKey, error) {
+	if err := s.Validate(); err != nil {
+		return PrivateKey{}, err
+	}
+	key, err := s.kem().GenerateKey()
+	if err != nil {
+		return PrivateKey{}, fmt.Errorf("envelope: generate a key of suite %q: %w", s, err)
+	}
+	return wrapPrivateKey(s, key), nil
+}
+
+// newPrivateKey reads the 32 bytes of an X25519 scalar or an X-Wing seed.
+func newPrivateKey(s Suite, raw []byte) (PrivateKey, error) {
+	if err := s.Validate(); err != nil {
+		return PrivateKey{}, err
+	}
+	key, err := s.kem().NewPrivateKey(raw)
+	if err != nil {
+		// Not wrapped: the cause might quote what it was given.
+		return PrivateKey{}, fmt.Errorf("envelope: not a private key of suite %q (%d bytes)", s, len(raw))
+	}
+	return wrapPrivateKey(s, key), nil
+}
+
+// Suite is the suite the key belongs to; empty for the zero key.
+func (k PrivateKey) Suite() Suite { return k.suite }
+
+// Public is the key to seal with; the zero key for the zero key.
+func (k PrivateKey) Public() PublicKey {
+	if k.key == nil {
+		return PublicKey{}
+	}
+	return PublicKey{k.suite, k.key().PublicKey()}
+}
+
+// Format prints which key it is, never the key, whatever the verb.
+func (k PrivateKey) Format(f fmt.State, verb rune) {
+	if k.key == nil {
+		fmt.Fprint(f, "no private key")
+		return
+	}
+	fmt.Fprintf(f, "private key of %s %s", k.suite, k.Public().ID())
+}
