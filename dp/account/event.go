@@ -1,0 +1,203 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/pld"
+)
+
+// Event describes one use of a mechanism by names and numbers only. The set of
+// events is closed: each mechanism's file declares its own and supplies what
+// the accountant knows of it through the hooks below.
+type Event interface {
+	// event checks the parameters and states everything of the guarantee but
+	// its epsilon and delta.
+	event() (Guarantee, error)
+}
+
+// Repeat is the same event used several times on the same respondents, each
+// use with fresh randomness and possibly chosen after seeing the earlier ones.
+type Repeat struct {
+	Event  Event `json:"event"`
+	Rounds int   `json:"rounds"`
+}
+
+// All is several events on the same respondents, one after the other.
+type All struct {
+	Events []Event `json:"events"`
+}
+
+func (r Repeat) event() (Guarantee, error) {
+	if r.Rounds < 1 || r.Rounds > maxRounds {
+		return Guarantee{}, fmt.Errorf("account: %d rounds: need 1 to %d", r.Rounds, maxRounds)
+	}
+	if r.Event == nil {
+		return Guarantee{}, errors.New("account: nothing to repeat")
+	}
+	g, err := r.Event.event()
+	if g.Rounds > maxRounds/r.Rounds {
+		return Guarantee{}, fmt.Errorf("account: %d times %d rounds: at most %d in all", r.Rounds, g.Rounds, maxRounds)
+	}
+	g.Rounds *= r.Rounds
+	return g, err
+}
+
+func (a All) event() (Guarantee, error) {
+	if len(a.Events) == 0 {
+		return Guarantee{}, errors.New("account: nothing to compose")
+	}
+	gs := make([]Guarantee, len(a.Events))
+	rounds := 0
+	for i, e := range a.Events {
+		if e == nil {
+			return Guarantee{}, fmt.Errorf("account: event %d is missing", i)
+		}
+		g, err := e.event()
+		if err != nil {
+			return Guarantee{}, err
+		}
+		gs[i], rounds = g, rounds+g.Rounds
+	}
+	if rounds > maxRounds {
+		return Guarantee{}, fmt.Errorf("account: %d rounds: at most %d", rounds, maxRounds)
+	}
+	return Compose(gs...) // refuses mixed adjacency and trust
+}
+
+// maxRounds keeps the loss of a composition within what an FFT resolves: at a
+// hundred grid points to the deviation of one round, 16 deviations of the sum
+// of 2^24 rounds are 2^23 points.
+const maxRounds = 1 << 24
+
+// The hooks. An event implements those it can; the accountant takes the first
+// that covers the composition, in this order.
+
+// A profiler knows the profile of its own repetition without composing
+// numerically; ok is false for a number of rounds it has no formula for.
+type profiler interface {
+	profile(rounds int, o options) (c curve, ok bool, err error)
+}
+
+// A plder has privacy loss distributions. spread is the order of magnitude of
+// the deviation of one round's loss, from which the grid is chosen.
+// distributions returns one law if the neighbours may change direction from
+// round to round (the pair dominates both), or two, one for each direction that
+// holds throughout the composition.
+type plder interface {
+	spread() float64
+	distributions(o options) ([]*pld.Distribution, error)
+}
+
+// An rdper knows its Renyi divergence of every order a > 1, the larger of both
+// directions.
+type rdper interface {
+	renyi(order float64) float64
+}
+
+// curve is a privacy profile: the two functions are inverse to each other, and
+// both err on the side of the guarantee's bound.
+type curve interface {
+	Delta(epsilon float64) (float64, error)
+	Epsilon(delta float64) (float64, error)
+}
+
+// options tell a mechanism what is wanted of its profile.
+type options struct {
+	Step    float64 // pitch of the grid of losses
+	Neglect float64 // probability that may be charged to delta outright, each round
+	Every   bool    // over every data set, however long it takes
+	Lower   bool    // a lower bound: one pair of data sets is enough
+}
+
+// Unsupported says that this accountant has no proved bound for an event.
+type Unsupported struct {
+	Event  Event
+	Reason string
+}
+
+func (u *Unsupported) Error() string {
+	return fmt.Sprintf("account: %T is not supported: %s", u.Event, u.Reason)
+}
+
+// Epsilon is the smallest epsilon proved for the event at delta in (0, 1),
+// rounded up. For randomized response of many users it is the device's
+// envelope: what any client recomputes in milliseconds, at most about 0.1 %
+// above the value certified over every data set (Certify).
+func Epsilon(e Event, delta float64) (Guarantee, error) {
+	return solve(e, options{}, delta, 0, true)
+}
+
+// Delta is the smallest delta proved for the event at epsilon >= 0, rounded up.
+func Delta(e Event, epsilon float64) (Guarantee, error) {
+	return solve(e, options{}, 0, epsilon, false)
+}
+
+// Certify is Epsilon over every data set, without an envelope: for randomized
+// response every number of ones among the others. It may take seconds.
+func Certify(e Event, delta float64) (Guarantee, error) {
+	return solve(e, options{Every: true}, delta, 0, true)
+}
+
+// LowerEpsilon is a lower bound on the event's epsilon at delta, rounded down:
+// no accountant can prove less. Together with Certify it brackets the truth.
+func LowerEpsilon(e Event, delta float64) (Guarantee, error) {
+	return solve(e, options{Lower: true}, delta, 0, true)
+}
+
+func solve(e Event, o options, delta, epsilon float64, forEpsilon bool) (Guarantee, error) {
+	if e == nil {
+		return Guarantee{}, errors.New("account: no event")
+	}
+	g, err := e.event()
+	if err != nil {
+		return Guarantee{}, err
+	}
+	wanted := delta
+	if forEpsilon {
+		if !(delta > 0 && delta < 1) {
+			return Guarantee{}, fmt.Errorf("account: delta %v: need 0 < delta < 1", delta)
+		}
+	} else {
+		if !(epsilon >= 0 && epsilon <= maxEpsilon) {
+			return Guarantee{}, fmt.Errorf("account: epsilon %v: need 0 <= epsilon <= %v", epsilon, float64(maxEpsilon))
+		}
+		wanted = 1e-16 // resolves every delta that is ever asked for
+	}
+	// A ten-thousandth of delta is lost in the fourth digit of delta, the sixth of epsilon.
+	o.Neglect = wanted * 1e-4 / float64(g.Rounds)
+	c, how, err := o.curve(e)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	if how.Method != "" {
+		g.Method, g.Source = how.Method, how.Source
+	}
+	if how.Bound != "" {
+		g.Bound = how.Bound
+	}
+	if how.Certified != "" {
+		g.Certified = how.Certified
+	}
+	if forEpsilon {
+		g.Delta = delta
+		g.Epsilon, err = c.Epsilon(delta)
+	} else {
+		g.Epsilon = epsilon
+		g.Delta, err = c.Delta(epsilon)
+	}
+	if err == nil && (math.IsInf(g.Epsilon, 1) || g.Epsilon > maxEpsilon) {
+		err = fmt.Errorf("account: no epsilon up to %v at delta %v: the mechanism reveals outcomes outright more often than that", float64(maxEpsilon), delta)
+	}
+	if err != nil {
+		return Guarantee{}, err
+	}
+	if math.IsNaN(g.Epsilon) || math.IsNaN(g.Delta) {
+		return Guarantee{}, fmt.Errorf("account: %T has no number at these parameters", e)
+	}
+	return g, nil
+}
+
+// maxEpsilon bounds what is computed; 20 is already no protection at all.
+const maxEpsilon = 1e5

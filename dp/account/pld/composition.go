@@ -1,0 +1,194 @@
+package pld
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Composition is the sum of independent losses: rounds of one or several
+// distributions on the same grid. The zero value is the empty composition, of
+// loss zero. It keeps the distributions and convolves them anew for each
+// question, tilted towards the answer (see tilt), so that a delta of 1e-100
+// has as many good digits as one of 1e-2.
+type Composition struct {
+	parts []part
+}
+
+type part struct {
+	*Distribution
+	rounds int
+}
+
+// Compose is rounds independent (or adaptively chosen) uses of one distribution.
+func Compose(d *Distribution, rounds int) (*Composition, error) {
+	c := new(Composition)
+	return c, c.Add(d, rounds)
+}
+
+// Add adjoins rounds uses of d, which must have the step and the side of those
+// already there.
+func (c *Composition) Add(d *Distribution, rounds int) error {
+	if rounds < 1 {
+		return fmt.Errorf("pld: %d rounds", rounds)
+	}
+	if len(c.parts) > 0 {
+		if first := c.parts[0]; first.step != d.step || first.lower != d.lower {
+			return errors.New("pld: cannot compose distributions of different steps or sides")
+		}
+	}
+	c.parts = append(c.parts, part{d, rounds})
+	return nil
+}
+
+// infinite is the probability that some round has infinite loss.
+func (c *Composition) infinite() float64 {
+	log := 0.0
+	for _, p := range c.parts {
+		log += float64(p.rounds) * math.Log1p(-p.Distribution.infinite)
+	}
+	return -math.Expm1(log)
+}
+
+// cumulants are K(theta) = ln sum p e^(theta l) and its first two derivatives,
+// over the finite losses.
+type cumulants struct{ log, mean, variance float64 }
+
+func (d *Distribution) cumulants(theta float64) cumulants {
+	// Relative to the largest term, so that nothing overflows.
+	peak := math.Inf(-1)
+	for i, m := range d.mass {
+		if m > 0 {
+			peak = math.Max(peak, math.Log(m)+theta*d.loss(i))
+		}
+	}
+	var s0, s1, s2 float64
+	for i, m := range d.mass {
+		if m > 0 {
+			w := m * math.Exp(theta*d.loss(i)-peak)
+			l := d.loss(i)
+			s0, s1, s2 = s0+w, s1+w*l, s2+w*l*l
+		}
+	}
+	mean := s1 / s0
+	return cumulants{peak + math.Log(s0), mean, max(0, s2/s0-mean*mean)}
+}
+
+func (d *Distribution) loss(i int) float64 { return float64(d.low+i) * d.step }
+
+func (c *Composition) cumulants(theta float64) cumulants {
+	var sum cumulants
+	for _, p := range c.parts {
+		k, n := p.cumulants(theta), float64(p.rounds)
+		sum.log += n * k.log
+		sum.mean += n * k.mean
+		sum.variance += n * k.variance
+	}
+	return sum
+}
+
+// highest is the largest finite loss of the composition.
+func (c *Composition) highest() float64 {
+	sum := 0.0
+	for _, p := range c.parts {
+		sum += float64(p.rounds) * p.loss(len(p.mass)-1)
+	}
+	return sum
+}
+
+// empty reports that some round's loss is always infinite.
+func (c *Composition) empty() bool {
+	for _, p := range c.parts {
+		if len(p.mass) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Delta is the hockey stick at epsilon >= 0: rounded up for a pessimistic
+// composition, down for an optimistic one.
+func (c *Composition) Delta(epsilon float64) (float64, error) {
+	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
+		return 0, fmt.Errorf("pld: epsilon %v: need a finite number from 0", epsilon)
+	}
+	inf := c.infinite()
+	if len(c.parts) == 0 || c.empty() || epsilon >= c.highest() {
+		return inf, nil
+	}
+	// The tilt that makes epsilon the mean: K'(theta) = epsilon.
+	theta := c.saddle(func(_ float64, k cumulants) float64 { return k.mean - epsilon },
+		func(_ float64, k cumulants) float64 { return 0.05 * math.Sqrt(k.variance) })
+	t, err := c.tilt(theta)
+	if err != nil {
+		return 0, err
+	}
+	return min(1, inf+t.delta(epsilon)), nil
+}
+
+// Epsilon is the least epsilon >= 0 whose Delta is at most delta: infinite if
+// the infinite mass alone exceeds delta.
+func (c *Composition) Epsilon(delta float64) (float64, error) {
+	if !(delta > 0 && delta < 1) {
+		return 0, fmt.Errorf("pld: delta %v: need 0 < delta < 1", delta)
+	}
+	if len(c.parts) == 0 {
+		return 0, nil
+	}
+	left := delta - c.infinite()
+	if left <= 0 {
+		return math.Inf(1), nil
+	}
+	if c.empty() {
+		return 0, nil
+	}
+	// Chernoff's epsilon (K(theta)+ln 1/delta)/theta is least where
+	// theta K' - K = ln 1/delta; its tilt is also right for the exact answer,
+	// which lies less than a deviation below.
+	target := -math.Log(left)
+	theta := c.saddle(func(theta float64, k cumulants) float64 { return theta*k.mean - k.log - target },
+		func(theta float64, k cumulants) float64 { return 0.05 * math.Max(1, target) })
+	t, err := c.tilt(theta)
+	if err != nil {
+		return 0, err
+	}
+	return t.epsilon(left), nil
+}
+
+// saddle finds theta >= 0 where the increasing function f passes zero, to
+// within tolerance; 0 if f starts above it. Any theta is a valid tilt, so a
+// coarse answer costs digits, never soundness.
+func (c *Composition) saddle(f, tolerance func(float64, cumulants) float64) float64 {
+	k := c.cumulants(0)
+	if f(0, k) >= 0 || k.variance == 0 {
+		return 0
+	}
+	// A grid point weighs e^36 times its neighbour at this tilt: only the top
+	// one is left.
+	most := 36 / c.parts[0].step
+	low, high := 0.0, math.Min(most, 1/math.Sqrt(k.variance))
+	for {
+		k = c.cumulants(high)
+		if v := f(high, k); v >= 0 || high == most || math.Abs(v) <= tolerance(high, k) {
+			if v <= tolerance(high, k) {
+				return high
+			}
+			break
+		}
+		low, high = high, math.Min(most, 2*high)
+	}
+	for range 40 {
+		theta := (low + high) / 2
+		k = c.cumulants(theta)
+		v := f(theta, k)
+		if math.Abs(v) <= tolerance(theta, k) {
+			return theta
+		}
+		if v < 0 {
+			low = theta
+		} else {
+			high = theta
+		}
+	}
+	return low
+}

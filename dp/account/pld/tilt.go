@@ -1,0 +1,221 @@
+package pld
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/cmplx"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// tilted is the composed law after multiplying every mass by e^(theta l) and
+// dividing by the total e^K: the loss (low+i)*step has probability
+// q[i] e^(K - theta (low+i) step).
+type tilted struct {
+	theta, k float64
+	step     float64
+	low      int
+	q        []float64
+	// slack bounds, in tilted probability, what rounding changed in any sum of
+	// the q, and what lies outside the window or was folded into it.
+	slack float64
+	lower bool
+}
+
+const (
+	// outside is the tilted probability that may fall beyond each end of the window.
+	outside = 1e-16
+	// maxWindow is the longest transform: 64 MB of numbers.
+	maxWindow = 1 << 23
+	roundoff  = 0x1p-53
+)
+
+// tilt convolves the parts, each tilted by theta, in a window that holds all
+// but 2*outside of the tilted mass.
+func (c *Composition) tilt(theta float64) (*tilted, error) {
+	step := c.parts[0].step
+	low, high := c.window(theta)
+	width := high - low + 1
+	if width > maxWindow {
+		return nil, fmt.Errorf("pld: the composed loss spans %d steps, more than %d: choose a larger step", width, maxWindow)
+	}
+	t := &tilted{theta: theta, step: step, low: low, lower: c.parts[0].lower}
+	if len(c.parts) == 1 && c.parts[0].rounds == 1 {
+		d := c.parts[0]
+		t.k = d.cumulants(theta).log
+		t.low = d.low
+		t.q = d.tilt(theta, t.k)
+		t.slack = 8 * roundoff
+		return t, nil
+	}
+	n := 1 << bits.Len(uint(max(width, 16)-1))
+	fft := fourier.NewFFT(n)
+	product := make([]complex128, n/2+1)
+	for i := range product {
+		product[i] = 1
+	}
+	wrapped := make([]float64, n)
+	factor := make([]complex128, n/2+1)
+	// errorFactor[j] accumulates sum over parts of rounds/|z|: the relative
+	// error of the product per unit of absolute error in a coefficient z.
+	errorFactor := make([]float64, n/2+1)
+	for _, p := range c.parts {
+		k := p.cumulants(theta).log
+		t.k += float64(p.rounds) * k
+		clear(wrapped)
+		for i, q := range p.tilt(theta, k) {
+			wrapped[mod(p.low+i, n)] += q
+		}
+		fft.Coefficients(factor, wrapped)
+		for j, z := range factor {
+			if product[j] == 0 {
+				continue
+			}
+			abs := cmplx.Abs(z)
+			// Coefficients whose power is below 1e-43 are nothing beside
+			// the rounding of the others, and denormals are slow.
+			if float64(p.rounds)*math.Log(abs) < -100 {
+				product[j] = 0
+				continue
+			}
+			product[j] *= power(z, p.rounds)
+			errorFactor[j] += float64(p.rounds) / abs
+		}
+	}
+	// A transform of length n of a law (two-norm at most 1) has coefficients
+	// right to about roundoff*log2(n); 4 is for the constant of the algorithm.
+	// Carried through the powers this is an error of two-norm e in frequency,
+	// which bounds the one-norm in time: sqrt(n) * (e/sqrt(n)).
+	e := 0.0
+	for j, z := range product {
+		if z != 0 {
+			a := cmplx.Abs(z) * (errorFactor[j] + 1)
+			e += 2 * a * a
+		}
+	}
+	t.slack = 4*roundoff*float64(bits.Len(uint(n)))*math.Sqrt(e) + 2*outside
+	sum := fft.Sequence(wrapped, product)
+	t.q = make([]float64, width)
+	for i := range t.q {
+		t.q[i] = max(0, sum[mod(low+i, n)]/float64(n))
+	}
+	return t, nil
+}
+
+// tilt is the tilted law of one round; k is its cumulant at theta.
+func (d *Distribution) tilt(theta, k float64) []float64 {
+	q := make([]float64, len(d.mass))
+	for i, m := range d.mass {
+		if m > 0 {
+			q[i] = math.Exp(math.Log(m) + theta*d.loss(i) - k)
+		}
+	}
+	return q
+}
+
+// window finds, by Chernoff's bound on both sides, indices outside which the
+// tilted sum falls with probability at most outside each. Every trial t gives a
+// valid bound; the best lies near the Gaussian one.
+func (c *Composition) window(theta float64) (low, high int) {
+	k := c.cumulants(theta)
+	step := c.parts[0].step
+	least, most := 0.0, 0.0 // the support itself, which may be narrower
+	for _, p := range c.parts {
+		least += float64(p.rounds) * float64(p.low)
+		most += float64(p.rounds) * float64(p.low+len(p.mass)-1)
+	}
+	if k.variance > 0 {
+		const need = 36.8414 // -ln outside
+		gaussian := math.Sqrt(2 * need / k.variance)
+		for _, scale := range []float64{0.125, 0.25, 0.5, 0.7, 0.85, 1, 1.3} {
+			t := scale * gaussian
+			most = math.Min(most, math.Ceil((c.cumulants(theta+t).log-k.log+need)/t/step))
+			least = math.Max(least, math.Floor(-(c.cumulants(theta-t).log-k.log+need)/t/step))
+		}
+	}
+	return int(least), int(most)
+}
+
+func mod(i, n int) int { return i & (n - 1) } // n is a power of two
+
+// power is z^k by squaring: relative error about k roundoffs, like that of z itself.
+func power(z complex128, k int) complex128 {
+	result := complex(1, 0)
+	for ; k > 0; k >>= 1 {
+		if k&1 == 1 {
+			result *= z
+		}
+		z *= z
+	}
+	return result
+}
+
+// signed is the slack with the sign that keeps the result on its side.
+func (t *tilted) signed() float64 {
+	if t.lower {
+		return -t.slack
+	}
+	return t.slack
+}
+
+// delta is sum over l > epsilon of (1 - e^(epsilon-l)) p(l), over finite
+// losses. For theta >= 0 no tilted unit weighs more than e^(K - theta epsilon),
+// so the slack does not either.
+func (t *tilted) delta(epsilon float64) float64 {
+	sum := 0.0
+	for i := len(t.q) - 1; i >= 0; i-- {
+		above := float64(t.low+i)*t.step - epsilon
+		if above <= 0 {
+			break
+		}
+		sum += -math.Expm1(-above) * math.Exp(-t.theta*above) * t.q[i]
+	}
+	return max(0, sum+t.signed()) * math.Exp(t.k-t.theta*epsilon)
+}
+
+// epsilon solves delta(epsilon) = target. On a cell of the grid delta is
+// up - e^epsilon down, with up and down the sums of p and of p e^-l over the
+// losses above, so the cell's own solution is a logarithm. The slack is charged
+// at the solution without it, where it weighs more than at the final one (for
+// the pessimistic side; the optimistic one charges it twice over).
+func (t *tilted) epsilon(target float64) float64 {
+	first := t.cross(target)
+	charge := t.slack * math.Exp(t.k-t.theta*first)
+	if t.lower {
+		return t.cross(target + 2*charge)
+	}
+	if charge >= target/2 {
+		// Rounding is as large as the answer: only the tail of the window is safe.
+		charge = target / 2
+		return math.Max(t.cross(target-charge), (t.k+math.Log(t.slack/charge))/math.Max(t.theta, math.SmallestNonzeroFloat64))
+	}
+	return t.cross(target - charge)
+}
+
+func (t *tilted) cross(target float64) float64 {
+	// Relative to the Chernoff point, to which the tilt belongs.
+	reference := 0.0
+	if t.theta > 0 {
+		reference = (t.k - math.Log(target)) / t.theta
+	}
+	scaled := target * math.Exp(t.theta*reference-t.k)
+	up, down := 0.0, 0.0
+	for i := len(t.q) - 1; i >= 0; i-- {
+		l := float64(t.low+i)*t.step - reference
+		p := t.q[i] * math.Exp(-t.theta*l)
+		up += p
+		down += p * math.Exp(-l)
+		if up > scaled {
+			epsilon := math.Log((up - scaled) / down)
+			if epsilon >= l-t.step {
+				return math.Max(0, epsilon+reference)
+			}
+		}
+	}
+	// The answer lies below the window, if the window does not reach the bottom.
+	if t.lower {
+		return 0
+	}
+	return math.Max(0, float64(t.low)*t.step)
+}
