@@ -17,11 +17,12 @@ const (
 	label = "confetti/v1" // domain separation: a change of the wire format changes it
 
 	// MaxSize bounds a whole envelope, in bytes, so that a hostile length
-	// cannot ask for memory. The largest of ours is a few kilobytes.
-	MaxSize = 1 << 16
+	// cannot ask for memory: the longest payload of a plan (2^16) under MaxLayers
+	// layers of X-Wing fits. Usual ones have 150 to 3,500.
+	MaxSize = 1 << 17
 
-	// MaxLayers bounds a route: three layers are usual.
-	MaxLayers = 16
+	// MaxLayers bounds a route: 16 hops and the analyzer. Three layers are usual.
+	MaxLayers = 17
 )
 
 // ErrOpen is the error of an envelope that does not open. HPKE cannot tell
