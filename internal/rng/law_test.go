@@ -1,0 +1,106 @@
+package rng_test
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/stattest"
+)
+
+// 100,000 draws tell 0.3 from 0.31 (a relative entropy of 2.4e-4).
+func TestBernoulliLaw(t *testing.T) {
+	r, p, counts := stattest.Rand(t), rng.Prob(0.3), make([]int, 2)
+	for range 100_000 {
+		if rng.Bernoulli(r, p) {
+			counts[1]++
+		} else {
+			counts[0]++
+		}
+	}
+	stattest.GTest(t, []float64{0.7, 0.3}, counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.69, 0.31}, counts) })
+}
+
+// setLaw is the law of the set of successes among independent trials, as a bit mask.
+func setLaw(p float64, trials int) []float64 {
+	law := make([]float64, 1<<trials)
+	for set := range law {
+		k := bits.OnesCount(uint(set))
+		law[set] = math.Pow(p, float64(k)) * math.Pow(1-p, float64(trials-k))
+	}
+	return law
+}
+
+// The whole joint law, over a number of trials that is no power of two. Its twins
+// succeed with a probability 5 % too large, or never in the last trial.
+func TestSkipperLaw(t *testing.T) {
+	const trials = 7
+	r := stattest.Rand(t)
+	for _, p := range []float64{0.04, 0.25, 0.6} {
+		s, counts := rng.NewSkipper(p, trials), make([]int, 1<<trials)
+		for range 200_000 {
+			set, last := 0, -1
+			for i := range s.Successes(r) {
+				if i <= last || i >= trials {
+					t.Fatalf("success %d after %d", i, last)
+				}
+				set, last = set|1<<i, i
+			}
+			counts[set]++
+		}
+		stattest.GTest(t, setLaw(p, trials), counts)
+		stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, setLaw(1.05*p, trials), counts) })
+		without := make([]int, len(counts))
+		for set, n := range counts {
+			without[set&^(1<<(trials-1))] += n
+		}
+		stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, setLaw(p, trials), without) })
+	}
+}
+
+// All 120 orders of five things are equally likely. The twins leave the first
+// element, or draw each index from all five (which favours some orders).
+func TestShuffleLaw(t *testing.T) {
+	uniform := make([]float64, 120)
+	for i := range uniform {
+		uniform[i] = 1. / 120
+	}
+	r := stattest.Rand(t)
+	orders := func(shuffle func(s []int)) []int {
+		counts := make([]int, 120)
+		for range 120_000 {
+			s := []int{0, 1, 2, 3, 4}
+			shuffle(s)
+			counts[rank(s)]++
+		}
+		return counts
+	}
+	stattest.GTest(t, uniform, orders(func(s []int) { rng.Shuffle(r, s) }))
+	stattest.Caught(t, func(tb testing.TB) {
+		stattest.GTest(tb, uniform, orders(func(s []int) { rng.Shuffle(r, s[1:]) }))
+	})
+	stattest.Caught(t, func(tb testing.TB) {
+		stattest.GTest(tb, uniform, orders(func(s []int) {
+			for i := range s {
+				j := r.IntN(len(s))
+				s[i], s[j] = s[j], s[i]
+			}
+		}))
+	})
+}
+
+// rank is the place of a permutation in lexicographic order.
+func rank(s []int) int {
+	place := 0
+	for i, x := range s {
+		place *= len(s) - i
+		for _, y := range s[i+1:] {
+			if y < x {
+				place++
+			}
+		}
+	}
+	return place
+}
