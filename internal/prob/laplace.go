@@ -1,0 +1,57 @@
+package prob
+
+import (
+	"fmt"
+	"math"
+)
+
+// The discrete Laplace law with decay a > 0 (a = epsilon over sensitivity):
+// P(k) = tanh(a/2) e^{-a|k|} on all integers, variance 2e^-a/(1-e^-a)^2.
+
+// LogDiscreteLaplacePMF is log P(X = k).
+func LogDiscreteLaplacePMF(k int, a float64) float64 {
+	if !finitePositive(a) {
+		return nan
+	}
+	return Log1mExp(-a) - math.Log1p(math.Exp(-a)) - a*math.Abs(float64(k))
+}
+
+// LogDiscreteLaplaceCDF is log P(X <= k).
+func LogDiscreteLaplaceCDF(k int, a float64) float64 {
+	if !finitePositive(a) {
+		return nan
+	}
+	// P(X <= -j) = e^{-aj}/(1+e^-a) for j >= 0, and P(X > k) = P(X <= -k-1).
+	if k <= 0 {
+		return a*float64(k) - math.Log1p(math.Exp(-a))
+	}
+	return Log1mExp(LogDiscreteLaplaceCDF(-k-1, a))
+}
+
+// LogDiscreteLaplaceSurvival is log P(X > k).
+func LogDiscreteLaplaceSurvival(k int, a float64) float64 {
+	return LogDiscreteLaplaceCDF(-k-1, a) // symmetric about zero
+}
+
+// DiscreteLaplaceWindow tabulates the law on the least -m..m that leaves at most
+// tail outside on each side (see Window).
+func DiscreteLaplaceWindow(a, tail float64) (Window, error) {
+	if err := checkWindow(tail, finitePositive(a), "discrete laplace needs a decay in (0, infinity)"); err != nil {
+		return Window{}, err
+	}
+	// P(X > m) = e^{-a(m+1)}/(1+e^-a) <= tail.
+	tail = math.Max(tail, smallestTail)
+	reach := math.Max(0, math.Ceil((-math.Log(tail)-math.Log1p(math.Exp(-a)))/a-1))
+	if 2*reach >= largestWindow {
+		return Window{}, fmt.Errorf("prob: window of more than %d numbers: the law is too wide to tabulate", largestWindow)
+	}
+	m := int(reach)
+	w := Window{Lo: -m, P: make([]float64, 2*m+1)}
+	for k := 0; k <= m; k++ {
+		p := math.Exp(LogDiscreteLaplacePMF(k, a))
+		w.P[m+k], w.P[m-k] = p, p
+	}
+	w.Below = math.Exp(LogDiscreteLaplaceSurvival(m, a)) * slack
+	w.Above = w.Below
+	return w, nil
+}

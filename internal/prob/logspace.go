@@ -1,0 +1,57 @@
+package prob
+
+import "math"
+
+// LogAdd is log(e^a + e^b). Minus infinity stands for zero.
+func LogAdd(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if b == negInf || a == math.Inf(1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
+
+// LogSub is log(e^a - e^b). It is NaN if a < b: a negative number has no logarithm.
+func LogSub(a, b float64) float64 {
+	if b == negInf {
+		return a
+	}
+	return a + Log1mExp(b-a)
+}
+
+// Log1mExp is log(1 - e^x) for x <= 0, and NaN above.
+func Log1mExp(x float64) float64 {
+	// Above -ln 2 the difference 1-e^x is small and expm1 keeps its digits;
+	// below, e^x is small and log1p does.
+	if x > -math.Ln2 {
+		return math.Log(-math.Expm1(x))
+	}
+	return math.Log1p(-math.Exp(x))
+}
+
+// LogExpm1 is log(e^x - 1) for x >= 0, and NaN below. It does not overflow.
+func LogExpm1(x float64) float64 {
+	if x > math.Ln2 {
+		return x + math.Log1p(-math.Exp(-x))
+	}
+	return math.Log(math.Expm1(x))
+}
+
+// LogSumExp is the log of the sum of e^x over xs, compensated; minus infinity
+// when xs is empty.
+func LogSumExp(xs []float64) float64 {
+	top := negInf
+	for _, x := range xs {
+		top = math.Max(top, x) // keeps a NaN
+	}
+	if math.IsInf(top, 0) || math.IsNaN(top) {
+		return top
+	}
+	var s Sum
+	for _, x := range xs {
+		s.Add(math.Exp(x - top))
+	}
+	return top + math.Log(s.Value())
+}
