@@ -28,11 +28,19 @@ func Prob(p float64) Threshold {
 	if !(p >= 0 && p <= 1) {
 		panic(fmt.Sprintf("rng: probability %v outside [0, 1]", p))
 	}
-	x, _ := new(big.Float).SetMantExp(big.NewFloat(p), 128).Int(nil)
-	if frac := math.Ldexp(p, 128); frac < 1<<53 { // only here has Int cut something off
-		x.SetInt64(int64(math.RoundToEven(frac)))
+	if p == 1 {
+		return certain
 	}
-	return fromFixed(x)
+	fraction, exponent := math.Frexp(p)
+	mantissa := uint64(fraction * (1 << 53))
+	switch shift := exponent + 128 - 53; { // the threshold is the mantissa times 2^shift
+	case shift < 0:
+		return Threshold{lo: uint64(math.RoundToEven(math.Ldexp(p, 128)))}
+	case shift < 64:
+		return Threshold{hi: mantissa >> (64 - shift), lo: mantissa << shift}
+	default:
+		return Threshold{hi: mantissa << (shift - 64)}
+	}
 }
 
 // fromFixed is the threshold of x/2^128 for 0 <= x <= 2^128.
