@@ -1,0 +1,82 @@
+// Package kde estimates kernel densities from private bit sums (KDE,
+// Algorithm 1): a density, mixtures of densities, and their errors.
+package kde
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// Density is the mean of k(x, .) over a group of respondents, known from an
+// estimate B of the number of ones among their bits in each channel. Since a bit
+// is one with probability (1 + f(x)/R)/2, the sum of f is F = (2B - n)R, and the
+// density at y is 1/(n I) sum F g(y) over the channels.
+type Density struct {
+	Features    *encode.Features
+	Sums        []estimate.Value // B, one per channel; errors independent, rounding of the bits not included
+	Respondents int              // n, at least 1
+}
+
+func (d Density) check() error {
+	switch {
+	case d.Features == nil:
+		return errors.New("kde: density without a feature map")
+	case d.Respondents < 1:
+		return errors.New("kde: density of no respondents: the group was empty or withheld")
+	case len(d.Sums) != d.Features.Channels():
+		return fmt.Errorf("kde: %d sums for %d channels", len(d.Sums), d.Features.Channels())
+	}
+	return nil
+}
+
+// Merge is the density of both groups together, which share no respondent.
+func (d Density) Merge(other Density) (Density, error) {
+	if err := errors.Join(d.check(), other.check()); err != nil {
+		return Density{}, err
+	}
+	if d.Features.Spec() != other.Features.Spec() {
+		return Density{}, errors.New("kde: densities of different feature maps cannot be merged")
+	}
+	merged := Density{Features: d.Features, Sums: make([]estimate.Value, len(d.Sums)), Respondents: d.Respondents + other.Respondents}
+	for c := range merged.Sums {
+		merged.Sums[c] = d.Sums[c].Add(other.Sums[c])
+	}
+	return merged, nil
+}
+
+// Query is the density at y with its standard error (see Mixture).
+func (d Density) Query(y []float32) (estimate.Value, error) {
+	m, err := Mix([]float64{1}, []Density{d})
+	if err != nil {
+		return estimate.Value{}, err
+	}
+	g := make([]float32, d.Features.Channels())
+	if err := d.Features.Query(y, g); err != nil {
+		return estimate.Value{}, err
+	}
+	return m.At(g), nil
+}
+
+// QueryAll is Query for each row of ys.
+func (d Density) QueryAll(ys blas32.General) ([]estimate.Value, error) {
+	m, err := Mix([]float64{1}, []Density{d})
+	if err != nil {
+		return nil, err
+	}
+	values := make([]estimate.Value, ys.Rows)
+	err = Each(d.Features, ys, func(i int, g []float32) { values[i] = m.At(g) })
+	return values, err
+}
+
+// TheoremRMSE is the bound of KDE, Theorem 3.2, on the root mean square error of
+// a density at any one point, given that of one bit sum over n respondents:
+// sqrt(16 R^4 S (S + (rmse/n)^2) / I), where beta = 0.
+func TheoremRMSE(f *encode.Features, n int, rmse float64) float64 {
+	s, r := float64(f.Sparsity()), f.Bound()
+	return math.Sqrt(16 * math.Pow(r, 4) * s * (s + math.Pow(rmse/float64(n), 2)) / float64(f.Repetitions()))
+}

@@ -1,0 +1,125 @@
+package kde
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// Mixture is a weighted sum of densities over one feature map: a density itself,
+// the difference of two, or one with its label noise taken out. Weights may be
+// negative.
+//
+// Its standard error covers the bit sums and the rounding of features to bits,
+// and the sampling of random features; it takes the weights and the respondents
+// as given. With random features (one channel a repetition) it comes from the
+// spread of the I independent estimates that the repetitions make, so it also
+// holds for differences, whose feature errors largely cancel; with fewer than two
+// repetitions it is +Inf. The identity has no features to sample: the errors of
+// the sums are propagated, with n p(1-p) for the rounding, p = B/n, which is at
+// least the true variance since p(1-p) is concave.
+type Mixture struct {
+	features *encode.Features
+	weight   []float64 // per channel: sum over densities of weight * F/n
+	variance []float64 // of weight, for the identity
+}
+
+// Mix is the sum of weights[k] times densities[k], whose respondents are distinct.
+// A density of weight zero may be empty.
+func Mix(weights []float64, densities []Density) (Mixture, error) {
+	if len(weights) != len(densities) {
+		return Mixture{}, fmt.Errorf("kde: %d weights for %d densities", len(weights), len(densities))
+	}
+	var m Mixture
+	for k, w := range weights {
+		if w == 0 {
+			continue
+		}
+		d := densities[k]
+		if err := d.check(); err != nil {
+			return Mixture{}, err
+		}
+		if m.features == nil {
+			m.features = d.Features
+			m.weight = make([]float64, d.Features.Channels())
+			m.variance = make([]float64, d.Features.Channels())
+		}
+		if m.features.Spec() != d.Features.Spec() {
+			return Mixture{}, errors.New("kde: densities of different feature maps cannot be mixed")
+		}
+		n, r := float64(d.Respondents), d.Features.Bound()
+		for c, sum := range d.Sums {
+			m.weight[c] += w * (2*sum.Mean/n - 1) * r
+			p := min(max(sum.Mean/n, 0), 1)
+			m.variance[c] += math.Pow(w*2*r/n, 2) * (sum.StdErr*sum.StdErr + n*p*(1-p))
+		}
+	}
+	if m.features == nil {
+		return Mixture{}, errors.New("kde: nothing to mix")
+	}
+	return m, nil
+}
+
+// At is the mixture where the query features are g, one per channel, as
+// encode.Features.Query writes them.
+func (m Mixture) At(g []float32) estimate.Value {
+	if m.features.Spec().Kernel == encode.InnerIdentity {
+		var mean, variance float64
+		for c, v := range g {
+			mean += m.weight[c] * float64(v)
+			variance += m.variance[c] * float64(v) * float64(v)
+		}
+		return estimate.Value{Mean: mean, StdErr: math.Sqrt(variance)}
+	}
+	repetitions := float64(len(g))
+	var sum, squares float64
+	for c, v := range g {
+		e := m.weight[c] * float64(v)
+		sum += e
+		squares += e * e
+	}
+	mean := sum / repetitions
+	if repetitions < 2 {
+		return estimate.Value{Mean: mean, StdErr: math.Inf(1)}
+	}
+	// The spread is never far below the mean here (the estimates of single
+	// repetitions are dominated by their own noise), so nothing cancels.
+	variance := max(0, squares/repetitions-mean*mean) / (repetitions - 1)
+	return estimate.Value{Mean: mean, StdErr: math.Sqrt(variance)}
+}
+
+// Each calls visit with the query features of each row of ys, in no order and
+// from several goroutines at once. It holds a thousand rows of features at a time.
+// g is only valid during the call.
+func Each(f *encode.Features, ys blas32.General, visit func(i int, g []float32)) error {
+	const block = 1024
+	rows := min(block, max(ys.Rows, 1))
+	out := blas32.General{Rows: rows, Cols: f.Channels(), Stride: f.Channels(), Data: make([]float32, rows*f.Channels())}
+	for from := 0; from < ys.Rows; from += block {
+		part := ys
+		part.Rows = min(block, ys.Rows-from)
+		part.Data = ys.Data[from*ys.Stride:]
+		out.Rows = part.Rows
+		if err := f.QueryAll(part, out); err != nil {
+			return fmt.Errorf("kde: queries from row %d: %w", from, err)
+		}
+		var next atomic.Int64
+		var workers sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				for i := int(next.Add(1)) - 1; i < part.Rows; i = int(next.Add(1)) - 1 {
+					visit(from+i, out.Data[i*out.Stride:(i+1)*out.Stride])
+				}
+			})
+		}
+		workers.Wait()
+	}
+	return nil
+}
