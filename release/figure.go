@@ -1,5 +1,253 @@
 package release
 
-// MaxSeries is how many series a figure may have: the colours below, which people
-// with the common forms of colour blindness can tell apart.
-const MaxSeries = 8
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// palette is Okabe and Ito's, which people with the common forms of colour
+// blindness can tell apart, without its yellow (too pale on white) and black (the ink).
+var palette = []color.RGBA{
+	{0x00, 0x72, 0xb2, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	{0x00, 0x9e, 0x73, 0xff}, // green
+	{0xcc, 0x79, 0xa7, 0xff}, // purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky
+}
+
+// dashes set series apart that share a colour; glyphs do the same for points.
+var (
+	dashes = [][]vg.Length{nil, {6, 3}, {1.5, 2.5}, {8, 3, 2, 3}}
+	glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{}}
+)
+
+// MaxSeries is how many series a figure may have: every colour with every dash.
+const MaxSeries = 24
+
+// Neither is pure black or white: SVG leaves defaults out, and the page must find them.
+var (
+	ink  = color.RGBA{0x1f, 0x23, 0x28, 0xff}
+	rule = color.RGBA{0xd9, 0xdd, 0xe2, 0xff}
+)
+
+func seriesColor(i int) color.RGBA { return palette[i%len(palette)] }
+
+// Sizes of a figure as a file: a slide's proportions, text legible at half width.
+const (
+	fileWidth  = 8 * vg.Inch
+	fileHeight = 4.5 * vg.Inch
+	fileDPI    = 192
+)
+
+// WriteSVG draws the figure on white with its title, labels and legend.
+func (f Figure) WriteSVG(w io.Writer) error {
+	c := vgsvg.New(fileWidth, fileHeight)
+	if err := f.draw(draw.New(c), true); err != nil {
+		return err
+	}
+	_, err := c.WriteTo(w)
+	return err
+}
+
+// WritePNG draws the same picture as WriteSVG, 1536 by 864 pixels.
+func (f Figure) WritePNG(w io.Writer) error {
+	c := vgimg.NewWith(vgimg.UseWH(fileWidth, fileHeight), vgimg.UseDPI(fileDPI))
+	if err := f.draw(draw.New(c), true); err != nil {
+		return err
+	}
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// draw fills the canvas. On its own the figure carries title, labels, legend and a
+// white ground; within the page those are the page's, which can wrap and recolour them.
+func (f Figure) draw(c draw.Canvas, alone bool) error {
+	var v validator
+	if v.figure(f, "figure "+f.Name); len(v.problems) > 0 {
+		return v.problems[0]
+	}
+	p := plot.New()
+	p.BackgroundColor = nil
+	f.axes(p, c)
+	for i, s := range f.Series {
+		if err := f.series(p, i, s); err != nil {
+			return fmt.Errorf("release: figure %s: %w", f.Name, err)
+		}
+	}
+	if err := f.ticks(p); err != nil {
+		return err
+	}
+	if !alone {
+		p.Legend = plot.NewLegend()
+		p.Draw(c)
+		return nil
+	}
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X.Label, f.Y.Label
+	c = draw.Crop(c, 14, -18, 12, -12)
+	legend := p.Legend
+	p.Legend = plot.NewLegend()
+	if len(f.Series) > 1 { // beside the data, never over them
+		legend.Top, legend.Left = true, true
+		legend.TextStyle = style(11)
+		legend.Padding = 3
+		r := legend.Rectangle(c)
+		data := c.Size().X - (r.Max.X - r.Min.X) - 18
+		legend.Draw(draw.Crop(c, data+18, 0, 0, -30))
+		c.Max.X = c.Min.X + data
+	}
+	p.Draw(c)
+	return nil
+}
+
+func style(size float64) draw.TextStyle {
+	t := plot.New().Legend.TextStyle
+	t.Color = ink
+	t.Font = font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, vg.Length(size))
+	return t
+}
+
+func (f Figure) axes(p *plot.Plot, c draw.Canvas) {
+	p.Title.TextStyle = style(14)
+	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = draw.XCenter, draw.YTop
+	p.Title.Padding = 10
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Color = ink
+		a.Width = 0.6
+		a.Padding = 4
+		a.Tick.LineStyle.Color = ink
+		a.Tick.LineStyle.Width = 0.6
+		a.Tick.Length = 4
+		x, y := a.Tick.Label.XAlign, a.Tick.Label.YAlign
+		a.Tick.Label = style(11)
+		a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
+		rotation := a.Label.TextStyle.Rotation
+		a.Label.TextStyle = style(11.5)
+		a.Label.TextStyle.Rotation = rotation
+		a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
+		a.Label.Padding = 6
+	}
+	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0 // the grid is enough
+	if f.X.Log {
+		p.X.Scale = plot.LogScale{}
+	}
+	if f.Y.Log {
+		p.Y.Scale = plot.LogScale{}
+	}
+	if f.Kind == Bars {
+		p.X.Padding = 0 // bars stand on the axis
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color = nil
+	grid.Horizontal.Color = rule
+	grid.Horizontal.Width = 0.7
+	p.Add(grid)
+	if f.Kind == Bars && strings.Count(strings.Join(f.Categories, "  "), "")*6 > int(c.Size().X) {
+		p.X.Tick.Label.Rotation = math.Pi / 4 // the names would run into each other
+		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	}
+}
+
+func (f Figure) series(p *plot.Plot, i int, s Series) error {
+	if f.Kind == Bars {
+		return f.bars(p, i, s)
+	}
+	line := draw.LineStyle{Color: seriesColor(i), Width: 1.8, Dashes: dashes[i/len(palette)]}
+	if f.Kind == Points {
+		points, err := plotter.NewScatter(xys(s.X, s.Y))
+		if err != nil {
+			return err
+		}
+		points.GlyphStyle = draw.GlyphStyle{Color: seriesColor(i), Radius: 3, Shape: glyphs[i/len(palette)]}
+		p.Add(points)
+		p.Legend.Add(s.Label, points)
+		return errorBars(p, s.X, s)
+	}
+	if len(s.Low) > 0 {
+		outline := xys(s.X, s.High)
+		for j := len(s.X) - 1; j >= 0; j-- {
+			outline = append(outline, plotter.XY{X: s.X[j], Y: s.Low[j]})
+		}
+		band, err := plotter.NewPolygon(outline)
+		if err != nil {
+			return err
+		}
+		band.Color = pale(seriesColor(i))
+		band.LineStyle.Width = 0
+		p.Add(band)
+	}
+	curve, err := plotter.NewLine(xys(s.X, s.Y))
+	if err != nil {
+		return err
+	}
+	curve.LineStyle = line
+	p.Add(curve)
+	p.Legend.Add(s.Label, curve)
+	return nil
+}
+
+// bars are rectangles in data coordinates, so that error bars stand in their middle
+// whatever the width of the canvas. A group takes 0.7 of its place.
+func (f Figure) bars(p *plot.Plot, i int, s Series) error {
+	width := 0.7 / float64(len(f.Series))
+	middles := make([]float64, len(s.Y))
+	for j, y := range s.Y {
+		middles[j] = float64(j) + (float64(i)-float64(len(f.Series)-1)/2)*width
+		l, r := middles[j]-0.46*width, middles[j]+0.46*width
+		bar, err := plotter.NewPolygon(plotter.XYs{{X: l}, {X: l, Y: y}, {X: r, Y: y}, {X: r}})
+		if err != nil {
+			return err
+		}
+		bar.Color = seriesColor(i)
+		bar.LineStyle.Width = 0
+		p.Add(bar)
+		if j == 0 {
+			p.Legend.Add(s.Label, bar)
+		}
+	}
+	return errorBars(p, middles, s)
+}
+
+func errorBars(p *plot.Plot, x []float64, s Series) error {
+	if len(s.Low) == 0 {
+		return nil
+	}
+	data := struct {
+		plotter.XYs
+		plotter.YErrors
+	}{xys(x, s.Y), make(plotter.YErrors, len(x))}
+	for j, y := range s.Y {
+		data.YErrors[j].Low, data.YErrors[j].High = y-s.Low[j], s.High[j]-y
+	}
+	bars, err := plotter.NewYErrorBars(data)
+	if err != nil {
+		return err
+	}
+	bars.LineStyle = draw.LineStyle{Color: ink, Width: 0.9}
+	bars.CapWidth = 5
+	p.Add(bars)
+	return nil
+}
+
+func xys(x, y []float64) plotter.XYs {
+	pts := make(plotter.XYs, len(x))
+	for i := range x {
+		pts[i] = plotter.XY{X: x[i], Y: y[i]}
+	}
+	return pts
+}
+
+func pale(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 0x33} }

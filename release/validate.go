@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -70,6 +71,7 @@ func (v *validator) finite(x reflect.Value, path string) {
 		v.require(unbounded || !math.IsNaN(f) && !math.IsInf(f, 0), path, "is not a finite number")
 	case reflect.String:
 		v.require(utf8.ValidString(x.String()), path, "is not valid UTF-8")
+		v.require(!strings.ContainsFunc(x.String(), commands), path, "holds a control character, which could command a terminal")
 	case reflect.Pointer:
 		if !x.IsNil() {
 			v.finite(x.Elem(), path)
@@ -92,6 +94,8 @@ func (v *validator) finite(x reflect.Value, path string) {
 		}
 	}
 }
+
+func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' }
 
 func (v *validator) guarantee(s GuaranteeStatement, path string) {
 	g := s.Guarantee

@@ -1,0 +1,157 @@
+package release
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"image/color"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style":       func() template.CSS { return template.CSS(pageCSS) },
+	"machineDate": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"humanDate":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+	"value":       Metric.value,
+	"interval":    Metric.interval,
+	"uncertainty": uncertainty,
+	"scale":       gauge,
+	"verdict":     verdict,
+	"meaning":     meaning,
+	"facts":       facts,
+	"numeric":     Table.numeric,
+	"cell":        Table.cell,
+	"heat":        heat,
+	"score":       func(it Item) string { return plusMinus(it.Score, it.StdErr, "") },
+	"rank":        rank,
+	"width":       width,
+	"legend":      legend,
+	"wide":        func(f Figure) (template.HTML, error) { return f.inline(680, 320) },
+	"narrow":      func(f Figure) (template.HTML, error) { return f.inline(360, 270) },
+}).Parse(pageHTML))
+
+// WriteHTML writes the release as one page that needs nothing else: no script, no
+// font, no image from elsewhere. It refuses a release that does not pass Validate.
+func (r Release) WriteHTML(w io.Writer) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	var b bytes.Buffer // the template writes in small pieces, and half a page is worse than none
+	if err := page.Execute(&b, r); err != nil {
+		return fmt.Errorf("writing the release as a page: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// gauge draws a share with its interval between 0 and 100%.
+func gauge(m Metric) template.HTML {
+	if m.Unit != Share || m.Level == 0 {
+		return ""
+	}
+	percent := func(x float64) float64 { return 100 * min(1, max(0, x)) }
+	low, high := percent(m.Low), percent(m.High)
+	return template.HTML(fmt.Sprintf(`<svg class="gauge" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">`+
+		`<rect class="track" width="100" y="5" height="2"/><rect class="range" x="%.2f" width="%.2f" y="1" height="10"/>`+
+		`<rect class="mark" x="%.2f" width="0.7" height="12"/></svg>`, low, high-low, percent(m.Value)-0.35))
+}
+
+// heat is the share of a cell in its row, which the style sheet turns into a shade.
+func heat(row []Cell, c Cell) template.CSS {
+	sum := 0.0
+	for _, other := range row {
+		if other.Value != nil {
+			sum += *other.Value
+		}
+	}
+	if sum == 0 || math.IsInf(sum, 1) {
+		sum = math.MaxFloat64
+	}
+	return template.CSS(fmt.Sprintf("--share:%.3f", *c.Value/sum))
+}
+
+// width is the bar of an item, beside the longest of its list.
+func width(l List, it Item) template.CSS {
+	longest := 0.0
+	for _, other := range l.Items {
+		longest = max(longest, other.Score)
+	}
+	if longest == 0 {
+		return "width:0"
+	}
+	return template.CSS(fmt.Sprintf("width:%.1f%%", 100*max(0, it.Score/longest)))
+}
+
+type entry struct {
+	Label  string
+	Swatch template.HTML
+}
+
+// legend names the series of a figure that has several.
+func legend(f Figure) []entry {
+	if len(f.Series) < 2 {
+		return nil
+	}
+	var es []entry
+	for i, s := range f.Series {
+		paint := fmt.Sprintf("var(--s%d)", i%len(palette))
+		mark := fmt.Sprintf(`<rect x="7" width="12" height="12" rx="2" style="fill:%s"/>`, paint)
+		if f.Kind == Lines {
+			dash := []string{"none"}
+			if pattern := dashes[i/len(palette)]; pattern != nil {
+				dash = nil
+				for _, d := range pattern {
+					dash = append(dash, fmt.Sprintf("%g", d.Points()))
+				}
+			}
+			mark = fmt.Sprintf(`<line x1="1" y1="6" x2="25" y2="6" style="stroke:%s;stroke-width:3;stroke-dasharray:%s"/>`, paint, strings.Join(dash, " "))
+		}
+		es = append(es, entry{s.Label, template.HTML(`<svg viewBox="0 0 26 12" aria-hidden="true">` + mark + `</svg>`)})
+	}
+	return es
+}
+
+// themed turns the fixed colours and the font of a drawing into the page's own, so
+// that it follows the reader's theme.
+var themed = func() *strings.Replacer {
+	pairs := []string{"font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", ""}
+	add := func(c color.RGBA, name string) {
+		hex := fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)
+		pairs = append(pairs, "fill:"+hex, "fill:var("+name+")", "stroke:"+hex, "stroke:var("+name+")")
+	}
+	add(ink, "--ink")
+	add(rule, "--line")
+	for i, c := range palette {
+		add(c, fmt.Sprintf("--s%d", i))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// inline draws the figure for the page, w by h points, without labels or legend.
+func (f Figure) inline(w, h float64) (template.HTML, error) {
+	c := vgsvg.New(vg.Length(w), vg.Length(h))
+	if err := f.draw(draw.Crop(draw.New(c), 0, -8, 0, -6), false); err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return "", err
+	}
+	svg := b.String()
+	svg = svg[strings.Index(svg, "<g "):] // the prologue is for a file of its own
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" aria-hidden="true">`, w, h) + themed.Replace(svg)), nil
+}

@@ -1,0 +1,110 @@
+package release
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+// The sentences below are the same on the page and in the terminal.
+
+// verdict is the guarantee in one line, never a bare epsilon beside a promise it
+// does not keep.
+func verdict(g account.Guarantee) string {
+	if !g.Meaningful() {
+		return "No meaningful protection"
+	}
+	return fmt.Sprintf("ε = %s, δ = %s", above(g.Epsilon, 4), above(g.Delta, 3))
+}
+
+// meaning says what epsilon and delta promise one person: the likelihood ratio of
+// whatever the observer sees is at most e^epsilon, up to delta.
+func meaning(g account.Guarantee) string {
+	switch {
+	case math.IsInf(g.Epsilon, 1):
+		return "No limit on what this observer may learn about one person can be given."
+	case g.Delta >= 1:
+		return "δ is 1, so the statement is empty."
+	case !g.Meaningful():
+		return fmt.Sprintf("ε = %s. Above %d the limit on what this observer may learn about one person is so high that it protects nobody.", above(g.Epsilon, 4), account.Meaningless)
+	}
+	s := fmt.Sprintf("Whatever this observer sees, it was at most %s times as likely with one person’s true data as with other data in its place", above(math.Exp(g.Epsilon), 2))
+	if g.Delta == 0 {
+		return s + ", without exception."
+	}
+	return s + fmt.Sprintf(", save for a slack of δ: about one in %s.", number(math.Floor(1/g.Delta+1e-6)))
+}
+
+// above prints x rounded up to so many digits, so that neither an epsilon nor what
+// it promises is ever printed smaller than it is.
+func above(x float64, digits int) string {
+	if x == 0 {
+		return "0"
+	}
+	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
+	return number(math.Ceil(x/unit-1e-6) * unit) // 1e-6: numbers written with few digits stay
+}
+
+type fact struct{ Name, Value string }
+
+// facts are all that is needed to recompute a guarantee.
+func facts(g account.Guarantee) []fact {
+	adjacency := "replacement: one person’s data exchanged for anyone else’s"
+	if g.Adjacency == account.Removal {
+		adjacency = "removal: one person’s data exchanged for a draw from a public law"
+	}
+	fs := []fact{
+		{"Neighbours", adjacency},
+		{"Trust model", string(g.Trust)},
+		{"People, n", number(float64(g.Users))},
+		{"Rounds", number(float64(g.Rounds))},
+		{"Method", g.Method},
+		{"Kind of number", string(g.Bound)},
+	}
+	if g.Source != "" {
+		fs = append(fs, fact{"Source", g.Source})
+	}
+	if g.Certified != "" {
+		fs = append(fs, fact{"Checked over", g.Certified})
+	}
+	return fs
+}
+
+// uncertainty is the interval of a metric or, failing that, its standard error.
+func uncertainty(m Metric) string {
+	if s := m.interval(); s != "" {
+		return s
+	}
+	if m.StdErr > 0 {
+		return "± " + amount(m.StdErr, m.StdErr, m.Unit)
+	}
+	return ""
+}
+
+func rank(it Item) string {
+	switch {
+	case it.RankLow == 0:
+		return ""
+	case it.RankLow == it.RankHigh:
+		return fmt.Sprintf("rank %d", it.RankLow)
+	}
+	return fmt.Sprintf("rank %d to %d", it.RankLow, it.RankHigh)
+}
+
+// numeric reports whether a column holds a number anywhere.
+func (t Table) numeric(column int) bool {
+	for _, row := range t.Rows {
+		if row[column].Value != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (t Table) cell(column int, c Cell) string {
+	if c.Value == nil {
+		return c.Text
+	}
+	return plusMinus(*c.Value, c.StdErr, t.Columns[column].Unit)
+}
