@@ -1,0 +1,116 @@
+package shuffler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+var (
+	// ErrAlreadyContributed is the error of a respondent's second contribution
+	// to the same instance in one epoch, to whatever crowd.
+	ErrAlreadyContributed = errors.New("shuffler: this respondent has contributed already")
+
+	// ErrClosed is the error of a contribution that comes after the epoch's end.
+	ErrClosed = errors.New("shuffler: the epoch is over")
+)
+
+// Collector gathers the contributions to one instance of one plan during one
+// epoch, by crowd. It is safe for concurrent use.
+type Collector struct {
+	in instance
+
+	mu          sync.Mutex
+	closed      bool
+	respondents map[string]struct{}
+	crowds      []crowd
+}
+
+type crowd struct {
+	respondents int // distinct, with their whole contribution
+	envelopes   [][]byte
+}
+
+// NewCollector starts an epoch of the plan's instance, counted from 0.
+func NewCollector(p plan.Plan, instance int) (*Collector, error) {
+	in, err := newInstance(p, instance)
+	if err != nil {
+		return nil, err
+	}
+	return &Collector{in: in, respondents: map[string]struct{}{}, crowds: make([]crowd, in.crowds)}, nil
+}
+
+// Add takes a contribution whole or, with an error, not at all. The respondent
+// is any string that is the same for the same respondent, of the caller's
+// authentication; it is forgotten when the epoch ends. The envelopes are kept,
+// not copied.
+func (c *Collector) Add(respondent string, contribution envelope.Contribution) error {
+	if respondent == "" {
+		return errors.New("shuffler: a contribution without a respondent cannot be counted: authenticate it first")
+	}
+	if err := c.in.accepts(contribution.Plan, contribution.Instance, contribution.Crowd); err != nil {
+		return err
+	}
+	if got := len(contribution.Envelopes); got != c.in.perDevice {
+		return fmt.Errorf("shuffler: a contribution of %d envelopes: the plan wants %d from everybody", got, c.in.perDevice)
+	}
+	for _, e := range contribution.Envelopes {
+		if want := c.in.size(0); len(e) != want {
+			return &envelope.SizeError{Got: len(e), Want: want}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	if _, again := c.respondents[respondent]; again {
+		return ErrAlreadyContributed
+	}
+	if uint64(len(c.respondents)) == math.MaxUint32 {
+		return errors.New("shuffler: the epoch is full: a batch counts at most 2^32 - 1 respondents")
+	}
+	c.respondents[respondent] = struct{}{}
+	to := &c.crowds[contribution.Crowd]
+	to.respondents++
+	to.envelopes = append(to.envelopes, contribution.Envelopes...)
+	return nil
+}
+
+// Withheld says that nothing of a crowd leaves, and why. It does not say how
+// many there were: a crowd held back is one whose size should not be known.
+type Withheld struct {
+	Crowd   uint32
+	Minimum int // n_min of the plan
+}
+
+func (w Withheld) String() string {
+	return fmt.Sprintf("crowd %d is withheld: fewer than %d distinct respondents, the plan's minimum", w.Crowd, w.Minimum)
+}
+
+// Close ends the epoch and deletes what it held: respondents, and the crowds
+// that are too small. Every crowd of the plan is in one of the two results, in
+// order. The batches still are in the order of arrival: the entry's own Hop
+// must mix them before anything leaves. A second Close returns nothing.
+func (c *Collector) Close() ([]envelope.Batch, []Withheld) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var batches []envelope.Batch
+	var withheld []Withheld
+	for i, crowd := range c.crowds {
+		if crowd.respondents < c.in.minimum {
+			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: c.in.minimum})
+			continue
+		}
+		batches = append(batches, envelope.Batch{
+			Plan: c.in.plan, Instance: c.in.number, Crowd: uint32(i),
+			Hop: 0, Respondents: uint32(crowd.respondents), Envelopes: crowd.envelopes,
+		})
+	}
+	c.closed, c.respondents, c.crowds = true, nil, nil
+	return batches, withheld
+}

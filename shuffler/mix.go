@@ -1,0 +1,137 @@
+package shuffler
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Hop mixes for one position of one instance of a plan, the entry's included.
+// It is safe for concurrent use, with a generator for each caller.
+type Hop struct {
+	in     instance
+	hop    int
+	opener *envelope.Opener
+}
+
+// Receipt is what a hop may tell about a batch: In = Out + Dropped + Duplicates.
+type Receipt struct {
+	In         int // envelopes that came
+	Out        int // that were handed on
+	Dropped    int // that did not open, or had another length than the plan's
+	Duplicates int // exact copies of another one that came
+}
+
+// NewHop prepares to mix as the given hop, counted from 0, of the plan's
+// instance, with the private key of the public one that the plan names there.
+func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, error) {
+	in, err := newInstance(p, instance)
+	if err != nil {
+		return nil, err
+	}
+	if hop < 0 || hop >= len(in.hops) {
+		return nil, fmt.Errorf("shuffler: instance %d has no hop %d: it has %d, counted from 0", instance, hop, len(in.hops))
+	}
+	if key.Public().String() != in.hops[hop].Key {
+		return nil, fmt.Errorf("shuffler: %v is not the key that the plan names for hop %d of instance %d", key, hop, instance)
+	}
+	opener, err := envelope.NewOpener(key, in.plan, in.number, uint8(hop), in.size(hop))
+	if err != nil {
+		return nil, err
+	}
+	return &Hop{in: in, hop: hop, opener: opener}, nil
+}
+
+// Mix checks a batch, permutes it, takes off this hop's layer, and returns what
+// the next hop gets. With an error nothing may be handed on; the error is
+// ErrWithheld where too few respondents, or too few of their envelopes, are
+// there to hide among.
+//
+// The privacy of the permutation is that of r: outside of tests rng.New().
+func (h *Hop) Mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, error) {
+	if err := h.accepts(b); err != nil {
+		return envelope.Batch{}, Receipt{}, err
+	}
+	out, receipt := mix(r, b.Envelopes, func(e []byte) ([]byte, error) { return h.opener.Open(b.Crowd, e) })
+	if err := h.enough(b.Crowd, len(out)); err != nil {
+		return envelope.Batch{}, receipt, err
+	}
+	b.Hop++
+	b.Envelopes = out
+	return b, receipt, nil
+}
+
+func (h *Hop) accepts(b envelope.Batch) error {
+	if err := h.in.accepts(b.Plan, b.Instance, b.Crowd); err != nil {
+		return err
+	}
+	if int(b.Hop) != h.hop {
+		return fmt.Errorf("shuffler: a batch for hop %d of the cascade: this is hop %d", b.Hop, h.hop)
+	}
+	if int64(b.Respondents) < int64(h.in.minimum) {
+		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd, h.in.minimum)
+	}
+	whole := int64(b.Respondents) * int64(h.in.perDevice) // below 2^32 * 2^20
+	n := int64(len(b.Envelopes))
+	if n > whole || h.hop == 0 && n != whole {
+		return fmt.Errorf("shuffler: %d envelopes from %d respondents: the plan wants %d from each", n, b.Respondents, h.in.perDevice)
+	}
+	return h.enough(b.Crowd, len(b.Envelopes))
+}
+
+// enough holds back a batch that has lost so much on its way that it cannot
+// hold the whole contributions of n_h honest respondents, whose noise the
+// guarantee counts on. Theirs always open: what is lost is the doing of others.
+func (h *Hop) enough(crowd uint32, envelopes int) error {
+	if need := int64(h.in.honest) * int64(h.in.perDevice); int64(envelopes) < need {
+		return fmt.Errorf("%w: crowd %d has %d envelopes left and the guarantee counts on at least %d", ErrWithheld, crowd, envelopes, need)
+	}
+	return nil
+}
+
+// mix returns what opens, once each, in uniformly random order. The order is
+// drawn before anything is opened and each result keeps its place, so that it
+// does not depend on which worker was the faster.
+func mix(r *rand.Rand, in [][]byte, open func([]byte) ([]byte, error)) ([][]byte, Receipt) {
+	// Copies go, or an entry that sends a respondent's envelope twice would
+	// recognize what comes out twice. They go before the order is drawn: the
+	// earlier of two places would be an early place.
+	seen := make(map[[sha256.Size]byte]struct{}, len(in))
+	kept := make([]int, 0, len(in))
+	for i, e := range in {
+		digest := sha256.Sum256(e)
+		if _, again := seen[digest]; !again {
+			seen[digest] = struct{}{}
+			kept = append(kept, i)
+		}
+	}
+	rng.Shuffle(r, kept)
+
+	opened := make([][]byte, len(kept))
+	failed := make([]bool, len(kept))
+	workers := runtime.GOMAXPROCS(0)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(kept); i += workers {
+				inner, err := open(in[kept[i]])
+				opened[i], failed[i] = inner, err != nil
+			}
+		})
+	}
+	wg.Wait()
+
+	out := opened[:0]
+	for i, inner := range opened {
+		if !failed[i] {
+			out = append(out, inner)
+		}
+	}
+	return out, Receipt{In: len(in), Out: len(out), Dropped: len(kept) - len(out), Duplicates: len(in) - len(kept)}
+}

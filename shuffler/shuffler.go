@@ -1,0 +1,73 @@
+// Package shuffler collects what devices hand in and mixes it, so that nobody
+// can tell whose an envelope is. It is the part of a mixing operator without a
+// network and without a clock: the caller brings contributions and batches, and
+// says when an epoch ends.
+//
+// The entry hop is a Collector, which counts respondents and holds back crowds
+// that are too small, followed by a Hop. Every later hop is a Hop alone: it
+// checks, permutes, takes off its layer, and hands on. A shuffler cannot read
+// what it mixes, nor tell a dummy from a report.
+package shuffler
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// ErrWithheld is the error of a batch in which too few respondents are left to
+// hide among: nothing of it may leave.
+var ErrWithheld = errors.New("shuffler: withheld")
+
+// instance is what a plan says about one instance of its shuffler.
+type instance struct {
+	plan      [32]byte
+	number    uint16
+	hops      []plan.Party
+	crowds    int
+	suite     envelope.Suite
+	payload   int // bytes
+	perDevice int // envelopes in a contribution
+	minimum   int // n_min: distinct respondents in a batch
+	honest    int // n_h: of these, the ones whose noise the guarantee counts on
+}
+
+func newInstance(p plan.Plan, number int) (instance, error) {
+	if err := p.Validate(); err != nil {
+		return instance{}, err
+	}
+	if number < 0 || number >= len(p.Route.Mix.Instances) {
+		return instance{}, fmt.Errorf("shuffler: the plan has no instance %d: it has %d, counted from 0", number, len(p.Route.Mix.Instances))
+	}
+	return instance{
+		plan:      p.Hash(),
+		number:    uint16(number),
+		hops:      p.Route.Mix.Instances[number].Hops,
+		crowds:    p.Crowds(),
+		suite:     envelope.Suite(p.Envelopes.Suite),
+		payload:   p.Envelopes.PayloadBytes,
+		perDevice: p.Envelopes.PerDevice,
+		minimum:   p.Crowd.Minimum,
+		honest:    p.HonestMinimum(),
+	}, nil
+}
+
+// size is the length in bytes of an envelope as it reaches a hop: the layers
+// of this and the later hops and of the analyzer are still on.
+func (in instance) size(hop int) int { return in.suite.Size(len(in.hops)-hop+1, in.payload) }
+
+// accepts checks what contributions and batches have in common. The reasons
+// name what the plan says, never what a respondent sent.
+func (in instance) accepts(hash [32]byte, number uint16, crowd uint32) error {
+	switch {
+	case hash != in.plan:
+		return fmt.Errorf("shuffler: made for another plan (%x...): this is %x...", hash[:4], in.plan[:4])
+	case number != in.number:
+		return fmt.Errorf("shuffler: made for instance %d: this is instance %d", number, in.number)
+	case int64(crowd) >= int64(in.crowds):
+		return fmt.Errorf("shuffler: names a crowd that the plan has not: it has %d, counted from 0", in.crowds)
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package shuffler
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// world is a plan with the keys of everybody in it.
+type world struct {
+	plan     plan.Plan
+	hops     [][]envelope.PrivateKey // per instance
+	analyzer envelope.PrivateKey
+}
+
+const (
+	perDevice = 3
+	minimum   = 4
+	payload   = 16
+)
+
+func newWorld(t testing.TB, suite envelope.Suite, instances, hops int) world {
+	t.Helper()
+	newKey := func() envelope.PrivateKey {
+		key, err := envelope.GenerateKey(suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	party := func(operator string, key envelope.PrivateKey) plan.Party {
+		return plan.Party{Operator: operator, Key: key.Public().String()}
+	}
+	w := world{analyzer: newKey()}
+	mix := &plan.Mix{}
+	for i := range instances {
+		w.hops = append(w.hops, nil)
+		var in plan.Instance
+		for h := range hops {
+			key := newKey()
+			w.hops[i] = append(w.hops[i], key)
+			in.Hops = append(in.Hops, party(fmt.Sprintf("operator %d of instance %d", h, i), key))
+		}
+		mix.Instances = append(mix.Instances, in)
+	}
+	w.plan = plan.Plan{
+		Version: plan.Version, Title: "test",
+		Question: plan.Question{Kind: "density", Density: &plan.Density{
+			Dimension: 2, Classes: []string{"a", "b", "c"}, Repetitions: perDevice,
+			Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
+			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
+		}},
+		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.25},
+		Crowd:     plan.Crowd{Minimum: minimum},
+		Envelopes: plan.Envelopes{PerDevice: perDevice, PayloadBytes: payload, Suite: string(suite)},
+		Route:     plan.Route{Kind: "mix", Mix: mix},
+		Analyzer:  party("analyzer", w.analyzer),
+	}
+	if err := w.plan.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// message is the payload of a device's i-th envelope: for the test to follow it.
+func message(device, i int) []byte {
+	b := make([]byte, payload)
+	binary.BigEndian.PutUint32(b, uint32(device))
+	binary.BigEndian.PutUint32(b[4:], uint32(i))
+	return b
+}
+
+func (w world) contribution(t testing.TB, instance int, crowd uint32, device int) envelope.Contribution {
+	t.Helper()
+	var keys []envelope.PublicKey
+	for _, key := range w.hops[instance] {
+		keys = append(keys, key.Public())
+	}
+	keys = append(keys, w.analyzer.Public())
+	s, err := envelope.NewSealer(envelope.Route(w.plan.Hash(), uint16(instance), crowd, keys...), payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := envelope.Contribution{Plan: w.plan.Hash(), Instance: uint16(instance), Crowd: crowd}
+	for i := range w.plan.Envelopes.PerDevice {
+		e, err := s.Seal(message(device, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Envelopes = append(c.Envelopes, e)
+	}
+	return c
+}
+
+// collect is the batch of a crowd in which so many devices took part.
+func (w world) collect(t testing.TB, instance int, crowd uint32, devices int) envelope.Batch {
+	t.Helper()
+	c, err := NewCollector(w.plan, instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := range devices {
+		if err := c.Add(fmt.Sprint("device ", d), w.contribution(t, instance, crowd, d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batches, _ := c.Close()
+	if len(batches) != 1 {
+		t.Fatalf("%d batches", len(batches))
+	}
+	return batches[0]
+}
+
+func (w world) hop(t testing.TB, instance, hop int) *Hop {
+	t.Helper()
+	h, err := NewHop(w.plan, instance, hop, w.hops[instance][hop])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// open is what the analyzer reads in a batch, in the batch's order.
+func (w world) open(t testing.TB, b envelope.Batch) []string {
+	t.Helper()
+	o, err := envelope.NewOpener(w.analyzer, w.plan.Hash(), b.Instance, b.Hop, w.analyzer.Suite().Size(1, payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var payloads []string
+	for _, e := range b.Envelopes {
+		p, err := o.Open(b.Crowd, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payloads = append(payloads, string(p))
+	}
+	return payloads
+}
+
+func TestFromDevicesToAnalyzer(t *testing.T) {
+	for _, c := range []struct {
+		suite           envelope.Suite
+		instances, hops int
+	}{{envelope.X25519, 1, 1}, {envelope.X25519, 2, 2}, {envelope.X25519, 1, 3}, {envelope.XWing, 1, 2}} {
+		t.Run(fmt.Sprintf("%s/%dx%d", c.suite, c.instances, c.hops), func(t *testing.T) {
+			w := newWorld(t, c.suite, c.instances, c.hops)
+			const devices, crowd = 5, 2
+			instance := c.instances - 1
+			r := replay.New(1)
+			b := w.collect(t, instance, crowd, devices)
+			for hop := range c.hops {
+				// On the wire and back, as between operators.
+				data, err := b.Marshal()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, err = envelope.ParseBatch(data); err != nil {
+					t.Fatal(err)
+				}
+				var receipt Receipt
+				if b, receipt, err = w.hop(t, instance, hop).Mix(r, b); err != nil {
+					t.Fatal(err)
+				}
+				if want := (Receipt{In: devices * perDevice, Out: devices * perDevice}); receipt != want {
+					t.Errorf("hop %d: receipt %+v", hop, receipt)
+				}
+			}
+			if int(b.Hop) != c.hops || b.Respondents != devices || b.Crowd != crowd || int(b.Instance) != instance {
+				t.Errorf("the analyzer is handed another batch: hop %d, %d respondents", b.Hop, b.Respondents)
+			}
+			var sent []string
+			for d := range devices {
+				for i := range perDevice {
+					sent = append(sent, string(message(d, i)))
+				}
+			}
+			got := w.open(t, b)
+			if slices.Equal(got, sent) {
+				t.Error("everything came out in the order of arrival")
+			}
+			slices.Sort(got)
+			slices.Sort(sent)
+			if !slices.Equal(got, sent) {
+				t.Error("the analyzer does not read what the devices sent")
+			}
+		})
+	}
+}
+
+func TestCollectorWithholdsSmallCrowds(t *testing.T) {
+	w := newWorld(t, envelope.X25519, 1, 1)
+	c, err := NewCollector(w.plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := range minimum + minimum - 1 { // n_min in crowd 0, one fewer in crowd 1, none in crowd 2
+		if err := c.Add(fmt.Sprint(d), w.contribution(t, 0, uint32(d/minimum), d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batches, withheld := c.Close()
+	if len(batches) != 1 || batches[0].Crowd != 0 || batches[0].Respondents != minimum || len(batches[0].Envelopes) != minimum*perDevice {
+		t.Errorf("%d batches left", len(batches))
+	}
+	if want := []Withheld{{1, minimum}, {2, minimum}}; !slices.Equal(withheld, want) {
+		t.Errorf("withheld %v", withheld)
+	}
+	// The size of a crowd held back stays unknown: one short and empty read alike.
+	a, b := withheld[0], withheld[1]
+	if strings.Replace(a.String(), "crowd 1", "crowd 2", 1) != b.String() || !strings.Contains(a.String(), "fewer than 4") {
+		t.Errorf("%v; %v", a, b)
+	}
+	if err := c.Add("late", w.contribution(t, 0, 0, 99)); !errors.Is(err, ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if batches, withheld := c.Close(); batches != nil || withheld != nil {
+		t.Error("a second close gave something")
+	}
+}
+
+func TestCollectorTakesWholeContributionsOnce(t *testing.T) {
+	w := newWorld(t, envelope.X25519, 2, 2)
+	c, err := NewCollector(w.plan, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := w.contribution(t, 0, 0, 1)
+	change := func(f func(*envelope.Contribution)) envelope.Contribution {
+		other := good
+		other.Envelopes = slices.Clone(good.Envelopes)
+		f(&other)
+		return other
+	}
+	for name, bad := range map[string]envelope.Contribution{
+		"another plan":     change(func(c *envelope.Contribution) { c.Plan[0] ^= 1 }),
+		"another instance": change(func(c *envelope.Contribution) { c.Instance = 1 }),
+		"no such crowd":    change(func(c *envelope.Contribution) { c.Crowd = 3 }),
+		"one too few":      change(func(c *envelope.Contribution) { c.Envelopes = c.Envelopes[1:] }),
+		"one too many":     change(func(c *envelope.Contribution) { c.Envelopes = append(c.Envelopes, c.Envelopes[0]) }),
+		"a short envelope": change(func(c *envelope.Contribution) { c.Envelopes[2] = c.Envelopes[2][1:] }),
+		"a layer missing":  change(func(c *envelope.Contribution) { c.Envelopes[0] = c.Envelopes[0][48:] }),
+	} {
+		if err := c.Add("alice", bad); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	if err := c.Add("", good); err == nil {
+		t.Error("a contribution of nobody was accepted")
+	}
+	// The refused ones have not spent the respondent's turn, nor left envelopes.
+	if err := c.Add("alice", good); err != nil {
+		t.Fatal(err)
+	}
+	for _, crowd := range []uint32{0, 1} {
+		if err := c.Add("alice", w.contribution(t, 0, crowd, 2)); !errors.Is(err, ErrAlreadyContributed) {
+			t.Errorf("a second contribution, to crowd %d: %v", crowd, err)
+		}
+	}
+	for d := range minimum - 1 {
+		if err := c.Add(fmt.Sprint(d), w.contribution(t, 0, 0, d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if batches, _ := c.Close(); len(batches) != 1 || len(batches[0].Envelopes) != minimum*perDevice {
+		t.Error("the batch is not that of the accepted contributions")
+	}
+}
+
+func TestConstructorsRefuse(t *testing.T) {
+	w := newWorld(t, envelope.X25519, 1, 2)
+	for _, instance := range []int{-1, 1} {
+		if _, err := NewCollector(w.plan, instance); err == nil {
+			t.Errorf("a collector for instance %d was made", instance)
+		}
+	}
+	for _, hop := range []int{-1, 2} {
+		if _, err := NewHop(w.plan, 0, hop, w.hops[0][0]); err == nil {
+			t.Errorf("hop %d was made", hop)
+		}
+	}
+	if _, err := NewHop(w.plan, 0, 0, w.hops[0][1]); err == nil {
+		t.Error("a hop was made with the key of another")
+	}
+	if _, err := NewHop(w.plan, 0, 0, envelope.PrivateKey{}); err == nil {
+		t.Error("a hop was made without a key")
+	}
+	w.plan.Title = ""
+	if _, err := NewCollector(w.plan, 0); err == nil {
+		t.Error("a collector for an invalid plan was made")
+	}
+}
