@@ -1,14 +1,83 @@
 package account
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
 	"github.com/confetti-dp/confetti/dp/account/rdp"
 )
 
-// use is one event with the number of rounds it is used for.
+// maxEpsilon bounds what is computed; 20 is already no protection at all.
+const maxEpsilon = 1e5
+
+// neglect is the share of delta that may be charged outright, over all rounds:
+// lost in the fourth digit of delta, the sixth of epsilon.
+const neglect = 1e-4
+
+func (o options) epsilon(e Event, delta float64) (Guarantee, error) {
+	g, err := statement(e)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	if !(delta > 0 && delta < 1) {
+		return Guarantee{}, fmt.Errorf("account: delta %v: need 0 < delta < 1", delta)
+	}
+	o.Neglect = delta * neglect / float64(g.Rounds)
+	c, err := o.curve(e, &g)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	g.Delta = delta
+	if g.Epsilon, err = c.Epsilon(delta); err != nil {
+		return Guarantee{}, err
+	}
+	if !(g.Epsilon <= maxEpsilon) {
+		return Guarantee{}, fmt.Errorf("account: no epsilon up to %v at delta %v: something is revealed outright more often than that", float64(maxEpsilon), delta)
+	}
+	return g, nil
+}
+
+func (o options) delta(e Event, epsilon float64) (Guarantee, error) {
+	g, err := statement(e)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	if !(epsilon >= 0 && epsilon <= maxEpsilon) {
+		return Guarantee{}, fmt.Errorf("account: epsilon %v: need 0 <= epsilon <= %v", epsilon, float64(maxEpsilon))
+	}
+	// What may be neglected depends on the answer: look ever deeper until the
+	// answer stands out.
+	for floor := 1e-20; ; floor *= floor {
+		o.Neglect = max(floor, minTail) / float64(g.Rounds)
+		c, err := o.curve(e, &g)
+		if err != nil {
+			return Guarantee{}, err
+		}
+		g.Epsilon = epsilon
+		if g.Delta, err = c.Delta(epsilon); err != nil {
+			return Guarantee{}, err
+		}
+		if g.Delta*neglect >= floor || g.Delta == 0 || floor < minTail {
+			break
+		}
+	}
+	if math.IsNaN(g.Delta) {
+		return Guarantee{}, fmt.Errorf("account: %T has no delta at epsilon %v", e, epsilon)
+	}
+	return g, nil
+}
+
+func statement(e Event) (Guarantee, error) {
+	if e == nil {
+		return Guarantee{}, errors.New("account: no event")
+	}
+	return e.event()
+}
+
+// use is one mechanism with the number of rounds it is used for.
 type use struct {
 	event  Event
 	rounds int
@@ -25,23 +94,34 @@ func flatten(e Event, rounds int) []use {
 			uses = append(uses, flatten(x, rounds)...)
 		}
 		return uses
+	case reducer:
+		return flatten(e.reduce(), rounds)
 	}
 	return []use{{e, rounds}}
 }
 
 // curve finds a profile of the event: a formula if one covers it, else privacy
-// loss distributions, else Renyi divergences. how holds what that method
-// changes in the statement of the guarantee.
-func (o options) curve(e Event) (c curve, how Guarantee, err error) {
+// loss distributions, else Renyi divergences; it completes the statement g.
+func (o options) curve(e Event, g *Guarantee) (curve, error) {
 	uses := flatten(e, 1)
+	g.Bound, g.Certified = Upper, ""
+	if o.Lower {
+		g.Bound = Lower
+	}
+	for _, u := range uses {
+		if c, ok := u.event.(certifier); ok {
+			g.Certified = join(g.Certified, c.certificate(o))
+		}
+	}
 	if len(uses) == 1 {
-		if p, has := uses[0].event.(profiler); has {
-			c, ok, err := p.profile(uses[0].rounds, o)
+		if p, ok := uses[0].event.(profiler); ok {
+			c, bound, err := p.profile(uses[0].rounds, o)
 			if err != nil {
-				return nil, how, err
+				return nil, err
 			}
-			if ok {
-				return c, how, nil
+			if c != nil {
+				g.Bound = bound
+				return c, nil
 			}
 		}
 	}
@@ -56,17 +136,24 @@ func (o options) curve(e Event) (c curve, how Guarantee, err error) {
 	}
 	switch {
 	case lossless == nil:
-		c, err := o.losses(uses)
-		how.Bound = Upper
-		if o.Lower {
-			how.Bound = Lower
-		}
-		return c, how, err
+		return o.losses(uses)
 	case renyiless == nil && !o.Lower:
-		how = Guarantee{Bound: Upper, Method: "Renyi divergence, best order", Source: "Canonne, Kamath and Steinke 2020, Proposition 12"}
-		return renyiSum(uses), how, nil
+		g.Method = "Renyi divergence, best order"
+		g.Source = join(g.Source, "conversion: Canonne, Kamath, Steinke 2020, Proposition 12")
+		return renyiSum(uses), nil
 	}
-	return nil, how, &Unsupported{lossless, "it has neither a formula nor a loss distribution for this composition"}
+	return nil, &Unsupported{lossless, "it has neither a formula nor a loss distribution for this composition"}
+}
+
+// join lists distinct remarks.
+func join(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "" || strings.Contains(a, b):
+		return a
+	}
+	return a + "; " + b
 }
 
 // pointsPerSpread is the resolution of the grid: connect-the-dots inflates the

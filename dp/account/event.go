@@ -3,7 +3,6 @@ package account
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
 )
@@ -75,9 +74,10 @@ const maxRounds = 1 << 24
 // that covers the composition, in this order.
 
 // A profiler knows the profile of its own repetition without composing
-// numerically; ok is false for a number of rounds it has no formula for.
+// numerically, and whether that is exact; the curve is nil for a number of
+// rounds it has no formula for.
 type profiler interface {
-	profile(rounds int, o options) (c curve, ok bool, err error)
+	profile(rounds int, o options) (curve, Bound, error)
 }
 
 // A plder has privacy loss distributions. spread is the order of magnitude of
@@ -94,6 +94,16 @@ type plder interface {
 // directions.
 type rdper interface {
 	renyi(order float64) float64
+}
+
+// A reducer is accounted as other events, none of them smaller than it.
+type reducer interface {
+	reduce() Event
+}
+
+// A certifier says which data sets its numbers were checked over.
+type certifier interface {
+	certificate(o options) string
 }
 
 // curve is a privacy profile: the two functions are inverse to each other, and
@@ -126,78 +136,22 @@ func (u *Unsupported) Error() string {
 // envelope: what any client recomputes in milliseconds, at most about 0.1 %
 // above the value certified over every data set (Certify).
 func Epsilon(e Event, delta float64) (Guarantee, error) {
-	return solve(e, options{}, delta, 0, true)
+	return options{}.epsilon(e, delta)
 }
 
 // Delta is the smallest delta proved for the event at epsilon >= 0, rounded up.
 func Delta(e Event, epsilon float64) (Guarantee, error) {
-	return solve(e, options{}, 0, epsilon, false)
+	return options{}.delta(e, epsilon)
 }
 
 // Certify is Epsilon over every data set, without an envelope: for randomized
 // response every number of ones among the others. It may take seconds.
 func Certify(e Event, delta float64) (Guarantee, error) {
-	return solve(e, options{Every: true}, delta, 0, true)
+	return options{Every: true}.epsilon(e, delta)
 }
 
 // LowerEpsilon is a lower bound on the event's epsilon at delta, rounded down:
 // no accountant can prove less. Together with Certify it brackets the truth.
 func LowerEpsilon(e Event, delta float64) (Guarantee, error) {
-	return solve(e, options{Lower: true}, delta, 0, true)
+	return options{Lower: true}.epsilon(e, delta)
 }
-
-func solve(e Event, o options, delta, epsilon float64, forEpsilon bool) (Guarantee, error) {
-	if e == nil {
-		return Guarantee{}, errors.New("account: no event")
-	}
-	g, err := e.event()
-	if err != nil {
-		return Guarantee{}, err
-	}
-	wanted := delta
-	if forEpsilon {
-		if !(delta > 0 && delta < 1) {
-			return Guarantee{}, fmt.Errorf("account: delta %v: need 0 < delta < 1", delta)
-		}
-	} else {
-		if !(epsilon >= 0 && epsilon <= maxEpsilon) {
-			return Guarantee{}, fmt.Errorf("account: epsilon %v: need 0 <= epsilon <= %v", epsilon, float64(maxEpsilon))
-		}
-		wanted = 1e-16 // resolves every delta that is ever asked for
-	}
-	// A ten-thousandth of delta is lost in the fourth digit of delta, the sixth of epsilon.
-	o.Neglect = wanted * 1e-4 / float64(g.Rounds)
-	c, how, err := o.curve(e)
-	if err != nil {
-		return Guarantee{}, err
-	}
-	if how.Method != "" {
-		g.Method, g.Source = how.Method, how.Source
-	}
-	if how.Bound != "" {
-		g.Bound = how.Bound
-	}
-	if how.Certified != "" {
-		g.Certified = how.Certified
-	}
-	if forEpsilon {
-		g.Delta = delta
-		g.Epsilon, err = c.Epsilon(delta)
-	} else {
-		g.Epsilon = epsilon
-		g.Delta, err = c.Delta(epsilon)
-	}
-	if err == nil && (math.IsInf(g.Epsilon, 1) || g.Epsilon > maxEpsilon) {
-		err = fmt.Errorf("account: no epsilon up to %v at delta %v: the mechanism reveals outcomes outright more often than that", float64(maxEpsilon), delta)
-	}
-	if err != nil {
-		return Guarantee{}, err
-	}
-	if math.IsNaN(g.Epsilon) || math.IsNaN(g.Delta) {
-		return Guarantee{}, fmt.Errorf("account: %T has no number at these parameters", e)
-	}
-	return g, nil
-}
-
-// maxEpsilon bounds what is computed; 20 is already no protection at all.
-const maxEpsilon = 1e5

@@ -1,0 +1,265 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/confetti-dp/confetti/dp/account/pld"
+)
+
+// RandomizedResponse is one shuffled bit of each of Users respondents, flipped
+// with probability Flip in (0, 1/2]: the observer sees the count of ones among
+// all of them. Neighbours replace one respondent's bit (replacement). With one
+// user it is local randomized response. Users are those whose noise is relied upon.
+type RandomizedResponse struct {
+	Users int     `json:"users"`
+	Flip  float64 `json:"flip_probability"`
+}
+
+func (e RandomizedResponse) event() (Guarantee, error) {
+	if err := checkFlip(e.Users, e.Flip); err != nil {
+		return Guarantee{}, err
+	}
+	return Guarantee{
+		Adjacency: Replacement, Trust: Shuffled, Users: e.Users, Rounds: 1, Bound: Upper,
+		Method: "exact law of the count of ones, worst number of ones among the others",
+		Source: "dominating pairs (Zhu, Dong, Wang 2022); docs/accounting.md",
+	}, nil
+}
+
+func checkFlip(users int, flip float64) error {
+	if users < 1 || users > maxUsers {
+		return fmt.Errorf("account: %d users: need 1 to %d", users, maxUsers)
+	}
+	if !(flip >= minFlip && flip <= 0.5) {
+		return fmt.Errorf("account: flip probability %v: need %v to 1/2", flip, minFlip)
+	}
+	return nil
+}
+
+const (
+	maxUsers = 1_000_000_000 // windows of the count still fit memory
+	minFlip  = 1e-12         // epsilon_local 27: no protection to account for
+)
+
+// local is the loss that no data set exceeds: ln((1-p)/p), that of one report.
+func (e RandomizedResponse) local() float64 { return math.Log1p(-e.Flip) - math.Log(e.Flip) }
+
+// RMSE is the root mean square error of the debiased count: sqrt(n p(1-p))/(1-2p).
+func (e RandomizedResponse) RMSE() float64 {
+	return math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip)) / (1 - 2*e.Flip)
+}
+
+// worlds is a set of numbers k of ones among the others that stands for every
+// one. Of the n-1 other respondents leave out dropped: their reports are
+// independent of the target's, so the full count is the smaller one plus
+// independent noise, and by post-processing no hockey stick of n respondents
+// with k ones exceeds that of n-dropped respondents with any k' in [k-dropped,
+// k] ones. Hence k' = 0, dropped+1, 2(dropped+1), ..., and the largest, cover
+// every k. The price is that of dropped fewer users: epsilon grows by about
+// dropped/2n of itself.
+type worlds struct {
+	users, dropped int
+}
+
+// dropEvery users may go one: 0.05 % of epsilon, and about 1,000 worlds left.
+const (
+	dropEvery = 1000
+	smallRR   = 4096 // up to here every k is cheap
+)
+
+func cover(users int, o options) worlds {
+	if o.Every || users <= smallRR {
+		return worlds{users, 0}
+	}
+	return worlds{users, users / dropEvery}
+}
+
+// others is the number of other respondents left.
+func (c worlds) others() int { return c.users - 1 - c.dropped }
+
+func (c worlds) count() int {
+	stride := c.dropped + 1
+	return (c.others()+stride-1)/stride + 1
+}
+
+// ones is the i-th number of ones.
+func (c worlds) ones(i int) int { return min(c.others(), i*(c.dropped+1)) }
+
+func (e RandomizedResponse) certificate(o options) string {
+	c := cover(e.Users, o)
+	switch {
+	case o.Lower:
+		return "some data sets only"
+	case c.dropped == 0:
+		return fmt.Sprintf("every k of the others, 0 to %d", e.Users-1)
+	}
+	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.count(), c.dropped)
+}
+
+func (e RandomizedResponse) spread() float64 {
+	n, p := float64(e.Users), e.Flip
+	return math.Min(e.local(), (1-2*p)/math.Sqrt(n*p*(1-p)))
+}
+
+// distributions gives one pair that dominates every data set and, since k with
+// the bit falling is n-1-k with the bit rising, both directions.
+func (e RandomizedResponse) distributions(o options) ([]*pld.Distribution, error) {
+	if e.Flip == 0.5 {
+		d, err := pld.FromAtoms([]pld.Atom{{Loss: 0, Mass: 1}}, 0, o.Step)
+		return []*pld.Distribution{d}, err
+	}
+	if o.Lower {
+		return e.unanimous(o)
+	}
+	h := e.envelope(cover(e.Users, o), o)
+	d, err := pld.FromCurves(h, h, o.Step)
+	return []*pld.Distribution{d}, err
+}
+
+// envelope is the largest hockey stick of the worlds at epsilon = 0, step, ...,
+// plus what the laws' windows and rounding neglect. It ends where nothing but
+// the neglected is left, or at the local epsilon, beyond which it is zero.
+//
+// Given W, the number of ones among the others, the set of counts >= t has
+// probability S(t) + (1-p) w(t-1) if the target holds a one, S(t) + p w(t-1) if
+// not, S(t) = P(W >= t). The likelihood ratio grows with the count, so
+//
+//	h(epsilon) = max over t of ((1-p) - e^epsilon p) w(t-1) - (e^epsilon - 1) S(t),
+//
+// and the best t grows with epsilon: one walk over both.
+func (e RandomizedResponse) envelope(c worlds, o options) []float64 {
+	points := int(math.Ceil(e.local()/o.Step)) + 1
+	workers := min(runtime.GOMAXPROCS(0), 1+c.count()/64)
+	partial := make([][]float64, workers)
+	tail := math.Max(o.Neglect/4, minTail)
+	var wait sync.WaitGroup
+	for i := range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			var law others
+			var s sticks
+			for j := i; j < c.count(); j += workers {
+				low, w := law.law(c.others(), c.ones(j), e.Flip, tail)
+				_ = low // only differences of counts matter
+				s.raise(w, e.Flip, o.Step, tail, points)
+			}
+			partial[i] = s.h
+		}()
+	}
+	wait.Wait()
+	return merge(partial, points, tail)
+}
+
+// minTail is the smallest probability that windows resolve.
+const minTail = 1e-250
+
+// lawError bounds the relative error of a hockey stick from rounding: that of
+// the law (10^-12), times the cancellation between its two terms, which is at
+// most a squared number of deviations.
+const lawError = 1e-10
+
+// merge takes the maximum and rounds up.
+func merge(partial [][]float64, points int, tail float64) []float64 {
+	longest := 0
+	for _, h := range partial {
+		longest = max(longest, len(h))
+	}
+	h := make([]float64, longest)
+	for _, one := range partial {
+		for i, v := range one {
+			h[i] = max(h[i], v)
+		}
+	}
+	for i := len(h) - 1; i >= 0; i-- {
+		h[i] = h[i]*(1+lawError) + 2*tail
+		if i+1 < len(h) {
+			h[i] = max(h[i], h[i+1])
+		}
+	}
+	last := 2 * tail // whoever stopped earlier was below this
+	if len(h) >= points-1 {
+		last = 0 // the next point is beyond the local epsilon
+	}
+	return append(h, last)
+}
+
+// sticks collects the maximum of hockey sticks on a grid of epsilons.
+type sticks struct {
+	h            []float64
+	keep, growth []float64 // (1-p) - e^epsilon p and e^epsilon - 1 on the grid
+	above        []float64 // scratch: S(t)
+}
+
+// raise takes the law w of W into account.
+func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
+	if cap(s.above) < len(w)+1 {
+		s.above = make([]float64, 2*(len(w)+1))
+	}
+	above := s.above[:len(w)+1] // above[i] = P(W >= low+i)
+	above[len(w)] = 0
+	mode := len(w) - 1
+	for i := len(w) - 1; i >= 0; i-- {
+		above[i] = above[i+1] + w[i]
+		if w[i] >= w[mode] {
+			mode = i
+		}
+	}
+	// At epsilon zero the best set starts right above the mode: t-1 = mode.
+	t := mode
+	for i := 0; i < points-1; i++ {
+		if i == len(s.keep) {
+			x := float64(i) * step
+			s.keep = append(s.keep, (1-p)-math.Exp(x)*p)
+			s.growth = append(s.growth, math.Expm1(x))
+		}
+		keep, growth := s.keep[i], s.growth[i]
+		best := keep*w[t] - growth*above[t+1]
+		for t+1 < len(w) {
+			next := keep*w[t+1] - growth*above[t+2]
+			if next < best {
+				break
+			}
+			best, t = next, t+1
+		}
+		if best <= tail {
+			break
+		}
+		if i == len(s.h) {
+			s.h = append(s.h, best)
+		} else if best > s.h[i] {
+			s.h[i] = best
+		}
+	}
+}
+
+// unanimous is the pair of data sets whose others all hold ones, as a lower
+// bound: its loss is there whatever the accountant does.
+func (e RandomizedResponse) unanimous(o options) ([]*pld.Distribution, error) {
+	var law others
+	_, w := law.law(e.Users-1, e.Users-1, e.Flip, math.Max(o.Neglect/4, minTail))
+	falling, rising := make([]pld.Atom, len(w)+1), make([]pld.Atom, len(w)+1)
+	p := e.Flip
+	for i := range falling {
+		var before, here float64
+		if i > 0 {
+			before = w[i-1]
+		}
+		if i < len(w) {
+			here = w[i]
+		}
+		one, zero := (1-p)*before+p*here, p*before+(1-p)*here
+		loss := math.Log(one / zero)
+		falling[i] = pld.Atom{Loss: loss, Mass: one}
+		rising[i] = pld.Atom{Loss: -loss, Mass: zero}
+	}
+	a, err := pld.LowerFromAtoms(falling, 0, o.Step)
+	if err != nil {
+		return nil, err
+	}
+	b, err := pld.LowerFromAtoms(rising, 0, o.Step)
+	return []*pld.Distribution{a, b}, err
+}

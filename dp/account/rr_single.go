@@ -1,0 +1,91 @@
+package account
+
+import (
+	"math"
+	"runtime"
+	"sync"
+)
+
+// profile covers a single release, whose epsilon(delta) and delta(epsilon)
+// need no grid: they are maxima over the sets {count >= t} of every world.
+func (e RandomizedResponse) profile(rounds int, o options) (curve, Bound, error) {
+	if rounds != 1 {
+		return nil, "", nil
+	}
+	bound := Exact
+	switch {
+	case o.Lower:
+		bound = Lower
+	case cover(e.Users, o).dropped > 0:
+		bound = Upper
+	}
+	return singleRR{e, o}, bound, nil
+}
+
+type singleRR struct {
+	RandomizedResponse
+	o options
+}
+
+// Delta rounds up by the neglected tails and the law's error.
+func (s singleRR) Delta(epsilon float64) (float64, error) {
+	keep, growth := (1-s.Flip)-math.Exp(epsilon)*s.Flip, math.Expm1(epsilon)
+	if !(keep > 0) {
+		return 0, nil // beyond the local epsilon
+	}
+	delta := s.most(func(w, above float64) float64 { return keep*w - growth*above })
+	if s.o.Lower {
+		return math.Max(0, delta), nil
+	}
+	return math.Min(1, math.Max(0, delta)+2*s.tail()), nil
+}
+
+// Epsilon is max over t of ln((P(T_t) - delta) / Q(T_t)) where P(T_t) > delta.
+func (s singleRR) Epsilon(delta float64) (float64, error) {
+	if !s.o.Lower {
+		delta -= 2 * s.tail()
+	}
+	ratio := s.most(func(w, above float64) float64 {
+		return (above + (1-s.Flip)*w - delta) / (above + s.Flip*w)
+	})
+	return math.Max(0, math.Log(ratio)), nil
+}
+
+func (s singleRR) tail() float64 { return math.Max(s.o.Neglect/4, minTail) }
+
+// most is the largest value over every world and every t of a function of
+// w(t-1) and S(t). A lower bound is content with the ends and a spread of worlds.
+func (s singleRR) most(value func(w, above float64) float64) float64 {
+	c := cover(s.Users, s.o)
+	count, ones := c.count(), c.ones
+	if s.o.Lower {
+		c.dropped = 0
+		stride := max(1, s.Users/64)
+		count = (s.Users-1)/stride + 2
+		ones = func(i int) int { return min(s.Users-1, i*stride) }
+	}
+	workers := min(runtime.GOMAXPROCS(0), 1+count/64)
+	best := make([]float64, workers)
+	var wait sync.WaitGroup
+	for i := range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			var law others
+			for j := i; j < count; j += workers {
+				_, w := law.law(c.others(), ones(j), s.Flip, s.tail())
+				above := 0.0
+				for t := len(w) - 1; t >= 0; t-- {
+					best[i] = math.Max(best[i], value(w[t], above))
+					above += w[t]
+				}
+			}
+		}()
+	}
+	wait.Wait()
+	most := 0.0
+	for _, b := range best {
+		most = math.Max(most, b)
+	}
+	return most
+}
