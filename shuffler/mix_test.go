@@ -2,6 +2,8 @@ package shuffler
 
 import (
 	"bytes"
+	"crypto/ecdh"
+	"crypto/hpke"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -200,18 +202,59 @@ func TestBrokenMixersAreCaught(t *testing.T) {
 	}
 }
 
-// BenchmarkMix is the cost of one hop for each envelope, on all cores.
+// BenchmarkMix is the cost of one hop for each envelope, beside bare HPKE in
+// turn. Run it with -cpu 1: Mix uses all cores and the bare loop one.
 func BenchmarkMix(b *testing.B) {
 	for _, suite := range []envelope.Suite{envelope.X25519, envelope.XWing} {
 		b.Run(string(suite), func(b *testing.B) {
 			w := newWorld(b, suite, 1, 2)
 			batch, hop, r := w.collect(b, 0, 0, 100), w.hop(b, 0, 0), rng.New()
+			bare := newBare(b, suite, len(batch.Envelopes[0]))
+			var mixed, opened time.Duration
 			for b.Loop() {
+				start := time.Now()
 				if _, _, err := hop.Mix(r, batch); err != nil {
 					b.Fatal(err)
 				}
+				between := time.Now()
+				for range batch.Envelopes {
+					bare.open(b)
+				}
+				mixed, opened = mixed+between.Sub(start), opened+time.Since(between)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(batch.Envelopes)), "ns/envelope")
+			n := float64(b.N * len(batch.Envelopes))
+			b.ReportMetric(float64(mixed.Nanoseconds())/n, "ns/envelope")
+			b.ReportMetric(float64(opened.Nanoseconds())/n, "bare-ns/envelope")
+			b.ReportMetric(float64(mixed)/float64(opened), "ratio")
+			b.ReportMetric(0, "ns/op") // both together: of no meaning
 		})
+	}
+}
+
+// bare is one ciphertext of the same length, with crypto/hpke alone.
+type bare struct {
+	key        hpke.PrivateKey
+	ciphertext []byte
+}
+
+func newBare(b *testing.B, suite envelope.Suite, size int) bare {
+	kem := hpke.DHKEM(ecdh.X25519())
+	if suite == envelope.XWing {
+		kem = hpke.MLKEM768X25519()
+	}
+	key, err := kem.GenerateKey()
+	if err != nil {
+		b.Fatal(err)
+	}
+	ciphertext, err := hpke.Seal(key.PublicKey(), hpke.HKDFSHA256(), hpke.AES128GCM(), nil, make([]byte, size-suite.Overhead()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bare{key, ciphertext}
+}
+
+func (o bare) open(b *testing.B) {
+	if _, err := hpke.Open(o.key, hpke.HKDFSHA256(), hpke.AES128GCM(), nil, o.ciphertext); err != nil {
+		b.Fatal(err)
 	}
 }
