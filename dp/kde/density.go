@@ -31,6 +31,11 @@ func (d Density) check() error {
 	case len(d.Sums) != d.Features.Channels():
 		return fmt.Errorf("kde: %d sums for %d channels", len(d.Sums), d.Features.Channels())
 	}
+	for c, sum := range d.Sums {
+		if x := sum.Mean * sum.StdErr; x-x != 0 { // NaN or infinite
+			return fmt.Errorf("kde: the sum of channel %d is not finite", c)
+		}
+	}
 	return nil
 }
 

@@ -150,6 +150,8 @@ func TestBadDensities(t *testing.T) {
 		{Density{f, make([]estimate.Value, 2), 0}, "no respondents"},
 		{Density{f, make([]estimate.Value, 3), 4}, "3 sums for 2 channels"},
 		{Density{g, make([]estimate.Value, 2), 4}, "different feature maps"},
+		{Density{f, []estimate.Value{{}, {Mean: math.NaN()}}, 4}, "channel 1 is not finite"},
+		{Density{f, []estimate.Value{{Mean: 1, StdErr: math.Inf(1)}, {}}, 4}, "channel 0 is not finite"},
 	} {
 		if _, err := good.Merge(c.d); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("merge: error %v, want one with %q", err, c.want)
