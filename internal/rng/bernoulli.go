@@ -43,6 +43,16 @@ func Prob(p float64) Threshold {
 	}
 }
 
+// ProbBig is the threshold of p in [0, 1], cut off to a multiple of 2^-128. It is for
+// probabilities computed to more places than a float64 has.
+func ProbBig(p *big.Float) Threshold {
+	if p.Sign() < 0 || p.Cmp(big.NewFloat(1)) > 0 {
+		panic("rng: probability outside [0, 1]")
+	}
+	x, _ := new(big.Float).SetMantExp(p, 128).Int(nil)
+	return fromFixed(x)
+}
+
 // fromFixed is the threshold of x/2^128 for 0 <= x <= 2^128.
 func fromFixed(x *big.Int) Threshold {
 	if x.BitLen() > 128 {

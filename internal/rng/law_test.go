@@ -39,10 +39,10 @@ func TestSkipperLaw(t *testing.T) {
 	const trials = 7
 	r := stattest.Rand(t)
 	for _, p := range []float64{0.04, 0.25, 0.6} {
-		s, counts := rng.NewSkipper(p, trials), make([]int, 1<<trials)
+		s, counts := rng.NewSkipper(rng.Prob(p)), make([]int, 1<<trials)
 		for range 200_000 {
 			set, last := 0, -1
-			for i := range s.Successes(r) {
+			for i := range s.Successes(r, trials) {
 				if i <= last || i >= trials {
 					t.Fatalf("success %d after %d", i, last)
 				}
@@ -57,6 +57,29 @@ func TestSkipperLaw(t *testing.T) {
 			without[set&^(1<<(trials-1))] += n
 		}
 		stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, setLaw(p, trials), without) })
+	}
+}
+
+// The number of failures before the first success. Its twin has 5 % fewer.
+func TestFailuresLaw(t *testing.T) {
+	r := stattest.Rand(t)
+	for _, p := range []float64{0.5, 0.03, 1} {
+		s, counts := rng.NewSkipper(rng.Prob(p)), make([]int, 200)
+		for range 200_000 {
+			counts[min(199, s.Failures(r))]++
+		}
+		law := func(p float64) []float64 {
+			law := make([]float64, 200)
+			for k := range law {
+				law[k] = p * math.Pow(1-p, float64(k))
+			}
+			law[199] = math.Pow(1-p, 199)
+			return law
+		}
+		stattest.GTest(t, law(p), counts)
+		if p < 1 {
+			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(1.05*p), counts) })
+		}
 	}
 }
 
