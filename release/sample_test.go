@@ -115,7 +115,7 @@ func densities(classes []string) Section {
 	}
 	g := Figure{Name: "error-by-devices", Title: "Error of one sum as the crowd grows", Alt: "On logarithmic axes the relative error falls in a straight line from one tenth at a thousand devices to one thousandth at a hundred thousand.",
 		Kind: Points, X: Axis{Label: "devices", Log: true}, Y: Axis{Label: "relative error of one sum", Log: true}, Series: []Series{{Label: "measured"}}}
-	for n := 1000.0; n <= 1e5; n *= math.Sqrt(10) {
+	for n := 1000.0; n <= 1.01e5; n *= math.Sqrt(10) {
 		y := 100 / n
 		g.Series[0].X, g.Series[0].Y = append(g.Series[0].X, n), append(g.Series[0].Y, y)
 		g.Series[0].Low, g.Series[0].High = append(g.Series[0].Low, y*0.8), append(g.Series[0].High, y*1.25)

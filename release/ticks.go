@@ -18,10 +18,10 @@ func (f Figure) ticks(p *plot.Plot) error {
 		p.X.Tick.Marker = marks
 		p.X.Tick.LineStyle.Color = color.Transparent // of no width, the names would touch the axis
 		p.X.Min, p.X.Max = -0.5, float64(len(f.Categories))-0.5
-	} else if err := place(&p.X, f.X.Log); err != nil {
+	} else if err := span(&p.X, f.X.Log); err != nil {
 		return fmt.Errorf("release: figure %s: x %w", f.Name, err)
 	}
-	if err := place(&p.Y, f.Y.Log); err != nil {
+	if err := span(&p.Y, f.Y.Log); err != nil {
 		return fmt.Errorf("release: figure %s: y %w", f.Name, err)
 	}
 	if f.Kind == Bars && p.Y.Max > 0 {
@@ -38,7 +38,7 @@ const (
 	smallest = 1e-200
 )
 
-func place(a *plot.Axis, log bool) error {
+func span(a *plot.Axis, log bool) error {
 	size := math.Max(math.Abs(a.Min), math.Abs(a.Max))
 	switch {
 	case size > largest || log && a.Min < smallest:
