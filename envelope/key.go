@@ -24,7 +24,7 @@ type PublicKey struct {
 func ParsePublicKey(text string) (PublicKey, error) {
 	name, encoded, found := strings.Cut(text, ":")
 	if !found {
-		return PublicKey{}, fmt.Errorf("envelope: a public key reads suite:base64url, for example %s:...", X25519)
+		return PublicKey{}, fmt.Errorf("envelope: not a public key: it reads suite:base64url, with suite %s or %s", X25519, XWing)
 	}
 	suite := Suite(name)
 	if err := suite.Validate(); err != nil {

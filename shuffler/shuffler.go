@@ -63,7 +63,7 @@ func (in instance) size(hop int) int { return in.suite.Size(len(in.hops)-hop+1, 
 func (in instance) accepts(hash [32]byte, number uint16, crowd uint32) error {
 	switch {
 	case hash != in.plan:
-		return fmt.Errorf("shuffler: made for another plan (%x...): this is %x...", hash[:4], in.plan[:4])
+		return fmt.Errorf("shuffler: made for the plan that begins with %x: this is %x", hash[:4], in.plan[:4])
 	case number != in.number:
 		return fmt.Errorf("shuffler: made for instance %d: this is instance %d", number, in.number)
 	case int64(crowd) >= int64(in.crowds):
