@@ -110,6 +110,29 @@ func TestExactGaussian(t *testing.T) {
 	}
 }
 
+// A rise is the mixture at the difference of the features, as it is linear in them.
+func TestRiseIsTheDifference(t *testing.T) {
+	r := replay.New(4)
+	for _, spec := range []encode.Spec{
+		{Kernel: encode.InnerIdentity, Dimension: 9, Repetitions: 1},
+		{Kernel: encode.Gaussian, Dimension: 9, Repetitions: 30, Bandwidth: 1},
+	} {
+		f := features(t, spec)
+		m, err := Mix([]float64{1}, []Density{private(t, f, values(r, 50, 9), 0.1, r)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, h, d := make([]float32, f.Channels()), make([]float32, f.Channels()), make([]float32, f.Channels())
+		for c := range g {
+			g[c], h[c] = r.Float32(), r.Float32()
+			d[c] = g[c] - h[c]
+		}
+		if got, want := m.Rise(g, h), m.At(d); got != want || math.Abs(got.Mean-(m.At(g).Mean-m.At(h).Mean)) > 1e-6 {
+			t.Errorf("%s: rise %v, want %v", spec.Kernel, got, want)
+		}
+	}
+}
+
 // Merging two groups is one group, and a difference of a density with itself is
 // zero without error, though each has a large one: the feature errors cancel.
 func TestMergeAndMix(t *testing.T) {

@@ -70,28 +70,60 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 // At is the mixture where the query features are g, one per channel, as
 // encode.Features.Query writes them.
 func (m Mixture) At(g []float32) estimate.Value {
-	if m.features.Spec().Kernel == encode.InnerIdentity {
-		var mean, variance float64
-		for c, v := range g {
-			mean += m.weight[c] * float64(v)
-			variance += m.variance[c] * float64(v) * float64(v)
-		}
-		return estimate.Value{Mean: mean, StdErr: math.Sqrt(variance)}
-	}
-	repetitions := float64(len(g))
 	var sum, squares float64
-	for c, v := range g {
-		e := m.weight[c] * float64(v)
-		sum += e
-		squares += e * e
+	if m.exact() {
+		for c, v := range g {
+			sum += m.weight[c] * float64(v)
+			squares += m.variance[c] * float64(v) * float64(v)
+		}
+	} else {
+		for c, v := range g {
+			e := m.weight[c] * float64(v)
+			sum += e
+			squares += e * e
+		}
 	}
-	mean := sum / repetitions
-	if repetitions < 2 {
+	return m.value(sum, squares)
+}
+
+// Rise is the mixture at features g less that at h, with the error of the
+// difference: the two share the errors of the sums and of the features.
+func (m Mixture) Rise(g, h []float32) estimate.Value {
+	var sum, squares float64
+	if m.exact() {
+		for c, v := range g {
+			d := float64(v - h[c])
+			sum += m.weight[c] * d
+			squares += m.variance[c] * d * d
+		}
+	} else {
+		for c, v := range g {
+			e := m.weight[c] * float64(v-h[c])
+			sum += e
+			squares += e * e
+		}
+	}
+	return m.value(sum, squares)
+}
+
+// exact reports whether features are known and not sampled.
+func (m Mixture) exact() bool { return m.features.Spec().Kernel == encode.InnerIdentity }
+
+// value is the estimate from sums over the channels: of the products and of their
+// variances for the identity, of the estimates of the repetitions and of their
+// squares for random features.
+func (m Mixture) value(sum, squares float64) estimate.Value {
+	if m.exact() {
+		return estimate.Value{Mean: sum, StdErr: math.Sqrt(squares)}
+	}
+	n := float64(m.features.Repetitions())
+	mean := sum / n
+	if n < 2 {
 		return estimate.Value{Mean: mean, StdErr: math.Inf(1)}
 	}
-	// The spread is never far below the mean here (the estimates of single
-	// repetitions are dominated by their own noise), so nothing cancels.
-	variance := max(0, squares/repetitions-mean*mean) / (repetitions - 1)
+	// Single repetitions are far noisier than their mean is large, so that the
+	// difference of squares does not cancel.
+	variance := max(0, squares/n-mean*mean) / (n - 1)
 	return estimate.Value{Mean: mean, StdErr: math.Sqrt(variance)}
 }
 

@@ -1,9 +1,10 @@
 package hdc
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
+	"sync"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/kde"
@@ -12,12 +13,12 @@ import (
 
 // Word is a vocabulary word by its density in a class.
 //
-// Highest to Lowest is where its true rank may be, given the errors. A word counts
-// as surely above another where their intervals at Level do not touch:
-// Highest is 1 and the words surely above, Lowest is 1 and the words not surely
-// below. Intervals that do not touch differ by at least z times the sum of both
-// standard errors, which is no less than z times the standard error of the
-// difference however the two errors hang together.
+// Highest to Lowest is where its true rank may be, given the errors. One word is
+// surely above another if the difference of their scores is positive at Level,
+// by the error of the difference, which knows what the two errors share. Highest
+// is 1 and the words surely above; Lowest is the number of words, less those
+// surely below. Each comparison is right with probability Level, all of them
+// together are not.
 type Word struct {
 	Word    string         `json:"word"`
 	Score   estimate.Value `json:"score"`
@@ -51,41 +52,61 @@ func (m *Model) Decode(words []string, x blas32.General, top int) ([][]Word, err
 		return nil, fmt.Errorf("hdc: vocabulary: %w", err)
 	}
 	decoded := make([][]Word, len(scores))
-	for c := range decoded {
-		if m.weights[c] != nil {
-			decoded[c] = rank(words, values[c], top)
+	for c, s := range scores {
+		if m.weights[c] == nil {
+			continue
+		}
+		order := highest(values[c], top)
+		above, below, err := m.compare(s, x, order)
+		if err != nil {
+			return nil, fmt.Errorf("hdc: vocabulary: %w", err)
+		}
+		for r, i := range order {
+			decoded[c] = append(decoded[c], Word{words[i], values[c][i], r + 1, 1 + above[r], len(words) - below[r]})
 		}
 	}
 	return decoded, nil
 }
 
-// rank is the top of the words by score; equals keep their order.
-func rank(words []string, scores []estimate.Value, top int) []Word {
-	n := len(words)
-	order := make([]int, n)
-	lows, highs := make([]float64, n), make([]float64, n)
-	for i, s := range scores {
+// highest is the indices of the top scores in falling order; equals keep theirs.
+func highest(scores []estimate.Value, top int) []int {
+	order := make([]int, len(scores))
+	for i := range order {
 		order[i] = i
-		lows[i], highs[i] = s.Interval(Level)
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case scores[a].Mean > scores[b].Mean:
-			return -1
-		case scores[a].Mean < scores[b].Mean:
-			return 1
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b].Mean, scores[a].Mean) })
+	return order[:min(top, len(order))]
+}
+
+// compare counts, for each of the chosen rows of x, the rows whose score is
+// surely above and surely below.
+func (m *Model) compare(score kde.Mixture, x blas32.General, chosen []int) (above, below []int, err error) {
+	features := make([][]float32, len(chosen))
+	for r, i := range chosen {
+		features[r] = make([]float32, m.features.Channels())
+		if err := m.features.Query(x.Data[i*x.Stride:i*x.Stride+x.Cols], features[r]); err != nil {
+			return nil, nil, err
 		}
-		return 0
-	})
-	slices.Sort(lows)
-	slices.Sort(highs)
-	ranked := make([]Word, min(top, n))
-	for r := range ranked {
-		i := order[r]
-		lo, hi := scores[i].Interval(Level)
-		above := n - sort.Search(n, func(k int) bool { return lows[k] > hi })
-		below := sort.Search(n, func(k int) bool { return highs[k] >= lo })
-		ranked[r] = Word{Word: words[i], Score: scores[i], Rank: r + 1, Highest: 1 + above, Lowest: n - below}
 	}
-	return ranked
+	above, below = make([]int, len(chosen)), make([]int, len(chosen))
+	var mu sync.Mutex
+	err = kde.Each(m.features, x, func(i int, g []float32) {
+		for r, h := range features {
+			if chosen[r] == i {
+				continue // a block's features differ from a single value's in the last digit
+			}
+			lo, hi := score.Rise(g, h).Interval(Level)
+			if lo <= 0 && hi >= 0 {
+				continue
+			}
+			mu.Lock()
+			if lo > 0 {
+				above[r]++
+			} else {
+				below[r]++
+			}
+			mu.Unlock()
+		}
+	})
+	return above, below, err
 }
