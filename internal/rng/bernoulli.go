@@ -3,7 +3,7 @@ package rng
 import (
 	"fmt"
 	"math"
-	"math/big"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -43,39 +43,37 @@ func Prob(p float64) Threshold {
 	}
 }
 
-// ProbBig is the threshold of p in [0, 1], cut off to a multiple of 2^-128. It is for
-// probabilities computed to more places than a float64 has.
-func ProbBig(p *big.Float) Threshold {
-	if p.Sign() < 0 || p.Cmp(big.NewFloat(1)) > 0 {
-		panic("rng: probability outside [0, 1]")
-	}
-	x, _ := new(big.Float).SetMantExp(p, 128).Int(nil)
-	return fromFixed(x)
-}
-
-// fromFixed is the threshold of x/2^128 for 0 <= x <= 2^128.
-func fromFixed(x *big.Int) Threshold {
-	if x.BitLen() > 128 {
+// Complement is 1 - t, exactly: of a small p it keeps the places that the float64
+// 1 - p has lost.
+func (t Threshold) Complement() Threshold {
+	switch {
+	case t.one:
+		return Threshold{}
+	case t == Threshold{}:
 		return certain
 	}
-	lo := new(big.Int).And(x, new(big.Int).SetUint64(math.MaxUint64))
-	return Threshold{hi: new(big.Int).Rsh(x, 64).Uint64(), lo: lo.Uint64()}
+	lo, borrow := bits.Sub64(0, t.lo, 0)
+	hi, _ := bits.Sub64(0, t.hi, borrow)
+	return Threshold{hi: hi, lo: lo}
 }
 
-// fixed is t as an integer multiple of 2^-128.
-func (t Threshold) fixed() *big.Int {
-	x := new(big.Int).SetUint64(t.hi)
-	x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(t.lo))
+// square is t^2, cut off to a multiple of 2^-128.
+func (t Threshold) square() Threshold {
 	if t.one {
-		x.Add(x, big.NewInt(1))
+		return t
 	}
-	return x
-}
-
-// Float64 is the probability, to the nearest float64.
-func (t Threshold) Float64() float64 {
-	f, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(t.fixed()), -128).Float64()
-	return f
+	// (hi 2^64 + lo)^2 has the words top, high, low and one more; the cross
+	// product is added twice.
+	top, high := bits.Mul64(t.hi, t.hi)
+	crossHi, crossLo := bits.Mul64(t.hi, t.lo)
+	low, _ := bits.Mul64(t.lo, t.lo)
+	for range 2 {
+		var carry uint64
+		low, carry = bits.Add64(low, crossLo, 0)
+		high, carry = bits.Add64(high, crossHi, carry)
+		top += carry
+	}
+	return Threshold{hi: top, lo: high}
 }
 
 // Bernoulli is true with probability t, exactly.

@@ -60,26 +60,41 @@ func TestSkipperLaw(t *testing.T) {
 	}
 }
 
-// The number of failures before the first success. Its twin has 5 % fewer.
-func TestFailuresLaw(t *testing.T) {
+// Geometric draws. The twin's trials succeed 5 % less often.
+func TestGeometricLaw(t *testing.T) {
 	r := stattest.Rand(t)
-	for _, p := range []float64{0.5, 0.03, 1} {
-		s, counts := rng.NewSkipper(rng.Prob(p)), make([]int, 200)
+	for _, q := range []float64{0, 0.5, 0.97} {
+		p, counts := rng.NewPowers(rng.Prob(q)), make([]int, 200)
 		for range 200_000 {
-			counts[min(199, s.Failures(r))]++
+			counts[min(199, p.Geometric(r))]++
 		}
-		law := func(p float64) []float64 {
+		law := func(q float64) []float64 {
 			law := make([]float64, 200)
 			for k := range law {
-				law[k] = p * math.Pow(1-p, float64(k))
+				law[k] = (1 - q) * math.Pow(q, float64(k))
 			}
-			law[199] = math.Pow(1-p, 199)
+			law[199] = math.Pow(q, 199)
 			return law
 		}
-		stattest.GTest(t, law(p), counts)
-		if p < 1 {
-			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(1.05*p), counts) })
+		stattest.GTest(t, law(q), counts)
+		if q > 0 {
+			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(1-1.05*(1-q)), counts) })
 		}
+	}
+}
+
+// Draws of probability q^k. Among 100,000 a probability off by 0.01 is caught.
+func TestPowersLaw(t *testing.T) {
+	r, p := stattest.Rand(t), rng.NewPowers(rng.Prob(0.9))
+	for _, k := range []int{0, 1, 6, 13, 64, 1 << 61} {
+		hits, law := 0, math.Pow(0.9, float64(k))
+		for range 100_000 {
+			if p.Bernoulli(r, k) {
+				hits++
+			}
+		}
+		stattest.Binomial(t, law, 100_000, hits)
+		stattest.Caught(t, func(tb testing.TB) { stattest.Binomial(tb, math.Abs(law-0.01), 100_000, hits) })
 	}
 }
 

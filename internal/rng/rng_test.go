@@ -49,6 +49,43 @@ func TestNewIsFresh(t *testing.T) {
 	}
 }
 
+// fixed is t as an integer multiple of 2^-128.
+func (t Threshold) fixed() *big.Int {
+	x := new(big.Int).SetUint64(t.hi)
+	x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(t.lo))
+	if t.one {
+		x.Add(x, big.NewInt(1))
+	}
+	return x
+}
+
+// Arithmetic on thresholds against that on integers of any length.
+func TestThresholdArithmetic(t *testing.T) {
+	unit := new(big.Int).Lsh(big.NewInt(1), 128)
+	check := func(t interface{ Fatalf(string, ...any) }, x Threshold) {
+		if got, want := x.Complement().fixed(), new(big.Int).Sub(unit, x.fixed()); got.Cmp(want) != 0 {
+			t.Fatalf("the complement of %+v is %v, want %v", x, got, want)
+		}
+		square := new(big.Int).Mul(x.fixed(), x.fixed())
+		if got, want := x.square().fixed(), square.Rsh(square, 128); got.Cmp(want) != 0 {
+			t.Fatalf("the square of %+v is %v, want %v", x, got, want)
+		}
+	}
+	for _, hi := range []uint64{0, 1, 1 << 63, math.MaxUint64} {
+		for _, lo := range []uint64{0, 1, 1 << 63, math.MaxUint64} {
+			check(t, Threshold{hi: hi, lo: lo})
+		}
+	}
+	check(t, certain)
+	rapid.Check(t, func(t *rapid.T) {
+		x := Threshold{hi: rapid.Uint64().Draw(t, "hi"), lo: rapid.Uint64().Draw(t, "lo")}
+		if got := x.Complement().Complement(); got != x {
+			t.Fatalf("complement twice of %+v is %+v", x, got)
+		}
+		check(t, x)
+	})
+}
+
 func TestProbIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "fraction"), rapid.IntRange(-74, 0).Draw(t, "exponent"))

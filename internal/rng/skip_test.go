@@ -2,37 +2,29 @@ package rng
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// A block of m trials fails with q^m, whatever the tree that asks.
-func TestSkipperBlocks(t *testing.T) {
+// q^(2^j) is too small by less than 2^j units of 2^-128, as said.
+func TestPowersRounding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "fraction"), rapid.IntRange(-60, 0).Draw(t, "exponent"))
-		s := NewSkipper(Prob(p))
-		for j := range s.fails {
-			if j > 20 {
-				break
+		q := Prob(math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "fraction"), -rapid.IntRange(0, 60).Draw(t, "exponent")))
+		if rapid.Bool().Draw(t, "near one") {
+			q = q.Complement()
+		}
+		p := NewPowers(q)
+		exact := new(big.Float).SetPrec(4000).SetInt(q.fixed())
+		for j := range min(p.Levels()+1, 24) {
+			short := new(big.Float).Sub(exact, new(big.Float).SetInt(p.level(j).fixed()))
+			if units, _ := short.Float64(); units < 0 || units > math.Ldexp(1, j) {
+				t.Fatalf("level %d is too small by %v units", j, units)
 			}
-			h := float64(int(1) << j)
-			q := math.Exp(h * math.Log1p(-p))
-			if p == 1 {
-				q = 0
-			}
-			// The reference rounds its exponent, the tree to 2^-128.
-			tolerance := 1e-14*q*(1+h*math.Abs(math.Log1p(-p))) + s.Rounding(1<<20)
-			if p == 1 {
-				tolerance = 0
-			}
-			if got := s.fails[j].Float64(); math.Abs(got-q) > tolerance {
-				t.Fatalf("%v trials fail with %v, want %v", h, got, q)
-			}
-			if got, want := s.failsFirst[j].Float64(), q/(1+q); math.Abs(got-want) > tolerance+1e-16*q {
-				t.Fatalf("the first %v of %v fail with %v, want %v", h, 2*h, got, want)
-			}
+			exact.Mul(exact, exact)
+			exact.SetMantExp(exact, -128)
 		}
 	})
 }
@@ -50,6 +42,18 @@ func TestSkipperAtTheEnds(t *testing.T) {
 	for range NewSkipper(Prob(1)).Successes(r, 13) {
 		break // a consumer may stop
 	}
+	if d := NewSkipper(Prob(1e-6)).Rounding(1 << 20); d <= 0 || d > 0x1p-101 {
+		t.Errorf("rounding over a million trials is %v", d)
+	}
+}
+
+func TestGeometricRefusesAnEndlessDraw(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a geometric number without end was drawn")
+		}
+	}()
+	NewPowers(Prob(1)).Geometric(New())
 }
 
 func BenchmarkSkipper(b *testing.B) { // 768 channels, two successes in the mean
@@ -57,5 +61,18 @@ func BenchmarkSkipper(b *testing.B) { // 768 channels, two successes in the mean
 	for b.Loop() {
 		for range s.Successes(r, 768) {
 		}
+	}
+}
+
+func BenchmarkNewPowers(b *testing.B) {
+	for b.Loop() {
+		NewPowers(Prob(0.99))
+	}
+}
+
+func BenchmarkGeometric(b *testing.B) {
+	r, p := New(), NewPowers(Prob(0.99))
+	for b.Loop() {
+		p.Geometric(r)
 	}
 }
