@@ -122,7 +122,9 @@ func TestValidateNamesTheField(t *testing.T) {
 
 // Whatever is read is valid, and reads the same after being written.
 func FuzzRead(f *testing.F) {
-	good := written(f, sample())
+	short := sample()
+	short.Sections = nil // mutations of the long part find little
+	good := written(f, short)
 	f.Add(good)
 	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(infinity)))
 	f.Add([]byte(`{"schema": 1, "synthetic": false, "guarantees": [{}]}`))

@@ -8,12 +8,19 @@ import (
 	"gonum.org/v1/plot"
 )
 
+// slanted is how many letters of a category are drawn where names are slanted: more
+// would run off a narrow drawing or take up half its height.
+const slanted = 16
+
 // ticks chooses the ranges and the labelled marks of both axes, once the data are in.
 func (f Figure) ticks(p *plot.Plot) error {
 	if f.Kind == Bars {
 		marks := make(plot.ConstantTicks, len(f.Categories))
 		for i, c := range f.Categories {
 			marks[i] = plot.Tick{Value: float64(i), Label: c}
+			if name := []rune(c); p.X.Tick.Label.Rotation != 0 && len(name) > slanted {
+				marks[i].Label = string(name[:slanted-1]) + "…"
+			}
 		}
 		p.X.Tick.Marker = marks
 		p.X.Tick.LineStyle.Color = color.Transparent // of no width, the names would touch the axis
