@@ -3,12 +3,14 @@ package prob
 import "math"
 
 // LogRegularizedBeta is the log of the regularized incomplete beta function
-// I_x(a, b) for a, b > 0 and x in [0, 1], that is log P(X <= x) for
-// X ~ Beta(a, b). Beyond rounding of x itself: relative error in value near
-// 1e-14 where I_x is the smaller tail, 1e-13 at a+b = 1e8.
+// I_x(a, b) for a, b in [1e-290, 1e290] and x in [0, 1], that is log P(X <= x) for
+// X ~ Beta(a, b). Relative error in value below 1e-12 for a+b to 1e8 where I_x is
+// at most one half, above it relative error of the logarithm. One corner is worse:
+// for b < 1 and a(1-x) < 1 the error grows like 1e-17/(1-x), and where 1-x is
+// below 1e-13 and b below a(1-x) the answer is NaN; so too with a, x for b, 1-x.
 func LogRegularizedBeta(a, b, x float64) float64 {
 	switch {
-	case !finitePositive(a) || !finitePositive(b) || !probability(x):
+	case !normalPositive(a) || !normalPositive(b) || !probability(x):
 		return nan
 	case x == 0:
 		return negInf
@@ -25,25 +27,34 @@ func RegularizedBeta(a, b, x float64) float64 { return math.Exp(LogRegularizedBe
 
 // logBetaTails are log I_x(a, b) and log I_y(b, a), which sum to one in value,
 // for y = 1-x and lambda = a - (a+b)x = ay - bx given to full precision. The
-// sign of lambda says on which side of the mean x lies: the far tail is computed
-// and the other is its complement.
+// smaller one is computed and the other is its complement.
 func logBetaTails(a, b, x, y, lambda float64) (lower, upper float64) {
-	if lambda >= 0 {
-		lower = min(0, logBetaFarTail(a, b, x, y, lambda))
-		return lower, Log1mExp(lower)
+	if lambda < 0 {
+		upper, lower = logBetaTails(b, a, y, x, -lambda)
+		return lower, upper
 	}
-	upper = min(0, logBetaFarTail(b, a, y, x, -lambda))
-	return Log1mExp(upper), upper
+	lower = min(0, logBetaFraction(a, b, x, y, lambda))
+	// x is left of the mean a/(a+b), and yet more than half of the mass may be
+	// below it if a < 1 or nearly so: then lambda <= ay < 1, and the fraction of
+	// the other side still has a positive start 1-lambda. For tiny x it is worse
+	// than the complement: measured, it errs by 2e-18/x, the complement by
+	// 4e-15/upper.
+	if lower > -math.Ln2 && lambda < 1 && -math.Expm1(lower) < 2000*x {
+		upper = min(0, logBetaFraction(b, a, y, x, -lambda))
+		return Log1mExp(upper), upper
+	}
+	return lower, Log1mExp(lower)
 }
 
-// logBetaFarTail is log I_x(a, b) for lambda = a - (a+b)x >= 0 by the continued
+// logBetaFraction is log I_x(a, b) for lambda = a - (a+b)x > -1 by the continued
 // fraction of Didonato and Morris ("Algorithm 708", 1992, formula 9), evaluated
 // forwards by Lentz's method. Its terms are positive up to n = b, so that no
-// digit is lost. It takes a few steps in the tail and O(sqrt(a+b)) at the mean.
-func logBetaFarTail(a, b, x, y, lambda float64) float64 {
+// digit is lost. Steps measured: a few in the tails, a tenth of sqrt(a+b) at the
+// mean, 3/sqrt(1-x) for b < 1 and x near one.
+func logBetaFraction(a, b, x, y, lambda float64) float64 {
 	const (
 		converged = 0x1p-52
-		maxSteps  = 1 << 26
+		maxSteps  = 1 << 24
 	)
 	// x^a y^b / B(a, b) = ab/(a+b) times the binomial term, whose saddle point
 	// needs a - (a+b)x = lambda.

@@ -73,12 +73,11 @@ func BinomialWindow(n int, p, tail float64) (Window, error) {
 	}
 	odds := p / (1 - p)
 	return window{
-		mode:    min(n, int((float64(n)+1)*p)),
-		first:   0,
-		last:    n,
-		logPMF:  func(k int) float64 { return LogBinomialPMF(k, n, p) },
-		ratio:   func(k int) float64 { return float64(n-k) / float64(k+1) * odds },
-		ceiling: 0,
+		mode:     min(n, int((float64(n)+1)*p)),
+		last:     n,
+		logPMF:   func(k int) float64 { return LogBinomialPMF(k, n, p) },
+		logTails: func(k int) (float64, float64) { return logBinomialTails(k, n, p) },
+		ratio:    func(k int) float64 { return float64(n-k) / float64(k+1) * odds },
 	}.tabulate(tail)
 }
 

@@ -1,9 +1,6 @@
 package prob
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // The discrete Laplace law with decay a > 0 (a = epsilon over sensitivity):
 // P(k) = tanh(a/2) e^{-a|k|} on all integers, variance 2e^-a/(1-e^-a)^2.
@@ -41,11 +38,11 @@ func DiscreteLaplaceWindow(a, tail float64) (Window, error) {
 	}
 	// P(X > m) = e^{-a(m+1)}/(1+e^-a) <= tail.
 	tail = math.Max(tail, smallestTail)
-	reach := math.Max(0, math.Ceil((-math.Log(tail)-math.Log1p(math.Exp(-a)))/a-1))
-	if 2*reach >= largestWindow {
-		return Window{}, fmt.Errorf("prob: window of more than %d numbers: the law is too wide to tabulate", largestWindow)
+	needed := math.Max(0, math.Ceil((-math.Log(tail)-math.Log1p(math.Exp(-a)))/a-1))
+	if needed > reach {
+		return Window{}, errTooWide
 	}
-	m := int(reach)
+	m := int(needed)
 	w := Window{Lo: -m, P: make([]float64, 2*m+1)}
 	for k := 0; k <= m; k++ {
 		p := math.Exp(LogDiscreteLaplacePMF(k, a))

@@ -79,9 +79,10 @@ func PoissonWindow(mean, tail float64) (Window, error) {
 		return Window{Lo: 0, P: []float64{1}}, nil
 	}
 	return window{
-		mode:   int(mean),
-		last:   math.MaxInt,
-		logPMF: func(k int) float64 { return LogPoissonPMF(k, mean) },
-		ratio:  func(k int) float64 { return mean / (float64(k) + 1) },
+		mode:     int(mean),
+		last:     math.MaxInt,
+		logPMF:   func(k int) float64 { return LogPoissonPMF(k, mean) },
+		logTails: func(k int) (float64, float64) { return logPoissonTails(k, mean) },
+		ratio:    func(k int) float64 { return mean / (float64(k) + 1) },
 	}.tabulate(tail)
 }

@@ -21,6 +21,10 @@ var (
 // finitePositive reports whether x is a number above zero and below infinity.
 func finitePositive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 
+// normalPositive reports whether x is positive and its reciprocal and square root
+// are far from overflow, as shapes of gamma functions must be.
+func normalPositive(x float64) bool { return x >= 1e-290 && x <= 1e290 }
+
 // probability reports whether p is in [0, 1].
 func probability(p float64) bool { return p >= 0 && p <= 1 }
 

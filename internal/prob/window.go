@@ -7,7 +7,8 @@ import (
 
 // Window is a law on the integers tabulated on a range: P[i] = P(X = Lo+i), each
 // within 1e-12 relative. Below and Above bound from above the mass left out on
-// the two sides; an accountant charges them, it does not forget them.
+// the two sides; an accountant charges them, it does not forget them. A tail below
+// 1e-290 is taken as 1e-290, zero included: Below and Above say what was done.
 type Window struct {
 	Lo           int
 	P            []float64
@@ -29,8 +30,9 @@ const (
 	// smallestTail: below it doubles are denormal and ratios of probabilities
 	// are noise, so windows are cut there even if less was asked for.
 	smallestTail = 1e-290
-	// largestWindow is 512 MB of probabilities: more is a caller's mistake.
-	largestWindow = 1 << 26
+	// reach is how far a window may extend from the mode: more than 2 x 256 MB of
+	// probabilities is a caller's mistake.
+	reach = 1 << 25
 	// anchorEvery: the recurrence drifts by up to 3 roundings a step, so it is
 	// set anew by the saddle point before it reaches 512 * 3 * 2^-53 = 1.7e-13.
 	anchorEvery = 512
@@ -38,13 +40,16 @@ const (
 	slack = 1 + 1e-12
 )
 
+// errTooWide is the error for a law that does not fit into reach.
+var errTooWide = fmt.Errorf("prob: the law is too wide to tabulate: more than %d numbers on one side of its mode", reach)
+
 // checkWindow is the error common to all tabulations.
 func checkWindow(tail float64, valid bool, need string) error {
 	switch {
 	case !valid:
 		return fmt.Errorf("prob: %s", need)
-	case !(tail > 0 && tail < 1):
-		return fmt.Errorf("prob: tail %v outside (0, 1)", tail)
+	case !(tail >= 0 && tail < 1):
+		return fmt.Errorf("prob: tail %v outside [0, 1)", tail)
 	}
 	return nil
 }
@@ -55,6 +60,7 @@ func checkWindow(tail float64, valid bool, need string) error {
 type window struct {
 	mode, first, last int
 	logPMF            func(k int) float64
+	logTails          func(k int) (lower, upper float64)
 	ratio             func(k int) float64 // P(k+1)/P(k)
 	ceiling           float64             // limit of the ratio if it increases (else 0)
 }
@@ -63,14 +69,13 @@ type window struct {
 // at most tail.
 func (w window) tabulate(tail float64) (Window, error) {
 	tail = math.Max(tail, smallestTail)
-	down, below, err := w.walkDown(tail)
-	if err != nil {
-		return Window{}, err
+	lower, _ := w.logTails(w.mode - reach)
+	_, upper := w.logTails(w.mode + reach)
+	if limit := math.Log(tail); !(lower <= limit && upper <= limit) {
+		return Window{}, errTooWide
 	}
-	up, above, err := w.walkUp(tail)
-	if err != nil {
-		return Window{}, err
-	}
+	down, below := w.walkDown(tail)
+	up, above := w.walkUp(tail)
 	p := make([]float64, 0, len(down)+len(up))
 	for i := len(down) - 1; i >= 0; i-- {
 		p = append(p, down[i])
@@ -79,22 +84,18 @@ func (w window) tabulate(tail float64) (Window, error) {
 }
 
 // walkUp gives P(mode), P(mode+1), ... and a bound on the mass beyond.
-func (w window) walkUp(tail float64) ([]float64, float64, error) {
-	var ps []float64
+func (w window) walkUp(tail float64) (ps []float64, rest float64) {
 	p := math.Exp(w.logPMF(w.mode))
 	for k := w.mode; ; k++ {
 		ps = append(ps, p)
 		if k == w.last {
-			return ps, 0, nil
+			return ps, 0
 		}
 		ratio := w.ratio(k)
 		if rho := math.Max(ratio, w.ceiling); rho < 1 {
-			if rest := p * rho / (1 - rho) * slack; rest <= tail {
-				return ps, rest, nil
+			if rest = p * rho / (1 - rho) * slack; rest <= tail {
+				return ps, rest
 			}
-		}
-		if len(ps) == largestWindow {
-			return nil, 0, fmt.Errorf("prob: window of more than %d numbers: the law is too wide to tabulate", largestWindow)
 		}
 		if len(ps)%anchorEvery == 0 {
 			p = math.Exp(w.logPMF(k + 1))
@@ -105,18 +106,14 @@ func (w window) walkUp(tail float64) ([]float64, float64, error) {
 }
 
 // walkDown gives P(mode-1), P(mode-2), ... and a bound on the mass beyond.
-func (w window) walkDown(tail float64) ([]float64, float64, error) {
-	var ps []float64
+func (w window) walkDown(tail float64) (ps []float64, rest float64) {
 	p := math.Exp(w.logPMF(w.mode))
 	for k := w.mode; k > w.first; k-- {
 		rho := 1 / w.ratio(k-1)
 		if rho < 1 {
-			if rest := p * rho / (1 - rho) * slack; rest <= tail {
-				return ps, rest, nil
+			if rest = p * rho / (1 - rho) * slack; rest <= tail {
+				return ps, rest
 			}
-		}
-		if len(ps) == largestWindow {
-			return nil, 0, fmt.Errorf("prob: window of more than %d numbers: the law is too wide to tabulate", largestWindow)
 		}
 		if (len(ps)+1)%anchorEvery == 0 {
 			p = math.Exp(w.logPMF(k - 1))
@@ -125,5 +122,5 @@ func (w window) walkDown(tail float64) ([]float64, float64, error) {
 		}
 		ps = append(ps, p)
 	}
-	return ps, 0, nil
+	return ps, 0
 }
