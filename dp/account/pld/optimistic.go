@@ -20,15 +20,7 @@ func LowerFromAtoms(atoms []Atom, infinite, step float64) (*Distribution, error)
 	}
 	d := &Distribution{step: step, low: low, mass: make([]float64, high-low+1), infinite: infinite, lower: true}
 	sorted := slices.Clone(atoms)
-	slices.SortFunc(sorted, func(a, b Atom) int {
-		switch {
-		case a.Loss > b.Loss:
-			return -1
-		case a.Loss < b.Loss:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(sorted, byLoss)
 	// The group in hand: its grid cell, its mass p, and its excess
 	// p - e^grid q, which falls to zero as smaller losses join.
 	var cell, p, excess float64

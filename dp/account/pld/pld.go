@@ -117,6 +117,21 @@ func FromCurves(forward, backward []float64, step float64) (*Distribution, error
 		return nil, err
 	}
 	last := len(backward) - 1
+	// With q the changes of slope, sum x q = h(0) - slope - h(last) and sum q = -slope.
+	zero := 1 + slope + mirrored - forward[0]
+	if zero < 0 && zero > -massTolerance {
+		// Slack in the bounds made the curve too steep at one for a pair of
+		// worlds. The larger of it and of the line that is just flat enough is
+		// still convex, and no lower.
+		forward = above(forward, slope-zero, step)
+		if up, slope, err = hull(forward, step); err != nil {
+			return nil, err
+		}
+		zero = max(0, 1+slope+mirrored-forward[0])
+	}
+	if zero < 0 {
+		return nil, fmt.Errorf("pld: mass %v left at zero: the profiles are not those of one pair, or the step is too fine for their precision", zero)
+	}
 	d := &Distribution{step: step, low: -last, mass: make([]float64, last+len(forward)), infinite: forward[len(forward)-1]}
 	for i := 1; i < len(forward); i++ {
 		d.mass[last+i] = math.Exp(float64(i)*step) * up[i]
@@ -124,15 +139,17 @@ func FromCurves(forward, backward []float64, step float64) (*Distribution, error
 	for i := 1; i < len(backward); i++ {
 		d.mass[last-i] = down[i]
 	}
-	// With q the changes of slope, sum x q = h(0) - slope - h(last) and sum q = -slope.
-	d.mass[last] = 1 + slope + mirrored - forward[0]
-	if d.mass[last] < 0 && d.mass[last] > -roundingTolerance {
-		d.mass[last] = 0 // a pair with no loss near zero, such as two atoms
-	}
-	if d.mass[last] < 0 {
-		return nil, fmt.Errorf("pld: mass %v left at zero: the profiles are not those of one pair, or the step is too fine for their precision", d.mass[last])
-	}
+	d.mass[last] = zero
 	return d.checked()
+}
+
+// above is the larger of h and of the line through its start with a slope.
+func above(h []float64, slope, step float64) []float64 {
+	raised := make([]float64, len(h))
+	for i := range h {
+		raised[i] = max(h[i], h[0]+slope*math.Expm1(float64(i)*step))
+	}
+	return raised
 }
 
 // hull returns the changes of slope in x = e^epsilon of the lower convex hull

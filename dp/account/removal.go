@@ -1,0 +1,43 @@
+package account
+
+import "fmt"
+
+// OneHot is a shuffled one-hot report torn into one message per coordinate, as
+// the observer sees it: the count of ones of every coordinate, each bit of each
+// respondent flipped with probability Flip (ESA, Algorithm 1).
+//
+// Removal exchanges the respondent's report for a draw of the reference law
+// (ESA, Definitions II.3 and II.4): randomized response on all zeros. That
+// changes one input bit, the coordinates are independent given the data, and
+// so the loss is that of one count. Replacement changes two bits, hence two
+// counts. The number of coordinates does not matter.
+type OneHot struct {
+	Users     int       `json:"users"`
+	Flip      float64   `json:"flip_probability"`
+	Adjacency Adjacency `json:"adjacency"`
+}
+
+func (e OneHot) event() (Guarantee, error) {
+	if err := checkFlip(e.Users, e.Flip); err != nil {
+		return Guarantee{}, err
+	}
+	if e.Adjacency != Removal && e.Adjacency != Replacement {
+		return Guarantee{}, fmt.Errorf("account: adjacency %q: need %q or %q", e.Adjacency, Removal, Replacement)
+	}
+	return Guarantee{
+		Adjacency: e.Adjacency, Trust: Shuffled, Users: e.Users, Rounds: 1, Bound: Upper,
+		Method: "exact law of the count of each coordinate that may change",
+		Source: "dominating pairs (Zhu, Dong, Wang 2022); docs/accounting.md",
+	}, nil
+}
+
+// reduce counts the coordinates whose input changes. Under removal the bit falls
+// one way in every round; taking the worst direction of each round is no loss,
+// since the worst number of ones among the others mirrors it.
+func (e OneHot) reduce() Event {
+	one := RandomizedResponse{e.Users, e.Flip}
+	if e.Adjacency == Removal {
+		return one
+	}
+	return Repeat{one, 2}
+}
