@@ -19,10 +19,10 @@ func TestBinomialAgainstRationals(t *testing.T) {
 				v.Mul(v, ratPow(pr, k)).Mul(v, ratPow(qr, n-k))
 				pmf[k] = new(big.Float).SetPrec(oracleBits).SetRat(v)
 			}
-			lower, upper := bigNew(0), bigNew(1)
+			lower := bigNew(0)
 			for k := 0; k <= n; k++ {
 				lower = bigNew(0).Add(lower, pmf[k])
-				upper = tailSum(pmf[k+1:])
+				upper := tailSum(pmf[k+1:])
 				checkLog(t, LogBinomialPMF(k, n, p), pmf[k], 1e-14, "pmf", k, n, p)
 				checkLog(t, LogBinomialCDF(k, n, p), lower, 1e-13, "cdf", k, n, p)
 				checkLog(t, LogBinomialSurvival(k, n, p), upper, 1e-13, "survival", k, n, p)

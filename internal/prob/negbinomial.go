@@ -7,8 +7,10 @@ import "math"
 //	P(k) = C(k+r-1, k) (1-p)^r p^k, k >= 0; mean rp/(1-p), variance rp/(1-p)^2.
 //
 // NB(r, p) is the sum of n independent NB(r/n, p). Many libraries call 1-p what is
-// p here. p may be extremely near 1: 1-p is then exact. Errors in value stay below
-// 1e-12, but for tails with r < 1 and k < 1/(1-p), where they grow like 1e-17/(1-p).
+// p here. p may be extremely near 1, where 1-p is exact; a caller's rounding of
+// p = e^-a moves the mean by 1e-16/a relative, and nothing is added to that. Errors
+// in value stay below 1e-12, but for tails with r < 1 and k < 1/(1-p), where they
+// grow like 1e-17/(1-p).
 
 // validNegativeBinomial reports whether r and p are in the domain.
 func validNegativeBinomial(r, p float64) bool { return normalPositive(r) && p >= 0 && p < 1 }
