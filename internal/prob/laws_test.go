@@ -1,6 +1,7 @@
 package prob
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -112,30 +113,26 @@ func TestNegativeBinomialIsDivisible(t *testing.T) {
 func TestHostileParameters(t *testing.T) {
 	hostile := []float64{0, -0.5, 0.5, 1, 2, -1, 1e-300, 1e300, 5e-324, math.MaxFloat64, 1 - 0x1p-53, nan, math.Inf(1), negInf}
 	counts := []int{math.MinInt, -1, 0, 1, 5, 1 << 40, math.MaxInt}
+	check := func(valid bool, name string, k int, logs ...float64) {
+		for _, l := range logs {
+			if l > 0 || math.IsNaN(l) == valid {
+				t.Errorf("%s at %d: log probability %v", name, k, l)
+			}
+		}
+	}
 	for _, k := range counts {
 		for _, x := range hostile {
-			for _, f := range []func(int, float64) float64{LogPoissonPMF, LogDiscreteLaplacePMF, LogDiscreteLaplaceCDF, LogDiscreteLaplaceSurvival} {
-				if got := f(k, x); got > 0 {
-					t.Errorf("k = %d, parameter %v: log probability %v", k, x, got)
-				}
-			}
-			if got := LogPoissonPMF(k, x); math.IsNaN(got) != !(x >= 0 && x <= math.MaxFloat64) {
-				t.Errorf("poisson(%d; %v) = %v", k, x, got)
-			}
-			if got := LogDiscreteLaplaceCDF(k, x); math.IsNaN(got) != !(x > 0 && x <= math.MaxFloat64) {
-				t.Errorf("laplace(%d; %v) = %v", k, x, got)
-			}
+			check(x >= 0 && x <= 1<<53, fmt.Sprint("poisson ", x), k,
+				LogPoissonPMF(k, x), LogPoissonCDF(k, x), LogPoissonSurvival(k, x))
+			check(x > 0 && x <= math.MaxFloat64, fmt.Sprint("laplace ", x), k,
+				LogDiscreteLaplacePMF(k, x), LogDiscreteLaplaceCDF(k, x), LogDiscreteLaplaceSurvival(k, x))
 			for _, r := range hostile {
-				got := LogNegativeBinomialPMF(k, r, x)
-				if got > 0 || math.IsNaN(got) != !(r >= 1e-290 && r <= 1e290 && x >= 0 && x < 1) {
-					t.Errorf("nb(%d; %v, %v) = %v", k, r, x, got)
-				}
+				check(r >= 1e-290 && r <= 1e290 && x >= 0 && x < 1, fmt.Sprint("nb ", r, x), k,
+					LogNegativeBinomialPMF(k, r, x), LogNegativeBinomialCDF(k, r, x), LogNegativeBinomialSurvival(k, r, x))
 			}
 			for _, n := range counts {
-				got := LogBinomialPMF(k, n, x)
-				if got > 0 || math.IsNaN(got) != !(n >= 0 && x >= 0 && x <= 1) {
-					t.Errorf("binomial(%d; %d, %v) = %v", k, n, x, got)
-				}
+				check(n >= 0 && x >= 0 && x <= 1, fmt.Sprint("binomial ", n, x), k,
+					LogBinomialPMF(k, n, x), LogBinomialCDF(k, n, x), LogBinomialSurvival(k, n, x))
 			}
 		}
 	}

@@ -2,11 +2,15 @@ package prob
 
 import "math"
 
-// LogPoissonPMF is log P(X = k) for X ~ Poisson(mean), mean >= 0. Minus infinity
-// for k < 0.
+// validMean reports whether a Poisson mean is in the domain: beyond 2^53 float64s
+// miss integers.
+func validMean(mean float64) bool { return mean >= 0 && mean <= 1<<53 }
+
+// LogPoissonPMF is log P(X = k) for X ~ Poisson(mean), mean in [0, 2^53]. Minus
+// infinity for k < 0.
 func LogPoissonPMF(k int, mean float64) float64 {
 	switch {
-	case !(mean >= 0) || math.IsInf(mean, 1):
+	case !validMean(mean):
 		return nan
 	case k < 0:
 		return negInf
@@ -36,7 +40,7 @@ func LogPoissonSurvival(k int, mean float64) float64 {
 // the tails; relative error of the summed tail near 1e-14.
 func logPoissonTails(k int, mean float64) (lower, upper float64) {
 	switch {
-	case !(mean >= 0) || math.IsInf(mean, 1):
+	case !validMean(mean):
 		return nan, nan
 	case k < 0:
 		return negInf, 0
@@ -48,6 +52,7 @@ func logPoissonTails(k int, mean float64) (lower, upper float64) {
 	const negligible = 0x1p-54
 	sum, term := 1.0, 1.0
 	if float64(k)+1 > mean {
+		k = min(k, math.MaxInt-1) // k+1 must exist
 		for j := k + 1; ; j++ {
 			rho := mean / (float64(j) + 1)
 			if term *= rho; term <= negligible*sum*(1-rho) {
@@ -72,7 +77,7 @@ func logPoissonTails(k int, mean float64) (lower, upper float64) {
 // PoissonWindow tabulates Poisson(mean) around its mode, leaving at most tail
 // outside on each side (see Window).
 func PoissonWindow(mean, tail float64) (Window, error) {
-	if err := checkWindow(tail, mean >= 0 && mean < 1<<53, "poisson needs a mean in [0, 2^53)"); err != nil {
+	if err := checkWindow(tail, validMean(mean), "poisson needs a mean in [0, 2^53]"); err != nil {
 		return Window{}, err
 	}
 	if mean == 0 {
