@@ -1,0 +1,263 @@
+package account
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// vectorRows reads the rows of a file of reference numbers; each file names its
+// source.
+func vectorRows[T any](t testing.TB, name string) []T {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "vectors", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Source string `json:"source"`
+		Rows   []T    `json:"rows"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Rows) == 0 || file.Source == "" {
+		t.Fatalf("%s: no rows or no source", name)
+	}
+	return file.Rows
+}
+
+func agrees(t testing.TB, what string, got, want, relative float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= relative*math.Abs(want)) {
+		t.Errorf("%s = %.15g, want %.15g within %g", what, got, want, relative)
+	}
+}
+
+// value is the number of a theorem, in its domain or not.
+func value(t testing.TB, number float64, err error, inDomain bool) float64 {
+	t.Helper()
+	var domain *DomainError
+	if inDomain {
+		if err != nil {
+			t.Errorf("in its domain: %v", err)
+		}
+		return number
+	}
+	if !errors.As(err, &domain) {
+		t.Fatalf("outside its domain: %v, want a DomainError", err)
+	}
+	return domain.Formula
+}
+
+func TestPublishedBounds(t *testing.T) {
+	type row struct {
+		N                 int
+		Eps               float64 `json:"eps_local"`
+		Delta             float64
+		Lam               float64
+		Exact             float64 `json:"exact_eps"`
+		ThmIII1           float64 `json:"esa_thm_III_1"`
+		ThmIII1In         bool    `json:"esa_thm_III_1_in_domain"`
+		LemmaII6          float64 `json:"lemma_II_6_cor_4_7"`
+		LemmaII6In        bool    `json:"lemma_II_6_in_domain"`
+		ClonesClosed      float64 `json:"fmt_clones_closed"`
+		ClonesIn          bool    `json:"fmt_clones_in_domain"`
+		StrongerClosed    float64 `json:"fmt_stronger_closed"`
+		StrongerIn        bool    `json:"fmt_stronger_in_domain"`
+		EsaOverExact      float64 `json:"esa_over_exact"`
+		LemmaOverExact    float64 `json:"lemma_over_exact"`
+		StrongerNumerical float64 `json:"stronger_clones_numeric"`
+	}
+	for _, r := range vectorRows[row](t, "theorem_published_bounds.json") {
+		g, err := ESATheoremIII1(r.N, r.Eps, r.Delta)
+		agrees(t, "Theorem III.1", value(t, g.Epsilon, err, r.ThmIII1In), r.ThmIII1, 1e-12)
+		g, err = ESALemmaII6(r.N, r.Lam, r.Delta)
+		agrees(t, "Lemma II.6", value(t, g.Epsilon, err, r.LemmaII6In), r.LemmaII6, 1e-12)
+		if err == nil && g.Epsilon < r.Exact {
+			t.Errorf("Lemma II.6 = %v below the exact %v", g.Epsilon, r.Exact)
+		}
+		g, err = CheuCorollary47(r.N, r.Lam, r.Delta)
+		agrees(t, "Corollary 4.7", value(t, g.Epsilon, err, r.LemmaII6In), r.LemmaII6, 1e-12)
+		g, err = ClonesClosedForm(r.N, r.Eps, r.Delta)
+		agrees(t, "clones, closed", value(t, g.Epsilon, err, r.ClonesIn), r.ClonesClosed, 1e-12)
+		g, err = StrongerClonesClosedForm(r.N, r.Eps, r.Delta)
+		agrees(t, "stronger clones, closed", value(t, g.Epsilon, err, r.StrongerIn), r.StrongerClosed, 1e-12)
+	}
+}
+
+func TestFlipProbabilities(t *testing.T) {
+	type row struct {
+		N             int
+		Eps, Delta    float64
+		Lemma48       float64  `json:"lemma48_lambda"`
+		Lemma48In     bool     `json:"lemma48_in_domain"`
+		Cor47         *float64 `json:"cor47_lambda"`
+		CheuZhilyaevP *float64 `json:"cheu_zhilyaev_flip"`
+	}
+	for _, r := range vectorRows[row](t, "theorem_flip_probabilities.json") {
+		lambda, err := CheuLemma48(r.N, r.Eps, r.Delta)
+		agrees(t, "Lemma 4.8", value(t, lambda, err, r.Lemma48In), r.Lemma48, 1e-12)
+		if err == nil {
+			// The lemma follows from the corollary, so its lambda must satisfy it.
+			g, err := CheuCorollary47(r.N, lambda, r.Delta)
+			if err != nil || g.Epsilon > r.Eps {
+				t.Errorf("n=%d eps=%v: Lemma 4.8's lambda has %v by Corollary 4.7 (%v)", r.N, r.Eps, g.Epsilon, err)
+			}
+		}
+		lambda, err = CheuCorollary47Lambda(r.N, r.Eps, r.Delta)
+		if (err == nil) != (r.Cor47 != nil) {
+			t.Errorf("n=%d eps=%v: Corollary 4.7: %v", r.N, r.Eps, err)
+		}
+		if err == nil {
+			agrees(t, "Corollary 4.7", lambda, *r.Cor47, 1e-10)
+			if g, err := CheuCorollary47(r.N, lambda, r.Delta); err != nil || g.Epsilon > r.Eps {
+				t.Errorf("n=%d: lambda %v for epsilon %v gives %v, %v", r.N, lambda, r.Eps, g.Epsilon, err)
+			}
+		}
+		// The reference keeps only flips of epsilon < 1 for which its bound has a
+		// root in its own stricter domain; ours must agree wherever it has one.
+		if flip, err := CheuZhilyaevFlip(r.N, r.Eps, r.Delta); r.CheuZhilyaevP != nil {
+			if err != nil {
+				t.Errorf("n=%d eps=%v: Cheu and Zhilyaev: %v", r.N, r.Eps, err)
+			}
+			agrees(t, "Cheu and Zhilyaev", flip, *r.CheuZhilyaevP, 1e-12)
+		}
+	}
+}
+
+func TestPublishedFloods(t *testing.T) {
+	type row struct {
+		Eps    float64 `json:"eps0"`
+		Delta  float64 `json:"delta0"`
+		N      int
+		Recipe string
+		Params struct{ E1, R, P float64 }
+		RMSE   float64
+		Extra  float64 `json:"extra_messages_per_user"`
+	}
+	for _, r := range vectorRows[row](t, "theorem_threenb.json") {
+		gamma := 0.01
+		if strings.HasSuffix(r.Recipe, "0.2") {
+			gamma = 0.2
+		}
+		choose := GKMP20Theorem1
+		if strings.HasPrefix(r.Recipe, "GKMPS21") {
+			choose = GKMPS21Lemma9
+		}
+		f, err := choose(r.Eps, r.Delta, gamma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agrees(t, r.Recipe+": e1", f.Noise, r.Params.E1, 1e-12)
+		agrees(t, r.Recipe+": r", f.Shape, r.Params.R, 1e-12)
+		agrees(t, r.Recipe+": 1-p", 1-f.Prob, 1-r.Params.P, 1e-7)
+		agrees(t, r.Recipe+": RMSE", f.RMSE(), r.RMSE, 1e-12)
+		agrees(t, r.Recipe+": messages", f.MessagesPerUser(r.N), r.Extra, 1e-6)
+	}
+	f, err := KDEAppendixA2(0.5, 1e-8, KDEPrintedShare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agrees(t, "A.2 e1", f.Noise, 0.495, 1e-12)
+	agrees(t, "A.2 r'", f.Shape, 3*(1+math.Log(2*math.Exp(0.495)/1e-8)), 1e-12)
+}
+
+func TestKDETheorem32(t *testing.T) {
+	bitsum := Guarantee{Epsilon: 0.006481854116738178, Delta: 1e-6 / 768 / 2, Adjacency: Replacement, Trust: Shuffled, Users: 40000, Rounds: 1, Bound: Upper}
+	g, err := KDETheorem32(bitsum, 1, 768, 0.5e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The split by which the reference chose epsilon0 for epsilon = 1, delta = 1e-6.
+	agrees(t, "epsilon", g.Epsilon, 1, 1e-9)
+	agrees(t, "delta", g.Delta, 1e-6, 1e-9)
+	if twice, err := KDETheorem32(bitsum, 2, 768, 0.5e-6); err != nil || twice.Epsilon <= 2*g.Epsilon {
+		t.Errorf("two coordinates: %v, %v", twice.Epsilon, err)
+	}
+	if _, err := KDETheorem32Pure(bitsum, 1, 768); err == nil {
+		t.Error("the pure variant took a bitsum with delta")
+	}
+	bitsum.Delta = 0
+	if g, err := KDETheorem32Pure(bitsum, 2, 100); err != nil || g.Delta != 0 {
+		t.Errorf("pure: %v, %v", g, err)
+	} else {
+		agrees(t, "pure epsilon", g.Epsilon, 200*bitsum.Epsilon, 1e-12)
+	}
+	// One coordinate, beta 0, exact sums: 4 R^2/sqrt(I).
+	e, err := KDESupRMSE(0, math.Sqrt2, 1, 400, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agrees(t, "supRMSE", e, 4*2/20.0, 1e-12)
+	g.Adjacency = Replacement
+	model, err := KDECorollary34(g, 2, ModelThreat)
+	if err != nil || model.Epsilon != g.Epsilon || !strings.Contains(model.Method, "reported label fixed") {
+		t.Errorf("model threat: %v, %v", model, err)
+	}
+	both, err := KDECorollary34(g, 2, CommunicationThreat)
+	if err != nil || both.Epsilon < g.Epsilon+2 {
+		t.Errorf("communication threat: %v, %v", both, err)
+	}
+	if _, err := KDECorollary34(g, 2, "none"); err == nil {
+		t.Error("an unknown threat model was taken")
+	}
+}
+
+// Corollary A.2 against the chain of two randomized responses, enumerated.
+func TestESACorollaryA2(t *testing.T) {
+	for _, a := range []float64{0.01, 0.3, 1, 2.5, 9} {
+		for _, b := range []float64{0.02, 0.9, 1.1, 4, 12} {
+			p, q := 1/(1+math.Exp(-a)), 1/(1+math.Exp(-b))
+			same := p*q + (1-p)*(1-q)
+			got, err := ESACorollaryA2(a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agrees(t, "epsilon", got, math.Log(same/(p*(1-q)+(1-p)*q)), 1e-10)
+			if got > math.Min(a, b) {
+				t.Errorf("chain of %v and %v is %v", a, b, got)
+			}
+		}
+	}
+	for seen := 1; seen < 50; seen++ {
+		now, err := ESATheoremIV1(3, 1, seen)
+		next, err2 := ESATheoremIV1(3, 1, seen+1)
+		if err != nil || err2 != nil || now > next || next > 3 {
+			t.Errorf("%d fragments %v, %d fragments %v", seen, now, seen+1, next)
+		}
+	}
+}
+
+func TestESATheoremIV2(t *testing.T) {
+	// Few reports of little noise: the second term, Theorem III.1 at the backstop.
+	g, err := ESATheoremIV2(100000, 4, 4, 16, 1e-6)
+	want, err2 := ESATheoremIII1(100000, 4, 1e-6)
+	if err != nil || err2 != nil || g.Epsilon != want.Epsilon || g.Adjacency != Removal {
+		t.Errorf("%v, %v, %v", g, err, err2)
+	}
+	// A backstop beyond its domain leaves the rows.
+	g, err = ESATheoremIV2(100000, 12, 1.5, 4, 1e-6)
+	if err != nil || !strings.Contains(g.Method, "first term") {
+		t.Errorf("%v, %v", g, err)
+	}
+	var domain *DomainError
+	if _, err := ESATheoremIV2(100, 12, 8, 4, 1e-6); !errors.As(err, &domain) {
+		t.Errorf("neither term in its domain: %v", err)
+	}
+}
+
+func TestESALemmaII5(t *testing.T) {
+	g, err := ESALemmaII5(100000, 1, 1e-6)
+	if err != nil || !(g.Epsilon > 0.0124 && g.Epsilon < 0.06) {
+		t.Errorf("%v, %v", g, err)
+	}
+	var domain *DomainError
+	if _, err := ESALemmaII5(1000, 3, 1e-6); !errors.As(err, &domain) || !(domain.Formula > 0) {
+		t.Errorf("epsilon local above its domain: %v", err)
+	}
+}
