@@ -1,0 +1,102 @@
+package account
+
+import (
+	"math"
+	"testing"
+)
+
+// The view of any t fragments, enumerated: backstop, then t randomized
+// responses of its output, counted.
+func TestFragmentsExposedEnumerated(t *testing.T) {
+	for _, f := range []Fragments{{1, 2, 0.5, 16, Removal}, {1, 1, 3, 4, Replacement}, {1, 5, 0.1, 64, Removal}} {
+		for seen := 1; seen <= f.Tau; seen++ {
+			g, err := f.Exposed(seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The most telling view: all fragments agree.
+			keep, same := 1/(1+math.Exp(-f.Backstop)), math.Exp(-f.Fragment*float64(seen))
+			want := math.Log((keep + (1-keep)*same) / ((1 - keep) + keep*same))
+			agrees(t, "epsilon", g.Epsilon, want, 1e-10)
+			if g.Epsilon > math.Min(f.Backstop, float64(seen)*f.Fragment) {
+				t.Errorf("%d fragments: %v above both parts", seen, g.Epsilon)
+			}
+			if (g.Trust == Local) != (seen == f.Tau) || g.Adjacency != f.Adjacency {
+				t.Errorf("%d of %d fragments: %v", seen, f.Tau, g)
+			}
+		}
+	}
+}
+
+func TestFragmentsCentral(t *testing.T) {
+	const delta = 1e-6
+	// With many fragments the backstop decides; with few weak ones the rows do.
+	many, err := Fragments{10000, 2, 2, 64, Removal}.Central(delta)
+	backstop, err2 := Epsilon(RandomizedResponse{Users: 10000, Flip: flipOf(2)}, delta)
+	if err != nil || err2 != nil || many.Epsilon != backstop.Epsilon {
+		t.Errorf("%v, %v, %v, %v", many, err, backstop, err2)
+	}
+	few, err := Fragments{10000, 8, 0.5, 4, Removal}.Central(delta)
+	rows, err2 := Epsilon(Repeat{RandomizedResponse{Users: 10000, Flip: flipOf(0.5)}, 4}, delta)
+	if err != nil || err2 != nil || few.Epsilon != rows.Epsilon || few.Adjacency != Removal || few.Rounds != 4 {
+		t.Errorf("%v, %v, %v, %v", few, err, rows, err2)
+	}
+	for _, bad := range []Fragments{{0, 1, 1, 1, Removal}, {10, 0, 1, 1, Removal}, {10, 1, math.NaN(), 1, Removal}, {10, 1, 1, 0, Removal}, {10, 1, 1, 1, "both"}} {
+		if _, err := bad.Central(delta); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+		if _, err := bad.Exposed(1); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	if _, err := (Fragments{10, 1, 1, 3, Removal}).Exposed(4); err == nil {
+		t.Error("four of three fragments were seen")
+	}
+}
+
+// Two users with three fragments each: every view of all rows, against Central
+// at a large delta where the composition is not vacuous.
+func TestFragmentsCentralEnumerated(t *testing.T) {
+	const delta = 0.05
+	f := Fragments{Users: 2, Backstop: 1.5, Fragment: 1, Tau: 3, Adjacency: Replacement}
+	g, err := f.Central(delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep, same := 1/(1+math.Exp(-f.Backstop)), 1/(1+math.Exp(-f.Fragment))
+	flip := func(p float64, bit int) [2]float64 { // law of a randomized bit
+		if bit == 1 {
+			return [2]float64{1 - p, p}
+		}
+		return [2]float64{p, 1 - p}
+	}
+	// law of the three counts of ones, in base 3.
+	view := func(x, y int) (law [27]float64) {
+		for bx, px := range flip(keep, x) {
+			for by, py := range flip(keep, y) {
+				var row [3]float64
+				for i, p := range flip(same, bx) {
+					for j, q := range flip(same, by) {
+						row[i+j] += p * q
+					}
+				}
+				for v := range law {
+					law[v] += px * py * row[v%3] * row[v/3%3] * row[v/9]
+				}
+			}
+		}
+		return law
+	}
+	for y := range 2 {
+		for _, pair := range [][2]int{{0, 1}, {1, 0}} {
+			p, q := view(pair[0], y), view(pair[1], y)
+			stick := 0.0
+			for v := range p {
+				stick += math.Max(0, p[v]-math.Exp(g.Epsilon)*q[v])
+			}
+			if stick > delta {
+				t.Errorf("delta %v at epsilon %v, promised %v", stick, g.Epsilon, delta)
+			}
+		}
+	}
+}
