@@ -67,8 +67,9 @@ func (o *others) law(m, k int, p, tail float64) (low int, w []float64) {
 	for _, x := range w {
 		sum += x
 	}
+	scale := 1 / sum
 	for i := range w {
-		w[i] /= sum
+		w[i] *= scale
 	}
 	return low, w
 }
@@ -90,8 +91,8 @@ func (r recurrence) start(t, direction int) int {
 		step := 2 * math.Asinh(math.Abs(r.slope(x))/(2*r.pq*math.Sqrt(x*(r.m-x))))
 		decay += step * float64(stride)
 		t += direction * stride
-		// Strides grow with what is left, so that the walk takes some 20 evaluations.
-		stride = max(1, int((enough-decay)/(16*step)))
+		// Strides grow with what is left, so that the walk takes some ten evaluations.
+		stride = max(1, int((enough-decay)/(8*step)))
 	}
 	return min(int(r.m), max(0, t))
 }
@@ -105,7 +106,9 @@ func (r recurrence) up(w []float64, from, to int) {
 	w[0] = now
 	for t := from; t < to; t++ {
 		x := float64(t)
-		next := (r.slope(x)*now + r.pq*(r.m-x+1)*before) / (r.pq * (x + 1))
+		// The division does not wait for the step before.
+		inverse := 1 / (r.pq * (x + 1))
+		next := r.slope(x)*inverse*now + r.pq*(r.m-x+1)*inverse*before
 		before, now = now, next
 		w[t+1-from] = now
 		if now > huge {
@@ -124,7 +127,8 @@ func (r recurrence) down(w []float64, from, to int) {
 	w[top-from] = now
 	for t := top; t > to; t-- {
 		x := float64(t)
-		next := (r.pq*(x+1)*above - r.slope(x)*now) / (r.pq * (r.m - x + 1))
+		inverse := 1 / (r.pq * (r.m - x + 1))
+		next := r.pq*(x+1)*inverse*above - r.slope(x)*inverse*now
 		above, now = now, next
 		w[t-1-from] = now
 		if now > huge {

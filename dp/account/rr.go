@@ -64,18 +64,23 @@ type worlds struct {
 	users, dropped int
 }
 
-// dropEvery users may go one: 0.05 % of epsilon, and about 1,000 worlds left.
-const (
-	dropEvery = 1000
-	smallRR   = 4096 // up to here every k is cheap
-)
-
 func cover(users int, o options) worlds {
 	if o.Every || users <= smallRR {
 		return worlds{users, 0}
 	}
-	return worlds{users, users / dropEvery}
+	n := float64(users)
+	return worlds{users, int(n * math.Max(leastDropped, math.Sqrt(n)*droppedByRoot))}
 }
+
+// The share of respondents left out is the number of worlds upside down, and
+// the law of one world takes time proportional to sqrt(n). Up to 160,000 users
+// 2,500 worlds cost 0.02 % of epsilon; from there the work stays the same, some
+// 50 ms of one core, and the price rises to 0.05 % at a million users.
+const (
+	leastDropped  = 1. / 2500
+	droppedByRoot = 1e-6
+	smallRR       = 4096 // up to here every k is cheap
+)
 
 // others is the number of other respondents left.
 func (c worlds) others() int { return c.users - 1 - c.dropped }
@@ -202,19 +207,19 @@ func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
 	above := s.above[:len(w)+1] // above[i] = P(W >= low+i)
 	above[len(w)] = 0
 	mode := len(w) - 1
+	sum, top := 0.0, 0.0
 	for i := len(w) - 1; i >= 0; i-- {
-		above[i] = above[i+1] + w[i]
-		if w[i] >= w[mode] {
-			mode = i
+		sum += w[i]
+		above[i] = sum
+		if w[i] >= top {
+			mode, top = i, w[i]
 		}
 	}
 	// At epsilon zero the best set starts right above the mode: t-1 = mode.
 	t := mode
-	for i := 0; i < points-1; i++ {
+	for i := range points - 1 {
 		if i == len(s.keep) {
-			x := float64(i) * step
-			s.keep = append(s.keep, (1-p)-math.Exp(x)*p)
-			s.growth = append(s.growth, math.Expm1(x))
+			s.extend(p, step)
 		}
 		keep, growth := s.keep[i], s.growth[i]
 		best := keep*w[t] - growth*above[t+1]
@@ -234,6 +239,13 @@ func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
 			s.h[i] = best
 		}
 	}
+}
+
+// extend adds a grid point.
+func (s *sticks) extend(p, step float64) {
+	x := float64(len(s.keep)) * step
+	s.keep = append(s.keep, (1-p)-math.Exp(x)*p)
+	s.growth = append(s.growth, math.Expm1(x))
 }
 
 // unanimous is the pair of data sets whose others all hold ones, as a lower
