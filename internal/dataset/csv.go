@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func readCSV(path, label string) (*Table, error) {
+	f, _, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return decodeCSV(bufio.NewReaderSize(f, 1<<16), label)
+}
+
+// decodeCSV reads RFC 4180 with a header. Rows are named by their line.
+func decodeCSV(r io.Reader, label string) (*Table, error) {
+	in := csv.NewReader(r)
+	in.ReuseRecord = true
+	first, err := in.Read()
+	if err != nil {
+		return nil, fmt.Errorf("no line of column names: %w", plainCSV(err))
+	}
+	names := slices.Clone(first)
+	numbers := 0
+	for i := range names {
+		names[i] = strings.TrimSpace(strings.TrimPrefix(names[i], "\ufeff"))
+		if _, err := strconv.ParseFloat(names[i], 64); err == nil {
+			numbers++
+		}
+		if slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("two columns have one name: columns must be told apart")
+		}
+	}
+	if numbers == len(names) {
+		return nil, fmt.Errorf("the first line holds numbers: it must name the columns")
+	}
+	at := slices.Index(names, label)
+	if label != "" && at < 0 {
+		return nil, fmt.Errorf("no column %q to take labels from", label)
+	}
+	t := &Table{Columns: slices.Clone(names)}
+	if label == "" {
+		at = -1
+	} else {
+		t.Columns = slices.Delete(t.Columns, at, at+1)
+	}
+	rows := 0
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return t.finish(rows, len(t.Columns))
+		}
+		if err != nil {
+			return nil, plainCSV(err)
+		}
+		line, _ := in.FieldPos(0)
+		for i, s := range record {
+			s = strings.TrimSpace(s)
+			if i == at {
+				if s == "" {
+					return nil, fmt.Errorf("line %d has no label", line)
+				}
+				t.Labels = append(t.Labels, strings.Clone(s))
+				continue
+			}
+			v, err := strconv.ParseFloat(s, 64)
+			if err != nil {
+				return nil, fmt.Errorf("line %d, column %q is not a finite number", line, names[i])
+			}
+			if err := t.grow(v, fmt.Sprintf("line %d", line), names[i]); err != nil {
+				return nil, err
+			}
+		}
+		rows++
+	}
+}
+
+// plainCSV keeps the place and kind of a parse error; the rest may quote the file.
+func plainCSV(err error) error {
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return fmt.Errorf("line %d: %w", parse.Line, parse.Err)
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// Table is a user's own file: rows of numbers, each with a label.
+type Table struct {
+	X       blas32.General
+	Labels  []string // as written, one per row; nil if none were asked for
+	Columns []string // names of the features, where the file has them
+}
+
+// maxElements bounds what a compressed file may unfold to: 2^28 float32, 1 GiB.
+const maxElements = 1 << 28
+
+// ReadTable reads features and labels from a file by its extension:
+//
+//	.csv      a line of column names, then numbers; label names one column
+//	.parquet  numeric columns, or one column of lists of numbers, and the label column
+//	.npy      a matrix; label is the path of a second .npy with integers
+//
+// An empty label reads features only. Every other column must be a finite number
+// in every row: an error names the row and column, never what is there.
+func ReadTable(path, label string) (*Table, error) {
+	var t *Table
+	var err error
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".npy":
+		return readArrays(path, label)
+	case ".csv":
+		t, err = readCSV(path, label)
+	case ".parquet":
+		t, err = readParquet(path, label)
+	default:
+		return nil, fmt.Errorf("%s: files of type %q cannot be read: give a .csv, .parquet or .npy file", path, ext)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func readArrays(path, label string) (*Table, error) {
+	t := &Table{}
+	var err error
+	if t.X, err = ReadMatrix(path); err != nil || label == "" {
+		return t, err
+	}
+	y, err := ReadLabels(label)
+	if err != nil {
+		return nil, err
+	}
+	if len(y) != t.X.Rows {
+		return nil, fmt.Errorf("%s has %d rows but %s has %d labels", path, t.X.Rows, label, len(y))
+	}
+	for _, c := range y {
+		t.Labels = append(t.Labels, strconv.Itoa(c))
+	}
+	return t, nil
+}
+
+// NewSet makes a data set of two tables; its classes are the labels of train.
+func NewSet(name string, train, test *Table) (*Set, error) {
+	s := &Set{Name: name, Classes: train.Classes()}
+	if len(s.Classes) < 2 {
+		return nil, fmt.Errorf("training records have %d classes: at least 2 are needed", len(s.Classes))
+	}
+	if train.X.Cols != test.X.Cols {
+		return nil, fmt.Errorf("training records have %d features but test records %d", train.X.Cols, test.X.Cols)
+	}
+	var err error
+	if s.Train, err = train.Labelled(s.Classes); err != nil {
+		return nil, fmt.Errorf("training records: %w", err)
+	}
+	if s.Test, err = test.Labelled(s.Classes); err != nil {
+		return nil, fmt.Errorf("test records: %w", err)
+	}
+	return s, nil
+}
+
+// Classes are the distinct labels: by value if all are integers, else by name.
+func (t *Table) Classes() []string {
+	set := map[string]bool{}
+	integers := true
+	for _, l := range t.Labels {
+		if !set[l] {
+			set[l] = true
+			_, err := strconv.ParseInt(l, 10, 64)
+			integers = integers && err == nil
+		}
+	}
+	classes := slices.Sorted(maps.Keys(set))
+	if integers {
+		slices.SortStableFunc(classes, func(a, b string) int {
+			x, _ := strconv.ParseInt(a, 10, 64)
+			y, _ := strconv.ParseInt(b, 10, 64)
+			switch {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return 0
+		})
+	}
+	return classes
+}
+
+// Labelled turns labels into indices of classes. A label that is none of them is
+// an error naming its row.
+func (t *Table) Labelled(classes []string) (Labelled, error) {
+	if len(t.Labels) != t.X.Rows {
+		return Labelled{}, fmt.Errorf("%d records have %d labels: name the label column", t.X.Rows, len(t.Labels))
+	}
+	l := Labelled{X: t.X, Y: make([]int, len(t.Labels))}
+	for i, label := range t.Labels {
+		if l.Y[i] = slices.Index(classes, label); l.Y[i] < 0 {
+			return Labelled{}, fmt.Errorf("label of row %d is none of the %d classes", i+1, len(classes))
+		}
+	}
+	return l, l.check(len(classes))
+}
+
+// grow appends a feature, checked.
+func (t *Table) grow(v float64, rowName string, column string) error {
+	if f := float32(v); math.IsNaN(v) || math.IsInf(float64(f), 0) {
+		return fmt.Errorf("%s, column %q is not a finite number", rowName, column)
+	}
+	if len(t.X.Data) >= maxElements {
+		return fmt.Errorf("more than %d numbers: split the file", maxElements)
+	}
+	t.X.Data = append(t.X.Data, float32(v))
+	return nil
+}
+
+// finish shapes the appended features into rows.
+func (t *Table) finish(rows, cols int) (*Table, error) {
+	if rows == 0 || cols == 0 {
+		return nil, fmt.Errorf("holds %d rows of %d features: nothing to read", rows, cols)
+	}
+	t.X.Rows, t.X.Cols, t.X.Stride = rows, cols, cols
+	return t, nil
+}
