@@ -72,11 +72,13 @@ func decodeCSV(r io.Reader, label string) (*Table, error) {
 				continue
 			}
 			v, err := strconv.ParseFloat(s, 64)
-			if err != nil {
-				return nil, fmt.Errorf("line %d, column %q is not a finite number", line, names[i])
+			if err == nil {
+				err = t.grow(v)
+			} else { // it would quote the cell
+				err = errNotFinite
 			}
-			if err := t.grow(v, fmt.Sprintf("line %d", line), names[i]); err != nil {
-				return nil, err
+			if err != nil {
+				return nil, fmt.Errorf("line %d, column %q %w", line, names[i], err)
 			}
 		}
 		rows++

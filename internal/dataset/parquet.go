@@ -152,8 +152,8 @@ func (c *columns) read(t *Table, record parquet.Row) error {
 			t.Labels = append(t.Labels, strings.Clone(v.String()))
 			continue
 		}
-		if err := t.grow(number(v), fmt.Sprintf("row %d", row), c.index[at]); err != nil {
-			return err
+		if err := t.grow(number(v)); err != nil {
+			return fmt.Errorf("row %d, column %q %w", row, c.index[at], err)
 		}
 	}
 	got := len(t.X.Data) - before

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -130,13 +131,19 @@ func (t *Table) Labelled(classes []string) (Labelled, error) {
 	return l, l.check(len(classes))
 }
 
+// What grow may say of a number; the caller says where it is.
+var (
+	errNotFinite = errors.New("is not a finite number")
+	errTooMany   = fmt.Errorf("is beyond the %d numbers that can be read: split the file", maxElements)
+)
+
 // grow appends a feature, checked.
-func (t *Table) grow(v float64, rowName string, column string) error {
+func (t *Table) grow(v float64) error {
 	if f := float32(v); math.IsNaN(v) || math.IsInf(float64(f), 0) {
-		return fmt.Errorf("%s, column %q is not a finite number", rowName, column)
+		return errNotFinite
 	}
 	if len(t.X.Data) >= maxElements {
-		return fmt.Errorf("more than %d numbers: split the file", maxElements)
+		return errTooMany
 	}
 	t.X.Data = append(t.X.Data, float32(v))
 	return nil
