@@ -32,7 +32,8 @@ func (d DiscreteLaplace) Sample(r *rand.Rand) int {
 		panic(err.Error())
 	}
 	goOn := rng.NewPowers(decay(d.Decay))
-	return goOn.Geometric(r) - goOn.Geometric(r)
+	up, down := goOn.Geometric(r), goOn.Geometric(r)
+	return up - down
 }
 
 // LogProb is log P(k).

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
@@ -21,6 +22,29 @@ func TestBernoulliLaw(t *testing.T) {
 	}
 	stattest.GTest(t, []float64{0.7, 0.3}, counts)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.69, 0.31}, counts) })
+}
+
+// Counts of successes, over more than one random word. 100,000 tell 0.3 from 0.305.
+func TestBinomialLaw(t *testing.T) {
+	const trials = 70
+	r, counts := stattest.Rand(t), make([]int, trials+1)
+	for range 100_000 {
+		counts[rng.Binomial(r, trials, rng.Prob(0.3))]++
+	}
+	law := func(p float64) []float64 {
+		law := make([]float64, trials+1)
+		for k := range law {
+			law[k] = prob.BinomialPMF(k, trials, p)
+		}
+		return law
+	}
+	stattest.GTest(t, law(0.3), counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(0.305), counts) })
+	for _, n := range []int{0, 1, 64, 1000} {
+		if none, all := rng.Binomial(r, n, rng.Prob(0)), rng.Binomial(r, n, rng.Prob(1)); none != 0 || all != n {
+			t.Errorf("of %d trials %d succeed at probability 0 and %d at 1", n, none, all)
+		}
+	}
 }
 
 // setLaw is the law of the set of successes among independent trials, as a bit mask.
