@@ -147,7 +147,7 @@ type shuffledPair struct {
 }
 
 func (t tokens) single(epsilon0 float64, o options) (*shuffledPair, error) {
-	w, neglected, err := t.window(math.Max(o.Neglect*1e-5/math.Max(t.x, 1), minTail))
+	w, neglected, err := t.window(math.Max(o.Neglect/(2*math.Max(t.x, 1)), minTail))
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (s *shuffledPair) Epsilon(delta float64) (float64, error) {
 
 // grid is the profile at epsilon = 0, step, ..., until nothing is left, rounded up.
 func (t tokens) grid(epsilon0 float64, o options) ([]float64, error) {
-	w, neglected, err := t.window(math.Max(o.Neglect*1e-5/math.Max(t.x, 1), minTail))
+	w, neglected, err := t.window(math.Max(o.Neglect/(2*math.Max(t.x, 1)), minTail))
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (t tokens) distribution(epsilon0 float64, o options) (*pld.Distribution, er
 
 // lower merges outcomes of nearly equal loss, which only hides some of it.
 func (t tokens) lower(o options) (*pld.Distribution, error) {
-	w, _, err := t.window(math.Max(o.Neglect*1e-5/math.Max(t.x, 1), minTail))
+	w, _, err := t.window(math.Max(o.Neglect/(2*math.Max(t.x, 1)), minTail))
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (t tokens) lower(o options) (*pld.Distribution, error) {
 	cells, none, fine := map[int]cell{}, t.nothing(), o.Step/4
 	for i, p := range w.P {
 		m := w.Lo + i
-		half, err := prob.BinomialWindow(m, 0.5, math.Max(o.Neglect*1e-5, minTail))
+		half, err := prob.BinomialWindow(m, 0.5, math.Max(o.Neglect, minTail))
 		if err != nil {
 			return nil, err
 		}

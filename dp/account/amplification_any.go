@@ -111,7 +111,7 @@ func clonesEpsilon(n int, epsilon0, delta float64, pair func(int, float64) token
 	if err := theorem(method).open01("delta", delta); err != nil {
 		return Guarantee{}, err
 	}
-	c, err := pair(n, epsilon0).single(epsilon0, options{Neglect: delta * 1e-4})
+	c, err := pair(n, epsilon0).single(epsilon0, options{Neglect: delta * neglect})
 	if err != nil {
 		return Guarantee{}, err
 	}
