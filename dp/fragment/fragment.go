@@ -25,8 +25,9 @@ const (
 	MinPayload = 6
 )
 
-// Pack encodes messages as exactly count payloads of size bytes each and fills
-// up with dummies. The order is the messages' own: mixing is what hides it.
+// Pack encodes messages as exactly count payloads of size bytes each, fills up
+// with dummies, and permutes: a randomizer may emit in an order that depends on
+// the data, and the first hop sees the order that envelopes come in.
 //
 // How many payloads leave never depends on the data. A report with more than
 // count messages loses a uniformly chosen rest; that changes the law of the
@@ -35,13 +36,8 @@ func Pack(r *rand.Rand, messages []Message, count, size int) [][]byte {
 	if size < MinPayload {
 		panic(fmt.Sprintf("fragment: payloads of %d bytes cannot hold a message of %d", size, MinPayload))
 	}
-	if len(messages) > count {
-		kept := append([]Message(nil), messages...)
-		r.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
-		messages = kept[:count]
-	}
-	all := make([]byte, count*size)
-	payloads := make([][]byte, count)
+	all := make([]byte, max(count, len(messages))*size)
+	payloads := make([][]byte, max(count, len(messages)))
 	for i := range payloads {
 		p := all[i*size : (i+1)*size : (i+1)*size]
 		if i < len(messages) {
@@ -51,7 +47,8 @@ func Pack(r *rand.Rand, messages []Message, count, size int) [][]byte {
 		}
 		payloads[i] = p
 	}
-	return payloads
+	r.Shuffle(len(payloads), func(i, j int) { payloads[i], payloads[j] = payloads[j], payloads[i] })
+	return payloads[:count]
 }
 
 // Unpack decodes one payload. A dummy has no message. Anything that Pack does

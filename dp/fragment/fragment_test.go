@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
 func TestPackIsConstantAndUnpackInvertsIt(t *testing.T) {
@@ -45,28 +47,57 @@ func TestPackIsConstantAndUnpackInvertsIt(t *testing.T) {
 	})
 }
 
-func TestOverflowKeepsEachMessageEquallyOften(t *testing.T) {
-	// 3 of 4 messages kept in 40,000 packings: each is lost with probability
-	// 1/4; 5 standard deviations of a count are 433.
-	lost := make([]int, 4)
-	r := rand.New(rand.NewPCG(3, 4))
+// lost packs four messages into three payloads, often, and counts which is lost.
+func lost(r *rand.Rand, pack func(*rand.Rand, []Message, int, int) [][]byte) []int {
+	messages := []Message{{0, 0}, {1, 0}, {2, 0}, {3, 0}}
+	counts := make([]int, len(messages))
 	for range 40000 {
-		seen := [4]bool{}
-		for _, p := range Pack(r, []Message{{0, 0}, {1, 0}, {2, 0}, {3, 0}}, 3, 8) {
+		missing := 0 + 1 + 2 + 3
+		for _, p := range pack(r, messages, len(messages)-1, MinPayload) {
 			m, _, _ := Unpack(p)
-			seen[m.Channel] = true
+			missing -= int(m.Channel)
 		}
-		for c, s := range seen {
-			if !s {
-				lost[c]++
+		counts[missing]++
+	}
+	return counts
+}
+
+// With 40,000 packings the test sees a probability that is off by 0.013 of 0.25.
+func TestOverflowLosesEachMessageEquallyOften(t *testing.T) {
+	law := []float64{0.25, 0.25, 0.25, 0.25}
+	stattest.GTest(t, law, lost(stattest.Rand(t), Pack))
+	stattest.Caught(t, func(t testing.TB) { // a twin that loses the last more often than not
+		stattest.GTest(t, law, lost(stattest.Rand(t), func(r *rand.Rand, ms []Message, count, size int) [][]byte {
+			if r.IntN(8) == 0 {
+				return Pack(r, ms[:count], count, size)
+			}
+			return Pack(r, ms, count, size)
+		}))
+	})
+}
+
+// The place of a message must not tell which it is: two messages and two
+// dummies, twelve places for the pair.
+func TestPackPermutes(t *testing.T) {
+	law, counts := make([]float64, 12), make([]int, 12)
+	for i := range law {
+		law[i] = 1.0 / 12
+	}
+	r := stattest.Rand(t)
+	for range 60000 {
+		var at [2]int
+		for i, p := range Pack(r, []Message{{0, 1}, {1, 1}}, 4, MinPayload) {
+			if m, dummy, _ := Unpack(p); !dummy {
+				at[m.Channel] = i
 			}
 		}
-	}
-	for c, n := range lost {
-		if n < 10000-433 || n > 10000+433 {
-			t.Errorf("message %d was lost %d times of 40000, want about 10000", c, n)
+		second := at[1]
+		if second > at[0] {
+			second--
 		}
+		counts[3*at[0]+second]++
 	}
+	stattest.GTest(t, law, counts)
 }
 
 func TestUnpackRefuses(t *testing.T) {
