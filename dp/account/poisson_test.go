@@ -112,7 +112,7 @@ func TestDiscreteLaplaceIsKOV(t *testing.T) {
 		}
 		within(t, "epsilon", g.Epsilon, kov, 1e-12)
 		// The engine, which does not know the formula.
-		d, err := DiscreteLaplace{0.05, 1}.distributions(options{Step: 0.0005})
+		d, err := DiscreteLaplace{0.05, 1}.distributions(options{Step: 0.05 / 64})
 		if err != nil || len(d) != 1 {
 			t.Fatal(err)
 		}
