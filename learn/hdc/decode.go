@@ -2,6 +2,7 @@ package hdc
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// Word is a vocabulary word by its density in a class.
+// Word is a vocabulary word by its score in a class.
 //
 // Highest to Lowest is where its true rank may be, given the errors. One word is
 // surely above another if the difference of their scores is positive at Level,
@@ -27,21 +28,56 @@ type Word struct {
 	Lowest  int            `json:"lowest"`
 }
 
-// Decode names each class by the top words of the vocabulary, row i of x being
-// the vector of words[i]. A missing class has none.
+// Decode names each class by the top words of the vocabulary in its density, row
+// i of x being the vector of words[i]. A missing class has none.
 func (m *Model) Decode(words []string, x blas32.General, top int) ([][]Word, error) {
-	if x.Rows != len(words) || top < 1 {
-		return nil, fmt.Errorf("hdc: %d words with %d vectors, of which %d are asked for", len(words), x.Rows, top)
-	}
 	scores, err := m.scores()
 	if err != nil {
 		return nil, fmt.Errorf("hdc: %w", err)
+	}
+	return m.decode(scores, words, x, top)
+}
+
+// Distinguish names each class by the words whose density in it exceeds that in
+// the mean of the other classes by most. What all classes share drops out: common
+// words, and most of the error of random features, which is the same for all.
+// With fewer than two scored classes there is nothing to distinguish.
+func (m *Model) Distinguish(words []string, x blas32.General, top int) ([][]Word, error) {
+	k := len(m.classes)
+	others := k - len(m.Missing()) - 1
+	if others < 1 {
+		return nil, errors.New("hdc: one class alone cannot be distinguished")
+	}
+	scores := make([]kde.Mixture, k)
+	for c, own := range m.weights {
+		if own == nil {
+			continue
+		}
+		w := slices.Clone(own)
+		for o, other := range m.weights {
+			for j := range other {
+				if o != c {
+					w[j] -= other[j] / float64(others)
+				}
+			}
+		}
+		var err error
+		if scores[c], err = kde.Mix(w, m.densities); err != nil {
+			return nil, fmt.Errorf("hdc: %w", err)
+		}
+	}
+	return m.decode(scores, words, x, top)
+}
+
+func (m *Model) decode(scores []kde.Mixture, words []string, x blas32.General, top int) ([][]Word, error) {
+	if x.Rows != len(words) || top < 1 {
+		return nil, fmt.Errorf("hdc: %d words with %d vectors, of which %d are asked for", len(words), x.Rows, top)
 	}
 	values := make([][]estimate.Value, len(scores))
 	for c := range values {
 		values[c] = make([]estimate.Value, len(words))
 	}
-	err = kde.Each(m.features, x, func(i int, g []float32) {
+	err := kde.Each(m.features, x, func(i int, g []float32) {
 		for c, s := range scores {
 			if m.weights[c] != nil {
 				values[c][i] = s.At(g)
@@ -51,19 +87,24 @@ func (m *Model) Decode(words []string, x blas32.General, top int) ([][]Word, err
 	if err != nil {
 		return nil, fmt.Errorf("hdc: vocabulary: %w", err)
 	}
-	decoded := make([][]Word, len(scores))
-	for c, s := range scores {
+	var chosen []choice
+	for c := range scores {
 		if m.weights[c] == nil {
 			continue
 		}
-		order := highest(values[c], top)
-		above, below, err := m.compare(s, x, order)
-		if err != nil {
-			return nil, fmt.Errorf("hdc: vocabulary: %w", err)
+		for _, i := range highest(values[c], top) {
+			chosen = append(chosen, choice{class: c, word: i})
 		}
-		for r, i := range order {
-			decoded[c] = append(decoded[c], Word{words[i], values[c][i], r + 1, 1 + above[r], len(words) - below[r]})
-		}
+	}
+	if err := m.compare(scores, x, chosen); err != nil {
+		return nil, fmt.Errorf("hdc: vocabulary: %w", err)
+	}
+	decoded := make([][]Word, len(scores))
+	for _, w := range chosen {
+		decoded[w.class] = append(decoded[w.class], Word{
+			Word: words[w.word], Score: values[w.class][w.word], Rank: len(decoded[w.class]) + 1,
+			Highest: 1 + w.above, Lowest: len(words) - w.below,
+		})
 	}
 	return decoded, nil
 }
@@ -78,35 +119,39 @@ func highest(scores []estimate.Value, top int) []int {
 	return order[:min(top, len(order))]
 }
 
-// compare counts, for each of the chosen rows of x, the rows whose score is
-// surely above and surely below.
-func (m *Model) compare(score kde.Mixture, x blas32.General, chosen []int) (above, below []int, err error) {
+// choice is a word chosen for a class, and how many words are surely above and below.
+type choice struct {
+	class, word  int
+	above, below int
+}
+
+// compare counts, for each choice, the rows of x that score surely more and less.
+func (m *Model) compare(scores []kde.Mixture, x blas32.General, chosen []choice) error {
 	features := make([][]float32, len(chosen))
-	for r, i := range chosen {
+	for r, w := range chosen {
 		features[r] = make([]float32, m.features.Channels())
-		if err := m.features.Query(x.Data[i*x.Stride:i*x.Stride+x.Cols], features[r]); err != nil {
-			return nil, nil, err
+		if err := m.features.Query(x.Data[w.word*x.Stride:w.word*x.Stride+x.Cols], features[r]); err != nil {
+			return err
 		}
 	}
-	above, below = make([]int, len(chosen)), make([]int, len(chosen))
 	var mu sync.Mutex
-	err = kde.Each(m.features, x, func(i int, g []float32) {
-		for r, h := range features {
-			if chosen[r] == i {
+	return kde.Each(m.features, x, func(i int, g []float32) {
+		for r := range chosen {
+			w := &chosen[r]
+			if w.word == i {
 				continue // a block's features differ from a single value's in the last digit
 			}
-			lo, hi := score.Rise(g, h).Interval(Level)
+			lo, hi := scores[w.class].Rise(g, features[r]).Interval(Level)
 			if lo <= 0 && hi >= 0 {
 				continue
 			}
 			mu.Lock()
 			if lo > 0 {
-				above[r]++
+				w.above++
 			} else {
-				below[r]++
+				w.below++
 			}
 			mu.Unlock()
 		}
 	})
-	return above, below, err
 }

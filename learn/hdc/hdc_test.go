@@ -226,6 +226,35 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// A word that is common to all classes leads each of them and distinguishes none.
+func TestDistinguish(t *testing.T) {
+	f := identity(t)
+	m := model(t, around(f, 10, 0.3, 0, 0, 0.6), kde.Density{}, around(f, 20, 0, 0.3, 0, 0.6), around(f, 20, 0, 0, 0.3, 0.6))
+	words, x := []string{"north", "south", "west", "all"}, block([]float32{1}, []float32{0, 1}, []float32{0, 0, 1}, []float32{0, 0, 0, 1})
+	plain, err := m.Decode(words, x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := m.Distinguish(words, x, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, name := range m.Classes() {
+		if name == "east" {
+			if own[c] != nil {
+				t.Errorf("missing class decoded as %v", own[c])
+			}
+			continue
+		}
+		if plain[c][0].Word != "all" || own[c][0].Word != name || math.Abs(own[c][0].Score.Mean-0.3) > 1e-6 || math.Abs(own[c][1].Score.Mean) > 1e-6 || math.Abs(own[c][3].Score.Mean+0.15) > 1e-6 {
+			t.Errorf("%s: decoded %v, distinguished by %v", name, plain[c], own[c])
+		}
+	}
+	if _, err := model(t, around(f, 3)).Distinguish(words, x, 1); err == nil {
+		t.Error("one class was distinguished")
+	}
+}
+
 func TestBadModelsAndQuestions(t *testing.T) {
 	f := identity(t)
 	if _, err := New([]string{"a"}, nil); err == nil {
