@@ -121,3 +121,6 @@ func (m Metric) value() string {
 	}
 	return amount(m.Value, m.StdErr, m.Unit)
 }
+
+// String is the value as a release prints it, with its unit.
+func (m Metric) String() string { return m.value() }
