@@ -1,0 +1,131 @@
+package protocol
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/kde"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/learn/hdc"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Labelled is the value of a density question: a feature vector and the index
+// of its class. Both are private.
+type Labelled struct {
+	Features []float32
+	Class    int
+}
+
+// bitSummer is a bitsum protocol as the density question uses it; the counts
+// are those of symbols 0 and 1 in one channel.
+type bitSummer interface {
+	RandomizeAll(r *rand.Rand, bits []bool, emit func(channel int, symbol uint8))
+	DrawCounts(r *rand.Rand, ones, users int) [2]uint64
+	Estimate(counts [2]uint64, users int) estimate.Value
+}
+
+// density is the question of KDE, section 3.3: m-ary randomized response on
+// the class, which becomes the crowd, and one bit of Algorithm 1 a channel.
+type density struct {
+	plan     plan.Plan
+	features *encode.Features
+	bits     bitSummer
+	labels   *randomize.KRR // nil: labels are sent as they are
+}
+
+func newDensity(p plan.Plan) (*density, error) {
+	q := p.Question.Density
+	spec := encode.Spec{
+		Kernel: encode.Kernel(q.Kernel.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
+		Bandwidth: q.Kernel.Bandwidth, Normalize: q.Normalize,
+	}
+	if _, err := hex.Decode(spec.Seed[:], []byte(q.Kernel.Seed)); err != nil {
+		return nil, fmt.Errorf("protocol: kernel seed: %w", err)
+	}
+	features, err := encode.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	d := &density{plan: p, features: features}
+	switch b := q.Bitsum; b.Name {
+	case "rr":
+		d.bits = bitsum.RR{Flip: b.FlipProbability}
+	case "3nb":
+		d.bits = bitsum.ThreeNB{Users: p.HonestMinimum(), Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
+	default:
+		return nil, fmt.Errorf("protocol: no code for a bitsum named %q", b.Name)
+	}
+	if p.Budget.LabelEpsilon != plan.Unprotected && len(q.Classes) > 1 {
+		d.labels = &randomize.KRR{K: len(q.Classes), Epsilon: float64(p.Budget.LabelEpsilon)}
+	}
+	return d, nil
+}
+
+func (d *density) labelled(v Value) (Labelled, error) {
+	l, ok := v.(Labelled)
+	if !ok {
+		return l, fmt.Errorf("protocol: a density question takes Labelled values, not %T", v)
+	}
+	if l.Class < 0 || l.Class >= len(d.plan.Question.Density.Classes) {
+		return l, fmt.Errorf("protocol: the class is not one of the plan's %d", len(d.plan.Question.Density.Classes))
+	}
+	return l, nil
+}
+
+func (d *density) encode(v Value) (Symbol, error) {
+	l, err := d.labelled(v)
+	if err != nil {
+		return Symbol{}, err
+	}
+	mapped := make([]float32, d.features.Channels())
+	if err := d.features.Map(l.Features, mapped); err != nil {
+		return Symbol{}, err
+	}
+	return Symbol{Crowd: l.Class, Vector: mapped}, nil
+}
+
+func (d *density) randomize(r *rand.Rand, s Symbol) Report {
+	report := Report{Crowd: d.reportedClass(r, s.Crowd)}
+	bits := make([]bool, len(s.Vector))
+	bitsum.RoundAll(r, s.Vector, bits)
+	d.bits.RandomizeAll(r, bits, func(channel int, symbol uint8) {
+		report.Messages = append(report.Messages, fragment.Message{Channel: uint32(channel), Symbol: symbol})
+	})
+	return report
+}
+
+func (d *density) reportedClass(r *rand.Rand, class int) int {
+	if d.labels == nil {
+		return class
+	}
+	return d.labels.Randomize(r, class)
+}
+
+func (d *density) newTally() *tally.Counts { return tally.New(d.features.Channels(), 2) }
+
+func (d *density) estimate(t *tally.Counts) []estimate.Value {
+	ones := make([]estimate.Value, t.Channels)
+	for c := range ones {
+		ones[c] = d.bits.Estimate([2]uint64(t.Channel(c)), t.Respondents)
+	}
+	return ones
+}
+
+func (d *density) learn(estimates [][]estimate.Value, respondents []int) (Model, error) {
+	densities := make([]kde.Density, len(estimates))
+	for c, ones := range estimates {
+		densities[c] = kde.Density{Features: d.features, Sums: ones, Respondents: respondents[c]}
+	}
+	model, err := hdc.New(d.plan.Question.Density.Classes, densities)
+	if err != nil {
+		return nil, err
+	}
+	return &DensityModel{Model: model, Reported: respondents, labels: d.labels}, nil
+}

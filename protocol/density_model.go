@@ -1,0 +1,223 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/learn/hdc"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Public is data that the analyzer holds anyway, and that costs no privacy.
+type Public struct {
+	Words       []string         // a vocabulary
+	WordVectors blas32.General   // one row a word, in the respondents' feature space
+	Test        dataset.Labelled // labelled records of nobody who was asked
+}
+
+// DensityModel is the classifier learned by a density question.
+type DensityModel struct {
+	*hdc.Model
+	Reported []int // respondents by reported class; 0 where withheld
+
+	labels *randomize.KRR
+}
+
+// Debiased is the model with the label noise taken out; ok is false where
+// labels were sent as they are, or a class is missing without which that
+// cannot be done.
+func (m *DensityModel) Debiased() (clean *hdc.Model, ok bool) {
+	if m.labels == nil {
+		return nil, false
+	}
+	clean, err := m.Model.Debias(*m.labels)
+	return clean, err == nil
+}
+
+// wordsPerClass are decoded for a release.
+const wordsPerClass = 10
+
+// Describe states accuracy and confusion on the public test set, the words of
+// each class over the public vocabulary, and the classes' sizes.
+func (m *DensityModel) Describe(public Public) ([]release.Metric, []release.Section, error) {
+	var headline []release.Metric
+	var sections []release.Section
+	if public.Test.Len() > 0 {
+		e, err := m.Evaluate(public.Test.X, public.Test.Y)
+		if err != nil {
+			return nil, nil, err
+		}
+		headline = append(headline, accuracy("accuracy", "Accuracy", e, fmt.Sprintf("on %d public test records", public.Test.Len())))
+		section, err := m.classification(e, public.Test)
+		if err != nil {
+			return nil, nil, err
+		}
+		sections = append(sections, section)
+	}
+	if len(public.Words) > 0 {
+		decoded, err := m.Decode(public.Words, public.WordVectors, wordsPerClass)
+		if err != nil {
+			return nil, nil, err
+		}
+		sections = append(sections, m.words(decoded))
+	}
+	total := 0
+	for _, n := range m.Reported {
+		total += n
+	}
+	headline = append(headline, release.Metric{Name: "respondents", Label: "Respondents counted", Value: float64(total), Unit: release.Count})
+	return headline, append(sections, m.sizes()), nil
+}
+
+func accuracy(name, label string, e hdc.Evaluation, note string) release.Metric {
+	return release.Metric{Name: name, Label: label, Value: e.Accuracy, Low: e.Low, High: e.High, Level: hdc.Level, Unit: release.Share, Note: note}
+}
+
+func (m *DensityModel) classification(e hdc.Evaluation, test dataset.Labelled) (release.Section, error) {
+	s := release.Section{
+		Title: "How well it classifies",
+		Text:  "A record is given to the class whose private density is highest there. A prediction counts as decided where its lead over the runner-up is larger than the 95 % error of that lead, which covers the privacy noise, rounding, and the sampling of random features.",
+		Metrics: []release.Metric{
+			{Name: "decided", Label: "Predictions decided beyond their error", Value: e.Decided, Unit: release.Share},
+		},
+	}
+	if clean, ok := m.Debiased(); ok {
+		d, err := clean.Evaluate(test.X, test.Y)
+		if err != nil {
+			return s, err
+		}
+		s.Metrics = append(s.Metrics, accuracy("accuracy_debiased", "Accuracy with the label noise taken out", d, "inverse of the randomized response on labels, weighted by debiased class sizes"))
+	}
+	confusion := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
+		Note: "Rows are true classes, columns predictions, cells public test records."}
+	for c, name := range m.Classes() {
+		confusion.Columns = append(confusion.Columns, release.Column{Label: name})
+		row := []release.Cell{release.Text(name)}
+		for _, n := range e.Confusion[c] {
+			row = append(row, release.Number(float64(n), 0))
+		}
+		confusion.Rows = append(confusion.Rows, row)
+	}
+	s.Tables = append(s.Tables, confusion)
+	figure, err := m.leads(test)
+	if err == nil {
+		s.Figures = append(s.Figures, figure)
+	}
+	return s, err
+}
+
+// leads plots, for each true class, how the density of the true class lies
+// above or below the best other one.
+func (m *DensityModel) leads(test dataset.Labelled) (release.Figure, error) {
+	predictions, err := m.Classify(test.X)
+	if err != nil {
+		return release.Figure{}, err
+	}
+	const bins = 40
+	classes := min(len(m.Classes()), release.MaxSeries)
+	lead := make([][]float64, classes)
+	widest := 0.0
+	for i, p := range predictions {
+		c := test.Y[i]
+		if c >= classes || math.IsNaN(p.Scores[c].Mean) {
+			continue
+		}
+		best := math.Inf(-1)
+		for k, s := range p.Scores {
+			if k != c && s.Mean > best {
+				best = s.Mean
+			}
+		}
+		if math.IsInf(best, -1) {
+			continue
+		}
+		l := p.Scores[c].Mean - best
+		lead[c] = append(lead[c], l)
+		widest = math.Max(widest, math.Abs(l))
+	}
+	f := release.Figure{
+		Name: "leads", Kind: release.Lines, Title: "Lead of the true class",
+		Alt: "For each true class, the distribution over public test records of the private density of that class less the highest other one; right of zero the prediction is correct.",
+		X:   release.Axis{Label: "density of the true class less the highest other (1)"},
+		Y:   release.Axis{Label: "share of test records (1)"},
+	}
+	if widest == 0 {
+		widest = 1
+	}
+	for c, ls := range lead {
+		if len(ls) == 0 {
+			continue
+		}
+		series := release.Series{Label: m.Classes()[c], X: make([]float64, bins), Y: make([]float64, bins)}
+		for b := range bins {
+			series.X[b] = widest * (2*(float64(b)+0.5)/bins - 1)
+		}
+		for _, l := range ls {
+			b := min(bins-1, int((l/widest+1)/2*bins))
+			series.Y[b] += 1 / float64(len(ls))
+		}
+		f.Series = append(f.Series, series)
+	}
+	return f, nil
+}
+
+func (m *DensityModel) words(decoded [][]hdc.Word) release.Section {
+	s := release.Section{
+		Title: "What each class is about",
+		Text:  "The words of a public vocabulary where the private density of the class is highest, with the ranks that their errors allow.",
+	}
+	for c, words := range decoded {
+		if words == nil {
+			continue
+		}
+		list := release.List{Title: m.Classes()[c]}
+		for _, w := range words {
+			list.Items = append(list.Items, release.Item{Label: w.Word, Score: w.Score.Mean, StdErr: finite(w.Score.StdErr), RankLow: w.Highest, RankHigh: w.Lowest})
+		}
+		s.Lists = append(s.Lists, list)
+	}
+	return s
+}
+
+func (m *DensityModel) sizes() release.Section {
+	s := release.Section{Title: "Respondents by class"}
+	t := release.Table{Title: "Respondents by reported class", Columns: []release.Column{{Label: "class"}, {Label: "reported", Unit: release.Count}}}
+	if m.labels != nil {
+		s.Text = "Each respondent reported its class by randomized response; the estimate takes that noise out."
+		t.Columns = append(t.Columns, release.Column{Label: "estimated", Unit: release.Count})
+	}
+	counts := make([]uint64, len(m.Reported))
+	for c, n := range m.Reported {
+		counts[c] = uint64(n)
+	}
+	for c, name := range m.Classes() {
+		if m.Reported[c] == 0 {
+			row := []release.Cell{release.Text(name), release.Text("withheld")}
+			if m.labels != nil {
+				row = append(row, release.Text(""))
+			}
+			t.Rows = append(t.Rows, row)
+			continue
+		}
+		row := []release.Cell{release.Text(name), release.Number(float64(m.Reported[c]), 0)}
+		if m.labels != nil {
+			held := m.labels.Estimate(counts)[c]
+			row = append(row, release.Number(held.Mean, held.StdErr))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	s.Tables = append(s.Tables, t)
+	return s
+}
+
+// finite leaves out an error that is not known (of a single repetition).
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}

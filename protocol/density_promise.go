@@ -1,0 +1,89 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/release"
+)
+
+func (d *density) asked() string {
+	q := d.plan.Question.Density
+	return fmt.Sprintf("What do the feature vectors of each of %d classes look like? Each respondent holds one vector of %d numbers and its class.", len(q.Classes), q.Dimension)
+}
+
+func (d *density) crowdName(crowd int) string {
+	return fmt.Sprintf("class %q", d.plan.Question.Density.Classes[crowd])
+}
+
+// rounds is the number of bitsum instances that one replaced record touches:
+// S coordinates of each of I repetitions. None of the families here chooses
+// its coordinates by the data, so S is not doubled.
+func (d *density) rounds() int { return d.features.Repetitions() * d.features.Sparsity() }
+
+func (d *density) loss(honest int) account.Event {
+	var bit account.Event
+	switch b := d.plan.Question.Density.Bitsum; b.Name {
+	case "rr":
+		bit = account.RandomizedResponse{Users: honest, Flip: b.FlipProbability}
+	case "3nb":
+		bit = account.ThreeNB{Users: honest, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
+	}
+	return account.Repeat{Event: bit, Rounds: d.rounds()}
+}
+
+func (d *density) overflow(honest, envelopes int) float64 {
+	switch b := d.bits.(type) {
+	case bitsum.RR:
+		if envelopes < d.features.Channels() {
+			return 1 // one message a channel, always
+		}
+		return 0
+	case bitsum.ThreeNB:
+		return b.OverflowProb(d.features.Channels(), envelopes)
+	}
+	return 1
+}
+
+// bitLoss is the local epsilon of one bit as one device sends it. 3NB hides a
+// bit only among other devices' messages: a device that sends no message +1
+// has shown its bit.
+func (d *density) bitLoss() float64 {
+	if b := d.plan.Question.Density.Bitsum; b.Name == "rr" && b.FlipProbability > 0 {
+		return math.Log1p(-b.FlipProbability) - math.Log(b.FlipProbability)
+	}
+	return math.Inf(1)
+}
+
+func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStatement, error) {
+	local := account.Guarantee{
+		Epsilon: d.bitLoss() * float64(d.rounds()), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: d.rounds(),
+		Bound: account.Exact, Method: "sum of the local losses of all bits", Source: "basic composition; one respondent's own randomness",
+	}
+	one := local
+	one.Epsilon, one.Trust, one.Rounds, one.Method = d.bitLoss(), account.OneFragment, 1, "local loss of one bit"
+	note := "Labels are not protected: the reported class is the true one, and the guarantee speaks of the features only."
+	shuffledNote := note
+	if d.labels != nil {
+		label := d.labels.Local()
+		note = fmt.Sprintf("Includes the class, which is sent by randomized response of %d classes with epsilon %.3g.", d.labels.K, label.Epsilon)
+		shuffledNote = fmt.Sprintf("Of this, epsilon %.4g speaks of the features with the reported class fixed, and %.3g of the class (KDE, Corollary 3.4, communication threat model).", features.Epsilon, label.Epsilon)
+		for _, g := range []*account.Guarantee{&local, &one, &features} {
+			label.Trust, label.Users, label.Certified = g.Trust, g.Users, ""
+			certified := g.Certified
+			sum, err := account.Compose(*g, label)
+			if err != nil {
+				return nil, err
+			}
+			*g = sum
+			g.Certified = certified
+		}
+	}
+	return []release.GuaranteeStatement{
+		{Observer: "everyone colludes", Who: "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them.", Guarantee: local, Note: note},
+		{Observer: "one fragment seen", Who: "Somebody who opens a single one of your envelopes, knows that it is yours, and sees your reported class.", Guarantee: one, Note: note},
+		{Observer: "shuffler honest", Who: "The analyzer, and whoever reads this release, as long as one hop of the shuffler keeps its permutation to itself.", Guarantee: features, Note: shuffledNote},
+	}, nil
+}

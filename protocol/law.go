@@ -1,0 +1,61 @@
+package protocol
+
+import (
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/kde"
+	"github.com/confetti-dp/confetti/dp/tally"
+)
+
+// Stream gives the randomness of one part of a simulated population. Parts are
+// drawn from independently, so that a seed gives the same whatever the
+// processors.
+type Stream func(part ...uint64) *rand.Rand
+
+// Draw samples the tallies that a whole population would give, each total from
+// its exact law given the respondents' rounded bits, without a message being
+// made. Crowds below the plan's minimum come out nil, as the shuffler would
+// withhold them. Only
+// simulations have a use for it: it sees every value.
+func (p *Protocol) Draw(values []Value, stream Stream, progress func(done int)) (tallies []*tally.Counts, err error) {
+	return p.question.draw(values, stream, progress)
+}
+
+func (d *density) draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error) {
+	const forLabels, forBits, forTotals = 0, 1, 2
+	labels := stream(forLabels)
+	crowds := make([][][]float32, d.plan.Crowds())
+	for _, v := range values {
+		l, err := d.labelled(v)
+		if err != nil {
+			return nil, err
+		}
+		c := d.reportedClass(labels, l.Class)
+		crowds[c] = append(crowds[c], l.Features)
+	}
+	tallies := make([]*tally.Counts, len(crowds))
+	before := 0
+	for c, rows := range crowds {
+		if len(rows) < d.plan.Crowd.Minimum {
+			before += len(rows)
+			continue
+		}
+		ones, err := kde.SumBits(d.features, len(rows), func(i int) []float32 { return rows[i] },
+			func(part int) *rand.Rand { return stream(forBits, uint64(c), uint64(part)) },
+			func(done int) { progress(before + done) })
+		if err != nil {
+			return nil, err
+		}
+		t := d.newTally()
+		t.Respondents = len(rows)
+		r := stream(forTotals, uint64(c))
+		for channel, k := range ones {
+			n := d.bits.DrawCounts(r, k, len(rows))
+			copy(t.Channel(channel), n[:])
+		}
+		tallies[c] = t
+		before += len(rows)
+	}
+	progress(len(values))
+	return tallies, nil
+}

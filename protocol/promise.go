@@ -1,0 +1,101 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Promise is what a plan's numbers amount to.
+type Promise struct {
+	Statements []release.GuaranteeStatement // for the three observers
+	Shuffled   account.Guarantee            // of the features, reported label fixed
+	Cost       []release.Metric             // of one device
+}
+
+// Check recomputes a plan's promise from its numbers, as a device does before
+// it answers, and returns an error if the promise does not follow.
+func Check(p plan.Plan) error {
+	proto, err := New(p)
+	if err != nil {
+		return err
+	}
+	_, err = proto.Promise()
+	return err
+}
+
+// Promise runs the accountant. The error says by how much a false promise is
+// short and what to change.
+func (p *Protocol) Promise() (Promise, error) {
+	b := p.Plan.Budget
+	delta := b.Delta - p.overflowDelta()
+	if delta <= 0 {
+		return Promise{}, fmt.Errorf("plan: promise does not hold: reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, b.Delta)
+	}
+	g, err := account.Epsilon(p.question.loss(p.Plan.HonestMinimum()), delta)
+	if err != nil {
+		return Promise{}, err
+	}
+	if g.Epsilon > b.Epsilon {
+		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.4g at delta %g with %d honest respondents, and budget.epsilon promises %.4g: add noise, raise crowd.minimum, or promise less", g.Epsilon, b.Delta, g.Users, b.Epsilon)
+	}
+	g.Delta = b.Delta
+	statements, err := p.question.observers(g)
+	if err != nil {
+		return Promise{}, err
+	}
+	return Promise{Statements: statements, Shuffled: g, Cost: p.cost()}, nil
+}
+
+// overflowDelta is what dropped messages may add to delta. Where no honest
+// respondent's report overflows, the law is the one accounted for; the chance
+// that one does is at most n times that of one report, on either of two
+// neighbouring data sets, so (epsilon, delta) becomes (epsilon, delta +
+// (1+e^epsilon) n P(overflow)).
+func (p *Protocol) overflowDelta() float64 {
+	n := p.Plan.HonestMinimum()
+	return (1 + math.Exp(p.Plan.Budget.Epsilon)) * float64(n) * p.question.overflow(n, p.Plan.Envelopes.PerDevice)
+}
+
+func (p *Protocol) cost() []release.Metric {
+	e := p.Plan.Envelopes
+	hops := 0
+	for _, in := range p.Plan.Route.Mix.Instances {
+		hops = max(hops, len(in.Hops))
+	}
+	bytes := e.PerDevice * envelope.Suite(e.Suite).Size(hops+1, e.PayloadBytes)
+	return []release.Metric{
+		{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice), Unit: release.Count, Note: "the same for every device, whatever its data"},
+		{Name: "bytes_per_device", Label: "Bytes per device", Value: float64(bytes), Unit: release.Bytes, Note: fmt.Sprintf("sealed in %d layers, suite %s", hops+1, e.Suite)},
+	}
+}
+
+// Statement is a release with all that follows from the plan and the realised
+// numbers of respondents: everything but the findings.
+func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
+	promise, err := p.Promise()
+	if err != nil {
+		return release.Release{}, err
+	}
+	r := release.Release{
+		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: p.question.asked(),
+		Guarantees: promise.Statements, Cost: promise.Cost,
+		Assumptions: []string{
+			"At least one hop of each shuffler instance keeps its permutation and its key to itself.",
+			fmt.Sprintf("At least %d of the smallest released crowd's respondents add their noise as the plan says (a dishonest share of at most %g).", p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
+			"The entry hop counts only respondents that exist.",
+			"HPKE and AES-128 hold.",
+		},
+	}
+	for crowd, t := range tallies {
+		if t == nil {
+			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: fewer than %d respondents; nothing of them left the shuffler", p.question.crowdName(crowd), p.Plan.Crowd.Minimum))
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,146 @@
+// Package protocol makes a plan runnable. New is the only place that turns a
+// plan's names and numbers into code, and client and analyzer both call it, so
+// they cannot disagree. What kind of question is asked is known here and
+// nowhere above.
+package protocol
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Protocol is a plan made runnable. Its methods are the stages of the flow, in
+// order: Encode, Randomize and Fragment on the client; Count, Estimate and
+// Learn on the analyzer. It is immutable and safe for concurrent use.
+type Protocol struct {
+	Plan plan.Plan
+	Hash [32]byte
+
+	question question
+}
+
+// Value is what a respondent holds; which type it has depends on the kind of
+// question (density: Labelled).
+type Value any
+
+// Symbol is a value in the form that the mechanism takes. It is not yet private.
+type Symbol struct {
+	Crowd  int
+	Vector []float32
+}
+
+// Report is what a device would like to say, already private. The crowd is
+// public; the messages are not yet linked to anything else.
+type Report struct {
+	Crowd    int
+	Messages []fragment.Message
+}
+
+// Model is what the analyzer has learned, ready to be described in a release.
+type Model interface {
+	// Describe states the findings with their errors. Public data (test sets,
+	// vocabularies) costs no privacy; what needs absent data is left out.
+	Describe(Public) (headline []release.Metric, sections []release.Section, err error)
+}
+
+// question is one kind of question made runnable.
+type question interface {
+	encode(Value) (Symbol, error)
+	randomize(*rand.Rand, Symbol) Report
+	newTally() *tally.Counts
+	estimate(*tally.Counts) []estimate.Value
+	// learn gets one slice of estimates a crowd, nil where it was withheld.
+	learn(estimates [][]estimate.Value, respondents []int) (Model, error)
+	// draw samples the tallies of a simulated population.
+	draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error)
+	// loss is the privacy event of one crowd's tally among honest respondents.
+	loss(honest int) account.Event
+	// observers states the three guarantees, given the shuffled one that was
+	// recomputed for the features.
+	observers(features account.Guarantee) ([]release.GuaranteeStatement, error)
+	// asked says in a sentence what the respondents were asked.
+	asked() string
+	crowdName(crowd int) string
+	// overflow bounds the probability that a report outgrows its envelopes.
+	overflow(honest, envelopes int) float64
+}
+
+// New makes a valid plan runnable. It checks the plan's form, not its promise:
+// see Check.
+func New(p plan.Plan) (*Protocol, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	q, err := newQuestion(p)
+	if err != nil {
+		return nil, err
+	}
+	return &Protocol{Plan: p, Hash: p.Hash(), question: q}, nil
+}
+
+func newQuestion(p plan.Plan) (question, error) {
+	switch p.Question.Kind {
+	case "density":
+		return newDensity(p)
+	}
+	return nil, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
+}
+
+// Encode turns a respondent's value into the mechanism's symbol. Errors name
+// the rule that was broken, never the value.
+func (p *Protocol) Encode(v Value) (Symbol, error) { return p.question.encode(v) }
+
+// Randomize makes the report: from here on everything is private.
+func (p *Protocol) Randomize(r *rand.Rand, s Symbol) Report { return p.question.randomize(r, s) }
+
+// Fragment tears the report into the plan's constant number of payloads.
+func (p *Protocol) Fragment(r *rand.Rand, report Report) [][]byte {
+	return fragment.Pack(r, report.Messages, p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes)
+}
+
+// NewTally is an empty tally for one crowd.
+func (p *Protocol) NewTally() *tally.Counts { return p.question.newTally() }
+
+// Count adds one opened payload to a crowd's tally; dummies are dropped here,
+// where they are first seen for what they are.
+func (p *Protocol) Count(t *tally.Counts, payload []byte) error {
+	m, dummy, err := fragment.Unpack(payload)
+	if err != nil || dummy {
+		return err
+	}
+	if !t.Has(int(m.Channel), int(m.Symbol)) {
+		return fmt.Errorf("protocol: a fragment names a channel or symbol that the plan has not")
+	}
+	t.Add(int(m.Channel), int(m.Symbol))
+	return nil
+}
+
+// Estimate debiases each crowd's tally (nil where it was withheld), with the
+// standard error of every number.
+func (p *Protocol) Estimate(tallies []*tally.Counts) [][]estimate.Value {
+	all := make([][]estimate.Value, len(tallies))
+	for i, t := range tallies {
+		if t != nil {
+			all[i] = p.question.estimate(t)
+		}
+	}
+	return all
+}
+
+// Learn fits the question's model to the estimates of all crowds.
+func (p *Protocol) Learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
+	respondents := make([]int, len(tallies))
+	for i, t := range tallies {
+		if t != nil {
+			respondents[i] = t.Respondents
+		}
+	}
+	return p.question.learn(estimates, respondents)
+}
