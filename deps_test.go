@@ -1,0 +1,357 @@
+package confetti_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The architecture, as a table. Do not change it to mend a build: a package may
+// import only packages of earlier lines, and the trust boundary between who
+// mixes and who reads is the import boundary. A better layout changes this
+// table, DESIGN.md and the README in one commit.
+//
+// A name stands for itself and the packages below it. Packages of one line do
+// not import each other, except that a package may import those below itself.
+var layers = [][]string{
+	{"internal/rng", "internal/prob"},
+	{"internal/replay", "internal/dataset"},
+	{"internal/stattest"},
+	{"plan", "envelope"},
+	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
+	{"dp/estimate"},
+	{"dp/randomize", "dp/bitsum"},
+	{"dp/kde", "dp/fragment"},
+	{"learn/hdc"},
+	{"release"},
+	{"protocol"},
+	{"client", "shuffler", "analyzer"},
+	{"simulate"},
+	{"experiments"},
+	{"cmd/confetti"},
+}
+
+// A reach is something a package must not get to, not even through others.
+type reach struct {
+	from    string
+	to      []string // forbidden
+	allowed []string // if not nil: everything of ours but these is forbidden
+	because string
+}
+
+var reaches = []reach{
+	{from: "shuffler", allowed: []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob"},
+		because: "a shuffler must not be able to read what it mixes"},
+	{from: "client", to: []string{"analyzer"}, because: "a device carries no code that opens reports"},
+	{from: "analyzer", to: []string{"shuffler"}, because: "the roles meet only on the wire"},
+	{from: "client", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
+	{from: "shuffler", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
+	{from: "analyzer", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
+	{from: "dp/account", to: []string{"dp/randomize", "dp/bitsum", "dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
+	{from: "plan", allowed: []string{}, because: "a plan is data"},
+}
+
+// foreign are imports of others that only the named packages of ours may have.
+var foreign = []struct {
+	pkg     string
+	only    []string // nil: nobody
+	because string
+}{
+	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
+	{"crypto/rand", []string{"internal/rng", "cmd/confetti"}, "adversary-visible randomness comes from internal/rng only"},
+	{"gonum.org/v1/plot", []string{"release"}, "only a release is drawn"},
+	{"github.com/alecthomas/kong", []string{"cmd/confetti"}, "flags belong to the command"},
+}
+
+const module = "github.com/confetti-dp/confetti/"
+
+// imports maps each of our packages to what its files (tests left out) import.
+type imports map[string][]string
+
+// parseTree reads the files itself, in this process: a test that asked the go
+// command would be served from the cache after a violation was planted.
+func parseTree(tree fs.FS) (imports, error) {
+	found := imports{}
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "out" || base == "bin") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		src, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(name)
+		found[pkg] = append(found[pkg], []string{}...)
+		for _, i := range f.Imports {
+			to, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[pkg] = append(found[pkg], strings.TrimPrefix(to, module))
+		}
+		return nil
+	})
+	return found, err
+}
+
+// below reports whether pkg is name or lies below it.
+func below(pkg, name string) bool { return pkg == name || strings.HasPrefix(pkg, name+"/") }
+
+func belowAny(pkg string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return below(pkg, n) })
+}
+
+// level finds the line of the table that pkg stands on, and its entry there.
+func level(pkg string) (int, string) {
+	for i, line := range layers {
+		for _, name := range line {
+			if below(pkg, name) {
+				return i, name
+			}
+		}
+	}
+	return -1, ""
+}
+
+// violations checks a tree against the table and the reaches.
+func violations(found imports) []string {
+	var bad []string
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		if pkg == "." {
+			continue
+		}
+		at, name := level(pkg)
+		if at < 0 {
+			bad = append(bad, fmt.Sprintf("%s is not in the table of layers", pkg))
+			continue
+		}
+		for _, to := range found[pkg] {
+			if _, ours := found[to]; ours {
+				if l, entry := level(to); l > at || l == at && !(entry == name && below(to, pkg)) {
+					bad = append(bad, fmt.Sprintf("%s imports %s, which is not on an earlier line", pkg, to))
+				}
+			}
+			for _, f := range foreign {
+				if below(to, f.pkg) && !(f.pkg == "math/rand" && to != "math/rand") && !belowAny(pkg, f.only) {
+					bad = append(bad, fmt.Sprintf("%s imports %s: %s", pkg, to, f.because))
+				}
+			}
+		}
+		for _, r := range reaches {
+			if !below(pkg, r.from) {
+				continue
+			}
+			for _, to := range slices.Sorted(maps.Keys(reachable(found, pkg))) {
+				if belowAny(to, r.to) || r.allowed != nil && !below(to, r.from) && !belowAny(to, r.allowed) {
+					bad = append(bad, fmt.Sprintf("%s reaches %s: %s", pkg, to, r.because))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// reachable is every package of ours that pkg imports, directly or not.
+func reachable(found imports, pkg string) map[string]bool {
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(p string) {
+		for _, to := range found[p] {
+			if _, ours := found[to]; ours && !seen[to] {
+				seen[to] = true
+				visit(to)
+			}
+		}
+	}
+	visit(pkg)
+	return seen
+}
+
+func TestImportsFollowTheArchitecture(t *testing.T) {
+	found, err := parseTree(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 10 {
+		t.Fatalf("found %d packages: the test looks in the wrong place", len(found))
+	}
+	for _, v := range violations(found) {
+		t.Error(v)
+	}
+	for _, line := range layers {
+		for _, name := range line {
+			if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
+				t.Errorf("the table names %s, which is not there", name)
+			}
+		}
+	}
+}
+
+// Each rule is shown a violation that it must catch.
+func TestPlantedViolationsAreCaught(t *testing.T) {
+	file := func(pkg string, imports ...string) *fstest.MapFile {
+		src := "package " + path.Base(pkg) + "\n"
+		for _, i := range imports {
+			src += "import _ \"" + i + "\"\n"
+		}
+		return &fstest.MapFile{Data: []byte(src)}
+	}
+	for name, c := range map[string]struct {
+		tree fstest.MapFS
+		want string
+	}{
+		"upward import": {fstest.MapFS{
+			"dp/tally/a.go": file("dp/tally", module+"protocol"), "protocol/a.go": file("protocol")},
+			"dp/tally imports protocol, which is not on an earlier line"},
+		"sideways import": {fstest.MapFS{
+			"dp/noise/a.go": file("dp/noise", module+"dp/tally"), "dp/tally/a.go": file("dp/tally")},
+			"dp/noise imports dp/tally, which is not on an earlier line"},
+		"engine imports its user": {fstest.MapFS{
+			"dp/account/pld/a.go": file("dp/account/pld", module+"dp/account"), "dp/account/a.go": file("dp/account")},
+			"dp/account/pld imports dp/account, which is not on an earlier line"},
+		"unknown package": {fstest.MapFS{"util/a.go": file("util")}, "util is not in the table"},
+		"shuffler reads reports": {fstest.MapFS{
+			"shuffler/a.go": file("shuffler", module+"dp/fragment"), "dp/fragment/a.go": file("dp/fragment")},
+			"shuffler reaches dp/fragment"},
+		"shuffler reads reports through another": {fstest.MapFS{
+			"shuffler/a.go": file("shuffler", module+"envelope"), "envelope/a.go": file("envelope", module+"dp/encode"), "dp/encode/a.go": file("dp/encode")},
+			"shuffler reaches dp/encode"},
+		"client reaches the analyzer": {fstest.MapFS{
+			"client/a.go": file("client", module+"protocol"), "protocol/a.go": file("protocol", module+"analyzer"), "analyzer/a.go": file("analyzer")},
+			"client reaches analyzer"},
+		"analyzer reaches the shuffler": {fstest.MapFS{
+			"analyzer/a.go": file("analyzer", module+"shuffler"), "shuffler/a.go": file("shuffler")},
+			"analyzer reaches shuffler"},
+		"seeded randomness on a device": {fstest.MapFS{
+			"client/a.go": file("client", module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"client reaches internal/replay"},
+		"seeded randomness in a shuffler": {fstest.MapFS{
+			"shuffler/a.go": file("shuffler", module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"shuffler reaches internal/replay"},
+		"seeded randomness in the analyzer": {fstest.MapFS{
+			"analyzer/a.go": file("analyzer", module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"analyzer reaches internal/replay"},
+		"accountant depends on a mechanism": {fstest.MapFS{
+			"dp/account/a.go": file("dp/account", module+"dp/noise"), "dp/noise/a.go": file("dp/noise", module+"dp/bitsum"), "dp/bitsum/a.go": file("dp/bitsum")},
+			"dp/account reaches dp/bitsum"},
+		"plan imports code": {fstest.MapFS{
+			"plan/a.go": file("plan", module+"internal/rng"), "internal/rng/a.go": file("internal/rng")},
+			"plan reaches internal/rng"},
+		"old random numbers":        {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "math/rand")}, "dp/noise imports math/rand"},
+		"own secure randomness":     {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "crypto/rand")}, "dp/noise imports crypto/rand"},
+		"plots outside a release":   {fstest.MapFS{"dp/kde/a.go": file("dp/kde", "gonum.org/v1/plot/plotter")}, "dp/kde imports gonum.org/v1/plot/plotter"},
+		"flags outside the command": {fstest.MapFS{"dp/kde/a.go": file("dp/kde", "github.com/alecthomas/kong")}, "dp/kde imports github.com/alecthomas/kong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := parseTree(c.tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(violations(found), "\n"); !strings.Contains(got, c.want) {
+				t.Errorf("planted violation not caught: want %q in %q", c.want, got)
+			}
+		})
+	}
+}
+
+// globalDraws lists the uses of math/rand/v2 in a file that draw from its
+// process-wide generator: everything but its types and constructors.
+func globalDraws(name string, src []byte) ([]string, error) {
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, name, src, 0)
+	if err != nil {
+		return nil, err
+	}
+	local := ""
+	for _, i := range f.Imports {
+		if i.Path.Value == `"math/rand/v2"` {
+			local = "rand"
+			if i.Name != nil {
+				local = i.Name.Name
+			}
+		}
+	}
+	if local == "" {
+		return nil, nil
+	}
+	var bad []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == local && x.Obj == nil &&
+			!slices.Contains([]string{"New", "Rand", "Source", "NewPCG", "PCG", "NewChaCha8", "ChaCha8", "NewZipf", "Zipf"}, s.Sel.Name) {
+			bad = append(bad, fmt.Sprintf("%s: %s.%s draws from a generator that is no argument", set.Position(s.Pos()), local, s.Sel.Name))
+		}
+		return true
+	})
+	return bad, nil
+}
+
+func TestRandomnessIsAnArgument(t *testing.T) {
+	files := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		files++
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		bad, err := globalDraws(name, src)
+		for _, b := range bad {
+			t.Error(b)
+		}
+		return err
+	})
+	if err != nil || files < 20 {
+		t.Fatalf("read %d files: %v", files, err)
+	}
+	planted := "package p\nimport \"math/rand/v2\"\nvar x = rand.IntN(6)\nfunc f(r *rand.Rand) int { return r.IntN(6) }\n"
+	if bad, err := globalDraws("planted.go", []byte(planted)); err != nil || len(bad) != 1 {
+		t.Errorf("a planted global draw gave %v (%v), want one finding", bad, err)
+	}
+}
+
+// A rule without a planted violation could be dead; so could a clean tree.
+func TestACleanTreePasses(t *testing.T) {
+	tree := fstest.MapFS{
+		"shuffler/a.go":       {Data: []byte("package shuffler\nimport _ \"" + module + "envelope\"\nimport _ \"math/rand/v2\"\n")},
+		"envelope/a.go":       {Data: []byte("package envelope\n")},
+		"dp/account/a.go":     {Data: []byte("package account\nimport _ \"" + module + "dp/account/pld\"\n")},
+		"dp/account/pld/a.go": {Data: []byte("package pld\n")},
+	}
+	found, err := parseTree(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := violations(found); len(v) > 0 {
+		t.Errorf("a clean tree has violations: %v", v)
+	}
+}

@@ -1,0 +1,125 @@
+package experiments
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Collection asks the training records of a data set one density question
+// through the whole flow: plan, devices, shuffler, analyzer, release.
+type Collection struct {
+	Title       string
+	Kernel      string
+	Bandwidth   float64 // gaussian only
+	Repetitions int
+	Normalize   bool
+	Bitsum      string // "rr", "3nb"
+	Accounting  string // "exact", "paper"
+	Budget      plan.Budget
+	Minimum     int // smallest crowd that is released
+	Instances   int
+	Hops        int
+	Suite       string
+	Full        bool // fidelity: every fragment sealed, mixed and opened; otherwise totals from their law
+	Seed        uint64
+}
+
+// Collected is what a collection gives.
+type Collected struct {
+	Plan    plan.Plan
+	Release release.Release
+	Model   *protocol.DensityModel
+	simulate.Collection
+}
+
+// Run collects from the training records and publishes, with the set's test
+// records and words as public data.
+func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected, error) {
+	var out Collected
+	p, keys, err := c.plan(set)
+	if err != nil {
+		return out, err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return out, err
+	}
+	out.Plan = p
+	if c.Full {
+		out.Collection, err = simulate.Full(proto, keys, values(set.Train), c.Seed, progress)
+	} else {
+		out.Collection, err = simulate.Law(proto, values(set.Train), c.Seed, progress)
+	}
+	if err != nil {
+		return out, err
+	}
+	r, model, err := analyzer.Publish(proto, out.Tallies, protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: set.Test})
+	if err != nil {
+		return out, err
+	}
+	r.Synthetic = set.Synthetic
+	r.Created = time.Now().UTC()
+	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
+	if out.Dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", out.Dropped))
+	}
+	out.Release, out.Model = r, model.(*protocol.DensityModel)
+	return out, nil
+}
+
+// plan is the collection's plan, noise calibrated and keys made.
+func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
+	p := plan.Plan{
+		Version: plan.Version, Title: c.Title,
+		Question: plan.Question{Kind: "density", Density: &plan.Density{
+			Dimension: set.Dimension(), Classes: set.Classes, Normalize: c.Normalize,
+			Kernel:      plan.Kernel{Name: c.Kernel, Bandwidth: c.Bandwidth, Seed: publicSeed(c.Seed)},
+			Repetitions: c.Repetitions,
+			Bitsum:      plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
+		}},
+		Budget:    c.Budget,
+		Crowd:     plan.Crowd{Minimum: c.Minimum},
+		Envelopes: plan.Envelopes{Suite: c.Suite},
+		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: make([]plan.Instance, c.Instances)}},
+		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	for i := range p.Route.Mix.Instances {
+		for h := range c.Hops {
+			p.Route.Mix.Instances[i].Hops = append(p.Route.Mix.Instances[i].Hops, plan.Party{Operator: fmt.Sprintf("instance %d, hop %d", i+1, h+1)})
+		}
+	}
+	keys, err := simulate.NewKeys(&p)
+	if err != nil {
+		return p, keys, err
+	}
+	p, err = protocol.Design(p)
+	return p, keys, err
+}
+
+func publicSeed(seed uint64) string {
+	const forFeatures = 0xfea
+	r := replay.New(seed, forFeatures)
+	b := make([]byte, 32)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return hex.EncodeToString(b)
+}
+
+// values are labelled records as the respondents of a density question hold them.
+func values(l dataset.Labelled) []protocol.Value {
+	vs := make([]protocol.Value, l.Len())
+	for i := range vs {
+		vs[i] = protocol.Labelled{Features: row(l.X, i), Class: l.Y[i]}
+	}
+	return vs
+}

@@ -1,0 +1,114 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
+)
+
+// mechanism is a bitsum with its numbers filled in.
+type mechanism struct {
+	// estimate draws a channel's estimate from its law.
+	estimate  func(r *rand.Rand, ones, users int) estimate.Value
+	rmse      float64           // of one channel's sum
+	messages  float64           // mean a device
+	guarantee account.Guarantee // its zero value: none
+	report    func(*KDEResult)  // writes down the parameters that it has
+}
+
+// Bitsums are what KDE.Bitsum may be.
+var Bitsums = []string{"rr", "3nb", "central", "local", "none"}
+
+// Validate lists everything that is wrong with the cell.
+func (e KDE) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, a...))
+		}
+	}
+	check(slices.Contains(Bitsums, e.Bitsum), "bitsum %q: choose one of %v", e.Bitsum, Bitsums)
+	check(e.Kernel != encode.Gaussian || e.Bandwidth > 0 && e.Bandwidth <= 1e6, "bandwidth %v: must be above 0, at most 1e6", e.Bandwidth)
+	check(e.Epsilon > 0 && e.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", e.Epsilon)
+	check(e.Delta > 0 && e.Delta < 1, "delta %v: must be between 0 and 1, both excluded", e.Delta)
+	check(e.LabelEpsilon >= 0 && e.LabelEpsilon <= 100, "label epsilon %v: must be above 0, at most 100", e.LabelEpsilon)
+	check(e.Repetitions >= 0 && e.Repetitions <= 1<<20, "repetitions %d: must be at least 1, at most 2^20", e.Repetitions)
+	check(e.Runs >= 1 && e.Runs <= 10000, "runs %d: must be 1 to 10000", e.Runs)
+	return errors.Join(errs...)
+}
+
+// floodMessages is what 3NB may send beyond one message a channel.
+const floodMessages = 0.25
+
+// calibrate finds the least noise that keeps the budget for users respondents
+// over the given rounds; channels is what a device sends bits for.
+func (e KDE) calibrate(users, rounds, channels int) (mechanism, error) {
+	t := account.Target{Epsilon: e.Epsilon, Delta: e.Delta, Users: users, Rounds: rounds}
+	drawn := func(draw func(r *rand.Rand, ones, n int) [2]uint64, from func(c [2]uint64, n int) estimate.Value) func(*rand.Rand, int, int) estimate.Value {
+		return func(r *rand.Rand, ones, n int) estimate.Value { return from(draw(r, ones, n), n) }
+	}
+	switch e.Bitsum {
+	case "rr", "local":
+		if e.Bitsum == "local" {
+			t.Users = 1 // nobody else's noise is relied upon
+		}
+		event, g, err := account.CalibrateRR(t, e.Accounting)
+		if err != nil {
+			return mechanism{}, err
+		}
+		if e.Bitsum == "local" {
+			g.Trust, event.Users = account.Local, users
+		}
+		rr := bitsum.RR{Flip: event.Flip}
+		return mechanism{
+			estimate: drawn(rr.DrawCounts, rr.Estimate), rmse: event.RMSE(), messages: float64(channels) * rr.MessagesPerUser(), guarantee: g,
+			report: func(r *KDEResult) { r.FlipProbability = event.Flip },
+		}, nil
+	case "3nb":
+		extra := floodMessages
+		if e.Accounting == account.PaperAccounting {
+			extra = 0 // the published flood
+		}
+		event, g, err := account.CalibrateThreeNB(t, e.Accounting, extra)
+		if err != nil {
+			return mechanism{}, err
+		}
+		nb := bitsum.ThreeNB{Users: users, Noise: event.Noise, FloodShape: event.FloodShape, FloodProb: event.FloodProb}
+		return mechanism{
+			estimate: drawn(nb.DrawCounts, nb.Estimate), rmse: event.RMSE(), messages: float64(channels) * nb.MessagesPerUser(), guarantee: g,
+			report: func(r *KDEResult) {
+				r.Noise, r.FloodShape, r.FloodProbability = event.Noise, event.FloodShape, event.FloodProb
+			},
+		}, nil
+	case "central":
+		// The rounds are one vector of sums: a replaced record moves each by at most one.
+		event, g, err := account.CalibrateGaussian(t, 1)
+		if err != nil {
+			return mechanism{}, err
+		}
+		gauss := bitsum.Gaussian{Sigma: event.Sigma}
+		return mechanism{
+			estimate: gauss.DrawEstimate, rmse: event.Sigma, messages: 1, guarantee: g,
+			report: func(r *KDEResult) { r.Sigma = event.Sigma },
+		}, nil
+	case "none":
+		return mechanism{estimate: bitsum.Exact{}.DrawEstimate, messages: 1, report: func(*KDEResult) {}}, nil
+	}
+	return mechanism{}, fmt.Errorf("experiments: no bitsum named %q", e.Bitsum)
+}
+
+// state writes the mechanism into the result.
+func (m mechanism) state(r *KDEResult) {
+	m.report(r)
+	r.RMSEBitsum, r.MessagesPerDevice = m.rmse, m.messages
+	if g := m.guarantee; g.Method != "" {
+		r.Epsilon, r.Delta = &g.Epsilon, g.Delta
+		r.Adjacency, r.Trust, r.Method, r.Certified = string(g.Adjacency), string(g.Trust), g.Method, g.Certified
+	}
+}

@@ -1,0 +1,24 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// Law draws the collection's totals from their exact distribution: what Full
+// would count, in law, without making a message.
+func Law(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) (Collection, error) {
+	col := Collection{Devices: len(values)}
+	stream := func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
+	var err error
+	col.Tallies, err = p.Draw(values, stream, func(done int) { progress("draw totals", done, len(values)) })
+	for crowd, t := range col.Tallies {
+		if t == nil {
+			col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", crowd, p.Plan.Crowd.Minimum))
+		}
+	}
+	return col, err
+}

@@ -1,0 +1,163 @@
+// Package simulate runs a whole collection in one process, at one of two
+// fidelities that agree in law. Full makes every device the real client, and
+// seals, mixes and opens every fragment. Law draws each total from its exact
+// distribution, so that half a million respondents take seconds.
+package simulate
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/shuffler"
+)
+
+// Collection is what came out of a simulated collection: what an analyzer
+// holds at its end, and what it took.
+type Collection struct {
+	Tallies   []*tally.Counts // one a crowd; nil where withheld
+	Withheld  []string        // what did not leave the shufflers, and why
+	Devices   int
+	Fragments int // sealed fragments; 0 at fidelity law
+	Dropped   int // fragments that some role could not open or count
+}
+
+// Progress is told how far a stage has come; calls do not overlap.
+type Progress func(stage string, done, total int)
+
+// Keys are the private keys of all parties of a plan, which only a simulation
+// holds together.
+type Keys struct {
+	Hops     [][]envelope.PrivateKey // per instance
+	Analyzer envelope.PrivateKey
+}
+
+// NewKeys makes a key for every party of the plan's route and writes the
+// public ones into the plan.
+func NewKeys(p *plan.Plan) (Keys, error) {
+	var k Keys
+	generate := func(party *plan.Party) (envelope.PrivateKey, error) {
+		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
+		if err == nil {
+			party.Key = key.Public().String()
+		}
+		return key, err
+	}
+	for _, in := range p.Route.Mix.Instances {
+		var hops []envelope.PrivateKey
+		for h := range in.Hops {
+			key, err := generate(&in.Hops[h])
+			if err != nil {
+				return k, err
+			}
+			hops = append(hops, key)
+		}
+		k.Hops = append(k.Hops, hops)
+	}
+	var err error
+	k.Analyzer, err = generate(&p.Analyzer)
+	return k, err
+}
+
+// Full runs the collection for real, in memory: value i is device i's, which
+// draws from stream i of seed. The rest of the randomness (sealing, mixing)
+// changes nothing that is counted, and comes fresh from the system.
+func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64, progress Progress) (Collection, error) {
+	col := Collection{Devices: len(values)}
+	collectors, err := collect(p, values, seed, progress)
+	if err != nil {
+		return col, err
+	}
+	a, err := analyzer.New(p, keys.Analyzer)
+	if err != nil {
+		return col, err
+	}
+	for instance, c := range collectors {
+		batches, withheld := c.Close()
+		for _, w := range withheld {
+			col.Withheld = append(col.Withheld, w.String())
+		}
+		for _, b := range batches {
+			col.Fragments += len(b.Envelopes)
+			for hop, key := range keys.Hops[instance] {
+				h, err := shuffler.NewHop(p.Plan, instance, hop, key)
+				if err != nil {
+					return col, err
+				}
+				progress(fmt.Sprintf("hop %d mixes", hop+1), int(b.Crowd), len(col.Tallies))
+				var receipt shuffler.Receipt
+				if b, receipt, err = h.Mix(rng.New(), b); err != nil {
+					return col, err
+				}
+				col.Dropped += receipt.Dropped
+			}
+			if err := a.Add(b); err != nil {
+				return col, err
+			}
+		}
+	}
+	col.Tallies = a.Tallies()
+	col.Dropped += a.Dropped()
+	return col, nil
+}
+
+// collect lets every device contribute, on all processors.
+func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) ([]*shuffler.Collector, error) {
+	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Mix.Instances))
+	for i := range collectors {
+		var err error
+		if collectors[i], err = shuffler.NewCollector(p.Plan, i); err != nil {
+			return nil, err
+		}
+	}
+	var (
+		next   atomic.Int64
+		mutex  sync.Mutex // guards what follows, and the collectors
+		done   int
+		failed error
+		wg     sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(values) {
+					return
+				}
+				contribution, err := contribute(p, values[i], seed, i)
+				mutex.Lock()
+				if err == nil {
+					err = collectors[contribution.Instance].Add(fmt.Sprintf("device %d", i), contribution)
+				}
+				if err != nil {
+					if failed == nil {
+						failed = fmt.Errorf("device %d: %w", i+1, err)
+					}
+					next.Store(int64(len(values)))
+				}
+				done++
+				progress("devices seal and send", done, len(values))
+				mutex.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return collectors, failed
+}
+
+func contribute(p *protocol.Protocol, v protocol.Value, seed uint64, device int) (envelope.Contribution, error) {
+	c, err := client.New(p, replay.New(seed, uint64(device)))
+	if err != nil {
+		return envelope.Contribution{}, err
+	}
+	return c.Report(v)
+}
