@@ -90,8 +90,8 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		case (g.Bound == Lower) != (sum.Bound == Lower):
 			return Guarantee{}, fmt.Errorf("account: cannot compose a lower with an upper bound")
 		}
-		sum.Epsilon = up(sum.Epsilon + g.Epsilon)
-		sum.Delta = math.Min(1, up(sum.Delta+g.Delta))
+		sum.Epsilon = addUp(sum.Epsilon, g.Epsilon)
+		sum.Delta = math.Min(1, addUp(sum.Delta, g.Delta))
 		sum.Users = min(sum.Users, g.Users)
 		sum.Rounds += g.Rounds
 		sum.Method = sum.Method + " + " + g.Method
@@ -106,5 +106,14 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	return sum, nil
 }
 
-// up is the next float64 above x: a rounded sum is never below the true one.
+// addUp is a sum of non-negative numbers that is never below the true one.
+// Zero is exact: a delta of 0 stays 0.
+func addUp(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return up(a + b)
+}
+
+// up is the next float64 above x.
 func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
