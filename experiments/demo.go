@@ -48,7 +48,7 @@ type DemoResult struct {
 	LabelEpsilon      plan.LabelEpsilon   `json:"label_epsilon"`
 	Method            string              `json:"method"`
 	Seconds           float64             `json:"seconds"`
-	Decoded           map[string][]string `json:"decoded"`
+	Decoded           map[string][]string `json:"decoded"` // by what sets a class apart, from all records
 }
 
 // Run is the demo on a data set. The release is complete but for what the
@@ -75,7 +75,7 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, rel
 		Epsilon:           shuffled.Epsilon, Delta: shuffled.Delta, LabelEpsilon: d.LabelEpsilon, Method: shuffled.Method,
 		Decoded: map[string][]string{},
 	}
-	words, err := full.Model.Decode(set.Words, set.WordX, 5)
+	words, err := law.Model.Distinguish(set.Words, set.WordX, 5)
 	if err != nil {
 		return res, r, err
 	}

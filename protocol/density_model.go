@@ -59,11 +59,11 @@ func (m *DensityModel) Describe(public Public) ([]release.Metric, []release.Sect
 		sections = append(sections, section)
 	}
 	if len(public.Words) > 0 {
-		decoded, err := m.Decode(public.Words, public.WordVectors, wordsPerClass)
+		section, err := m.words(public)
 		if err != nil {
 			return nil, nil, err
 		}
-		sections = append(sections, m.words(decoded))
+		sections = append(sections, section)
 	}
 	total := 0
 	for _, n := range m.Reported {
@@ -165,22 +165,38 @@ func (m *DensityModel) leads(test dataset.Labelled) (release.Figure, error) {
 	return f, nil
 }
 
-func (m *DensityModel) words(decoded [][]hdc.Word) release.Section {
+// words decodes each class twice: by what sets it apart, and by its density
+// alone as in KDE, section 3.3, where what all classes share weighs in too.
+func (m *DensityModel) words(public Public) (release.Section, error) {
 	s := release.Section{
 		Title: "What each class is about",
-		Text:  "The words of a public vocabulary where the private density of the class is highest, with the ranks that their errors allow.",
+		Text:  "Words of a public vocabulary, with the ranks that their errors allow: first those whose density in the class lies furthest above that in the others, then those of highest density.",
 	}
+	if len(m.Classes())-len(m.Missing()) > 1 {
+		apart, err := m.Distinguish(public.Words, public.WordVectors, wordsPerClass)
+		if err != nil {
+			return s, err
+		}
+		s.Lists = m.lists(apart, "%s, apart from the others")
+	}
+	dense, err := m.Decode(public.Words, public.WordVectors, wordsPerClass)
+	s.Lists = append(s.Lists, m.lists(dense, "%s, highest density")...)
+	return s, err
+}
+
+func (m *DensityModel) lists(decoded [][]hdc.Word, title string) []release.List {
+	var lists []release.List
 	for c, words := range decoded {
 		if words == nil {
 			continue
 		}
-		list := release.List{Title: m.Classes()[c]}
+		list := release.List{Title: fmt.Sprintf(title, m.Classes()[c])}
 		for _, w := range words {
 			list.Items = append(list.Items, release.Item{Label: w.Word, Score: w.Score.Mean, StdErr: finite(w.Score.StdErr), RankLow: w.Highest, RankHigh: w.Lowest})
 		}
-		s.Lists = append(s.Lists, list)
+		lists = append(lists, list)
 	}
-	return s
+	return lists
 }
 
 func (m *DensityModel) sizes() release.Section {

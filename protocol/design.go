@@ -67,4 +67,3 @@ func designDensity(p *plan.Plan, d *plan.Density) error {
 	}
 	return nil
 }
-
