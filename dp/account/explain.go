@@ -1,0 +1,114 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// A View is what one kind of observer sees of a mechanism and what bounds what
+// they learn from it.
+type View struct {
+	Observer  string     // who
+	Sees      string     // what, in a sentence
+	Guarantee *Guarantee // nil: nothing is promised against this observer
+	Reason    string     // why nothing is promised
+}
+
+// Posterior is the most that a probability may rise to: an observer holds a
+// statement about one respondent for true with probability prior in [0, 1], all
+// other respondents' data given, and looks. By Bayes the odds are multiplied by
+// a likelihood ratio, which is at most e^Epsilon if Delta is zero.
+//
+// With a positive Delta it is the bound for the following observer, than whom
+// none does better (Kairouz, Oh, Viswanath 2015): with probability Delta told the
+// truth, otherwise shown an answer whose likelihood ratio is at most e^Epsilon.
+func (g Guarantee) Posterior(prior float64) float64 {
+	return prior / (prior + (1-prior)*math.Exp(-g.Epsilon))
+}
+
+// Explain lists who may look at an event, or at its repetition, from those who
+// see most to those who see least, each with its guarantee at delta.
+func Explain(e Event, delta float64) ([]View, error) {
+	g, err := Epsilon(e, delta)
+	if err != nil {
+		return nil, err
+	}
+	one, rounds := e, 1
+	if r, ok := e.(Repeat); ok {
+		one, rounds = r.Event, r.Rounds
+	}
+	if g.Trust == Central {
+		return []View{
+			{Observer: "the curator", Sees: "every record as it is, before any noise.", Reason: "the curator is trusted with the data themselves"},
+			reader(g),
+		}, nil
+	}
+	report, fragment, reason := respondent(one)
+	all := View{Observer: "everyone colludes", Sees: "which messages are yours, all of them, opened.", Reason: reason}
+	single := View{Observer: "one fragment seen", Sees: "a single one of your messages, opened, and that it is yours.", Reason: reason}
+	if reason == "" {
+		local := Guarantee{
+			Epsilon: raised(report * float64(rounds)), Adjacency: g.Adjacency, Trust: Local, Users: 1, Rounds: rounds,
+			Bound: Exact, Method: "sum of the losses of one respondent's messages", Source: "basic composition; one respondent's own randomness",
+		}
+		if _, any := one.(AnyRandomizer); any {
+			local.Bound = Upper
+		}
+		piece := local
+		piece.Epsilon, piece.Trust, piece.Rounds, piece.Method = raised(fragment), OneFragment, 1, "loss of one message"
+		all.Guarantee, single.Guarantee = &local, &piece
+	}
+	return []View{all, single, shuffled(g), reader(g)}, nil
+}
+
+// Explain lists who may look at report fragments, as the function Explain does.
+func (f Fragments) Explain(delta float64) ([]View, error) {
+	g, err := f.Central(delta)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.Exposed(f.Tau)
+	if err != nil {
+		return nil, err
+	}
+	one, err := f.Exposed(1)
+	if err != nil {
+		return nil, err
+	}
+	return []View{
+		{Observer: "everyone colludes", Sees: fmt.Sprintf("all %d of your fragments, opened, and that they are yours.", f.Tau), Guarantee: &all},
+		{Observer: "one fragment seen", Sees: "a single one of your fragments, opened, and that it is yours: what one colluding instance of the shuffler has.", Guarantee: &one},
+		shuffled(g), reader(g),
+	}, nil
+}
+
+func shuffled(g Guarantee) View {
+	return View{Observer: "shuffler honest", Sees: "the opened messages of everybody, and not whose they are: at least one hop keeps its permutation to itself.", Guarantee: &g}
+}
+
+// reader has what follows from a guarantee whatever is computed from it.
+func reader(g Guarantee) View {
+	return View{Observer: "reader of the release", Sees: "what is published: computed from the above, so it says no more.", Guarantee: &g}
+}
+
+// respondent is the local loss of one respondent's report, and of one of its
+// messages, or the reason why there is none.
+func respondent(e Event) (report, fragment float64, reason string) {
+	switch e := e.(type) {
+	case RandomizedResponse:
+		return e.local(), e.local(), ""
+	case OneHot:
+		bit := RandomizedResponse{e.Users, e.Flip}.local()
+		if e.Adjacency == Removal {
+			return bit, bit, ""
+		}
+		return 2 * bit, bit, ""
+	case KaryResponse:
+		return e.Epsilon, e.Epsilon, ""
+	case AnyRandomizer:
+		return e.Epsilon, e.Epsilon, ""
+	case ThreeNB:
+		return 0, 0, "a device's own messages show its bit nearly always; only the messages of others hide it"
+	}
+	return 0, 0, "no bound for one device's own messages is known to this accountant"
+}

@@ -1,0 +1,92 @@
+package account
+
+import (
+	"math"
+	"testing"
+)
+
+// Bayes on the bit of one respondent: local randomized response attains the bound.
+func TestPosteriorIsAttained(t *testing.T) {
+	for _, prior := range []float64{1e-6, 0.01, 0.5, 0.99} {
+		for _, flip := range []float64{0.01, 0.2, 0.49} {
+			g := Guarantee{Epsilon: RandomizedResponse{Users: 1, Flip: flip}.local()}
+			bayes := prior * (1 - flip) / (prior*(1-flip) + (1-prior)*flip)
+			if got := g.Posterior(prior); math.Abs(got-bayes) > 1e-12 {
+				t.Errorf("prior %v, flip %v: posterior %v, Bayes %v", prior, flip, got, bayes)
+			}
+		}
+	}
+	for _, c := range []struct{ epsilon, prior, want float64 }{{0, 0.01, 0.01}, {3, 0, 0}, {3, 1, 1}, {1e5, 0.01, 1}, {1e5, 0, 0}} {
+		if got := (Guarantee{Epsilon: c.epsilon}).Posterior(c.prior); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("epsilon %v, prior %v: posterior %v, want %v", c.epsilon, c.prior, got, c.want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	none := math.NaN()
+	bit := RandomizedResponse{Users: 500, Flip: 0.2}
+	local := math.Log(4)
+	for _, c := range []struct {
+		name            string
+		event           Event
+		everyone, piece float64 // NaN: nothing is promised
+	}{
+		{"rr", Repeat{bit, 5}, 5 * local, local},
+		{"one-hot, removal", OneHot{500, 0.2, Removal}, local, local},
+		{"one-hot, replacement", Repeat{OneHot{500, 0.2, Replacement}, 2}, 4 * local, local},
+		{"krr", KaryResponse{500, 3, 1}, 1, 1},
+		{"any", Repeat{AnyRandomizer{500, 1}, 2}, 2, 1},
+		{"3nb", ThreeNB{500, 0.5, 12, 0.98}, none, none},
+	} {
+		views, err := Explain(c.event, 1e-6)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		want, err := Epsilon(c.event, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(views) != 4 || *views[2].Guarantee != want || *views[3].Guarantee != want {
+			t.Fatalf("%s: %+v: want the shuffled guarantee for the last two of four", c.name, views)
+		}
+		for i, epsilon := range []float64{c.everyone, c.piece} {
+			g := views[i].Guarantee
+			if math.IsNaN(epsilon) {
+				if g != nil || views[i].Reason == "" {
+					t.Errorf("%s: %+v: nothing can be promised", c.name, views[i])
+				}
+				continue
+			}
+			if g == nil || math.Abs(g.Epsilon-epsilon) > 1e-9 || g.Epsilon < epsilon || g.Delta != 0 || g.Adjacency != want.Adjacency {
+				t.Errorf("%s, %s: %+v, want epsilon %v", c.name, views[i].Observer, g, epsilon)
+			}
+		}
+	}
+	views, err := Explain(Repeat{Gaussian{Sigma: 10, Sensitivity: 1}, 2}, 1e-6)
+	if err != nil || len(views) != 2 || views[0].Guarantee != nil || views[1].Guarantee.Trust != Central {
+		t.Errorf("central: %+v, %v: want a curator who sees all, and a reader", views, err)
+	}
+	if views, err := Explain(bit, math.NaN()); err == nil {
+		t.Errorf("delta NaN: %+v, want an error", views)
+	}
+}
+
+func TestExplainFragments(t *testing.T) {
+	f := Fragments{Users: 1000, Backstop: 2, Fragment: 1, Tau: 4, Adjacency: Removal}
+	views, err := f.Explain(1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(views); i++ {
+		if views[i].Guarantee.Epsilon > views[i-1].Guarantee.Epsilon {
+			t.Errorf("%s learns more than %s: %+v", views[i].Observer, views[i-1].Observer, views)
+		}
+	}
+	if len(views) != 4 || views[0].Guarantee.Trust != Local || views[1].Guarantee.Trust != OneFragment || views[2].Guarantee.Trust != Shuffled {
+		t.Errorf("%+v", views)
+	}
+	if views, err := (Fragments{}).Explain(1e-6); err == nil {
+		t.Errorf("no fragments: %+v, want an error", views)
+	}
+}
