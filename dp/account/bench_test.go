@@ -28,3 +28,27 @@ func BenchmarkCertify40000(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkThreeNB(b *testing.B) {
+	for _, e := range []ThreeNB{{Noise: 0.0085, FloodShape: 8, FloodProb: 0.9984}, {Noise: 0.0085, FloodShape: 8, FloodProb: 0.99993}} {
+		b.Run(fmt.Sprintf("p=%v", e.FloodProb), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Epsilon(Repeat{e, 768}, 1e-6); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCalibrateRR(b *testing.B) {
+	for _, users := range []int{40_000, 1_000_000} {
+		b.Run(fmt.Sprintf("n=%d", users), func(b *testing.B) {
+			for b.Loop() {
+				if _, _, err := CalibrateRR(Target{users, 768, 1, 1e-6}, ExactAccounting); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

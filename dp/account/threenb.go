@@ -41,8 +41,10 @@ func (e ThreeNB) event() (Guarantee, error) {
 
 // RMSE is that of the difference of the counts, a discrete Laplace of parameter
 // Noise: sqrt(2 e^-Noise)/(1-e^-Noise).
-func (e ThreeNB) RMSE() float64 {
-	return math.Sqrt(2*math.Exp(-e.Noise)) / -math.Expm1(-e.Noise)
+func (e ThreeNB) RMSE() float64 { return laplaceRMSE(e.Noise) }
+
+func laplaceRMSE(noise float64) float64 {
+	return math.Sqrt(2*math.Exp(-noise)) / -math.Expm1(-noise)
 }
 
 // ExtraMessages is the mean number of messages of all users together beyond
@@ -69,8 +71,9 @@ func (e ThreeNB) laws(neglect float64) (fall, rise []pld.Atom, infinite float64,
 	if err != nil {
 		return nil, nil, 0, &Unsupported{e, err.Error()}
 	}
-	if len(flood.P) > maxFlood {
-		return nil, nil, 0, &Unsupported{e, fmt.Sprintf("a flood of %d values is too wide to compose", len(flood.P))}
+	// The window, and the e^(-2 Noise a) that H falls by beyond it.
+	if width := float64(len(flood.P)) - math.Log(neglect)/(2*e.Noise); width > maxFlood {
+		return nil, nil, 0, &Unsupported{e, fmt.Sprintf("a flood of %.3g values is too wide to compose", width)}
 	}
 	keep := math.Exp(-2 * e.Noise)
 	share := -math.Expm1(-e.Noise) // 1-e^-Noise

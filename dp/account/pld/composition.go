@@ -57,16 +57,14 @@ type cumulants struct{ log, mean, variance float64 }
 func (d *Distribution) cumulants(theta float64) cumulants {
 	// Relative to the largest term, so that nothing overflows.
 	peak := math.Inf(-1)
-	for i, m := range d.mass {
-		if m > 0 {
-			peak = math.Max(peak, math.Log(m)+theta*d.loss(i))
-		}
+	for i, log := range d.log {
+		peak = max(peak, log+theta*d.loss(i))
 	}
 	var s0, s1, s2 float64
-	for i, m := range d.mass {
-		if m > 0 {
-			w := m * math.Exp(theta*d.loss(i)-peak)
-			l := d.loss(i)
+	for i, log := range d.log {
+		l := d.loss(i)
+		if x := log + theta*l - peak; x > -700 {
+			w := math.Exp(x)
 			s0, s1, s2 = s0+w, s1+w*l, s2+w*l*l
 		}
 	}

@@ -21,6 +21,7 @@ type Distribution struct {
 	step     float64
 	low      int       // mass[i] is the probability, under P, of loss (low+i)*step
 	mass     []float64 // finite losses
+	log      []float64 // ln mass
 	infinite float64   // probability, under P, of what is impossible under Q
 	lower    bool      // optimistic: profile never above the true one
 }
@@ -219,5 +220,9 @@ func (d *Distribution) checked() (*Distribution, error) {
 		last--
 	}
 	d.low, d.mass = d.low+first, d.mass[first:last]
+	d.log = make([]float64, len(d.mass))
+	for i, m := range d.mass {
+		d.log[i] = math.Log(m)
+	}
 	return d, nil
 }

@@ -106,9 +106,9 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 // tilt is the tilted law of one round; k is its cumulant at theta.
 func (d *Distribution) tilt(theta, k float64) []float64 {
 	q := make([]float64, len(d.mass))
-	for i, m := range d.mass {
-		if m > 0 {
-			q[i] = math.Exp(math.Log(m) + theta*d.loss(i) - k)
+	for i, log := range d.log {
+		if x := log + theta*d.loss(i) - k; x > -700 {
+			q[i] = math.Exp(x)
 		}
 	}
 	return q
