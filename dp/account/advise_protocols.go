@@ -1,0 +1,360 @@
+package account
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// protocols in the order of the table. An option's error says why the protocol
+// cannot be used for the task.
+var protocols = []struct {
+	name   string
+	option func(Task) (Option, error)
+}{
+	{"randomized response", adviseRR},
+	{"k-ary response", adviseKRR},
+	{"3NB", adviseThreeNB},
+	{"Pure", advisePure},
+	{"attribute fragments", adviseAttributes},
+	{"report fragments", adviseReports},
+	{"sketch", adviseSketch},
+	{"central Gaussian", adviseGaussian},
+	{"central discrete Laplace", adviseLaplace},
+}
+
+var (
+	errNoBits   = errors.New("it answers bits; here every respondent holds one value of a domain: see attribute fragments")
+	errNoDomain = errors.New("it counts the values of a domain; here every respondent answers bits")
+)
+
+// adviseRR sends every bit by itself, flipped with one probability.
+func adviseRR(t Task) (Option, error) {
+	if t.Domain > 0 {
+		return Option{}, errNoBits
+	}
+	e, g, err := CalibrateRR(t.target(t.Users, t.Repetitions, t.Delta), ExactAccounting)
+	if err != nil {
+		return Option{}, err
+	}
+	return Option{
+		Noise: fmt.Sprintf("flip probability %.4g", e.Flip), Guarantee: g, RMSE: e.RMSE(),
+		Messages: float64(t.Repetitions), Envelopes: t.Repetitions,
+		Local: float64(t.Repetitions) * e.local(), OneFragment: e.local(),
+	}, nil
+}
+
+// adviseKRR sends the value as it is or another at random. Its error depends on
+// how many hold the value; worst is all or none.
+func adviseKRR(t Task) (Option, error) {
+	if t.Domain == 0 {
+		return Option{}, errNoDomain
+	}
+	event := func(local float64) Event { return KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local} }
+	local, err := largest(minShuffledEpsilon, maxShuffledEpsilon, t.Epsilon, func(local float64) (float64, error) {
+		g, err := Epsilon(event(local), t.Delta)
+		return g.Epsilon, err
+	})
+	if err != nil {
+		return Option{}, err
+	}
+	g, err := Epsilon(event(local), t.Delta)
+	if err != nil {
+		return Option{}, err
+	}
+	lie := 1 / (math.Exp(local) + float64(t.Domain-1))
+	truth := math.Exp(local) * lie
+	return Option{
+		Noise:     fmt.Sprintf("probability of the truth %.4g", truth),
+		Guarantee: g,
+		RMSE:      math.Sqrt(float64(t.Users)*math.Max(truth*(1-truth), lie*(1-lie))) / (truth - lie),
+		Messages:  1, Envelopes: 1, Local: local, OneFragment: local,
+	}, nil
+}
+
+// The flood of 3NB costs messages, and spares noise: with these, the error is
+// within some 2 % of the discrete Laplace's, to which it tends. The deviation of
+// a negative binomial of shape r is its mean over sqrt r, so a mean of 50/e1
+// gives the flood a dozen times the noise's. A larger shape would need more
+// messages for that, a smaller one has a heavier tail, for which every device
+// must keep envelopes. At large e1 the flood must not be zero more often than delta.
+const (
+	floodPerNoise = 100 // messages of all users together, times e1
+	floodAtLeast  = 1000
+	floodShape    = 12
+)
+
+// FloodMessages is a number of extra messages, per user and round, at which 3NB
+// comes within some 2 % of the error of the discrete Laplace: what to ask of
+// CalibrateThreeNB unless messages are dear.
+func FloodMessages(t Target) (float64, error) {
+	if err := t.check(); err != nil {
+		return 0, err
+	}
+	e1, err := t.laplace()
+	return (2/math.Expm1(e1) + floodPerNoise/e1 + floodAtLeast) / float64(t.Users), err
+}
+
+// adviseThreeNB sends ones, and noise of which everyone makes a share.
+func adviseThreeNB(t Task) (Option, error) {
+	target := t.target(t.Users, t.rounds(), t.Delta*(1-overflowShare))
+	extra, err := FloodMessages(target)
+	if err != nil {
+		return Option{}, err
+	}
+	messages := extra * float64(t.Users)
+	event := func(rmse float64) ThreeNB {
+		return flooded(t.Users, rmse, math.Max(floodShape, -math.Log(t.Delta)), messages)
+	}
+	rmse, err := target.least(func(rmse float64) Event { return event(rmse) })
+	if err != nil {
+		return Option{}, err
+	}
+	e, g, err := meets(target, event(rmse))
+	if err != nil {
+		return Option{}, err
+	}
+	g.Delta = t.Delta
+	n, sums := float64(t.Users), float64(t.sums())
+	ones, most := 1.0, 1.0
+	if t.Repetitions > 0 {
+		ones, most = sums/2, sums
+	}
+	envelopes, err := t.envelopes(func(x float64) float64 {
+		return most*x + sums/n*(2*negativeBinomialMGF(1, math.Exp(-e.Noise), x)+negativeBinomialMGF(e.FloodShape, e.FloodProb, 2*x))
+	}, math.Inf(1))
+	if err != nil {
+		return Option{}, err
+	}
+	return Option{
+		Noise:     fmt.Sprintf("e1 %.4g, flood r %.4g, p %.4g", e.Noise, e.FloodShape, e.FloodProb),
+		Guarantee: g, RMSE: e.RMSE(),
+		Messages: ones + sums/n*e.ExtraMessages(), Envelopes: envelopes,
+		Local: math.Inf(1), OneFragment: math.Inf(1),
+	}, nil
+}
+
+// pureTheta is the share of epsilon that Pure spends on hiding who dropped out.
+// The authors' 0.5 % makes some 40 times the messages for a fifth less error.
+const pureTheta = 0.2
+
+// CalibratePure finds the pure protocol whose rounds meet the target together by
+// the optimal composition theorem, with the drop probability of its authors.
+func CalibratePure(t Target) (Pure, Guarantee, error) {
+	if err := t.check(); err != nil {
+		return Pure{}, Guarantee{}, err
+	}
+	epsilon0, err := t.laplace()
+	if err != nil {
+		return Pure{}, Guarantee{}, err
+	}
+	published, err := PublishedPure(t.Users, epsilon0, 0.5)
+	if err != nil {
+		return Pure{}, Guarantee{}, err
+	}
+	e, err := NewPure(t.Users, epsilon0, pureTheta*epsilon0, published.Drop)
+	if err != nil {
+		return Pure{}, Guarantee{}, err
+	}
+	return meets(t, e)
+}
+
+// advisePure is the pure protocol for every sum.
+func advisePure(t Task) (Option, error) {
+	e, g, err := CalibratePure(t.target(t.Users, t.rounds(), t.Delta*(1-overflowShare)))
+	if err != nil {
+		return Option{}, err
+	}
+	g.Delta = t.Delta
+	n, sums := float64(t.Users), float64(t.sums())
+	ones, most := 1.0, 1.0
+	if t.Repetitions > 0 {
+		ones, most = sums/2, sums
+	}
+	if e.Size > maxAdvised {
+		return Option{}, fmt.Errorf("every device would send more than %d messages for each sum", 2*maxAdvised)
+	}
+	envelopes, err := t.envelopes(func(x float64) float64 {
+		return most*x + sums*2*float64(e.Size)*x + sums/n*(2*negativeBinomialMGF(1, math.Exp(e.Theta-e.Epsilon), x)+e.floodMGF(2*x))
+	}, math.Inf(1))
+	return Option{
+		Noise:     fmt.Sprintf("epsilon %.4g a sum, theta %.3g, drop %.3g, size %d", e.Epsilon, e.Theta, e.Drop, e.Size),
+		Guarantee: g, RMSE: e.RMSE(t.Users),
+		Messages: ones + sums*e.MessagesPerUser(), Envelopes: envelopes,
+		Local: math.Inf(1), OneFragment: math.Inf(1),
+	}, err
+}
+
+// adviseAttributes sends a one-hot report bit by bit, and only the ones (ESA,
+// Algorithm 1).
+func adviseAttributes(t Task) (Option, error) {
+	if t.Domain == 0 {
+		return Option{}, errNoDomain
+	}
+	o, _, err := t.oneHot(t.Users, t.Domain)
+	return o, err
+}
+
+// oneHot is attribute fragments of so many cells among so many users.
+func (t Task) oneHot(users, cells int) (Option, RandomizedResponse, error) {
+	e, g, err := CalibrateRR(t.target(users, 2, t.Delta*(1-overflowShare)), ExactAccounting)
+	if err != nil {
+		return Option{}, e, err
+	}
+	p, k := e.Flip, float64(cells)
+	envelopes, err := t.envelopes(func(x float64) float64 {
+		return bernoulliMGF(1-p, x) + (k-1)*bernoulliMGF(p, x)
+	}, k)
+	g.Delta = t.Delta
+	return Option{
+		Noise: fmt.Sprintf("flip probability %.4g", p), Guarantee: g,
+		RMSE:     RandomizedResponse{Users: t.Users, Flip: p}.RMSE(),
+		Messages: 1 - p + (k-1)*p, Envelopes: envelopes,
+		Local: 2 * e.local(), OneFragment: e.local(),
+	}, e, err
+}
+
+// adviseReports tears every bit into Tau fragments behind a backstop (ESA,
+// Algorithm 2) with the paper's choice of epsilons, fragment = backstop - ln Tau.
+// The shuffled guarantee is the better of the backstops' and that of all the
+// fragments, so the noise is the lesser of what the two ask for.
+func adviseReports(t Task) (Option, error) {
+	delta := t.Delta
+	if t.Domain > 0 {
+		delta *= 1 - overflowShare
+	}
+	backstops, g, err := CalibrateRR(t.target(t.Users, t.rounds(), delta), ExactAccounting)
+	if err != nil {
+		return Option{}, err
+	}
+	rows, gRows, err := CalibrateRR(t.target(t.Users, t.rounds()*t.Tau, delta), ExactAccounting)
+	if err != nil {
+		return Option{}, err
+	}
+	tau := float64(t.Tau)
+	fragment := backstops.local() - math.Log(tau)
+	if rows.local() >= fragment {
+		fragment, g = rows.local(), gRows
+	}
+	r := Fragments{Users: t.Users, Backstop: fragment + math.Log(tau), Fragment: fragment, Tau: t.Tau, Adjacency: Replacement}
+	all, err := r.Exposed(t.Tau)
+	if err != nil {
+		return Option{}, err
+	}
+	one, err := r.Exposed(1)
+	if err != nil {
+		return Option{}, err
+	}
+	b, f := flipOf(r.Backstop), flipOf(r.Fragment)
+	g.Delta = t.Delta
+	o := Option{
+		Noise:     fmt.Sprintf("%d fragments, backstop epsilon %.4g, fragment epsilon %.4g", t.Tau, r.Backstop, r.Fragment),
+		Guarantee: g,
+		RMSE:      math.Sqrt(float64(t.Users) * fragmentsVariance(b, f, tau)),
+		Messages:  tau * float64(t.sums()), Envelopes: t.Tau * t.sums(),
+		Local: float64(t.rounds()) * all.Epsilon, OneFragment: one.Epsilon,
+	}
+	if t.Domain > 0 { // only the ones are sent
+		k := float64(t.Domain)
+		one, zero := (1-b)*(1-f)+b*f, b*(1-f)+(1-b)*f
+		o.Messages = tau * (one + (k-1)*zero)
+		bit := func(kept, x float64) float64 { // given the backstop the fragments are independent
+			return logMix(kept, tau*bernoulliMGF(1-f, x), tau*bernoulliMGF(f, x))
+		}
+		o.Envelopes, err = t.envelopes(func(x float64) float64 { return bit(1-b, x) + (k-1)*bit(b, x) }, tau*k)
+	}
+	return o, err
+}
+
+// fragmentsVariance is that of one respondent's part of a sum, whatever its bit:
+// the mean of its tau fragments, debiased twice, where the backstop is flipped
+// with probability b and a fragment with f.
+func fragmentsVariance(b, f, tau float64) float64 {
+	return (b*(1-b) + f*(1-f)/(tau*(1-2*f)*(1-2*f))) / ((1 - 2*b) * (1 - 2*b))
+}
+
+// adviseSketch hashes the value into one row of a count-mean sketch and sends
+// the row as attribute fragments. Rows are crowds of an equal number of
+// respondents, so only the noise of one row's respondents is relied upon.
+func adviseSketch(t Task) (Option, error) {
+	if t.Domain == 0 {
+		return Option{}, errNoDomain
+	}
+	users := t.Users / t.Hashes
+	if users < 2 {
+		return Option{}, fmt.Errorf("%d rows share %d respondents: nobody is left to hide among", t.Hashes, t.Users)
+	}
+	o, e, err := t.oneHot(users, t.Width)
+	if err != nil {
+		return Option{}, err
+	}
+	n, w := float64(t.Users), float64(t.Width)
+	noise := RandomizedResponse{Users: t.Users, Flip: e.Flip}.RMSE() * w / (w - 1)
+	o.RMSE = math.Sqrt(noise*noise + collisionVariance(n-1, float64(t.Hashes), w))
+	o.Noise = fmt.Sprintf("%d rows of %d, flip probability %.4g", t.Hashes, t.Width, e.Flip)
+	return o, nil
+}
+
+// collisionVariance is what n others add to the estimate W/(W-1) (sum of the
+// value's cells - n/W) at most, by falling into its cells: each does with
+// probability 1/W, those of different values independently, and two of one value
+// together if they share a row. All of one value is the worst.
+func collisionVariance(n, rows, w float64) float64 { return (n + n*(n-1)/rows) / (w - 1) }
+
+// adviseGaussian is a curator who adds normal noise to every sum.
+func adviseGaussian(t Task) (Option, error) {
+	e, g, err := CalibrateGaussian(t.target(t.Users, t.rounds(), t.Delta), 1)
+	if err != nil {
+		return Option{}, err
+	}
+	return Option{Noise: fmt.Sprintf("sigma %.4g", e.Sigma), Guarantee: g, RMSE: e.Sigma, Local: math.Inf(1), OneFragment: math.Inf(1)}, nil
+}
+
+// adviseLaplace is a curator who adds discrete Laplace noise to every sum.
+func adviseLaplace(t Task) (Option, error) {
+	e1, err := t.target(t.Users, t.rounds(), t.Delta).laplace()
+	if err != nil {
+		return Option{}, err
+	}
+	e := DiscreteLaplace{Noise: e1, Sensitivity: 1}
+	g, err := Epsilon(Repeat{e, t.rounds()}, t.Delta)
+	return Option{Noise: fmt.Sprintf("parameter %.4g", e1), Guarantee: g, RMSE: e.RMSE(), Local: math.Inf(1), OneFragment: math.Inf(1)}, err
+}
+
+// laplace is the largest parameter of a discrete Laplace in every round that
+// meets the target: also the largest epsilon of a round of any pure mechanism.
+func (t Target) laplace() (float64, error) {
+	return largest(1e-9, Meaningless+1, t.Epsilon, func(epsilon0 float64) (float64, error) {
+		return KairouzOhViswanath(epsilon0, 0, t.Rounds, t.Delta)
+	})
+}
+
+func (t Task) target(users, rounds int, delta float64) Target {
+	return Target{Users: users, Rounds: rounds, Epsilon: t.Epsilon, Delta: delta}
+}
+
+// largest is the largest x of [low, high], to a millionth of it, at which an
+// increasing epsilon meets the target; an error if there is none.
+func largest(low, high, target float64, epsilon func(x float64) (float64, error)) (float64, error) {
+	meets := func(x float64) (bool, error) {
+		e, err := epsilon(x)
+		return e <= target, err
+	}
+	if ok, err := meets(low); err != nil || !ok {
+		return 0, cmp.Or(err, fmt.Errorf("account: no noise reaches epsilon %v", target))
+	}
+	for high > low*(1+1e-6) {
+		mid := math.Sqrt(low * high)
+		ok, err := meets(mid)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low, nil
+}
