@@ -18,7 +18,8 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	if p.Question.Kind == "density" && p.Question.Density != nil {
 		d := *p.Question.Density // the caller's stays as it is
 		p.Question.Density = &d
-		return p, designDensity(&p, &d)
+		err := designDensity(&p, &d)
+		return p, err
 	}
 	_, err := newQuestion(p)
 	return p, err
