@@ -59,7 +59,11 @@ func (p *Protocol) Promise() (Promise, error) {
 // (1+e^epsilon) n P(overflow)).
 func (p *Protocol) overflowDelta() float64 {
 	n := p.Plan.HonestMinimum()
-	return (1 + math.Exp(p.Plan.Budget.Epsilon)) * float64(n) * p.question.overflow(n, p.Plan.Envelopes.PerDevice)
+	one := p.question.overflow(n, p.Plan.Envelopes.PerDevice)
+	if one == 0 {
+		return 0 // times an e^epsilon that may be infinite
+	}
+	return (1 + math.Exp(p.Plan.Budget.Epsilon)) * float64(n) * one
 }
 
 func (p *Protocol) cost() []release.Metric {
