@@ -104,7 +104,7 @@ func (m *DensityModel) classification(e hdc.Evaluation, test dataset.Labelled) (
 	}
 	s.Tables = append(s.Tables, confusion)
 	figure, err := m.leads(test)
-	if err == nil {
+	if err == nil && len(figure.Series) > 0 { // a lead takes two classes
 		s.Figures = append(s.Figures, figure)
 	}
 	return s, err
