@@ -26,6 +26,7 @@ type Labelled struct {
 // bitSummer is a bitsum protocol as the density question uses it; the counts
 // are those of symbols 0 and 1 in one channel.
 type bitSummer interface {
+	Validate() error
 	RandomizeAll(r *rand.Rand, bits []bool, emit func(channel int, symbol uint8))
 	DrawCounts(r *rand.Rand, ones, users int) [2]uint64
 	Estimate(counts [2]uint64, users int) estimate.Value
@@ -62,8 +63,15 @@ func newDensity(p plan.Plan) (*density, error) {
 	default:
 		return nil, fmt.Errorf("protocol: no code for a bitsum named %q", b.Name)
 	}
+	// Narrower than the plan's own rules: what the samplers can draw.
+	if err := d.bits.Validate(); err != nil {
+		return nil, fmt.Errorf("protocol: %w", err)
+	}
 	if p.Budget.LabelEpsilon != plan.Unprotected && len(q.Classes) > 1 {
 		d.labels = &randomize.KRR{K: len(q.Classes), Epsilon: float64(p.Budget.LabelEpsilon)}
+		if err := d.labels.Validate(); err != nil {
+			return nil, fmt.Errorf("protocol: budget.label_epsilon: %w", err)
+		}
 	}
 	return d, nil
 }
