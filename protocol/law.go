@@ -14,30 +14,41 @@ type Stream func(part ...uint64) *rand.Rand
 
 // Draw samples the tallies that a whole population would give, each total from
 // its exact law given the respondents' rounded bits, without a message being
-// made. Crowds below the plan's minimum come out nil, as the shuffler would
-// withhold them. Only
-// simulations have a use for it: it sees every value.
+// made. A crowd's respondents in one instance are left out where they are fewer than
+// the plan's minimum, as the shuffler would withhold them, and its tally is nil
+// where that leaves nobody. Only simulations have a use for it: it sees every value.
 func (p *Protocol) Draw(values []Value, stream Stream, progress func(done int)) (tallies []*tally.Counts, err error) {
 	return p.question.draw(values, stream, progress)
 }
 
 func (d *density) draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error) {
-	const forLabels, forBits, forTotals = 0, 1, 2
-	labels := stream(forLabels)
-	crowds := make([][][]float32, d.plan.Crowds())
+	const forLabels, forBits, forTotals, forInstances = 0, 1, 2, 3
+	labels, instances := stream(forLabels), stream(forInstances)
+	type batch [][]float32                     // the values of a crowd's respondents in one instance
+	crowds := make([][]batch, d.plan.Crowds()) // by instance
+	for c := range crowds {
+		crowds[c] = make([]batch, len(d.plan.Route.Mix.Instances))
+	}
 	for _, v := range values {
 		l, err := d.labelled(v)
 		if err != nil {
 			return nil, err
 		}
-		c := d.reportedClass(labels, l.Class)
-		crowds[c] = append(crowds[c], l.Features)
+		b := &crowds[d.reportedClass(labels, l.Class)][instances.IntN(len(d.plan.Route.Mix.Instances))]
+		*b = append(*b, l.Features)
 	}
 	tallies := make([]*tally.Counts, len(crowds))
 	before := 0
-	for c, rows := range crowds {
-		if len(rows) < d.plan.Crowd.Minimum {
-			before += len(rows)
+	for c, batches := range crowds {
+		var rows batch
+		for _, b := range batches {
+			if len(b) < d.plan.Crowd.Minimum {
+				before += len(b)
+				continue
+			}
+			rows = append(rows, b...)
+		}
+		if len(rows) == 0 {
 			continue
 		}
 		ones, err := kde.SumBits(d.features, len(rows), func(i int) []float32 { return rows[i] },
