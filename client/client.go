@@ -27,11 +27,11 @@ type destination struct{ instance, crowd int }
 // It runs the accountant and refuses a plan whose promise does not follow from
 // its numbers.
 func Open(p plan.Plan) (*Client, error) {
-	if err := protocol.Check(p); err != nil {
-		return nil, err
-	}
 	proto, err := protocol.New(p)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := proto.Promise(); err != nil {
 		return nil, err
 	}
 	return New(proto, rng.New())
