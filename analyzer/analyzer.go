@@ -18,7 +18,13 @@ type Analyzer struct {
 	protocol *protocol.Protocol
 	openers  []*envelope.Opener // per instance
 	tallies  []*tally.Counts    // per crowd; nil until a batch has come
+	counted  map[origin]bool    // the batches that came
 	dropped  int
+}
+
+type origin struct {
+	instance uint16
+	crowd    uint32
 }
 
 // New is an analyzer for the plan with its private key.
@@ -26,7 +32,7 @@ func New(p *protocol.Protocol, key envelope.PrivateKey) (*Analyzer, error) {
 	if got, want := key.Public().String(), p.Plan.Analyzer.Key; got != want {
 		return nil, fmt.Errorf("analyzer: the private key (%s) is not that of the plan's analyzer", key.Public().ID())
 	}
-	a := &Analyzer{protocol: p, tallies: make([]*tally.Counts, p.Plan.Crowds())}
+	a := &Analyzer{protocol: p, tallies: make([]*tally.Counts, p.Plan.Crowds()), counted: map[origin]bool{}}
 	size := key.Suite().Size(1, p.Plan.Envelopes.PayloadBytes)
 	for i, in := range p.Plan.Route.Mix.Instances {
 		o, err := envelope.NewOpener(key, p.Hash, uint16(i), uint8(len(in.Hops)), size)
@@ -38,8 +44,8 @@ func New(p *protocol.Protocol, key envelope.PrivateKey) (*Analyzer, error) {
 	return a, nil
 }
 
-// Add opens and counts one batch. A batch that does not belong to the plan is
-// refused whole; single envelopes that do not open, or say what no client
+// Add opens and counts one batch. A batch that does not belong to the plan, or
+// came before, is refused whole; single envelopes that do not open, or say what no client
 // says, are dropped and counted.
 func (a *Analyzer) Add(b envelope.Batch) error {
 	if err := a.accepts(b); err != nil {
@@ -70,6 +76,7 @@ func (a *Analyzer) Add(b envelope.Batch) error {
 		a.tallies[b.Crowd] = a.protocol.NewTally()
 	}
 	a.dropped += dropped
+	a.counted[origin{b.Instance, b.Crowd}] = true
 	return a.tallies[b.Crowd].Merge(t)
 }
 
@@ -98,6 +105,8 @@ func (a *Analyzer) accepts(b envelope.Batch) error {
 		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", b.Crowd, len(a.tallies))
 	case int(b.Hop) != len(p.Route.Mix.Instances[b.Instance].Hops):
 		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", b.Hop, len(p.Route.Mix.Instances[b.Instance].Hops))
+	case a.counted[origin{b.Instance, b.Crowd}]:
+		return fmt.Errorf("analyzer: the batch of instance %d and crowd %d was counted already: there is one of each", b.Instance, b.Crowd)
 	case int(b.Respondents) < p.Crowd.Minimum:
 		return fmt.Errorf("analyzer: the batch holds fewer respondents than the plan's minimum of %d", p.Crowd.Minimum)
 	case len(b.Envelopes) > int(b.Respondents)*p.Envelopes.PerDevice:
