@@ -76,6 +76,9 @@ const densityQueries = 200
 // Run measures the cell on a data set. progress is told of finished records.
 func (e KDE) Run(set *dataset.Set, progress func(stage string, done, total int)) (KDEResult, error) {
 	start := time.Now()
+	if err := e.Validate(); err != nil {
+		return KDEResult{}, err
+	}
 	if e.Repetitions == 0 {
 		e.Repetitions = set.Dimension()
 	}

@@ -34,6 +34,7 @@ func (e KDE) Validate() error {
 		}
 	}
 	check(slices.Contains(Bitsums, e.Bitsum), "bitsum %q: choose one of %v", e.Bitsum, Bitsums)
+	check(e.Accounting == account.ExactAccounting || e.Accounting == account.PaperAccounting, "accounting %q: choose %q or %q", e.Accounting, account.ExactAccounting, account.PaperAccounting)
 	check(e.Kernel != encode.Gaussian || e.Bandwidth > 0 && e.Bandwidth <= 1e6, "bandwidth %v: must be above 0, at most 1e6", e.Bandwidth)
 	check(e.Epsilon > 0 && e.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", e.Epsilon)
 	check(e.Delta > 0 && e.Delta < 1, "delta %v: must be between 0 and 1, both excluded", e.Delta)
