@@ -33,7 +33,8 @@ func Check(p plan.Plan) error {
 // short and what to change.
 func (p *Protocol) Promise() (Promise, error) {
 	b := p.Plan.Budget
-	delta := b.Delta - p.overflowDelta()
+	overflow := p.overflowDelta()
+	delta := b.Delta - overflow
 	if delta <= 0 {
 		return Promise{}, fmt.Errorf("plan: promise does not hold: reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, b.Delta)
 	}
@@ -42,7 +43,11 @@ func (p *Protocol) Promise() (Promise, error) {
 		return Promise{}, err
 	}
 	if g.Epsilon > b.Epsilon {
-		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.4g at delta %g with %d honest respondents, and budget.epsilon promises %.4g: add noise, raise crowd.minimum, or promise less", g.Epsilon, b.Delta, g.Users, b.Epsilon)
+		advice := "add noise, raise crowd.minimum, or promise less"
+		if overflow > overflowShare*b.Delta {
+			advice = fmt.Sprintf("raise envelopes.per_device, whose overflow takes %.2g of delta, ", overflow) + advice
+		}
+		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %d honest respondents, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, g.Users, b.Epsilon, advice)
 	}
 	g.Delta = b.Delta
 	statements, err := p.question.observers(g)
