@@ -1,0 +1,265 @@
+package protocol_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// statements are the three guarantees of a plan: everyone colludes, one
+// fragment seen, shuffler honest.
+func statements(t *testing.T, p plan.Plan) (local, one, shuffled account.Guarantee) {
+	t.Helper()
+	promise, err := runnable(t, p).Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := promise.Statements
+	if len(s) != 3 || s[0].Guarantee.Trust != account.Local || s[1].Guarantee.Trust != account.OneFragment || s[2].Guarantee.Trust != account.Shuffled {
+		t.Fatalf("statements %+v", s)
+	}
+	return s[0].Guarantee, s[1].Guarantee, s[2].Guarantee
+}
+
+// What everyone sees of a device is its reported class and one symbol a channel.
+// Over all outcomes and all pairs of values the largest loss is the stated one:
+// not less (it would be false) and not more (it would be wasteful).
+func TestLocalEpsilonIsThatOfTheEnumeratedReport(t *testing.T) {
+	for _, labels := range []plan.LabelEpsilon{plan.Unprotected, 3} {
+		p := sample("rr")
+		p.Budget.LabelEpsilon = labels
+		p = design(t, p)
+		const channels, classes = 4, 2
+		rr := bitsum.RR{Flip: p.Question.Density.Bitsum.FlipProbability}
+		// The law of (class, symbols) given (class, bits), all bits of one kind
+		// against all of the other being the worst pair among the enumerated.
+		law := func(class int, bits uint, reported int, symbols uint) float64 {
+			q := 1.0
+			if labels != plan.Unprotected {
+				q = randomize.KRR{K: classes, Epsilon: float64(labels)}.Prob(reported, class)
+			}
+			for c := range channels {
+				q *= rr.Prob(uint8(symbols>>c&1), bits>>c&1 == 1)
+			}
+			return q
+		}
+		worst, worstOne := 0.0, 0.0
+		for x := range uint(1 << channels) {
+			for y := range uint(1 << channels) {
+				for class := range classes {
+					for symbols := range uint(1 << channels) {
+						if labels == plan.Unprotected && class != 0 {
+							continue // the guarantee speaks of the features only
+						}
+						for reported := range classes {
+							l := math.Log(law(0, x, reported, symbols) / law(class, y, reported, symbols))
+							worst = max(worst, l)
+							if x>>1 == y>>1 { // they differ in what one fragment shows
+								worstOne = max(worstOne, l)
+							}
+						}
+					}
+				}
+			}
+		}
+		local, one, _ := statements(t, p)
+		if math.Abs(local.Epsilon-worst) > 1e-12*worst || local.Delta != 0 {
+			t.Errorf("labels %v: stated epsilon %v, delta %v, enumerated %v", labels, local.Epsilon, local.Delta, worst)
+		}
+		if math.Abs(one.Epsilon-worstOne) > 1e-12*worstOne || one.Delta != 0 {
+			t.Errorf("labels %v: stated epsilon of one fragment %v, enumerated %v", labels, one.Epsilon, worstOne)
+		}
+	}
+}
+
+// A device that sends no message +1 holds no one: with 3NB a report by itself
+// has no finite loss, and the release says so.
+func TestThreeNBProtectsNothingByItself(t *testing.T) {
+	p := design(t, sample("3nb"))
+	local, one, _ := statements(t, p)
+	if !math.IsInf(local.Epsilon, 1) || !math.IsInf(one.Epsilon, 1) || local.Meaningful() {
+		t.Errorf("local epsilon %v, of one fragment %v", local.Epsilon, one.Epsilon)
+	}
+}
+
+// hockey is the least delta of laws p and q at epsilon, in the direction of p.
+func hockey(epsilon float64, p, q []float64) float64 {
+	sum := 0.0
+	for i := range p {
+		sum += max(0, p[i]-math.Exp(epsilon)*q[i])
+	}
+	return sum
+}
+
+// tight checks an (epsilon, delta) against the view of the shuffled crowd for
+// each number of ones among the others: true everywhere, and 1 % less is not.
+func tight(t *testing.T, p plan.Plan, view func(ones int) []float64) {
+	t.Helper()
+	_, _, g := statements(t, p)
+	worst, less := 0.0, 0.0
+	for others := range p.HonestMinimum() {
+		zero, one := view(others), view(others+1)
+		for _, pair := range [][2][]float64{{zero, one}, {one, zero}} {
+			worst = max(worst, hockey(g.Epsilon, pair[0], pair[1]))
+			less = max(less, hockey(g.Epsilon*0.99, pair[0], pair[1]))
+		}
+	}
+	if worst > g.Delta || less <= g.Delta {
+		t.Errorf("stated (%v, %v): the enumerated delta is %v, and %v at 1 %% less", g.Epsilon, g.Delta, worst, less)
+	}
+}
+
+// With one channel the analyzer sees one count, whose law is two binomials.
+func TestShuffledEpsilonIsThatOfTheEnumeratedCounts(t *testing.T) {
+	p := sample("rr")
+	identity(&p, 1)
+	p.Budget.LabelEpsilon = plan.Unprotected
+	p.Budget.Delta, p.Crowd.Minimum = 1e-3, 20
+	p = design(t, p)
+	n, flip := p.HonestMinimum(), p.Question.Density.Bitsum.FlipProbability
+	tight(t, p, func(ones int) []float64 {
+		law := make([]float64, n+1)
+		for kept := range ones + 1 {
+			for flipped := range n - ones + 1 {
+				law[kept+flipped] += prob.BinomialPMF(kept, ones, 1-flip) * prob.BinomialPMF(flipped, n-ones, flip)
+			}
+		}
+		return law
+	})
+}
+
+// With 3NB it sees two counts, ones + Z1 + Z3 and Z2 + Z3. The overflow that
+// delta also pays for is left out, so that the law is a little better than told.
+func TestShuffledEpsilonOfThreeNBIsThatOfTheEnumeratedCounts(t *testing.T) {
+	p := sample("3nb")
+	identity(&p, 1)
+	p.Budget.LabelEpsilon = plan.Unprotected
+	p.Budget.Delta, p.Crowd.Minimum = 1e-2, 60
+	p = design(t, p)
+	b := p.Question.Density.Bitsum
+	const width = 160
+	noise, flood := make([]float64, width), make([]float64, width)
+	for k := range width {
+		noise[k] = math.Exp(prob.LogNegativeBinomialPMF(k, 1, math.Exp(-b.Noise)))
+		flood[k] = math.Exp(prob.LogNegativeBinomialPMF(k, b.FloodShape, b.FloodProbability))
+	}
+	both := make([]float64, width*width) // the law without any ones
+	for f, q := range flood {
+		for i := 0; f+i < width; i++ {
+			for j := 0; f+j < width; j++ {
+				both[(f+i)*width+f+j] += q * noise[i] * noise[j]
+			}
+		}
+	}
+	mass := 0.0
+	for _, q := range both {
+		mass += q
+	}
+	if 1-mass > 1e-6 {
+		t.Fatalf("the table holds only %v of the law", mass)
+	}
+	_, _, g := statements(t, p)
+	zero, one := both, make([]float64, len(both))
+	copy(one[width:], both) // the others' ones only shift both laws alike
+	worst := max(hockey(g.Epsilon, zero, one), hockey(g.Epsilon, one, zero))
+	less := max(hockey(g.Epsilon*0.99, zero, one), hockey(g.Epsilon*0.99, one, zero))
+	if worst > g.Delta || less <= 0.99*g.Delta {
+		t.Errorf("stated (%v, %v): the enumerated delta is %v, and %v at 1 %% less", g.Epsilon, g.Delta, worst, less)
+	}
+}
+
+func TestUnprotectedLabelsAreNotCountedAndSaid(t *testing.T) {
+	p := sample("rr")
+	_, _, protected := statements(t, design(t, p))
+	p.Budget.LabelEpsilon = plan.Unprotected
+	_, _, features := statements(t, design(t, p))
+	if got := protected.Epsilon - features.Epsilon; math.Abs(got-3) > 1e-9 {
+		t.Errorf("the class adds epsilon %v, want 3", got)
+	}
+	promise, err := runnable(t, design(t, p)).Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range promise.Statements {
+		if !strings.HasPrefix(s.Note, "Labels are not protected") {
+			t.Errorf("%s: note %q", s.Observer, s.Note)
+		}
+	}
+}
+
+// Whatever the plan, and whichever crowds were withheld, what comes out can be
+// published.
+func TestEveryStatementCanBePublished(t *testing.T) {
+	for name, change := range map[string]func(p *plan.Plan){
+		"rr":                 func(p *plan.Plan) {},
+		"3nb":                func(p *plan.Plan) { p.Question.Density.Bitsum.Name = "3nb" },
+		"one class":          func(p *plan.Plan) { p.Question.Density.Classes = []string{"all"} },
+		"one repetition":     func(p *plan.Plan) { p.Question.Density.Repetitions = 1 },
+		"unprotected labels": func(p *plan.Plan) { p.Budget.LabelEpsilon = plan.Unprotected },
+		"identity":           func(p *plan.Plan) { identity(p, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := sample("rr")
+			change(&p)
+			proto := runnable(t, design(t, p))
+			for withheld := range len(p.Question.Density.Classes) {
+				tallies := make([]*tally.Counts, len(p.Question.Density.Classes))
+				for c := withheld; c < len(tallies); c++ {
+					tallies[c] = proto.NewTally()
+					tallies[c].Respondents = 700
+					for channel := range tallies[c].Channels {
+						copy(tallies[c].Channel(channel), []uint64{uint64(300 + channel), uint64(400 - 90*c - channel)})
+					}
+				}
+				publish(t, proto, tallies, withheld)
+			}
+		})
+	}
+}
+
+// publish writes a release of the tallies with a public test set and words.
+func publish(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts, withheld int) {
+	t.Helper()
+	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0, 0.6, 0.8}}
+	headline, sections, err := model.Describe(protocol.Public{
+		Words: []string{"up", "down"}, WordVectors: x,
+		Test: dataset.Labelled{X: x, Y: []int{0, len(tallies) - 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := proto.Statement(tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Withheld) != withheld {
+		t.Errorf("%d crowds said to be withheld, want %d", len(r.Withheld), withheld)
+	}
+	r.Headline, r.Sections, r.Created = headline, sections, time.Unix(1, 0)
+	var page, text bytes.Buffer
+	if err := errors.Join(r.WriteHTML(&page), r.WriteJSON(&text)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := release.Read(&text); err != nil {
+		t.Error(err)
+	}
+}
