@@ -1,0 +1,160 @@
+package main
+
+import (
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+type accountCalibrate struct {
+	Mechanism     string   `help:"rr, one-hot (both neighbourhoods), 3nb, pure, poisson; gaussian (central)." enum:"rr,one-hot,3nb,pure,poisson,gaussian" required:"" placeholder:"NAME"`
+	Users         *int     `help:"Respondents whose noise is relied upon; not for gaussian." placeholder:"N"`
+	Rounds        int      `help:"How often it is used on the same respondents." default:"1" placeholder:"K"`
+	Epsilon       float64  `help:"Epsilon of all rounds together." required:""`
+	Delta         *float64 `help:"Probability that the bound by epsilon may fail by; pure under the paper's accounting has none."`
+	Accounting    string   `help:"exact, or the route of the paper (rr, 3nb, pure)." enum:"exact,paper" default:"exact"`
+	Adjacency     string   `help:"one-hot: which data sets are neighbours." enum:"replacement,removal" default:"replacement"`
+	Sensitivity   float64  `help:"gaussian: how far one record moves the sum, in the two-norm." default:"1" placeholder:"L2"`
+	ExtraMessages *float64 `help:"3nb: mean messages per user and round beyond the input's; more of them make less error." placeholder:"M"`
+	Certify       bool     `help:"Afterwards go through every data set, which may take seconds."`
+	JSON          bool     `help:"Print JSON."`
+}
+
+func (accountCalibrate) Help() string {
+	return `Examples:
+  confetti account calibrate --mechanism rr --users 40000 --rounds 768 --epsilon 1 --delta 1e-6
+  confetti account calibrate --mechanism 3nb --users 40000 --rounds 4 --epsilon 1 --delta 1e-6`
+}
+
+// check refuses what the mechanism does not have, and what is not in range.
+func (c accountCalibrate) check() error {
+	if c.Users == nil && c.Mechanism != "gaussian" {
+		return usagef("--users is missing: --mechanism %s needs the number of respondents whose noise is relied upon", c.Mechanism)
+	}
+	if c.Users != nil && *c.Users < 1 {
+		return usagef("--users is %d: give a number above 0", *c.Users)
+	}
+	if c.Rounds < 1 {
+		return usagef("--rounds is %d: give a number above 0", c.Rounds)
+	}
+	if err := positive("epsilon", c.Epsilon); err != nil {
+		return err
+	}
+	if err := positive("sensitivity", c.Sensitivity); err != nil {
+		return err
+	}
+	if c.ExtraMessages != nil {
+		if c.Mechanism != "3nb" || c.Accounting == "paper" {
+			return usagef("--extra-messages belongs to --mechanism 3nb with --accounting exact: leave it out")
+		}
+		if err := positive("extra-messages", *c.ExtraMessages); err != nil {
+			return err
+		}
+	}
+	pure := c.Mechanism == "pure" && c.Accounting == "paper"
+	switch {
+	case c.Accounting == "paper" && c.Mechanism != "rr" && c.Mechanism != "3nb" && c.Mechanism != "pure":
+		return usagef("--accounting paper is for --mechanism rr, 3nb and pure: leave it out")
+	case c.Delta == nil && !pure:
+		return usagef("--delta is missing: give the probability that the bound by epsilon may fail by, such as 1e-6")
+	case pure && c.Delta != nil:
+		return usagef("--delta does not belong to --mechanism pure with --accounting paper, where it is zero: leave it out")
+	case c.Delta != nil:
+		return probability("delta", *c.Delta)
+	}
+	return nil
+}
+
+func (c accountCalibrate) Run(std streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	s := &statement{mechanism: c.Mechanism}
+	event, err := c.calibrate(s)
+	if err == nil && c.Certify && c.Accounting == "exact" {
+		s.Guarantee, err = account.Certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
+	}
+	if err != nil {
+		return refused(err, "users", "rounds", "epsilon", "delta", "accounting")
+	}
+	return s.print(std, c.JSON)
+}
+
+func (c accountCalibrate) target() account.Target {
+	t := account.Target{Rounds: c.Rounds, Epsilon: c.Epsilon}
+	if c.Users != nil {
+		t.Users = *c.Users
+	}
+	if c.Delta != nil {
+		t.Delta = *c.Delta
+	}
+	return t
+}
+
+// calibrate fills in the statement and returns the event of one round.
+func (c accountCalibrate) calibrate(s *statement) (event account.Event, err error) {
+	t, how := c.target(), account.Accounting(c.Accounting)
+	switch c.Mechanism {
+	case "rr":
+		var e account.RandomizedResponse
+		if e, s.Guarantee, err = account.CalibrateRR(t, how); err == nil {
+			s.randomizedResponse(e, c.Rounds)
+		}
+		return e, err
+	case "one-hot":
+		var e account.OneHot
+		if e, s.Guarantee, err = account.CalibrateOneHot(t, account.Adjacency(c.Adjacency)); err == nil {
+			s.add("flip_probability", "flip probability", e.Flip, "of every coordinate's bit")
+			s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
+		}
+		return e, err
+	case "3nb":
+		var e account.ThreeNB
+		extra := 0.0
+		if c.ExtraMessages != nil {
+			extra = *c.ExtraMessages
+		} else if how == account.ExactAccounting {
+			if extra, err = account.FloodMessages(t); err != nil {
+				return nil, err
+			}
+		}
+		if e, s.Guarantee, err = account.CalibrateThreeNB(t, how, extra); err == nil {
+			s.threeNB(e, c.Rounds)
+		}
+		return e, err
+	case "pure":
+		var e account.Pure
+		if how == account.PaperAccounting {
+			if e, err = account.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), 0.5); err == nil {
+				s.Guarantee, err = e.Guarantee(t.Rounds)
+			}
+		} else {
+			e, s.Guarantee, err = account.CalibratePure(t)
+		}
+		if err == nil {
+			s.pure(e, c.Rounds)
+		}
+		return e, err
+	case "poisson":
+		var e account.PoissonSum
+		if e, err = account.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta); err == nil {
+			s.poisson(e, c.Rounds)
+			s.Guarantee, err = account.Epsilon(account.Repeat{Event: e, Rounds: t.Rounds}, t.Delta)
+		}
+		return e, err
+	default:
+		var e account.Gaussian
+		if e, s.Guarantee, err = account.CalibrateGaussian(t, c.Sensitivity); err == nil {
+			s.add("sigma", "standard deviation", e.Sigma, "of the noise in each sum")
+			s.add("rmse", "RMSE", e.Sigma, "of each coordinate of a sum")
+		}
+		return e, err
+	}
+}
+
+func (s *statement) pure(e account.Pure, rounds int) {
+	s.add("epsilon_of_a_round", "epsilon of a round", e.Epsilon, "with delta 0")
+	s.add("theta", "theta", e.Theta, "the part of it that hides who dropped out")
+	s.add("drop_probability", "drop probability", e.Drop, "of an input")
+	s.add("size", "size", float64(e.Size), "pairs of messages that every respondent sends")
+	s.add("rmse", "RMSE", e.RMSE(e.Users), "of one sum, in respondents, at most")
+	s.add("messages_per_device", "messages per device", float64(rounds)*(0.5+e.MessagesPerUser()), "on average, half the bits being ones; dummies come on top")
+}

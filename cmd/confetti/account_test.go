@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every mechanism with good parameters, and then with each of them bad: exit
+// code 2, a sentence that names the flag, no number.
+func TestAccountRefusesHostileParameters(t *testing.T) {
+	good := map[string][]string{
+		"rr":                {"--users=100", "--rounds=2", "--flip-probability=0.2"},
+		"one-hot":           {"--users=100", "--rounds=2", "--flip-probability=0.2", "--adjacency=removal"},
+		"krr":               {"--users=100", "--rounds=2", "--symbols=3", "--local-epsilon=1"},
+		"any":               {"--users=100", "--rounds=2", "--local-epsilon=1"},
+		"3nb":               {"--users=100", "--rounds=2", "--noise=0.5", "--flood-shape=12", "--flood-probability=0.98"},
+		"poisson":           {"--users=100", "--rounds=2", "--mean=500"},
+		"fragments":         {"--users=100", "--backstop=2", "--fragment=1", "--tau=3", "--adjacency=removal"},
+		"gaussian":          {"--sigma=5", "--sensitivity=1", "--rounds=2"},
+		"discrete-gaussian": {"--sigma=5", "--sensitivity=1", "--rounds=2"},
+		"laplace":           {"--scale=2", "--sensitivity=1", "--rounds=2"},
+		"discrete-laplace":  {"--noise=0.5", "--sensitivity=1", "--rounds=2"},
+		"dpsgd":             {"--sampling=0.01", "--noise-multiplier=1.1", "--steps=2"},
+	}
+	if len(good) != len(mechanisms) {
+		t.Fatalf("%d of %d mechanisms are tried", len(good), len(mechanisms))
+	}
+	for name, parameters := range good {
+		for _, ask := range []string{"epsilon --delta=1e-6", "explain", "delta --epsilon=0.5"} {
+			if name == "fragments" && ask[0] == 'd' {
+				continue
+			}
+			args := slices.Concat([]string{"account"}, strings.Fields(ask), []string{"--mechanism=" + name})
+			if code, out, err := accountRun(slices.Concat(args, parameters)); code != 0 || out == "" {
+				t.Errorf("%s %v: exit code %d: %s", ask, parameters, code, err)
+			}
+			for i, p := range parameters {
+				flag, _, _ := strings.Cut(p, "=")
+				for _, bad := range []string{"NaN", "0", "-1", "1e300", "Inf", "-Inf", "x", ""} {
+					broken := slices.Concat(args, parameters)
+					broken[len(args)+i] = flag + "=" + bad
+					code, out, err := accountRun(broken)
+					if code != 2 || out != "" || !strings.Contains(err, flag) {
+						t.Errorf("%v: exit code %d, said %q: want code 2 and a sentence with %s", broken, code, err, flag)
+					}
+				}
+				code, _, err := accountRun(slices.Delete(slices.Concat(args, parameters), len(args)+i, len(args)+i+1))
+				optional := flag == "--rounds" || name == "3nb" && flag == "--users"
+				if optional != (code == 0) || !optional && !strings.Contains(err, flag+" is missing") {
+					t.Errorf("%s without %s: exit code %d: %s", name, flag, code, err)
+				}
+			}
+		}
+	}
+}
+
+func accountRun(args []string) (code int, out, err string) {
+	var o, e bytes.Buffer
+	code = run(args, streams{&o, &e})
+	return code, o.String(), e.String()
+}
+
+func TestNumbersForPeople(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(1000), "1,000"}, {thousands(1234567), "1,234,567"},
+		{wide(1186.9), "1,187"}, {wide(0.000123456), "0.0001235"}, {wide(3e9), "3e+09"},
+		{percent(0.01), "1 %"}, {percent(0.99999), "over 99.99 %"}, {percent(1), "over 99.99 %"}, {percent(0.02673), "2.67 %"},
+		{fmt.Sprint(strings.Count(indent(strings.Repeat("word ", 50)), "\n")), "3"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

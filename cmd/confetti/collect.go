@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+type collectCommand struct {
+	Simulate collectSimulate `cmd:"" help:"Simulate a collection from your own labelled vectors (.npy, .csv, .parquet)."`
+}
+
+type collectSimulate struct {
+	File      string  `arg:"" help:"Training records: one row a respondent." type:"path"`
+	Label     string  `help:"Column that names the class; for .npy, the path of a second .npy with integers." required:""`
+	Test      string  `help:"Public test records, in the same form." type:"path"`
+	TestLabel string  `help:"For a .npy of test records: the path of their labels." type:"path"`
+	TestShare float64 `help:"Without --test: share of the records set aside as the test set." default:"0.2"`
+	Minimum   int     `help:"Smallest class that may be released; 0 for the smallest there is."`
+	Normalize bool    `help:"Scale every record to unit length."`
+	Out       string  `help:"Also collect through the whole flow, by the law of the totals, and save the release here." type:"path" placeholder:"DIR"`
+	Full      bool    `help:"With --out: seal, mix and open every fragment instead."`
+	kdeFlags
+}
+
+func (collectSimulate) Help() string {
+	return "Example:\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
+}
+
+func (c collectSimulate) Run(std streams) error {
+	set, err := c.load()
+	if err != nil {
+		return err
+	}
+	counts := set.Train.Counts(len(set.Classes))
+	for class, n := range counts {
+		if n < c.Minimum {
+			return fmt.Errorf("class %q has %d records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave the class out", set.Classes[class], n, c.Minimum)
+		}
+	}
+	if c.Out != "" {
+		if err := c.release(std, set, counts); err != nil {
+			return err
+		}
+	}
+	return c.measure(std, set)
+}
+
+func (c collectSimulate) load() (*dataset.Set, error) {
+	train, err := dataset.ReadTable(c.File, c.Label)
+	if err != nil {
+		return nil, err
+	}
+	test := &dataset.Table{}
+	if c.Test != "" {
+		label := c.Label
+		if c.TestLabel != "" {
+			label = c.TestLabel
+		}
+		if test, err = dataset.ReadTable(c.Test, label); err != nil {
+			return nil, err
+		}
+	} else if !(c.TestShare > 0 && c.TestShare < 1) {
+		return nil, usagef("--test-share must be between 0 and 1, or name a file with --test")
+	}
+	set, err := dataset.NewSet(filepath.Base(c.File), train, test)
+	if err != nil {
+		return nil, err
+	}
+	if c.Test == "" {
+		set.Test, set.Train = set.Train.Split(replay.New(c.Seed), c.TestShare)
+	}
+	if c.Normalize {
+		err = errors.Join(set.Train.Normalize(), set.Test.Normalize())
+	}
+	return set, err
+}
+
+// release runs the whole flow and saves what the analyzer would publish.
+func (c collectSimulate) release(std streams, set *dataset.Set, counts []int) error {
+	label, err := c.labelEpsilon()
+	if err != nil {
+		return err
+	}
+	minimum := c.Minimum
+	if minimum == 0 {
+		minimum = counts[0]
+		for _, n := range counts {
+			minimum = min(minimum, n)
+		}
+		if label != plan.Unprotected {
+			minimum = minimum * 9 / 10 // randomized labels scatter the sizes of crowds
+		}
+	}
+	col := experiments.Collection{
+		Title: "A density for each class of " + set.Name, Kernel: c.Kernel, Bandwidth: c.Bandwidth, Repetitions: c.Repetitions, Normalize: c.Normalize,
+		Bitsum: c.Bitsum, Accounting: c.Accounting,
+		Budget:  plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
+		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.Full, Seed: c.Seed,
+	}
+	if c.Kernel != "gaussian" {
+		col.Bandwidth = 0
+	}
+	switch {
+	case c.Kernel == "ip-identity":
+		col.Repetitions = 1
+	case c.Repetitions == 0:
+		col.Repetitions = set.Dimension()
+	}
+	report, finish := progress(std.err)
+	out, err := col.Run(set, report)
+	finish()
+	if err != nil {
+		return err
+	}
+	out.Release.Provenance.Software = version()
+	out.Release.Provenance.Command = "confetti collect simulate"
+	if err := out.Release.Save(c.Out); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, release.PageFile))
+	return nil
+}

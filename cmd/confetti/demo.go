@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/release"
+)
+
+type demoCommand struct {
+	dataFlag
+	Epsilon      float64 `help:"Privacy of the features." default:"4"`
+	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-5"`
+	LabelEpsilon string  `help:"Local privacy of the class, or none: sent as it is." default:"4"`
+	Seed         uint64  `help:"The same seed gives the same experiment." default:"1"`
+	Out          string  `help:"Folder for the page, its data and its figures." default:"confetti-demo" type:"path"`
+	JSON         bool    `help:"End with one JSON object."`
+}
+
+// dataFlag names the folder of public data sets.
+type dataFlag struct {
+	Data string `help:"Folder of data sets." env:"CONFETTI_DATA" type:"path" placeholder:"DIR"`
+}
+
+func (demoCommand) Help() string {
+	return "Thousands of simulated devices randomize, seal and send what they hold; two hops mix; the analyzer\nlearns a classifier, names each class in words, and writes a page. Uses AG news from --data where it is,\notherwise generated documents.\n\nExample:\n  confetti demo --out page"
+}
+
+func (c demoCommand) Run(std streams) error {
+	label, err := mechanismFlags{LabelEpsilon: c.LabelEpsilon}.labelEpsilon()
+	if err != nil {
+		return err
+	}
+	set, err := c.set(std)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "%s\n", set)
+	report, finish := progress(std.err)
+	res, r, err := experiments.Demo{Epsilon: c.Epsilon, Delta: c.Delta, LabelEpsilon: label, Seed: c.Seed}.Run(set, report)
+	finish()
+	if err != nil {
+		return err
+	}
+	r.Provenance.Software = version()
+	r.Provenance.Command = "confetti demo " + fmt.Sprintf("--epsilon %g --delta %g --label-epsilon %s --seed %d", c.Epsilon, c.Delta, c.LabelEpsilon, c.Seed)
+	if err := r.Save(c.Out); err != nil {
+		return err
+	}
+	page := filepath.Join(c.Out, release.PageFile)
+	if c.JSON {
+		fmt.Fprintf(std.err, "page: %s\n", page)
+		return writeJSON(std.out, res)
+	}
+	fmt.Fprintf(std.out, "%d devices sent %d sealed fragments through %d hops: accuracy %.3f on %d classes\n", res.Devices, res.Fragments, res.Hops, res.Accuracy, res.Classes)
+	fmt.Fprintf(std.out, "all %d records, drawn from the exact law: accuracy %.3f (without privacy %.3f)\n", set.Train.Len(), res.AccuracyLaw, res.AccuracyNoPrivacy)
+	fmt.Fprintf(std.out, "a respondent's whole record, shuffler honest: epsilon %.4g at delta %g\n", res.Epsilon, res.Delta)
+	for _, class := range set.Classes {
+		fmt.Fprintf(std.out, "  %-12s %s\n", class, strings.Join(res.Decoded[class], ", "))
+	}
+	_, err = fmt.Fprintf(std.out, "page: %s (%.0f s)\n", page, res.Seconds)
+	return err
+}
+
+// set is AG news if the data folder has it, otherwise generated documents.
+func (c demoCommand) set(std streams) (*dataset.Set, error) {
+	if c.Data == "" {
+		fmt.Fprintln(std.err, "no data folder (--data or CONFETTI_DATA): using generated, synthetic documents")
+		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, "agnews")); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(std.err, "no agnews in %s: using generated, synthetic documents\n", c.Data)
+		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
+	}
+	return dataset.Load(c.Data, "agnews")
+}

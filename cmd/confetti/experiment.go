@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+type experimentCommand struct {
+	KDE experimentKDE `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
+}
+
+type experimentKDE struct {
+	dataFlag
+	Dataset string `help:"agnews, agnews_lsa256, sst2, mnist, fashion-mnist, or synthetic." default:"synthetic"`
+	kdeFlags
+}
+
+// kdeFlags describe one cell of the measurements of kernel densities.
+type kdeFlags struct {
+	mechanismFlags
+	Kernel      string  `help:"gaussian, ip-signs or ip-identity." enum:"gaussian,ip-signs,ip-identity" default:"gaussian"`
+	Bandwidth   float64 `help:"Bandwidth of the gaussian kernel." default:"1"`
+	Repetitions int     `help:"Feature maps: bits per device; 0 for the dimension."`
+	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
+	Runs        int     `help:"Repeat with new features and noise, and average." default:"1"`
+	JSON        bool    `help:"Print one JSON object."`
+}
+
+func (experimentKDE) Help() string {
+	return "Bitsums: rr and 3nb (shuffled), central (a curator's Gaussian noise), local (rr without a shuffler), none.\n\nExample:\n  confetti experiment kde --data DIR --dataset agnews --kernel gaussian --bitsum rr --epsilon 2 --delta 1e-5 --json"
+}
+
+func (c experimentKDE) Run(std streams) error {
+	set, err := c.load()
+	if err != nil {
+		return err
+	}
+	return c.measure(std, set)
+}
+
+func (c experimentKDE) load() (*dataset.Set, error) {
+	switch {
+	case c.Dataset == "synthetic":
+		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
+	case c.Data == "":
+		return nil, usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset)
+	}
+	return dataset.Load(c.Data, c.Dataset)
+}
+
+// measure runs the cell and prints what came out.
+func (c kdeFlags) measure(std streams, set *dataset.Set) error {
+	label, err := c.labelEpsilon()
+	if err != nil {
+		return err
+	}
+	e := experiments.KDE{
+		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
+		Epsilon: c.Epsilon, Delta: c.Delta, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
+	}
+	if label != plan.Unprotected {
+		e.LabelEpsilon = float64(label)
+	}
+	if err := e.Validate(); err != nil {
+		return usageError{err}
+	}
+	report, finish := progress(std.err)
+	res, err := e.Run(set, report)
+	finish()
+	var domain *account.DomainError
+	if errors.As(err, &domain) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return writeJSON(std.out, res)
+	}
+	epsilon := "none: no guarantee"
+	if res.Epsilon != nil {
+		epsilon = fmt.Sprintf("epsilon %.4g at delta %g (%s adjacency; %s)", *res.Epsilon, res.Delta, res.Adjacency, res.Method)
+	}
+	labels := "not protected"
+	if label != plan.Unprotected {
+		labels = fmt.Sprintf("epsilon %g, local; with the noise taken out accuracy %.4f", float64(label), res.AccuracyDebiased)
+	}
+	rows := []string{
+		set.String(),
+		fmt.Sprintf("accuracy             %.4f (standard deviation %.4f over %d runs)", res.Accuracy, res.AccuracyStd, res.Runs),
+		fmt.Sprintf("without privacy      %.4f", res.AccuracyNoPrivacy),
+		"features             " + epsilon,
+		"labels               " + labels,
+		fmt.Sprintf("error of one bitsum  %.4g respondents (smallest class %d)", res.RMSEBitsum, res.Users),
+		fmt.Sprintf("error of a density   %.4g", res.KDERMSE),
+		fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice),
+		fmt.Sprintf("seconds              %.1f", res.Seconds),
+	}
+	_, err = fmt.Fprintln(std.out, strings.Join(rows, "\n"))
+	return err
+}

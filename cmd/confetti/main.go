@@ -1,0 +1,85 @@
+// Command confetti is every role and every tool in one binary: authoring and
+// checking plans, accounting, simulated collections, the papers' experiments,
+// and looking at releases.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli lists every command. A command is a struct with a Run method; its flags
+// are the struct's fields.
+type cli struct {
+	Demo       demoCommand       `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
+	Plan       planCommand       `cmd:"" help:"Author, check and show plans."`
+	Account    accountCommand    `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
+	Collect    collectCommand    `cmd:"" help:"Collect from your own data."`
+	Experiment experimentCommand `cmd:"" help:"The papers' measurements."`
+	Release    releaseCommand    `cmd:"" help:"Look at releases."`
+	Keys       keysCommand       `cmd:"" help:"Make and show key files."`
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// streams is where a command writes: results to out, everything said to a
+// person beside the results to err.
+type streams struct {
+	out io.Writer
+	err io.Writer
+}
+
+// usageError is a fault in what was asked for: exit code 2. Every other error
+// is a failure: exit code 1.
+type usageError struct{ error }
+
+func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
+
+func main() { os.Exit(run(os.Args[1:], streams{os.Stdout, os.Stderr})) }
+
+// run is main without the process: it returns the exit code.
+func run(args []string, std streams) int {
+	code, exited := 0, false
+	var commands cli
+	parser, err := kong.New(&commands,
+		kong.Name("confetti"),
+		kong.Description("Collect statistics and train models from end users without anyone ever seeing a user's data."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(c int) { code, exited = c, true }),
+		kong.Bind(std),
+		kong.Vars{"version": version()},
+	)
+	if err != nil {
+		panic("confetti: " + err.Error()) // a fault in the command structs themselves
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if exited {
+		return code // --help or --version has printed
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "confetti: %v\n", err)
+		var p *kong.ParseError
+		if errors.As(err, &p) && p.Context != nil {
+			fmt.Fprintf(std.err, "Try: confetti %s\n", strings.TrimSpace(p.Context.Command()+" --help"))
+		}
+		return 2
+	}
+	if err := ctx.Run(); err != nil {
+		fmt.Fprintf(std.err, "confetti: %v\n", err)
+		var u usageError
+		if errors.As(err, &u) {
+			return 2
+		}
+		return 1
+	}
+	return 0
+}

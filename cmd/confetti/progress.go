@@ -1,0 +1,39 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress draws a bar on a terminal and is quiet elsewhere. The function it
+// returns is told how far a stage has come; done clears the line.
+func progress(w io.Writer) (report func(stage string, done, total int), finish func()) {
+	f, ok := w.(*os.File)
+	if ok {
+		info, err := f.Stat()
+		ok = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	if !ok {
+		return func(string, int, int) {}, func() {}
+	}
+	var bar *progressbar.ProgressBar
+	current := ""
+	report = func(stage string, done, total int) {
+		if stage != current {
+			if bar != nil {
+				bar.Clear()
+			}
+			current = stage
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(stage),
+				progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+		}
+		bar.Set(done)
+	}
+	return report, func() {
+		if bar != nil {
+			bar.Clear()
+		}
+	}
+}

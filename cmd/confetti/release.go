@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+type releaseCommand struct {
+	Show releaseShow `cmd:"" help:"Show a release in the terminal."`
+}
+
+type releaseShow struct {
+	File string `arg:"" help:"A release.json, or the folder that holds it." type:"path"`
+	JSON bool   `help:"Print the release as JSON, checked."`
+}
+
+func (releaseShow) Help() string { return "Example:\n  confetti release show confetti-demo" }
+
+func (c releaseShow) Run(std streams) error {
+	r, err := release.Open(c.File)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return r.WriteJSON(std.out)
+	}
+	if err := release.Show(std.out, r); err != nil {
+		return fmt.Errorf("show %s: %w", c.File, err)
+	}
+	return nil
+}
