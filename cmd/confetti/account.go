@@ -23,25 +23,25 @@ type accountCommand struct {
 type mechanismParameters struct {
 	Mechanism string `help:"rr, one-hot, krr, any, 3nb, poisson, fragments (shuffled); gaussian, discrete-gaussian, laplace, discrete-laplace, dpsgd (central)." enum:"rr,one-hot,krr,any,3nb,poisson,fragments,gaussian,discrete-gaussian,laplace,discrete-laplace,dpsgd" required:"" placeholder:"NAME"`
 
-	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"mechanism"`
-	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"mechanism"`
-	FlipProbability  *float64 `help:"rr, one-hot: probability that a bit is flipped." placeholder:"P" group:"mechanism"`
-	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"mechanism"`
-	Symbols          *int     `help:"krr: number of symbols." placeholder:"K" group:"mechanism"`
-	LocalEpsilon     *float64 `help:"krr, any: epsilon of one report by itself." placeholder:"E" group:"mechanism"`
-	Noise            *float64 `help:"3nb: parameter e1 of the net noise; discrete-laplace: P(z) ~ e^(-E1 |z|)." placeholder:"E1" group:"mechanism"`
-	FloodShape       *float64 `help:"3nb: r of the flood." placeholder:"R" group:"mechanism"`
-	FloodProbability *float64 `help:"3nb: p of the flood." placeholder:"P" group:"mechanism"`
-	Backstop         *float64 `help:"fragments: epsilon of the backstop." placeholder:"E" group:"mechanism"`
-	Fragment         *float64 `help:"fragments: epsilon of one fragment." placeholder:"E" group:"mechanism"`
-	Tau              *int     `help:"fragments: number of fragments of a report." placeholder:"T" group:"mechanism"`
-	Sigma            *float64 `help:"gaussian, discrete-gaussian: standard deviation." placeholder:"S" group:"mechanism"`
-	Sensitivity      *float64 `help:"Central sums: how far one record moves the sum, in the two-norm (laplace: one-norm)." placeholder:"L2" group:"mechanism"`
-	Scale            *float64 `help:"laplace: scale of the noise." placeholder:"B" group:"mechanism"`
-	Mean             *float64 `help:"poisson: mean of the noise of all users together." placeholder:"M" group:"mechanism"`
-	Sampling         *float64 `help:"dpsgd: probability that a record takes part in a step." placeholder:"Q" group:"mechanism"`
-	NoiseMultiplier  *float64 `help:"dpsgd: standard deviation over the clipping norm." placeholder:"S" group:"mechanism"`
-	Steps            *int     `help:"dpsgd: number of steps." placeholder:"T" group:"mechanism"`
+	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"Parameters of the mechanism"`
+	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"Parameters of the mechanism"`
+	FlipProbability  *float64 `help:"rr, one-hot: probability that a bit is flipped." placeholder:"P" group:"Parameters of the mechanism"`
+	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"Parameters of the mechanism"`
+	Symbols          *int     `help:"krr: number of symbols." placeholder:"K" group:"Parameters of the mechanism"`
+	LocalEpsilon     *float64 `help:"krr, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
+	Noise            *float64 `help:"3nb: parameter e1 of the net noise; discrete-laplace: P(z) ~ e^(-E1 |z|)." placeholder:"E1" group:"Parameters of the mechanism"`
+	FloodShape       *float64 `help:"3nb: r of the flood." placeholder:"R" group:"Parameters of the mechanism"`
+	FloodProbability *float64 `help:"3nb: p of the flood." placeholder:"P" group:"Parameters of the mechanism"`
+	Backstop         *float64 `help:"fragments: epsilon of the backstop." placeholder:"E" group:"Parameters of the mechanism"`
+	Fragment         *float64 `help:"fragments: epsilon of one fragment." placeholder:"E" group:"Parameters of the mechanism"`
+	Tau              *int     `help:"fragments: number of fragments of a report." placeholder:"T" group:"Parameters of the mechanism"`
+	Sigma            *float64 `help:"gaussian, discrete-gaussian: standard deviation." placeholder:"S" group:"Parameters of the mechanism"`
+	Sensitivity      *float64 `help:"Central sums: how far one record moves the sum, in the two-norm (laplace: one-norm)." placeholder:"L2" group:"Parameters of the mechanism"`
+	Scale            *float64 `help:"laplace: scale of the noise." placeholder:"B" group:"Parameters of the mechanism"`
+	Mean             *float64 `help:"poisson: mean of the noise of all users together." placeholder:"M" group:"Parameters of the mechanism"`
+	Sampling         *float64 `help:"dpsgd: probability that a record takes part in a step." placeholder:"Q" group:"Parameters of the mechanism"`
+	NoiseMultiplier  *float64 `help:"dpsgd: standard deviation over the clipping norm." placeholder:"S" group:"Parameters of the mechanism"`
+	Steps            *int     `help:"dpsgd: number of steps." placeholder:"T" group:"Parameters of the mechanism"`
 }
 
 // mechanism is what the command line knows of one: the flags it needs, those

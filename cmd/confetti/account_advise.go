@@ -111,7 +111,7 @@ func (c accountAdvise) table(task account.Task, a account.Advice) string {
 		if o.Guarantee.Trust == account.Central {
 			messages, envelopes, bytes = "curator", "", ""
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, wide(o.RMSE), percent(o.RMSE/float64(task.Users)),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, wide(o.RMSE), fmt.Sprintf("%.3g %%", 100*o.RMSE/float64(task.Users)),
 			messages, envelopes, bytes, wide(o.Local), wide(o.OneFragment), o.Noise)
 	}
 	w.Flush()

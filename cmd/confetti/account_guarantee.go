@@ -30,6 +30,9 @@ func (c accountEpsilon) Run(std streams) error {
 	if err := probability("delta", c.Delta); err != nil {
 		return err
 	}
+	if c.Certify && c.Mechanism == "fragments" {
+		return usagef("--certify is not for --mechanism fragments: leave it out")
+	}
 	s := newStatement(c.mechanismParameters)
 	var err error
 	if c.Mechanism == "fragments" {
