@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
@@ -83,6 +85,20 @@ type use struct {
 	rounds int
 }
 
+// merge counts equal mechanisms together.
+func merge(uses []use) []use {
+	var merged []use
+	for _, u := range uses {
+		i := slices.IndexFunc(merged, func(m use) bool { return reflect.DeepEqual(m.event, u.event) })
+		if i < 0 {
+			merged = append(merged, u)
+		} else {
+			merged[i].rounds += u.rounds
+		}
+	}
+	return merged
+}
+
 // flatten lists the mechanisms of a composition, with multiplicity.
 func flatten(e Event, rounds int) []use {
 	switch e := e.(type) {
@@ -103,7 +119,7 @@ func flatten(e Event, rounds int) []use {
 // curve finds a profile of the event: a formula if one covers it, else privacy
 // loss distributions, else Renyi divergences; it completes the statement g.
 func (o options) curve(e Event, g *Guarantee) (curve, error) {
-	uses := flatten(e, 1)
+	uses := merge(flatten(e, 1))
 	g.Bound, g.Certified = Upper, ""
 	if o.Lower {
 		g.Bound = Lower
@@ -173,6 +189,9 @@ func (o options) losses(uses []use) (curve, error) {
 	}
 	if o.Step == 0 {
 		o.Step = math.Sqrt(variance/rounds) / pointsPerSpread
+	}
+	if l, ok := uses[0].event.(latticed); ok && len(uses) == 1 {
+		o.Step = l.lattice() / math.Ceil(l.lattice()/o.Step)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 1) {
 		return nil, fmt.Errorf("account: no grid of losses has pitch %v", o.Step)

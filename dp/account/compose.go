@@ -110,8 +110,6 @@ func (p kov) Epsilon(total float64) (float64, error) {
 		if loss <= 0 {
 			break // the profile at epsilon >= 0 has only positive losses
 		}
-		// Scaled by e^loss of the smallest loss of interest would not help: the
-		// probability itself underflows only where it cannot matter.
 		up.add(math.Exp(p.log[j]))
 		down.add(math.Exp(p.log[j] - loss))
 		if up.sum() > t && down.sum() > 0 {

@@ -90,6 +90,12 @@ type plder interface {
 	distributions(o options) ([]*pld.Distribution, error)
 }
 
+// A latticed event has atoms of the loss at a multiple of some number, such as
+// its largest loss: composed by itself, it gets a grid that has it as a point.
+type latticed interface {
+	lattice() float64
+}
+
 // An rdper knows its Renyi divergence of every order a > 1, the larger of both
 // directions.
 type rdper interface {

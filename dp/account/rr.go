@@ -109,6 +109,9 @@ func (e RandomizedResponse) spread() float64 {
 	return math.Min(e.local(), (1-2*p)/math.Sqrt(n*p*(1-p)))
 }
 
+// lattice: the largest loss is an atom, which matters with few users.
+func (e RandomizedResponse) lattice() float64 { return e.local() }
+
 // distributions gives one pair that dominates every data set and, since k with
 // the bit falling is n-1-k with the bit rising, both directions.
 func (e RandomizedResponse) distributions(o options) ([]*pld.Distribution, error) {
@@ -156,7 +159,7 @@ func (e RandomizedResponse) envelope(c worlds, o options) []float64 {
 		}()
 	}
 	wait.Wait()
-	return merge(partial, points, tail)
+	return roundUp(partial, points, tail)
 }
 
 // minTail is the smallest probability that windows resolve.
@@ -167,8 +170,8 @@ const minTail = 1e-250
 // most a squared number of deviations.
 const lawError = 1e-10
 
-// merge takes the maximum and rounds up.
-func merge(partial [][]float64, points int, tail float64) []float64 {
+// roundUp takes the maximum and adds what was neglected.
+func roundUp(partial [][]float64, points int, tail float64) []float64 {
 	longest := 0
 	for _, h := range partial {
 		longest = max(longest, len(h))

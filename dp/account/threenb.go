@@ -66,37 +66,48 @@ func (e ThreeNB) ExtraMessages() float64 {
 // laws are the atoms for the bit falling (P against Q) and rising (Q against P),
 // with what lies outside the flood's window as infinite mass: leaving mass out
 // of H lowers P and Q alike, so charging what P lost keeps every hockey stick.
-func (e ThreeNB) laws(neglect float64) (fall, rise []pld.Atom, infinite float64, err error) {
+// Of the falling direction a = 0 is infinite too: impossible with the bit at 1.
+func (e ThreeNB) laws(neglect float64) (fall, rise law, err error) {
 	flood, err := prob.NegativeBinomialWindow(e.FloodShape, e.FloodProb, neglect/4)
 	if err != nil {
-		return nil, nil, 0, &Unsupported{e, err.Error()}
+		return law{}, law{}, &Unsupported{e, err.Error()}
 	}
 	// The window, and the e^(-2 Noise a) that H falls by beyond it.
 	if width := float64(len(flood.P)) - math.Log(neglect)/(2*e.Noise); width > maxFlood {
-		return nil, nil, 0, &Unsupported{e, fmt.Sprintf("a flood of %.3g values is too wide to compose", width)}
+		return law{}, law{}, &Unsupported{e, fmt.Sprintf("a flood of %.3g values is too wide to compose", width)}
 	}
 	keep := math.Exp(-2 * e.Noise)
 	share := -math.Expm1(-e.Noise) // 1-e^-Noise
 	lump := 1 / (1 + math.Exp(-e.Noise))
-	fall = append(fall, pld.Atom{Loss: -e.Noise, Mass: 1 - lump})
-	rise = append(rise, pld.Atom{Loss: e.Noise, Mass: lump})
+	fall.atoms = append(make([]pld.Atom, 0, len(flood.P)*5/4), pld.Atom{Loss: -e.Noise, Mass: 1 - lump})
+	rise.atoms = append(make([]pld.Atom, 0, len(flood.P)*5/4), pld.Atom{Loss: e.Noise, Mass: lump})
 	h := 0.0
 	for a := flood.Lo; ; a++ {
 		before := h
 		h = keep*before + flood.At(a)
 		p, q := share*h, share*math.Exp(-e.Noise)*before
 		if before == 0 {
-			infinite += p // impossible with the bit at 1
+			fall.impossible = p
 		} else {
 			loss := e.Noise + math.Log(h/before)
-			fall = append(fall, pld.Atom{Loss: loss, Mass: p})
-			rise = append(rise, pld.Atom{Loss: -loss, Mass: q})
+			fall.atoms = append(fall.atoms, pld.Atom{Loss: loss, Mass: p})
+			rise.atoms = append(rise.atoms, pld.Atom{Loss: -loss, Mass: q})
 		}
 		// Beyond the window H falls by keep a step.
 		if rest := share * h * keep / (1 - keep); a >= flood.Hi() && rest <= neglect/4 {
-			return fall, rise, infinite + rest + flood.Below + flood.Above, nil
+			outside := rest + flood.Below + flood.Above
+			fall.infinite = fall.impossible + outside
+			rise.infinite = outside
+			return fall, rise, nil
 		}
 	}
+}
+
+// law is a discrete privacy loss.
+type law struct {
+	atoms      []pld.Atom
+	impossible float64 // mass of infinite loss
+	infinite   float64 // the same, with what was left out
 }
 
 // maxFlood is the largest window that is worth a composition: 0.2 s.
@@ -105,26 +116,28 @@ const maxFlood = 1 << 22
 // spread: but for the flood, the loss is +-Noise.
 func (e ThreeNB) spread() float64 { return e.Noise }
 
+func (e ThreeNB) lattice() float64 { return e.Noise }
+
 // distributions gives one law that dominates both directions: a bit may fall in
 // one round and rise in another, and the two profiles differ.
 func (e ThreeNB) distributions(o options) ([]*pld.Distribution, error) {
-	fall, rise, infinite, err := e.laws(o.Neglect)
+	fall, rise, err := e.laws(o.Neglect)
 	if err != nil {
 		return nil, err
 	}
 	if o.Lower {
-		a, err := pld.LowerFromAtoms(fall, 0, o.Step)
+		a, err := pld.LowerFromAtoms(fall.atoms, fall.impossible, o.Step)
 		if err != nil {
 			return nil, err
 		}
-		b, err := pld.LowerFromAtoms(rise, 0, o.Step)
+		b, err := pld.LowerFromAtoms(rise.atoms, rise.impossible, o.Step)
 		return []*pld.Distribution{a, b}, err
 	}
-	falling, err := pld.Profile(fall, infinite, o.Step, o.Neglect)
+	falling, err := pld.Profile(fall.atoms, fall.infinite, o.Step, o.Neglect)
 	if err != nil {
 		return nil, err
 	}
-	rising, err := pld.Profile(rise, infinite, o.Step, o.Neglect)
+	rising, err := pld.Profile(rise.atoms, rise.infinite, o.Step, o.Neglect)
 	if err != nil {
 		return nil, err
 	}

@@ -140,17 +140,27 @@ func (c *Composition) Epsilon(delta float64) (float64, error) {
 	if c.empty() {
 		return 0, nil
 	}
-	// Chernoff's epsilon (K(theta)+ln 1/delta)/theta is least where
-	// theta K' - K = ln 1/delta; its tilt is also right for the exact answer,
-	// which lies less than a deviation below.
+	// With x the loss beyond epsilon, 1-e^-x <= c e^(theta x) for c =
+	// theta^theta/(1+theta)^(1+theta), so delta <= c e^(K - theta epsilon). The
+	// epsilon this gives is least where theta K' - K + ln(1+theta) = ln 1/delta;
+	// that tilt is right for the exact answer too, which lies a little below.
 	target := -math.Log(left)
-	theta := c.saddle(func(theta float64, k cumulants) float64 { return theta*k.mean - k.log - target },
+	theta := c.saddle(func(theta float64, k cumulants) float64 { return theta*k.mean - k.log + math.Log1p(theta) - target },
 		func(theta float64, k cumulants) float64 { return 0.05 * math.Max(1, target) })
-	t, err := c.tilt(theta)
-	if err != nil {
-		return 0, err
+	for {
+		t, err := c.tilt(theta)
+		if err != nil {
+			return 0, err
+		}
+		epsilon, inside := t.epsilon(left)
+		if inside || theta == 0 {
+			return epsilon, nil
+		}
+		// The answer lies below the window: tilt less.
+		if theta /= 2; theta < 1e-3 {
+			theta = 0
+		}
 	}
-	return t.epsilon(left), nil
 }
 
 // saddle finds theta >= 0 where the increasing function f passes zero, to

@@ -174,27 +174,30 @@ func (t *tilted) delta(epsilon float64) float64 {
 	return max(0, sum+t.signed()) * math.Exp(t.k-t.theta*epsilon)
 }
 
-// epsilon solves delta(epsilon) = target. On a cell of the grid delta is
-// up - e^epsilon down, with up and down the sums of p and of p e^-l over the
-// losses above, so the cell's own solution is a logarithm. The slack is charged
-// at the solution without it, where it weighs more than at the final one (for
-// the pessimistic side; the optimistic one charges it twice over).
-func (t *tilted) epsilon(target float64) float64 {
-	first := t.cross(target)
+// epsilon solves delta(epsilon) = target; inside says whether it lies in the
+// window, or else is known to lie below what is returned. On a cell of the grid
+// delta is up - e^epsilon down, with up and down the sums of p and of p e^-l over
+// the losses above, so the cell's own solution is a logarithm. The slack is
+// charged at the solution without it, where it weighs more than at the final
+// one (for the pessimistic side; the optimistic one charges it twice over).
+func (t *tilted) epsilon(target float64) (epsilon float64, inside bool) {
+	first, inside := t.cross(target)
 	charge := t.slack * math.Exp(t.k-t.theta*first)
-	if t.lower {
+	switch {
+	case !inside:
+		return first, false
+	case t.lower:
 		return t.cross(target + 2*charge)
+	case charge < target/2:
+		return t.cross(target - charge)
 	}
-	if charge >= target/2 {
-		// Rounding is as large as the answer: only the tail of the window is safe.
-		charge = target / 2
-		return math.Max(t.cross(target-charge), (t.k+math.Log(t.slack/charge))/math.Max(t.theta, math.SmallestNonzeroFloat64))
-	}
-	return t.cross(target - charge)
+	// Rounding weighs as much as the answer: go on to where it is half of it.
+	half, inside := t.cross(target / 2)
+	return math.Max(half, (t.k+math.Log(2*t.slack/target))/math.Max(t.theta, math.SmallestNonzeroFloat64)), inside
 }
 
-func (t *tilted) cross(target float64) float64 {
-	// Relative to the Chernoff point, to which the tilt belongs.
+func (t *tilted) cross(target float64) (epsilon float64, inside bool) {
+	// Relative to the Chernoff point, so that nothing overflows.
 	reference := 0.0
 	if t.theta > 0 {
 		reference = (t.k - math.Log(target)) / t.theta
@@ -209,13 +212,16 @@ func (t *tilted) cross(target float64) float64 {
 		if up > scaled {
 			epsilon := math.Log((up - scaled) / down)
 			if epsilon >= l-t.step {
-				return math.Max(0, epsilon+reference)
+				return math.Max(0, epsilon+reference), true
 			}
 		}
+		if l+reference < 0 {
+			return 0, true // delta(0) is already below the target
+		}
 	}
-	// The answer lies below the window, if the window does not reach the bottom.
-	if t.lower {
-		return 0
+	bottom := math.Max(0, float64(t.low)*t.step)
+	if t.lower && t.theta > 0 {
+		return 0, false
 	}
-	return math.Max(0, float64(t.low)*t.step)
+	return bottom, bottom == 0
 }

@@ -1,0 +1,226 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// counts is the law of the count of ones that users with the given bits report.
+func counts(bits []bool, p float64) []float64 {
+	law := []float64{1}
+	for _, b := range bits {
+		one := p
+		if b {
+			one = 1 - p
+		}
+		next := make([]float64, len(law)+1)
+		for i, w := range law {
+			next[i] += w * (1 - one)
+			next[i+1] += w * one
+		}
+		law = next
+	}
+	return law
+}
+
+// stick is the hockey stick of two laws on the same outcomes.
+func stick(p, q []float64, epsilon float64) float64 {
+	sum := 0.0
+	for i := range p {
+		sum += math.Max(0, p[i]-math.Exp(epsilon)*q[i])
+	}
+	return sum
+}
+
+// product is the law of independent rounds.
+func product(a, b []float64) []float64 {
+	var c []float64
+	for _, x := range a {
+		for _, y := range b {
+			c = append(c, x*y)
+		}
+	}
+	return c
+}
+
+func bitsOf(x, n int) []bool {
+	bits := make([]bool, n)
+	for i := range bits {
+		bits[i] = x>>i&1 == 1
+	}
+	return bits
+}
+
+func deltaOf(t testing.TB, e Event, epsilon float64) float64 {
+	t.Helper()
+	g, err := Delta(e, epsilon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Delta
+}
+
+// Every data set of up to twelve users, every neighbour, both directions.
+func TestOneReleaseEveryDataSet(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 4, 7, 12} {
+		for _, p := range []float64{0.01, 0.12, 0.3, 0.48} {
+			e := RandomizedResponse{n, p}
+			for _, share := range []float64{0, 0.1, 0.5, 0.9} {
+				epsilon := share * e.local()
+				worst := 0.0
+				for x := range 1 << n {
+					bits := bitsOf(x, n)
+					here := counts(bits, p)
+					for i := range bits {
+						bits[i] = !bits[i]
+						worst = math.Max(worst, stick(here, counts(bits, p), epsilon))
+						bits[i] = !bits[i]
+					}
+				}
+				got := deltaOf(t, e, epsilon)
+				if math.Abs(got-worst) > 1e-10*worst || got < worst*(1-1e-13) {
+					t.Errorf("n=%d p=%v epsilon=%.4g: delta %.15g, enumerated %.15g", n, p, epsilon, got, worst)
+				}
+				if worst > 0 && worst < 1 {
+					g, err := Certify(e, worst)
+					if back := epsilonOf(t, g, err); back < epsilon-1e-12 || back > epsilon+2e-7 {
+						// Up to neglect*delta times the profile's inverse slope above.
+						t.Errorf("n=%d p=%v: epsilon(%v) = %v, want %v", n, p, worst, back, epsilon)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A release is a pair of laws; both directions of every data set of n-1 others.
+func pairs(n int, p float64) (all [][2][]float64) {
+	for k := range n {
+		zero, one := bitsOf(1<<k-1, n), bitsOf(1<<k-1, n)
+		one[n-1] = true // bits 0..k-1 are ones, the target is last
+		a, b := counts(zero, p), counts(one, p)
+		all = append(all, [2][]float64{a, b}, [2][]float64{b, a})
+	}
+	return all
+}
+
+// Three rounds whose data sets and directions may all differ: never below the
+// enumerated worst case, and no higher than the envelope composed on a grid
+// twenty times as fine, to which it tends.
+func TestComposedReleasesEveryDataSet(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5} {
+		for _, p := range []float64{0.05, 0.25, 0.45} {
+			e := RandomizedResponse{n, p}
+			ps := pairs(n, p)
+			for _, share := range []float64{0.05, 0.6, 1.4} {
+				epsilon := share * e.local()
+				worst := 0.0
+				for i, a := range ps {
+					for j, b := range ps[:i+1] {
+						ab := [2][]float64{product(a[0], b[0]), product(a[1], b[1])}
+						for _, c := range ps[:j+1] {
+							worst = math.Max(worst, stick(product(ab[0], c[0]), product(ab[1], c[1]), epsilon))
+						}
+					}
+				}
+				got := deltaOf(t, Repeat{e, 3}, epsilon)
+				if got < worst*(1-1e-12) {
+					t.Errorf("n=%d p=%v epsilon=%.4g: delta %v below the enumerated %v", n, p, epsilon, got, worst)
+				}
+				fine, err := options{Step: e.spread() / pointsPerSpread / 20}.delta(Repeat{e, 3}, epsilon)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got > fine.Delta*(1+1e-3)+1e-15 || fine.Delta < worst*(1-1e-12) {
+					t.Errorf("n=%d p=%v epsilon=%.4g: delta %v, envelope %v, enumerated %v", n, p, epsilon, got, fine.Delta, worst)
+				}
+				if n == 1 && got > worst*1.01+1e-15 {
+					t.Errorf("one user: delta %v, enumerated %v: the envelope is a single pair", got, worst)
+				}
+			}
+		}
+	}
+}
+
+// The joint law of the counts of k coordinates.
+func joint(symbols []int, k int, p float64) []float64 {
+	law := []float64{1}
+	for c := range k {
+		bits := make([]bool, len(symbols))
+		for i, s := range symbols {
+			bits[i] = s == c
+		}
+		law = product(law, counts(bits, p))
+	}
+	return law
+}
+
+// Every data set of one-hot reports over three symbols. absent, a symbol that no
+// coordinate holds, is the reference law: randomized response on all zeros.
+func TestOneHotEveryDataSet(t *testing.T) {
+	const k, absent = 3, -1
+	for _, n := range []int{1, 2, 4} {
+		for _, p := range []float64{0.1, 0.35} {
+			for _, share := range []float64{0, 0.3, 0.8} {
+				epsilon := share * RandomizedResponse{n, p}.local()
+				removal, replacement := 0.0, 0.0
+				symbols := make([]int, n)
+				for x := range int(math.Pow(k+1, float64(n))) {
+					// Others may be absent too (Definition II.3: any subset).
+					for i := range symbols {
+						symbols[i] = x%(k+1) - 1
+						x /= k + 1
+					}
+					here := joint(symbols, k, p)
+					mine := symbols[0]
+					for other := absent; other < k; other++ {
+						if other == mine {
+							continue
+						}
+						symbols[0] = other
+						d := stick(here, joint(symbols, k, p), epsilon)
+						if mine == absent || other == absent {
+							removal = math.Max(removal, d)
+						} else {
+							replacement = math.Max(replacement, d)
+						}
+					}
+					symbols[0] = mine
+				}
+				what := fmt.Sprintf("n=%d p=%v epsilon=%.3g", n, p, epsilon)
+				if got := deltaOf(t, OneHot{n, p, Removal}, epsilon); math.Abs(got-removal) > 1e-10 || got < removal*(1-1e-13) {
+					t.Errorf("removal, %s: delta %v, enumerated %v", what, got, removal)
+				}
+				// Two counts change at once; the envelope lets their others differ.
+				if got := deltaOf(t, OneHot{n, p, Replacement}, epsilon); got < replacement*(1-1e-12) || got > 1.6*replacement+1e-12 {
+					t.Errorf("replacement, %s: delta %v, enumerated %v", what, got, replacement)
+				}
+			}
+		}
+	}
+}
+
+// A worlds cover leaves out respondents; it must bound every k, and stay close.
+func TestEnvelopeBoundsEveryK(t *testing.T) {
+	for _, n := range []int{5, 20, 101} {
+		for _, dropped := range []int{1, 3} {
+			for _, p := range []float64{0.05, 0.3} {
+				e := RandomizedResponse{n, p}
+				o := options{Step: e.spread() / 20, Neglect: 1e-20}
+				full := e.envelope(worlds{n, 0}, o)
+				cover := worlds{n, dropped}
+				if first, last := cover.ones(0), cover.ones(cover.count()-1); first != 0 || last != n-1-dropped {
+					t.Fatalf("n=%d: worlds from %d to %d", n, first, last)
+				}
+				less := e.envelope(cover, o)
+				for i := range full {
+					if less[min(i, len(less)-1)] < full[i]*(1-1e-12) {
+						t.Fatalf("n=%d dropped=%d p=%v: envelope %v below %v at point %d", n, dropped, p, less[i], full[i], i)
+					}
+				}
+				within(t, "the envelope at zero", less[0], full[0], 2*float64(dropped)/float64(n-dropped))
+			}
+		}
+	}
+}
