@@ -66,6 +66,7 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, rel
 		return DemoResult{}, release.Release{}, err
 	}
 	r := full.Release
+	r.Headline[0].Label = fmt.Sprintf("Accuracy from %d sealed reports", full.Devices)
 	shuffled := r.Guarantees[len(r.Guarantees)-1].Guarantee
 	res := DemoResult{
 		Devices: full.Devices, Fragments: full.Fragments, Hops: demoHops,
