@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -71,4 +72,12 @@ func mentions(t testing.TB, err error, want ...string) {
 	if strings.Contains(err.Error(), "62517") {
 		t.Errorf("%q holds the respondent's value", err)
 	}
+}
+
+func newTallies(p *protocol.Protocol) []*tally.Counts {
+	tallies := make([]*tally.Counts, p.Plan.Crowds())
+	for c := range tallies {
+		tallies[c] = p.NewTally()
+	}
+	return tallies
 }
