@@ -45,7 +45,7 @@ func vectors[Row any](t testing.TB, group, field string) []Row {
 	return rows
 }
 
-// near fails unless got is within the relative tolerance of want.
+// within fails unless got is within the relative tolerance of want.
 func within(t testing.TB, what string, got, want, relative float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= relative*math.Abs(want)) {
@@ -59,6 +59,12 @@ func epsilonOf(t testing.TB, g Guarantee, err error) float64 {
 		t.Fatal(err)
 	}
 	return g.Epsilon
+}
+
+func epsilonFrom(t testing.TB, f func(Event, float64) (Guarantee, error), e Event, delta float64) float64 {
+	t.Helper()
+	g, err := f(e, delta)
+	return epsilonOf(t, g, err)
 }
 
 func TestVectorsExactSmall(t *testing.T) {
@@ -104,14 +110,14 @@ func TestVectorsExactLarge(t *testing.T) {
 	for _, r := range vectors[row](t, "a_exact_large", "rows") {
 		e := RandomizedResponse{r.N, r.FlipProb}
 		what := fmt.Sprintf("n=%d eps0=%v delta=%v", r.N, r.Eps0, r.Delta)
-		device := epsilonOf2(t)(Epsilon(e, r.Delta))
+		device := epsilonFrom(t, Epsilon, e, r.Delta)
 		if device < r.ExactEps*(1-1e-9) || device > r.ExactEps*1.002 {
 			t.Errorf("%s: envelope %v, exact %v", what, device, r.ExactEps)
 		}
 		if r.N > 10000 {
 			continue // every k of a million takes half a minute
 		}
-		full := epsilonOf2(t)(Certify(e, r.Delta))
+		full := epsilonFrom(t, Certify, e, r.Delta)
 		if r.AllK {
 			within(t, what, full, r.ExactEps, 1e-7)
 		}
@@ -119,10 +125,6 @@ func TestVectorsExactLarge(t *testing.T) {
 			t.Errorf("%s: %v below the unanimous data set's %v", what, full, r.Unanimous)
 		}
 	}
-}
-
-func epsilonOf2(t testing.TB) func(Guarantee, error) float64 {
-	return func(g Guarantee, err error) float64 { return epsilonOf(t, g, err) }
 }
 
 func TestVectorsComposition(t *testing.T) {
@@ -148,12 +150,12 @@ func TestVectorsComposition(t *testing.T) {
 		switch {
 		case strings.Contains(r.Mechanism, "ALL k"):
 			e = RandomizedResponse{r.N, r.FlipProb}
-			got := epsilonOf2(t)(Certify(Repeat{e, r.K}, r.Delta))
+			got := epsilonFrom(t, Certify, Repeat{e, r.K}, r.Delta)
 			within(t, what, got, r.Envelope, 1e-5)
 			seen["all"]++
 		case strings.Contains(r.Mechanism, "unanimous"):
 			e = RandomizedResponse{r.N, r.FlipProb}
-			low := epsilonOf2(t)(LowerEpsilon(Repeat{e, r.K}, r.Delta))
+			low := epsilonFrom(t, LowerEpsilon, Repeat{e, r.K}, r.Delta)
 			if low > r.High {
 				t.Errorf("%s: lower bound %v above the reference's upper %v", what, low, r.High)
 			}
@@ -270,6 +272,11 @@ func TestVectorsGaussian(t *testing.T) {
 			t.Fatal(err)
 		}
 		within(t, fmt.Sprintf("delta(%v)", r.Eps), g.Delta, r.Delta, 1e-11)
+		c, g, err := CalibrateGaussian(Target{Rounds: 1, Epsilon: r.Eps, Delta: r.Delta}, float64(r.Sensitivity))
+		if err != nil || g.Epsilon > r.Eps*(1+1e-12) {
+			t.Fatalf("epsilon %v (%v)", g.Epsilon, err)
+		}
+		within(t, fmt.Sprintf("sigma(%v, %v)", r.Eps, r.Delta), c.Sigma, float64(r.Sigma), 1e-12)
 	}
 	type fold struct {
 		Sigma, Delta, Eps float64

@@ -1,0 +1,90 @@
+package rdp
+
+import (
+	"math"
+	"testing"
+)
+
+// moment is E[(mixture/centre)^a] by the trapezoid rule, exact to rounding for
+// such smooth tails.
+func moment(q, s, a float64) float64 {
+	const points = 200_000
+	low, high := -20*s, a+20*s
+	h := (high - low) / points
+	sum := 0.0
+	for i := range points + 1 {
+		x := low + float64(i)*h
+		ratio := 1 - q + q*math.Exp((2*x-1)/(2*s*s))
+		sum += math.Exp(-x*x/(2*s*s)) * (math.Pow(ratio, a) - 1)
+	}
+	return 1 + sum*h/(s*math.Sqrt(2*math.Pi))
+}
+
+func TestSubsampledGaussianAgainstQuadrature(t *testing.T) {
+	for _, c := range [][3]float64{{0.001, 0.7, 5.4}, {0.01, 1, 7.8}, {0.1, 2, 2.5}, {0.1, 2, 3}, {0.3, 5, 12}, {0.5, 3, 1.3}, {0.02, 1.5, 9.99}} {
+		q, s, a := c[0], c[1], c[2]
+		got, want := SubsampledGaussian(q, s, a), math.Log(moment(q, s, a))/(a-1)
+		if math.Abs(got/want-1) > 1e-7 {
+			t.Errorf("q=%v s=%v a=%v: %.12g, quadrature %.12g", q, s, a, got, want)
+		}
+	}
+}
+
+func TestSamplingEverybodyIsTheGaussian(t *testing.T) {
+	for _, a := range []float64{1.5, 2, 30.25} {
+		if got, want := SubsampledGaussian(1, 3, a), a/18; math.Abs(got-want) > 1e-15 {
+			t.Errorf("order %v: %v, want %v", a, got, want)
+		}
+	}
+}
+
+func TestConversion(t *testing.T) {
+	// At any order, ToLogDelta inverts ToEpsilon; the curve takes the best.
+	c := ZeroConcentrated(0.01)
+	for _, delta := range []float64{1e-3, 1e-6, 1e-12} {
+		e, err := c.Epsilon(delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []float64{1.5, 3, 10, 40, 100} {
+			one := ToEpsilon(a, c(a), delta)
+			if one < e*(1-1e-12) {
+				t.Errorf("order %v gives %v, better than %v", a, one, e)
+			}
+			if back := ToLogDelta(a, c(a), one); math.Abs(back-math.Log(delta)) > 1e-9 {
+				t.Errorf("order %v: ln delta %v, want %v", a, back, math.Log(delta))
+			}
+		}
+		back, err := c.Delta(e)
+		if err != nil || math.Abs(back/delta-1) > 1e-6 {
+			t.Errorf("delta(epsilon(%v)) = %v (%v)", delta, back, err)
+		}
+		// zCDP's own form of the same bound.
+		a := c.Order(delta)
+		own := math.Exp((a-1)*(a*0.01-e)+a*math.Log1p(-1/a)) / (a - 1)
+		if math.Abs(own/delta-1) > 1e-9 {
+			t.Errorf("zCDP form: %v, want %v", own, delta)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	c := ZeroConcentrated(0.1)
+	for _, x := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {
+		if _, err := c.Epsilon(x); err == nil {
+			t.Errorf("delta %v accepted", x)
+		}
+	}
+	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if _, err := c.Delta(x); err == nil {
+			t.Errorf("epsilon %v accepted", x)
+		}
+	}
+	none := Curve(func(float64) float64 { return math.Inf(1) })
+	if e, _ := none.Epsilon(1e-6); !math.IsInf(e, 1) {
+		t.Errorf("no divergence is finite, yet epsilon %v", e)
+	}
+	if d, _ := none.Delta(1); d != 1 {
+		t.Errorf("no divergence is finite, yet delta %v", d)
+	}
+}
