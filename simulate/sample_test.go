@@ -1,0 +1,108 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// sample is a plan over the coordinates themselves: channel j is coordinate j.
+// Its noise is written down, since what is tested are the totals and not the promise.
+func sample(bitsum string, dimension int) plan.Plan {
+	p := plan.Plan{
+		Version: plan.Version,
+		Title:   "A tiny collection",
+		Question: plan.Question{Kind: "density", Density: &plan.Density{
+			Dimension: dimension, Classes: []string{"hills", "shore"}, Normalize: true,
+			Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
+			Repetitions: 1,
+			Bitsum:      plan.Bitsum{Name: bitsum, Accounting: "exact"},
+		}},
+		Budget:    plan.Budget{Epsilon: 2, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected},
+		Crowd:     plan.Crowd{Minimum: 1},
+		Envelopes: plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: dimension},
+		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: make([]plan.Instance, 1)}},
+		Analyzer:  plan.Party{Operator: "Research"},
+	}
+	p.Route.Mix.Instances[0].Hops = []plan.Party{{Operator: "North"}, {Operator: "South"}}
+	if b := &p.Question.Density.Bitsum; bitsum == "rr" {
+		b.FlipProbability = 0.25
+	} else {
+		// So much noise that totals vary, and so few messages that none overflow.
+		p.Crowd.Minimum = 4
+		b.Noise, b.FloodShape, b.FloodProbability, p.Envelopes.PerDevice = 1, 1.5, 0.25, 60
+	}
+	return p
+}
+
+func runnable(t testing.TB, p plan.Plan) (*protocol.Protocol, simulate.Keys) {
+	t.Helper()
+	keys, err := simulate.NewKeys(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proto, keys
+}
+
+// population is n respondents, every third at the shore, with features all over
+// but mostly along the first coordinate, so that its bits are nearly certain and
+// the noise shows.
+func population(n, dimension int) []protocol.Value {
+	r := replay.New(99)
+	values := make([]protocol.Value, n)
+	for i := range values {
+		x := make([]float32, dimension)
+		for j := range x {
+			x[j] = float32(r.NormFloat64())
+		}
+		x[0] += 4
+		values[i] = protocol.Labelled{Features: x, Class: min(1, i%3/2)}
+	}
+	return values
+}
+
+// unsealed is fidelity full without its seals: every device encodes, randomizes
+// and fragments, and what it would seal is counted. TestSealsChangeNothing
+// shows that it gives what Full gives.
+func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, device func(i int) *rand.Rand) []*tally.Counts {
+	tallies := make([]*tally.Counts, p.Plan.Crowds())
+	for i, v := range values {
+		symbol, err := p.Encode(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := device(i)
+		report := p.Randomize(r, symbol)
+		if tallies[report.Crowd] == nil {
+			tallies[report.Crowd] = p.NewTally()
+		}
+		to := tallies[report.Crowd]
+		to.Respondents++
+		for _, payload := range p.Fragment(r, report) {
+			if err := p.Count(to, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return tallies
+}
+
+func quiet(string, int, int) {}
+
+func name(bitsum string, labels plan.LabelEpsilon) string {
+	if labels == plan.Unprotected {
+		return bitsum + ", labels as they are"
+	}
+	return fmt.Sprintf("%s, labels at epsilon %v", bitsum, labels)
+}
