@@ -21,12 +21,14 @@ type accountCommand struct {
 // mechanismParameters are the numbers of any mechanism; each mechanism takes
 // some of them. A pointer tells a flag that was left out.
 type mechanismParameters struct {
-	Mechanism string `help:"rr, one-hot, krr, any, 3nb, poisson, fragments (shuffled); gaussian, discrete-gaussian, laplace, discrete-laplace, dpsgd (central)." enum:"rr,one-hot,krr,any,3nb,poisson,fragments,gaussian,discrete-gaussian,laplace,discrete-laplace,dpsgd" required:"" placeholder:"NAME"`
+	Mechanism string `help:"rr, one-hot, vector, krr, any, 3nb, poisson, fragments (shuffled); gaussian, discrete-gaussian, laplace, discrete-laplace, dpsgd (central)." enum:"rr,one-hot,vector,krr,any,3nb,poisson,fragments,gaussian,discrete-gaussian,laplace,discrete-laplace,dpsgd" required:"" placeholder:"NAME"`
 
 	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"Parameters of the mechanism"`
 	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"Parameters of the mechanism"`
-	FlipProbability  *float64 `help:"rr, one-hot: probability that a bit is flipped." placeholder:"P" group:"Parameters of the mechanism"`
+	FlipProbability  *float64 `help:"rr, one-hot, vector: probability that a bit is flipped." placeholder:"P" group:"Parameters of the mechanism"`
 	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"Parameters of the mechanism"`
+	Coordinates      *int     `help:"vector: bits of a respondent." placeholder:"D" group:"Parameters of the mechanism"`
+	SquaredGap       *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares (D/R^2 for unit vectors clipped at R deviations)." placeholder:"G" group:"Parameters of the mechanism"`
 	Symbols          *int     `help:"krr: number of symbols." placeholder:"K" group:"Parameters of the mechanism"`
 	LocalEpsilon     *float64 `help:"krr, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
 	Noise            *float64 `help:"3nb: parameter e1 of the net noise; discrete-laplace: P(z) ~ e^(-E1 |z|)." placeholder:"E1" group:"Parameters of the mechanism"`
@@ -57,6 +59,9 @@ var mechanisms = map[string]mechanism{
 	}},
 	"one-hot": {[]string{"users", "flip-probability", "adjacency"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
 		return account.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Adjacency: account.Adjacency(p.Adjacency)}
+	}},
+	"vector": {[]string{"users", "coordinates", "flip-probability", "squared-gap"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
+		return account.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
 	}},
 	"krr": {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
 		return account.KaryResponse{Users: *p.Users, K: *p.Symbols, Epsilon: *p.LocalEpsilon}
@@ -95,13 +100,13 @@ var mechanisms = map[string]mechanism{
 // flags are those that were given, by name.
 func (p mechanismParameters) flags() map[string]float64 {
 	given := map[string]float64{}
-	for name, n := range map[string]*int{"users": p.Users, "rounds": p.Rounds, "symbols": p.Symbols, "tau": p.Tau, "steps": p.Steps} {
+	for name, n := range map[string]*int{"users": p.Users, "rounds": p.Rounds, "symbols": p.Symbols, "coordinates": p.Coordinates, "tau": p.Tau, "steps": p.Steps} {
 		if n != nil {
 			given[name] = float64(*n)
 		}
 	}
 	for name, x := range map[string]*float64{
-		"flip-probability": p.FlipProbability, "local-epsilon": p.LocalEpsilon,
+		"flip-probability": p.FlipProbability, "squared-gap": p.SquaredGap, "local-epsilon": p.LocalEpsilon,
 		"noise": p.Noise, "flood-shape": p.FloodShape, "flood-probability": p.FloodProbability,
 		"backstop": p.Backstop, "fragment": p.Fragment, "sigma": p.Sigma, "sensitivity": p.Sensitivity, "scale": p.Scale, "mean": p.Mean,
 		"sampling": p.Sampling, "noise-multiplier": p.NoiseMultiplier,

@@ -5,13 +5,15 @@ import (
 )
 
 type accountCalibrate struct {
-	Mechanism     string   `help:"rr, one-hot (both neighbourhoods), 3nb, pure, poisson; gaussian (central)." enum:"rr,one-hot,3nb,pure,poisson,gaussian" required:"" placeholder:"NAME"`
+	Mechanism     string   `help:"rr, one-hot, vector, 3nb, pure, poisson; gaussian (central)." enum:"rr,one-hot,vector,3nb,pure,poisson,gaussian" required:"" placeholder:"NAME"`
 	Users         *int     `help:"Respondents whose noise is relied upon; not for gaussian." placeholder:"N"`
 	Rounds        int      `help:"How often it is used on the same respondents." default:"1" placeholder:"K"`
 	Epsilon       float64  `help:"Epsilon of all rounds together." required:""`
 	Delta         *float64 `help:"Probability that the bound by epsilon may fail by; pure under the paper's accounting has none."`
 	Accounting    string   `help:"exact, or the route of the paper (rr, 3nb, pure)." enum:"exact,paper" default:"exact"`
 	Adjacency     string   `help:"one-hot: which data sets are neighbours." enum:"replacement,removal" default:"replacement"`
+	Coordinates   *int     `help:"vector: bits of a respondent." placeholder:"D"`
+	SquaredGap    *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares." placeholder:"G"`
 	Sensitivity   float64  `help:"gaussian: how far one record moves the sum, in the two-norm." default:"1" placeholder:"L2"`
 	ExtraMessages *float64 `help:"3nb: mean messages per user and round beyond the input's; more of them make less error." placeholder:"M"`
 	Certify       bool     `help:"Afterwards go through every data set, which may take seconds."`
@@ -40,6 +42,16 @@ func (c accountCalibrate) check() error {
 	}
 	if err := positive("sensitivity", c.Sensitivity); err != nil {
 		return err
+	}
+	if c.Mechanism == "vector" {
+		if c.Coordinates == nil || c.SquaredGap == nil {
+			return usagef("--coordinates or --squared-gap is missing: --mechanism vector needs both")
+		}
+		if c.Rounds > 1 {
+			return usagef("--rounds is %d: --mechanism vector is calibrated for one", c.Rounds)
+		}
+	} else if c.Coordinates != nil || c.SquaredGap != nil {
+		return usagef("--coordinates and --squared-gap belong to --mechanism vector: leave them out")
 	}
 	if c.ExtraMessages != nil {
 		if c.Mechanism != "3nb" || c.Accounting == "paper" {
@@ -73,7 +85,7 @@ func (c accountCalibrate) Run(std streams) error {
 		s.Guarantee, err = account.Certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
 	}
 	if err != nil {
-		return refused(err, "users", "rounds", "epsilon", "delta", "accounting")
+		return refused(err, "users", "rounds", "epsilon", "delta", "accounting", "coordinates", "squared-gap")
 	}
 	return s.print(std, c.JSON)
 }
@@ -104,6 +116,15 @@ func (c accountCalibrate) calibrate(s *statement) (event account.Event, err erro
 		if e, s.Guarantee, err = account.CalibrateOneHot(t, account.Adjacency(c.Adjacency)); err == nil {
 			s.add("flip_probability", "flip probability", e.Flip, "of every coordinate's bit")
 			s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
+		}
+		return e, err
+	case "vector":
+		var e account.VectorResponse
+		if e, err = account.VectorFlip(t.Users, *c.Coordinates, *c.SquaredGap, t.Epsilon, t.Delta); err == nil {
+			s.add("flip_probability", "flip probability", e.Flip, "of every bit")
+			s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
+			s.add("messages_per_device", "messages per device", float64(e.Coordinates), "one bit each")
+			s.Guarantee, err = account.Epsilon(e, t.Delta)
 		}
 		return e, err
 	case "3nb":

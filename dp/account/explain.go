@@ -103,6 +103,11 @@ func respondent(e Event) (report, fragment float64, reason string) {
 			return bit, bit, ""
 		}
 		return 2 * bit, bit, ""
+	case VectorResponse:
+		// A gap g at the edge multiplies the likelihood by 1+g/p at most. The logarithm
+		// is concave in g^2, so equal gaps make the most of the sum of their squares.
+		d := float64(e.Coordinates)
+		return d * math.Log1p(e.gaps()/(d*e.Flip)), math.Log1p(e.widest() / e.Flip), ""
 	case KaryResponse:
 		return e.Epsilon, e.Epsilon, ""
 	case AnyRandomizer:
