@@ -73,12 +73,12 @@ func cover(users int, o options) worlds {
 }
 
 // The share of respondents left out is the number of worlds upside down, and
-// the law of one world takes time proportional to sqrt(n). Up to 160,000 users
+// the law of one world takes time proportional to sqrt(n). Up to 40,000 users
 // 2,500 worlds cost 0.02 % of epsilon; from there the work stays the same, some
-// 50 ms of one core, and the price rises to 0.05 % at a million users.
+// 30 ms of one core, and the price rises with sqrt(n) to 0.1 % at a million.
 const (
 	leastDropped  = 1. / 2500
-	droppedByRoot = 1e-6
+	droppedByRoot = 2e-6
 	smallRR       = 4096 // up to here every k is cheap
 )
 
