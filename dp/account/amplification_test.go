@@ -32,21 +32,21 @@ func TestAmplificationBounds(t *testing.T) {
 			return g.Epsilon
 		}
 		stronger := epsilon(StrongerClones(r.N, r.Eps, r.Delta))
-		agrees(t, "stronger clones", stronger, r.Stronger, 1e-6)
+		within(t, "stronger clones", stronger, r.Stronger, 1e-6)
 		clones := epsilon(Clones(r.N, r.Eps, r.Delta))
-		agrees(t, "clones", clones, r.Clones, 1e-6)
+		within(t, "clones", clones, r.Clones, 1e-6)
 		if stronger > r.WangUpper || clones > r.AppleUpper {
 			t.Errorf("n=%d eps0=%v: %v, %v above the looser programs' %v, %v", r.N, r.Eps, stronger, clones, r.WangUpper, r.AppleUpper)
 		}
 		if stronger < r.Exact {
 			t.Errorf("n=%d eps0=%v: stronger clones %v below the exact %v", r.N, r.Eps, stronger, r.Exact)
 		}
-		agrees(t, "blanket of RR, Hoeffding", epsilon(BlanketSymbols(r.N, 2, r.Eps, r.Delta, Hoeffding)), r.HoeffdingSymbols, 1e-5)
-		agrees(t, "blanket of RR, Bennett", epsilon(BlanketSymbols(r.N, 2, r.Eps, r.Delta, Bennett)), r.BennettSymbols, 1e-5)
+		within(t, "blanket of RR, Hoeffding", epsilon(BlanketSymbols(r.N, 2, r.Eps, r.Delta, Hoeffding)), r.HoeffdingSymbols, 1e-5)
+		within(t, "blanket of RR, Bennett", epsilon(BlanketSymbols(r.N, 2, r.Eps, r.Delta, Bennett)), r.BennettSymbols, 1e-5)
 		hoeffding := epsilon(BlanketAny(r.N, r.Eps, r.Delta, Hoeffding))
-		agrees(t, "blanket, Hoeffding", hoeffding, r.HoeffdingGeneric, 1e-5)
+		within(t, "blanket, Hoeffding", hoeffding, r.HoeffdingGeneric, 1e-5)
 		bennett := epsilon(BlanketAny(r.N, r.Eps, r.Delta, Bennett))
-		agrees(t, "blanket, Bennett", bennett, r.BennettGeneric, 1e-5)
+		within(t, "blanket, Bennett", bennett, r.BennettGeneric, 1e-5)
 		// Inequalities on top of the same decomposition cannot beat its exact law.
 		if min(hoeffding, bennett) < clones {
 			t.Errorf("n=%d eps0=%v: blanket inequalities give %v and %v, the exact clones %v", r.N, r.Eps, hoeffding, bennett, clones)
@@ -70,7 +70,7 @@ func TestStrongerClonesCompose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agrees(t, "composed stronger clones", g.Epsilon, r.Upper, 2e-5)
+		within(t, "composed stronger clones", g.Epsilon, r.Upper, 2e-5)
 		if g.Epsilon < r.Floor {
 			t.Errorf("%v below the true %v", g.Epsilon, r.Floor)
 		}
@@ -102,7 +102,7 @@ func TestTokensEnumerated(t *testing.T) {
 						mass += p
 					}
 				}
-				agrees(t, "mass", mass, 1, 1e-12)
+				within(t, "mass", mass, 1, 1e-12)
 				w, neglected, err := pair.window(1e-30)
 				if err != nil {
 					t.Fatal(err)

@@ -48,7 +48,7 @@ func TestCrowdEnumerated(t *testing.T) {
 				for i, a := range p1 {
 					one += math.Max(0, a-math.Exp(c.Noise)*q1[i])
 				}
-				agrees(t, "one crowd", one, c.Guarantee(Removal).Delta, 1e-9)
+				within(t, "one crowd", one, c.Guarantee(Removal).Delta, 1e-9)
 			}
 		}
 		if worst > g.Delta*(1+1e-9) {
@@ -87,7 +87,7 @@ func TestESATheoremV1(t *testing.T) {
 	if err != nil || g.Epsilon != 1 || g.Adjacency != Replacement {
 		t.Errorf("%v, %v", g, err)
 	}
-	agrees(t, "margin", margin, 2*math.Log(2e6), 1e-12)
+	within(t, "margin", margin, 2*math.Log(2e6), 1e-12)
 	if _, _, err := ESATheoremV1(3.3, 1e-6); err == nil {
 		t.Error("taken beyond e^(epsilon/2) = 5")
 	}

@@ -17,7 +17,7 @@ func TestFragmentsExposedEnumerated(t *testing.T) {
 			// The most telling view: all fragments agree.
 			keep, same := 1/(1+math.Exp(-f.Backstop)), math.Exp(-f.Fragment*float64(seen))
 			want := math.Log((keep + (1-keep)*same) / ((1 - keep) + keep*same))
-			agrees(t, "epsilon", g.Epsilon, want, 1e-10)
+			within(t, "epsilon", g.Epsilon, want, 1e-10)
 			if g.Epsilon > math.Min(f.Backstop, float64(seen)*f.Fragment) {
 				t.Errorf("%d fragments: %v above both parts", seen, g.Epsilon)
 			}

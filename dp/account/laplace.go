@@ -91,9 +91,7 @@ func (e DiscreteLaplace) event() (Guarantee, error) {
 const maxShift = 1 << 20
 
 // RMSE is the standard deviation of the noise.
-func (e DiscreteLaplace) RMSE() float64 {
-	return math.Sqrt(2*math.Exp(-e.Noise)) / -math.Expm1(-e.Noise)
-}
+func (e DiscreteLaplace) RMSE() float64 { return laplaceRMSE(e.Noise) }
 
 // profile: with unit sensitivity the loss is +Noise or -Noise, as that of
 // randomized response, so its k-fold composition is that of Kairouz, Oh and

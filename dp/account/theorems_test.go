@@ -31,13 +31,6 @@ func vectorRows[T any](t testing.TB, name string) []T {
 	return file.Rows
 }
 
-func agrees(t testing.TB, what string, got, want, relative float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= relative*math.Abs(want)) {
-		t.Errorf("%s = %.15g, want %.15g within %g", what, got, want, relative)
-	}
-}
-
 // value is the number of a theorem, in its domain or not.
 func value(t testing.TB, number float64, err error, inDomain bool) float64 {
 	t.Helper()
@@ -75,18 +68,18 @@ func TestPublishedBounds(t *testing.T) {
 	}
 	for _, r := range vectorRows[row](t, "theorem_published_bounds.json") {
 		g, err := ESATheoremIII1(r.N, r.Eps, r.Delta)
-		agrees(t, "Theorem III.1", value(t, g.Epsilon, err, r.ThmIII1In), r.ThmIII1, 1e-12)
+		within(t, "Theorem III.1", value(t, g.Epsilon, err, r.ThmIII1In), r.ThmIII1, 1e-12)
 		g, err = ESALemmaII6(r.N, r.Lam, r.Delta)
-		agrees(t, "Lemma II.6", value(t, g.Epsilon, err, r.LemmaII6In), r.LemmaII6, 1e-12)
+		within(t, "Lemma II.6", value(t, g.Epsilon, err, r.LemmaII6In), r.LemmaII6, 1e-12)
 		if err == nil && g.Epsilon < r.Exact {
 			t.Errorf("Lemma II.6 = %v below the exact %v", g.Epsilon, r.Exact)
 		}
 		g, err = CheuCorollary47(r.N, r.Lam, r.Delta)
-		agrees(t, "Corollary 4.7", value(t, g.Epsilon, err, r.LemmaII6In), r.LemmaII6, 1e-12)
+		within(t, "Corollary 4.7", value(t, g.Epsilon, err, r.LemmaII6In), r.LemmaII6, 1e-12)
 		g, err = ClonesClosedForm(r.N, r.Eps, r.Delta)
-		agrees(t, "clones, closed", value(t, g.Epsilon, err, r.ClonesIn), r.ClonesClosed, 1e-12)
+		within(t, "clones, closed", value(t, g.Epsilon, err, r.ClonesIn), r.ClonesClosed, 1e-12)
 		g, err = StrongerClonesClosedForm(r.N, r.Eps, r.Delta)
-		agrees(t, "stronger clones, closed", value(t, g.Epsilon, err, r.StrongerIn), r.StrongerClosed, 1e-12)
+		within(t, "stronger clones, closed", value(t, g.Epsilon, err, r.StrongerIn), r.StrongerClosed, 1e-12)
 	}
 }
 
@@ -101,7 +94,7 @@ func TestFlipProbabilities(t *testing.T) {
 	}
 	for _, r := range vectorRows[row](t, "theorem_flip_probabilities.json") {
 		lambda, err := CheuLemma48(r.N, r.Eps, r.Delta)
-		agrees(t, "Lemma 4.8", value(t, lambda, err, r.Lemma48In), r.Lemma48, 1e-12)
+		within(t, "Lemma 4.8", value(t, lambda, err, r.Lemma48In), r.Lemma48, 1e-12)
 		if err == nil {
 			// The lemma follows from the corollary, so its lambda must satisfy it.
 			g, err := CheuCorollary47(r.N, lambda, r.Delta)
@@ -114,7 +107,7 @@ func TestFlipProbabilities(t *testing.T) {
 			t.Errorf("n=%d eps=%v: Corollary 4.7: %v", r.N, r.Eps, err)
 		}
 		if err == nil {
-			agrees(t, "Corollary 4.7", lambda, *r.Cor47, 1e-10)
+			within(t, "Corollary 4.7", lambda, *r.Cor47, 1e-10)
 			if g, err := CheuCorollary47(r.N, lambda, r.Delta); err != nil || g.Epsilon > r.Eps {
 				t.Errorf("n=%d: lambda %v for epsilon %v gives %v, %v", r.N, lambda, r.Eps, g.Epsilon, err)
 			}
@@ -125,7 +118,7 @@ func TestFlipProbabilities(t *testing.T) {
 			if err != nil {
 				t.Errorf("n=%d eps=%v: Cheu and Zhilyaev: %v", r.N, r.Eps, err)
 			}
-			agrees(t, "Cheu and Zhilyaev", flip, *r.CheuZhilyaevP, 1e-12)
+			within(t, "Cheu and Zhilyaev", flip, *r.CheuZhilyaevP, 1e-12)
 		}
 	}
 }
@@ -153,18 +146,18 @@ func TestPublishedFloods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agrees(t, r.Recipe+": e1", f.Noise, r.Params.E1, 1e-12)
-		agrees(t, r.Recipe+": r", f.Shape, r.Params.R, 1e-12)
-		agrees(t, r.Recipe+": 1-p", 1-f.Prob, 1-r.Params.P, 1e-7)
-		agrees(t, r.Recipe+": RMSE", f.RMSE(), r.RMSE, 1e-12)
-		agrees(t, r.Recipe+": messages", f.MessagesPerUser(r.N), r.Extra, 1e-6)
+		within(t, r.Recipe+": e1", f.Noise, r.Params.E1, 1e-12)
+		within(t, r.Recipe+": r", f.Shape, r.Params.R, 1e-12)
+		within(t, r.Recipe+": 1-p", 1-f.Prob, 1-r.Params.P, 1e-7)
+		within(t, r.Recipe+": RMSE", f.RMSE(), r.RMSE, 1e-12)
+		within(t, r.Recipe+": messages", f.MessagesPerUser(r.N), r.Extra, 1e-6)
 	}
 	f, err := KDEAppendixA2(0.5, 1e-8, KDEPrintedShare)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agrees(t, "A.2 e1", f.Noise, 0.495, 1e-12)
-	agrees(t, "A.2 r'", f.Shape, 3*(1+math.Log(2*math.Exp(0.495)/1e-8)), 1e-12)
+	within(t, "A.2 e1", f.Noise, 0.495, 1e-12)
+	within(t, "A.2 r'", f.Shape, 3*(1+math.Log(2*math.Exp(0.495)/1e-8)), 1e-12)
 }
 
 func TestKDETheorem32(t *testing.T) {
@@ -174,8 +167,8 @@ func TestKDETheorem32(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The split by which the reference chose epsilon0 for epsilon = 1, delta = 1e-6.
-	agrees(t, "epsilon", g.Epsilon, 1, 1e-9)
-	agrees(t, "delta", g.Delta, 1e-6, 1e-9)
+	within(t, "epsilon", g.Epsilon, 1, 1e-9)
+	within(t, "delta", g.Delta, 1e-6, 1e-9)
 	if twice, err := KDETheorem32(bitsum, 2, 768, 0.5e-6); err != nil || twice.Epsilon <= 2*g.Epsilon {
 		t.Errorf("two coordinates: %v, %v", twice.Epsilon, err)
 	}
@@ -186,14 +179,14 @@ func TestKDETheorem32(t *testing.T) {
 	if g, err := KDETheorem32Pure(bitsum, 2, 100); err != nil || g.Delta != 0 {
 		t.Errorf("pure: %v, %v", g, err)
 	} else {
-		agrees(t, "pure epsilon", g.Epsilon, 200*bitsum.Epsilon, 1e-12)
+		within(t, "pure epsilon", g.Epsilon, 200*bitsum.Epsilon, 1e-12)
 	}
 	// One coordinate, beta 0, exact sums: 4 R^2/sqrt(I).
 	e, err := KDESupRMSE(0, math.Sqrt2, 1, 400, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agrees(t, "supRMSE", e, 4*2/20.0, 1e-12)
+	within(t, "supRMSE", e, 4*2/20.0, 1e-12)
 	g.Adjacency = Replacement
 	model, err := KDECorollary34(g, 2, ModelThreat)
 	if err != nil || model.Epsilon != g.Epsilon || !strings.Contains(model.Method, "reported label fixed") {
@@ -218,7 +211,7 @@ func TestESACorollaryA2(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agrees(t, "epsilon", got, math.Log(same/(p*(1-q)+(1-p)*q)), 1e-10)
+			within(t, "epsilon", got, math.Log(same/(p*(1-q)+(1-p)*q)), 1e-10)
 			if got > math.Min(a, b) {
 				t.Errorf("chain of %v and %v is %v", a, b, got)
 			}

@@ -21,9 +21,7 @@ func (f Flood) MessagesPerUser(n int) float64 {
 }
 
 // RMSE is the root mean squared error of the sum, that of the discrete Laplace.
-func (f Flood) RMSE() float64 {
-	return math.Sqrt(2*math.Exp(-f.Noise)) / -math.Expm1(-f.Noise)
-}
+func (f Flood) RMSE() float64 { return laplaceRMSE(f.Noise) }
 
 func (t theorem) flood(epsilon, delta, gamma float64) error {
 	return cmp.Or(t.epsilon("epsilon", epsilon), t.open01("delta", delta), t.open01("gamma", gamma))
