@@ -9,177 +9,93 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 )
-
-// Kernel names a similarity and the family of features that estimates it.
-type Kernel string
-
-const (
-	// Gaussian is exp(-|x-y|^2/h^2) by random Fourier features: f = g =
-	// sqrt2 cos(sqrt2/h <w, x> + b), w standard normal, b uniform on [0, 2 pi).
-	// (Q, R, S) = (1, sqrt2, 1).
-	Gaussian Kernel = "gaussian"
-	// InnerSigns is <x, y> of unit vectors by random signs: f = g = <s, x>.
-	// (Q, R, S) = (1, sqrt d, 1).
-	InnerSigns Kernel = "ip-signs"
-	// InnerIdentity is <x, y> of unit vectors by their coordinates: f(x) = x,
-	// g(y) = y. (Q, R, S) = (d, 1, d), and nothing is random.
-	InnerIdentity Kernel = "ip-identity"
-)
-
-// Spec describes a feature map; it is all that the two ends must agree on.
-type Spec struct {
-	Kernel      Kernel
-	Dimension   int      // d: length of a value
-	Repetitions int      // I: independent draws of (f, g); 1 for InnerIdentity
-	Bandwidth   float64  // h, in units of distance, for Gaussian; 0 otherwise
-	Normalize   bool     // scale values to unit length, instead of refusing others where the kernel needs it
-	Seed        [32]byte // public
-}
-
-// maxWeights bounds the memory that a plan can ask of a device: 2^27 float32, 512 MiB.
-const maxWeights = 1 << 27
-
-// Validate lists everything that is wrong with the description.
-func (s Spec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.Dimension < 1 {
-		bad("dimension %d: must be at least 1", s.Dimension)
-	}
-	if s.Repetitions < 1 {
-		bad("repetitions %d: must be at least 1", s.Repetitions)
-	}
-	switch s.Kernel {
-	case Gaussian:
-		if !(s.Bandwidth >= 1e-4 && s.Bandwidth <= 1e6) { // down to maxBandwidths of a unit vector
-			bad("bandwidth %v: must be between 1e-4 and 1e6: rescale the values", s.Bandwidth)
-		}
-	case InnerSigns, InnerIdentity:
-		if s.Bandwidth != 0 {
-			bad("bandwidth %v: only the gaussian kernel has one", s.Bandwidth)
-		}
-	default:
-		bad("kernel %q: choose %s, %s or %s", s.Kernel, Gaussian, InnerSigns, InnerIdentity)
-	}
-	if s.Kernel == InnerIdentity && s.Repetitions > 1 {
-		bad("repetitions %d: the identity is the same each time, so ask for 1", s.Repetitions)
-	}
-	if s.Kernel != InnerIdentity && s.Dimension >= 1 && s.Repetitions > maxWeights/s.Dimension {
-		bad("%d repetitions of %d dimensions: a feature map holds at most %d weights", s.Repetitions, s.Dimension, maxWeights)
-	}
-	return errors.Join(errs...)
-}
 
 // Features is a feature map expanded from its description, ready to use by
 // any number of goroutines at once.
 //
-// Each of its channels is one coordinate of one repetition and says
-// f(x)/R in [-1, 1]: an affine function of x, of which Gaussian takes the cosine.
+// Each of its channels is one coordinate of one repetition, repetition by
+// repetition, and says f(x)/R in [-1, 1].
 type Features struct {
-	spec    Spec
-	weights blas32.General // channels x d; empty for InnerIdentity
-	offsets []float32      // one per channel, for Gaussian
+	spec   Spec
+	family family
 }
 
-// New expands a feature map. Weights come from the stream of seed and label
-// "<kernel>/weights", repetition by repetition, and offsets from that of
-// "<kernel>/offsets"; all arithmetic is in float64, rounded once to float32.
+// family is one way to quantize a kernel.
+type family interface {
+	// shape is what one repetition looks like.
+	shape() shape
+	// features writes f(x)/R of the rows of x, whose coordinates are to be
+	// multiplied by scale[i] in row i, to the rows of out.
+	features(x blas32.General, scale []float32, out blas32.General)
+	// queries writes g(y) likewise.
+	queries(y blas32.General, scale []float32, out blas32.General)
+}
+
+// shape is the (Q, R, S) of KDE, Definition 2.1, and how far replacing a value
+// moves the bits.
+type shape struct {
+	channels int     // Q, of one repetition
+	bound    float64 // R
+	sparsity int     // S
+	moves    Sensitivity
+}
+
+// New expands a feature map. What is random comes from streams of the seed that
+// are named "<kernel>/<part>", repetition by repetition; all arithmetic on them is
+// in float64, rounded once to float32.
 func New(spec Spec) (*Features, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	f := &Features{spec: spec}
-	d := spec.Dimension
-	var scale float64
-	draw := newStream(spec.Seed, string(spec.Kernel)+"/weights")
-	fill := draw.normals
-	switch spec.Kernel {
-	case InnerIdentity:
-		return f, nil
-	case InnerSigns:
-		fill, scale = draw.signs, 1/math.Sqrt(float64(d)) // f/R = <s, x>/sqrt d
-	case Gaussian:
-		scale = math.Sqrt2 / spec.Bandwidth
-		offsets := newStream(spec.Seed, string(spec.Kernel)+"/offsets")
-		f.offsets = make([]float32, spec.Repetitions)
-		for i := range f.offsets {
-			f.offsets[i] = float32(2 * math.Pi * offsets.uniform())
-		}
-	}
-	f.weights = blas32.General{Rows: spec.Repetitions, Cols: d, Stride: d, Data: make([]float32, spec.Repetitions*d)}
-	z := make([]float64, d)
-	for i := range spec.Repetitions {
-		fill(z)
-		for j, v := range z {
-			f.weights.Data[i*d+j] = float32(scale * v)
-		}
-	}
-	return f, nil
+	return &Features{spec: spec, family: kernels[spec.Kernel].expand(spec)}, nil
 }
 
 // Spec is the description that f was expanded from.
 func (f *Features) Spec() Spec { return f.spec }
 
-// Repetitions is I, the number of independent draws of (f, g).
+// Repetitions is I, the number of draws of (f, g).
 func (f *Features) Repetitions() int { return f.spec.Repetitions }
 
 // Channels is I times Q, the length of an encoded value.
-func (f *Features) Channels() int {
-	if f.spec.Kernel == InnerIdentity {
-		return f.spec.Dimension
-	}
-	return f.spec.Repetitions
-}
+func (f *Features) Channels() int { return f.family.shape().channels * f.spec.Repetitions }
 
 // Bound is R, the largest magnitude of a feature.
-func (f *Features) Bound() float64 {
-	switch f.spec.Kernel {
-	case Gaussian:
-		return math.Sqrt2
-	case InnerSigns:
-		return math.Sqrt(float64(f.spec.Dimension))
-	}
-	return 1
-}
+func (f *Features) Bound() float64 { return f.family.shape().bound }
 
 // Sparsity is S, the number of features of one repetition that may be non-zero.
-func (f *Features) Sparsity() int { return f.Channels() / f.spec.Repetitions }
+func (f *Features) Sparsity() int { return f.family.shape().sparsity }
+
+// Sampled reports whether repetitions are random draws of features, so that their
+// spread tells the error of their mean; otherwise the one repetition there is holds
+// all of the value.
+func (f *Features) Sampled() bool { return !kernels[f.spec.Kernel].single }
 
 // Map writes f(x)/R, in [-1, 1] per channel, to out, which has length
 // Channels. A device sends the bit 1 there with probability (1+out)/2.
 //
 // The value must have d finite coordinates and length 1 within UnitTolerance
-// for inner products, up to 10^4 bandwidths for Gaussian; with Normalize,
-// any length from 1e-15 to 1e15. Coordinates that rounding or that tolerance carries beyond 1
-// are clamped, a bias of at most 0.001.
-func (f *Features) Map(x, out []float32) error {
-	inverse, err := f.check(x)
+// for inner products, up to 10^4 bandwidths for kernels of a distance and within
+// the radius where there is one; with Normalize, any length from 1e-15 to 1e15.
+// Coordinates that rounding or that tolerance carries beyond 1 are clamped, a
+// bias of at most 0.001.
+func (f *Features) Map(x, out []float32) error { return f.one(x, out, f.family.features) }
+
+// Query writes g(y) per channel to out, which has length Channels. With F the
+// debiased sum of f over n values in each channel, the density at y is 1/(n I)
+// sum F g. What holds for the values of Map holds for y.
+func (f *Features) Query(y, out []float32) error { return f.one(y, out, f.family.queries) }
+
+func (f *Features) one(x, out []float32, write func(blas32.General, []float32, blas32.General)) error {
+	scale, err := f.check(x)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
 	if len(out) != f.Channels() {
 		panic(fmt.Sprintf("encode: room for %d channels of %d", len(out), f.Channels()))
 	}
-	if f.spec.Kernel == InnerIdentity {
-		copy(out, x)
-	} else {
-		blas32.Gemv(blas.NoTrans, 1, f.weights, vector(x), 0, vector(out))
-	}
-	f.finish(out, inverse)
-	return nil
-}
-
-// Query writes g(y), in [-R, R] per channel, to out, which has length
-// Channels. With F the debiased sum of f over n values in each channel, the
-// density at y is 1/(n I) sum F g. What holds for the values of Map holds for y.
-func (f *Features) Query(y, out []float32) error {
-	if err := f.Map(y, out); err != nil {
-		return err
-	}
-	blas32.Scal(float32(f.Bound()), vector(out)) // f = g in all three families
+	write(block(x), []float32{scale}, block(out))
 	return nil
 }
 
@@ -193,7 +109,7 @@ const UnitTolerance = 1e-3
 const maxBandwidths = 1e4
 
 // check judges a value and returns what its coordinates are to be multiplied by.
-func (f *Features) check(x []float32) (inverse float32, err error) {
+func (f *Features) check(x []float32) (scale float32, err error) {
 	if len(x) != f.spec.Dimension {
 		return 0, fmt.Errorf("value has %d coordinates, the plan has %d", len(x), f.spec.Dimension)
 	}
@@ -208,6 +124,7 @@ func (f *Features) check(x []float32) (inverse float32, err error) {
 			}
 		}
 	}
+	kernel := kernels[f.spec.Kernel]
 	switch length := math.Sqrt(sum); {
 	case f.spec.Normalize && length == 0:
 		return 0, errors.New("a zero vector has no direction and cannot be normalized")
@@ -215,25 +132,20 @@ func (f *Features) check(x []float32) (inverse float32, err error) {
 		return 0, errors.New("value is too short or too long to be normalized: rescale it to lengths between 1e-15 and 1e15")
 	case f.spec.Normalize:
 		return float32(1 / length), nil
-	case f.spec.Kernel == Gaussian && length > maxBandwidths*f.spec.Bandwidth:
+	case kernel.bandwidth && length > maxBandwidths*f.spec.Bandwidth:
 		return 0, fmt.Errorf("value is longer than %.0f bandwidths: its features would be rounding noise", maxBandwidths)
-	case f.spec.Kernel != Gaussian && math.Abs(length-1) > UnitTolerance:
+	case kernel.radius && length > f.spec.Radius:
+		return 0, errors.New("value is outside the plan's ball: raise the radius, or let the plan normalize")
+	case kernel.unit && math.Abs(length-1) > UnitTolerance:
 		return 0, fmt.Errorf("value is not of unit length, which the kernel %s needs: normalize it, or let the plan do so", f.spec.Kernel)
+	case kernel.exactly:
+		return float32(1 / length), nil
 	}
 	return 1, nil
 }
 
-// finish turns the products of the weights with a value into features.
-func (f *Features) finish(out []float32, inverse float32) {
-	if f.spec.Kernel == Gaussian {
-		for i, v := range out {
-			out[i] = float32(math.Cos(float64(v*inverse + f.offsets[i])))
-		}
-		return
-	}
-	for i, v := range out {
-		out[i] = min(max(v*inverse, -1), 1)
-	}
-}
-
 func vector(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
+
+func block(x []float32) blas32.General {
+	return blas32.General{Rows: 1, Cols: len(x), Stride: len(x), Data: x}
+}

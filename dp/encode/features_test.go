@@ -1,7 +1,9 @@
 package encode
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,15 +44,15 @@ func product(t testing.TB, f *Features, x, y []float32) float64 {
 func TestGaussianFeaturesHaveTheKernelAsExpectation(t *testing.T) {
 	const step, reach = 0.125, 9.0
 	for _, h := range []float64{0.5, 1, 3} {
-		f := &Features{spec: Spec{Kernel: Gaussian, Dimension: 1, Repetitions: 3, Bandwidth: h}}
-		f.weights = blas32.General{Rows: 3, Cols: 1, Stride: 1, Data: make([]float32, 3)}
-		f.offsets = []float32{0.3, float32(0.3 + 2*math.Pi/3), float32(0.3 + 4*math.Pi/3)}
+		a := &affine{bound: math.Sqrt2, weights: blas32.General{Rows: 3, Cols: 1, Stride: 1, Data: make([]float32, 3)}}
+		a.offsets = []float32{0.3, float32(0.3 + 2*math.Pi/3), float32(0.3 + 4*math.Pi/3)}
+		f := &Features{spec: Spec{Kernel: Gaussian, Dimension: 1, Repetitions: 3, Bandwidth: h}, family: a}
 		for _, x := range []float32{0, -0.4, 1} {
 			for _, y := range []float32{0, 0.25, 0.9} {
 				var sum float64
 				for w := -reach; w <= reach; w += step {
-					for i := range f.weights.Data {
-						f.weights.Data[i] = float32(math.Sqrt2 / h * w)
+					for i := range a.weights.Data {
+						a.weights.Data[i] = float32(math.Sqrt2 / h * w)
 					}
 					sum += step / math.Sqrt(2*math.Pi) * math.Exp(-w*w/2) * product(t, f, []float32{x}, []float32{y})
 				}
@@ -65,11 +67,11 @@ func TestGaussianFeaturesHaveTheKernelAsExpectation(t *testing.T) {
 // All 2^d sign vectors, once each.
 func TestSignFeaturesHaveTheKernelAsExpectation(t *testing.T) {
 	const d = 5
-	f := &Features{spec: Spec{Kernel: InnerSigns, Dimension: d, Repetitions: 1 << d}}
-	f.weights = blas32.General{Rows: 1 << d, Cols: d, Stride: d}
+	a := &affine{bound: math.Sqrt(d), weights: blas32.General{Rows: 1 << d, Cols: d, Stride: d}}
+	f := &Features{spec: Spec{Kernel: InnerSigns, Dimension: d, Repetitions: 1 << d}, family: a}
 	for i := range 1 << d {
 		for j := range d {
-			f.weights.Data = append(f.weights.Data, float32(2*(i>>j&1)-1)/float32(math.Sqrt(d)))
+			a.weights.Data = append(a.weights.Data, float32(2*(i>>j&1)-1)/float32(math.Sqrt(d)))
 		}
 	}
 	x, y := unit(1, -2, 0, 0.5, 3), unit(2, 2, -1, 0, 1)
@@ -100,17 +102,21 @@ func TestFeaturesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 40).Draw(t, "d")
 		spec := Spec{
-			Kernel:      rapid.SampledFrom([]Kernel{Gaussian, InnerSigns, InnerIdentity}).Draw(t, "kernel"),
+			Kernel:      rapid.SampledFrom(slices.Sorted(maps.Keys(kernels))).Draw(t, "kernel"),
 			Dimension:   d,
 			Repetitions: 1,
 			Normalize:   rapid.Bool().Draw(t, "normalize"),
 		}
 		spec.Seed[0] = rapid.Byte().Draw(t, "seed")
-		if spec.Kernel != InnerIdentity {
+		has := kernels[spec.Kernel]
+		if !has.single {
 			spec.Repetitions = rapid.IntRange(1, 50).Draw(t, "repetitions")
 		}
-		if spec.Kernel == Gaussian {
+		if has.bandwidth {
 			spec.Bandwidth = rapid.Float64Range(0.01, 100).Draw(t, "h")
+		}
+		if has.clip {
+			spec.Clip = rapid.Float64Range(minClip, math.Sqrt(float64(d))).Draw(t, "clip")
 		}
 		device, err := New(spec)
 		if err != nil {
@@ -207,6 +213,9 @@ func TestBadSpecs(t *testing.T) {
 		{Spec{Kernel: InnerSigns, Dimension: -1, Repetitions: 1, Bandwidth: 1}, []string{"dimension", "bandwidth"}},
 		{Spec{Kernel: InnerIdentity, Dimension: 1, Repetitions: 2}, []string{"repetitions"}},
 		{Spec{Kernel: InnerSigns, Dimension: 1 << 20, Repetitions: 1 << 40}, []string{"at most"}},
+		{Spec{Kernel: InnerRotated, Dimension: 9, Repetitions: 2, Clip: 3.1}, []string{"repetitions", "clip"}},
+		{Spec{Kernel: InnerRotated, Dimension: 1 << 30, Repetitions: 1}, []string{"dimension", "clip"}},
+		{Spec{Kernel: InnerIdentity, Dimension: 9, Repetitions: 1, Clip: 2}, []string{"clip"}},
 	} {
 		_, err := New(c.spec)
 		for _, want := range c.want {
@@ -243,7 +252,7 @@ func BenchmarkProduct(b *testing.B) {
 	x := blas32.General{Rows: 2048, Cols: 784, Stride: 784, Data: make([]float32, 2048*784)}
 	out := blas32.General{Rows: 2048, Cols: 784, Stride: 784, Data: make([]float32, 2048*784)}
 	for b.Loop() {
-		blas32.Gemm(blas.NoTrans, blas.Trans, 1, x, f.weights, 0, out)
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, x, f.family.(*affine).weights, 0, out)
 	}
 	b.ReportMetric(float64(b.N)*2048/b.Elapsed().Seconds(), "values/s")
 }

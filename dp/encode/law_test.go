@@ -53,14 +53,14 @@ func TestExpandedFeaturesAreUnbiased(t *testing.T) {
 	}
 	stattest.Mean(t, inner, variance, products(t, f, x, y))
 	stattest.Caught(t, func(tb testing.TB) {
-		twin := *f
-		twin.weights.Data = append([]float32(nil), f.weights.Data...)
+		twin := *f.family.(*affine)
+		twin.weights.Data = append([]float32(nil), twin.weights.Data...)
 		for i := range draws {
 			if i%20 == 0 { // every twentieth row repeats a sign
 				twin.weights.Data[4*i+1] = twin.weights.Data[4*i]
 			}
 		}
-		stattest.Mean(tb, inner, variance, products(t, &twin, x, y))
+		stattest.Mean(tb, inner, variance, products(t, &Features{spec: f.spec, family: &twin}, x, y))
 	})
 }
 

@@ -3,6 +3,7 @@ package encode
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -90,9 +91,13 @@ func TestGoldenVectors(t *testing.T) {
 		{Spec{Kernel: InnerIdentity, Dimension: 3, Repetitions: 1}, []float32{0, 0.6, -0.8}},
 	} {
 		f := mustNew(t, c.spec)
+		var parameters affine
+		if a, ok := f.family.(*affine); ok {
+			parameters = *a
+		}
 		s := sample{
 			Kernel: c.spec.Kernel, Dimension: c.spec.Dimension, Repetitions: c.spec.Repetitions, Bandwidth: c.spec.Bandwidth,
-			Normalize: c.spec.Normalize, Seed: hexOf(c.spec.Seed), Weights: f.weights.Data, Offsets: f.offsets, X: c.x, Bound: f.Bound(),
+			Normalize: c.spec.Normalize, Seed: hexOf(c.spec.Seed), Weights: parameters.weights.Data, Offsets: parameters.offsets, X: c.x, Bound: f.Bound(),
 			Features: make([]float32, f.Channels()), Query: make([]float32, f.Channels()),
 		}
 		if err := f.Map(c.x, s.Features); err != nil {
@@ -103,34 +108,109 @@ func TestGoldenVectors(t *testing.T) {
 		}
 		got.Cases = append(got.Cases, s)
 	}
+	var want vectors
+	if golden := compare(t, vectorFile, &want, got, got.Tolerance); golden && (len(want.Cases) == 0 || len(want.Streams) == 0) {
+		t.Fatal("no vectors")
+	}
+}
+
+// familySample is one value under one description.
+type familySample struct {
+	Kernel      Kernel    `json:"kernel"`
+	Dimension   int       `json:"dimension"`
+	Repetitions int       `json:"repetitions"`
+	Bandwidth   float64   `json:"bandwidth,omitempty"`
+	Clip        float64   `json:"clip,omitempty"`
+	Normalize   bool      `json:"normalize"`
+	Seed        string    `json:"seed"`
+	X           []float32 `json:"x"`
+	Refused     bool      `json:"refused"` // x is no value of this plan: an error, not features
+	Bound       float64   `json:"bound"`
+	Features    []float32 `json:"features,omitempty"` // f(x)/R
+	Query       []float32 `json:"query,omitempty"`    // g(x)
+}
+
+type familyVectors struct {
+	Comment   string         `json:"comment"`
+	Source    string         `json:"source"`
+	Tolerance float64        `json:"tolerance"` // of every number, absolute
+	Cases     []familySample `json:"cases"`
+}
+
+func TestGoldenFamilies(t *testing.T) {
+	seed := [32]byte{0: 9, 31: 1}
+	long := make([]float32, 21)
+	for j := range long {
+		long[j] = float32(j%5) - 1.5
+	}
+	for _, c := range []struct {
+		file  string
+		specs []Spec
+		x     [][]float32
+	}{
+		{"rotated", []Spec{
+			{Kernel: InnerRotated, Dimension: 4, Repetitions: 1, Clip: 1.5, Seed: seed},
+			{Kernel: InnerRotated, Dimension: 4, Repetitions: 1, Clip: 2, Normalize: true},
+			{Kernel: InnerRotated, Dimension: 21, Repetitions: 1, Clip: 2.5, Normalize: true, Seed: seed},
+		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, long}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			got := familyVectors{
+				Comment:   "Public feature maps: features of fixed values.",
+				Source:    "confetti, go test ./dp/encode -run TestGoldenFamilies -update",
+				Tolerance: 1e-6,
+			}
+			for _, spec := range c.specs {
+				f := mustNew(t, spec)
+				for _, x := range c.x {
+					s := familySample{
+						Kernel: spec.Kernel, Dimension: spec.Dimension, Repetitions: spec.Repetitions, Bandwidth: spec.Bandwidth, Clip: spec.Clip,
+						Normalize: spec.Normalize, Seed: hexOf(spec.Seed), X: x, Bound: f.Bound(),
+						Features: make([]float32, f.Channels()), Query: make([]float32, f.Channels()),
+					}
+					if err := errors.Join(f.Map(x, s.Features), f.Query(x, s.Query)); err != nil {
+						s.Refused, s.Features, s.Query = true, nil, nil
+					}
+					got.Cases = append(got.Cases, s)
+				}
+			}
+			var want familyVectors
+			if golden := compare(t, "testdata/vectors/v1/"+c.file+".json", &want, got, got.Tolerance); golden && len(want.Cases) == 0 {
+				t.Fatal("no vectors")
+			}
+		})
+	}
+}
+
+// compare holds got to the golden file, read into want; or writes the file, and
+// returns false, when asked to.
+func compare[T any](t *testing.T, file string, want *T, got T, tolerance float64) bool {
+	t.Helper()
 	if *update {
 		b, err := json.MarshalIndent(got, "", " ")
 		if err == nil {
-			err = os.WriteFile(vectorFile, append(b, '\n'), 0o644)
+			err = os.WriteFile(file, append(b, '\n'), 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return
+		return false
 	}
-	b, err := os.ReadFile(vectorFile)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want vectors
-	if err := json.Unmarshal(b, &want); err != nil {
+	if err := json.Unmarshal(b, want); err != nil {
 		t.Fatal(err)
 	}
-	if len(want.Cases) == 0 || len(want.Streams) == 0 {
-		t.Fatal("no vectors")
-	}
 	near := cmp.Options{
-		cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= want.Tolerance }),
-		cmp.Comparer(func(a, b float32) bool { return math.Abs(float64(a-b)) <= want.Tolerance }),
+		cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= tolerance }),
+		cmp.Comparer(func(a, b float32) bool { return math.Abs(float64(a-b)) <= tolerance }),
 	}
-	if diff := cmp.Diff(want, got, near); diff != "" {
+	if diff := cmp.Diff(*want, got, near); diff != "" {
 		t.Errorf("features differ from the vectors (-want +got):\n%s", diff)
 	}
+	return true
 }
 
 func hexOf(seed [32]byte) string { return hex.EncodeToString(seed[:]) }

@@ -19,16 +19,18 @@ import (
 //
 // Its standard error covers the bit sums and the rounding of features to bits,
 // and the sampling of random features; it takes the weights and the respondents
-// as given. With random features (one channel a repetition) it comes from the
-// spread of the I independent estimates that the repetitions make, so it also
-// holds for differences, whose feature errors largely cancel; with fewer than two
-// repetitions it is +Inf. The identity has no features to sample: the errors of
-// the sums are propagated, with n p(1-p) for the rounding, p = B/n, which is at
-// least the true variance since p(1-p) is concave.
+// as given. With random features it comes from the spread of the I estimates that
+// the repetitions make, so it also holds for differences, whose feature errors
+// largely cancel; with fewer than two repetitions it is +Inf. (Orthogonal features
+// spread more than their mean errs.) Inner products by one orthogonal map have no
+// features to sample: the errors of the sums are propagated, with n p(1-p) for the
+// rounding, p = B/n, which is at least the true variance since p(1-p) is concave;
+// what clipping biases is in encode.Features.ClipBias, not here.
 type Mixture struct {
 	features *encode.Features
 	weight   []float64 // per channel: sum over densities of weight * F/n
-	variance []float64 // of weight, for the identity
+	variance []float64 // of weight
+	q        int       // channels a repetition
 }
 
 // Mix is the sum of weights[k] times densities[k], whose respondents are distinct.
@@ -48,6 +50,7 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 		}
 		if m.features == nil {
 			m.features = d.Features
+			m.q = d.Features.Channels() / d.Features.Repetitions()
 			m.weight = make([]float64, d.Features.Channels())
 			m.variance = make([]float64, d.Features.Channels())
 		}
@@ -71,52 +74,62 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 // encode.Features.Query writes them.
 func (m Mixture) At(g []float32) estimate.Value {
 	var sum, squares float64
-	if m.exact() {
+	switch {
+	case !m.features.Sampled():
 		for c, v := range g {
 			sum += m.weight[c] * float64(v)
 			squares += m.variance[c] * float64(v) * float64(v)
 		}
-	} else {
+	case m.q == 1:
 		for c, v := range g {
 			e := m.weight[c] * float64(v)
 			sum += e
 			squares += e * e
 		}
+	default:
+		for at := 0; at < len(g); at += m.q {
+			var e float64
+			for c, v := range g[at : at+m.q] {
+				e += m.weight[at+c] * float64(v)
+			}
+			sum += e
+			squares += e * e
+		}
 	}
-	return m.value(sum, squares)
+	return value(m.features, sum, squares)
 }
 
 // Rise is the mixture at features g less that at h, with the error of the
 // difference: the two share the errors of the sums and of the features.
 func (m Mixture) Rise(g, h []float32) estimate.Value {
 	var sum, squares float64
-	if m.exact() {
+	if !m.features.Sampled() {
 		for c, v := range g {
 			d := float64(v - h[c])
 			sum += m.weight[c] * d
 			squares += m.variance[c] * d * d
 		}
-	} else {
-		for c, v := range g {
-			e := m.weight[c] * float64(v-h[c])
-			sum += e
-			squares += e * e
-		}
+		return value(m.features, sum, squares)
 	}
-	return m.value(sum, squares)
+	for at := 0; at < len(g); at += m.q {
+		var e float64
+		for c, v := range g[at : at+m.q] {
+			e += m.weight[at+c] * float64(v-h[at+c])
+		}
+		sum += e
+		squares += e * e
+	}
+	return value(m.features, sum, squares)
 }
 
-// exact reports whether features are known and not sampled.
-func (m Mixture) exact() bool { return m.features.Spec().Kernel == encode.InnerIdentity }
-
-// value is the estimate from sums over the channels: of the products and of their
-// variances for the identity, of the estimates of the repetitions and of their
-// squares for random features.
-func (m Mixture) value(sum, squares float64) estimate.Value {
-	if m.exact() {
+// value is the estimate from sums: of the estimates of the repetitions and of their
+// squares where features are sampled, over the channels of the products and of
+// their variances where not.
+func value(f *encode.Features, sum, squares float64) estimate.Value {
+	if !f.Sampled() {
 		return estimate.Value{Mean: sum, StdErr: math.Sqrt(squares)}
 	}
-	n := float64(m.features.Repetitions())
+	n := float64(f.Repetitions())
 	mean := sum / n
 	if n < 2 {
 		return estimate.Value{Mean: mean, StdErr: math.Inf(1)}

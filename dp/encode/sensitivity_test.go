@@ -1,0 +1,86 @@
+package encode
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas/blas32"
+	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+)
+
+// small is a description of each kernel over d dimensions.
+func small(k Kernel, d int) Spec {
+	s := Spec{Kernel: k, Dimension: d, Repetitions: 6}
+	if kernels[k].single {
+		s.Repetitions = 1
+	}
+	if kernels[k].bandwidth {
+		s.Bandwidth = 1
+	}
+	if kernels[k].clip {
+		s.Clip = math.Max(minClip, math.Sqrt(float64(d))/2)
+	}
+	return s
+}
+
+// No replacement moves the bits further than is said: values that are opposite,
+// concentrated, or anything.
+func TestSensitivityHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(slices.Sorted(maps.Keys(kernels))).Draw(t, "kernel")
+		d := rapid.IntRange(1, 40).Draw(t, "d")
+		spec := small(k, d)
+		spec.Seed[0] = rapid.Byte().Draw(t, "seed")
+		f, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := units(replay.New(rapid.Uint64().Draw(t, "values")), 2, d)
+		switch rapid.IntRange(0, 2).Draw(t, "shape") {
+		case 1:
+			copy(row(x, 1), row(x, 0))
+			blas32.Scal(-1, vector(row(x, 1)))
+		case 2:
+			clear(row(x, 0))
+			row(x, 0)[d-1] = 1
+		}
+		out := blas32.General{Rows: 2, Cols: f.Channels(), Stride: f.Channels(), Data: make([]float32, 2*f.Channels())}
+		if err := f.MapAll(x, out); err != nil {
+			t.Fatal(err)
+		}
+		var moved int
+		var most, squares float64
+		for c, v := range row(out, 0) {
+			gap := math.Abs(float64(v-row(out, 1)[c])) / 2
+			if gap > 0 {
+				moved++
+			}
+			most = math.Max(most, gap)
+			squares += gap * gap
+		}
+		s := f.Sensitivity()
+		if moved > s.Coordinates || most > s.Gap || squares > s.SumSquares {
+			t.Fatalf("%d bits moved by up to %v and %v in squares: more than %+v", moved, most, squares, s)
+		}
+	})
+}
+
+// Opposite values that are not clipped reach the bound, but for its slack.
+func TestSensitivityIsReached(t *testing.T) {
+	const d = 30
+	f := mustNew(t, Spec{Kernel: InnerRotated, Dimension: d, Repetitions: 1, Clip: 5})
+	x := row(units(replay.New(1), 1, d), 0)
+	out := make([]float32, d)
+	f.Map(x, out)
+	var squares float64
+	for _, v := range out { // to -v
+		squares += float64(v) * float64(v)
+	}
+	if s := f.Sensitivity(); squares < s.SumSquares*(1-2e-4) || s.Coordinates != d || math.Abs(s.SumSquares-d/25.) > 1e-3 {
+		t.Errorf("reached %v of %+v", squares, s)
+	}
+}

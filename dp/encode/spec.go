@@ -1,0 +1,114 @@
+package encode
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Kernel names a similarity and the family of features that estimates it.
+type Kernel string
+
+const (
+	// Gaussian is exp(-|x-y|^2/h^2) by random Fourier features: f = g =
+	// sqrt2 cos(sqrt2/h <w, x> + b), w standard normal, b uniform on [0, 2 pi).
+	// (Q, R, S) = (1, sqrt2, 1).
+	Gaussian Kernel = "gaussian"
+	// InnerSigns is <x, y> of unit vectors by random signs: f = g = <s, x>.
+	// (Q, R, S) = (1, sqrt d, 1).
+	InnerSigns Kernel = "ip-signs"
+	// InnerIdentity is <x, y> of unit vectors by their coordinates: f(x) = x,
+	// g(y) = y. (Q, R, S) = (d, 1, d), and nothing is random.
+	InnerIdentity Kernel = "ip-identity"
+	// InnerRotated is <x, y> of unit vectors by the coordinates of z = sqrt(d) U x, U
+	// a public random rotation, clipped to [-C, C]: f = clip(z)/sqrt d, g = U y
+	// divided by what clipping takes off (Isometry). (Q, R, S) = (d, C/sqrt d, d).
+	InnerRotated Kernel = "ip-rotated"
+)
+
+// Spec describes a feature map; it is all that the two ends must agree on.
+type Spec struct {
+	Kernel      Kernel
+	Dimension   int      // d: length of a value
+	Repetitions int      // I: draws of (f, g); 1 for InnerIdentity and InnerRotated
+	Bandwidth   float64  // h, in units of distance, for kernels of a distance; 0 otherwise
+	Clip        float64  // C, in standard deviations of a rotated coordinate, for InnerRotated; 0 otherwise
+	Radius      float64  // of the ball round zero that holds all values, for kernels with hyperplanes; 0 otherwise
+	Normalize   bool     // scale values to unit length, instead of refusing others where the kernel needs it
+	Seed        [32]byte // public
+}
+
+// kernel is what sets the families apart before any is expanded.
+type kernel struct {
+	bandwidth, clip, radius bool // which parameters it has
+	unit                    bool // is an inner product of unit vectors
+	exactly                 bool // has their length made 1 to the last digit, for the sake of Sensitivity
+	single                  bool // has one repetition
+	weights                 func(s Spec) float64
+	expand                  func(s Spec) family
+}
+
+// kernels are all families.
+var kernels = map[Kernel]kernel{
+	Gaussian:      {bandwidth: true, weights: dense, expand: newGaussian},
+	InnerSigns:    {unit: true, weights: dense, expand: newSigns},
+	InnerIdentity: {unit: true, single: true, expand: newIdentity},
+	InnerRotated:  {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
+}
+
+// dense is a weight for each coordinate in each repetition.
+func dense(s Spec) float64 { return float64(s.Dimension) * float64(s.Repetitions) }
+
+// maxWeights bounds the memory that a plan can ask of a device: 2^27 float32, 512 MiB.
+const maxWeights = 1 << 27
+
+// maxDimension keeps what grows with the dimension alone far below that.
+const maxDimension = 1 << 22
+
+// Validate lists everything that is wrong with the description.
+func (s Spec) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(s.Dimension >= 1 && s.Dimension <= maxDimension, "dimension %d: must be from 1 to %d", s.Dimension, maxDimension)
+	check(s.Repetitions >= 1, "repetitions %d: must be at least 1", s.Repetitions)
+	k, ok := kernels[s.Kernel]
+	if !ok {
+		check(false, "kernel %q: choose one of %s", s.Kernel, names(func(kernel) bool { return true }))
+		return errors.Join(errs...)
+	}
+	only := func(has func(kernel) bool, name string, value float64) {
+		check(has(k) || value == 0, "%s %v: only the kernels %s have one", name, value, names(has))
+	}
+	only(func(k kernel) bool { return k.bandwidth }, "bandwidth", s.Bandwidth)
+	only(func(k kernel) bool { return k.clip }, "clip", s.Clip)
+	if k.bandwidth { // down to maxBandwidths of a unit vector
+		check(s.Bandwidth >= 1e-4 && s.Bandwidth <= 1e6, "bandwidth %v: must be between 1e-4 and 1e6: rescale the values", s.Bandwidth)
+	}
+	if k.clip { // no coordinate of a rotated unit vector is beyond sqrt d
+		most := math.Sqrt(float64(max(s.Dimension, 1)))
+		check(s.Clip >= minClip && s.Clip <= most, "clip %v: must be from %v to sqrt(dimension) = %.4g", s.Clip, minClip, most)
+	}
+	check(!k.single || s.Repetitions <= 1, "repetitions %d: one of %s holds all of a value, so ask for 1", s.Repetitions, s.Kernel)
+	if k.weights != nil && len(errs) == 0 {
+		check(k.weights(s) <= maxWeights, "%d repetitions of %d dimensions: a feature map holds at most %d weights", s.Repetitions, s.Dimension, maxWeights)
+	}
+	return errors.Join(errs...)
+}
+
+// names lists the kernels that have something.
+func names(has func(kernel) bool) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		if has(kernels[name]) {
+			list = append(list, string(name))
+		}
+	}
+	return strings.Join(list, ", ")
+}
