@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,10 +14,14 @@ import (
 
 // checkPlot refuses a file that could not be drawn, before the work is done.
 func (c accountAdvise) checkPlot() error {
-	if ext := filepath.Ext(c.Plot); c.Plot != "" && ext != ".png" && ext != ".svg" {
+	if c.Plot == "" {
+		return nil
+	}
+	if ext := filepath.Ext(c.Plot); ext != ".png" && ext != ".svg" {
 		return usagef("--plot %s: end the name in .png or .svg", c.Plot)
 	}
-	return nil
+	_, err := os.Stat(filepath.Dir(c.Plot))
+	return err
 }
 
 // Each figure has so many points, a factor apart, with the task in the middle.

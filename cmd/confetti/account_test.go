@@ -14,7 +14,7 @@ func TestAccountRefusesHostileParameters(t *testing.T) {
 	good := map[string][]string{
 		"rr":                {"--users=100", "--rounds=2", "--flip-probability=0.2"},
 		"one-hot":           {"--users=100", "--rounds=2", "--flip-probability=0.2", "--adjacency=removal"},
-		"vector":            {"--users=1000", "--rounds=2", "--coordinates=8", "--flip-probability=0.2", "--squared-gap=1"},
+		"vector":            {"--users=20", "--rounds=2", "--coordinates=2", "--flip-probability=0.2", "--squared-gap=1"},
 		"krr":               {"--users=100", "--rounds=2", "--symbols=3", "--local-epsilon=1"},
 		"any":               {"--users=100", "--rounds=2", "--local-epsilon=1"},
 		"3nb":               {"--users=100", "--rounds=2", "--noise=0.5", "--flood-shape=12", "--flood-probability=0.98"},
