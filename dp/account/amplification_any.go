@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
 )
@@ -57,8 +58,8 @@ func (e AnyRandomizer) binary() RandomizedResponse {
 	return RandomizedResponse{Users: e.Users, Flip: flipOf(e.Epsilon)}
 }
 
-// binaryWorse says whether two symbols leak more than three: the answer decides
-// which lower bound is tighter, not whether it is one.
+// binaryWorse says whether two symbols leak more than three over many rounds: the
+// answer decides which lower bound is tighter, not whether it is one.
 func (e AnyRandomizer) binaryWorse() bool {
 	return e.binary().spread() > symbols(e.Users, 3, e.Epsilon).spread()
 }
@@ -70,14 +71,36 @@ func (e AnyRandomizer) profile(rounds int, o options) (curve, Bound, error) {
 		return nil, "", nil
 	}
 	if o.Lower {
-		if e.binaryWorse() {
-			return e.binary().profile(rounds, o)
+		two, _, err := e.binary().profile(rounds, o)
+		if err != nil {
+			return nil, "", err
 		}
-		c, err := e.pair(o).single(e.Epsilon, o)
-		return c, Lower, err
+		three, err := e.pair(o).single(e.Epsilon, o)
+		return greater{two, three}, Lower, err
 	}
 	c, err := e.pair(o).single(e.Epsilon, o)
 	return c, Upper, err
+}
+
+// greater is the larger of two lower bounds.
+type greater [2]curve
+
+func (g greater) Delta(epsilon float64) (float64, error) {
+	a, err := g[0].Delta(epsilon)
+	if err != nil {
+		return 0, err
+	}
+	b, err := g[1].Delta(epsilon)
+	return math.Max(a, b), err
+}
+
+func (g greater) Epsilon(delta float64) (float64, error) {
+	a, err := g[0].Epsilon(delta)
+	if err != nil {
+		return 0, err
+	}
+	b, err := g[1].Epsilon(delta)
+	return math.Max(a, b), err
 }
 
 func (e AnyRandomizer) distributions(o options) ([]*pld.Distribution, error) {

@@ -3,6 +3,8 @@ package account
 import (
 	"math"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestAmplificationBounds(t *testing.T) {
@@ -15,6 +17,7 @@ func TestAmplificationBounds(t *testing.T) {
 		Clones           float64 `json:"clones2020_eps"`
 		AppleUpper       float64 `json:"apple_clones_numeric_upper"`
 		WangUpper        float64 `json:"wang_variation_ratio_upper"`
+		WangLower        float64 `json:"wang_variation_ratio_lower"`
 		HoeffdingSymbols float64 `json:"balle_hoeffding_rr"`
 		BennettSymbols   float64 `json:"balle_bennett_rr"`
 		HoeffdingGeneric float64 `json:"balle_hoeffding_generic"`
@@ -35,6 +38,9 @@ func TestAmplificationBounds(t *testing.T) {
 		within(t, "stronger clones", stronger, r.Stronger, 1e-6)
 		clones := epsilon(Clones(r.N, r.Eps, r.Delta))
 		within(t, "clones", clones, r.Clones, 1e-6)
+		if stronger < r.WangLower*(1-1e-9) {
+			t.Errorf("n=%d eps0=%v: stronger clones %v below the other program's lower end %v", r.N, r.Eps, stronger, r.WangLower)
+		}
 		if stronger > r.WangUpper || clones > r.AppleUpper {
 			t.Errorf("n=%d eps0=%v: %v, %v above the looser programs' %v, %v", r.N, r.Eps, stronger, clones, r.WangUpper, r.AppleUpper)
 		}
@@ -236,6 +242,47 @@ func TestAmplificationLaws(t *testing.T) {
 	twice, err := Epsilon(Repeat{AnyRandomizer{1000, 1}, 2}, delta)
 	if err != nil || len(d) != 1 || twice.Epsilon < once.Epsilon || twice.Epsilon > 2*once.Epsilon {
 		t.Errorf("once %v, twice %v, %v", once.Epsilon, twice.Epsilon, err)
+	}
+}
+
+// Every bound falls with more users and with delta, and grows with epsilon0.
+func TestAmplificationMonotone(t *testing.T) {
+	bounds := map[string]func(n int, epsilon0, delta float64) (Guarantee, error){
+		"clones":          Clones,
+		"stronger clones": StrongerClones,
+		"Hoeffding":       func(n int, e, d float64) (Guarantee, error) { return BlanketAny(n, e, d, Hoeffding) },
+		"Bennett":         func(n int, e, d float64) (Guarantee, error) { return BlanketAny(n, e, d, Bennett) },
+		"ternary":         func(n int, e, d float64) (Guarantee, error) { return BlanketSymbols(n, 3, e, d, Hoeffding) },
+		"lower bound of any": func(n int, e, d float64) (Guarantee, error) {
+			return LowerEpsilon(AnyRandomizer{n, e}, d)
+		},
+	}
+	for name, bound := range bounds {
+		rapid.Check(t, func(t *rapid.T) {
+			n := rapid.IntRange(1, 3000).Draw(t, "n")
+			epsilon0 := rapid.Float64Range(0.01, 6).Draw(t, "epsilon0")
+			delta := math.Exp(rapid.Float64Range(-30, -2).Draw(t, "log delta"))
+			at := func(n int, e, d float64) float64 {
+				g, err := bound(n, e, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if g.Epsilon > e*(1+1e-9) {
+					t.Fatalf("%s: %v of a local epsilon of %v", name, g.Epsilon, e)
+				}
+				return g.Epsilon
+			}
+			here := at(n, epsilon0, delta) * (1 + 1e-9)
+			if more := at(2*n, epsilon0, delta); more > here {
+				t.Fatalf("%s: %v with twice the users, %v before", name, more, here)
+			}
+			if more := at(n, epsilon0, 2*delta); more > here {
+				t.Fatalf("%s: %v at twice delta, %v before", name, more, here)
+			}
+			if less := at(n, epsilon0*0.9, delta); less > here {
+				t.Fatalf("%s: %v at a smaller local epsilon, %v before", name, less, here)
+			}
+		})
 	}
 }
 

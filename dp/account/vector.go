@@ -113,7 +113,7 @@ const tailShare = 0.01 / neglect
 // not where even the Renyi divergence of a Gaussian would not.
 func (e VectorResponse) profile(rounds int, o options) (curve, Bound, error) {
 	if o.Lower {
-		return nil, "", nil
+		return e.fullGaps(rounds, o)
 	}
 	squares := float64(rounds) * e.squares()
 	charge := o.Neglect * tailShare
@@ -127,6 +127,17 @@ func (e VectorResponse) profile(rounds int, o options) (curve, Bound, error) {
 		ideal: rdp.ZeroConcentrated(squares / (2 * e.deviation() * e.deviation())),
 		renyi: func() curve { return e.renyiCurve(squares) },
 	}, Upper, nil
+}
+
+// fullGaps is a lower bound: vectors may differ by whole bits in as many
+// coordinates as SquaredGap allows, which is plain randomized response.
+func (e VectorResponse) fullGaps(rounds int, o options) (curve, Bound, error) {
+	bits := int(math.Min(e.SquaredGap, float64(e.Coordinates)))
+	if bits < 1 {
+		return nil, "", nil
+	}
+	c, err := o.losses([]use{{RandomizedResponse{e.Users, e.Flip}, rounds * bits}})
+	return c, Lower, err
 }
 
 func (e VectorResponse) distributions(o options) ([]*pld.Distribution, error) {

@@ -276,6 +276,9 @@ func TestVectorLaws(t *testing.T) {
 	if plain < exact || plain > 1.1*exact {
 		t.Errorf("64 full gaps: %v, exactly %v", plain, exact)
 	}
+	if low, err := LowerEpsilon(VectorResponse{20000, 64, 0.2, 64.5}, delta); err != nil || low.Bound != Lower || low.Epsilon > exact || low.Epsilon < 0.99*exact {
+		t.Errorf("64 full gaps: lower bound %v, exactly %v, %v", low, exact, err)
+	}
 	twice := epsilon(Repeat{base, 2})
 	mixed := epsilon(All{[]Event{base, base}})
 	if !(twice > at && twice < 2*at && math.Abs(mixed-twice) < 0.02*twice) {
