@@ -63,7 +63,7 @@ func (a *affine) features(x blas32.General, scale []float32, out blas32.General)
 			continue
 		}
 		for c, v := range o {
-			o[c] = float32(math.Cos(float64(v*scale[i] + a.offsets[c])))
+			o[c] = cosine(float64(v*scale[i] + a.offsets[c]))
 		}
 	}
 }

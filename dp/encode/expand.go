@@ -57,6 +57,21 @@ func (s *stream) normals(z []float64) {
 	}
 }
 
+// chi is the length of a normal vector of d dimensions: the root of the sum of squares, of
+// which two at a time have the law of -2 ln(1-u). An odd d takes one normals deviate last.
+func (s *stream) chi(d int) float64 {
+	var squares float64
+	for range d / 2 {
+		squares -= 2 * math.Log1p(-s.uniform())
+	}
+	if d%2 == 1 {
+		var z [1]float64
+		s.normals(z[:])
+		squares += z[0] * z[0]
+	}
+	return math.Sqrt(squares)
+}
+
 // signs fills z with independent +1 and -1, 64 from each word, lowest bit
 // first, a one for +1. It starts on a fresh word.
 func (s *stream) signs(z []float64) {

@@ -17,6 +17,10 @@ const (
 	// sqrt2 cos(sqrt2/h <w, x> + b), w standard normal, b uniform on [0, 2 pi).
 	// (Q, R, S) = (1, sqrt2, 1).
 	Gaussian Kernel = "gaussian"
+	// GaussianPaired is the same kernel by cosine and sine of the same <w, x>, the w
+	// rows of random rotations with the lengths of normal vectors: f = g =
+	// (cos sqrt2/h <w, x>, sin sqrt2/h <w, x>). (Q, R, S) = (2, 1, 2).
+	GaussianPaired Kernel = "gaussian-paired"
 	// InnerSigns is <x, y> of unit vectors by random signs: f = g = <s, x>.
 	// (Q, R, S) = (1, sqrt d, 1).
 	InnerSigns Kernel = "ip-signs"
@@ -53,13 +57,15 @@ type kernel struct {
 
 // kernels are all families.
 var kernels = map[Kernel]kernel{
-	Gaussian:      {bandwidth: true, weights: dense, expand: newGaussian},
-	InnerSigns:    {unit: true, weights: dense, expand: newSigns},
-	InnerIdentity: {unit: true, single: true, expand: newIdentity},
-	InnerRotated:  {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
+	Gaussian:       {bandwidth: true, weights: dense, expand: newGaussian},
+	GaussianPaired: {bandwidth: true, weights: dense, expand: newPaired},
+	InnerSigns:     {unit: true, weights: dense, expand: newSigns},
+	InnerIdentity:  {unit: true, single: true, expand: newIdentity},
+	InnerRotated:   {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
 }
 
-// dense is a weight for each coordinate in each repetition.
+// dense is a weight for each coordinate in each repetition (or, for GaussianPaired, half a
+// logarithm to compute once).
 func dense(s Spec) float64 { return float64(s.Dimension) * float64(s.Repetitions) }
 
 // maxWeights bounds the memory that a plan can ask of a device: 2^27 float32, 512 MiB.

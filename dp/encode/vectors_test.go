@@ -153,6 +153,10 @@ func TestGoldenFamilies(t *testing.T) {
 			{Kernel: InnerRotated, Dimension: 4, Repetitions: 1, Clip: 2, Normalize: true},
 			{Kernel: InnerRotated, Dimension: 21, Repetitions: 1, Clip: 2.5, Normalize: true, Seed: seed},
 		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, long}},
+		{"paired", []Spec{
+			{Kernel: GaussianPaired, Dimension: 4, Repetitions: 6, Bandwidth: 0.8, Seed: seed},
+			{Kernel: GaussianPaired, Dimension: 21, Repetitions: 4, Bandwidth: 2, Normalize: true, Seed: seed},
+		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, {0, 0, 0, 1e5}, long}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			got := familyVectors{
