@@ -121,8 +121,8 @@ func audited(t *testing.T, e Event, honest, broken audit) {
 
 const auditUsers = 20
 
-// bits are the worlds of randomized response with k ones among the others.
-func bits(flip float64, k int) (one, zero []float64) {
+// bitWorlds are the worlds of randomized response with k ones among the others.
+func bitWorlds(flip float64, k int) (one, zero []float64) {
 	probabilities := make([]float64, auditUsers)
 	for i := range probabilities {
 		probabilities[i] = flip
@@ -138,7 +138,7 @@ func bits(flip float64, k int) (one, zero []float64) {
 func TestAuditRandomizedResponse(t *testing.T) {
 	const flip = 0.2
 	for _, k := range []int{0, 9, 19} {
-		one, zero := bits(flip, k)
+		one, zero := bitWorlds(flip, k)
 		g, err := Epsilon(RandomizedResponse{auditUsers, flip}, auditDelta)
 		if err != nil {
 			t.Fatal(err)
@@ -149,8 +149,8 @@ func TestAuditRandomizedResponse(t *testing.T) {
 			}
 		}
 	}
-	one, zero := bits(flip, 19)
-	less, lessZero := bits(0.9*flip, 19)
+	one, zero := bitWorlds(flip, 19)
+	less, lessZero := bitWorlds(0.9*flip, 19)
 	audited(t, RandomizedResponse{auditUsers, flip}, newAudit(one, zero), newAudit(less, lessZero))
 }
 
