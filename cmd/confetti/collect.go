@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -34,22 +34,51 @@ func (collectSimulate) Help() string {
 }
 
 func (c collectSimulate) Run(std streams) error {
+	cell, err := c.cell()
+	if err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	set, err := c.load()
 	if err != nil {
 		return err
 	}
 	counts := set.Train.Counts(len(set.Classes))
 	for class, n := range counts {
-		if n < c.Minimum {
-			return fmt.Errorf("class %q has %d records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave the class out", set.Classes[class], n, c.Minimum)
+		switch {
+		case n == 0:
+			return fmt.Errorf("class %q has no training record left after setting test records aside: lower --test-share, name test records with --test, or leave the class out", set.Classes[class])
+		case n < c.Minimum:
+			return fmt.Errorf("class %q has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave the class out", set.Classes[class], n, c.Minimum)
 		}
 	}
 	if c.Out != "" {
-		if err := c.release(std, set, counts); err != nil {
-			return err
+		if err := c.release(std, set, slices.Min(counts)); err != nil {
+			return inDomain(err)
 		}
 	}
-	return c.measure(std, set)
+	return c.measure(std, cell, set)
+}
+
+// check is of the flags by themselves, before anything is read.
+func (c collectSimulate) check() error {
+	switch {
+	case c.Test == "" && c.TestLabel != "":
+		return usagef("--test-label names labels of --test, which is missing")
+	case c.Test == "" && !(c.TestShare > 0 && c.TestShare < 1):
+		return usagef("--test-share is %v: give a number between 0 and 1, or name a file with --test", c.TestShare)
+	case c.Minimum < 0:
+		return usagef("--minimum is %d: give a number of respondents above 0, or 0 for the smallest class there is", c.Minimum)
+	case c.Out == "" && c.Full:
+		return usagef("--full says how to collect the release: name its folder with --out")
+	case c.Out != "" && c.Bitsum != "rr" && c.Bitsum != "3nb":
+		return usagef("--bitsum %s is for comparison only: with --out it is rr or 3nb", c.Bitsum)
+	case c.Out != "":
+		return writable(c.Out)
+	}
+	return nil
 }
 
 func (c collectSimulate) load() (*dataset.Set, error) {
@@ -57,7 +86,7 @@ func (c collectSimulate) load() (*dataset.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	test := &dataset.Table{}
+	test := train // until some are set aside
 	if c.Test != "" {
 		label := c.Label
 		if c.TestLabel != "" {
@@ -66,34 +95,36 @@ func (c collectSimulate) load() (*dataset.Set, error) {
 		if test, err = dataset.ReadTable(c.Test, label); err != nil {
 			return nil, err
 		}
-	} else if !(c.TestShare > 0 && c.TestShare < 1) {
-		return nil, usagef("--test-share must be between 0 and 1, or name a file with --test")
 	}
 	set, err := dataset.NewSet(filepath.Base(c.File), train, test)
 	if err != nil {
 		return nil, err
 	}
+	if c.Normalize { // before records are dealt, so that an error names a row of the file
+		if err := set.Train.Normalize(); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.File, err)
+		}
+		if c.Test != "" {
+			if err := set.Test.Normalize(); err != nil {
+				return nil, fmt.Errorf("%s: %w", c.Test, err)
+			}
+		}
+	}
 	if c.Test == "" {
 		set.Test, set.Train = set.Train.Split(replay.New(c.Seed), c.TestShare)
 	}
-	if c.Normalize {
-		err = errors.Join(set.Train.Normalize(), set.Test.Normalize())
-	}
-	return set, err
+	return set, nil
 }
 
 // release runs the whole flow and saves what the analyzer would publish.
-func (c collectSimulate) release(std streams, set *dataset.Set, counts []int) error {
-	label, err := c.labelEpsilon()
+func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) error {
+	label, err := parseLabelEpsilon(c.LabelEpsilon)
 	if err != nil {
 		return err
 	}
 	minimum := c.Minimum
 	if minimum == 0 {
-		minimum = counts[0]
-		for _, n := range counts {
-			minimum = min(minimum, n)
-		}
+		minimum = smallest
 		if label != plan.Unprotected {
 			minimum = minimum * 9 / 10 // randomized labels scatter the sizes of crowds
 		}
@@ -121,7 +152,14 @@ func (c collectSimulate) release(std streams, set *dataset.Set, counts []int) er
 	}
 	out.Release.Provenance.Software = version()
 	out.Release.Provenance.Command = "confetti collect simulate"
-	if err := out.Release.Save(c.Out); err != nil {
+	err = uninterrupted(func() error {
+		if err := out.Release.Save(c.Out); err != nil {
+			return err
+		}
+		// The page names the plan by its hash: here it is, to be checked.
+		return writeWhole(filepath.Join(c.Out, "plan.toml"), out.Plan.TOML())
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, release.PageFile))

@@ -23,18 +23,16 @@ type demoCommand struct {
 	JSON         bool    `help:"End with one JSON object."`
 }
 
-// dataFlag names the folder of public data sets.
-type dataFlag struct {
-	Data string `help:"Folder of data sets." env:"CONFETTI_DATA" type:"path" placeholder:"DIR"`
-}
-
 func (demoCommand) Help() string {
 	return "Thousands of simulated devices randomize, seal and send what they hold; two hops mix; the analyzer\nlearns a classifier, names each class in words, and writes a page. Uses AG news from --data where it is,\notherwise generated documents.\n\nExample:\n  confetti demo --out page"
 }
 
 func (c demoCommand) Run(std streams) error {
-	label, err := mechanismFlags{LabelEpsilon: c.LabelEpsilon}.labelEpsilon()
-	if err != nil {
+	label, err := parseLabelEpsilon(c.LabelEpsilon)
+	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), err); err != nil {
+		return err
+	}
+	if err := writable(c.Out); err != nil {
 		return err
 	}
 	set, err := c.set(std)
@@ -50,7 +48,7 @@ func (c demoCommand) Run(std streams) error {
 	}
 	r.Provenance.Software = version()
 	r.Provenance.Command = "confetti demo " + fmt.Sprintf("--epsilon %g --delta %g --label-epsilon %s --seed %d", c.Epsilon, c.Delta, c.LabelEpsilon, c.Seed)
-	if err := r.Save(c.Out); err != nil {
+	if err := uninterrupted(func() error { return r.Save(c.Out) }); err != nil {
 		return err
 	}
 	page := filepath.Join(c.Out, release.PageFile)

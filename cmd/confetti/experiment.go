@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -38,29 +39,32 @@ func (experimentKDE) Help() string {
 }
 
 func (c experimentKDE) Run(std streams) error {
+	cell, err := c.cell()
+	if err != nil {
+		return err
+	}
 	set, err := c.load()
 	if err != nil {
 		return err
 	}
-	return c.measure(std, set)
+	return c.measure(std, cell, set)
 }
 
 func (c experimentKDE) load() (*dataset.Set, error) {
 	switch {
 	case c.Dataset == "synthetic":
 		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
+	case !slices.Contains(dataset.Names(), c.Dataset):
+		return nil, usagef("--dataset %s is unknown: choose one of %s, or synthetic", c.Dataset, strings.Join(dataset.Names(), ", "))
 	case c.Data == "":
 		return nil, usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset)
 	}
 	return dataset.Load(c.Data, c.Dataset)
 }
 
-// measure runs the cell and prints what came out.
-func (c kdeFlags) measure(std streams, set *dataset.Set) error {
-	label, err := c.labelEpsilon()
-	if err != nil {
-		return err
-	}
+// cell is what the flags ask for, checked before anything is read.
+func (c kdeFlags) cell() (experiments.KDE, error) {
+	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
 	e := experiments.KDE{
 		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
 		Epsilon: c.Epsilon, Delta: c.Delta, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
@@ -68,18 +72,22 @@ func (c kdeFlags) measure(std streams, set *dataset.Set) error {
 	if label != plan.Unprotected {
 		e.LabelEpsilon = float64(label)
 	}
-	if err := e.Validate(); err != nil {
-		return usageError{err}
+	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), labelErr); err != nil {
+		return e, err
 	}
+	if err := e.Validate(); err != nil {
+		return e, usageError{err}
+	}
+	return e, nil
+}
+
+// measure runs the cell and prints what came out.
+func (c kdeFlags) measure(std streams, e experiments.KDE, set *dataset.Set) error {
 	report, finish := progress(std.err)
 	res, err := e.Run(set, report)
 	finish()
-	var domain *account.DomainError
-	if errors.As(err, &domain) {
-		return usageError{err}
-	}
 	if err != nil {
-		return err
+		return inDomain(err)
 	}
 	if c.JSON {
 		return writeJSON(std.out, res)
@@ -89,8 +97,8 @@ func (c kdeFlags) measure(std streams, set *dataset.Set) error {
 		epsilon = fmt.Sprintf("epsilon %.4g at delta %g (%s adjacency; %s)", *res.Epsilon, res.Delta, res.Adjacency, res.Method)
 	}
 	labels := "not protected"
-	if label != plan.Unprotected {
-		labels = fmt.Sprintf("epsilon %g, local; with the noise taken out accuracy %.4f", float64(label), res.AccuracyDebiased)
+	if e.LabelEpsilon > 0 {
+		labels = fmt.Sprintf("epsilon %g, local; with the noise taken out accuracy %.4f", e.LabelEpsilon, res.AccuracyDebiased)
 	}
 	rows := []string{
 		set.String(),

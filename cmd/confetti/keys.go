@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,7 +35,7 @@ func (c keysNew) Run(std streams) error {
 	if c.Replace {
 		write = envelope.ReplaceKeyFile
 	}
-	if err := write(c.File, f); err != nil {
+	if err := uninterrupted(func() error { return write(c.File, f) }); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%w (--replace)", err)
 		}
@@ -54,6 +53,9 @@ func (keysShow) Help() string { return "Example:\n  confetti keys show analyzer.
 
 func (c keysShow) Run(std streams) error {
 	f, err := envelope.ReadKeyFile(c.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no key file at %s: check the path, or make one with confetti keys new", c.File)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,15 +74,5 @@ func showKey(std streams, f envelope.KeyFile, asJSON bool) error {
 		}{f.Purpose, string(public.Suite()), public.ID(), public.String()})
 	}
 	_, err := fmt.Fprintf(std.out, "purpose     %s\nsuite       %s\nid          %s\npublic key  %s\n", f.Purpose, public.Suite(), public.ID(), public)
-	return err
-}
-
-// writeJSON ends with a newline; fields keep their order.
-func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
 	return err
 }

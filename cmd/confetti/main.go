@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -45,19 +44,7 @@ func main() { os.Exit(run(os.Args[1:], streams{os.Stdout, os.Stderr})) }
 // run is main without the process: it returns the exit code.
 func run(args []string, std streams) int {
 	code, exited := 0, false
-	var commands cli
-	parser, err := kong.New(&commands,
-		kong.Name("confetti"),
-		kong.Description("Collect statistics and train models from end users without anyone ever seeing a user's data."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Writers(std.out, std.err),
-		kong.Exit(func(c int) { code, exited = c, true }),
-		kong.Bind(std),
-		kong.Vars{"version": version()},
-	)
-	if err != nil {
-		panic("confetti: " + err.Error()) // a fault in the command structs themselves
-	}
+	parser := newParser(std, func(c int) { code, exited = c, true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -68,8 +55,12 @@ func run(args []string, std streams) int {
 	if err != nil {
 		fmt.Fprintf(std.err, "confetti: %v\n", err)
 		var p *kong.ParseError
-		if errors.As(err, &p) && p.Context != nil {
-			fmt.Fprintf(std.err, "Try: confetti %s\n", strings.TrimSpace(p.Context.Command()+" --help"))
+		if errors.As(err, &p) {
+			at := parser.Model.Node
+			if chosen := p.Context.Selected(); chosen != nil {
+				at = chosen
+			}
+			fmt.Fprintf(std.err, "Try: %s --help\n", at.FullPath())
 		}
 		return 2
 	}
@@ -82,4 +73,21 @@ func run(args []string, std streams) int {
 		return 1
 	}
 	return 0
+}
+
+// newParser reads the command structs; exit is called after --help and --version.
+func newParser(std streams, exit func(code int)) *kong.Kong {
+	parser, err := kong.New(&cli{},
+		kong.Name("confetti"),
+		kong.Description("Collect statistics and train models from end users without anyone ever seeing a user's data."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.out, std.err),
+		kong.Exit(exit),
+		kong.Bind(std),
+		kong.Vars{"version": version()},
+	)
+	if err != nil {
+		panic("confetti: " + err.Error()) // a fault in the command structs themselves
+	}
+	return parser
 }

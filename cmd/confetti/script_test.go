@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -12,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"confetti": func() { os.Exit(run(os.Args[1:], streams{os.Stdout, os.Stderr})) },
+		"confetti": main,
 	})
 }
 
@@ -22,12 +21,24 @@ func TestMain(m *testing.M) {
 //	exits CODE COMMAND [ARGUMENT...]
 //
 // which fails unless the command ends with that exit code; its output is there
-// for stdout and stderr, as after exec.
+// for stdout and stderr, as after exec;
+//
+//	json [PATH [LOW HIGH]]
+//
+// which fails unless stdout was one JSON value and nothing else, with something
+// at the dotted PATH, with a number there from LOW to HIGH; and
+//
+//	table FILE ROWS COLUMNS
+//
+// which writes made-up records of two classes as .csv or .parquet, with a column
+// "class", or as .npy, with the classes in FILE-labels.npy.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "json": jsonOutput, "table": table,
+		},
 	})
 }
 

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// writeJSON ends with a newline; fields keep their order.
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+// writeWhole writes a file completely or not at all, over an earlier one.
+func writeWhole(path string, data []byte) error { return publish(path, data, os.Rename) }
+
+// createWhole is writeWhole for a new file. One that exists already is left as
+// it is; the error is then fs.ErrExist.
+func createWhole(path string, data []byte) error {
+	return publish(path, data, os.Link) // unlike a rename, a link fails where the name is taken
+}
+
+// publish gives a finished temporary file its name.
+func publish(path string, data []byte, name func(from, to string) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".confetti-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w: choose another place", path, err)
+	}
+	defer os.Remove(f.Name()) // gone already after a rename
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return name(f.Name(), path)
+}
+
+// writable finds out before long work whether the folder dir, which need not
+// exist yet, will take files. It leaves nothing there.
+func writable(dir string) error {
+	at := dir
+	info, err := os.Stat(at)
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+		info, err = os.Stat(at)
+	}
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", at)
+	}
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(at, ".confetti-*"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("nothing can be written to %s: %w: choose another folder", dir, err)
+	}
+	return nil
+}
+
+var errInterrupted = errors.New("interrupted: what was being written is complete, the rest was not done")
+
+// uninterrupted lets a write that takes files from one whole state to another
+// come to its end when somebody presses Ctrl-C meanwhile, and then says so.
+// Outside of such writes an interrupt ends the process at once: nothing is on
+// the disk yet.
+func uninterrupted(write func() error) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	err := write()
+	signal.Stop(signals) // what has arrived is in the channel now
+	select {
+	case <-signals:
+		return errors.Join(err, errInterrupted)
+	default:
+		return err
+	}
+}

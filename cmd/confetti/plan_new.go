@@ -1,0 +1,188 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+type planNew struct {
+	File string `arg:"" help:"Where to write the plan (TOML)." type:"path"`
+
+	Title       string   `help:"What the respondents are asked." default:"A density for each class"`
+	Dimension   int      `help:"Length of a respondent's vector." required:""`
+	Classes     []string `help:"Names of the classes." required:"" placeholder:"A,B"`
+	Normalize   bool     `help:"Scale vectors to unit length on the device."`
+	Kernel      string   `help:"gaussian, ip-signs or ip-identity." enum:"gaussian,ip-signs,ip-identity" default:"gaussian"`
+	Bandwidth   float64  `help:"Bandwidth of the gaussian kernel." default:"1"`
+	Repetitions int      `help:"Feature maps: bits per device (ip-identity: 1 map of all coordinates)." default:"256"`
+	mechanismFlags
+	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents." required:""`
+	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
+	Suite          string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
+	Instances      int     `help:"Shuffler instances in separate trust domains." default:"1"`
+	Hops           int     `help:"Hops of each instance." default:"2"`
+	Keys           string  `help:"Folder for new private keys of all parties; in a real collection each party makes its own and sends its public key." required:"" type:"path"`
+}
+
+func (planNew) Help() string {
+	return "Example:\n  confetti plan new plan.toml --dimension 256 --classes Business,Sports --epsilon 2 --minimum 3000 --keys keys"
+}
+
+func (c planNew) Run(std streams) error {
+	p, err := c.draft()
+	if err != nil {
+		return err
+	}
+	keys, err := newKeys(&p)
+	if err != nil {
+		return err
+	}
+	if p, err = protocol.Design(p); err != nil {
+		return refused(err, "epsilon", "delta", "minimum", "dishonest-share", "repetitions", "bitsum", "accounting")
+	}
+	if err := p.Validate(); err != nil {
+		return usageError{err}
+	}
+	d, err := describe(p)
+	if err != nil {
+		return err
+	}
+	if err := uninterrupted(func() error { return c.save(p, keys) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "wrote %s (%s...) and the private keys of its parties in %s\n", c.File, p.Name()[:12], c.Keys)
+	return d.write(std.out)
+}
+
+// draft is the plan as asked for, without keys and noise.
+func (c planNew) draft() (plan.Plan, error) {
+	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
+	errs := []error{checkBudget(c.Epsilon, c.Delta), labelErr}
+	check := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, usagef(format, a...))
+		}
+	}
+	// The plan's own check would find these too, in its own terms, but only
+	// after room has been made for the parties.
+	check(c.Dimension >= 1 && c.Dimension <= plan.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, plan.MaxDimension)
+	check(len(c.Classes) >= 1 && len(c.Classes) <= plan.MaxClasses, "--classes names %d: give 1 to %d", len(c.Classes), plan.MaxClasses)
+	check(c.Repetitions >= 1 && c.Repetitions <= plan.MaxRepetitions, "--repetitions is %d: give 1 to %d", c.Repetitions, plan.MaxRepetitions)
+	check(c.Kernel != "gaussian" || c.Bandwidth > 0 && c.Bandwidth <= 1e6, "--bandwidth is %v: give a number above 0 (at most 1e6)", c.Bandwidth)
+	check(c.Bitsum == "rr" || c.Bitsum == "3nb", "--bitsum is %q: a plan's is rr or 3nb", c.Bitsum)
+	check(c.DishonestShare >= 0 && c.DishonestShare < 1, "--dishonest-share is %v: give a number from 0 to below 1", c.DishonestShare)
+	check(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
+	check(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
+	check(c.Hops >= 1 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
+	if err := errors.Join(errs...); err != nil {
+		return plan.Plan{}, err
+	}
+	if _, err := os.Stat(c.File); err == nil {
+		return plan.Plan{}, fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{
+		Version: plan.Version, Title: c.Title,
+		Question: plan.Question{Kind: "density", Density: &plan.Density{
+			Dimension: c.Dimension, Classes: c.Classes, Normalize: c.Normalize,
+			Kernel: newKernel(c.Kernel, c.Bandwidth), Repetitions: c.Repetitions,
+			Bitsum: plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
+		}},
+		Budget:    plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label, DishonestShare: c.DishonestShare},
+		Crowd:     plan.Crowd{Minimum: c.Minimum},
+		Envelopes: plan.Envelopes{Suite: c.Suite},
+		Route:     mixRoute(c.Instances, c.Hops),
+		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	if c.Kernel == "ip-identity" {
+		p.Question.Density.Repetitions = 1
+	}
+	return p, nil
+}
+
+// newKernel draws a fresh public seed: it decides nothing about privacy, but
+// nobody should have chosen it.
+func newKernel(name string, bandwidth float64) plan.Kernel {
+	if name != "gaussian" {
+		bandwidth = 0
+	}
+	var seed [32]byte
+	rand.Read(seed[:]) // never fails
+	return plan.Kernel{Name: name, Bandwidth: bandwidth, Seed: hex.EncodeToString(seed[:])}
+}
+
+func mixRoute(instances, hops int) plan.Route {
+	m := &plan.Mix{Instances: make([]plan.Instance, instances)}
+	for i := range m.Instances {
+		m.Instances[i].Hops = make([]plan.Party, hops)
+		for h := range m.Instances[i].Hops {
+			m.Instances[i].Hops[h].Operator = fmt.Sprintf("instance %d, hop %d", i+1, h+1)
+		}
+	}
+	return plan.Route{Kind: "mix", Mix: m}
+}
+
+// newKeys makes a key for every party, by file name, and writes the public
+// ones into the plan.
+func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
+	keys := map[string]envelope.KeyFile{}
+	one := func(party *plan.Party, file string) error {
+		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
+		if err != nil {
+			return err
+		}
+		party.Key = key.Public().String()
+		keys[file] = envelope.KeyFile{Key: key, Purpose: party.Operator}
+		return nil
+	}
+	for i, in := range p.Route.Mix.Instances {
+		for h := range in.Hops {
+			if err := one(&in.Hops[h], fmt.Sprintf("instance-%d-hop-%d.key", i+1, h+1)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keys, one(&p.Analyzer, "analyzer.key")
+}
+
+// save writes the keys and then the plan. After an error nothing that it wrote
+// remains.
+func (c planNew) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error) {
+	var made []string
+	defer func() {
+		if err != nil {
+			for i := len(made) - 1; i >= 0; i-- {
+				err = errors.Join(err, os.Remove(made[i]))
+			}
+		}
+	}()
+	if err := os.Mkdir(c.Keys, 0o700); err == nil {
+		made = append(made, c.Keys)
+	} else if !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("--keys: %w: name a folder that is there, or can be made", err)
+	}
+	for name, key := range keys {
+		path := filepath.Join(c.Keys, name)
+		if err := envelope.CreateKeyFile(path, key); err != nil {
+			return fmt.Errorf("--keys: %w: choose another folder", err)
+		}
+		made = append(made, path)
+	}
+	if err := createWhole(c.File, p.TOML()); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
+		}
+		return err
+	}
+	return nil
+}

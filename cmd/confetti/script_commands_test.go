@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// jsonOutput checks that stdout was one JSON value and nothing else.
+func jsonOutput(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 2 || len(args) > 3 {
+		ts.Fatalf("usage: json [PATH [LOW HIGH]]")
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	var v any
+	if err := d.Decode(&v); err != nil {
+		ts.Fatalf("stdout is not JSON: %v", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		ts.Fatalf("stdout goes on after the JSON value")
+	}
+	if len(args) == 0 {
+		return
+	}
+	for key := range strings.SplitSeq(args[0], ".") {
+		object, _ := v.(map[string]any)
+		inner, ok := object[key]
+		if !ok {
+			ts.Fatalf("no %s in the JSON", args[0])
+		}
+		v = inner
+	}
+	if len(args) == 1 {
+		return
+	}
+	low, err := strconv.ParseFloat(args[1], 64)
+	ts.Check(err)
+	high, err := strconv.ParseFloat(args[2], 64)
+	ts.Check(err)
+	if x, ok := v.(float64); !ok || x < low || x > high {
+		ts.Fatalf("%s is %v, want %v to %v", args[0], v, low, high)
+	}
+}
+
+// table writes made-up records.
+func table(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: table FILE ROWS COLUMNS")
+	}
+	rows, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	cols, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	x, class := records(rows, cols)
+	path := ts.MkAbs(args[0])
+	save := func(path string, data []byte) { ts.Check(os.WriteFile(path, data, 0o644)) }
+	switch {
+	case strings.HasSuffix(path, ".csv"):
+		save(path, csvTable(x, class))
+	case strings.HasSuffix(path, ".parquet"):
+		var b bytes.Buffer
+		ts.Check(parquetTable(&b, x, class))
+		save(path, b.Bytes())
+	case strings.HasSuffix(path, ".npy"):
+		save(path, npyMatrix(x))
+		save(strings.TrimSuffix(path, ".npy")+"-labels.npy", npyLabels(class))
+	default:
+		ts.Fatalf("table: %s is none of .csv, .parquet, .npy", args[0])
+	}
+}
