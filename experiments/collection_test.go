@@ -1,0 +1,105 @@
+package experiments_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// collection asks the small set by a few bits a device; tests change one thing
+// at a time.
+func collection() experiments.Collection {
+	return experiments.Collection{
+		Title:  "What are the classes about?",
+		Kernel: "gaussian", Bandwidth: 1.3, Repetitions: 96, Normalize: true,
+		Bitsum: "rr", Accounting: "exact",
+		Budget:  plan.Budget{Epsilon: 8, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: 5},
+		Minimum: 350, Instances: 1, Hops: 2, Suite: "x25519", Seed: 3,
+	}
+}
+
+func TestCollectionIsTheSameForASeed(t *testing.T) {
+	set := generated(t)
+	collect := func(c experiments.Collection) experiments.Collected {
+		out, err := c.Run(set, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	c := collection()
+	one, other := collect(c), collect(c)
+	if !cmp.Equal(one.Tallies, other.Tallies) || !cmp.Equal(one.Release.Headline, other.Release.Headline) || !cmp.Equal(one.Release.Sections, other.Release.Sections) {
+		t.Error("two runs of one seed differ")
+	}
+	if one.Plan.Hash() == other.Plan.Hash() {
+		t.Error("two collections share their keys")
+	}
+	c.Seed++
+	if other := collect(c); cmp.Equal(one.Tallies, other.Tallies) {
+		t.Error("two seeds gave the same")
+	}
+	if !one.Release.Synthetic || one.Release.Created.IsZero() || !strings.Contains(one.Release.Provenance.Randomness, "seed 3") {
+		t.Errorf("release %+v", one.Release.Provenance)
+	}
+	if err := one.Release.Validate(); err != nil {
+		t.Error(err)
+	}
+	if a := one.Release.Headline[0]; a.Name != "accuracy" || a.Value < 0.5 {
+		t.Errorf("headline %+v", a)
+	}
+}
+
+// At fidelity full the same devices answer through seals and hops.
+func TestCollectionAtFullFidelity(t *testing.T) {
+	set := generated(t)
+	c := collection()
+	c.Full, c.Repetitions, c.Minimum, c.Budget.LabelEpsilon, c.Hops = true, 4, 40, plan.Unprotected, 1
+	some := *set
+	some.Train = set.Train.Head(240)
+	out, err := c.Run(&some, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Devices != 240 || out.Fragments != 240*4 || out.Dropped != 0 || len(out.Withheld) != 0 {
+		t.Errorf("%+v", out.Collection)
+	}
+	if err := out.Release.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCollectionRefusesBadConfigurations(t *testing.T) {
+	set := generated(t)
+	for name, c := range map[string]struct {
+		change func(c *experiments.Collection)
+		want   string
+	}{
+		"title":          {func(c *experiments.Collection) { c.Title = "" }, "title"},
+		"kernel":         {func(c *experiments.Collection) { c.Kernel = "cosine" }, "kernel"},
+		"bandwidth":      {func(c *experiments.Collection) { c.Bandwidth = -1 }, "bandwidth"},
+		"repetitions":    {func(c *experiments.Collection) { c.Repetitions = 0 }, "rounds"},
+		"bitsum":         {func(c *experiments.Collection) { c.Bitsum = "2nb" }, "bitsum"},
+		"accounting":     {func(c *experiments.Collection) { c.Accounting = "guess" }, "accounting"},
+		"epsilon":        {func(c *experiments.Collection) { c.Budget.Epsilon = 0 }, "epsilon"},
+		"label epsilon":  {func(c *experiments.Collection) { c.Budget.LabelEpsilon = 0 }, "label_epsilon"},
+		"no crowd":       {func(c *experiments.Collection) { c.Minimum = 0 }, "users"},
+		"too few people": {func(c *experiments.Collection) { c.Minimum = 1000 }, "withheld"},
+		"no instances":   {func(c *experiments.Collection) { c.Instances = 0 }, "instances"},
+		"no hops":        {func(c *experiments.Collection) { c.Hops = 0 }, "hops"},
+		"suite":          {func(c *experiments.Collection) { c.Suite = "rot13" }, "suite"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := collection()
+			bad.Repetitions = 8
+			c.change(&bad)
+			if _, err := bad.Run(set, quiet); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v does not mention %q", err, c.want)
+			}
+		})
+	}
+}
