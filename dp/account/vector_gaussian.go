@@ -36,7 +36,9 @@ func (e VectorResponse) slope(charge float64) float64 {
 	var law others
 	slope := 0.0
 	for i := range c.count() {
-		w, ok := e.count(&law, c.others(), c.ones(i), math.Max(tau*1e-6, minTail))
+		// The last first: with most of the others' bits ones the tail of ones is
+		// the steepest, and a large slope spares work.
+		w, ok := e.count(&law, c.others(), c.ones(c.count()-1-i), math.Max(tau*1e-6, minTail))
 		if !ok {
 			return math.Inf(1)
 		}
@@ -49,25 +51,30 @@ func (e VectorResponse) slope(charge float64) float64 {
 }
 
 // steepest is the least slope for one law w, or floor if that is larger.
+//
+// It walks from the right, where U is small. A quantile is only computed where
+// the slope so far might not do: from an earlier point U0, with I' = z and dz =
+// -dU/phi(z), I(U) >= I(U0) + (U-U0) (z0 - (U-U0)/I(U0)), and 1+z^2 has fallen.
 func steepest(w []float64, flip, tau, rho, floor float64) float64 {
 	center := 1 / math.Sqrt(2*math.Pi) // I(1/2)
 	slope, above := floor, 0.0         // above = P(W >= t), t being index i+1
+	var at0, z0, i0, loss0 float64
 	for i := len(w) - 1; i >= 0; i-- {
-		if w[i] > tau {
-			tail := above + flip*w[i]
-			if tail >= 0.5 {
-				slope = math.Max(slope, (w[i]-tau)/(center*(1-rho)))
-			} else {
-				z := -prob.NormalQuantile(tail)
-				loss := rho * (1 + z*z)
-				if loss > 0.5 {
-					return math.Inf(1)
-				}
-				isoperimetric := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
-				slope = math.Max(slope, (w[i]-tau)/(isoperimetric*(1-loss)))
-			}
-		}
+		tail := above + flip*w[i]
 		above += w[i]
+		switch need := w[i] - tau; {
+		case need <= 0:
+		case tail >= 0.5:
+			slope = math.Max(slope, need/(center*(1-rho)))
+		case i0 > 0 && need <= slope*(1-loss0)*(i0+(tail-at0)*(z0-(tail-at0)/i0)):
+		default:
+			at0, z0 = tail, -prob.NormalQuantile(tail)
+			i0, loss0 = math.Exp(-z0*z0/2)*center, rho*(1+z0*z0)
+			if loss0 > 0.5 {
+				return math.Inf(1)
+			}
+			slope = math.Max(slope, need/(i0*(1-loss0)))
+		}
 	}
 	return slope
 }

@@ -46,6 +46,14 @@ func (e VectorResponse) moments() moments {
 func (m moments) add(sums, w []float64, flip float64) {
 	last := len(sums) - 1
 	edge := m.deviation / flip // |u| is at most 1/flip
+	// A term is negligible if it is at the largest order or, where |u| < 1, at
+	// the smallest; negligible ones are counted as if each were that large.
+	const small = 1e-25
+	negligible := func(p, u float64) bool {
+		return p < small && math.Log(p)+float64(last)*math.Log(math.Max(1, u)) < math.Log(small)
+	}
+	skipped := 0.0
+	atEdge := 2.0 // what the window leaves out on either side, in units of minTail
 	for t := 0; t <= len(w); t++ {
 		before, here := 0.0, 0.0
 		if t > 0 {
@@ -55,19 +63,13 @@ func (m moments) add(sums, w []float64, flip float64) {
 			here = w[t]
 		}
 		p := flip*before + (1-flip)*here
-		if p < minTail {
-			// Beyond the digits: as if at the edge.
-			for j := 2; j <= last; j++ {
-				sums[j] += minTail * math.Pow(edge, float64(j))
-			}
+		if p < minTail { // beyond the digits of its ratio
+			atEdge++
 			continue
 		}
 		u := m.deviation * (before - here) / p
-		// Terms below 1e-25 at every order are bounded by the larger of the ends.
-		if far := p * math.Pow(math.Max(1, math.Abs(u)), float64(last)); far < 1e-25 {
-			for j := 2; j <= last; j++ {
-				sums[j] += far
-			}
+		if negligible(p, math.Abs(u)) {
+			skipped++
 			continue
 		}
 		term := p * u
@@ -76,8 +78,8 @@ func (m moments) add(sums, w []float64, flip float64) {
 			sums[j] += term + math.Abs(term)*float64(j)*10*lawError
 		}
 	}
-	for j := 2; j <= last; j++ { // what the window leaves out on either side
-		sums[j] += 2 * minTail * math.Pow(edge, float64(j))
+	for j := 2; j <= last; j++ {
+		sums[j] += skipped*small + atEdge*minTail*math.Pow(edge, float64(j))
 	}
 }
 
