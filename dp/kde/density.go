@@ -39,6 +39,30 @@ func (d Density) check() error {
 	return nil
 }
 
+// variance bounds that of F/n in a channel: the error of the sum, and n p(1-p) for
+// the rounding, p = B/n, at least the true variance since p(1-p) is concave.
+func (d Density) variance(channel int) float64 {
+	n, sum := float64(d.Respondents), d.Sums[channel]
+	p := min(max(sum.Mean/n, 0), 1)
+	return math.Pow(2*d.Features.Bound()/n, 2) * (sum.StdErr*sum.StdErr + n*p*(1-p))
+}
+
+// noise is the sum of these variances over the channels, exactly, for inner products: a
+// bit stands for R or -R, so that rounding a value adds R^2 - f^2 in each channel, and the
+// sum of f^2 is the same for all unit vectors (encode.Isometry).
+func (d Density) noise() float64 {
+	isometry, ok := d.Features.Isometry()
+	if !ok {
+		return 0
+	}
+	n, r := float64(d.Respondents), d.Features.Bound()
+	var flips float64
+	for _, sum := range d.Sums {
+		flips += sum.StdErr * sum.StdErr
+	}
+	return 4*r*r/(n*n)*flips + (r*r*float64(len(d.Sums))-isometry.Energy*float64(d.Features.Repetitions()))/n
+}
+
 // Merge is the density of both groups together, which share no respondent.
 func (d Density) Merge(other Density) (Density, error) {
 	if err := errors.Join(d.check(), other.check()); err != nil {

@@ -209,6 +209,7 @@ func TestIntervalsCover(t *testing.T) {
 		{encode.Spec{Kernel: encode.Gaussian, Repetitions: 256, Bandwidth: 2}, ExactGaussian(x, y, 2)[0]},
 		{encode.Spec{Kernel: encode.InnerSigns, Repetitions: 256}, ExactInner(x, y)[0]},
 		{encode.Spec{Kernel: encode.InnerIdentity, Repetitions: 1}, ExactInner(x, y)[0]},
+		{encode.Spec{Kernel: encode.InnerRotated, Repetitions: 1, Clip: math.Sqrt(24)}, ExactInner(x, y)[0]},
 	} {
 		c.spec.Dimension = 24
 		var covered, coveredByTwin int

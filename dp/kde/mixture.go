@@ -30,6 +30,7 @@ type Mixture struct {
 	features *encode.Features
 	weight   []float64 // per channel: sum over densities of weight * F/n
 	variance []float64 // of weight
+	noise    float64   // sum of the variances of weight, exactly and not at most; for inner products
 	q        int       // channels a repetition
 }
 
@@ -60,9 +61,9 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 		n, r := float64(d.Respondents), d.Features.Bound()
 		for c, sum := range d.Sums {
 			m.weight[c] += w * (2*sum.Mean/n - 1) * r
-			p := min(max(sum.Mean/n, 0), 1)
-			m.variance[c] += math.Pow(w*2*r/n, 2) * (sum.StdErr*sum.StdErr + n*p*(1-p))
+			m.variance[c] += w * w * d.variance(c)
 		}
+		m.noise += w * w * d.noise()
 	}
 	if m.features == nil {
 		return Mixture{}, errors.New("kde: nothing to mix")

@@ -14,7 +14,7 @@ import (
 type Prediction struct {
 	Class    int              // of the highest score; the first of equals
 	RunnerUp int              // of the next score; -1 if no other class has one
-	Scores   []estimate.Value // one per class, a density; Mean NaN for a missing class
+	Scores   []estimate.Value // one per class: a density, or that corrected (NearestMean); Mean NaN for a missing class
 	Margin   estimate.Value   // score of Class less that of RunnerUp, with the error of the difference
 }
 
@@ -26,11 +26,11 @@ func (p Prediction) Decided() bool {
 
 // Classify predicts the class of each row of x.
 func (m *Model) Classify(x blas32.General) ([]Prediction, error) {
-	scores, err := m.scores()
+	scores, err := m.scorers()
 	if err != nil {
 		return nil, fmt.Errorf("hdc: %w", err)
 	}
-	margins := margins{model: m, of: map[[2]int]kde.Mixture{}}
+	margins := margins{model: m, of: map[[2]int]scorer{}}
 	predictions := make([]Prediction, x.Rows)
 	err = kde.Each(m.features, x, func(i int, g []float32) {
 		p := Prediction{Class: -1, RunnerUp: -1, Scores: make([]estimate.Value, len(scores))}
@@ -62,15 +62,15 @@ func (m *Model) Classify(x blas32.General) ([]Prediction, error) {
 type margins struct {
 	model *Model
 	mu    sync.Mutex
-	of    map[[2]int]kde.Mixture
+	of    map[[2]int]scorer
 }
 
-func (s *margins) between(a, b int) kde.Mixture {
+func (s *margins) between(a, b int) scorer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pair := [2]int{a, b}
 	if _, ok := s.of[pair]; !ok {
-		difference, err := s.model.margin(a, b)
+		difference, err := s.model.lead(s.model.weights[a], s.model.weights[b])
 		if err != nil {
 			panic("hdc: densities that make scores make no margin: " + err.Error())
 		}

@@ -95,6 +95,46 @@ func TestHighestDensityWins(t *testing.T) {
 	}
 }
 
+// By density the long mean wins at every record near it; the nearest mean is another.
+// Groups are so large that rounding has no length.
+func TestNearestMean(t *testing.T) {
+	f := identity(t)
+	const many = 1 << 40
+	m := model(t, around(f, many, 0.9), kde.Density{}, around(f, many, 0.5, 0.1))
+	x := block([]float32{0.8, 0.6}, []float32{1}, []float32{0.6, 0.8})
+	dense, err := m.Classify(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := m.NearestMean()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := near.Classify(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, class := range []int{2, 0, 2} {
+		var square [3]float64 // half the squared distances of the means, exactly
+		for j, mu := range [][]float64{0: {0.9, 0}, 2: {0.5, 0.1}} {
+			for c, v := range mu {
+				square[j] += (math.Pow(float64(x.Data[i*dimension+c])-v, 2)) / 2
+			}
+		}
+		if dense[i].Class != 0 || p[i].Class != class || math.Abs(p[i].Margin.Mean-math.Abs(square[0]-square[2])) > 1e-6 ||
+			math.Abs(p[i].Scores[0].Mean-(0.5-square[0])) > 1e-6 {
+			t.Errorf("record %d: class %d by density, %+v by mean; half squares %v", i, dense[i].Class, p[i], square)
+		}
+	}
+	distances, err := encode.New(encode.Spec{Kernel: encode.Gaussian, Dimension: dimension, Repetitions: dimension, Bandwidth: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model(t, around(distances, 9)).NearestMean(); err == nil || !strings.Contains(err.Error(), "inner products") {
+		t.Errorf("a kernel of distances: %v", err)
+	}
+}
+
 func TestOneClassHasNoRunnerUp(t *testing.T) {
 	p, err := model(t, around(identity(t), 3)).Classify(block([]float32{1}))
 	if err != nil || p[0].Class != 0 || p[0].RunnerUp != -1 || !p[0].Decided() {

@@ -1,7 +1,8 @@
 // Package hdc learns the highest-density-class classifier (KDE, section 3.3):
 // one private kernel density for each class that respondents reported, the class
 // of largest density as the prediction, and the vocabulary words of largest
-// density as what the class is about.
+// density as what the class is about. For inner products the class of nearest mean
+// is the other choice, by the same densities.
 package hdc
 
 import (
@@ -9,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
@@ -24,6 +26,7 @@ type Model struct {
 	densities []kde.Density // of respondents by reported class
 	weights   [][]float64   // weights[c][k] of density k in the score of class c; nil where c has no score
 	features  *encode.Features
+	nearest   bool // scores are corrected by the norms of the class means
 }
 
 // New is the model of one density per class, all over the same features. A
@@ -114,7 +117,21 @@ func (m *Model) Debias(label randomize.KRR) (*Model, error) {
 	return &debiased, nil
 }
 
-// scores are the score functions of all classes; the zero Mixture where missing.
+// NearestMean is the same model with another score: the density less half the
+// squared length of the class's mean, so that the highest score is that of the
+// nearest mean (kde.Nearest). Densities of inner products favour classes whose values lie close
+// together, and so have a long mean. The lengths cost no privacy, being computed from the
+// densities. It is for inner products only; words are decoded by density as before.
+func (m *Model) NearestMean() (*Model, error) {
+	corrected := *m
+	corrected.nearest = true
+	if _, err := corrected.scorers(); err != nil {
+		return nil, fmt.Errorf("hdc: %w", err)
+	}
+	return &corrected, nil
+}
+
+// scores are the densities of all classes; the zero Mixture where missing.
 func (m *Model) scores() ([]kde.Mixture, error) {
 	scores := make([]kde.Mixture, len(m.classes))
 	for c, w := range m.weights {
@@ -129,13 +146,37 @@ func (m *Model) scores() ([]kde.Mixture, error) {
 	return scores, nil
 }
 
-// margin is the score of class a less that of class b. It is mixed from the
-// densities, and not taken as the difference of two estimates, because the two
-// share features and, debiased, densities.
-func (m *Model) margin(a, b int) (kde.Mixture, error) {
-	w := make([]float64, len(m.classes))
+// scorer is what ranks the classes of a record, from its query features.
+type scorer interface {
+	At(g []float32) estimate.Value
+}
+
+// scorers are those of all classes; nil where missing.
+func (m *Model) scorers() ([]scorer, error) {
+	scorers := make([]scorer, len(m.classes))
+	for c, w := range m.weights {
+		if w == nil {
+			continue
+		}
+		var err error
+		if scorers[c], err = m.lead(w, make([]float64, len(w))); err != nil {
+			return nil, fmt.Errorf("class %q: %w", m.classes[c], err)
+		}
+	}
+	return scorers, nil
+}
+
+// lead is the score of one class less that of another, given their weights; with
+// zeros for the second, the score itself. It is computed from the densities, and not taken as
+// the difference of two estimates, because the two share features and, debiased,
+// densities.
+func (m *Model) lead(a, b []float64) (scorer, error) {
+	if m.nearest {
+		return kde.NearestMean(a, b, m.densities)
+	}
+	w := make([]float64, len(a))
 	for k := range w {
-		w[k] = m.weights[a][k] - m.weights[b][k]
+		w[k] = a[k] - b[k]
 	}
 	return kde.Mix(w, m.densities)
 }
