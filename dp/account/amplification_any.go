@@ -7,12 +7,11 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/pld"
 )
 
-// AnyRandomizer is one report of each of Users respondents, each randomized by
-// whatever pure Epsilon-DP randomizer (even chosen after seeing earlier
-// reports), shuffled. It is accounted by clones (Feldman, McMillan, Talwar
-// 2021), which hold for all of them; the stronger clones of 2023 do not, see
-// StrongerClones. A lower bound is that of the worse of binary and ternary
-// randomized response.
+// AnyRandomizer is one shuffled report of each of Users respondents, all by the
+// same pure Epsilon-DP randomizer, whatever it is. It is accounted by clones
+// (Feldman, McMillan, Talwar 2021), which hold for every randomizer; the
+// stronger clones of 2023 do not, see StrongerClones. A lower bound is that of
+// the worse of binary and ternary randomized response.
 type AnyRandomizer struct {
 	Users   int     `json:"users"`
 	Epsilon float64 `json:"epsilon_local"`

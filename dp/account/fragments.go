@@ -10,10 +10,12 @@ import (
 // fragments, together, and of nothing else of that respondent.
 const SomeFragments Trust = "some fragments"
 
-// Fragments is a report torn into Tau fragments behind a backstop (ESA,
-// Algorithm 2): the backstop randomizes the bit once at Backstop, each fragment
-// randomizes the backstop's output at Fragment, and each travels through an
-// instance of its own. Both are randomized response.
+// Fragments is one bit torn into Tau fragments behind a backstop (ESA, Algorithm
+// 2): the backstop randomizes the bit once at Backstop, each fragment randomizes
+// the backstop's output at Fragment, and each travels through an instance of its
+// own. Both are randomized response. Neighbours change the bit: that is a
+// replaced respondent who has one bit, or a removed one whose report is one-hot
+// (ESA, Definition II.4). A replaced one-hot report changes two bits.
 type Fragments struct {
 	Users     int       `json:"users"`
 	Backstop  float64   `json:"epsilon_backstop"`

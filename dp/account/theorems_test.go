@@ -83,6 +83,66 @@ func TestPublishedBounds(t *testing.T) {
 	}
 }
 
+// No theorem promises less than the exact accountant knows to be lost.
+func TestTheoremsAgainstExact(t *testing.T) {
+	exact := func(e Event, delta float64) float64 {
+		t.Helper()
+		g, err := LowerEpsilon(e, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Epsilon
+	}
+	const delta = 1e-6
+	for _, n := range []int{2000, 20000} {
+		for _, epsilon := range []float64{0.3, 0.6, 0.9} {
+			if lambda, err := CheuLemma48(n, epsilon, delta); err == nil {
+				if e := exact(RandomizedResponse{n, lambda / float64(2*n)}, delta); e > epsilon {
+					t.Errorf("Lemma 4.8, n=%d: %v promised, %v lost", n, epsilon, e)
+				}
+			}
+			if flip, err := CheuZhilyaevFlip(n, epsilon, delta); err == nil {
+				if e := exact(RandomizedResponse{n, flip}, delta); e > epsilon {
+					t.Errorf("Cheu and Zhilyaev, n=%d: %v promised, %v lost", n, epsilon, e)
+				}
+			}
+			for _, choose := range []func(e, d, g float64) (Flood, error){GKMP20Theorem1, GKMPS21Lemma9} {
+				f, err := choose(epsilon, delta, 0.2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e := exact(ThreeNB{Noise: f.Noise, FloodShape: f.Shape, FloodProb: f.Prob}, delta); e > epsilon {
+					t.Errorf("flood %+v: %v promised, %v lost", f, epsilon, e)
+				}
+			}
+			mean, err := GKMP20Theorem11(epsilon, delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e := exact(PoissonSum{n, mean}, delta); e > epsilon {
+				t.Errorf("Theorem 11: %v promised, %v lost", epsilon, e)
+			}
+			if gamma, err := BalleTheorem31(n, 2, epsilon, delta); err == nil {
+				if e := exact(RandomizedResponse{n, gamma / 2}, delta); e > epsilon {
+					t.Errorf("Balle Theorem 3.1: %v promised, %v lost", epsilon, e)
+				}
+			}
+		}
+		for _, local := range []float64{1, 1.5, 3} {
+			if g, err := ESATheoremIII1(n, local, delta); err == nil {
+				if e := exact(OneHot{n, flipOf(local), Removal}, delta); e > g.Epsilon {
+					t.Errorf("Theorem III.1, n=%d: %v promised, %v lost", n, g.Epsilon, e)
+				}
+			}
+			if g, err := ErlingssonTheorem7(n, local/10, delta); err == nil {
+				if e := exact(AnyRandomizer{n, local / 10}, delta); e > g.Epsilon {
+					t.Errorf("Theorem 7, n=%d: %v promised, %v lost", n, g.Epsilon, e)
+				}
+			}
+		}
+	}
+}
+
 func TestFlipProbabilities(t *testing.T) {
 	type row struct {
 		N             int
