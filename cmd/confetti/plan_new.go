@@ -47,14 +47,14 @@ func (c planNew) Run(std streams) error {
 		return err
 	}
 	if p, err = protocol.Design(p); err != nil {
-		return refused(err, "epsilon", "delta", "minimum", "dishonest-share", "repetitions", "bitsum", "accounting")
+		return refused(err, "epsilon", "delta", "minimum", "dishonest-share", "dimension", "repetitions", "bitsum", "accounting")
 	}
 	if err := p.Validate(); err != nil {
 		return usageError{err}
 	}
 	d, err := describe(p)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	if err := uninterrupted(func() error { return c.save(p, keys) }); err != nil {
 		return err
@@ -106,6 +106,9 @@ func (c planNew) draft() (plan.Plan, error) {
 	}
 	if c.Kernel == "ip-identity" {
 		p.Question.Density.Repetitions = 1
+	}
+	if p.HonestMinimum() < 1 {
+		return p, usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
 	}
 	return p, nil
 }
