@@ -18,11 +18,11 @@ type collectCommand struct {
 
 type collectSimulate struct {
 	File      string  `arg:"" help:"Training records: one row a respondent." type:"path"`
-	Label     string  `help:"Column that names the class; for .npy, the path of a second .npy with integers." required:""`
-	Test      string  `help:"Public test records, in the same form." type:"path"`
-	TestLabel string  `help:"For a .npy of test records: the path of their labels." type:"path"`
+	Label     string  `help:"Column that names the class; for .npy, the path of a second .npy with integers." required:"" placeholder:"NAME"`
+	Test      string  `help:"Public test records, in the same form." type:"path" placeholder:"FILE"`
+	TestLabel string  `help:"For a .npy of test records: the path of their labels." type:"path" placeholder:"FILE"`
 	TestShare float64 `help:"Without --test: share of the records set aside as the test set." default:"0.2"`
-	Minimum   int     `help:"Smallest class that may be released; 0 for the smallest there is."`
+	Minimum   int     `help:"Smallest class that may be released; 0 for the smallest there is." placeholder:"N"`
 	Normalize bool    `help:"Scale every record to unit length."`
 	Out       string  `help:"Also collect through the whole flow, by the law of the totals, and save the release here." type:"path" placeholder:"DIR"`
 	Full      bool    `help:"With --out: seal, mix and open every fragment instead."`

@@ -28,7 +28,7 @@ type kdeFlags struct {
 	mechanismFlags
 	Kernel      string  `help:"gaussian, ip-signs or ip-identity." enum:"gaussian,ip-signs,ip-identity" default:"gaussian"`
 	Bandwidth   float64 `help:"Bandwidth of the gaussian kernel." default:"1"`
-	Repetitions int     `help:"Feature maps: bits per device; 0 for the dimension."`
+	Repetitions int     `help:"Feature maps: bits per device; 0 for the dimension." placeholder:"I"`
 	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
 	Runs        int     `help:"Repeat with new features and noise, and average." default:"1"`
 	JSON        bool    `help:"Print one JSON object."`
@@ -72,7 +72,7 @@ func (c kdeFlags) cell() (experiments.KDE, error) {
 	if label != plan.Unprotected {
 		e.LabelEpsilon = float64(label)
 	}
-	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), labelErr); err != nil {
+	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), checkBandwidth(c.Bandwidth), labelErr); err != nil {
 		return e, err
 	}
 	if err := e.Validate(); err != nil {

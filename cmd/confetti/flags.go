@@ -14,9 +14,9 @@ type dataFlag struct {
 
 // mechanismFlags are the choices that plans and experiments share.
 type mechanismFlags struct {
-	Bitsum       string  `help:"rr or 3nb." default:"rr"`
+	Bitsum       string  `help:"rr or 3nb; to compare with, experiments and simulations have central, local and none." default:"rr"`
 	Accounting   string  `help:"Where the noise comes from: exact, or the route of the paper." enum:"exact,paper" default:"exact"`
-	Epsilon      float64 `help:"Privacy of the features." required:""`
+	Epsilon      float64 `help:"Privacy of the features." required:"" placeholder:"E"`
 	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 	LabelEpsilon string  `help:"Local privacy of the label, or none: sent as it is." default:"none"`
 }
@@ -32,6 +32,13 @@ func checkBudget(epsilon, delta float64) error {
 		errs = append(errs, usagef("--delta is %v: give a probability above 0 (from 1e-200 to 0.5)", delta))
 	}
 	return errors.Join(errs...)
+}
+
+func checkBandwidth(h float64) error {
+	if !(h > 0 && h <= 1e6) {
+		return usagef("--bandwidth is %v: give a number above 0 (at most 1e6)", h)
+	}
+	return nil
 }
 
 // parseLabelEpsilon reads --label-epsilon: a number, or the word none.
