@@ -143,7 +143,11 @@ func (a *Analyzer) Dropped() int { return a.dropped }
 
 // Release estimates, learns, and writes up what was counted.
 func (a *Analyzer) Release(public protocol.Public) (release.Release, protocol.Model, error) {
-	return Publish(a.protocol, a.tallies, public)
+	r, model, err := Publish(a.protocol, a.tallies, public)
+	if err == nil && a.dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open or came twice, and were not counted: every estimate lacks them.", a.dropped))
+	}
+	return r, model, err
 }
 
 // Publish is the analyzer's work once everything is counted. Tallies are one a

@@ -227,6 +227,13 @@ func TestDuplicatesAndBrokenEnvelopesAreDropped(t *testing.T) {
 	if most := uint64(n / perDevice * 3); counted > most || counted+4 < most {
 		t.Errorf("%d messages counted, of %d that were sent and 4 that were lost", counted, most)
 	}
+	r, _, err := a.Release(protocol.Public{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "4 fragments") {
+		t.Errorf("notes %q do not say what was dropped", r.Notes)
+	}
 }
 
 func TestRefusesAnotherKey(t *testing.T) {
