@@ -3,6 +3,8 @@ package account
 import (
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // The closed forms of composition: k rounds, each (epsilon, delta)-DP, whatever
@@ -104,16 +106,16 @@ func (p kov) Epsilon(total float64) (float64, error) {
 	if t <= 0 {
 		return math.Inf(1), nil
 	}
-	best, up, down := 0.0, neumaier{}, neumaier{}
+	best, up, logDown := 0.0, neumaier{}, math.Inf(-1)
 	for j := p.rounds; j >= 0; j-- {
 		loss := float64(2*j-p.rounds) * p.epsilon
 		if loss <= 0 {
 			break // the profile at epsilon >= 0 has only positive losses
 		}
 		up.add(math.Exp(p.log[j]))
-		down.add(math.Exp(p.log[j] - loss))
-		if up.sum() > t && down.sum() > 0 {
-			best = math.Max(best, math.Log((up.sum()-t)/down.sum()))
+		logDown = prob.LogAdd(logDown, p.log[j]-loss)
+		if up.sum() > t {
+			best = math.Max(best, math.Log(up.sum()-t)-logDown)
 		}
 	}
 	return best, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/account/pld"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -106,10 +107,13 @@ func TestVectorsExactLarge(t *testing.T) {
 		ExactEps    float64 `json:"exact_eps"`
 		AllK        bool    `json:"all_k"`
 		Unanimous   float64 `json:"exact_eps_unanimous"`
+		Balanced    float64 `json:"exact_eps_balanced_k_half"`
 	}
 	for _, r := range vectors[row](t, "a_exact_large", "rows") {
 		e := RandomizedResponse{r.N, r.FlipProb}
 		what := fmt.Sprintf("n=%d eps0=%v delta=%v", r.N, r.Eps0, r.Delta)
+		within(t, what+", unanimous", oneWorld(e, r.N-1, r.Delta), r.Unanimous, 1e-7)
+		within(t, what+", balanced", oneWorld(e, r.N/2, r.Delta), r.Balanced, 1e-7)
 		device := epsilonFrom(t, Epsilon, e, r.Delta)
 		if device < r.ExactEps*(1-1e-9) || device > r.ExactEps*1.002 {
 			t.Errorf("%s: envelope %v, exact %v", what, device, r.ExactEps)
@@ -123,6 +127,90 @@ func TestVectorsExactLarge(t *testing.T) {
 		}
 		if full < r.Unanimous*(1-1e-9) {
 			t.Errorf("%s: %v below the unanimous data set's %v", what, full, r.Unanimous)
+		}
+	}
+}
+
+// oneWorld is epsilon(delta) of one release if k of the others hold ones.
+func oneWorld(e RandomizedResponse, k int, delta float64) float64 {
+	var law others
+	_, w := law.law(e.Users-1, k, e.Flip, 1e-25)
+	most, above := 0.0, 0.0
+	for t := len(w) - 1; t >= 0; t-- {
+		most = math.Max(most, (above+(1-e.Flip)*w[t]-delta)/(above+e.Flip*w[t]))
+		above += w[t]
+	}
+	return math.Log(most)
+}
+
+// shifted is x + Bin(N, 1/2) with N public: the loss at count j is that of one
+// more against j, ln(j/(N-j+1)), and what only x = 1 reaches is infinite.
+func shifted(t testing.TB, n int, step float64) *pld.Distribution {
+	t.Helper()
+	w, err := prob.BinomialWindow(n, 0.5, 1e-280)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var atoms []pld.Atom
+	infinite := w.Below + w.Above
+	for i, m := range w.P {
+		j := w.Lo + i + 1
+		if j > n {
+			infinite += m
+			continue
+		}
+		atoms = append(atoms, pld.Atom{Loss: math.Log(float64(j) / float64(n-j+1)), Mass: m})
+	}
+	d, err := pld.FromAtoms(atoms, infinite, step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestVectorsEngine(t *testing.T) {
+	type deep struct {
+		N, K  int
+		Eps   float64
+		Delta float64 `json:"delta_tilted"`
+	}
+	for _, r := range vectors[deep](t, "g_extra", "deep_tail_binomial_half") {
+		// A pitch of a four-hundredth of the spread 2/sqrt(N): deep in the tail
+		// delta is more sensitive to the grid than epsilon is.
+		c, err := pld.Compose(shifted(t, r.N, 2/math.Sqrt(float64(r.N))/400), r.K)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Delta(r.Eps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, fmt.Sprintf("N=%d k=%d eps=%v", r.N, r.K, r.Eps), got, r.Delta, 1e-4)
+	}
+	type row struct {
+		Mechanism string
+		N, K      int
+		Delta     float64
+		Upper     float64 `json:"eps_ctd_upper_dx1e-05"`
+		Low       float64 `json:"eps_floor_lower_dx2e-06"`
+		High      float64 `json:"eps_ceil_upper_dx2e-06"`
+	}
+	for _, r := range vectors[row](t, "b_composition", "rows") {
+		if !strings.HasPrefix(r.Mechanism, "x+Bin") {
+			continue
+		}
+		c, err := pld.Compose(shifted(t, r.N, 2/math.Sqrt(float64(r.N))/400), r.K)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Epsilon(r.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("N=%d k=%d delta=%v", r.N, r.K, r.Delta)
+		within(t, what, got, r.Upper, 1e-5)
+		if r.K > 1 && (got < r.Low || got > r.High) {
+			t.Errorf("%s: %v outside [%v, %v]", what, got, r.Low, r.High)
 		}
 	}
 }

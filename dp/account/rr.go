@@ -183,7 +183,7 @@ func roundUp(partial [][]float64, points int, tail float64) []float64 {
 		}
 	}
 	for i := len(h) - 1; i >= 0; i-- {
-		h[i] = h[i]*(1+lawError) + 2*tail
+		h[i] = math.Min(1, h[i]*(1+lawError)+2*tail)
 		if i+1 < len(h) {
 			h[i] = max(h[i], h[i+1])
 		}
@@ -244,10 +244,15 @@ func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
 	}
 }
 
+// keep is (1-p) - e^epsilon p, without cancellation near the local epsilon.
+func keep(epsilon, p float64) float64 {
+	return -(1 - p) * math.Expm1(epsilon-(RandomizedResponse{Flip: p}).local())
+}
+
 // extend adds a grid point.
 func (s *sticks) extend(p, step float64) {
 	x := float64(len(s.keep)) * step
-	s.keep = append(s.keep, (1-p)-math.Exp(x)*p)
+	s.keep = append(s.keep, keep(x, p))
 	s.growth = append(s.growth, math.Expm1(x))
 }
 
@@ -256,9 +261,9 @@ func (s *sticks) extend(p, step float64) {
 func (e RandomizedResponse) unanimous(o options) ([]*pld.Distribution, error) {
 	var law others
 	_, w := law.law(e.Users-1, e.Users-1, e.Flip, math.Max(o.Neglect/4, minTail))
-	falling, rising := make([]pld.Atom, len(w)+1), make([]pld.Atom, len(w)+1)
+	var falling, rising []pld.Atom
 	p := e.Flip
-	for i := range falling {
+	for i := range len(w) + 1 {
 		var before, here float64
 		if i > 0 {
 			before = w[i-1]
@@ -267,9 +272,12 @@ func (e RandomizedResponse) unanimous(o options) ([]*pld.Distribution, error) {
 			here = w[i]
 		}
 		one, zero := (1-p)*before+p*here, p*before+(1-p)*here
+		if one == 0 || zero == 0 {
+			continue // underflow: leaving it out lowers the bound
+		}
 		loss := math.Log(one / zero)
-		falling[i] = pld.Atom{Loss: loss, Mass: one}
-		rising[i] = pld.Atom{Loss: -loss, Mass: zero}
+		falling = append(falling, pld.Atom{Loss: loss, Mass: one})
+		rising = append(rising, pld.Atom{Loss: -loss, Mass: zero})
 	}
 	a, err := pld.LowerFromAtoms(falling, 0, o.Step)
 	if err != nil {

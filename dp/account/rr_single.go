@@ -6,21 +6,31 @@ import (
 	"sync"
 )
 
-// profile covers a single release, whose epsilon(delta) and delta(epsilon)
-// need no grid: they are maxima over the sets {count >= t} of every world.
+// profile covers one user, whose loss is +-local in every round, and a single
+// release, whose epsilon(delta) and delta(epsilon) need no grid: they are maxima
+// over the sets {count >= t} of every world.
 func (e RandomizedResponse) profile(rounds int, o options) (curve, Bound, error) {
-	if rounds != 1 {
-		return nil, "", nil
-	}
-	bound := Exact
 	switch {
+	case e.Flip == 0.5:
+		return silence{}, Exact, nil
+	case e.Users == 1:
+		c, err := newKOV(e.local(), 0, rounds)
+		return c, Exact, err
+	case rounds != 1:
+		return nil, "", nil
 	case o.Lower:
-		bound = Lower
+		return singleRR{e, o}, Lower, nil
 	case cover(e.Users, o).dropped > 0:
-		bound = Upper
+		return singleRR{e, o}, Upper, nil
 	}
-	return singleRR{e, o}, bound, nil
+	return singleRR{e, o}, Exact, nil
 }
+
+// silence is the profile of what does not depend on the data.
+type silence struct{}
+
+func (silence) Delta(epsilon float64) (float64, error) { return 0, nil }
+func (silence) Epsilon(delta float64) (float64, error) { return 0, nil }
 
 type singleRR struct {
 	RandomizedResponse
@@ -29,7 +39,7 @@ type singleRR struct {
 
 // Delta rounds up by the neglected tails and the law's error.
 func (s singleRR) Delta(epsilon float64) (float64, error) {
-	keep, growth := (1-s.Flip)-math.Exp(epsilon)*s.Flip, math.Expm1(epsilon)
+	keep, growth := keep(epsilon, s.Flip), math.Expm1(epsilon)
 	if !(keep > 0) {
 		return 0, nil // beyond the local epsilon
 	}

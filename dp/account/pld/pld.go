@@ -148,7 +148,7 @@ func FromCurves(forward, backward []float64, step float64) (*Distribution, error
 func above(h []float64, slope, step float64) []float64 {
 	raised := make([]float64, len(h))
 	for i := range h {
-		raised[i] = max(h[i], h[0]+slope*math.Expm1(float64(i)*step))
+		raised[i] = max(h[i], min(h[0], h[0]+slope*math.Expm1(float64(i)*step)))
 	}
 	return raised
 }
