@@ -49,8 +49,9 @@ type Density struct {
 
 // Kernel names a kernel with its family of feature maps (KDE, Definition 2.1).
 type Kernel struct {
-	Name      string  `json:"name"`                // "gaussian", "ip-signs", "ip-identity"
-	Bandwidth float64 `json:"bandwidth,omitempty"` // h of exp(-|x-y|^2/h^2); gaussian only
+	Name      string  `json:"name"`                // see Kernels
+	Bandwidth float64 `json:"bandwidth,omitempty"` // h, in units of distance; kernels of a distance only
+	Clip      float64 `json:"clip,omitempty"`      // in standard deviations of a rotated coordinate; ip-rotated only
 	Seed      string  `json:"seed"`                // 64 hex digits: public randomness of the feature maps
 }
 

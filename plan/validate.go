@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -87,29 +88,53 @@ func (q Question) validate(ps *Problems) {
 	}
 	ps.add(d.Repetitions >= 1 && d.Repetitions <= MaxRepetitions, "question.density.repetitions must be between 1 and %d", MaxRepetitions)
 	d.Kernel.validate(ps)
-	if d.Kernel.Name == "ip-identity" {
-		ps.add(d.Repetitions == 1, "question.density.repetitions must be 1 for ip-identity: its feature map is not random, so repeating it only spends budget")
+	if Kernels[d.Kernel.Name].Single {
+		ps.add(d.Repetitions == 1, "question.density.repetitions must be 1 for %s: one feature map holds all of a value, and repeating it only spends budget", d.Kernel.Name)
 	}
 	ps.add(d.Repetitions <= MaxRepetitions && d.Dimension <= MaxDimension && d.Channels() <= MaxChannels, "question.density asks for more than %d channels", MaxChannels)
 	d.Bitsum.validate(ps)
 }
 
+// Kernels are the kernels that a plan may name, with what each takes.
+var Kernels = map[string]struct {
+	Bandwidth, Clip bool                    // parameters it has
+	Single          bool                    // one repetition holds all of a value
+	Coordinates     func(dimension int) int // bits of one repetition
+}{
+	"gaussian":        {Bandwidth: true, Coordinates: one},
+	"gaussian-paired": {Bandwidth: true, Coordinates: func(int) int { return 2 }},
+	"ip-signs":        {Coordinates: one},
+	"ip-identity":     {Single: true, Coordinates: all},
+	"ip-rotated":      {Single: true, Clip: true, Coordinates: all},
+}
+
+func one(int) int           { return 1 }
+func all(dimension int) int { return dimension }
+
 // Channels is the number of bits a device reports: repetitions times the
 // coordinates of one feature map.
 func (d Density) Channels() int {
-	if d.Kernel.Name == "ip-identity" {
-		return d.Repetitions * d.Dimension
+	k, ok := Kernels[d.Kernel.Name]
+	if !ok {
+		return 0
 	}
-	return d.Repetitions
+	return d.Repetitions * k.Coordinates(d.Dimension)
 }
 
 func (k Kernel) validate(ps *Problems) {
 	const at = "question.density.kernel."
-	ps.add(slices.Contains([]string{"gaussian", "ip-signs", "ip-identity"}, k.Name), at+`name must be "gaussian", "ip-signs" or "ip-identity"`)
-	if k.Name == "gaussian" {
-		ps.add(k.Bandwidth > 0 && finite(k.Bandwidth), at+"bandwidth must be a number above 0")
-	} else {
-		ps.add(k.Bandwidth == 0, at+"bandwidth is for the gaussian kernel only: leave it out")
+	known, ok := Kernels[k.Name]
+	ps.add(ok, at+"name must be one of %s", strings.Join(slices.Sorted(maps.Keys(Kernels)), ", "))
+	if ok {
+		parameter := func(has bool, name string, value float64) {
+			if has {
+				ps.add(value > 0 && finite(value), at+"%s must be a number above 0", name)
+			} else {
+				ps.add(value == 0, at+"%s does not belong to %s: leave it out", name, k.Name)
+			}
+		}
+		parameter(known.Bandwidth, "bandwidth", k.Bandwidth)
+		parameter(known.Clip, "clip", k.Clip)
 	}
 	b, err := hex.DecodeString(k.Seed)
 	ps.add(err == nil && len(b) == 32, at+"seed must be 64 hex digits")

@@ -41,14 +41,26 @@ type density struct {
 	labels   *randomize.KRR // nil: labels are sent as they are
 }
 
+// spec is the plan's feature map.
+func spec(q plan.Density) (encode.Spec, error) {
+	k := q.Kernel
+	s := encode.Spec{
+		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
+		Bandwidth: k.Bandwidth, Clip: k.Clip, Normalize: q.Normalize,
+	}
+	seed, err := hex.DecodeString(k.Seed)
+	if err != nil || len(seed) != len(s.Seed) {
+		return s, fmt.Errorf("protocol: the kernel's seed is not %d hex digits", 2*len(s.Seed))
+	}
+	copy(s.Seed[:], seed)
+	return s, nil
+}
+
 func newDensity(p plan.Plan) (*density, error) {
 	q := p.Question.Density
-	spec := encode.Spec{
-		Kernel: encode.Kernel(q.Kernel.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
-		Bandwidth: q.Kernel.Bandwidth, Normalize: q.Normalize,
-	}
-	if _, err := hex.Decode(spec.Seed[:], []byte(q.Kernel.Seed)); err != nil {
-		return nil, fmt.Errorf("protocol: kernel seed: %w", err)
+	spec, err := spec(*q)
+	if err != nil {
+		return nil, err
 	}
 	features, err := encode.New(spec)
 	if err != nil {

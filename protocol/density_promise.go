@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -18,10 +19,8 @@ func (d *density) crowdName(crowd int) string {
 	return fmt.Sprintf("class %q", d.plan.Question.Density.Classes[crowd])
 }
 
-// rounds is the number of bitsum instances that one replaced record touches:
-// S coordinates of each of I repetitions. None of the families here chooses
-// its coordinates by the data, so S is not doubled.
-func (d *density) rounds() int { return d.features.Repetitions() * d.features.Sparsity() }
+// rounds is the number of bits whose probability a replaced record can move.
+func (d *density) rounds() int { return d.features.Sensitivity().Coordinates }
 
 func (d *density) loss(honest int) account.Event {
 	var bit account.Event
@@ -31,7 +30,7 @@ func (d *density) loss(honest int) account.Event {
 	case "3nb":
 		bit = account.ThreeNB{Users: honest, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
 	}
-	return account.Repeat{Event: bit, Rounds: d.rounds()}
+	return kde.Loss(d.features, bit)
 }
 
 func (d *density) overflow(honest, envelopes int) float64 {

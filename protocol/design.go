@@ -5,6 +5,8 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -28,43 +30,48 @@ func Design(p plan.Plan) (plan.Plan, error) {
 // payloadBytes holds a message, rounded up to a power of two.
 const payloadBytes = 8
 
-const (
-	// floodMessages is how many messages 3NB may send beyond one a channel: a
-	// quarter brings its error within half a percent of the least there is.
-	floodMessages = 0.25
-	// overflowShare of delta pays for reports that outgrow their envelopes.
-	overflowShare = 0.01
-)
+// overflowShare of delta pays for reports that outgrow their envelopes.
+const overflowShare = 0.01
 
 func designDensity(p *plan.Plan, d *plan.Density) error {
+	spec, err := spec(*d)
+	if err != nil {
+		return err
+	}
+	features, err := encode.New(spec)
+	if err != nil {
+		return err
+	}
 	honest := p.HonestMinimum()
-	t := account.Target{Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, Users: honest, Rounds: d.Channels()}
 	accounting := account.Accounting(d.Bitsum.Accounting)
 	switch d.Bitsum.Name {
 	case "rr":
-		rr, _, err := account.CalibrateRR(t, accounting)
-		if err != nil {
-			return err
-		}
-		d.Bitsum.FlipProbability = rr.Flip
-		p.Envelopes.PerDevice = d.Channels()
+		p.Envelopes.PerDevice = features.Channels()
+		d.Bitsum.FlipProbability, _, err = kde.CalibrateRR(features, honest, p.Budget.Epsilon, p.Budget.Delta, accounting)
+		return err
 	case "3nb":
-		t.Delta *= 1 - overflowShare
-		extra := floodMessages
-		if accounting == account.PaperAccounting {
-			extra = 0
-		}
-		nb, _, err := account.CalibrateThreeNB(t, accounting, extra)
+		t := account.Target{Users: honest, Rounds: features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - overflowShare)}
+		nb, _, err := calibrateThreeNB(t, accounting)
 		if err != nil {
 			return err
 		}
 		d.Bitsum.Noise, d.Bitsum.FloodShape, d.Bitsum.FloodProbability = nb.Noise, nb.FloodShape, nb.FloodProb
 		report := bitsum.ThreeNB{Users: honest, Noise: nb.Noise, FloodShape: nb.FloodShape, FloodProb: nb.FloodProb}
 		rare := overflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * float64(honest))
-		p.Envelopes.PerDevice, err = report.SmallestCap(d.Channels(), rare)
+		p.Envelopes.PerDevice, err = report.SmallestCap(features.Channels(), rare)
 		return err
-	default:
-		return p.Validate() // which says what a bitsum may be
 	}
-	return nil
+	return p.Validate() // which says what a bitsum may be
+}
+
+// calibrateThreeNB asks for as many messages as bring the error close to its least.
+func calibrateThreeNB(t account.Target, a account.Accounting) (account.ThreeNB, account.Guarantee, error) {
+	extra := 0.0 // the paper's flood is what it is
+	if a == account.ExactAccounting {
+		var err error
+		if extra, err = account.FloodMessages(t); err != nil {
+			return account.ThreeNB{}, account.Guarantee{}, err
+		}
+	}
+	return account.CalibrateThreeNB(t, a, extra)
 }
