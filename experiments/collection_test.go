@@ -82,7 +82,7 @@ func TestCollectionRefusesBadConfigurations(t *testing.T) {
 		"title":          {func(c *experiments.Collection) { c.Title = "" }, "title"},
 		"kernel":         {func(c *experiments.Collection) { c.Kernel = "cosine" }, "kernel"},
 		"bandwidth":      {func(c *experiments.Collection) { c.Bandwidth = -1 }, "bandwidth"},
-		"repetitions":    {func(c *experiments.Collection) { c.Repetitions = 0 }, "rounds"},
+		"repetitions":    {func(c *experiments.Collection) { c.Repetitions = 0 }, "repetitions"},
 		"bitsum":         {func(c *experiments.Collection) { c.Bitsum = "2nb" }, "bitsum"},
 		"accounting":     {func(c *experiments.Collection) { c.Accounting = "guess" }, "accounting"},
 		"epsilon":        {func(c *experiments.Collection) { c.Budget.Epsilon = 0 }, "epsilon"},

@@ -24,7 +24,8 @@ import (
 // budget on one data set, at fidelity law.
 type KDE struct {
 	Kernel       encode.Kernel
-	Bandwidth    float64 // of the Gaussian kernel
+	Bandwidth    float64 // of kernels of a distance
+	Clip         float64 // of ip-rotated
 	Bitsum       string  // "rr", "3nb", "central" (Gaussian), "local" (RR without a shuffler), "none"
 	Accounting   account.Accounting
 	Epsilon      float64
@@ -82,8 +83,8 @@ func (e KDE) Run(set *dataset.Set, progress func(stage string, done, total int))
 	if e.Repetitions == 0 {
 		e.Repetitions = set.Dimension()
 	}
-	if e.Kernel == encode.InnerIdentity {
-		e.Repetitions = 1
+	if e.Kernel == encode.InnerIdentity || e.Kernel == encode.InnerRotated {
+		e.Repetitions = 1 // it holds all of a value
 	}
 	res := KDEResult{
 		Dataset: set.Name, Synthetic: set.Synthetic, Kernel: string(e.Kernel), Bitsum: e.Bitsum, Accounting: string(e.Accounting),
@@ -131,8 +132,11 @@ func (e KDE) once(set *dataset.Set, run uint64, m *mechanism, progress func(stri
 	const forSeed, forLabels, forBits, forTruth, forTotals = 0, 1, 2, 3, 4
 	var o outcome
 	spec := encode.Spec{Kernel: e.Kernel, Dimension: set.Dimension(), Repetitions: e.Repetitions}
-	if e.Kernel == encode.Gaussian {
+	switch e.Kernel {
+	case encode.Gaussian, encode.GaussianPaired:
 		spec.Bandwidth = e.Bandwidth
+	case encode.InnerRotated:
+		spec.Clip = e.Clip
 	}
 	seed := replay.New(e.Seed, run, forSeed)
 	for i := range spec.Seed {
@@ -161,8 +165,7 @@ func (e KDE) once(set *dataset.Set, run uint64, m *mechanism, progress func(stri
 		o.users = min(o.users, len(g))
 	}
 	if m.estimate == nil || o.users < m.guarantee.Users {
-		rounds := features.Repetitions() * features.Sparsity()
-		if *m, err = e.calibrate(o.users, rounds, features.Channels()); err != nil {
+		if *m, err = e.calibrate(o.users, features); err != nil {
 			return o, err
 		}
 	}
@@ -241,7 +244,7 @@ func (e KDE) squaredError(set *dataset.Set, groups [][]int, densities []kde.Dens
 			copy(x.Data[i*x.Stride:], row(set.Train.X, at))
 		}
 		var exact []float64
-		if e.Kernel == encode.Gaussian {
+		if spec := densities[c].Features.Spec(); spec.Bandwidth > 0 {
 			exact = kde.ExactGaussian(x, queries, e.Bandwidth)
 		} else {
 			exact = kde.ExactInner(x, queries)

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/kde"
 )
 
 // mechanism is a bitsum with its numbers filled in.
@@ -35,7 +36,6 @@ func (e KDE) Validate() error {
 	}
 	check(slices.Contains(Bitsums, e.Bitsum), "bitsum %q: choose one of %v", e.Bitsum, Bitsums)
 	check(e.Accounting == account.ExactAccounting || e.Accounting == account.PaperAccounting, "accounting %q: choose %q or %q", e.Accounting, account.ExactAccounting, account.PaperAccounting)
-	check(e.Kernel != encode.Gaussian || e.Bandwidth > 0 && e.Bandwidth <= 1e6, "bandwidth %v: must be above 0, at most 1e6", e.Bandwidth)
 	check(e.Epsilon > 0 && e.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", e.Epsilon)
 	check(e.Delta > 0 && e.Delta < 1, "delta %v: must be between 0 and 1, both excluded", e.Delta)
 	check(e.LabelEpsilon >= 0 && e.LabelEpsilon <= 100, "label epsilon %v: must be above 0, at most 100", e.LabelEpsilon)
@@ -44,37 +44,38 @@ func (e KDE) Validate() error {
 	return errors.Join(errs...)
 }
 
-// floodMessages is what 3NB may send beyond one message a channel.
-const floodMessages = 0.25
-
-// calibrate finds the least noise that keeps the budget for users respondents
-// over the given rounds; channels is what a device sends bits for.
-func (e KDE) calibrate(users, rounds, channels int) (mechanism, error) {
-	t := account.Target{Epsilon: e.Epsilon, Delta: e.Delta, Users: users, Rounds: rounds}
+// calibrate finds the least noise that keeps the budget for users respondents.
+func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
+	t := account.Target{Epsilon: e.Epsilon, Delta: e.Delta, Users: users, Rounds: f.Sensitivity().Coordinates}
+	channels := float64(f.Channels())
 	drawn := func(draw func(r *rand.Rand, ones, n int) [2]uint64, from func(c [2]uint64, n int) estimate.Value) func(*rand.Rand, int, int) estimate.Value {
 		return func(r *rand.Rand, ones, n int) estimate.Value { return from(draw(r, ones, n), n) }
 	}
 	switch e.Bitsum {
 	case "rr", "local":
+		honest := users
 		if e.Bitsum == "local" {
-			t.Users = 1 // nobody else's noise is relied upon
+			honest = 1 // nobody else's noise is relied upon
 		}
-		event, g, err := account.CalibrateRR(t, e.Accounting)
+		flip, g, err := kde.CalibrateRR(f, honest, e.Epsilon, e.Delta, e.Accounting)
 		if err != nil {
 			return mechanism{}, err
 		}
 		if e.Bitsum == "local" {
-			g.Trust, event.Users = account.Local, users
+			g.Trust = account.Local
 		}
-		rr := bitsum.RR{Flip: event.Flip}
+		rr := bitsum.RR{Flip: flip}
 		return mechanism{
-			estimate: drawn(rr.DrawCounts, rr.Estimate), rmse: event.RMSE(), messages: float64(channels) * rr.MessagesPerUser(), guarantee: g,
-			report: func(r *KDEResult) { r.FlipProbability = event.Flip },
+			estimate: drawn(rr.DrawCounts, rr.Estimate), rmse: account.RandomizedResponse{Users: users, Flip: flip}.RMSE(), messages: channels * rr.MessagesPerUser(), guarantee: g,
+			report: func(r *KDEResult) { r.FlipProbability = flip },
 		}, nil
 	case "3nb":
-		extra := floodMessages
-		if e.Accounting == account.PaperAccounting {
-			extra = 0 // the published flood
+		extra := 0.0 // the published flood
+		if e.Accounting == account.ExactAccounting {
+			var err error
+			if extra, err = account.FloodMessages(t); err != nil {
+				return mechanism{}, err
+			}
 		}
 		event, g, err := account.CalibrateThreeNB(t, e.Accounting, extra)
 		if err != nil {
@@ -82,7 +83,7 @@ func (e KDE) calibrate(users, rounds, channels int) (mechanism, error) {
 		}
 		nb := bitsum.ThreeNB{Users: users, Noise: event.Noise, FloodShape: event.FloodShape, FloodProb: event.FloodProb}
 		return mechanism{
-			estimate: drawn(nb.DrawCounts, nb.Estimate), rmse: event.RMSE(), messages: float64(channels) * nb.MessagesPerUser(), guarantee: g,
+			estimate: drawn(nb.DrawCounts, nb.Estimate), rmse: event.RMSE(), messages: channels * nb.MessagesPerUser(), guarantee: g,
 			report: func(r *KDEResult) {
 				r.Noise, r.FloodShape, r.FloodProbability = event.Noise, event.FloodShape, event.FloodProb
 			},
