@@ -140,7 +140,7 @@ func TestEnvelopesOpenUnderTheirOwnPlanOnly(t *testing.T) {
 }
 
 // Every instance gets the same share of the devices, whatever they hold: 2,000
-// reports over four instances tell a share of 0.25 from one of 0.31.
+// reports over four instances tell a share of 0.25 from one of 0.34, nearly always.
 func TestInstancesAreChosenUniformly(t *testing.T) {
 	p, _ := sample(t, "rr", 4, 1)
 	proto, err := protocol.New(p)
@@ -156,7 +156,7 @@ func TestInstancesAreChosenUniformly(t *testing.T) {
 		counts[report(t, c).Instance]++
 	}
 	stattest.GTest(t, []float64{0.25, 0.25, 0.25, 0.25}, counts)
-	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.31, 0.23, 0.23, 0.23}, counts) })
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.34, 0.22, 0.22, 0.22}, counts) })
 }
 
 func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
