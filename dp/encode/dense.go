@@ -51,7 +51,7 @@ func (a *affine) draw(s Spec, fill func([]float64), scale float64) {
 // a sign: at x = s/sqrt d.
 func (a *affine) shape() shape {
 	n := a.weights.Rows
-	return shape{channels: 1, bound: a.bound, sparsity: 1, moves: Sensitivity{Coordinates: n, Gap: 1, SumSquares: float64(n)}}
+	return shape{channels: 1, bound: a.bound, query: a.bound, sparsity: 1, moves: Sensitivity{Coordinates: n, Gap: 1, SumSquares: float64(n)}}
 }
 
 func (a *affine) features(x blas32.General, scale []float32, out blas32.General) {
@@ -100,7 +100,7 @@ func newIdentity(s Spec) family { return identity{s.Dimension} }
 // bit moves by half a coordinate's difference; clamping only brings them closer.
 func (f identity) shape() shape {
 	const longest = 1 + UnitTolerance
-	return shape{channels: f.dimension, bound: 1, sparsity: f.dimension,
+	return shape{channels: f.dimension, bound: 1, query: 1, sparsity: f.dimension,
 		moves: Sensitivity{Coordinates: f.dimension, Gap: 1, SumSquares: math.Min(float64(f.dimension), longest*longest*slack)}}
 }
 

@@ -72,6 +72,13 @@ func (s *stream) chi(d int) float64 {
 	return math.Sqrt(squares)
 }
 
+// words fills out with the next words.
+func (s *stream) words(out []uint64) {
+	for i := range out {
+		out[i] = s.Uint64()
+	}
+}
+
 // signs fills z with independent +1 and -1, 64 from each word, lowest bit
 // first, a one for +1. It starts on a fresh word.
 func (s *stream) signs(z []float64) {

@@ -37,7 +37,8 @@ type family interface {
 // moves the bits.
 type shape struct {
 	channels int     // Q, of one repetition
-	bound    float64 // R
+	bound    float64 // R, of f
+	query    float64 // of g
 	sparsity int     // S
 	moves    Sensitivity
 }
@@ -63,6 +64,10 @@ func (f *Features) Channels() int { return f.family.shape().channels * f.spec.Re
 
 // Bound is R, the largest magnitude of a feature.
 func (f *Features) Bound() float64 { return f.family.shape().bound }
+
+// QueryBound is the largest magnitude of a query feature: R too, but for InnerRotated,
+// where it is 1/Gain.
+func (f *Features) QueryBound() float64 { return f.family.shape().query }
 
 // Sparsity is S, the number of features of one repetition that may be non-zero.
 func (f *Features) Sparsity() int { return f.family.shape().sparsity }
@@ -134,7 +139,7 @@ func (f *Features) check(x []float32) (scale float32, err error) {
 		return float32(1 / length), nil
 	case kernel.bandwidth && length > maxBandwidths*f.spec.Bandwidth:
 		return 0, fmt.Errorf("value is longer than %.0f bandwidths: its features would be rounding noise", maxBandwidths)
-	case kernel.radius && length > f.spec.Radius:
+	case kernel.radius && length > f.spec.Radius*(1+UnitTolerance):
 		return 0, errors.New("value is outside the plan's ball: raise the radius, or let the plan normalize")
 	case kernel.unit && math.Abs(length-1) > UnitTolerance:
 		return 0, fmt.Errorf("value is not of unit length, which the kernel %s needs: normalize it, or let the plan do so", f.spec.Kernel)

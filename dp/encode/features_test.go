@@ -118,6 +118,13 @@ func TestFeaturesAgree(t *testing.T) {
 		if has.clip {
 			spec.Clip = rapid.Float64Range(minClip, math.Sqrt(float64(d))).Draw(t, "clip")
 		}
+		if has.radius {
+			spec.Radius = 1
+			spec.Bandwidth = max(spec.Bandwidth, 0.1) // the number of hyperplanes goes by its inverse
+		}
+		if has.buckets {
+			spec.Buckets = rapid.IntRange(2, 9).Draw(t, "buckets")
+		}
 		device, err := New(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -160,6 +167,7 @@ func TestBadValues(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	gaussian := Spec{Kernel: Gaussian, Dimension: 2, Repetitions: 4, Bandwidth: 1}
 	signs := Spec{Kernel: InnerSigns, Dimension: 2, Repetitions: 4}
+	ball := Spec{Kernel: ExponentialSign, Dimension: 2, Repetitions: 4, Bandwidth: 1, Radius: 2}
 	scaled := gaussian
 	scaled.Normalize = true
 	for _, c := range []struct {
@@ -177,6 +185,8 @@ func TestBadValues(t *testing.T) {
 		{signs, []float32{0.6, 0.8007}, ""},
 		{signs, []float32{0.6, 0.81}, "not of unit length"},
 		{signs, []float32{0, 0}, "not of unit length"},
+		{ball, []float32{2, 0}, ""},
+		{ball, []float32{2, 1}, "outside"},
 		{scaled, []float32{3e14, 3e14}, ""},
 		{scaled, []float32{3e38, 3e38}, "too long"},
 		{scaled, []float32{1e-30, 0}, "too short"},
@@ -216,6 +226,11 @@ func TestBadSpecs(t *testing.T) {
 		{Spec{Kernel: InnerRotated, Dimension: 9, Repetitions: 2, Clip: 3.1}, []string{"repetitions", "clip"}},
 		{Spec{Kernel: InnerRotated, Dimension: 1 << 30, Repetitions: 1}, []string{"dimension", "clip"}},
 		{Spec{Kernel: InnerIdentity, Dimension: 9, Repetitions: 1, Clip: 2}, []string{"clip"}},
+		{Spec{Kernel: Laplacian, Dimension: 9, Repetitions: 1, Bandwidth: 1, Buckets: 1, Radius: 1}, []string{"radius", "buckets 1"}},
+		{Spec{Kernel: Laplacian, Dimension: 9, Repetitions: 1 << 10, Bandwidth: 1, Buckets: 1 << 16}, []string{"channels"}},
+		{Spec{Kernel: ExponentialSign, Dimension: 9, Repetitions: 1, Bandwidth: 1, Radius: 2, Normalize: true}, []string{"must be 1"}},
+		{Spec{Kernel: ExponentialSign, Dimension: 768, Repetitions: 768, Bandwidth: 1e-3, Radius: 1}, []string{"at most"}},
+		{Spec{Kernel: ExponentialSign, Dimension: 768, Repetitions: 768, Bandwidth: 1}, []string{"radius"}},
 	} {
 		_, err := New(c.spec)
 		for _, want := range c.want {

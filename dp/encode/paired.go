@@ -38,7 +38,7 @@ func newPaired(s Spec) family {
 // moves by half a coordinate's difference, a pair by one in squares.
 func (f *paired) shape() shape {
 	n := len(f.lengths)
-	return shape{channels: 2, bound: 1, sparsity: 2, moves: Sensitivity{Coordinates: 2 * n, Gap: 1, SumSquares: slack * float64(n)}}
+	return shape{channels: 2, bound: 1, query: 1, sparsity: 2, moves: Sensitivity{Coordinates: 2 * n, Gap: 1, SumSquares: slack * float64(n)}}
 }
 
 func (f *paired) features(x blas32.General, scale []float32, out blas32.General) {

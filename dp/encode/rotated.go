@@ -36,7 +36,7 @@ func newRotated(s Spec) family {
 // at most, which is d/C^2 as values are of length one.
 func (f *rotated) shape() shape {
 	d := len(f.u.permutation)
-	return shape{channels: d, bound: f.clip / math.Sqrt(float64(d)), sparsity: d,
+	return shape{channels: d, bound: f.clip / math.Sqrt(float64(d)), query: 1 / f.gain, sparsity: d,
 		moves: Sensitivity{Coordinates: d, Gap: 1, SumSquares: math.Min(float64(d), slack*float64(d)/(f.clip*f.clip))}}
 }
 

@@ -24,6 +24,12 @@ func small(k Kernel, d int) Spec {
 	if kernels[k].clip {
 		s.Clip = math.Max(minClip, math.Sqrt(float64(d))/2)
 	}
+	if kernels[k].radius {
+		s.Radius = 1
+	}
+	if kernels[k].buckets {
+		s.Buckets = 5
+	}
 	return s
 }
 

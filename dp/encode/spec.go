@@ -21,6 +21,19 @@ const (
 	// rows of random rotations with the lengths of normal vectors: f = g =
 	// (cos sqrt2/h <w, x>, sin sqrt2/h <w, x>). (Q, R, S) = (2, 1, 2).
 	GaussianPaired Kernel = "gaussian-paired"
+	// Laplacian is exp(-|x-y|_1/h) by random binning, the cell hashed to B buckets:
+	// f is one in the cell's bucket and zero elsewhere, g the same without what
+	// collisions add. (Q, R, S) = (B, 1, 1).
+	Laplacian Kernel = "laplacian"
+	// LaplacianSign is the same kernel and partition; f = g = +-1, by a hash of the cell.
+	// (Q, R, S) = (1, 1, 1).
+	LaplacianSign Kernel = "laplacian-sign"
+	// Exponential is exp(-|x-y|_2/h) in a ball, as Laplacian but cut by random
+	// hyperplanes. (Q, R, S) = (B, 1, 1).
+	Exponential Kernel = "exponential"
+	// ExponentialSign is to Exponential as LaplacianSign to Laplacian. (Q, R, S) =
+	// (1, 1, 1).
+	ExponentialSign Kernel = "exponential-sign"
 	// InnerSigns is <x, y> of unit vectors by random signs: f = g = <s, x>.
 	// (Q, R, S) = (1, sqrt d, 1).
 	InnerSigns Kernel = "ip-signs"
@@ -40,36 +53,56 @@ type Spec struct {
 	Repetitions int      // I: draws of (f, g); 1 for InnerIdentity and InnerRotated
 	Bandwidth   float64  // h, in units of distance, for kernels of a distance; 0 otherwise
 	Clip        float64  // C, in standard deviations of a rotated coordinate, for InnerRotated; 0 otherwise
-	Radius      float64  // of the ball round zero that holds all values, for kernels with hyperplanes; 0 otherwise
+	Radius      float64  // of the ball round zero that holds all values, 1 with Normalize, for the exponential kernels; 0 otherwise
+	Buckets     int      // B, from 2, for Laplacian and Exponential; 0 otherwise
 	Normalize   bool     // scale values to unit length, instead of refusing others where the kernel needs it
 	Seed        [32]byte // public
 }
 
 // kernel is what sets the families apart before any is expanded.
 type kernel struct {
-	bandwidth, clip, radius bool // which parameters it has
-	unit                    bool // is an inner product of unit vectors
-	exactly                 bool // has their length made 1 to the last digit, for the sake of Sensitivity
-	single                  bool // has one repetition
-	weights                 func(s Spec) float64
-	expand                  func(s Spec) family
+	bandwidth, clip, radius, buckets bool // which parameters it has
+	unit                             bool // is an inner product of unit vectors
+	exactly                          bool // has their length made 1 to the last digit, for the sake of Sensitivity
+	single                           bool // has one repetition
+	weights                          func(s Spec) float64
+	expand                           func(s Spec) family
 }
 
 // kernels are all families.
 var kernels = map[Kernel]kernel{
-	Gaussian:       {bandwidth: true, weights: dense, expand: newGaussian},
-	GaussianPaired: {bandwidth: true, weights: dense, expand: newPaired},
-	InnerSigns:     {unit: true, weights: dense, expand: newSigns},
-	InnerIdentity:  {unit: true, single: true, expand: newIdentity},
-	InnerRotated:   {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
+	Gaussian:        {bandwidth: true, weights: dense, expand: newGaussian},
+	GaussianPaired:  {bandwidth: true, weights: dense, expand: newPaired},
+	Laplacian:       {bandwidth: true, buckets: true, weights: grids, expand: newBucketed(newBinning)},
+	LaplacianSign:   {bandwidth: true, weights: grids, expand: newSigned(newBinning)},
+	Exponential:     {bandwidth: true, buckets: true, radius: true, weights: cuts, expand: newBucketed(newHyperplanes)},
+	ExponentialSign: {bandwidth: true, radius: true, weights: cuts, expand: newSigned(newHyperplanes)},
+	InnerSigns:      {unit: true, weights: dense, expand: newSigns},
+	InnerIdentity:   {unit: true, single: true, expand: newIdentity},
+	InnerRotated:    {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
 }
 
 // dense is a weight for each coordinate in each repetition (or, for GaussianPaired, half a
 // logarithm to compute once).
 func dense(s Spec) float64 { return float64(s.Dimension) * float64(s.Repetitions) }
 
+// grids are a pitch, a shift and a key of twice the size.
+func grids(s Spec) float64 { return 4 * dense(s) }
+
+// cuts are the coordinates of the hyperplanes to be expected, with room for more, an
+// offset and a key.
+func cuts(s Spec) float64 {
+	return 1.5 * float64(s.Dimension+3) * float64(s.Repetitions) * (planes(s) + 1)
+}
+
 // maxWeights bounds the memory that a plan can ask of a device: 2^27 float32, 512 MiB.
 const maxWeights = 1 << 27
+
+// maxBuckets keeps hashing to them uniform to 2^-16; maxChannels bounds an encoded value.
+const (
+	maxBuckets  = 1 << 16
+	maxChannels = 1 << 22
+)
 
 // maxDimension keeps what grows with the dimension alone far below that.
 const maxDimension = 1 << 22
@@ -100,6 +133,16 @@ func (s Spec) Validate() error {
 	if k.clip { // no coordinate of a rotated unit vector is beyond sqrt d
 		most := math.Sqrt(float64(max(s.Dimension, 1)))
 		check(s.Clip >= minClip && s.Clip <= most, "clip %v: must be from %v to sqrt(dimension) = %.4g", s.Clip, minClip, most)
+	}
+	only(func(k kernel) bool { return k.radius }, "radius", s.Radius)
+	if k.radius {
+		check(s.Radius > 0 && s.Radius <= 1e9, "radius %v: must be above 0, and at most 1e9: rescale the values", s.Radius)
+		check(!s.Normalize || s.Radius == 1, "radius %v: must be 1 where values are normalized", s.Radius)
+	}
+	only(func(k kernel) bool { return k.buckets }, "buckets", float64(s.Buckets))
+	if k.buckets {
+		check(s.Buckets >= 2 && s.Buckets <= maxBuckets, "buckets %d: must be from 2 to %d", s.Buckets, maxBuckets)
+		check(s.Repetitions <= maxChannels/max(s.Buckets, 1), "%d repetitions of %d buckets: at most %d channels", s.Repetitions, s.Buckets, maxChannels)
 	}
 	check(!k.single || s.Repetitions <= 1, "repetitions %d: one of %s holds all of a value, so ask for 1", s.Repetitions, s.Kernel)
 	if k.weights != nil && len(errs) == 0 {

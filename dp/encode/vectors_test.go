@@ -121,6 +121,8 @@ type familySample struct {
 	Repetitions int       `json:"repetitions"`
 	Bandwidth   float64   `json:"bandwidth,omitempty"`
 	Clip        float64   `json:"clip,omitempty"`
+	Radius      float64   `json:"radius,omitempty"`
+	Buckets     int       `json:"buckets,omitempty"`
 	Normalize   bool      `json:"normalize"`
 	Seed        string    `json:"seed"`
 	X           []float32 `json:"x"`
@@ -157,6 +159,12 @@ func TestGoldenFamilies(t *testing.T) {
 			{Kernel: GaussianPaired, Dimension: 4, Repetitions: 6, Bandwidth: 0.8, Seed: seed},
 			{Kernel: GaussianPaired, Dimension: 21, Repetitions: 4, Bandwidth: 2, Normalize: true, Seed: seed},
 		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, {0, 0, 0, 1e5}, long}},
+		{"hashed", []Spec{
+			{Kernel: Laplacian, Dimension: 4, Repetitions: 3, Bandwidth: 0.8, Buckets: 3, Seed: seed},
+			{Kernel: LaplacianSign, Dimension: 21, Repetitions: 12, Bandwidth: 3, Normalize: true, Seed: seed},
+			{Kernel: Exponential, Dimension: 4, Repetitions: 3, Bandwidth: 2, Radius: 6, Buckets: 3, Seed: seed},
+			{Kernel: ExponentialSign, Dimension: 21, Repetitions: 12, Bandwidth: 1, Radius: 1, Normalize: true, Seed: seed},
+		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, {0, 0, 0, 1e5}, long}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			got := familyVectors{
@@ -168,7 +176,7 @@ func TestGoldenFamilies(t *testing.T) {
 				f := mustNew(t, spec)
 				for _, x := range c.x {
 					s := familySample{
-						Kernel: spec.Kernel, Dimension: spec.Dimension, Repetitions: spec.Repetitions, Bandwidth: spec.Bandwidth, Clip: spec.Clip,
+						Kernel: spec.Kernel, Dimension: spec.Dimension, Repetitions: spec.Repetitions, Bandwidth: spec.Bandwidth, Clip: spec.Clip, Radius: spec.Radius, Buckets: spec.Buckets,
 						Normalize: spec.Normalize, Seed: hexOf(spec.Seed), X: x, Bound: f.Bound(),
 						Features: make([]float32, f.Channels()), Query: make([]float32, f.Channels()),
 					}

@@ -12,12 +12,15 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode"
 )
 
-// Rows per matrix product, and rows that share one stream of randomness. The
-// second fixes what a seed gives: changing it changes every simulation.
-const (
-	productRows = 1024
-	streamRows  = 128
-)
+// streamRows are the rows that share one stream of randomness. They fix what a seed
+// gives: changing them changes every simulation.
+const streamRows = 128
+
+// blockRows are the rows mapped at once, whole streams of them: a thousand, or as many as have
+// 2^24 features (64 MiB) where there are many to a row.
+func blockRows(f *encode.Features) int {
+	return max(1, min(8, (1<<24)/(streamRows*f.Channels()))) * streamRows
+}
 
 // SumBits does the rounding of KDE, Algorithm 1 for n values at once: each
 // channel of f(x)/R becomes one bit, 1 with probability (1+f(x)/R)/2, and ones
@@ -28,6 +31,7 @@ const (
 // not nil, is told how many rows are done, from one goroutine.
 func SumBits(f *encode.Features, n int, row func(i int) []float32, stream func(part int) *rand.Rand, progress func(done int)) (ones []int, err error) {
 	d, channels := f.Spec().Dimension, f.Channels()
+	productRows := blockRows(f)
 	x := blas32.General{Cols: d, Stride: d, Data: make([]float32, min(n, productRows)*d)}
 	mapped := blas32.General{Cols: channels, Stride: channels, Data: make([]float32, min(n, productRows)*channels)}
 	ones = make([]int, channels)

@@ -8,9 +8,35 @@ import (
 )
 
 // ExactGaussian is the density mean of exp(-|x-y|^2/h^2) over the rows x of xs
-// at each row y of ys, without privacy, to measure against. Its cost is the
-// product of the two numbers of rows.
+// at each row y of ys, without privacy, to measure against. Its cost, as of the
+// other distances here, is the product of the two numbers of rows.
 func ExactGaussian(xs, ys blas32.General, h float64) []float64 {
+	return exact(xs, ys, func(square float64) float64 { return math.Exp(-square / (h * h)) })
+}
+
+// ExactExponential is the mean of exp(-|x-y|_2/h).
+func ExactExponential(xs, ys blas32.General, h float64) []float64 {
+	return exact(xs, ys, func(square float64) float64 { return math.Exp(-math.Sqrt(square) / h) })
+}
+
+// ExactLaplacian is the mean of exp(-|x-y|_1/h).
+func ExactLaplacian(xs, ys blas32.General, h float64) []float64 {
+	densities := make([]float64, ys.Rows)
+	for i := range densities {
+		y := row(ys, i).Data
+		for j := range xs.Rows {
+			var distance float64
+			for c, v := range row(xs, j).Data {
+				distance += math.Abs(float64(v - y[c]))
+			}
+			densities[i] += math.Exp(-distance/h) / float64(xs.Rows)
+		}
+	}
+	return densities
+}
+
+// exact is the mean of a kernel of squared Euclidean distances.
+func exact(xs, ys blas32.General, kernel func(square float64) float64) []float64 {
 	const block = 512
 	densities := make([]float64, ys.Rows)
 	squares := func(x blas32.General) []float64 {
@@ -32,7 +58,7 @@ func ExactGaussian(xs, ys blas32.General, h float64) []float64 {
 			for a := range y.Rows {
 				var sum float64
 				for b, v := range products.Data[a*block : a*block+x.Rows] {
-					sum += math.Exp(-max(0, xx[j+b]+yy[i+a]-2*float64(v)) / (h * h))
+					sum += kernel(max(0, xx[j+b]+yy[i+a]-2*float64(v)))
 				}
 				densities[i+a] += sum / float64(xs.Rows)
 			}

@@ -142,10 +142,10 @@ func value(f *encode.Features, sum, squares float64) estimate.Value {
 }
 
 // Each calls visit with the query features of each row of ys, in no order and
-// from several goroutines at once. It holds a thousand rows of features at a time.
+// from several goroutines at once. It holds blockRows of features at a time.
 // g is only valid during the call.
 func Each(f *encode.Features, ys blas32.General, visit func(i int, g []float32)) error {
-	const block = 1024
+	block := blockRows(f)
 	rows := min(block, max(ys.Rows, 1))
 	out := blas32.General{Rows: rows, Cols: f.Channels(), Stride: f.Channels(), Data: make([]float32, rows*f.Channels())}
 	for from := 0; from < ys.Rows; from += block {
