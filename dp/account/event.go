@@ -62,7 +62,12 @@ func (a All) event() (Guarantee, error) {
 	if rounds > maxRounds {
 		return Guarantee{}, fmt.Errorf("account: %d rounds: at most %d", rounds, maxRounds)
 	}
-	return Compose(gs...) // refuses mixed adjacency and trust
+	sum, err := Compose(gs...) // refuses mixed adjacency and trust
+	sum.Method, sum.Source = "", ""
+	for _, g := range gs {
+		sum.Method, sum.Source = join(sum.Method, g.Method), join(sum.Source, g.Source)
+	}
+	return sum, err
 }
 
 // maxRounds keeps the loss of a composition within what an FFT resolves: at a

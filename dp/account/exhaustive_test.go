@@ -94,6 +94,28 @@ func TestOneReleaseEveryDataSet(t *testing.T) {
 	}
 }
 
+// The broken twin: an accountant that checks the unanimous data set only must
+// fall below the enumeration somewhere, or the test above could not tell.
+func TestUnanimousOnlyIsCaught(t *testing.T) {
+	const n, p = 12, 0.12
+	deficit := 0.0
+	for i := range 40 {
+		epsilon := float64(i) * (RandomizedResponse{n, p}).local() / 40
+		ones := bitsOf(1<<n-1, n)
+		all := counts(ones, p)
+		ones[0] = false
+		one := counts(ones, p)
+		unanimous := math.Max(stick(all, one, epsilon), stick(one, all, epsilon))
+		if d := deltaOf(t, RandomizedResponse{n, p}, epsilon); d > 0 {
+			deficit = math.Max(deficit, 1-unanimous/d)
+		}
+	}
+	if deficit < 0.05 {
+		t.Errorf("the unanimous data set is within %v of the worst case everywhere", deficit)
+	}
+	t.Logf("largest under-report of delta: %.1f %%", 100*deficit)
+}
+
 // A release is a pair of laws; both directions of every data set of n-1 others.
 func pairs(n int, p float64) (all [][2][]float64) {
 	for k := range n {

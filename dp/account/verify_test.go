@@ -67,3 +67,35 @@ func TestCalibrationsVerify(t *testing.T) {
 	normal, g, err := CalibrateGaussian(target, 3)
 	check(normal, g, err)
 }
+
+// The paper's route keeps its target too, at its own price; the exact accountant
+// agrees that the parameters it ends with are enough.
+func TestPaperRoutes(t *testing.T) {
+	target := Target{1_000_000, 100, 3, 1e-6}
+	rr, g, err := CalibrateRR(target, PaperAccounting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, _, err := CalibrateRR(target, ExactAccounting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Epsilon > target.Epsilon || g.Delta > target.Delta*(1+1e-9) || rr.RMSE() < 3*exact.RMSE() {
+		t.Errorf("paper: (%v, %v) with RMSE %v, exact RMSE %v", g.Epsilon, g.Delta, rr.RMSE(), exact.RMSE())
+	}
+	if err := Verify(Repeat{rr, target.Rounds}, g); err != nil {
+		t.Errorf("the paper's flips: %v", err)
+	}
+	nb, g, err := CalibrateThreeNB(target, PaperAccounting, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	epsilon0, _ := target.round()
+	within(t, "noise", nb.Noise, KDEPrintedShare*epsilon0, 1e-12)
+	if g.Epsilon > target.Epsilon || g.Delta > target.Delta*(1+1e-9) {
+		t.Errorf("paper 3NB: (%v, %v)", g.Epsilon, g.Delta)
+	}
+	if _, _, err := CalibrateRR(Target{1000, 768, 1, 1e-6}, PaperAccounting); err == nil {
+		t.Error("Lemma 4.8 applied outside its domain")
+	}
+}

@@ -16,7 +16,12 @@ func Profile(atoms []Atom, infinite, step, neglect float64) ([]float64, error) {
 	if !(infinite >= 0 && infinite <= 1) || !(neglect >= 0) {
 		return nil, fmt.Errorf("pld: infinite mass %v, neglect %v", infinite, neglect)
 	}
-	sorted := slices.DeleteFunc(slices.Clone(atoms), func(a Atom) bool { return a.Mass == 0 || a.Loss <= 0 })
+	var sorted []Atom
+	for _, a := range atoms {
+		if a.Mass > 0 && a.Loss > 0 {
+			sorted = append(sorted, a)
+		}
+	}
 	slices.SortFunc(sorted, byLoss)
 	// From the largest loss down: up and down are the masses under P and Q of
 	// the atoms so far, and delta there is infinite + up - e^epsilon down.
