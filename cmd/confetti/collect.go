@@ -46,13 +46,13 @@ func (c collectSimulate) Run(std streams) error {
 		return err
 	}
 	counts := set.Train.Counts(len(set.Classes))
-	for class, n := range counts {
-		switch {
-		case n == 0:
-			return fmt.Errorf("class %q has no training record left after setting test records aside: lower --test-share, name test records with --test, or leave the class out", set.Classes[class])
-		case n < c.Minimum:
-			return fmt.Errorf("class %q has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave the class out", set.Classes[class], n, c.Minimum)
-		}
+	// Classes are counted, not named: of a column that was named by mistake they
+	// are what people said.
+	switch n := slices.Min(counts); {
+	case n == 0:
+		return fmt.Errorf("of %d classes some have no training record left after setting test records aside: lower --test-share, name test records with --test, or leave small classes out", len(counts))
+	case n < c.Minimum:
+		return fmt.Errorf("the smallest of %d classes has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave small classes out", len(counts), n, c.Minimum)
 	}
 	if c.Out != "" {
 		if err := c.release(std, set, slices.Min(counts)); err != nil {
