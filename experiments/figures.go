@@ -1,0 +1,274 @@
+package experiments
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+// line is a series in the making: what it is called and what it shows of a cell.
+type line struct {
+	label string
+	value func(m Measured) (y, spread float64, ok bool)
+	cells []Measured
+}
+
+// series is the line over epsilon; false if it has no point.
+func (l line) series() (release.Series, bool) {
+	s := release.Series{Label: l.label}
+	cells := slices.SortedFunc(slices.Values(l.cells), func(a, b Measured) int { return cmp.Compare(a.Cell.Epsilon, b.Cell.Epsilon) })
+	banded := false
+	for _, m := range cells {
+		if m.Result == nil {
+			continue
+		}
+		if y, spread, ok := l.value(m); ok {
+			s.X, s.Y = append(s.X, m.Cell.Epsilon), append(s.Y, y)
+			s.Low, s.High = append(s.Low, y-spread), append(s.High, y+spread)
+			banded = banded || spread > 0
+		}
+	}
+	if !banded {
+		s.Low, s.High = nil, nil
+	}
+	return s, len(s.Y) > 0
+}
+
+func accuracyOf(m Measured) (y, spread float64, ok bool) {
+	return m.Result.Accuracy, m.Result.AccuracyStd, true
+}
+
+func noPrivacyOf(m Measured) (y, spread float64, ok bool) { return m.Result.AccuracyNoPrivacy, 0, true }
+
+func nearestOf(m Measured) (y, spread float64, ok bool) {
+	return m.NearestMean, m.NearestMeanStd, m.NearestMean > 0
+}
+
+func nearestOpenOf(m Measured) (y, spread float64, ok bool) {
+	return m.NearestMeanNoPrivacy, 0, m.NearestMeanNoPrivacy > 0
+}
+
+func errorOf(m Measured) (y, spread float64, ok bool) {
+	return m.Result.KDERMSE, 0, m.Result.KDERMSE > 0
+}
+
+func messagesOf(m Measured) (y, spread float64, ok bool) { return m.Result.MessagesPerDevice, 0, true }
+
+// split groups cells by a name, in the order of first appearance.
+func split(cells []Measured, by func(Cell) string) (names []string, groups map[string][]Measured) {
+	groups = map[string][]Measured{}
+	for _, m := range cells {
+		name := by(m.Cell)
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], m)
+	}
+	return names, groups
+}
+
+func byDataset(c Cell) string { return c.Dataset }
+func byKernel(c Cell) string  { return string(c.Kernel) }
+
+// byWay is the bitsum with its accounting where that makes a difference.
+func byWay(c Cell) string {
+	switch c.Bitsum {
+	case "rr":
+		return "RR, " + string(c.Accounting) + " accounting"
+	case "3nb":
+		return "3NB, " + string(c.Accounting) + " accounting"
+	case "pure":
+		return "Pure"
+	case "central":
+		return "central"
+	case "local":
+		return "RR without a shuffler"
+	}
+	return c.Bitsum
+}
+
+func byKernelAndWay(c Cell) string { return byKernel(c) + ", " + byWay(c) }
+
+// lines are one for each name, all showing the same value.
+func lines(cells []Measured, by func(Cell) string, value func(Measured) (float64, float64, bool)) []line {
+	names, groups := split(cells, by)
+	var ls []line
+	for _, name := range names {
+		ls = append(ls, line{name, value, groups[name]})
+	}
+	return ls
+}
+
+// figure draws lines over epsilon; false if none has a point.
+func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure, bool) {
+	f := release.Figure{
+		Name: name, Title: title, Kind: release.Lines,
+		X: release.Axis{Label: "epsilon of the features"}, Y: release.Axis{Label: y, Log: logarithmic},
+	}
+	var at []string
+	for _, l := range ls {
+		s, ok := l.series()
+		if !ok {
+			continue
+		}
+		f.Series = append(f.Series, s)
+		last := len(s.Y) - 1
+		at = append(at, fmt.Sprintf("%s from %.3g at epsilon %g to %.3g at %g", s.Label, s.Y[0], s.X[0], s.Y[last], s.X[last]))
+	}
+	f.Alt = "Lines over epsilon: " + strings.Join(at, "; ") + "."
+	return f, len(f.Series) > 0
+}
+
+// table has a row for each line and a column for each epsilon; gaps are dashes.
+func table(title, head, unit string, ls []line) release.Table {
+	var epsilons []float64
+	for _, l := range ls {
+		for _, m := range l.cells {
+			if !slices.Contains(epsilons, m.Cell.Epsilon) {
+				epsilons = append(epsilons, m.Cell.Epsilon)
+			}
+		}
+	}
+	slices.Sort(epsilons)
+	t := release.Table{Title: title, Columns: []release.Column{{Label: head}}}
+	for _, e := range epsilons {
+		t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("epsilon %g", e), Unit: unit})
+	}
+	for _, l := range ls {
+		row := []release.Cell{release.Text(l.label)}
+		for _, e := range epsilons {
+			at := slices.IndexFunc(l.cells, func(m Measured) bool { return m.Cell.Epsilon == e && m.Result != nil })
+			cell := release.Text("–")
+			if at >= 0 {
+				if y, spread, ok := l.value(l.cells[at]); ok {
+					cell = release.Number(y, spread)
+				}
+			}
+			row = append(row, cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// refusals say once for each way why it has gaps.
+func refusals(cells []Measured) string {
+	names, groups := split(cells, byKernelAndWay)
+	var said []string
+	for _, name := range names {
+		for _, m := range groups[name] {
+			if m.Result == nil {
+				said = append(said, fmt.Sprintf("%s, from epsilon %g: %s", name, m.Cell.Epsilon, m.Reason))
+				break
+			}
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "Gaps: " + strings.Join(said, ". ") + "."
+}
+
+// accuracyFigures are one figure for each data set and kernel.
+func accuracyFigures(s Spec, cells []Measured) []release.Section {
+	return perDataset(cells, func(set string, cells []Measured) release.Section {
+		sec := release.Section{Text: refusals(cells)}
+		kernels, of := split(cells, byKernel)
+		for _, k := range kernels {
+			ls := append(lines(of[k], byWay, accuracyOf), line{"no privacy", noPrivacyOf, of[k]})
+			if f, ok := figure(s.Name+"-"+set+"-"+k, set+", "+k, "accuracy (share of test records)", false, ls); ok {
+				sec.Figures = append(sec.Figures, f)
+			}
+			sec.Tables = append(sec.Tables, table(k, "accuracy ± deviation over runs", release.Share, ls))
+		}
+		return sec
+	})
+}
+
+// accuracyComparison puts all kernels of a data set into one figure.
+func accuracyComparison(s Spec, cells []Measured) []release.Section {
+	return perDataset(cells, func(set string, cells []Measured) release.Section {
+		sec := release.Section{Text: refusals(cells)}
+		ls := lines(cells, byKernelAndWay, accuracyOf)
+		kernels, of := split(cells, byKernel)
+		nearest := slices.DeleteFunc(slices.Clone(cells), func(m Measured) bool { return m.NearestMean == 0 })
+		for _, l := range lines(nearest, byKernelAndWay, nearestOf) {
+			ls = append(ls, line{l.label + ", nearest mean", nearestOf, l.cells})
+		}
+		drawn := slices.Clone(ls)
+		for _, k := range kernels {
+			ls = append(ls, line{k + ", no privacy", noPrivacyOf, of[k]})
+		}
+		if len(nearest) > 0 {
+			ls = append(ls, line{"nearest mean, no privacy", nearestOpenOf, nearest})
+		}
+		if f, ok := figure(s.Name+"-"+set, set, "accuracy (share of test records)", false, drawn); ok {
+			sec.Figures = append(sec.Figures, f)
+		}
+		sec.Tables = append(sec.Tables, table(set, "accuracy ± deviation over runs", release.Share, ls))
+		return sec
+	})
+}
+
+func messageFigures(s Spec, cells []Measured) []release.Section {
+	return perDataset(cells, func(set string, cells []Measured) release.Section {
+		sec := release.Section{Text: refusals(cells)}
+		ls := lines(cells, byWay, messagesOf)
+		if f, ok := figure(s.Name+"-"+set, set+", as many channels as dimensions", "messages a device (mean)", true, ls); ok {
+			sec.Figures = append(sec.Figures, f)
+		}
+		sec.Tables = append(sec.Tables, table("Messages", "mean a device", "", ls))
+		return sec
+	})
+}
+
+func errorFigures(s Spec, cells []Measured) []release.Section {
+	return perDataset(cells, func(set string, cells []Measured) release.Section {
+		sec := release.Section{Text: refusals(cells)}
+		ls := lines(cells, byWay, errorOf)
+		if f, ok := figure(s.Name+"-"+set, set+", gaussian", "root mean square error of a density", true, ls); ok {
+			sec.Figures = append(sec.Figures, f)
+		}
+		sec.Tables = append(sec.Tables, table("Root mean square error of a density", "at the first 1,000 test records", "", ls))
+		return sec
+	})
+}
+
+// perDataset makes a section of each data set's cells.
+func perDataset(cells []Measured, section func(set string, cells []Measured) release.Section) []release.Section {
+	var out []release.Section
+	sets, of := split(cells, byDataset)
+	for _, set := range sets {
+		sec := section(set, of[set])
+		sec.Title = set
+		sec.Text = strings.TrimSpace(facts(of[set]) + " " + sec.Text)
+		out = append(out, sec)
+	}
+	return out
+}
+
+// facts are what the cells of a data set have in common.
+func facts(cells []Measured) string {
+	fewest, runs := math.MaxInt, 0
+	for _, m := range cells {
+		runs = max(runs, m.Cell.Runs)
+		if m.Result != nil {
+			fewest = min(fewest, m.Result.Users)
+		}
+	}
+	if fewest == math.MaxInt {
+		return ""
+	}
+	c := cells[0].Cell
+	labels := "labels as they are"
+	if slices.ContainsFunc(cells, func(m Measured) bool { return m.Cell.LabelEpsilon != c.LabelEpsilon }) {
+		labels = "labels as the columns say"
+	} else if c.LabelEpsilon > 0 {
+		labels = fmt.Sprintf("labels at epsilon %g", c.LabelEpsilon)
+	}
+	return fmt.Sprintf("Smallest class %d, delta %g, %s, seed %d, up to %d runs.", fewest, c.Delta, labels, c.Seed, runs)
+}

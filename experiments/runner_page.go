@@ -1,0 +1,67 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Page writes a spec's cells into the folder: NAME.json, NAME.html and every
+// figure as SVG and PNG. Provenance says by which command; its randomness is filled in.
+func (s Spec) Page(dir string, cells []Measured, by release.Provenance) error {
+	if len(cells) > 0 {
+		by.Randomness = fmt.Sprintf("simulated from seed %d", cells[0].Cell.Seed)
+	}
+	doc := release.Document{
+		Title: s.Title, Text: s.Paper, Created: time.Now().UTC(), Sections: s.sections(s, cells), Provenance: by,
+	}
+	var err error
+	write := func(name string, render func(io.Writer) error) {
+		if err == nil {
+			err = writeWhole(filepath.Join(dir, name), render)
+		}
+	}
+	for _, sec := range doc.Sections {
+		for _, f := range sec.Figures {
+			write(f.Name+".svg", f.WriteSVG)
+			write(f.Name+".png", f.WritePNG)
+		}
+	}
+	write(s.Name+".html", doc.WriteHTML)
+	write(s.Name+".json", func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Name  string     `json:"name"`
+			Title string     `json:"title"`
+			Cells []Measured `json:"cells"`
+			release.Provenance
+		}{s.Name, s.Title, cells, doc.Provenance})
+	})
+	return err
+}
+
+// writeWhole writes a file completely or not at all, over an earlier one.
+func writeWhole(path string, render func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := render(&b); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".experiment-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already after the rename
+	_, err = f.Write(b.Bytes())
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
