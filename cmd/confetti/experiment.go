@@ -14,7 +14,9 @@ import (
 )
 
 type experimentCommand struct {
-	KDE experimentKDE `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
+	List experimentList `cmd:"" help:"Name the measurements."`
+	Run  experimentRun  `cmd:"" help:"Make a figure or a table of the paper, or one of ours."`
+	KDE  experimentKDE  `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
 }
 
 type experimentKDE struct {
