@@ -1,6 +1,9 @@
 package account
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // others computes the law of W, the number of ones reported by m users of whom
 // k hold a one, each flipping its bit with probability p: Bin(k, 1-p) + Bin(m-k, p).
@@ -54,24 +57,29 @@ func (o *others) law(m, k int, p, tail float64) (low int, w []float64) {
 	case join == low:
 		r.down(w, from, low)
 	default:
+		// Both runs are 1 where they meet: their own scales may be 10^200 apart.
+		middle := join - from
 		r.up(w, from, join)
-		middle := w[join-from]
+		divide(w[:middle], w[middle])
 		r.down(w, from, join)
-		scale := w[join-from] / middle
-		for i := range w[:join-from] {
-			w[i] *= scale
-		}
+		divide(w[middle:], w[middle])
 	}
 	w = w[low-from : high-from+1]
 	sum := 0.0
 	for _, x := range w {
 		sum += x
 	}
-	scale := 1 / sum
-	for i := range w {
-		w[i] *= scale
+	if !(sum > 0 && sum <= math.MaxFloat64) {
+		panic(fmt.Sprintf("account: the law of %d others of whom %d hold a one, flipped with %v, lost its mass", m, k, p))
 	}
+	divide(w, sum)
 	return low, w
+}
+
+func divide(w []float64, by float64) {
+	for i := range w {
+		w[i] /= by
+	}
 }
 
 type recurrence struct{ m, k, p2, q2, pq float64 }
