@@ -189,7 +189,7 @@ func BenchmarkAnalyze(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if batch, _, err = h.Mix(r, batch); err != nil {
+		if batch, _, err = h.Mix(batch); err != nil {
 			b.Fatal(err)
 		}
 	}

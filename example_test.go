@@ -11,7 +11,6 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/shuffler"
@@ -56,7 +55,7 @@ func Example() {
 	batches, _ := entry.Close() // one for each class that enough people reported
 	for _, batch := range batches {
 		for hop, key := range keys.Hops[0] {
-			batch, _ = must2(must(shuffler.NewHop(p, 0, hop, key)).Mix(rng.New(), batch))
+			batch, _ = must2(must(shuffler.NewHop(p, 0, hop, key)).Mix(batch))
 		}
 		check(city.Add(batch))
 	}

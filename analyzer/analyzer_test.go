@@ -87,7 +87,7 @@ func collect(t *testing.T) collection {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, _, err = h.Mix(replay.New(2, uint64(i)), b); err != nil {
+			if b, _, err = h.Mix(b); err != nil {
 				t.Fatal(err)
 			}
 		}

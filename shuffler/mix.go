@@ -53,12 +53,14 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 // ErrWithheld where too few respondents, or too few of their envelopes, are
 // there to hide among.
 //
-// The privacy of the permutation is that of r: outside of tests rng.New().
-func (h *Hop) Mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, error) {
+// The permutation is drawn afresh from the system's randomness; nothing of it is kept.
+func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) { return h.mix(rng.New(), b) }
+
+func (h *Hop) mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, error) {
 	if err := h.accepts(b); err != nil {
 		return envelope.Batch{}, Receipt{}, err
 	}
-	out, receipt := mix(r, b.Envelopes, func(e []byte) ([]byte, error) { return h.opener.Open(b.Crowd, e) })
+	out, receipt := shuffle(r, b.Envelopes, func(e []byte) ([]byte, error) { return h.opener.Open(b.Crowd, e) })
 	if err := h.enough(b.Crowd, len(out)); err != nil {
 		return envelope.Batch{}, receipt, err
 	}
@@ -98,7 +100,7 @@ func (h *Hop) enough(crowd uint32, envelopes int) error {
 // mix returns what opens, once each, in uniformly random order. The order is
 // drawn before anything is opened and each result keeps its place, so that it
 // does not depend on which worker was the faster.
-func mix(r *rand.Rand, in [][]byte, open func([]byte) ([]byte, error)) ([][]byte, Receipt) {
+func shuffle(r *rand.Rand, in [][]byte, open func([]byte) ([]byte, error)) ([][]byte, Receipt) {
 	// Copies go, or an entry that sends a respondent's envelope twice would
 	// recognize what comes out twice. They go before the order is drawn: the
 	// earlier of two places would be an early place.

@@ -23,11 +23,11 @@ func TestHopRefuses(t *testing.T) {
 	r := replay.New(2)
 	entry, second := w.hop(t, 0, 0), w.hop(t, 0, 1)
 	first := w.collect(t, 0, 1, minimum+1)
-	later, _, err := entry.Mix(r, first)
+	later, _, err := entry.mix(r, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := second.Mix(r, later); err != nil {
+	if _, _, err := second.mix(r, later); err != nil {
 		t.Fatal(err)
 	}
 	honest := w.plan.HonestMinimum() * perDevice
@@ -55,7 +55,7 @@ func TestHopRefuses(t *testing.T) {
 	} {
 		b := c.batch
 		c.change(&b)
-		out, _, err := c.hop.Mix(r, b)
+		out, _, err := c.hop.mix(r, b)
 		if err == nil || errors.Is(err, ErrWithheld) != c.withheld {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -74,7 +74,7 @@ func TestReceipt(t *testing.T) {
 	b.Envelopes[2] = bytes.Clone(b.Envelopes[3])
 	b.Envelopes[4] = b.Envelopes[3]
 	n := len(b.Envelopes)
-	out, receipt, err := w.hop(t, 0, 0).Mix(replay.New(3), b)
+	out, receipt, err := w.hop(t, 0, 0).mix(replay.New(3), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("receipt %+v, want %+v; %d envelopes", receipt, want, len(out.Envelopes))
 	}
 	// The next hop takes fewer than the respondents once sent.
-	if _, receipt, err := w.hop(t, 0, 1).Mix(replay.New(4), out); err != nil || receipt != (Receipt{In: n - 4, Out: n - 4}) {
+	if _, receipt, err := w.hop(t, 0, 1).mix(replay.New(4), out); err != nil || receipt != (Receipt{In: n - 4, Out: n - 4}) {
 		t.Errorf("next hop: %+v, %v", receipt, err)
 	}
 }
@@ -104,10 +104,10 @@ func TestOrderIsThatOfTheGenerator(t *testing.T) {
 		return e, nil
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	want, _ := mix(replay.New(5), in, uneven)
+	want, _ := shuffle(replay.New(5), in, uneven)
 	for _, workers := range []int{2, 3, 16} {
 		runtime.GOMAXPROCS(workers)
-		if got, _ := mix(replay.New(5), in, uneven); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, _ := shuffle(replay.New(5), in, uneven); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%d workers give another order", workers)
 		}
 	}
@@ -154,7 +154,7 @@ func opens(e []byte) ([]byte, error) {
 
 func TestEveryOrderIsAsLikely(t *testing.T) {
 	orders(t, func(r *rand.Rand, in [][]byte) [][]byte {
-		out, _ := mix(r, in, opens)
+		out, _ := shuffle(r, in, opens)
 		return out
 	})
 }
@@ -213,7 +213,7 @@ func BenchmarkMix(b *testing.B) {
 			var mixed, opened time.Duration
 			for b.Loop() {
 				start := time.Now()
-				if _, _, err := hop.Mix(r, batch); err != nil {
+				if _, _, err := hop.mix(r, batch); err != nil {
 					b.Fatal(err)
 				}
 				between := time.Now()

@@ -166,7 +166,7 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 					t.Fatal(err)
 				}
 				var receipt Receipt
-				if b, receipt, err = w.hop(t, instance, hop).Mix(r, b); err != nil {
+				if b, receipt, err = w.hop(t, instance, hop).mix(r, b); err != nil {
 					t.Fatal(err)
 				}
 				if want := (Receipt{In: devices * perDevice, Out: devices * perDevice}); receipt != want {

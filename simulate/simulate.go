@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/shuffler"
@@ -95,7 +94,7 @@ func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64,
 				}
 				progress(fmt.Sprintf("hop %d mixes", hop+1), int(b.Crowd), len(col.Tallies))
 				var receipt shuffler.Receipt
-				if b, receipt, err = h.Mix(rng.New(), b); err != nil {
+				if b, receipt, err = h.Mix(b); err != nil {
 					return col, err
 				}
 				col.Dropped += receipt.Dropped
