@@ -59,10 +59,10 @@ func errorOf(m Measured) (y, spread float64, ok bool) {
 func messagesOf(m Measured) (y, spread float64, ok bool) { return m.Result.MessagesPerDevice, 0, true }
 
 // split groups cells by a name, in the order of first appearance.
-func split(cells []Measured, by func(Cell) string) (names []string, groups map[string][]Measured) {
+func split(cells []Measured, by func(Measured) string) (names []string, groups map[string][]Measured) {
 	groups = map[string][]Measured{}
 	for _, m := range cells {
-		name := by(m.Cell)
+		name := by(m)
 		if groups[name] == nil {
 			names = append(names, name)
 		}
@@ -71,16 +71,19 @@ func split(cells []Measured, by func(Cell) string) (names []string, groups map[s
 	return names, groups
 }
 
-func byDataset(c Cell) string { return c.Dataset }
-func byKernel(c Cell) string  { return string(c.Kernel) }
+func byDataset(m Measured) string { return m.Cell.Dataset }
+func byKernel(m Measured) string  { return string(m.Cell.Kernel) }
 
 // byWay is the bitsum with its accounting where that makes a difference.
-func byWay(c Cell) string {
-	switch c.Bitsum {
+func byWay(m Measured) string {
+	switch m.Cell.Bitsum {
 	case "rr":
-		return "RR, " + string(c.Accounting) + " accounting"
+		if m.Unproved != "" {
+			return "RR, paper's formula, no proof"
+		}
+		return "RR, " + string(m.Cell.Accounting) + " accounting"
 	case "3nb":
-		return "3NB, " + string(c.Accounting) + " accounting"
+		return "3NB, " + string(m.Cell.Accounting) + " accounting"
 	case "pure":
 		return "Pure"
 	case "central":
@@ -88,13 +91,13 @@ func byWay(c Cell) string {
 	case "local":
 		return "RR without a shuffler"
 	}
-	return c.Bitsum
+	return m.Cell.Bitsum
 }
 
-func byKernelAndWay(c Cell) string { return byKernel(c) + ", " + byWay(c) }
+func byKernelAndWay(m Measured) string { return byKernel(m) + ", " + byWay(m) }
 
 // lines are one for each name, all showing the same value.
-func lines(cells []Measured, by func(Cell) string, value func(Measured) (float64, float64, bool)) []line {
+func lines(cells []Measured, by func(Measured) string, value func(Measured) (float64, float64, bool)) []line {
 	names, groups := split(cells, by)
 	var ls []line
 	for _, name := range names {
@@ -106,7 +109,7 @@ func lines(cells []Measured, by func(Cell) string, value func(Measured) (float64
 // figure draws lines over epsilon; false if none has a point.
 func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure, bool) {
 	f := release.Figure{
-		Name: name, Title: title, Kind: release.Lines,
+		Name: strings.ReplaceAll(name, "_", "-"), Title: title, Kind: release.Lines,
 		X: release.Axis{Label: "epsilon of the features"}, Y: release.Axis{Label: y, Log: logarithmic},
 	}
 	var at []string
@@ -155,22 +158,25 @@ func table(title, head, unit string, ls []line) release.Table {
 	return t
 }
 
-// refusals say once for each way why it has gaps.
+// refusals say once for each way why it has gaps, or no promise.
 func refusals(cells []Measured) string {
 	names, groups := split(cells, byKernelAndWay)
-	var said []string
+	var gaps, unproved []string
 	for _, name := range names {
 		for _, m := range groups[name] {
 			if m.Result == nil {
-				said = append(said, fmt.Sprintf("%s, from epsilon %g: %s", name, m.Cell.Epsilon, m.Reason))
+				gaps = append(gaps, fmt.Sprintf("%s, from epsilon %g: %s.", name, m.Cell.Epsilon, m.Reason))
 				break
 			}
 		}
+		if m := groups[name][0]; m.Unproved != "" && len(unproved) == 0 {
+			unproved = append(unproved, fmt.Sprintf("No promise: at epsilon %g %s; drawn is the formula as KDE used it.", m.Cell.Epsilon, m.Unproved))
+		}
 	}
-	if len(said) == 0 {
-		return ""
+	if len(gaps) > 0 {
+		gaps[0] = "Gaps: " + gaps[0]
 	}
-	return "Gaps: " + strings.Join(said, ". ") + "."
+	return strings.Join(append(unproved, gaps...), " ")
 }
 
 // accuracyFigures are one figure for each data set and kernel.

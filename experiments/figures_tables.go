@@ -27,7 +27,7 @@ func labelTables(s Spec, cells []Measured) []release.Section {
 				}
 				t.Columns = append(t.Columns, release.Column{Label: name, Unit: release.Share})
 			}
-			rows, of := split(cells, func(c Cell) string { return fmt.Sprintf("%s\n%s\n%g", c.Kernel, byWay(c), c.Epsilon) })
+			rows, of := split(cells, func(m Measured) string { return fmt.Sprintf("%s\n%s\n%g", m.Cell.Kernel, byWay(m), m.Cell.Epsilon) })
 			for _, name := range rows {
 				var row []release.Cell
 				for _, head := range strings.Split(name, "\n") {
@@ -76,7 +76,7 @@ func wordTables(s Spec, cells []Measured) []release.Section {
 			for _, m := range cells {
 				if w, ok := m.Words[class]; ok {
 					t.Rows = append(t.Rows, []release.Cell{
-						release.Text(class), release.Text(byKernel(m.Cell)), release.Text(byWay(m.Cell)),
+						release.Text(class), release.Text(byKernel(m)), release.Text(byWay(m)),
 						release.Text(strings.Join(w.Highest, ", ")), release.Text(strings.Join(w.Apart, ", ")),
 					})
 				}

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/simulate"
@@ -128,7 +132,9 @@ func (b *bench) measure(c Cell) (Measured, error) {
 		users = min(users, p.users())
 	}
 	mech, err := b.calibrate(e, users)
-	if err != nil {
+	if printed, ok := outsideDomain(e, b.populations[0].features, users, err); ok {
+		mech, m.Unproved = printed, err.Error()
+	} else if err != nil {
 		m.Reason = err.Error()
 		return m, nil
 	}
@@ -253,6 +259,22 @@ func (b *bench) calibrate(e KDE, users int) (mechanism, error) {
 		b.mechanisms[key] = known
 	}
 	return known.mechanism, known.err
+}
+
+// outsideDomain is randomized response at the flip probability that the lemma's
+// formula gives where the lemma does not hold: what KDE measured, without a promise.
+func outsideDomain(e KDE, f *encode.Features, users int, err error) (mechanism, bool) {
+	var domain *account.DomainError
+	if e.Bitsum != "rr" || !errors.As(err, &domain) || !(domain.Formula > 0 && domain.Formula < float64(users)) {
+		return mechanism{}, false
+	}
+	rr := bitsum.RR{Flip: domain.Formula / (2 * float64(users))}
+	return mechanism{
+		estimate: func(r *rand.Rand, ones, n int) estimate.Value { return rr.Estimate(rr.DrawCounts(r, ones, n), n) },
+		rmse:     account.RandomizedResponse{Users: users, Flip: rr.Flip}.RMSE(),
+		messages: float64(f.Channels()) * rr.MessagesPerUser(),
+		report:   func(r *KDEResult) { r.FlipProbability = rr.Flip },
+	}, true
 }
 
 // noPrivacy is the accuracy, and that of the nearest mean if the cell asks for

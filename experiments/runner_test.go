@@ -48,6 +48,9 @@ func TestSpecEndToEnd(t *testing.T) {
 		if (m.Result == nil) == (m.Reason == "") {
 			t.Errorf("%v has both or neither of a result and a reason", m.Cell)
 		}
+		if m.Unproved != "" && m.Result.Epsilon != nil {
+			t.Errorf("%v has a promise that is not proved", m.Cell)
+		}
 	}
 	if err := s.Page(dir, out.Cells, release.Provenance{Software: "test"}); err != nil {
 		t.Fatal(err)
@@ -56,7 +59,7 @@ func TestSpecEndToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"RR without a shuffler", "no privacy", "Gaps: ", "Lemma 4.8", "seed 3"} {
+	for _, want := range []string{"RR without a shuffler", "no privacy", "No promise: ", "Lemma 4.8", "seed 3"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -78,10 +78,13 @@ func (c Cell) String() string {
 // Measured is a cell with what came out: a result, or the reason why there is
 // none, such as a theorem that does not hold there.
 type Measured struct {
-	Cell   Cell                `json:"cell"`
-	Result *KDEResult          `json:"result,omitempty"`
-	Reason string              `json:"reason,omitempty"`
-	Words  map[string]Decoding `json:"words,omitempty"` // by class
+	Cell   Cell       `json:"cell"`
+	Result *KDEResult `json:"result,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+	// Unproved says why the noise, which is that of a printed formula outside its
+	// domain, keeps no promise. It is measured because KDE does.
+	Unproved string              `json:"unproved,omitempty"`
+	Words    map[string]Decoding `json:"words,omitempty"` // by class
 	// Accuracy of the nearest class mean; only where the cell asks for it.
 	NearestMean          float64 `json:"nearest_mean,omitempty"`
 	NearestMeanStd       float64 `json:"nearest_mean_std,omitempty"`

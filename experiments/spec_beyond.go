@@ -24,7 +24,7 @@ func beyond() Spec {
 		cells: func(o Options, dataset string) []Cell {
 			common := Cell{Delta: 1e-5, Runs: 3}
 			epsilons := o.some(0.5, 1, 2, 4)
-			cells := grid(common, paperKernels, []Cell{ways[0], ways[1], ways[2], ways[3]}, epsilons)
+			cells := grid(common, paperKernels, ways[:4], epsilons)
 			common.Runs = 5
 			return append(cells, grid(common, newKernels, ways[:1], epsilons)...)
 		},
@@ -41,8 +41,7 @@ func extrapolation() Spec {
 			common := Cell{Delta: deltaOf(dataset), Runs: 1}
 			kernels := []Cell{{Kernel: encode.InnerIdentity}, newKernels[0]}
 			epsilons := o.some(0.5, 1, 1.5, 2, 4)
-			cells := grid(common, kernels[:1], ways[:2], epsilons)
-			cells = append(cells, grid(common, kernels[:1], ways[3:4], epsilons)...)
+			cells := grid(common, kernels[:1], ways[:4], epsilons)
 			return append(cells, grid(common, kernels[1:], ways[:1], epsilons)...)
 		},
 		sections: accuracyComparison,

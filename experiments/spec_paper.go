@@ -107,7 +107,7 @@ func labelTable(name, theirs, ours string, epsilons []float64) Spec {
 			var cells []Cell
 			for _, labels := range labelLevels {
 				common := Cell{Delta: deltaOf(dataset), LabelEpsilon: labels, Runs: 3}
-				cells = append(cells, grid(common, paperKernels, []Cell{ways[0], ways[2], ways[3]}, o.some(epsilons...))...)
+				cells = append(cells, grid(common, paperKernels, ways[:4], o.some(epsilons...))...)
 			}
 			return cells
 		},
@@ -122,7 +122,7 @@ func wordTable(name string, epsilon float64) Spec {
 		Paper: "Tables 1 and 6 to 8: the three vocabulary words of highest private density in each class. Beside them, those whose density exceeds that in the other classes by most.",
 		cells: func(o Options, dataset string) []Cell {
 			common := Cell{Delta: deltaOf(dataset), LabelEpsilon: 5, Runs: 1, Words: 3}
-			return grid(common, paperKernels, []Cell{ways[0], ways[2], ways[3]}, []float64{epsilon})
+			return grid(common, paperKernels, ways[:4], []float64{epsilon})
 		},
 		sections: wordTables,
 	}
