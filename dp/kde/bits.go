@@ -67,9 +67,11 @@ func SumBits(f *encode.Features, n int, row func(i int) []float32, stream func(p
 					for i := p * streamRows; i < min(rows, (p+1)*streamRows); i++ {
 						bitsum.RoundAll(r, mapped.Data[i*channels:(i+1)*channels], bits)
 						for c, b := range bits {
-							if b {
-								parts[p][c]++
+							var one int32
+							if b { // a conditional move: which way a random bit goes is not foreseen
+								one = 1
 							}
+							parts[p][c] += one
 						}
 					}
 				}

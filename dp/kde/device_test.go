@@ -1,6 +1,7 @@
 package kde
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/bitsum"
@@ -28,6 +29,27 @@ func BenchmarkDevice(b *testing.B) {
 				f.Map(x, mapped)
 				rr.RoundAndRandomize(r, mapped, symbols)
 			}
+		})
+	}
+}
+
+// BenchmarkSumBits is a population's share of a simulation.
+func BenchmarkSumBits(b *testing.B) {
+	const d, n = 768, 2048
+	x := values(replay.New(1), n, d)
+	for _, spec := range []encode.Spec{
+		{Kernel: encode.InnerRotated, Repetitions: 1, Clip: 2},
+		{Kernel: encode.GaussianPaired, Repetitions: d, Bandwidth: 1},
+	} {
+		b.Run(string(spec.Kernel), func(b *testing.B) {
+			spec.Dimension = d
+			f := features(b, spec)
+			for b.Loop() {
+				if _, err := SumBits(f, n, func(i int) []float32 { return row(x, i).Data }, func(part int) *rand.Rand { return replay.New(1, uint64(part)) }, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "values/s")
 		})
 	}
 }
