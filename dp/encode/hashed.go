@@ -30,8 +30,8 @@ func newBucketed(c func(Spec) cells) func(Spec) family {
 	return func(s Spec) family { return &bucketed{cells: c(s), buckets: s.Buckets} }
 }
 
-// A replaced value leaves one bucket of each repetition, whose feature falls from 1 to 0, and
-// enters another: two bits by half a gap.
+// A replaced value leaves one bucket of each repetition, whose feature falls from 1 to
+// 0, and enters another: two bits by half a gap.
 func (f *bucketed) shape() shape {
 	n := f.repetitions()
 	return shape{channels: f.buckets, bound: 1, query: 1, sparsity: 1, moves: Sensitivity{Coordinates: 2 * n, Gap: 0.5, SumSquares: float64(n) / 2}}

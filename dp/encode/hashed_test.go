@@ -10,9 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
-// Each repetition gives one draw of f(x).g(y), which is 1 where two values share a cell or collide,
-// and one other number elsewhere: its law is known from the kernel alone. 20,000 repetitions
-// catch 0.03; the twin has a bandwidth of 1.15 for 1.
+// Each repetition gives one draw of f(x).g(y), which is 1 where two values share a cell
+// or collide, and one other number elsewhere: its law is known from the kernel alone.
+// 20,000 repetitions catch 0.03; the twin has a bandwidth of 1.15 for 1.
 func TestHashedFeaturesAreUnbiased(t *testing.T) {
 	const draws = 20000
 	r := replay.New(1)

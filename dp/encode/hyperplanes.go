@@ -13,8 +13,9 @@ import (
 //	2r/(h c),   c = E|u_1| = Gamma(d/2)/(sqrt(pi) Gamma((d+1)/2)).
 //
 // One hyperplane separates x and y with probability E|<u, x-y>|/(2r) = c|x-y|_2/(2r), so
-// that the number that does is Poisson of mean |x-y|_2/h, and zero with probability exp(-|x-y|_2/h). Two values share a cell
-// if none does. Outside of the ball there would be too few.
+// that the number that does is Poisson of mean |x-y|_2/h, and zero with probability
+// exp(-|x-y|_2/h). Two values share a cell if none does. Outside of the ball there would
+// be too few.
 type hyperplanes struct {
 	directions blas32.General // of all repetitions, a row each
 	offsets    []float32
@@ -32,8 +33,8 @@ func planes(s Spec) float64 {
 }
 
 // newHyperplanes reads the arrivals of a Poisson process on [0, planes) from the stream
-// "<kernel>/offsets", gaps being -ln(1-u), repetition after repetition; an arrival
-// at a is the offset r(2a/planes - 1). Directions are normalized normal vectors of the stream
+// "<kernel>/offsets", gaps being -ln(1-u), repetition after repetition; an arrival at a
+// is the offset r(2a/planes - 1). Directions are normalized normal vectors of the stream
 // "<kernel>/directions"; keys come from "<kernel>/keys", k_0 of a repetition before its
 // others.
 func newHyperplanes(s Spec) cells {

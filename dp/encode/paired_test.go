@@ -93,8 +93,8 @@ func TestPairedBias(t *testing.T) {
 	}
 }
 
-// Lengths have the moments of chi of d degrees: E = d in squares, variance 2d. 20,000 catch
-// 1 % of 5.
+// Lengths have the moments of chi of d degrees: E = d in squares, variance 2d. 20,000
+// catch 1 % of 5.
 func TestChiFollowsItsLaw(t *testing.T) {
 	for _, d := range []int{1, 2, 5} {
 		s := newStream([32]byte{5}, "test")

@@ -12,9 +12,9 @@ import (
 // thirds are.
 const minClip = 0.5
 
-// rotated spreads a unit vector evenly over its d bits before it rounds them. A coordinate of z =
-// sqrt(d) U x is about a standard normal whatever x is, so that few are clipped at
-// two or three, and a bit carries z/C where InnerIdentity carries x.
+// rotated spreads a unit vector evenly over its d bits before it rounds them. A
+// coordinate of z = sqrt(d) U x is about a standard normal whatever x is, so that few
+// are clipped at two or three, and a bit carries z/C where InnerIdentity carries x.
 type rotated struct {
 	u    *rotation // from the stream "ip-rotated/rotation"
 	clip float64
@@ -77,8 +77,9 @@ func (f *Features) Isometry() (_ Isometry, ok bool) {
 //
 //	E u c(u) = E c'(u) (1-u^2)/(d-1),   so   Gain = I_{C^2/d}(1/2, (d+1)/2),
 //
-// I the regularized incomplete beta function, close to P(|Z| < C) of a standard normal Z.
-// And as u^2 is Beta(1/2, (d-1)/2), E clip(z)^2 = I_{C^2/d}(3/2, (d-1)/2) + C^2 P(u^2 > C^2/d).
+// I the regularized incomplete beta function, close to P(|Z| < C) of a standard normal
+// Z. And as u^2 is Beta(1/2, (d-1)/2), E clip(z)^2 = I_{C^2/d}(3/2, (d-1)/2) + C^2 P(u^2
+// > C^2/d).
 func clipped(d int, clip float64) Isometry {
 	n, x := float64(d), clip*clip/float64(d)
 	if x >= 1 {
@@ -91,14 +92,14 @@ func clipped(d int, clip float64) Isometry {
 	return i
 }
 
-// ClipBias says what clipping does to a density of InnerRotated, measured on public values of which
-// respondents are like: the share of coordinates that are clipped, and the largest bias of
-// a density at any y, which is the length of the mean error
+// ClipBias says what clipping does to a density of InnerRotated, measured on public
+// values of which respondents are like: the share of coordinates that are clipped, and
+// the largest bias of a density at any y, which is the length of the mean error
 //
 //	mean of clip(z)/(Gain sqrt d) - U x
 //
-// over the values, since |y| = 1. The mean is not debiased, so that few values give a bound that is
-// too large. For other kernels both are zero.
+// over the values, since |y| = 1. The mean is not debiased, so that few values give a
+// bound that is too large. For other kernels both are zero.
 func (f *Features) ClipBias(x blas32.General) (share, bound float64, err error) {
 	r, ok := f.family.(*rotated)
 	if !ok || x.Rows == 0 {

@@ -66,11 +66,11 @@ func TestRotationIsOrthogonal(t *testing.T) {
 	})
 }
 
-// Whatever the vector, a rotated coordinate of it has the first moments of a
-// standard normal, over the draws of the rotation: E z^2 and the share of |z| > 2. Vectors
-// are a first, a middle and a last coordinate, and equal ones. 1,000 rotations measure the
-// first to about 0.01 and the second to 0.002, to which a lattice of 64 points adds 0.012. With
-// one sweep of two, a coordinate of 64 stays flat.
+// Whatever the vector, a rotated coordinate of it has the first moments of a standard
+// normal, over the draws of the rotation: E z^2 and the share of |z| > 2. Vectors are a
+// first, a middle and a last coordinate, and equal ones. 1,000 rotations measure the
+// first to about 0.01 and the second to 0.002, to which a lattice of 64 points adds
+// 0.012. With one sweep of two, a coordinate of 64 stays flat.
 func TestRotationIsNormal(t *testing.T) {
 	for _, d := range []int{64, 100, 257, 511} {
 		equal := make([]float32, d)
@@ -115,8 +115,8 @@ func TestRotationIsNormal(t *testing.T) {
 }
 
 // Over the draws of the rotation the product of features is the kernel, though
-// coordinates are clipped. The variance is that of the draws themselves, 4,000 of them; they
-// catch 2 %, and the twin forgets what clipping takes off.
+// coordinates are clipped. The variance is that of the draws themselves, 4,000 of them;
+// they catch 2 %, and the twin forgets what clipping takes off.
 func TestRotatedFeaturesAreUnbiased(t *testing.T) {
 	const draws, d = 4000, 48
 	r := stattest.Rand(t)

@@ -11,10 +11,10 @@ import (
 // random signs and a normalized Hadamard transform of the first h coordinates, h the
 // largest power of two up to d, then the same of the last h, if those are others.
 //
-// Padding to a power of two instead would send up to twice as many bits: a vector
-// spread over d' coordinates has the same signal in each bit after scaling by sqrt d',
-// but d' bits of noise and d'/C^2 for d/C^2 in the privacy loss. Two windows of exactly d coordinates lose
-// neither, since every step is orthogonal.
+// Padding to a power of two instead would send up to twice as many bits: a vector spread
+// over d' coordinates has the same signal in each bit after scaling by sqrt d', but d'
+// bits of noise and d'/C^2 for d/C^2 in the privacy loss. Two windows of exactly d
+// coordinates lose neither, since every step is orthogonal.
 //
 // The first sweep spreads any vector, were it a single coordinate, over a window; the
 // permutation gives each window its share of that; the second sweep adds up h terms
@@ -28,8 +28,8 @@ type rotation struct {
 
 // newRotation reads the signs of a sweep window by window, then the permutation, then
 // the signs of the second sweep. The permutation is that of Fisher and Yates, from the
-// last place down: place i is exchanged with place j, the upper word of the product of the next
-// word with i+1.
+// last place down: place i is exchanged with place j, the upper word of the product of
+// the next word with i+1.
 func newRotation(d int, s *stream) *rotation {
 	r := &rotation{window: 1 << (bits.Len(uint(d)) - 1), permutation: make([]int32, d)}
 	r.scratch = &sync.Pool{New: func() any { v := make([]float32, d); return &v }}

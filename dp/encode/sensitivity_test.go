@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -41,6 +42,10 @@ func TestSensitivityHolds(t *testing.T) {
 		d := rapid.IntRange(1, 40).Draw(t, "d")
 		spec := small(k, d)
 		spec.Seed[0] = rapid.Byte().Draw(t, "seed")
+		spec.Normalize = rapid.Bool().Draw(t, "normalize")
+		if kernels[k].bandwidth {
+			spec.Bandwidth = rapid.Float64Range(0.3, 5).Draw(t, "bandwidth")
+		}
 		f, err := New(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -75,6 +80,44 @@ func TestSensitivityHolds(t *testing.T) {
 	})
 }
 
+// (Q, R, S) as stated: features within 1 and query features within their bound, no more
+// than S features of a repetition other than zero, Q channels for each.
+func TestShapeHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(slices.Sorted(maps.Keys(kernels))).Draw(t, "kernel")
+		d := rapid.IntRange(1, 40).Draw(t, "d")
+		spec := small(k, d)
+		f, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[Kernel]int{GaussianPaired: 2, Laplacian: spec.Buckets, Exponential: spec.Buckets, InnerIdentity: d, InnerRotated: d}
+		q := max(want[k], 1)
+		if f.Channels() != q*spec.Repetitions || f.Sparsity() > q {
+			t.Fatalf("%d channels, sparsity %d", f.Channels(), f.Sparsity())
+		}
+		x := row(units(replay.New(rapid.Uint64().Draw(t, "value")), 1, d), 0)
+		fx, gx := make([]float32, f.Channels()), make([]float32, f.Channels())
+		if err := errors.Join(f.Map(x, fx), f.Query(x, gx)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range spec.Repetitions {
+			nonzero := 0
+			for c := i * q; c < (i+1)*q; c++ {
+				if fx[c] != 0 {
+					nonzero++
+				}
+				if math.Abs(float64(fx[c])) > 1 || math.Abs(float64(gx[c])) > f.QueryBound()*(1+1e-6) {
+					t.Fatalf("f/R = %v, g = %v of at most %v", fx[c], gx[c], f.QueryBound())
+				}
+			}
+			if nonzero > f.Sparsity() {
+				t.Fatalf("%d of %d features are not zero", nonzero, f.Sparsity())
+			}
+		}
+	})
+}
+
 // Opposite values that are not clipped reach the bound, but for its slack.
 func TestSensitivityIsReached(t *testing.T) {
 	const d = 30
@@ -88,5 +131,31 @@ func TestSensitivityIsReached(t *testing.T) {
 	}
 	if s := f.Sensitivity(); squares < s.SumSquares*(1-2e-4) || s.Coordinates != d || math.Abs(s.SumSquares-d/25.) > 1e-3 {
 		t.Errorf("reached %v of %+v", squares, s)
+	}
+}
+
+// The bound of pairs is near what a search finds, of opposite values, for a
+// kernel that is wide, where it is below a quarter of that of separate pairs.
+func TestPairMovesAreNearlyReached(t *testing.T) {
+	const d = 64
+	f := mustNew(t, Spec{Kernel: GaussianPaired, Dimension: d, Repetitions: d, Bandwidth: 4, Normalize: true})
+	r := replay.New(2)
+	out := blas32.General{Rows: 2, Cols: 2 * d, Stride: 2 * d, Data: make([]float32, 4*d)}
+	largest := 0.0
+	for range 200 {
+		x := units(r, 2, d)
+		copy(row(x, 1), row(x, 0))
+		blas32.Scal(-1, vector(row(x, 1)))
+		if err := f.MapAll(x, out); err != nil {
+			t.Fatal(err)
+		}
+		var squares float64
+		for c, v := range row(out, 0) {
+			squares += math.Pow(float64(v-row(out, 1)[c])/2, 2)
+		}
+		largest = math.Max(largest, squares)
+	}
+	if s := f.Sensitivity().SumSquares; largest < s/2 || largest > s || s > 0.25*d {
+		t.Errorf("reached %v of %v", largest, s)
 	}
 }

@@ -3,13 +3,13 @@ package encode
 import "math"
 
 // sinCos is the sine and cosine of an angle in radians, off by less than 3e-9 up to
-// angles of 10^6: far below the 6e-8 of a float32, and a third of the time of math.Sincos. It has no branch, whose
-// side random angles would make unforeseeable.
+// angles of 10^6: far below the 6e-8 of a float32, and a third of the time of
+// math.Sincos. It has no branch, whose side random angles would make unforeseeable.
 //
 // The angle is reduced to t in [-pi/2, pi/2], a half of it without whole turns, and
-// doubled again: sin 2t = 2 sin t cos t, cos 2t = 1 - 2 sin^2 t. Taylor's series for t is cut off
-// where the next term is below (pi/2)^15/15! = 7e-10 for the sine and (pi/2)^16/16! = 7e-11 for
-// the cosine.
+// doubled again: sin 2t = 2 sin t cos t, cos 2t = 1 - 2 sin^2 t. Taylor's series for t
+// is cut off where the next term is below (pi/2)^15/15! = 7e-10 for the sine and
+// (pi/2)^16/16! = 7e-11 for the cosine.
 func sinCos(angle float64) (sin, cos float32) {
 	t := halved(angle)
 	s, c := sine(t), 0.0

@@ -16,10 +16,10 @@ import (
 // An inner product density at y is <y, m>, so all of it follows from densities. The
 // squared norms are debiased: noise alone has a length.
 //
-// The error e of the estimate of m_a enters as <y - m_a, e> - (|e|^2 - E|e|^2)/2,
-// and that of m_b likewise; where groups are mixed from the same densities, as after
-// debiasing labels, their errors are related and count as such. Where features are sampled,
-// the spread of the repetitions tells the error, as for a Mixture.
+// The error e of the estimate of m_a enters as <y - m_a, e> - (|e|^2 - E|e|^2)/2, and
+// that of m_b likewise; where groups are mixed from the same densities, as after
+// debiasing labels, their errors are related and count as such. Where features are
+// sampled, the spread of the repetitions tells the error, as for a Mixture.
 type Nearest struct {
 	features *encode.Features
 	weight   []float64 // of a less that of b

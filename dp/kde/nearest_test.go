@@ -63,11 +63,11 @@ func TestNearestIsTheDefinition(t *testing.T) {
 	}
 }
 
-// Over roundings and flips the comparison is unbiased and its error is as said: the 95 per cent
-// interval covers what is estimated 95 times in a hundred, and the mean is right. Groups are small and
-// noisy, so that squares of errors matter. For weights that mix the groups too. The twin leaves the norms'
-// noise in. (The rotated map is one for all runs, and without clipping: what clipping
-// does is not in the error.)
+// Over roundings and flips the comparison is unbiased and its error is as said: the 95
+// per cent interval covers what is estimated 95 times in a hundred, and the mean is
+// right. Groups are small and noisy, so that squares of errors matter. For weights that
+// mix the groups too. The twin leaves the norms' noise in. (The rotated map is one for
+// all runs, and without clipping: what clipping does is not in the error.)
 func TestNearestIsUnbiasedAndCovers(t *testing.T) {
 	const runs, d, level, flip = 1500, 24, 0.95, 0.1
 	a, b := towards(1, 60, d), towards(2, 40, d)

@@ -117,11 +117,11 @@ func (m *Model) Debias(label randomize.KRR) (*Model, error) {
 	return &debiased, nil
 }
 
-// NearestMean is the same model with another score: the density less half the
-// squared length of the class's mean, so that the highest score is that of the
-// nearest mean (kde.Nearest). Densities of inner products favour classes whose values lie close
-// together, and so have a long mean. The lengths cost no privacy, being computed from the
-// densities. It is for inner products only; words are decoded by density as before.
+// NearestMean is the same model with another score: the density less half the squared
+// length of the class's mean, so that the highest score is that of the nearest mean
+// (kde.Nearest). Densities of inner products favour classes whose values lie close
+// together, and so have a long mean. The lengths cost no privacy, being computed from
+// the densities. It is for inner products only; words are decoded by density as before.
 func (m *Model) NearestMean() (*Model, error) {
 	corrected := *m
 	corrected.nearest = true
@@ -166,8 +166,8 @@ func (m *Model) scorers() ([]scorer, error) {
 	return scorers, nil
 }
 
-// lead is the score of one class less that of another, given their weights; with
-// zeros for the second, the score itself. It is computed from the densities, and not taken as
+// lead is the score of one class less that of another, given their weights; with zeros
+// for the second, the score itself. It is computed from the densities, and not taken as
 // the difference of two estimates, because the two share features and, debiased,
 // densities.
 func (m *Model) lead(a, b []float64) (scorer, error) {
