@@ -18,8 +18,7 @@ import (
 // through the whole flow: plan, devices, shuffler, analyzer, release.
 type Collection struct {
 	Title       string
-	Kernel      string
-	Bandwidth   float64 // gaussian only
+	Kernel      plan.Kernel // its seed follows from Seed
 	Repetitions int
 	Normalize   bool
 	Bitsum      string // "rr", "3nb"
@@ -82,7 +81,7 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Version: plan.Version, Title: c.Title,
 		Question: plan.Question{Kind: "density", Density: &plan.Density{
 			Dimension: set.Dimension(), Classes: set.Classes, Normalize: c.Normalize,
-			Kernel:      plan.Kernel{Name: c.Kernel, Bandwidth: c.Bandwidth, Seed: publicSeed(c.Seed)},
+			Kernel:      c.Kernel,
 			Repetitions: c.Repetitions,
 			Bitsum:      plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
 		}},
@@ -92,6 +91,7 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: make([]plan.Instance, c.Instances)}},
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
+	p.Question.Density.Kernel.Seed = publicSeed(c.Seed)
 	for i := range p.Route.Mix.Instances {
 		for h := range c.Hops {
 			p.Route.Mix.Instances[i].Hops = append(p.Route.Mix.Instances[i].Hops, plan.Party{Operator: fmt.Sprintf("instance %d, hop %d", i+1, h+1)})

@@ -15,7 +15,7 @@ import (
 func collection() experiments.Collection {
 	return experiments.Collection{
 		Title:  "What are the classes about?",
-		Kernel: "gaussian", Bandwidth: 1.3, Repetitions: 96, Normalize: true,
+		Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1.3}, Repetitions: 96, Normalize: true,
 		Bitsum: "rr", Accounting: "exact",
 		Budget:  plan.Budget{Epsilon: 8, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: 5},
 		Minimum: 350, Instances: 1, Hops: 2, Suite: "x25519", Seed: 3,
@@ -80,8 +80,8 @@ func TestCollectionRefusesBadConfigurations(t *testing.T) {
 		want   string
 	}{
 		"title":          {func(c *experiments.Collection) { c.Title = "" }, "title"},
-		"kernel":         {func(c *experiments.Collection) { c.Kernel = "cosine" }, "kernel"},
-		"bandwidth":      {func(c *experiments.Collection) { c.Bandwidth = -1 }, "bandwidth"},
+		"kernel":         {func(c *experiments.Collection) { c.Kernel.Name = "cosine" }, "kernel"},
+		"bandwidth":      {func(c *experiments.Collection) { c.Kernel.Bandwidth = -1 }, "bandwidth"},
 		"repetitions":    {func(c *experiments.Collection) { c.Repetitions = 0 }, "repetitions"},
 		"bitsum":         {func(c *experiments.Collection) { c.Bitsum = "2nb" }, "bitsum"},
 		"accounting":     {func(c *experiments.Collection) { c.Accounting = "guess" }, "accounting"},

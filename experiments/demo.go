@@ -51,51 +51,51 @@ type DemoResult struct {
 	Decoded           map[string][]string `json:"decoded"` // by what sets a class apart, from all records
 }
 
-// Run is the demo on a data set. The release is complete but for what the
-// caller knows: the command and the software.
-func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, release.Release, error) {
+// Run is the demo on a data set. The release, of the collection at full
+// fidelity, is complete but for what the caller knows: the command and the software.
+func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Collected, error) {
 	start := time.Now()
 	some := *set
 	some.Train = perClass(set.Train, len(set.Classes), demoPerClass)
 	full, err := d.collection(&some, demoRepetitions, true).Run(&some, progress)
 	if err != nil {
-		return DemoResult{}, release.Release{}, err
+		return DemoResult{}, Collected{}, err
 	}
 	law, err := d.collection(set, lawRepetitions, false).Run(set, progress)
 	if err != nil {
-		return DemoResult{}, release.Release{}, err
+		return DemoResult{}, Collected{}, err
 	}
-	r := full.Release
+	r := &full.Release
 	r.Headline[0].Label = fmt.Sprintf("Accuracy from %d sealed reports", full.Devices)
 	shuffled := r.Guarantees[len(r.Guarantees)-1].Guarantee
 	res := DemoResult{
 		Devices: full.Devices, Fragments: full.Fragments, Hops: demoHops,
 		Dataset: set.Name, Synthetic: set.Synthetic, Classes: len(set.Classes),
-		Accuracy: headline(r, "accuracy").Value, AccuracyLaw: headline(law.Release, "accuracy").Value,
+		Accuracy: headline(*r, "accuracy").Value, AccuracyLaw: headline(law.Release, "accuracy").Value,
 		AccuracyNoPrivacy: exactAccuracy(set, demoBandwidth, progress),
 		Epsilon:           shuffled.Epsilon, Delta: shuffled.Delta, LabelEpsilon: d.LabelEpsilon, Method: shuffled.Method,
 		Decoded: map[string][]string{},
 	}
 	words, err := law.Model.Distinguish(set.Words, set.WordX, 5)
 	if err != nil {
-		return res, r, err
+		return res, full, err
 	}
 	for c, name := range set.Classes {
 		for _, w := range words[c] {
 			res.Decoded[name] = append(res.Decoded[name], w.Word)
 		}
 	}
-	everybody(&r, law, res)
+	everybody(r, law, res)
 	r.Cost = append(r.Cost, release.Metric{Name: "fragments", Label: "Fragments sealed, mixed and opened", Value: float64(full.Fragments), Unit: release.Count, Note: fmt.Sprintf("%d devices, %d hops and the analyzer", full.Devices, demoHops)})
 	r.Notes = append(r.Notes, "Every role ran in one process: a demonstration of the mechanism, not of separate trust domains.")
 	res.Seconds = time.Since(start).Seconds()
-	return res, r, nil
+	return res, full, nil
 }
 
 func (d Demo) collection(set *dataset.Set, repetitions int, full bool) Collection {
 	return Collection{
 		Title:  "What are the classes about, and which is this?",
-		Kernel: "gaussian", Bandwidth: demoBandwidth, Repetitions: repetitions, Normalize: true,
+		Kernel: plan.Kernel{Name: "gaussian", Bandwidth: demoBandwidth}, Repetitions: repetitions, Normalize: true,
 		Bitsum: "rr", Accounting: "exact",
 		Budget: plan.Budget{Epsilon: d.Epsilon, Delta: d.Delta, Adjacency: "replacement", LabelEpsilon: d.LabelEpsilon, DishonestShare: 0.05},
 		// Randomized labels scatter the sizes of crowds: nine tenths of the

@@ -79,22 +79,22 @@ func byWay(m Measured) string {
 	switch m.Cell.Bitsum {
 	case "rr":
 		if m.Unproved != "" {
-			return "RR, paper's formula, no proof"
+			return "RR, no proof"
 		}
-		return "RR, " + string(m.Cell.Accounting) + " accounting"
+		return "RR, " + string(m.Cell.Accounting)
 	case "3nb":
-		return "3NB, " + string(m.Cell.Accounting) + " accounting"
+		return "3NB, " + string(m.Cell.Accounting)
 	case "pure":
 		return "Pure"
 	case "central":
 		return "central"
 	case "local":
-		return "RR without a shuffler"
+		return "RR, local"
 	}
 	return m.Cell.Bitsum
 }
 
-func byKernelAndWay(m Measured) string { return byKernel(m) + ", " + byWay(m) }
+func byKernelAndWay(m Measured) string { return byKernel(m) + ": " + byWay(m) }
 
 // lines are one for each name, all showing the same value.
 func lines(cells []Measured, by func(Measured) string, value func(Measured) (float64, float64, bool)) []line {
@@ -105,6 +105,10 @@ func lines(cells []Measured, by func(Measured) string, value func(Measured) (flo
 	}
 	return ls
 }
+
+// mostBands is how many deviations a figure shows: more hide each other, and the
+// tables have them.
+const mostBands = 4
 
 // figure draws lines over epsilon; false if none has a point.
 func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure, bool) {
@@ -121,6 +125,11 @@ func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure,
 		f.Series = append(f.Series, s)
 		last := len(s.Y) - 1
 		at = append(at, fmt.Sprintf("%s from %.3g at epsilon %g to %.3g at %g", s.Label, s.Y[0], s.X[0], s.Y[last], s.X[last]))
+	}
+	if len(f.Series) > mostBands {
+		for i := range f.Series {
+			f.Series[i].Low, f.Series[i].High = nil, nil
+		}
 	}
 	f.Alt = "Lines over epsilon: " + strings.Join(at, "; ") + "."
 	return f, len(f.Series) > 0
@@ -203,14 +212,15 @@ func accuracyComparison(s Spec, cells []Measured) []release.Section {
 		kernels, of := split(cells, byKernel)
 		nearest := slices.DeleteFunc(slices.Clone(cells), func(m Measured) bool { return m.NearestMean == 0 })
 		for _, l := range lines(nearest, byKernelAndWay, nearestOf) {
-			ls = append(ls, line{l.label + ", nearest mean", nearestOf, l.cells})
+			ls = append(ls, line{l.label + ", nearest", nearestOf, l.cells})
 		}
 		drawn := slices.Clone(ls)
 		for _, k := range kernels {
-			ls = append(ls, line{k + ", no privacy", noPrivacyOf, of[k]})
+			ls = append(ls, line{k + ": no privacy", noPrivacyOf, of[k]})
 		}
 		if len(nearest) > 0 {
-			ls = append(ls, line{"nearest mean, no privacy", nearestOpenOf, nearest})
+			sec.Text += " Lines that end in nearest classify by the nearest class mean, that is with the norms of the means corrected for."
+			ls = append(ls, line{"nearest mean: no privacy", nearestOpenOf, nearest})
 		}
 		if f, ok := figure(s.Name+"-"+set, set, "accuracy (share of test records)", false, drawn); ok {
 			sec.Figures = append(sec.Figures, f)

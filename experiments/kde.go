@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // KDE is one cell of the figures of KDE, section 4: a kernel, a bitsum and a
@@ -26,6 +27,8 @@ type KDE struct {
 	Kernel       encode.Kernel
 	Bandwidth    float64 // of kernels of a distance
 	Clip         float64 // of ip-rotated
+	Radius       float64 // of the exponential kernels
+	Buckets      int     // of laplacian and exponential
 	Bitsum       string  // "rr", "3nb", "central" (Gaussian), "local" (RR without a shuffler), "none"
 	Accounting   account.Accounting
 	Epsilon      float64
@@ -83,7 +86,7 @@ func (e KDE) Run(set *dataset.Set, progress func(stage string, done, total int))
 	if e.Repetitions == 0 {
 		e.Repetitions = set.Dimension()
 	}
-	if e.Kernel == encode.InnerIdentity || e.Kernel == encode.InnerRotated {
+	if plan.Kernels[string(e.Kernel)].Single {
 		e.Repetitions = 1 // it holds all of a value
 	}
 	res := KDEResult{
@@ -132,11 +135,18 @@ func (e KDE) once(set *dataset.Set, run uint64, m *mechanism, progress func(stri
 	const forSeed, forLabels, forBits, forTruth, forTotals = 0, 1, 2, 3, 4
 	var o outcome
 	spec := encode.Spec{Kernel: e.Kernel, Dimension: set.Dimension(), Repetitions: e.Repetitions}
-	switch e.Kernel {
-	case encode.Gaussian, encode.GaussianPaired:
+	has := plan.Kernels[string(e.Kernel)]
+	if has.Bandwidth {
 		spec.Bandwidth = e.Bandwidth
-	case encode.InnerRotated:
+	}
+	if has.Clip {
 		spec.Clip = e.Clip
+	}
+	if has.Radius {
+		spec.Radius = e.Radius
+	}
+	if has.Buckets {
+		spec.Buckets = e.Buckets
 	}
 	seed := replay.New(e.Seed, run, forSeed)
 	for i := range spec.Seed {
@@ -243,12 +253,7 @@ func (e KDE) squaredError(set *dataset.Set, groups [][]int, densities []kde.Dens
 		for i, at := range g {
 			copy(x.Data[i*x.Stride:], row(set.Train.X, at))
 		}
-		var exact []float64
-		if spec := densities[c].Features.Spec(); spec.Bandwidth > 0 {
-			exact = kde.ExactGaussian(x, queries, e.Bandwidth)
-		} else {
-			exact = kde.ExactInner(x, queries)
-		}
+		exact := e.exact(x, queries)
 		got, err := densities[c].QueryAll(queries)
 		if err != nil {
 			return 0, err
@@ -258,6 +263,19 @@ func (e KDE) squaredError(set *dataset.Set, groups [][]int, densities []kde.Dens
 		}
 	}
 	return sum / float64(queries.Rows*len(groups)), nil
+}
+
+// exact is the density of the records at each query without any randomness.
+func (e KDE) exact(records, queries blas32.General) []float64 {
+	switch e.Kernel {
+	case encode.Gaussian, encode.GaussianPaired:
+		return kde.ExactGaussian(records, queries, e.Bandwidth)
+	case encode.Laplacian, encode.LaplacianSign:
+		return kde.ExactLaplacian(records, queries, e.Bandwidth)
+	case encode.Exponential, encode.ExponentialSign:
+		return kde.ExactExponential(records, queries, e.Bandwidth)
+	}
+	return kde.ExactInner(records, queries)
 }
 
 func density(f *encode.Features, users int, ones func(channel int) estimate.Value) kde.Density {

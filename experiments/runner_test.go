@@ -59,7 +59,7 @@ func TestSpecEndToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"RR without a shuffler", "no privacy", "No promise: ", "Lemma 4.8", "seed 3"} {
+	for _, want := range []string{"RR, local", "no privacy", "No promise: ", "Lemma 4.8", "seed 3"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -52,6 +52,8 @@ type Kernel struct {
 	Name      string  `json:"name"`                // see Kernels
 	Bandwidth float64 `json:"bandwidth,omitempty"` // h, in units of distance; kernels of a distance only
 	Clip      float64 `json:"clip,omitempty"`      // in standard deviations of a rotated coordinate; ip-rotated only
+	Radius    float64 `json:"radius,omitempty"`    // of the ball round zero that holds all vectors; exponential kernels only
+	Buckets   int     `json:"buckets,omitempty"`   // that cells are hashed to; laplacian and exponential only
 	Seed      string  `json:"seed"`                // 64 hex digits: public randomness of the feature maps
 }
 

@@ -97,19 +97,24 @@ func (q Question) validate(ps *Problems) {
 
 // Kernels are the kernels that a plan may name, with what each takes.
 var Kernels = map[string]struct {
-	Bandwidth, Clip bool                    // parameters it has
-	Single          bool                    // one repetition holds all of a value
-	Coordinates     func(dimension int) int // bits of one repetition
+	Bandwidth, Clip, Radius, Buckets bool // parameters that it has
+	Single                           bool // one feature map holds all of a value
+	coordinates                      func(Density) int
 }{
-	"gaussian":        {Bandwidth: true, Coordinates: one},
-	"gaussian-paired": {Bandwidth: true, Coordinates: func(int) int { return 2 }},
-	"ip-signs":        {Coordinates: one},
-	"ip-identity":     {Single: true, Coordinates: all},
-	"ip-rotated":      {Single: true, Clip: true, Coordinates: all},
+	"gaussian":         {Bandwidth: true, coordinates: one},
+	"gaussian-paired":  {Bandwidth: true, coordinates: func(Density) int { return 2 }},
+	"ip-signs":         {coordinates: one},
+	"ip-identity":      {Single: true, coordinates: all},
+	"ip-rotated":       {Single: true, Clip: true, coordinates: all},
+	"laplacian":        {Bandwidth: true, Buckets: true, coordinates: buckets},
+	"laplacian-sign":   {Bandwidth: true, coordinates: one},
+	"exponential":      {Bandwidth: true, Radius: true, Buckets: true, coordinates: buckets},
+	"exponential-sign": {Bandwidth: true, Radius: true, coordinates: one},
 }
 
-func one(int) int           { return 1 }
-func all(dimension int) int { return dimension }
+func one(Density) int       { return 1 }
+func all(d Density) int     { return d.Dimension }
+func buckets(d Density) int { return d.Kernel.Buckets }
 
 // Channels is the number of bits a device reports: repetitions times the
 // coordinates of one feature map.
@@ -118,7 +123,7 @@ func (d Density) Channels() int {
 	if !ok {
 		return 0
 	}
-	return d.Repetitions * k.Coordinates(d.Dimension)
+	return d.Repetitions * k.coordinates(d)
 }
 
 func (k Kernel) validate(ps *Problems) {
@@ -126,15 +131,18 @@ func (k Kernel) validate(ps *Problems) {
 	known, ok := Kernels[k.Name]
 	ps.add(ok, at+"name must be one of %s", strings.Join(slices.Sorted(maps.Keys(Kernels)), ", "))
 	if ok {
-		parameter := func(has bool, name string, value float64) {
+		parameter := func(has bool, name string, value, least float64) {
 			if has {
-				ps.add(value > 0 && finite(value), at+"%s must be a number above 0", name)
+				ps.add(value >= least && value > 0 && finite(value), at+"%s must be a number above 0, at least %g", name, least)
 			} else {
 				ps.add(value == 0, at+"%s does not belong to %s: leave it out", name, k.Name)
 			}
 		}
-		parameter(known.Bandwidth, "bandwidth", k.Bandwidth)
-		parameter(known.Clip, "clip", k.Clip)
+		parameter(known.Bandwidth, "bandwidth", k.Bandwidth, 0)
+		parameter(known.Clip, "clip", k.Clip, 0)
+		parameter(known.Radius, "radius", k.Radius, 0)
+		parameter(known.Buckets, "buckets", float64(k.Buckets), 2)
+		ps.add(k.Buckets <= MaxChannels, at+"buckets must be at most %d", MaxChannels)
 	}
 	b, err := hex.DecodeString(k.Seed)
 	ps.add(err == nil && len(b) == 32, at+"seed must be 64 hex digits")

@@ -46,7 +46,7 @@ func spec(q plan.Density) (encode.Spec, error) {
 	k := q.Kernel
 	s := encode.Spec{
 		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
-		Bandwidth: k.Bandwidth, Clip: k.Clip, Normalize: q.Normalize,
+		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Normalize: q.Normalize,
 	}
 	seed, err := hex.DecodeString(k.Seed)
 	if err != nil || len(seed) != len(s.Seed) {

@@ -61,8 +61,11 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 		Epsilon: d.bitLoss() * float64(d.rounds()), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: d.rounds(),
 		Bound: account.Exact, Method: "sum of the local losses of all bits", Source: "basic composition; one respondent's own randomness",
 	}
+	if d.rounds() > 1 {
+		local.Bound = account.Upper // no value drives every bit from one extreme to the other
+	}
 	one := local
-	one.Epsilon, one.Trust, one.Rounds, one.Method = d.bitLoss(), account.OneFragment, 1, "local loss of one bit"
+	one.Epsilon, one.Trust, one.Rounds, one.Bound, one.Method = d.bitLoss(), account.OneFragment, 1, account.Exact, "local loss of one bit"
 	note := "Labels are not protected: the reported class is the true one, and the guarantee speaks of the features only."
 	shuffledNote := note
 	if d.labels != nil {

@@ -129,20 +129,12 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 			minimum = minimum * 9 / 10 // randomized labels scatter the sizes of crowds
 		}
 	}
+	kernel, repetitions := c.choose(set.Dimension())
 	col := experiments.Collection{
-		Title: "A density for each class of " + set.Name, Kernel: c.Kernel, Bandwidth: c.Bandwidth, Repetitions: c.Repetitions, Normalize: c.Normalize,
+		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
 		Bitsum: c.Bitsum, Accounting: c.Accounting,
 		Budget:  plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
 		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.Full, Seed: c.Seed,
-	}
-	if c.Kernel != "gaussian" {
-		col.Bandwidth = 0
-	}
-	switch {
-	case c.Kernel == "ip-identity":
-		col.Repetitions = 1
-	case c.Repetitions == 0:
-		col.Repetitions = set.Dimension()
 	}
 	report, finish := progress(std.err)
 	out, err := col.Run(set, report)
@@ -152,14 +144,7 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 	}
 	out.Release.Provenance.Software = version()
 	out.Release.Provenance.Command = "confetti collect simulate"
-	err = uninterrupted(func() error {
-		if err := out.Release.Save(c.Out); err != nil {
-			return err
-		}
-		// The page names the plan by its hash: here it is, to be checked.
-		return writeWhole(filepath.Join(c.Out, "plan.toml"), out.Plan.TOML())
-	})
-	if err != nil {
+	if err := saveRelease(c.Out, out.Release, out.Plan); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, release.PageFile))

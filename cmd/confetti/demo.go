@@ -41,14 +41,15 @@ func (c demoCommand) Run(std streams) error {
 	}
 	fmt.Fprintf(std.err, "%s\n", set)
 	report, finish := progress(std.err)
-	res, r, err := experiments.Demo{Epsilon: c.Epsilon, Delta: c.Delta, LabelEpsilon: label, Seed: c.Seed}.Run(set, report)
+	res, out, err := experiments.Demo{Epsilon: c.Epsilon, Delta: c.Delta, LabelEpsilon: label, Seed: c.Seed}.Run(set, report)
 	finish()
 	if err != nil {
 		return err
 	}
+	r := out.Release
 	r.Provenance.Software = version()
 	r.Provenance.Command = "confetti demo " + fmt.Sprintf("--epsilon %g --delta %g --label-epsilon %s --seed %d", c.Epsilon, c.Delta, c.LabelEpsilon, c.Seed)
-	if err := uninterrupted(func() error { return r.Save(c.Out) }); err != nil {
+	if err := saveRelease(c.Out, r, out.Plan); err != nil {
 		return err
 	}
 	page := filepath.Join(c.Out, release.PageFile)

@@ -28,12 +28,10 @@ type experimentKDE struct {
 // kdeFlags describe one cell of the measurements of kernel densities.
 type kdeFlags struct {
 	mechanismFlags
-	Kernel      string  `help:"gaussian, ip-signs or ip-identity." enum:"gaussian,ip-signs,ip-identity" default:"gaussian"`
-	Bandwidth   float64 `help:"Bandwidth of the gaussian kernel." default:"1"`
-	Repetitions int     `help:"Feature maps: bits per device; 0 for the dimension." placeholder:"I"`
-	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
-	Runs        int     `help:"Repeat with new features and noise, and average." default:"1"`
-	JSON        bool    `help:"Print one JSON object."`
+	kernelFlags
+	Seed uint64 `help:"The same seed gives the same experiment." default:"1"`
+	Runs int    `help:"Repeat with new features and noise, and average." default:"1"`
+	JSON bool   `help:"Print one JSON object."`
 }
 
 func (experimentKDE) Help() string {
@@ -68,13 +66,13 @@ func (c experimentKDE) load() (*dataset.Set, error) {
 func (c kdeFlags) cell() (experiments.KDE, error) {
 	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
 	e := experiments.KDE{
-		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
+		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
 		Epsilon: c.Epsilon, Delta: c.Delta, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
 	}
 	if label != plan.Unprotected {
 		e.LabelEpsilon = float64(label)
 	}
-	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), checkBandwidth(c.Bandwidth), labelErr); err != nil {
+	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), c.kernelFlags.check(), labelErr); err != nil {
 		return e, err
 	}
 	if err := e.Validate(); err != nil {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
@@ -19,6 +22,68 @@ type mechanismFlags struct {
 	Epsilon      float64 `help:"Privacy of the features." required:"" placeholder:"E"`
 	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 	LabelEpsilon string  `help:"Local privacy of the label, or none: sent as it is." default:"none"`
+}
+
+// kernelFlags choose a kernel with its feature maps.
+type kernelFlags struct {
+	Kernel      string  `help:"${kernels}." default:"gaussian"`
+	Bandwidth   float64 `help:"Bandwidth of the kernels of a distance." default:"1"`
+	Clip        float64 `help:"Where ip-rotated clips, in standard deviations of a rotated coordinate." default:"2"`
+	Radius      float64 `help:"Of the ball round zero that holds all vectors, for the exponential kernels." default:"1"`
+	Buckets     int     `help:"That laplacian and exponential hash cells to: bits per feature map." default:"16"`
+	Repetitions int     `help:"Feature maps; 0 for as many as the dimension. Kernels that hold a whole value in one map take 1."`
+}
+
+// kernelNames are what --kernel may be.
+func kernelNames() string {
+	return strings.Join(slices.Sorted(maps.Keys(plan.Kernels)), ", ")
+}
+
+// choose is the kernel asked for, without a seed, and its number of feature
+// maps for vectors of the given dimension. Parameters that the kernel has not
+// keep their defaults unused.
+func (k kernelFlags) choose(dimension int) (kernel plan.Kernel, repetitions int) {
+	known := plan.Kernels[k.Kernel]
+	kernel.Name, repetitions = k.Kernel, k.Repetitions
+	if known.Bandwidth {
+		kernel.Bandwidth = k.Bandwidth
+	}
+	if known.Clip {
+		kernel.Clip = k.Clip
+	}
+	if known.Radius {
+		kernel.Radius = k.Radius
+	}
+	if known.Buckets {
+		kernel.Buckets = k.Buckets
+	}
+	switch {
+	case known.Single:
+		repetitions = 1
+	case repetitions == 0:
+		repetitions = dimension
+	}
+	return kernel, repetitions
+}
+
+func (k kernelFlags) check() error {
+	var errs []error
+	if _, ok := plan.Kernels[k.Kernel]; !ok {
+		errs = append(errs, usagef("--kernel is %q: give one of %s", k.Kernel, kernelNames()))
+	}
+	if !(k.Clip >= 0.1 && k.Clip <= 1e3) {
+		errs = append(errs, usagef("--clip is %v: give a number from 0.1 to 1000", k.Clip))
+	}
+	if !(k.Radius >= 1e-6 && k.Radius <= 1e6) {
+		errs = append(errs, usagef("--radius is %v: give a number from 1e-6 to 1e6", k.Radius))
+	}
+	if k.Buckets < 2 || k.Buckets > 1<<16 {
+		errs = append(errs, usagef("--buckets is %d: give 2 to %d", k.Buckets, 1<<16))
+	}
+	if k.Repetitions < 0 || k.Repetitions > plan.MaxRepetitions {
+		errs = append(errs, usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, plan.MaxRepetitions))
+	}
+	return errors.Join(append(errs, checkBandwidth(k.Bandwidth))...)
 }
 
 // checkBudget refuses what no accountant takes: package account counts from

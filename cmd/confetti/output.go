@@ -10,6 +10,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // writeJSON ends with a newline; fields keep their order.
@@ -86,4 +89,15 @@ func uninterrupted(write func() error) error {
 	default:
 		return err
 	}
+}
+
+// saveRelease writes a release and, since its page names the plan by its hash
+// for anybody to check, the plan.
+func saveRelease(dir string, r release.Release, p plan.Plan) error {
+	return uninterrupted(func() error {
+		if err := r.Save(dir); err != nil {
+			return err
+		}
+		return writeWhole(filepath.Join(dir, "plan.toml"), p.TOML())
+	})
 }

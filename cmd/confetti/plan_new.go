@@ -17,13 +17,11 @@ import (
 type planNew struct {
 	File string `arg:"" help:"Where to write the plan (TOML)." type:"path"`
 
-	Title       string   `help:"What the respondents are asked." default:"A density for each class"`
-	Dimension   int      `help:"Length of a respondent's vector." required:"" placeholder:"D"`
-	Classes     []string `help:"Names of the classes." required:"" placeholder:"A"`
-	Normalize   bool     `help:"Scale vectors to unit length on the device."`
-	Kernel      string   `help:"gaussian, ip-signs or ip-identity." enum:"gaussian,ip-signs,ip-identity" default:"gaussian"`
-	Bandwidth   float64  `help:"Bandwidth of the gaussian kernel." default:"1"`
-	Repetitions int      `help:"Feature maps: bits per device (ip-identity: 1 map of all coordinates)." default:"256"`
+	Title     string   `help:"What the respondents are asked." default:"A density for each class"`
+	Dimension int      `help:"Length of a respondent's vector." required:"" placeholder:"D"`
+	Classes   []string `help:"Names of the classes." required:"" placeholder:"A"`
+	Normalize bool     `help:"Scale vectors to unit length on the device."`
+	kernelFlags
 	mechanismFlags
 	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents." required:"" placeholder:"N"`
 	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
@@ -66,7 +64,7 @@ func (c planNew) Run(std streams) error {
 // draft is the plan as asked for, without keys and noise.
 func (c planNew) draft() (plan.Plan, error) {
 	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
-	errs := []error{checkBudget(c.Epsilon, c.Delta), checkBandwidth(c.Bandwidth), labelErr}
+	errs := []error{checkBudget(c.Epsilon, c.Delta), c.kernelFlags.check(), labelErr}
 	check := func(ok bool, format string, a ...any) {
 		if !ok {
 			errs = append(errs, usagef(format, a...))
@@ -76,7 +74,6 @@ func (c planNew) draft() (plan.Plan, error) {
 	// after room has been made for the parties.
 	check(c.Dimension >= 1 && c.Dimension <= plan.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, plan.MaxDimension)
 	check(len(c.Classes) >= 1 && len(c.Classes) <= plan.MaxClasses, "--classes names %d: give 1 to %d", len(c.Classes), plan.MaxClasses)
-	check(c.Repetitions >= 1 && c.Repetitions <= plan.MaxRepetitions, "--repetitions is %d: give 1 to %d", c.Repetitions, plan.MaxRepetitions)
 	check(c.Bitsum == "rr" || c.Bitsum == "3nb", "--bitsum is %q: a plan's is rr or 3nb", c.Bitsum)
 	check(c.DishonestShare >= 0 && c.DishonestShare < 1, "--dishonest-share is %v: give a number from 0 to below 1", c.DishonestShare)
 	check(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
@@ -90,11 +87,13 @@ func (c planNew) draft() (plan.Plan, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return plan.Plan{}, err
 	}
+	kernel, repetitions := c.choose(c.Dimension)
+	kernel.Seed = freshSeed()
 	p := plan.Plan{
 		Version: plan.Version, Title: c.Title,
 		Question: plan.Question{Kind: "density", Density: &plan.Density{
 			Dimension: c.Dimension, Classes: c.Classes, Normalize: c.Normalize,
-			Kernel: newKernel(c.Kernel, c.Bandwidth), Repetitions: c.Repetitions,
+			Kernel: kernel, Repetitions: repetitions,
 			Bitsum: plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
 		}},
 		Budget:    plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label, DishonestShare: c.DishonestShare},
@@ -103,24 +102,18 @@ func (c planNew) draft() (plan.Plan, error) {
 		Route:     mixRoute(c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
-	if c.Kernel == "ip-identity" {
-		p.Question.Density.Repetitions = 1
-	}
 	if p.HonestMinimum() < 1 {
 		return p, usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
 	}
 	return p, nil
 }
 
-// newKernel draws a fresh public seed: it decides nothing about privacy, but
-// nobody should have chosen it.
-func newKernel(name string, bandwidth float64) plan.Kernel {
-	if name != "gaussian" {
-		bandwidth = 0
-	}
+// freshSeed is public: it decides nothing about privacy, but nobody should have
+// chosen it.
+func freshSeed() string {
 	var seed [32]byte
 	rand.Read(seed[:]) // never fails
-	return plan.Kernel{Name: name, Bandwidth: bandwidth, Seed: hex.EncodeToString(seed[:])}
+	return hex.EncodeToString(seed[:])
 }
 
 func mixRoute(instances, hops int) plan.Route {

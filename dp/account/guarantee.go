@@ -69,8 +69,12 @@ func (g Guarantee) String() string {
 	if !g.Meaningful() {
 		return fmt.Sprintf("no meaningful protection (epsilon %.4g, %s, %s; %s)", g.Epsilon, g.Trust, g.Adjacency, g.Method)
 	}
-	return fmt.Sprintf("(%.4g, %.3g)-DP, %s, %s adjacency, n = %d, %d rounds; %s, %s",
-		g.Epsilon, g.Delta, g.Trust, g.Adjacency, g.Users, g.Rounds, g.Method, g.Bound)
+	rounds := "rounds"
+	if g.Rounds == 1 {
+		rounds = "round"
+	}
+	return fmt.Sprintf("(%.4g, %.3g)-DP, %s, %s adjacency, n = %d, %d %s; %s, %s",
+		g.Epsilon, g.Delta, g.Trust, g.Adjacency, g.Users, g.Rounds, rounds, g.Method, g.Bound)
 }
 
 // Compose adds guarantees up by basic composition: epsilons and deltas sum.
