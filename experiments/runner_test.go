@@ -160,7 +160,7 @@ func TestPopulationAgreesWithKDE(t *testing.T) {
 
 func TestCellKeyHoldsEverything(t *testing.T) {
 	base := Cell{Dataset: "a", Kernel: encode.Gaussian, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 1, Delta: 1e-5, Runs: 1}
-	if base.key() != base.key() {
+	if again := base; base.key() != again.key() {
 		t.Fatal("a cell has two keys")
 	}
 	for _, change := range []func(c *Cell){
