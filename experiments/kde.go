@@ -65,6 +65,13 @@ type KDEResult struct {
 	Noise             float64  `json:"noise,omitempty"`
 	FloodShape        float64  `json:"flood_shape,omitempty"`
 	FloodProbability  float64  `json:"flood_probability,omitempty"`
+	ChannelEpsilon    float64  `json:"channel_epsilon,omitempty"` // of pure
+	Theta             float64  `json:"theta,omitempty"`
+	Drop              float64  `json:"drop,omitempty"`
+	Size              int      `json:"size,omitempty"`
+	Mean              float64  `json:"mean,omitempty"`  // of poisson
+	Shape             float64  `json:"shape,omitempty"` // of nb
+	Probability       float64  `json:"probability,omitempty"`
 	Sigma             float64  `json:"sigma,omitempty"`
 	RMSEBitsum        float64  `json:"rmse_bitsum"` // of one channel's sum, in respondents
 	MessagesPerDevice float64  `json:"messages_per_device"`

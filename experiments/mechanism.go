@@ -10,7 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/kde"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // mechanism is a bitsum with its numbers filled in.
@@ -24,7 +25,7 @@ type mechanism struct {
 }
 
 // Bitsums are what KDE.Bitsum may be.
-var Bitsums = []string{"rr", "3nb", "central", "local", "none"}
+var Bitsums = append(slices.Clone(plan.Bitsums), "central", "local", "none")
 
 // Validate lists everything that is wrong with the cell.
 func (e KDE) Validate() error {
@@ -46,50 +47,10 @@ func (e KDE) Validate() error {
 
 // calibrate finds the least noise that keeps the budget for users respondents.
 func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
-	t := account.Target{Epsilon: e.Epsilon, Delta: e.Delta, Users: users, Rounds: f.Sensitivity().Coordinates}
-	channels := float64(f.Channels())
-	drawn := func(draw func(r *rand.Rand, ones, n int) [2]uint64, from func(c [2]uint64, n int) estimate.Value) func(*rand.Rand, int, int) estimate.Value {
-		return func(r *rand.Rand, ones, n int) estimate.Value { return from(draw(r, ones, n), n) }
-	}
 	switch e.Bitsum {
-	case "rr", "local":
-		honest := users
-		if e.Bitsum == "local" {
-			honest = 1 // nobody else's noise is relied upon
-		}
-		flip, g, err := kde.CalibrateRR(f, honest, e.Epsilon, e.Delta, e.Accounting)
-		if err != nil {
-			return mechanism{}, err
-		}
-		if e.Bitsum == "local" {
-			g.Trust = account.Local
-		}
-		rr := bitsum.RR{Flip: flip}
-		return mechanism{
-			estimate: drawn(rr.DrawCounts, rr.Estimate), rmse: account.RandomizedResponse{Users: users, Flip: flip}.RMSE(), messages: channels * rr.MessagesPerUser(), guarantee: g,
-			report: func(r *KDEResult) { r.FlipProbability = flip },
-		}, nil
-	case "3nb":
-		extra := 0.0 // the published flood
-		if e.Accounting == account.ExactAccounting {
-			var err error
-			if extra, err = account.FloodMessages(t); err != nil {
-				return mechanism{}, err
-			}
-		}
-		event, g, err := account.CalibrateThreeNB(t, e.Accounting, extra)
-		if err != nil {
-			return mechanism{}, err
-		}
-		nb := bitsum.ThreeNB{Users: users, Noise: event.Noise, FloodShape: event.FloodShape, FloodProb: event.FloodProb}
-		return mechanism{
-			estimate: drawn(nb.DrawCounts, nb.Estimate), rmse: event.RMSE(), messages: channels * nb.MessagesPerUser(), guarantee: g,
-			report: func(r *KDEResult) {
-				r.Noise, r.FloodShape, r.FloodProbability = event.Noise, event.FloodShape, event.FloodProb
-			},
-		}, nil
 	case "central":
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
+		t := account.Target{Epsilon: e.Epsilon, Delta: e.Delta, Users: users, Rounds: f.Sensitivity().Coordinates}
 		event, g, err := account.CalibrateGaussian(t, 1)
 		if err != nil {
 			return mechanism{}, err
@@ -102,7 +63,35 @@ func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
 	case "none":
 		return mechanism{estimate: bitsum.Exact{}.DrawEstimate, messages: 1, report: func(*KDEResult) {}}, nil
 	}
-	return mechanism{}, fmt.Errorf("experiments: no bitsum named %q", e.Bitsum)
+	b := plan.Bitsum{Name: e.Bitsum, Accounting: string(e.Accounting)}
+	honest := users
+	if e.Bitsum == "local" {
+		b.Name, honest = "rr", 1 // nobody else's noise is relied upon
+	}
+	b, g, err := protocol.DesignBitsum(b, f, honest, e.Epsilon, e.Delta)
+	if err != nil {
+		return mechanism{}, err
+	}
+	if e.Bitsum == "local" {
+		g.Trust = account.Local
+	}
+	bits, _, err := protocol.NewBitsum(b, users)
+	if err != nil {
+		return mechanism{}, err
+	}
+	draw := bits.DrawCounts
+	if p, ok := bits.(bitsum.Pure); ok {
+		draw = p.DrawNetCounts // the flood cancels in the estimate, and is a flood
+	}
+	half := uint64(users / 2)
+	return mechanism{
+		estimate: func(r *rand.Rand, ones, n int) estimate.Value { return bits.Estimate(draw(r, ones, n), n) },
+		rmse:     bits.Estimate([2]uint64{half, half}, users).StdErr, messages: float64(f.Channels()) * bits.MessagesPerUser(), guarantee: g,
+		report: func(r *KDEResult) {
+			r.FlipProbability, r.Noise, r.FloodShape, r.FloodProbability = b.FlipProbability, b.Noise, b.FloodShape, b.FloodProbability
+			r.ChannelEpsilon, r.Theta, r.Drop, r.Size, r.Mean, r.Shape, r.Probability = b.ChannelEpsilon, b.Theta, b.Drop, b.Size, b.Mean, b.Shape, b.Probability
+		},
+	}, nil
 }
 
 // state writes the mechanism into the result.

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // population is what cells share that differ only in bitsum, accounting and
@@ -40,11 +41,11 @@ func (c Cell) shared() Cell {
 
 func newPopulation(c Cell, run uint64, rec *records) (*population, error) {
 	const forSeed, forLabels = 0, 1
-	spec := encode.Spec{Kernel: c.Kernel, Dimension: rec.Dimension(), Repetitions: c.Repetitions, Bandwidth: c.Bandwidth, Clip: c.Clip}
+	spec := encode.Spec{Kernel: c.Kernel, Dimension: rec.Dimension(), Repetitions: c.Repetitions, Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius}
 	if spec.Repetitions == 0 {
 		spec.Repetitions = spec.Dimension
 	}
-	if c.Kernel == encode.InnerIdentity || c.Kernel == encode.InnerRotated {
+	if plan.Kernels[string(c.Kernel)].Single {
 		spec.Repetitions = 1 // it holds all of a value
 	}
 	seed := replay.New(c.Seed, run, forSeed)
@@ -161,11 +162,7 @@ func (p *population) squaredError(densities []kde.Density, queries int) (float64
 			for i, from := range g {
 				copy(row(x, i), p.records.row(from))
 			}
-			if p.cell.Bandwidth > 0 {
-				p.exact[c] = kde.ExactGaussian(x, at, p.cell.Bandwidth)
-			} else {
-				p.exact[c] = kde.ExactInner(x, at)
-			}
+			p.exact[c] = p.cell.kde().exact(x, at)
 		}
 	}
 	sum := 0.0

@@ -165,7 +165,7 @@ func TestCellKeyHoldsEverything(t *testing.T) {
 	}
 	for _, change := range []func(c *Cell){
 		func(c *Cell) { c.Dataset = "b" }, func(c *Cell) { c.Kernel = encode.InnerSigns }, func(c *Cell) { c.Bandwidth = 1 },
-		func(c *Cell) { c.Clip = 1 }, func(c *Cell) { c.Bitsum = "3nb" }, func(c *Cell) { c.Accounting = account.PaperAccounting },
+		func(c *Cell) { c.Clip = 1 }, func(c *Cell) { c.Radius = 1 }, func(c *Cell) { c.Bitsum = "3nb" }, func(c *Cell) { c.Accounting = account.PaperAccounting },
 		func(c *Cell) { c.Epsilon = 2 }, func(c *Cell) { c.Delta = 1e-6 }, func(c *Cell) { c.LabelEpsilon = 1 }, func(c *Cell) { c.Repetitions = 5 },
 		func(c *Cell) { c.Seed = 1 }, func(c *Cell) { c.Runs = 2 }, func(c *Cell) { c.Queries = 1 }, func(c *Cell) { c.Words = 1 },
 		func(c *Cell) { c.CostOnly = true }, func(c *Cell) { c.NearestMean = true },

@@ -39,6 +39,7 @@ type Cell struct {
 	Kernel       encode.Kernel      `json:"kernel"`
 	Bandwidth    float64            `json:"bandwidth,omitempty"`
 	Clip         float64            `json:"clip,omitempty"`
+	Radius       float64            `json:"radius,omitempty"`
 	Bitsum       string             `json:"bitsum"`
 	Accounting   account.Accounting `json:"accounting"`
 	Epsilon      float64            `json:"epsilon"`
@@ -66,7 +67,7 @@ func (c Cell) key() string {
 // kde is the cell as a measurement of its own.
 func (c Cell) kde() KDE {
 	return KDE{
-		Kernel: c.Kernel, Bandwidth: c.Bandwidth, Clip: c.Clip, Bitsum: c.Bitsum, Accounting: c.Accounting, Epsilon: c.Epsilon, Delta: c.Delta,
+		Kernel: c.Kernel, Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Bitsum: c.Bitsum, Accounting: c.Accounting, Epsilon: c.Epsilon, Delta: c.Delta,
 		LabelEpsilon: c.LabelEpsilon, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
 	}
 }
@@ -105,7 +106,7 @@ func Specs() []Spec {
 		labelTable("table2", "DBPedia-14", "mnist", []float64{2, 4.5, 7}), labelTable("table3", "AG News", "agnews_lsa256", []float64{2, 4.5, 7}),
 		labelTable("table4", "SST2", "sst2", []float64{2, 4.5, 7}), labelTable("table5", "CIFAR-10", "fashion-mnist", []float64{1.5, 3, 4.7}),
 		wordTable("table1", 3.2), wordTable("table6", 5.7), wordTable("table7", 4.4), wordTable("table8", 3.2),
-		beyond(), extrapolation(),
+		beyond(), kernels(), extrapolation(),
 	}
 }
 

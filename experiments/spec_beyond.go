@@ -32,6 +32,28 @@ func beyond() Spec {
 	}
 }
 
+// sameBits is what every kernel may send where kernels are compared.
+const sameBits = 1024
+
+func kernels() Spec {
+	return Spec{
+		Name: "kernels", Datasets: []string{"agnews"},
+		Title: "Kernels at 1,024 bits a device, labels as they are",
+		Paper: "Not measured in the paper: every family of one bit a coordinate at the same number of bits, by randomized response. Bandwidths are 1, and for the Laplacian, whose distance adds up over the coordinates, 16, about the root of their number.",
+		cells: func(o Options, dataset string) []Cell {
+			families := []Cell{
+				{Kernel: encode.Gaussian, Bandwidth: 1, Repetitions: sameBits},
+				{Kernel: encode.GaussianPaired, Bandwidth: 1, Repetitions: sameBits / 2},
+				{Kernel: encode.InnerSigns, Repetitions: sameBits},
+				{Kernel: encode.LaplacianSign, Bandwidth: 16, Repetitions: sameBits},
+				{Kernel: encode.ExponentialSign, Bandwidth: 1, Radius: 1.001, Repetitions: sameBits},
+			}
+			return grid(Cell{Delta: deltaOf(dataset), Runs: 2}, families, ways[:1], o.some(0.5, 1, 2, 4))
+		},
+		sections: accuracyComparison,
+	}
+}
+
 func extrapolation() Spec {
 	return Spec{
 		Name: "extrapolation", Datasets: []string{dbpediaLike, cifarLike},

@@ -34,7 +34,8 @@ func grid(common Cell, kernels, ways []Cell, epsilons []float64) []Cell {
 		for _, w := range ways {
 			for _, epsilon := range epsilons {
 				c := common
-				c.Kernel, c.Bandwidth, c.Clip, c.Repetitions, c.NearestMean = k.Kernel, k.Bandwidth, k.Clip, k.Repetitions, k.NearestMean
+				c.Kernel, c.Bandwidth, c.Clip, c.Radius = k.Kernel, k.Bandwidth, k.Clip, k.Radius
+				c.Repetitions, c.NearestMean = k.Repetitions, k.NearestMean
 				c.Bitsum, c.Accounting, c.Epsilon = w.Bitsum, w.Accounting, epsilon
 				cells = append(cells, c)
 			}

@@ -15,7 +15,7 @@ func TestSpecsAreComplete(t *testing.T) {
 	for i := 1; i <= 8; i++ {
 		want = append(want, fmt.Sprintf("figure%d", i), fmt.Sprintf("table%d", i))
 	}
-	want = append(want, "beyond", "extrapolation")
+	want = append(want, "beyond", "kernels", "extrapolation")
 	var got []string
 	for _, s := range Specs() {
 		got = append(got, s.Name)

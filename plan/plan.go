@@ -60,7 +60,7 @@ type Kernel struct {
 // Bitsum names the protocol that adds up one bit per device and channel, with
 // its noise. Only the fields of the named protocol are set.
 type Bitsum struct {
-	Name       string `json:"name"`       // "rr", "3nb"
+	Name       string `json:"name"`       // "rr", "3nb", "pure", "poisson", "nb"
 	Accounting string `json:"accounting"` // "exact", "paper": where the noise parameters come from
 
 	FlipProbability float64 `json:"flip_probability,omitempty"` // rr: in [0, 1/2)
@@ -68,6 +68,16 @@ type Bitsum struct {
 	Noise            float64 `json:"noise,omitempty"`             // 3nb: e1, z1 and z2 ~ NB(1/n, exp(-e1))
 	FloodShape       float64 `json:"flood_shape,omitempty"`       // 3nb: r, z3 ~ NB(r/n, p3)
 	FloodProbability float64 `json:"flood_probability,omitempty"` // 3nb: p3
+
+	ChannelEpsilon float64 `json:"channel_epsilon,omitempty"` // pure: epsilon of one channel
+	Theta          float64 `json:"theta,omitempty"`           // pure: what of it the flood has
+	Drop           float64 `json:"drop,omitempty"`            // pure: probability that a device leaves its bit out
+	Size           int     `json:"size,omitempty"`            // pure: copies a device sends, and the flood's longest burst
+
+	Mean float64 `json:"mean,omitempty"` // poisson: of the noise over all devices
+
+	Shape       float64 `json:"shape,omitempty"`       // nb: of the noise over all devices
+	Probability float64 `json:"probability,omitempty"` // nb: p, P(k) = C(k+r-1, k) (1-p)^r p^k
 }
 
 // Budget is the promise made to a respondent. Epsilon and Delta speak of the

@@ -100,7 +100,7 @@ func TestEveryProblemIsListedAtOnce(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{"title", "dimension", `class "a" is named twice`, "class 3 has no name", "kernel.name", "kernel.seed",
-		"accounting", "flip_probability", "noise and flood", "budget.epsilon", "budget.delta", "budget.adjacency", "label_epsilon",
+		"accounting", "flip_probability", "noise belongs to 3nb", "budget.epsilon", "budget.delta", "budget.adjacency", "label_epsilon",
 		"dishonest_share", "crowd.minimum", "per_device", "payload_bytes", "suite", "operator", "hops[0].key", "analyzer.key", "times.opens"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported in:\n%v", want, err)

@@ -148,22 +148,45 @@ func (k Kernel) validate(ps *Problems) {
 	ps.add(err == nil && len(b) == 32, at+"seed must be 64 hex digits")
 }
 
+// bitsumFields are the parameters of the bitsums: whose they are, and what they may be.
+var bitsumFields = []struct {
+	bitsum, name string
+	of           func(Bitsum) float64
+	low, high    float64 // both excluded, but a low of -1 lets 0 in
+}{
+	{"rr", "flip_probability", func(b Bitsum) float64 { return b.FlipProbability }, -1, 0.5},
+	{"3nb", "noise", func(b Bitsum) float64 { return b.Noise }, 0, math.Inf(1)},
+	{"3nb", "flood_shape", func(b Bitsum) float64 { return b.FloodShape }, 0, math.Inf(1)},
+	{"3nb", "flood_probability", func(b Bitsum) float64 { return b.FloodProbability }, 0, 1},
+	{"pure", "channel_epsilon", func(b Bitsum) float64 { return b.ChannelEpsilon }, 0, math.Inf(1)},
+	{"pure", "theta", func(b Bitsum) float64 { return b.Theta }, 0, math.Inf(1)},
+	{"pure", "drop", func(b Bitsum) float64 { return b.Drop }, 0, 1},
+	{"pure", "size", func(b Bitsum) float64 { return float64(b.Size) }, 0, 1 << 24},
+	{"poisson", "mean", func(b Bitsum) float64 { return b.Mean }, 0, math.Inf(1)},
+	{"nb", "shape", func(b Bitsum) float64 { return b.Shape }, 0, math.Inf(1)},
+	{"nb", "probability", func(b Bitsum) float64 { return b.Probability }, 0, 1},
+}
+
+// Bitsums are the bitsums that a plan may name.
+var Bitsums = []string{"rr", "3nb", "pure", "poisson", "nb"}
+
 func (b Bitsum) validate(ps *Problems) {
 	const at = "question.density.bitsum."
 	ps.add(b.Accounting == "exact" || b.Accounting == "paper", at+`accounting must be "exact" or "paper"`)
-	rr := b.FlipProbability != 0
-	nb := b.Noise != 0 || b.FloodShape != 0 || b.FloodProbability != 0
-	switch b.Name {
-	case "rr":
-		ps.add(b.FlipProbability >= 0 && b.FlipProbability < 0.5, at+"flip_probability must be in [0, 0.5)")
-		ps.add(!nb, at+"noise and flood belong to 3nb: leave them out for rr")
-	case "3nb":
-		ps.add(b.Noise > 0 && finite(b.Noise), at+"noise must be a number above 0")
-		ps.add(b.FloodShape > 0 && finite(b.FloodShape), at+"flood_shape must be a number above 0")
-		ps.add(b.FloodProbability > 0 && b.FloodProbability < 1, at+"flood_probability must be in (0, 1)")
-		ps.add(!rr, at+"flip_probability belongs to rr: leave it out for 3nb")
-	default:
-		ps.add(false, at+`name must be "rr" or "3nb"`)
+	if !slices.Contains(Bitsums, b.Name) {
+		ps.add(false, at+"name must be one of %s", strings.Join(Bitsums, ", "))
+		return
+	}
+	for _, f := range bitsumFields {
+		value := f.of(b)
+		switch {
+		case f.bitsum != b.Name:
+			ps.add(value == 0, at+"%s belongs to %s: leave it out for %s", f.name, f.bitsum, b.Name)
+		case f.low < 0:
+			ps.add(value >= 0 && value < f.high, at+"%s must be in [0, %g)", f.name, f.high)
+		default:
+			ps.add(value > f.low && value < f.high && finite(value), at+"%s must be above %g and below %g", f.name, f.low, f.high)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -23,21 +24,13 @@ type Labelled struct {
 	Class    int
 }
 
-// bitSummer is a bitsum protocol as the density question uses it; the counts
-// are those of symbols 0 and 1 in one channel.
-type bitSummer interface {
-	Validate() error
-	RandomizeAll(r *rand.Rand, bits []bool, emit func(channel int, symbol uint8))
-	DrawCounts(r *rand.Rand, ones, users int) [2]uint64
-	Estimate(counts [2]uint64, users int) estimate.Value
-}
-
 // density is the question of KDE, section 3.3: m-ary randomized response on
 // the class, which becomes the crowd, and one bit of Algorithm 1 a channel.
 type density struct {
 	plan     plan.Plan
 	features *encode.Features
-	bits     bitSummer
+	bits     BitSummer
+	channel  account.Event  // what the accountant is told of one channel
 	labels   *randomize.KRR // nil: labels are sent as they are
 }
 
@@ -67,17 +60,8 @@ func newDensity(p plan.Plan) (*density, error) {
 		return nil, err
 	}
 	d := &density{plan: p, features: features}
-	switch b := q.Bitsum; b.Name {
-	case "rr":
-		d.bits = bitsum.RR{Flip: b.FlipProbability}
-	case "3nb":
-		d.bits = bitsum.ThreeNB{Users: p.HonestMinimum(), Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
-	default:
-		return nil, fmt.Errorf("protocol: no code for a bitsum named %q", b.Name)
-	}
-	// Narrower than the plan's own rules: what the samplers can draw.
-	if err := d.bits.Validate(); err != nil {
-		return nil, fmt.Errorf("protocol: %w", err)
+	if d.bits, d.channel, err = NewBitsum(q.Bitsum, p.HonestMinimum()); err != nil {
+		return nil, err
 	}
 	if p.Budget.LabelEpsilon != plan.Unprotected && len(q.Classes) > 1 {
 		d.labels = &randomize.KRR{K: len(q.Classes), Epsilon: float64(p.Budget.LabelEpsilon)}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -22,33 +21,21 @@ func (d *density) crowdName(crowd int) string {
 // rounds is the number of bits whose probability a replaced record can move.
 func (d *density) rounds() int { return d.features.Sensitivity().Coordinates }
 
-func (d *density) loss(honest int) account.Event {
-	var bit account.Event
-	switch b := d.plan.Question.Density.Bitsum; b.Name {
-	case "rr":
-		bit = account.RandomizedResponse{Users: honest, Flip: b.FlipProbability}
-	case "3nb":
-		bit = account.ThreeNB{Users: honest, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
-	}
-	return kde.Loss(d.features, bit)
-}
+func (d *density) loss() account.Event { return kde.Loss(d.features, d.channel) }
 
 func (d *density) overflow(honest, envelopes int) float64 {
-	switch b := d.bits.(type) {
-	case bitsum.RR:
-		if envelopes < d.features.Channels() {
-			return 1 // one message a channel, always
-		}
-		return 0
-	case bitsum.ThreeNB:
+	if b, ok := d.bits.(varying); ok {
 		return b.OverflowProb(d.features.Channels(), envelopes)
 	}
-	return 1
+	if envelopes < d.features.Channels() {
+		return 1 // one message a channel, always
+	}
+	return 0
 }
 
-// bitLoss is the local epsilon of one bit as one device sends it. 3NB hides a
-// bit only among other devices' messages: a device that sends no message +1
-// has shown its bit.
+// bitLoss is the local epsilon of one bit as one device sends it. Protocols
+// that send a varying number of messages hide a bit only among other devices':
+// one that sends no message +1 has shown its bit.
 func (d *density) bitLoss() float64 {
 	if b := d.plan.Question.Density.Bitsum; b.Name == "rr" && b.FlipProbability > 0 {
 		return math.Log1p(-b.FlipProbability) - math.Log(b.FlipProbability)

@@ -3,10 +3,7 @@ package protocol
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -43,35 +40,21 @@ func designDensity(p *plan.Plan, d *plan.Density) error {
 		return err
 	}
 	honest := p.HonestMinimum()
-	accounting := account.Accounting(d.Bitsum.Accounting)
-	switch d.Bitsum.Name {
-	case "rr":
-		p.Envelopes.PerDevice = features.Channels()
-		d.Bitsum.FlipProbability, _, err = kde.CalibrateRR(features, honest, p.Budget.Epsilon, p.Budget.Delta, accounting)
+	delta := p.Budget.Delta
+	if d.Bitsum.Name != "rr" {
+		delta *= 1 - overflowShare
+	}
+	if d.Bitsum, _, err = DesignBitsum(d.Bitsum, features, honest, p.Budget.Epsilon, delta); err != nil {
 		return err
-	case "3nb":
-		t := account.Target{Users: honest, Rounds: features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - overflowShare)}
-		nb, _, err := calibrateThreeNB(t, accounting)
-		if err != nil {
-			return err
-		}
-		d.Bitsum.Noise, d.Bitsum.FloodShape, d.Bitsum.FloodProbability = nb.Noise, nb.FloodShape, nb.FloodProb
-		report := bitsum.ThreeNB{Users: honest, Noise: nb.Noise, FloodShape: nb.FloodShape, FloodProb: nb.FloodProb}
+	}
+	bits, _, err := NewBitsum(d.Bitsum, honest)
+	if err != nil {
+		return err
+	}
+	p.Envelopes.PerDevice = features.Channels()
+	if b, ok := bits.(varying); ok {
 		rare := overflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * float64(honest))
-		p.Envelopes.PerDevice, err = report.SmallestCap(features.Channels(), rare)
-		return err
+		p.Envelopes.PerDevice, err = b.SmallestCap(features.Channels(), rare)
 	}
-	return p.Validate() // which says what a bitsum may be
-}
-
-// calibrateThreeNB asks for as many messages as bring the error close to its least.
-func calibrateThreeNB(t account.Target, a account.Accounting) (account.ThreeNB, account.Guarantee, error) {
-	extra := 0.0 // the paper's flood is what it is
-	if a == account.ExactAccounting {
-		var err error
-		if extra, err = account.FloodMessages(t); err != nil {
-			return account.ThreeNB{}, account.Guarantee{}, err
-		}
-	}
-	return account.CalibrateThreeNB(t, a, extra)
+	return err
 }

@@ -38,7 +38,7 @@ func (p *Protocol) Promise() (Promise, error) {
 	if delta <= 0 {
 		return Promise{}, fmt.Errorf("plan: promise does not hold: reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, b.Delta)
 	}
-	g, err := account.Epsilon(p.question.loss(p.Plan.HonestMinimum()), delta)
+	g, err := account.Epsilon(p.question.loss(), delta)
 	if err != nil {
 		return Promise{}, err
 	}

@@ -60,8 +60,8 @@ type question interface {
 	learn(estimates [][]estimate.Value, respondents []int) (Model, error)
 	// draw samples the tallies of a simulated population.
 	draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error)
-	// loss is the privacy event of one crowd's tally among honest respondents.
-	loss(honest int) account.Event
+	// loss is the privacy event of the smallest crowd's tally.
+	loss() account.Event
 	// observers states the three guarantees, given the shuffled one that was
 	// recomputed for the features.
 	observers(features account.Guarantee) ([]release.GuaranteeStatement, error)
