@@ -14,7 +14,7 @@ import (
 )
 
 func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
-	for _, bitsum := range []string{"rr", "3nb"} {
+	for _, bitsum := range plan.Bitsums {
 		for _, epsilon := range []float64{0.5, 2, 8} {
 			p := sample(bitsum)
 			p.Budget.Epsilon, p.Crowd.Minimum = epsilon, 3000
@@ -25,7 +25,9 @@ func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
 				continue
 			}
 			g := promise.Shuffled
-			if g.Epsilon > epsilon || g.Epsilon < 0.99*epsilon {
+			// A single noise must be zero more rarely than delta, however large epsilon is.
+			enough := (bitsum == "poisson" || bitsum == "nb") && epsilon == 8
+			if g.Epsilon > epsilon || g.Epsilon < 0.99*epsilon && !enough {
 				t.Errorf("%s: designed for epsilon %v, reached %v", bitsum, epsilon, g.Epsilon)
 			}
 			if g.Delta != p.Budget.Delta || g.Users != p.HonestMinimum() || g.Trust != account.Shuffled || g.Adjacency != account.Replacement {
@@ -37,7 +39,7 @@ func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
 
 func TestDesignIsTheSameOnEveryMachine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, bitsum := range []string{"rr", "3nb"} {
+	for _, bitsum := range plan.Bitsums {
 		asked := sample(bitsum)
 		runtime.GOMAXPROCS(1)
 		one := design(t, asked)
