@@ -1,6 +1,10 @@
 package encode
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas32"
+)
 
 // binning is a grid of its own for each repetition, of a random pitch and shift in each
 // coordinate. A grid of pitch p separates two points at distance t with probability
@@ -39,15 +43,17 @@ const minPitch = 1e-9
 
 func (b *binning) repetitions() int { return len(b.keys) - len(b.rate) }
 
-func (b *binning) words(x []float32, scale float32, out []uint64) {
-	d := b.dimension
-	for i := range out {
+func (b *binning) words(x blas32.General, scale []float32, out []uint64) {
+	d, n := b.dimension, b.repetitions()
+	for i := range n { // outside, so that a grid stays in the cache for all rows
 		rate, shift, keys := b.rate[i*d:][:d], b.shift[i*d:][:d], b.keys[i*(d+1):][:d+1]
-		w := keys[0]
-		for j, v := range x {
-			at := math.Floor(float64(v*scale)*float64(rate[j]) + float64(shift[j]))
-			w += keys[j+1] * uint64(uint32(int64(at)))
+		for r := range x.Rows {
+			w := keys[0]
+			for j, v := range row(x, r) {
+				at := math.Floor(float64(v*scale[r])*float64(rate[j]) + float64(shift[j]))
+				w += keys[j+1] * uint64(uint32(int64(at)))
+			}
+			out[r*n+i] = w
 		}
-		out[i] = w
 	}
 }

@@ -7,8 +7,9 @@ import (
 // cells is a random partition of space for each repetition, in which two values
 // share a cell with a probability that is the kernel.
 type cells interface {
-	// words writes for each repetition a hash of the cell that holds scale times x.
-	words(x []float32, scale float32, out []uint64)
+	// words writes, for each row of x times its scale and each repetition, a hash of the
+	// cell that holds it: row by row.
+	words(x blas32.General, scale []float32, out []uint64)
 	repetitions() int
 }
 
@@ -46,14 +47,15 @@ func (f *bucketed) queries(y blas32.General, scale []float32, out blas32.General
 }
 
 func (f *bucketed) write(x blas32.General, scale []float32, out blas32.General, in, others float32) {
-	words := make([]uint64, f.repetitions())
+	n := f.repetitions()
+	words := make([]uint64, x.Rows*n)
+	f.words(x, scale, words)
 	for i := range x.Rows {
-		f.words(row(x, i), scale[i], words)
 		o := row(out, i)
 		for j := range o {
 			o[j] = others
 		}
-		for j, w := range words { // the upper 32 bits, times B, over 2^32
+		for j, w := range words[i*n : (i+1)*n] { // the upper 32 bits, times B, over 2^32
 			o[j*f.buckets+int(w>>32*uint64(f.buckets)>>32)] = in
 		}
 	}
@@ -73,11 +75,12 @@ func (f signed) shape() shape {
 }
 
 func (f signed) features(x blas32.General, scale []float32, out blas32.General) {
-	words := make([]uint64, f.repetitions())
+	n := f.repetitions()
+	words := make([]uint64, x.Rows*n)
+	f.words(x, scale, words)
 	for i := range x.Rows {
-		f.words(row(x, i), scale[i], words)
 		o := row(out, i)
-		for j, w := range words {
+		for j, w := range words[i*n : (i+1)*n] {
 			o[j] = 2*float32(w>>63) - 1
 		}
 	}

@@ -73,8 +73,8 @@ func TestCellsAreHashedIndependently(t *testing.T) {
 	}
 	keys.words(b.keys)
 	x, y := make([]uint64, draws), make([]uint64, draws)
-	b.words([]float32{-3.5, 7.5}, 1, x)
-	b.words([]float32{-3.5, 6.5}, 1, y)
+	b.words(block([]float32{-3.5, 7.5}), []float32{1}, x)
+	b.words(block([]float32{-3.5, 6.5}), []float32{1}, y)
 	count := func(twin bool) []int {
 		counts := make([]int, 4)
 		for i := range x {

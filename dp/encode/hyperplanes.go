@@ -20,8 +20,8 @@ type hyperplanes struct {
 	directions blas32.General // of all repetitions, a row each
 	offsets    []float32
 	keys       []uint64 // k_j of each row
+	owner      []int32  // the repetition of each row
 	first      []uint64 // k_0 of each repetition
-	ends       []int    // rows of each repetition end here
 }
 
 // planes is the mean number of hyperplanes of one repetition.
@@ -38,17 +38,17 @@ func planes(s Spec) float64 {
 // "<kernel>/directions"; keys come from "<kernel>/keys", k_0 of a repetition before its
 // others.
 func newHyperplanes(s Spec) cells {
-	h := &hyperplanes{first: make([]uint64, s.Repetitions), ends: make([]int, s.Repetitions)}
+	h := &hyperplanes{first: make([]uint64, s.Repetitions)}
 	mean := planes(s)
 	offsets := newStream(s.Seed, string(s.Kernel)+"/offsets")
 	keys := newStream(s.Seed, string(s.Kernel)+"/keys")
-	for i := range h.ends {
+	for i := range h.first {
 		h.first[i] = keys.Uint64()
 		for at := -math.Log1p(-offsets.uniform()); at < mean; at -= math.Log1p(-offsets.uniform()) {
 			h.offsets = append(h.offsets, float32(s.Radius*(2*at/mean-1)))
 			h.keys = append(h.keys, keys.Uint64())
+			h.owner = append(h.owner, int32(i))
 		}
-		h.ends[i] = len(h.offsets)
 	}
 	d := s.Dimension
 	h.directions = blas32.General{Rows: len(h.offsets), Cols: d, Stride: d, Data: make([]float32, len(h.offsets)*d)}
@@ -67,22 +67,28 @@ func newHyperplanes(s Spec) cells {
 	return h
 }
 
-func (h *hyperplanes) repetitions() int { return len(h.ends) }
+func (h *hyperplanes) repetitions() int { return len(h.first) }
 
 // A hyperplane is a coordinate of the cell that is one beyond it and zero before.
-func (h *hyperplanes) words(x []float32, scale float32, out []uint64) {
-	products := make([]float32, len(h.offsets))
-	if len(products) > 0 {
-		blas32.Gemv(blas.NoTrans, scale, h.directions, vector(x), 0, vector(products))
+func (h *hyperplanes) words(x blas32.General, scale []float32, out []uint64) {
+	n := len(h.first)
+	for i := range x.Rows {
+		copy(out[i*n:], h.first)
 	}
-	from := 0
-	for i, end := range h.ends {
-		w := h.first[i]
-		for j := from; j < end; j++ {
-			if products[j] > h.offsets[j] {
-				w += h.keys[j]
+	var products []float32
+	panels(h.directions, func(at int, panel blas32.General) {
+		if products == nil {
+			products = make([]float32, panel.Rows)
+		}
+		offsets, keys, owner := h.offsets[at:], h.keys[at:], h.owner[at:]
+		for i := range x.Rows {
+			blas32.Gemv(blas.NoTrans, scale[i], panel, vector(row(x, i)), 0, vector(products[:panel.Rows]))
+			words := out[i*n : (i+1)*n]
+			for j, v := range products[:panel.Rows] {
+				if v > offsets[j] {
+					words[owner[j]] += keys[j]
+				}
 			}
 		}
-		out[i], from = w, end
-	}
+	})
 }
