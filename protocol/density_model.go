@@ -92,6 +92,13 @@ func (m *DensityModel) classification(e hdc.Evaluation, test dataset.Labelled) (
 		}
 		s.Metrics = append(s.Metrics, accuracy("accuracy_debiased", "Accuracy with the label noise taken out", d, "inverse of the randomized response on labels, weighted by debiased class sizes"))
 	}
+	if near, err := m.NearestMean(); err == nil { // inner products only
+		n, err := near.Evaluate(test.X, test.Y)
+		if err != nil {
+			return s, err
+		}
+		s.Metrics = append(s.Metrics, accuracy("accuracy_nearest_mean", "Accuracy by the nearest class mean", n, "densities of inner products, less half the squared length of each class's mean"))
+	}
 	confusion := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
 		Note: "Rows are true classes, columns predictions, cells public test records."}
 	for c, name := range m.Classes() {
