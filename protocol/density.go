@@ -96,12 +96,21 @@ func (d *density) encode(v Value) (Symbol, error) {
 }
 
 func (d *density) randomize(r *rand.Rand, s Symbol) Report {
-	report := Report{Crowd: d.reportedClass(r, s.Crowd)}
+	report := Report{Crowd: d.reportedClass(r, s.Crowd), Messages: make([]fragment.Message, 0, len(s.Vector))}
+	send := func(channel int, symbol uint8) {
+		report.Messages = append(report.Messages, fragment.Message{Channel: uint32(channel), Symbol: symbol})
+	}
+	if rr, ok := d.bits.(bitsum.RR); ok { // one draw a bit does both
+		symbols := make([]uint8, len(s.Vector))
+		rr.RoundAndRandomize(r, s.Vector, symbols)
+		for channel, symbol := range symbols {
+			send(channel, symbol)
+		}
+		return report
+	}
 	bits := make([]bool, len(s.Vector))
 	bitsum.RoundAll(r, s.Vector, bits)
-	d.bits.RandomizeAll(r, bits, func(channel int, symbol uint8) {
-		report.Messages = append(report.Messages, fragment.Message{Channel: uint32(channel), Symbol: symbol})
-	})
+	d.bits.RandomizeAll(r, bits, send)
 	return report
 }
 
@@ -131,5 +140,5 @@ func (d *density) learn(estimates [][]estimate.Value, respondents []int) (Model,
 	if err != nil {
 		return nil, err
 	}
-	return &DensityModel{Model: model, Reported: respondents, labels: d.labels}, nil
+	return &DensityModel{Model: model, Reported: respondents, labels: d.labels, features: d.features}, nil
 }

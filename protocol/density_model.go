@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/learn/hdc"
@@ -24,7 +25,8 @@ type DensityModel struct {
 	*hdc.Model
 	Reported []int // respondents by reported class; 0 where withheld
 
-	labels *randomize.KRR
+	labels   *randomize.KRR
+	features *encode.Features
 }
 
 // Debiased is the model with the label noise taken out; ok is false where
@@ -98,6 +100,11 @@ func (m *DensityModel) classification(e hdc.Evaluation, test dataset.Labelled) (
 			return s, err
 		}
 		s.Metrics = append(s.Metrics, accuracy("accuracy_nearest_mean", "Accuracy by the nearest class mean", n, "densities of inner products, less half the squared length of each class's mean"))
+	}
+	if share, bias, err := m.features.ClipBias(test.X); err == nil && share > 0 {
+		s.Metrics = append(s.Metrics,
+			release.Metric{Name: "clipped", Label: "Coordinates clipped", Value: share, Unit: release.Share, Note: "of the public test records, after rotation"},
+			release.Metric{Name: "clip_bias", Label: "Largest bias from clipping", Value: bias, Note: "of a density at any point, bounded from the public test records; not part of the standard errors"})
 	}
 	confusion := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
 		Note: "Rows are true classes, columns predictions, cells public test records."}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -73,8 +74,8 @@ func (c collectSimulate) check() error {
 		return usagef("--minimum is %d: give a number of respondents above 0, or 0 for the smallest class there is", c.Minimum)
 	case c.Out == "" && c.Full:
 		return usagef("--full says how to collect the release: name its folder with --out")
-	case c.Out != "" && c.Bitsum != "rr" && c.Bitsum != "3nb":
-		return usagef("--bitsum %s is for comparison only: with --out it is rr or 3nb", c.Bitsum)
+	case c.Out != "" && !slices.Contains(plan.Bitsums, c.Bitsum):
+		return usagef("--bitsum %s is for comparison only: with --out it is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
 	case c.Out != "":
 		return writable(c.Out)
 	}

@@ -17,7 +17,7 @@ type dataFlag struct {
 
 // mechanismFlags are the choices that plans and experiments share.
 type mechanismFlags struct {
-	Bitsum       string  `help:"rr or 3nb; to compare with, experiments and simulations have central, local and none." default:"rr"`
+	Bitsum       string  `help:"${bitsums}; to compare with, experiments and simulations have central, local and none." default:"rr"`
 	Accounting   string  `help:"Where the noise comes from: exact, or the route of the paper." enum:"exact,paper" default:"exact"`
 	Epsilon      float64 `help:"Privacy of the features." required:"" placeholder:"E"`
 	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-6"`

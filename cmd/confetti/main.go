@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // cli lists every command. A command is a struct with a Run method; its flags
@@ -84,7 +87,7 @@ func newParser(std streams, exit func(code int)) *kong.Kong {
 		kong.Writers(std.out, std.err),
 		kong.Exit(exit),
 		kong.Bind(std),
-		kong.Vars{"version": version(), "kernels": kernelNames()},
+		kong.Vars{"version": version(), "kernels": kernelNames(), "bitsums": strings.Join(plan.Bitsums, ", ")},
 	)
 	if err != nil {
 		panic("confetti: " + err.Error()) // a fault in the command structs themselves

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
@@ -74,7 +76,7 @@ func (c planNew) draft() (plan.Plan, error) {
 	// after room has been made for the parties.
 	check(c.Dimension >= 1 && c.Dimension <= plan.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, plan.MaxDimension)
 	check(len(c.Classes) >= 1 && len(c.Classes) <= plan.MaxClasses, "--classes names %d: give 1 to %d", len(c.Classes), plan.MaxClasses)
-	check(c.Bitsum == "rr" || c.Bitsum == "3nb", "--bitsum is %q: a plan's is rr or 3nb", c.Bitsum)
+	check(slices.Contains(plan.Bitsums, c.Bitsum), "--bitsum is %q: a plan's is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
 	check(c.DishonestShare >= 0 && c.DishonestShare < 1, "--dishonest-share is %v: give a number from 0 to below 1", c.DishonestShare)
 	check(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
 	check(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
