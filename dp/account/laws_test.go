@@ -97,7 +97,8 @@ func TestRandomizedResponseLaws(t *testing.T) {
 			}
 		}
 		g, err := Delta(Repeat{RandomizedResponse{n, p}, k}, base)
-		if base > 0 && (err != nil || g.Delta > delta*(1+1e-6)+1e-15) {
+		// Each question is convolved with a tilt of its own, whose rounding is charged.
+		if base > 0 && (err != nil || g.Delta > delta*(1+1e-2)+1e-15) {
 			t.Fatalf("delta at epsilon(%v) is %v (%v)", delta, g.Delta, err)
 		}
 	})
@@ -145,7 +146,8 @@ func TestThreeNBLaws(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, err := c.Delta(epsilon)
-			if err != nil || d < base*(1-1e-9)-1e-16 || d > base*(1+1e-3)+1e-12 {
+			// Where there is none, base is composed too, on a coarser grid.
+			if err != nil || d < base*(1-5e-3)-1e-16 || d > base*(1+1e-3)+1e-12 {
 				t.Fatalf("by atoms %v, closed form %v (%v)", d, base, err)
 			}
 		}
