@@ -51,7 +51,8 @@ func figure1(name string, labels float64) Spec {
 		Paper: "Figures 1 and 5 to 8: accuracy of the highest-density-class classifier for every kernel and bitsum, with a curator's Gaussian noise (central) and exact sums (no privacy) as references.",
 		cells: func(o Options, dataset string) []Cell {
 			common := Cell{Delta: deltaOf(dataset), LabelEpsilon: labels, Runs: 2}
-			return grid(common, paperKernels, append(ways[:len(ways):len(ways)], curator), o.some(0.5, 1, 2, 4, 7))
+			cells := grid(common, paperKernels, append(ways[:len(ways):len(ways)], curator), o.some(0.5, 1, 2, 4, 7))
+			return append(cells, grid(common, newKernels[:1], ways[:1], o.some(0.5, 1, 2, 4, 7))...)
 		},
 		sections: accuracyFigures,
 	}
@@ -109,6 +110,7 @@ func labelTable(name, theirs, ours string, epsilons []float64) Spec {
 			for _, labels := range labelLevels {
 				common := Cell{Delta: deltaOf(dataset), LabelEpsilon: labels, Runs: 3}
 				cells = append(cells, grid(common, paperKernels, ways[:4], o.some(epsilons...))...)
+				cells = append(cells, grid(common, newKernels[:1], ways[:1], o.some(epsilons...))...)
 			}
 			return cells
 		},
@@ -123,7 +125,8 @@ func wordTable(name string, epsilon float64) Spec {
 		Paper: "Tables 1 and 6 to 8: the three vocabulary words of highest private density in each class. Beside them, those whose density exceeds that in the other classes by most.",
 		cells: func(o Options, dataset string) []Cell {
 			common := Cell{Delta: deltaOf(dataset), LabelEpsilon: 5, Runs: 1, Words: 3}
-			return grid(common, paperKernels, ways[:4], []float64{epsilon})
+			cells := grid(common, paperKernels, ways[:4], []float64{epsilon})
+			return append(cells, grid(common, newKernels, ways[:1], []float64{epsilon})...)
 		},
 		sections: wordTables,
 	}
