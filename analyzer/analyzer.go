@@ -72,6 +72,7 @@ func (a *Analyzer) Add(b envelope.Batch) error {
 	if least := a.protocol.Plan.HonestMinimum() * a.protocol.Plan.Envelopes.PerDevice; len(b.Envelopes)-dropped < least {
 		return fmt.Errorf("analyzer: fewer envelopes of the batch open than %d respondents send, the plan's honest minimum: it is withheld", a.protocol.Plan.HonestMinimum())
 	}
+	t.Smallest = (len(b.Envelopes) - dropped) / a.protocol.Plan.Envelopes.PerDevice
 	if a.tallies[b.Crowd] == nil {
 		a.tallies[b.Crowd] = a.protocol.NewTally()
 	}
@@ -166,6 +167,6 @@ func Publish(p *protocol.Protocol, tallies []*tally.Counts, public protocol.Publ
 	if err != nil {
 		return release.Release{}, nil, err
 	}
-	statement.Headline, statement.Sections = headline, sections
+	statement.Headline, statement.Sections = headline, append(sections, statement.Sections...)
 	return statement, model, nil
 }

@@ -41,10 +41,14 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 	before := 0
 	for c, batches := range crowds {
 		var rows batch
+		smallest := 0
 		for _, b := range batches {
 			if len(b) < d.plan.Crowd.Minimum {
 				before += len(b)
 				continue
+			}
+			if smallest == 0 || len(b) < smallest {
+				smallest = len(b)
 			}
 			rows = append(rows, b...)
 		}
@@ -58,7 +62,7 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 			return nil, err
 		}
 		t := d.newTally()
-		t.Respondents = len(rows)
+		t.Respondents, t.Smallest = len(rows), smallest
 		r := stream(forTotals, uint64(c))
 		for channel, k := range ones {
 			n := d.bits.DrawCounts(r, k, len(rows))

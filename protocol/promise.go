@@ -101,6 +101,11 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 			"HPKE and AES-128 hold.",
 		},
 	}
+	honesty, err := p.honesty(promise.Shuffled, tallies)
+	if err != nil {
+		return release.Release{}, err
+	}
+	r.Sections = append(r.Sections, honesty)
 	for crowd, t := range tallies {
 		if t == nil {
 			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: fewer than %d respondents; nothing of them left the shuffler", p.question.crowdName(crowd), p.Plan.Crowd.Minimum))

@@ -62,6 +62,15 @@ type question interface {
 	draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error)
 	// loss is the privacy event of the smallest crowd's tally.
 	loss() account.Event
+	// thinned is the same where only so many honest respondents add the noise
+	// that HonestMinimum were to add; nil if what is left is not known to hide anything.
+	thinned(honest int) account.Event
+	// threatModels sets the literature's beside each other, given the guarantee
+	// of the features.
+	threatModels(features account.Guarantee) release.Table
+	// crowdLoss is the local epsilon of what a respondent's crowd tells of it:
+	// infinite where it is sent as it is.
+	crowdLoss() float64
 	// observers states the three guarantees, given the shuffled one that was
 	// recomputed for the features.
 	observers(features account.Guarantee) ([]release.GuaranteeStatement, error)

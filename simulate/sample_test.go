@@ -89,6 +89,7 @@ func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, devic
 		}
 		to := tallies[report.Crowd]
 		to.Respondents++
+		to.Smallest++
 		for _, payload := range p.Fragment(r, report) {
 			if err := p.Count(to, payload); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // repetition, a symbol what a message may say there.
 type Counts struct {
 	Respondents int // distinct respondents whose whole contribution was accepted
+	Smallest    int // whole contributions that the smallest batch among these holds; 0 where that is not known
 	Channels    int
 	Symbols     int
 	N           []uint64 // channel-major: N[channel*Symbols+symbol]
@@ -73,6 +74,12 @@ func (c *Counts) Merge(other *Counts) error {
 	}
 	for i, n := range other.N {
 		c.N[i] += n
+	}
+	switch {
+	case c.Respondents == 0:
+		c.Smallest = other.Smallest
+	case other.Respondents > 0: // unknown stays unknown
+		c.Smallest = min(c.Smallest, other.Smallest)
 	}
 	c.Respondents += other.Respondents
 	return nil

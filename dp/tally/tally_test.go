@@ -91,3 +91,26 @@ func BenchmarkAdd(b *testing.B) {
 		c.Add(i*619&1023, i&1)
 	}
 }
+
+// A batch that nobody measured leaves the smallest one unknown.
+func TestMergeKeepsTheSmallestBatch(t *testing.T) {
+	batch := func(respondents, smallest int) *Counts {
+		c := New(1, 2)
+		c.Respondents, c.Smallest = respondents, smallest
+		return c
+	}
+	for want, batches := range map[int][]*Counts{
+		7: {batch(0, 0), batch(9, 9), batch(7, 7), batch(0, 0), batch(8, 8)},
+		0: {batch(9, 9), batch(7, 0), batch(8, 8)},
+	} {
+		all := New(1, 2)
+		for _, b := range batches {
+			if err := all.Merge(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all.Smallest != want {
+			t.Errorf("smallest of %d batches: %d, want %d", len(batches), all.Smallest, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// stated are the shares of silent or lying respondents that a release speaks of,
+// beside the plan's own.
+var stated = []float64{0, 0.1, 0.25, 0.5}
+
+// Among is the shuffled guarantee of the features at the plan's delta where only
+// so many respondents of a batch add their noise as the plan says, the one in
+// question among them. It is an error if nothing can be proved of that noise.
+func (p *Protocol) Among(honest int) (account.Guarantee, error) {
+	if honest < 1 {
+		return account.Guarantee{}, errors.New("protocol: a guarantee is for a respondent that keeps to the protocol: give at least 1")
+	}
+	e := p.question.thinned(honest)
+	if e == nil {
+		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.HonestMinimum())
+	}
+	counted := min(honest, p.Plan.HonestMinimum())
+	overflow := float64(counted) * p.question.overflow(counted, p.Plan.Envelopes.PerDevice)
+	return withOverflow(e, overflow, p.Plan.Budget.Delta)
+}
+
+// withOverflow is the guarantee at delta of reports that together outgrow their
+// envelopes with at most the given probability, and otherwise have the event's
+// law: (epsilon, d) becomes (epsilon, d + (1+e^epsilon) overflow). The charge
+// depends on the epsilon that it is to give, so an epsilon is guessed and raised
+// until it holds.
+func withOverflow(e account.Event, overflow, delta float64) (account.Guarantee, error) {
+	for guess := 0.0; ; {
+		charge := 0.0
+		if overflow > 0 {
+			charge = (1 + math.Exp(guess)) * overflow
+		}
+		if charge >= delta {
+			return account.Guarantee{}, fmt.Errorf("protocol: reports outgrow their envelopes so often that delta %g is spent on that alone", delta)
+		}
+		g, err := account.Epsilon(e, delta-charge)
+		if err != nil {
+			return account.Guarantee{}, err
+		}
+		if overflow == 0 || g.Epsilon <= guess {
+			g.Delta = delta
+			return g, nil
+		}
+		guess = g.Epsilon * (1 + guessMargin)
+	}
+}
+
+// guessMargin is how far above the last answer the next guess lies, so that it
+// holds where the charge is small: it costs at most this share of epsilon's charge.
+const guessMargin = 0.01
+
+// smallest is how many contributions the smallest released batch holds: what
+// nobody counted is at least the plan's minimum. ok is false where nothing is released.
+func (p *Protocol) smallest(tallies []*tally.Counts) (n int, ok bool) {
+	for _, t := range tallies {
+		if t == nil {
+			continue
+		}
+		here := t.Smallest
+		if here == 0 {
+			here = p.Plan.Crowd.Minimum
+		}
+		if !ok || here < n {
+			n, ok = here, true
+		}
+	}
+	return n, ok
+}
+
+// honesty is what is left of the guarantee if a share of those who came is
+// silent or lies, and whom it protects from whom.
+func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) (release.Section, error) {
+	s := release.Section{Title: "If fewer keep to the protocol", Tables: []release.Table{p.question.threatModels(promised)}}
+	arrived, ok := p.smallest(tallies)
+	if !ok {
+		return s, nil
+	}
+	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Those who are silent or lie hide nobody; the first table says what hiding among the others is worth, at delta %g, if that is true of a share of them. One's own share is not in it: who does not randomize has no guarantee.", arrived, p.Plan.Budget.Delta)
+	t := release.Table{
+		Title:   "Shuffled guarantee by share of silent or malicious respondents",
+		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: "epsilon of the features"}},
+		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
+	}
+	class := p.question.crowdLoss()
+	protected := !math.IsInf(class, 1)
+	if protected {
+		t.Columns = append(t.Columns, release.Column{Label: "epsilon with the class"})
+		t.Note += fmt.Sprintf(" The class adds its local epsilon of %.3g, which depends on nobody else.", class)
+	} else {
+		t.Note += " The class is sent as it is."
+	}
+	shares := append(slices.Clone(stated), p.Plan.Budget.DishonestShare)
+	slices.Sort(shares)
+	for _, share := range slices.Compact(shares) {
+		left := max(1, int(math.Floor((1-share)*float64(arrived)+1e-9)))
+		row := []release.Cell{release.Number(share, 0), release.Number(float64(left), 0)}
+		g, err := p.Among(left)
+		if err != nil {
+			g.Epsilon = math.Inf(1) // nothing is proved, which is what the cell says
+		}
+		row = append(row, epsilonCell(g.Epsilon))
+		if protected {
+			row = append(row, epsilonCell(g.Epsilon+class))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	s.Tables = append([]release.Table{t}, s.Tables...)
+	return s, nil
+}
+
+// epsilonCell prints an epsilon that says something.
+func epsilonCell(epsilon float64) release.Cell {
+	switch {
+	case math.IsInf(epsilon, 1):
+		return release.Text("no bound: the noise left is too little")
+	case epsilon > account.Meaningless:
+		return release.Text(fmt.Sprintf("no meaningful protection (%.3g)", epsilon))
+	}
+	return release.Number(epsilon, 0)
+}

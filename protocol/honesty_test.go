@@ -1,0 +1,211 @@
+package protocol_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Where everybody that the plan counts on keeps to it, what is recomputed is
+// what was promised; with fewer it is never better, and with more never worse.
+func TestAmongThePlannedIsThePromise(t *testing.T) {
+	for _, bitsum := range []string{"rr", "3nb", "pure", "poisson", "nb"} {
+		p := design(t, sample(bitsum))
+		proto := runnable(t, p)
+		promise, err := proto.Promise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := proto.Among(p.HonestMinimum())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := g.Epsilon/promise.Shuffled.Epsilon - 1; math.Abs(d) > 1e-3 || g.Delta != p.Budget.Delta {
+			t.Errorf("%s: promised %v, recomputed %v", bitsum, promise.Shuffled, g)
+		}
+		before := g.Epsilon
+		if g, err := proto.Among(2 * p.HonestMinimum()); err != nil || g.Epsilon > before {
+			t.Errorf("%s: twice the respondents give epsilon %v, %v; half %v", bitsum, g.Epsilon, err, before)
+		}
+		for _, share := range []float64{0.95, 0.9, 0.85} {
+			g, err := proto.Among(int(share * float64(p.HonestMinimum())))
+			if bitsum == "pure" {
+				mentions(t, err, "no proof")
+				continue
+			}
+			if err != nil || g.Epsilon <= before {
+				t.Errorf("%s, a share of %v: epsilon %v after %v, error %v", bitsum, share, g.Epsilon, before, err)
+			}
+			before = g.Epsilon
+		}
+	}
+}
+
+// Every other honest number is the accountant's own answer for it.
+func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
+	rotated := sample("rr")
+	rotated.Question.Density.Kernel = plan.Kernel{Name: "ip-rotated", Clip: 2, Seed: strings.Repeat("00", 32)}
+	rotated.Question.Density.Dimension, rotated.Question.Density.Repetitions, rotated.Question.Density.Normalize = 64, 1, true
+	rotated.Crowd.Minimum = 3000
+	for name, c := range map[string]struct {
+		plan  plan.Plan
+		event func(b plan.Bitsum, planned, honest int) account.Event
+	}{
+		"rr": {sample("rr"), func(b plan.Bitsum, _, honest int) account.Event {
+			return account.Repeat{Event: account.RandomizedResponse{Users: honest, Flip: b.FlipProbability}, Rounds: 4}
+		}},
+		"rr, rotated": {rotated, func(b plan.Bitsum, _, honest int) account.Event {
+			return account.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
+		}},
+		"poisson": {sample("poisson"), func(b plan.Bitsum, planned, honest int) account.Event {
+			return account.Repeat{Event: account.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
+		}},
+		"nb": {sample("nb"), func(b plan.Bitsum, planned, honest int) account.Event {
+			return account.Repeat{Event: account.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}, Rounds: 4}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := design(t, c.plan)
+			planned := p.HonestMinimum()
+			for _, honest := range []int{planned * 19 / 20, planned * 9 / 10} {
+				got, err := runnable(t, p).Among(honest)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := account.Epsilon(c.event(p.Question.Density.Bitsum, planned, honest), p.Budget.Delta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// At the price of the overflow, where messages vary in number.
+				if got.Epsilon < want.Epsilon*(1-1e-9) || got.Epsilon > want.Epsilon*1.01 || got.Users != honest {
+					t.Errorf("%d honest: %v, the accountant says %v", honest, got, want)
+				}
+			}
+		})
+	}
+}
+
+// What 3NB leaves when four in ten are silent, by enumeration: the recomputed
+// guarantee is true of it, and the plan's own is not.
+func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
+	p := sample("3nb")
+	identity(&p, 1)
+	p.Budget.LabelEpsilon, p.Budget.DishonestShare = plan.Unprotected, 0
+	p.Budget.Epsilon, p.Budget.Delta, p.Crowd.Minimum = 2, 1e-2, 60
+	p = design(t, p)
+	b := &p.Question.Density.Bitsum
+	b.Noise, b.FloodShape, b.FloodProbability = 0.8, 12, 0.6 // less flood than Design asks for: a table holds the law
+	const planned, honest, width = 60, 36, 160
+	const share = float64(honest) / planned
+	noise, flood := make([]float64, width), make([]float64, width)
+	for k := range width {
+		noise[k] = math.Exp(prob.LogNegativeBinomialPMF(k, share, math.Exp(-b.Noise)))
+		flood[k] = math.Exp(prob.LogNegativeBinomialPMF(k, share*b.FloodShape, b.FloodProbability))
+	}
+	zero, one := make([]float64, width*width), make([]float64, width*width)
+	for f, q := range flood {
+		for i := 0; f+i < width; i++ {
+			for j := 0; f+j < width; j++ {
+				zero[(f+i)*width+f+j] += q * noise[i] * noise[j]
+			}
+		}
+	}
+	copy(one[width:], zero)
+	proto := runnable(t, p)
+	all, err := proto.Among(planned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := proto.Among(honest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := func(epsilon float64) float64 { return max(hockey(epsilon, zero, one), hockey(epsilon, one, zero)) }
+	if d := worst(left.Epsilon); d > p.Budget.Delta {
+		t.Errorf("%v is false: delta is %v", left, d)
+	}
+	if d := worst(all.Epsilon); d <= p.Budget.Delta {
+		t.Errorf("the plan's epsilon %v still holds (delta %v): the test is too weak", all.Epsilon, d)
+	}
+}
+
+func TestReleaseSaysWhatFewerLeave(t *testing.T) {
+	p := design(t, sample("rr"))
+	proto := runnable(t, p)
+	tallies := newTallies(proto)
+	tallies[0].Respondents, tallies[0].Smallest = 1500, 640 // two batches
+	tallies[1].Respondents, tallies[1].Smallest = 700, 700
+	r, err := proto.Statement(tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Sections[0]
+	if !strings.Contains(s.Text, "640 respondents") {
+		t.Errorf("%q does not name the smallest batch", s.Text)
+	}
+	// The plan's share of 10 % is among the stated ones, and written once.
+	rows := s.Tables[0].Rows
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, want those of 0, 10, 25 and 50 %%", len(rows))
+	}
+	for i, left := range []int{640, 576, 480, 320} {
+		g, err := proto.Among(left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cell, want := range map[int]float64{1: float64(left), 2: g.Epsilon, 3: g.Epsilon + 3} {
+			if got := rows[i][cell].Value; got == nil || *got != want {
+				t.Errorf("row %d, cell %d: %v, want %v", i, cell, rows[i][cell], want)
+			}
+		}
+	}
+	models := s.Tables[1]
+	shuffled := r.Guarantees[2].Guarantee.Epsilon
+	for i, want := range []float64{shuffled, shuffled - 3} { // communication, model
+		got, claimed := models.Rows[i][2].Value, models.Rows[i][3].Value
+		if got == nil || math.Abs(*got-want) > 1e-9 || claimed == nil || math.Abs(*claimed-shuffled) > 1e-9 {
+			t.Errorf("threat model %d: %v, %v; want %v and claimed %v", i, models.Rows[i][2], models.Rows[i][3], want, shuffled)
+		}
+	}
+	if !strings.Contains(models.Note, "Class counts are published") {
+		t.Errorf("note %q", models.Note)
+	}
+}
+
+// A batch of a size that nobody counted has at least the plan's minimum, and
+// where the noise left hides nobody, the release says that and no number.
+func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
+	p := sample("pure")
+	p.Budget.LabelEpsilon = plan.Unprotected
+	p.Budget.DishonestShare = 0.2
+	p = design(t, p)
+	proto := runnable(t, p)
+	tallies := []*tally.Counts{proto.NewTally(), nil}
+	tallies[0].Respondents = 800
+	r, err := proto.Statement(tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := r.Sections[0].Tables[0].Rows
+	if len(rows) != 5 || len(rows[0]) != 3 { // no column for a class that is not protected
+		t.Fatalf("rows %v", rows)
+	}
+	for i, row := range rows {
+		said := strings.Contains(row[2].Text, "no bound")
+		if enough := *row[1].Value >= 400; said == enough {
+			t.Errorf("row %d, %v left: %+v", i, *row[1].Value, row[2])
+		}
+	}
+	if claimed := r.Sections[0].Tables[1].Rows[1][3]; claimed.Value != nil {
+		t.Errorf("claimed %v for an unprotected class", *claimed.Value)
+	}
+	r, err = proto.Statement([]*tally.Counts{nil, nil})
+	if err != nil || len(r.Sections[0].Tables) != 1 {
+		t.Errorf("of a release of nobody: %v, %+v", err, r.Sections)
+	}
+}
