@@ -216,25 +216,27 @@ func (m *DensityModel) lists(decoded [][]hdc.Word, title string) []release.List 
 func (m *DensityModel) sizes() release.Section {
 	s := release.Section{Title: "Respondents by class"}
 	t := release.Table{Title: "Respondents by reported class", Columns: []release.Column{{Label: "class"}, {Label: "reported", Unit: release.Count}}}
-	if m.labels != nil {
-		s.Text = "Each respondent reported its class by randomized response; the estimate takes that noise out."
-		t.Columns = append(t.Columns, release.Column{Label: "estimated", Unit: release.Count})
-	}
+	t.Note = "Those of released batches; who was in a withheld one is not counted."
 	counts := make([]uint64, len(m.Reported))
+	clean := m.labels != nil
 	for c, n := range m.Reported {
 		counts[c] = uint64(n)
+		clean = clean && n > 0
+	}
+	switch {
+	case clean:
+		s.Text = "Each respondent reported its class by randomized response; the estimate takes that noise out."
+		t.Columns = append(t.Columns, release.Column{Label: "estimated", Unit: release.Count})
+	case m.labels != nil:
+		s.Text = "Each respondent reported its class by randomized response. That noise cannot be taken out while a class is withheld, where an unknown part of all others was reported."
 	}
 	for c, name := range m.Classes() {
 		if m.Reported[c] == 0 {
-			row := []release.Cell{release.Text(name), release.Text("withheld")}
-			if m.labels != nil {
-				row = append(row, release.Text(""))
-			}
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Text("withheld")})
 			continue
 		}
 		row := []release.Cell{release.Text(name), release.Number(float64(m.Reported[c]), 0)}
-		if m.labels != nil {
+		if clean {
 			held := m.labels.Estimate(counts)[c]
 			row = append(row, release.Number(held.Mean, held.StdErr))
 		}

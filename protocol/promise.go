@@ -108,7 +108,7 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 	r.Sections = append(r.Sections, honesty)
 	for crowd, t := range tallies {
 		if t == nil {
-			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: fewer than %d respondents; nothing of them left the shuffler", p.question.crowdName(crowd), p.Plan.Crowd.Minimum))
+			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: fewer than %d respondents; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.question.crowdName(crowd), p.Plan.Crowd.Minimum))
 		}
 	}
 	return r, nil

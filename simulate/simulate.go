@@ -23,8 +23,12 @@ import (
 // Collection is what came out of a simulated collection: what an analyzer
 // holds at its end, and what it took.
 type Collection struct {
-	Tallies   []*tally.Counts // one a crowd; nil where withheld
-	Withheld  []string        // what did not leave the shufflers, and why
+	Tallies  []*tally.Counts // one a crowd; nil where withheld
+	Withheld []string        // what did not leave the shufflers, and why
+	// Told holds for each device whether it was told that its contribution was
+	// destroyed with a crowd too small. Only the device itself learns it: summed by
+	// crowd it would be the size that is withheld. Nil at fidelity law, which has no devices.
+	Told      []bool
 	Devices   int
 	Fragments int // sealed fragments; 0 at fidelity law
 	Dropped   int // fragments that some role could not open or count
@@ -72,7 +76,7 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 // changes nothing that is counted, and comes fresh from the system.
 func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64, progress Progress) (Collection, error) {
 	col := Collection{Devices: len(values)}
-	collectors, err := collect(p, values, seed, progress)
+	collectors, sent, err := collect(p, values, seed, progress)
 	if err != nil {
 		return col, err
 	}
@@ -80,10 +84,12 @@ func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64,
 	if err != nil {
 		return col, err
 	}
+	destroyed := map[destination]bool{}
 	for instance, c := range collectors {
 		batches, withheld := c.Close()
 		for _, w := range withheld {
 			col.Withheld = append(col.Withheld, w.String())
+			destroyed[destination{uint16(instance), w.Crowd}] = true
 		}
 		for _, b := range batches {
 			col.Fragments += len(b.Envelopes)
@@ -104,18 +110,31 @@ func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64,
 			}
 		}
 	}
+	col.Told = make([]bool, len(values))
+	for i, to := range sent {
+		col.Told[i] = destroyed[to]
+	}
 	col.Tallies = a.Tallies()
 	col.Dropped += a.Dropped()
 	return col, nil
 }
 
+// destination is where a device's contribution went: what the device, and its
+// entry hop, know of it. An entry hop says which of them it destroyed, and each
+// device finds its own.
+type destination struct {
+	instance uint16
+	crowd    uint32
+}
+
 // collect lets every device contribute, on all processors.
-func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) ([]*shuffler.Collector, error) {
+func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) ([]*shuffler.Collector, []destination, error) {
+	sent := make([]destination, len(values))
 	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Mix.Instances))
 	for i := range collectors {
 		var err error
 		if collectors[i], err = shuffler.NewCollector(p.Plan, i); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var (
@@ -133,6 +152,7 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 					return
 				}
 				contribution, err := contribute(p, values[i], seed, i)
+				sent[i] = destination{contribution.Instance, contribution.Crowd}
 				mutex.Lock()
 				if err == nil {
 					err = collectors[contribution.Instance].Add(fmt.Sprintf("device %d", i), contribution)
@@ -150,7 +170,7 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 		})
 	}
 	wg.Wait()
-	return collectors, failed
+	return collectors, sent, failed
 }
 
 func contribute(p *protocol.Protocol, v protocol.Value, seed uint64, device int) (envelope.Contribution, error) {
