@@ -57,12 +57,16 @@ func (o *others) law(m, k int, p, tail float64) (low int, w []float64) {
 	case join == low:
 		r.down(w, from, low)
 	default:
-		// Both runs are 1 where they meet: their own scales may be 10^200 apart.
-		middle := join - from
+		// The run that does not hold the mode falls away from where they meet, so
+		// that it, scaled to the other's value there, stays below it.
 		r.up(w, from, join)
-		divide(w[:middle], w[middle])
+		below := w[join-from]
 		r.down(w, from, join)
-		divide(w[middle:], w[middle])
+		if above := w[join-from]; mean < float64(join) {
+			scale(w[join-from:], below/above)
+		} else {
+			scale(w[:join-from], above/below)
+		}
 	}
 	w = w[low-from : high-from+1]
 	sum := 0.0
@@ -72,13 +76,13 @@ func (o *others) law(m, k int, p, tail float64) (low int, w []float64) {
 	if !(sum > 0 && sum <= math.MaxFloat64) {
 		panic(fmt.Sprintf("account: the law of %d others of whom %d hold a one, flipped with %v, lost its mass", m, k, p))
 	}
-	divide(w, sum)
+	scale(w, 1/sum)
 	return low, w
 }
 
-func divide(w []float64, by float64) {
+func scale(w []float64, by float64) {
 	for i := range w {
-		w[i] /= by
+		w[i] *= by
 	}
 }
 

@@ -69,18 +69,32 @@ func BenchmarkLawOfOthers(b *testing.B) {
 	}
 }
 
-// The two runs of the recurrence end 10^200 apart where tails are deep.
+// Where tails are deep the two runs of the recurrence end far apart in scale, on
+// either side of the mode.
 func TestLawOfOthersJoinsDeepTails(t *testing.T) {
 	var o others
-	for _, k := range []int{0, 108, 2994, 5880, 5988} {
-		low, w := o.law(5988, k, 0.07, 1e-100)
-		sum, mean := 0.0, 0.0
-		for i, x := range w {
-			sum += x
-			mean += x * float64(low+i)
-		}
-		if want := float64(k)*0.93 + float64(5988-k)*0.07; math.Abs(sum-1) > 1e-12 || math.Abs(mean-want) > 1e-8 {
-			t.Errorf("k=%d: mass %v, mean %v, want 1 and %v", k, sum, mean, want)
+	for _, c := range []struct {
+		m    int
+		p    float64
+		tail float64
+	}{{5988, 0.07, 1e-100}, {20160, 0.06370393231187121, 1e-250}, {300, 0.01, 1e-250}, {39999, 0.45, 1e-250}, {100000, 0.001, 1e-200}} {
+		for _, k := range []int{0, 1, c.m / 50, c.m / 3, c.m / 2, c.m - c.m/50, c.m - 1, c.m} {
+			low, w := o.law(c.m, k, c.p, c.tail)
+			sum, mean := 0.0, 0.0
+			for i, x := range w {
+				sum += x
+				mean += x * float64(low+i)
+			}
+			want := float64(k)*(1-c.p) + float64(c.m-k)*c.p
+			variance := float64(c.m) * c.p * (1 - c.p)
+			spread := 0.0
+			for i, x := range w {
+				d := float64(low+i) - want
+				spread += x * d * d
+			}
+			if math.Abs(sum-1) > 1e-12 || math.Abs(mean-want) > 1e-10*(1+want) || math.Abs(spread-variance) > 1e-9*variance {
+				t.Errorf("m=%d k=%d p=%v: mass %v, mean %v, variance %v; want 1, %v, %v", c.m, k, c.p, sum, mean, spread, want, variance)
+			}
 		}
 	}
 }
