@@ -43,7 +43,7 @@ func withOverflow(e account.Event, overflow, delta float64) (account.Guarantee, 
 			charge = (1 + math.Exp(guess)) * overflow
 		}
 		if charge >= delta {
-			return account.Guarantee{}, fmt.Errorf("protocol: reports outgrow their envelopes so often that delta %g is spent on that alone", delta)
+			return account.Guarantee{}, fmt.Errorf("protocol: reports outgrow their envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", delta)
 		}
 		g, err := account.Epsilon(e, delta-charge)
 		if err != nil {

@@ -1,0 +1,92 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Through three instances the same devices give the tallies that they give
+// through one, but for the size of the smallest batch.
+func TestInstancesAddUpToOne(t *testing.T) {
+	for _, bitsum := range []string{"rr", "3nb"} {
+		p := sample(bitsum, 3)
+		p.Budget.LabelEpsilon = 2
+		for i := range 2 {
+			p.Route.Mix.Instances = append(p.Route.Mix.Instances, plan.Instance{Hops: []plan.Party{{Operator: fmt.Sprint("hop of ", i)}}})
+		}
+		proto, keys := runnable(t, p)
+		values := population(60, 3)
+		const seed = 5
+		col, err := simulate.Full(proto, keys, values, seed, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
+		if diff := cmp.Diff(want, col.Tallies, cmpopts.IgnoreFields(tally.Counts{}, "Smallest")); diff != "" {
+			t.Errorf("%s (-one +three):\n%s", bitsum, diff)
+		}
+		for _, c := range col.Tallies {
+			if c.Smallest < p.Crowd.Minimum || c.Smallest > c.Respondents/3 {
+				t.Errorf("%s: the smallest of three batches holds %d of %d", bitsum, c.Smallest, c.Respondents)
+			}
+		}
+	}
+}
+
+// Two epochs, sealed under a plan each, learn what one collection of the same
+// reports would have.
+func TestEpochsAddUpToOne(t *testing.T) {
+	p := sample("rr", 3)
+	values := population(60, 3)
+	all := []*tally.Counts{}
+	var parts []protocol.Part
+	for day, here := range [][]protocol.Value{values[:35], values[35:]} {
+		p.Times.Opens = time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
+		proto, keys := runnable(t, p)
+		col, err := simulate.Full(proto, keys, here, uint64(day), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, protocol.Part{Protocol: proto, Tallies: col.Tallies})
+		for crowd, c := range col.Tallies {
+			if day == 0 {
+				all = append(all, proto.NewTally())
+			}
+			if err := all[crowd].Merge(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	merged, err := protocol.Merge(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := parts[0].Protocol.Learn(parts[0].Protocol.Estimate(all), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0, 0.6, 0.8}}
+	got, err := merged.Classify(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := one.(*protocol.DensityModel).Classify(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 1e-12)); diff != "" {
+		t.Errorf("(-one collection +two epochs):\n%s", diff)
+	}
+}
