@@ -226,6 +226,37 @@ func TestWindowAccountsForEveryEpochTakenPartIn(t *testing.T) {
 	}
 }
 
+// Rotated bits of few respondents are accounted for by their divergence, which
+// composes with itself; with other epochs it is added up.
+func TestSpentOnRotatedFeatures(t *testing.T) {
+	const delta = 1e-5
+	p := sample("rr")
+	p.Question.Density.Kernel = plan.Kernel{Name: "ip-rotated", Clip: 2, Seed: strings.Repeat("00", 32)}
+	p.Question.Density.Dimension, p.Question.Density.Repetitions, p.Question.Density.Normalize = 64, 1, true
+	p.Crowd.Minimum = 3000
+	p = design(t, p)
+	one := runnable(t, p)
+	p.Budget.Epsilon /= 2
+	other := runnable(t, design(t, p))
+	spent := func(parts ...*protocol.Protocol) account.Guarantee {
+		s, err := protocol.Spent(delta, parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Features.Delta > delta*(1+1e-12) {
+			t.Errorf("delta %v, of %v asked", s.Features.Delta, delta)
+		}
+		return s.Features
+	}
+	a, b := spent(one).Epsilon, spent(other).Epsilon
+	if twice := spent(one, one).Epsilon; twice <= a || twice >= 2*a {
+		t.Errorf("twice the same: epsilon %v, once %v", twice, a)
+	}
+	if both := spent(one, other, one).Epsilon; both <= spent(one, one).Epsilon || both >= 2*a+b+0.5 { // each at half of delta
+		t.Errorf("unlike epochs: epsilon %v, apart %v and %v", both, a, b)
+	}
+}
+
 // Epochs may differ: composed they cost less than their sum and more than the
 // dearest, which is what one of them is said to cost at most.
 func TestWindowOfDifferentEpochs(t *testing.T) {

@@ -33,7 +33,40 @@ func Spent(delta float64, collections ...*Protocol) (Spending, error) {
 	}
 	var err error
 	s.Features, err = withOverflow(all, overflow, delta)
+	var unsupported *account.Unsupported
+	if kinds := alikeFeatures(collections); errors.As(err, &unsupported) && len(kinds) > 1 {
+		s.Features, err = apart(delta, kinds)
+	}
 	return s, err
+}
+
+// alikeFeatures groups collections that cost the same on the features.
+func alikeFeatures(collections []*Protocol) [][]*Protocol {
+	var kinds [][]*Protocol
+	for _, p := range collections {
+		at := slices.IndexFunc(kinds, func(k []*Protocol) bool { return reflect.DeepEqual(k[0].question.loss(), p.question.loss()) })
+		if at < 0 {
+			at = len(kinds)
+			kinds = append(kinds, nil)
+		}
+		kinds[at] = append(kinds[at], p)
+	}
+	return kinds
+}
+
+// apart adds up what unlike collections cost, each kind composed by itself at an
+// equal part of delta. It is for those that the accountant cannot compose with
+// others: vectors of few respondents have a divergence, and no loss distribution.
+func apart(delta float64, kinds [][]*Protocol) (account.Guarantee, error) {
+	var costs []account.Guarantee
+	for _, k := range kinds {
+		s, err := Spent(delta/float64(len(kinds)), k...)
+		if err != nil {
+			return account.Guarantee{}, err
+		}
+		costs = append(costs, s.Features)
+	}
+	return account.Compose(costs...)
 }
 
 // Window holds the last epochs of a collection that goes on. It forgets what it
