@@ -85,7 +85,7 @@ func byWay(m Measured) string {
 	case "3nb":
 		return "3NB, " + string(m.Cell.Accounting)
 	case "pure":
-		return "Pure"
+		return "Pure, " + string(m.Cell.Accounting)
 	case "central":
 		return "central"
 	case "local":

@@ -58,8 +58,8 @@ func (s *store) has(c Cell) bool { return s.done[c.key()].Result != nil }
 
 // put keeps a measured cell, on the disk before it returns.
 func (s *store) put(m Measured) error {
-	if _, ok := s.done[m.Cell.key()]; ok && m.Result == nil {
-		return nil // the reason is known
+	if old, ok := s.done[m.Cell.key()]; ok && m.Result == nil && old.Reason == m.Reason {
+		return nil
 	}
 	line, err := json.Marshal(m)
 	if err != nil {

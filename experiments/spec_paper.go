@@ -22,6 +22,7 @@ var ways = []Cell{
 	{Bitsum: "rr", Accounting: account.PaperAccounting},
 	{Bitsum: "3nb", Accounting: account.ExactAccounting},
 	{Bitsum: "3nb", Accounting: account.PaperAccounting},
+	{Bitsum: "pure", Accounting: account.ExactAccounting},
 	{Bitsum: "pure", Accounting: account.PaperAccounting},
 }
 

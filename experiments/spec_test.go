@@ -31,7 +31,7 @@ func TestSpecsAreComplete(t *testing.T) {
 				if !slices.Contains(dataset.Names(), c.Dataset) && !slices.Contains(MadeUp(), c.Dataset) {
 					t.Errorf("%s: no data set %q", s.Name, c.Dataset)
 				}
-				if err := c.kde().Validate(); err != nil && c.Bitsum != "pure" {
+				if err := c.kde().Validate(); err != nil {
 					t.Errorf("%s: %v", s.Name, err)
 				}
 				if o.Runs > 0 && c.Runs != o.Runs || o.Quick && c.Runs != 1 || c.Seed != o.Seed {
