@@ -124,7 +124,7 @@ func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) 
 func epsilonCell(epsilon float64) release.Cell {
 	switch {
 	case math.IsInf(epsilon, 1):
-		return release.Text("no bound: the noise left is too little")
+		return release.Text("no bound is proved for so little noise")
 	case epsilon > account.Meaningless:
 		return release.Text(fmt.Sprintf("no meaningful protection (%.3g)", epsilon))
 	}

@@ -196,7 +196,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 		t.Fatalf("rows %v", rows)
 	}
 	for i, row := range rows {
-		said := strings.Contains(row[2].Text, "no bound")
+		said := strings.Contains(row[2].Text, "no bound is proved")
 		if enough := *row[1].Value >= 400; said == enough {
 			t.Errorf("row %d, %v left: %+v", i, *row[1].Value, row[2])
 		}
