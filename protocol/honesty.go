@@ -87,7 +87,7 @@ func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) 
 	if !ok {
 		return s, nil
 	}
-	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Those who are silent or lie hide nobody; the first table says what hiding among the others is worth, at delta %g, if that is true of a share of them. One's own share is not in it: who does not randomize has no guarantee.", arrived, p.Plan.Budget.Delta)
+	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Those who are silent or lie hide nobody; the first table says what hiding among the others is worth, at delta %g, if that is true of a share of them. Who does not randomize has no guarantee, and is not meant.", arrived, p.Plan.Budget.Delta)
 	t := release.Table{
 		Title:   "Shuffled guarantee by share of silent or malicious respondents",
 		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: "epsilon of the features"}},
