@@ -3,9 +3,8 @@
 package experiments
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -14,11 +13,10 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/kde"
-	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // KDE is one cell of the figures of KDE, section 4: a kernel, a bitsum and a
@@ -34,6 +32,7 @@ type KDE struct {
 	Epsilon      float64
 	Delta        float64
 	LabelEpsilon float64 // 0: labels are sent as they are
+	Classifier   string  // whose accuracy is the headline: HighestDensity, which "" means, or NearestMean
 	Repetitions  int     // I; 0: the dimension, as in the paper; 1 for the identity
 	Seed         uint64
 	Runs         int
@@ -78,198 +77,79 @@ type KDEResult struct {
 	KDERMSE           float64  `json:"kde_rmse"` // of the densities at test records, against the exact ones
 	Seconds           float64  `json:"seconds"`
 	AccuracyDebiased  float64  `json:"accuracy_debiased,omitempty"` // label noise taken out; only where labels are randomized
+	// Both classifiers; the nearest class mean is one of inner products only.
+	Classifier                   string  `json:"classifier"` // that of Accuracy
+	AccuracyHighestDensity       float64 `json:"accuracy_highest_density"`
+	AccuracyNearestMean          float64 `json:"accuracy_nearest_mean,omitempty"`
+	AccuracyNearestMeanNoPrivacy float64 `json:"accuracy_nearest_mean_no_privacy,omitempty"`
 }
+
+// Classifiers of KDE.
+const (
+	HighestDensity = "highest-density" // KDE, section 3.3
+	NearestMean    = "nearest-mean"    // densities of inner products with the norms of the means corrected for
+)
+
+// innerProduct says whether there is a mean to be near to.
+func (e KDE) innerProduct() bool { return strings.HasPrefix(string(e.Kernel), "ip-") }
 
 // densityQueries is the number of test records at which densities are compared
 // with the exact ones.
 const densityQueries = 200
 
 // Run measures the cell on a data set. progress is told of finished records.
-func (e KDE) Run(set *dataset.Set, progress func(stage string, done, total int)) (KDEResult, error) {
+func (e KDE) Run(set *dataset.Set, progress simulate.Progress) (KDEResult, error) {
 	start := time.Now()
 	if err := e.Validate(); err != nil {
 		return KDEResult{}, err
 	}
-	if e.Repetitions == 0 {
-		e.Repetitions = set.Dimension()
+	c := Cell{
+		Dataset: set.Name, Kernel: e.Kernel, Bandwidth: e.Bandwidth, Clip: e.Clip, Radius: e.Radius, Buckets: e.Buckets,
+		Bitsum: e.Bitsum, Accounting: e.Accounting, Epsilon: e.Epsilon, Delta: e.Delta, LabelEpsilon: e.LabelEpsilon,
+		Repetitions: e.Repetitions, Seed: e.Seed, Runs: e.Runs, Queries: densityQueries,
+		NearestMean: e.innerProduct(),
 	}
-	if plan.Kernels[string(e.Kernel)].Single {
-		e.Repetitions = 1 // it holds all of a value
+	b := newBench(nil)
+	b.records, b.progress = inMemory(set), progress
+	m, err := b.result(c)
+	if err != nil {
+		return KDEResult{}, err
 	}
-	res := KDEResult{
-		Dataset: set.Name, Synthetic: set.Synthetic, Kernel: string(e.Kernel), Bitsum: e.Bitsum, Accounting: string(e.Accounting),
-		Repetitions: e.Repetitions, Runs: e.Runs, Seed: e.Seed, LabelEpsilon: "none",
+	res := *m.Result
+	res.Classifier, res.AccuracyHighestDensity = HighestDensity, res.Accuracy
+	res.AccuracyNearestMean, res.AccuracyNearestMeanNoPrivacy = m.NearestMean, m.NearestMeanNoPrivacy
+	if e.Classifier == NearestMean {
+		res.Classifier = NearestMean
+		res.Accuracy, res.AccuracyStd, res.AccuracyNoPrivacy = m.NearestMean, m.NearestMeanStd, m.NearestMeanNoPrivacy
+		res.AccuracyDebiased = 0 // measured for the highest density only
 	}
-	if e.LabelEpsilon > 0 {
-		res.LabelEpsilon = e.LabelEpsilon
-	}
-	var accuracies, clean, noisy, squares []float64
-	var m mechanism
-	for run := range e.Runs {
-		o, err := e.once(set, uint64(run), &m, func(stage string, done, total int) {
-			progress(fmt.Sprintf("run %d of %d: %s", run+1, e.Runs, stage), done, total)
-		})
-		if err != nil {
-			return res, err
-		}
-		if run == 0 {
-			res.Users = o.users
-		}
-		accuracies, clean, squares = append(accuracies, o.accuracy), append(clean, o.noPrivacy), append(squares, o.squaredError)
-		if e.LabelEpsilon > 0 {
-			noisy = append(noisy, o.debiased)
-		}
-	}
-	res.Accuracy, res.AccuracyStd = meanStd(accuracies)
-	res.AccuracyNoPrivacy, _ = meanStd(clean)
-	res.AccuracyDebiased, _ = meanStd(noisy)
-	s, _ := meanStd(squares)
-	res.KDERMSE = math.Sqrt(s)
-	m.state(&res)
 	res.Seconds = time.Since(start).Seconds()
 	return res, nil
 }
 
-type outcome struct {
-	users                         int
-	accuracy, noPrivacy, debiased float64
-	squaredError                  float64 // mean square of the densities' errors
-}
-
-// once is a single run. The mechanism is calibrated in the first one, to the
-// smallest reported class; where a later run's is smaller still, again.
-func (e KDE) once(set *dataset.Set, run uint64, m *mechanism, progress func(string, int, int)) (outcome, error) {
-	const forSeed, forLabels, forBits, forTruth, forTotals = 0, 1, 2, 3, 4
-	var o outcome
-	spec := encode.Spec{Kernel: e.Kernel, Dimension: set.Dimension(), Repetitions: e.Repetitions}
+// spec is the cell's feature map for vectors of the given dimension, but for its seed.
+func (e KDE) spec(dimension int) encode.Spec {
+	s := encode.Spec{Kernel: e.Kernel, Dimension: dimension, Repetitions: e.Repetitions}
 	has := plan.Kernels[string(e.Kernel)]
 	if has.Bandwidth {
-		spec.Bandwidth = e.Bandwidth
+		s.Bandwidth = e.Bandwidth
 	}
 	if has.Clip {
-		spec.Clip = e.Clip
+		s.Clip = e.Clip
 	}
 	if has.Radius {
-		spec.Radius = e.Radius
+		s.Radius = e.Radius
 	}
 	if has.Buckets {
-		spec.Buckets = e.Buckets
+		s.Buckets = e.Buckets
 	}
-	seed := replay.New(e.Seed, run, forSeed)
-	for i := range spec.Seed {
-		spec.Seed[i] = byte(seed.Uint32())
+	switch {
+	case has.Single:
+		s.Repetitions = 1 // it holds all of a value
+	case s.Repetitions == 0:
+		s.Repetitions = dimension
 	}
-	features, err := encode.New(spec)
-	if err != nil {
-		return o, err
-	}
-
-	reported := set.Train.Y
-	label := randomize.KRR{K: len(set.Classes), Epsilon: e.LabelEpsilon}
-	if e.LabelEpsilon > 0 {
-		r := replay.New(e.Seed, run, forLabels)
-		reported = make([]int, len(set.Train.Y))
-		for i, y := range set.Train.Y {
-			reported[i] = label.Randomize(r, y)
-		}
-	}
-	groups := group(reported, len(set.Classes))
-	o.users = set.Train.Len()
-	for c, g := range groups {
-		if len(g) == 0 {
-			return o, fmt.Errorf("class %q has no records: every class needs some", set.Classes[c])
-		}
-		o.users = min(o.users, len(g))
-	}
-	if m.estimate == nil || o.users < m.guarantee.Users {
-		if *m, err = e.calibrate(o.users, features); err != nil {
-			return o, err
-		}
-	}
-
-	sum := func(groups [][]int, what uint64, stage string) ([][]int, error) {
-		ones := make([][]int, len(groups))
-		done := 0
-		for c, g := range groups {
-			var err error
-			ones[c], err = kde.SumBits(features, len(g), func(i int) []float32 { return row(set.Train.X, g[i]) },
-				func(part int) *rand.Rand { return replay.New(e.Seed, run, what, uint64(c), uint64(part)) },
-				func(n int) { progress(stage, done+n, set.Train.Len()) })
-			if err != nil {
-				return nil, fmt.Errorf("class %q: %w", set.Classes[c], err)
-			}
-			done += len(g)
-		}
-		return ones, nil
-	}
-	ones, err := sum(groups, forBits, "devices")
-	if err != nil {
-		return o, err
-	}
-	private := make([]kde.Density, len(groups))
-	for c, g := range groups {
-		r := replay.New(e.Seed, run, forTotals, uint64(c))
-		private[c] = density(features, len(g), func(channel int) estimate.Value { return m.estimate(r, ones[c][channel], len(g)) })
-	}
-	model, err := hdc.New(set.Classes, private)
-	if err != nil {
-		return o, err
-	}
-	if o.accuracy, err = accuracy(model, set.Test); err != nil {
-		return o, err
-	}
-	if e.LabelEpsilon > 0 {
-		debiased, err := model.Debias(label)
-		if err != nil {
-			return o, err
-		}
-		if o.debiased, err = accuracy(debiased, set.Test); err != nil {
-			return o, err
-		}
-	}
-
-	// Without privacy: true labels, exact sums of the same rounded features.
-	trueOnes, trueGroups := ones, groups
-	if e.LabelEpsilon > 0 {
-		trueGroups = group(set.Train.Y, len(set.Classes))
-		if trueOnes, err = sum(trueGroups, forTruth, "no privacy"); err != nil {
-			return o, err
-		}
-	}
-	open := make([]kde.Density, len(groups))
-	for c, g := range trueGroups {
-		open[c] = density(features, len(g), func(channel int) estimate.Value { return estimate.Exact(float64(trueOnes[c][channel])) })
-	}
-	if model, err = hdc.New(set.Classes, open); err != nil {
-		return o, err
-	}
-	if o.noPrivacy, err = accuracy(model, set.Test); err != nil {
-		return o, err
-	}
-	o.squaredError, err = e.squaredError(set, groups, private)
-	return o, err
-}
-
-// squaredError compares the densities of the reported classes with the exact
-// ones of the same respondents, at the first test records.
-func (e KDE) squaredError(set *dataset.Set, groups [][]int, densities []kde.Density) (float64, error) {
-	queries := set.Test.Head(densityQueries).X
-	sum := 0.0
-	for c, g := range groups {
-		x := blas32.General{Rows: len(g), Cols: set.Dimension(), Stride: set.Dimension(), Data: make([]float32, len(g)*set.Dimension())}
-		for i, at := range g {
-			copy(x.Data[i*x.Stride:], row(set.Train.X, at))
-		}
-		exact := e.exact(x, queries)
-		got, err := densities[c].QueryAll(queries)
-		if err != nil {
-			return 0, err
-		}
-		for i, v := range got {
-			sum += (v.Mean - exact[i]) * (v.Mean - exact[i])
-		}
-	}
-	return sum / float64(queries.Rows*len(groups)), nil
+	return s
 }
 
 // exact is the density of the records at each query without any randomness.

@@ -37,6 +37,8 @@ func (e KDE) Validate() error {
 	}
 	check(slices.Contains(Bitsums, e.Bitsum), "bitsum %q: choose one of %v", e.Bitsum, Bitsums)
 	check(e.Accounting == account.ExactAccounting || e.Accounting == account.PaperAccounting, "accounting %q: choose %q or %q", e.Accounting, account.ExactAccounting, account.PaperAccounting)
+	check(slices.Contains([]string{"", HighestDensity, NearestMean}, e.Classifier), "classifier %q: choose %s or %s", e.Classifier, HighestDensity, NearestMean)
+	check(e.Classifier != NearestMean || e.innerProduct(), "classifier %s: needs a kernel of inner products (ip-...)", NearestMean)
 	check(e.Epsilon > 0 && e.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", e.Epsilon)
 	check(e.Delta > 0 && e.Delta < 1, "delta %v: must be between 0 and 1, both excluded", e.Delta)
 	check(e.LabelEpsilon >= 0 && e.LabelEpsilon <= 100, "label epsilon %v: must be above 0, at most 100", e.LabelEpsilon)

@@ -59,7 +59,7 @@ func (r Runner) Run(cells []Cell) (Outcome, error) {
 	slices.SortStableFunc(missing, func(a, b Cell) int {
 		return cmp.Or(cmp.Compare(a.Dataset, b.Dataset), cmp.Compare(a.shared().key(), b.shared().key()))
 	})
-	b := bench{load: r.Load, mechanisms: map[calibration]calibrated{}, open: map[Cell][2]float64{}}
+	b := newBench(r.Load)
 	for i, c := range missing {
 		r.Tell(c.String(), i, len(missing))
 		m, err := b.measure(c)
@@ -95,6 +95,12 @@ type bench struct {
 	populations []*population
 	mechanisms  map[calibration]calibrated
 	open        map[Cell][2]float64 // accuracies without privacy, for all levels of label noise
+	unproved    bool                // also measure what a formula gives outside its domain
+	progress    simulate.Progress   // of the records of a population
+}
+
+func newBench(load func(string) (*dataset.Set, error)) *bench {
+	return &bench{load: load, mechanisms: map[calibration]calibrated{}, open: map[Cell][2]float64{}, progress: func(string, int, int) {}}
 }
 
 // calibration is all that the noise depends on.
@@ -110,21 +116,30 @@ type calibrated struct {
 	err       error
 }
 
+// refused says why a cell has no result, where that is a finding and not a failure.
+type refused struct{ error }
+
+func (r *refused) Unwrap() error { return r.error }
+
 // measure is the cell's result, or why it has none.
 func (b *bench) measure(c Cell) (Measured, error) {
+	b.unproved = true
+	m, err := b.result(c)
+	var why *refused
+	if errors.As(err, &why) {
+		return Measured{Cell: c, Reason: why.Error()}, nil
+	}
+	return m, err
+}
+
+func (b *bench) result(c Cell) (Measured, error) {
 	start := time.Now()
 	m := Measured{Cell: c}
 	e := c.kde()
 	if err := e.Validate(); err != nil {
-		m.Reason = err.Error()
-		return m, nil
+		return m, &refused{err}
 	}
 	if err := b.prepare(c); err != nil {
-		var refused *encodeError
-		if errors.As(err, &refused) {
-			m.Reason = refused.Error()
-			return m, nil
-		}
 		return m, err
 	}
 	users := b.populations[0].users()
@@ -132,28 +147,28 @@ func (b *bench) measure(c Cell) (Measured, error) {
 		users = min(users, p.users())
 	}
 	mech, err := b.calibrate(e, users)
-	if printed, ok := outsideDomain(e, b.populations[0].features, users, err); ok {
+	if err != nil {
+		printed, ok := outsideDomain(e, b.populations[0].features, users, err)
+		if !ok || !b.unproved {
+			return m, &refused{err}
+		}
 		mech, m.Unproved = printed, err.Error()
-	} else if err != nil {
-		m.Reason = err.Error()
-		return m, nil
 	}
 	set := b.records
-	res := &KDEResult{
+	m.Result = &KDEResult{
 		Dataset: set.Name, Synthetic: set.Synthetic, Kernel: string(c.Kernel), Bitsum: c.Bitsum, Accounting: string(c.Accounting),
 		Repetitions: b.populations[0].features.Repetitions(), Runs: c.Runs, Seed: c.Seed, LabelEpsilon: "none", Users: users,
 	}
 	if c.LabelEpsilon > 0 {
-		res.LabelEpsilon = c.LabelEpsilon
+		m.Result.LabelEpsilon = c.LabelEpsilon
 	}
-	mech.state(res)
+	mech.state(m.Result)
 	if !c.CostOnly {
-		if err := b.accuracies(c, mech, res, &m); err != nil {
+		if err := b.accuracies(c, mech, m.Result, &m); err != nil {
 			return m, err
 		}
 	}
-	res.Seconds = time.Since(start).Seconds()
-	m.Result = res
+	m.Result.Seconds = time.Since(start).Seconds()
 	return m, nil
 }
 
@@ -214,11 +229,6 @@ func (b *bench) accuracies(c Cell, mech mechanism, res *KDEResult, m *Measured) 
 	return err
 }
 
-// encodeError says that a feature map cannot be had.
-type encodeError struct{ error }
-
-func (e *encodeError) Unwrap() error { return e.error }
-
 // prepare loads the cell's records and makes its populations, unless they are
 // those of the cell before.
 func (b *bench) prepare(c Cell) error {
@@ -236,7 +246,7 @@ func (b *bench) prepare(c Cell) error {
 	b.populations, b.shared = nil, c.shared()
 	var populations []*population
 	for run := range c.Runs {
-		p, err := newPopulation(c, uint64(run), b.records)
+		p, err := newPopulation(c, uint64(run), b.records, b.progress)
 		if err != nil {
 			return err
 		}

@@ -13,14 +13,13 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
-	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // population is what cells share that differ only in bitsum, accounting and
 // budget: in one run, the features, the reported labels, and the number of
 // rounded ones in each channel. Noise is drawn on top of it, so that a figure's
-// forty cells cost little more than one. It draws from the streams of KDE.Run,
-// and gives the same numbers.
+// forty cells cost little more than one.
 type population struct {
 	cell     Cell // any of those that share it
 	run      uint64
@@ -30,6 +29,7 @@ type population struct {
 	groups   [][]int // rows by reported class
 	ones     [][]int // by reported class and channel; nil until asked for
 	exact    [][]float64
+	progress simulate.Progress
 }
 
 // shared names the population of a cell.
@@ -39,24 +39,18 @@ func (c Cell) shared() Cell {
 	return c
 }
 
-func newPopulation(c Cell, run uint64, rec *records) (*population, error) {
+func newPopulation(c Cell, run uint64, rec *records, progress simulate.Progress) (*population, error) {
 	const forSeed, forLabels = 0, 1
-	spec := encode.Spec{Kernel: c.Kernel, Dimension: rec.Dimension(), Repetitions: c.Repetitions, Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius}
-	if spec.Repetitions == 0 {
-		spec.Repetitions = spec.Dimension
-	}
-	if plan.Kernels[string(c.Kernel)].Single {
-		spec.Repetitions = 1 // it holds all of a value
-	}
+	spec := c.kde().spec(rec.Dimension())
 	seed := replay.New(c.Seed, run, forSeed)
 	for i := range spec.Seed {
 		spec.Seed[i] = byte(seed.Uint32())
 	}
 	features, err := encode.New(spec)
 	if err != nil {
-		return nil, &encodeError{err}
+		return nil, &refused{err}
 	}
-	p := &population{cell: c, run: run, records: rec, features: features, label: randomize.KRR{K: len(rec.Classes), Epsilon: c.LabelEpsilon}}
+	p := &population{cell: c, run: run, records: rec, progress: progress, features: features, label: randomize.KRR{K: len(rec.Classes), Epsilon: c.LabelEpsilon}}
 	reported := rec.Train.Y
 	if c.LabelEpsilon > 0 {
 		r := replay.New(c.Seed, run, forLabels)
@@ -86,13 +80,18 @@ func (p *population) users() int {
 // sums counts the ones of each group in each channel.
 func (p *population) sums(groups [][]int, stream uint64) ([][]int, error) {
 	ones := make([][]int, len(groups))
+	done := 0
 	for c, g := range groups {
 		var err error
 		ones[c], err = kde.SumBits(p.features, len(g), func(i int) []float32 { return p.records.row(g[i]) },
-			func(part int) *rand.Rand { return replay.New(p.cell.Seed, p.run, stream, uint64(c), uint64(part)) }, nil)
+			func(part int) *rand.Rand { return replay.New(p.cell.Seed, p.run, stream, uint64(c), uint64(part)) },
+			func(n int) {
+				p.progress(fmt.Sprintf("run %d of %d", p.run+1, p.cell.Runs), done+n, p.records.Train.Len())
+			})
 		if err != nil {
 			return nil, fmt.Errorf("class %q: %w", p.records.Classes[c], err)
 		}
+		done += len(g)
 	}
 	return ones, nil
 }

@@ -130,34 +130,6 @@ func TestRunReportsAMissingDataSet(t *testing.T) {
 	}
 }
 
-// What cells share must not change what each would give by itself.
-func TestPopulationAgreesWithKDE(t *testing.T) {
-	rec, err := loadRecords(generated, 7, noData)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cells []Cell
-	for _, bitsum := range []string{"rr", "central"} {
-		cells = append(cells, Cell{
-			Dataset: generated, Kernel: encode.Gaussian, Bandwidth: 1, Bitsum: bitsum, Accounting: account.ExactAccounting,
-			Epsilon: 2, Delta: 1e-5, Repetitions: 64, Seed: 7, Runs: 2, Queries: densityQueries,
-		})
-	}
-	out, err := Runner{Out: t.TempDir(), Tell: quiet, Load: noData}.Run(cells)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range cells {
-		want, err := c.kde().Run(rec.Set, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(&want, out.Cells[i].Result, cmpopts.IgnoreFields(KDEResult{}, "Seconds"), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
-			t.Errorf("%v: %s", c, diff)
-		}
-	}
-}
-
 func TestCellKeyHoldsEverything(t *testing.T) {
 	base := Cell{Dataset: "a", Kernel: encode.Gaussian, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 1, Delta: 1e-5, Runs: 1}
 	if again := base; base.key() != again.key() {

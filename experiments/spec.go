@@ -40,6 +40,7 @@ type Cell struct {
 	Bandwidth    float64            `json:"bandwidth,omitempty"`
 	Clip         float64            `json:"clip,omitempty"`
 	Radius       float64            `json:"radius,omitempty"`
+	Buckets      int                `json:"buckets,omitempty"`
 	Bitsum       string             `json:"bitsum"`
 	Accounting   account.Accounting `json:"accounting"`
 	Epsilon      float64            `json:"epsilon"`
@@ -67,7 +68,7 @@ func (c Cell) key() string {
 // kde is the cell as a measurement of its own.
 func (c Cell) kde() KDE {
 	return KDE{
-		Kernel: c.Kernel, Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Bitsum: c.Bitsum, Accounting: c.Accounting, Epsilon: c.Epsilon, Delta: c.Delta,
+		Kernel: c.Kernel, Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: c.Accounting, Epsilon: c.Epsilon, Delta: c.Delta,
 		LabelEpsilon: c.LabelEpsilon, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
 	}
 }

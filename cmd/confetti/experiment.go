@@ -29,9 +29,10 @@ type experimentKDE struct {
 type kdeFlags struct {
 	mechanismFlags
 	kernelFlags
-	Seed uint64 `help:"The same seed gives the same experiment." default:"1"`
-	Runs int    `help:"Repeat with new features and noise, and average." default:"1"`
-	JSON bool   `help:"Print one JSON object."`
+	Classifier string `help:"Whose accuracy is the headline: highest-density, or nearest-mean for inner products; both are reported." default:"highest-density"`
+	Seed       uint64 `help:"The same seed gives the same experiment." default:"1"`
+	Runs       int    `help:"Repeat with new features and noise, and average." default:"1"`
+	JSON       bool   `help:"Print one JSON object."`
 }
 
 func (experimentKDE) Help() string {
@@ -67,7 +68,7 @@ func (c kdeFlags) cell() (experiments.KDE, error) {
 	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
 	e := experiments.KDE{
 		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
-		Epsilon: c.Epsilon, Delta: c.Delta, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
+		Epsilon: c.Epsilon, Delta: c.Delta, Repetitions: c.Repetitions, Classifier: c.Classifier, Seed: c.Seed, Runs: c.Runs,
 	}
 	if label != plan.Unprotected {
 		e.LabelEpsilon = float64(label)
@@ -100,10 +101,15 @@ func (c kdeFlags) measure(std streams, e experiments.KDE, set *dataset.Set) erro
 	if e.LabelEpsilon > 0 {
 		labels = fmt.Sprintf("epsilon %g, local; with the noise taken out accuracy %.4f", e.LabelEpsilon, res.AccuracyDebiased)
 	}
+	nearest := ""
+	if res.AccuracyNearestMean > 0 {
+		nearest = fmt.Sprintf(", nearest mean %.4f", res.AccuracyNearestMean)
+	}
 	rows := []string{
 		set.String(),
 		fmt.Sprintf("accuracy             %.4f (standard deviation %.4f over %d runs)", res.Accuracy, res.AccuracyStd, res.Runs),
 		fmt.Sprintf("without privacy      %.4f", res.AccuracyNoPrivacy),
+		fmt.Sprintf("classifier           %s (highest density %.4f%s)", res.Classifier, res.AccuracyHighestDensity, nearest),
 		"features             " + epsilon,
 		"labels               " + labels,
 		fmt.Sprintf("error of one bitsum  %.4g respondents (smallest class %d)", res.RMSEBitsum, res.Users),
