@@ -1,8 +1,6 @@
 package kde
 
 import (
-	"fmt"
-
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
 )
@@ -30,12 +28,9 @@ func together(moves encode.Sensitivity) bool {
 // (epsilon, delta) among so many users, and the guarantee of exactly that.
 func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a account.Accounting) (flip float64, g account.Guarantee, err error) {
 	moves := f.Sensitivity()
-	if !together(moves) {
+	if !together(moves) || a != account.ExactAccounting { // the paper knows of rounds only
 		rr, g, err := account.CalibrateRR(account.Target{Users: users, Rounds: moves.Coordinates, Epsilon: epsilon, Delta: delta}, a)
 		return rr.Flip, g, err
-	}
-	if a != account.ExactAccounting {
-		return 0, g, fmt.Errorf("kde: the paper has no accounting for %s with randomized response: use %q", f.Spec().Kernel, account.ExactAccounting)
 	}
 	v, err := account.VectorFlip(users, moves.Coordinates, moves.SumSquares, epsilon, delta)
 	if err != nil {
