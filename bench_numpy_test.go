@@ -1,0 +1,221 @@
+package confetti_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// numpyCase is a path of docs/numpy_baseline.py, and ours that does the same.
+type numpyCase struct {
+	name string
+	plan.Kernel
+	repetitions int
+}
+
+var numpyCases = []numpyCase{
+	{"ip-rotated", plan.Kernel{Name: "ip-rotated", Clip: 2}, 1},
+	{"gaussian-paired-768-bits", plan.Kernel{Name: "gaussian-paired", Bandwidth: 1}, 384},
+	{"gaussian-paired-1536-bits", plan.Kernel{Name: "gaussian-paired", Bandwidth: 1}, 768},
+}
+
+// python is the interpreter; PYTHON overrides the one that comes first.
+var python = cmp.Or(os.Getenv("PYTHON"), "python3")
+
+// What the script has, too.
+const (
+	numpyDimension = 768
+	numpyClasses   = 14
+	numpyUsers     = 40_000 // of each class
+	numpyQueries   = 1000
+)
+
+// BenchmarkNumpy alternates ours with numpy doing the same, and reports the
+// time of each and the ratio, ours to numpy's.
+func BenchmarkNumpy(b *testing.B) {
+	paths := []struct {
+		name  string
+		runs  int // in a turn: long enough that asking the other process does not matter
+		start func(*testing.B, *protocol.Protocol) func()
+	}{{"device", 2000, device}, {"query", 10, query}, {"law", 1, law}}
+	for _, path := range paths {
+		for _, c := range numpyCases {
+			b.Run(path.name+"/"+c.name, func(b *testing.B) {
+				script := startNumpy(b)
+				run := path.start(b, c.protocol(b))
+				var ours, theirs time.Duration
+				for b.Loop() {
+					start := time.Now()
+					for range path.runs {
+						run()
+					}
+					ours += time.Since(start)
+					theirs += time.Duration(path.runs) * script.time(path.name+"/"+c.name, path.runs)
+				}
+				n := float64(b.N * path.runs)
+				b.ReportMetric(float64(ours.Microseconds())/n, "us")
+				b.ReportMetric(float64(theirs.Microseconds())/n, "numpy-us")
+				b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+				b.ReportMetric(0, "ns/op") // both together: of no meaning
+			})
+		}
+	}
+}
+
+// protocol is that of DBPedia's size.
+func (c numpyCase) protocol(b *testing.B) *protocol.Protocol {
+	b.Helper()
+	p, _ := collection(b, numpyDimension, numpyDimension, numpyUsers, randomizedResponse)
+	with, q := p.Plan, *p.Plan.Question.Density
+	c.Kernel.Seed = q.Kernel.Seed
+	q.Kernel, q.Repetitions, q.Classes = c.Kernel, c.repetitions, make([]string, numpyClasses)
+	for i := range q.Classes {
+		q.Classes[i] = fmt.Sprint("class ", i+1)
+	}
+	with.Question.Density = &q
+	with.Envelopes.PerDevice = numpyDimension * max(1, 2*c.repetitions/numpyDimension)
+	p, err := protocol.New(with)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+// device makes the bits of one value: features, rounding, randomized response.
+// That they are then messages, BenchmarkDevice has.
+func device(b *testing.B, p *protocol.Protocol) func() {
+	q := p.Plan.Question.Density
+	features, err := encode.New(encode.Spec{
+		Kernel: encode.Kernel(q.Kernel.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
+		Bandwidth: q.Kernel.Bandwidth, Clip: q.Kernel.Clip, Normalize: q.Normalize,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, rr := rng.New(), bitsum.RR{Flip: q.Bitsum.FlipProbability}
+	x := normals(r, 1, q.Dimension).Data
+	mapped, symbols := make([]float32, features.Channels()), make([]uint8, features.Channels())
+	return func() {
+		if err := features.Map(x, mapped); err != nil {
+			b.Fatal(err)
+		}
+		rr.RoundAndRandomize(r, mapped, symbols)
+	}
+}
+
+// query predicts the classes of 1,000 records, with scores, margins and their errors.
+func query(b *testing.B, p *protocol.Protocol) func() {
+	r := replay.New(9)
+	tallies := make([]*tally.Counts, numpyClasses)
+	for class := range tallies {
+		t := p.NewTally()
+		t.Respondents = numpyUsers
+		for channel := range t.Channels {
+			ones := r.Uint64N(numpyUsers)
+			copy(t.Channel(channel), []uint64{numpyUsers - ones, ones})
+		}
+		tallies[class] = t
+	}
+	model, err := p.Learn(p.Estimate(tallies), tallies)
+	if err != nil {
+		b.Fatal(err)
+	}
+	y := normals(r, numpyQueries, numpyDimension)
+	return func() {
+		if _, err := model.(*protocol.DensityModel).Classify(y); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// law draws the totals of all respondents, whose values are there before.
+func law(b *testing.B, p *protocol.Protocol) func() {
+	const n = numpyClasses * numpyUsers
+	x := make([]float32, n*numpyDimension)
+	var fill sync.WaitGroup
+	for class := range uint64(numpyClasses) {
+		part := x[class*numpyUsers*numpyDimension:][:numpyUsers*numpyDimension]
+		fill.Go(func() {
+			r := replay.New(10, class)
+			for i := range part {
+				part[i] = r.Float32() - 0.5
+			}
+		})
+	}
+	fill.Wait()
+	values := make([]protocol.Value, n)
+	for i := range values {
+		values[i] = protocol.Labelled{Features: x[i*numpyDimension : (i+1)*numpyDimension], Class: i % numpyClasses}
+	}
+	return func() {
+		if _, err := simulate.Law(p, values, 11, func(string, int, int) {}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// numpyScript is docs/numpy_baseline.py, running.
+type numpyScript struct {
+	b       *testing.B
+	in      io.Writer
+	answers *json.Decoder
+}
+
+// startNumpy skips where there is no numpy. It is given as many threads as we have.
+func startNumpy(b *testing.B) numpyScript {
+	b.Helper()
+	if exec.Command(python, "-c", "import numpy").Run() != nil {
+		b.Skipf("%s has no numpy: docs/numpy_baseline.py says how to get it", python)
+	}
+	cmd := exec.Command(python, "docs/numpy_baseline.py", strconv.Itoa(runtime.GOMAXPROCS(0)))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		in.Close() // after which it ends
+		if err := cmd.Wait(); err != nil {
+			b.Error(err)
+		}
+	})
+	return numpyScript{b, in, json.NewDecoder(out)}
+}
+
+// time is how long a run of a case takes, the mean of so many.
+func (s numpyScript) time(name string, runs int) time.Duration {
+	if _, err := fmt.Fprintln(s.in, name, runs); err != nil {
+		s.b.Fatal(err)
+	}
+	var answer struct {
+		Seconds float64 `json:"seconds"`
+	}
+	if err := s.answers.Decode(&answer); err != nil {
+		s.b.Fatal(err)
+	}
+	return time.Duration(answer.Seconds * float64(time.Second))
+}
