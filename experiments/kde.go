@@ -74,7 +74,7 @@ type KDEResult struct {
 	Sigma             float64  `json:"sigma,omitempty"`
 	RMSEBitsum        float64  `json:"rmse_bitsum"` // of one channel's sum, in respondents
 	MessagesPerDevice float64  `json:"messages_per_device"`
-	KDERMSE           float64  `json:"kde_rmse"` // of the densities at test records, against the exact ones
+	KDERMSE           float64  `json:"kde_rmse,omitempty"` // of the densities at test records, against the exact ones
 	Seconds           float64  `json:"seconds"`
 	AccuracyDebiased  float64  `json:"accuracy_debiased,omitempty"` // label noise taken out; only where labels are randomized
 	// Both classifiers; the nearest class mean is one of inner products only.
