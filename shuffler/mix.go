@@ -13,11 +13,14 @@ import (
 )
 
 // Hop mixes for one position of one instance of a plan, the entry's included.
-// It is safe for concurrent use, with a generator for each caller.
+// It is safe for concurrent use.
 type Hop struct {
 	in     instance
 	hop    int
 	opener *envelope.Opener
+
+	mu    sync.Mutex
+	mixed map[uint32]bool // crowds that have left, or are about to
 }
 
 // Receipt is what a hop may tell about a batch: In = Out + Dropped + Duplicates.
@@ -45,7 +48,7 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Hop{in: in, hop: hop, opener: opener}, nil
+	return &Hop{in: in, hop: hop, opener: opener, mixed: map[uint32]bool{}}, nil
 }
 
 // Mix checks a batch, permutes it, takes off this hop's layer, and returns what
@@ -53,8 +56,26 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 // ErrWithheld where too few respondents, or too few of their envelopes, are
 // there to hide among.
 //
+// One batch of a crowd leaves a hop, and no other: a second one that lacked a
+// single respondent would show, by what is missing, which envelopes were theirs.
+//
 // The permutation is drawn afresh from the system's randomness; nothing of it is kept.
-func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) { return h.mix(rng.New(), b) }
+func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) {
+	h.mu.Lock()
+	again := h.mixed[b.Crowd]
+	h.mixed[b.Crowd] = true
+	h.mu.Unlock()
+	if again {
+		return envelope.Batch{}, Receipt{}, fmt.Errorf("%w: crowd %d", ErrMixed, b.Crowd)
+	}
+	out, receipt, err := h.mix(rng.New(), b)
+	if err != nil { // nothing has left
+		h.mu.Lock()
+		delete(h.mixed, b.Crowd)
+		h.mu.Unlock()
+	}
+	return out, receipt, err
+}
 
 func (h *Hop) mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, error) {
 	if err := h.accepts(b); err != nil {

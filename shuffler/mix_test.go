@@ -258,3 +258,26 @@ func (o bare) open(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// A second batch without one device would show which envelopes were its own.
+func TestOneBatchOfACrowdLeavesAHop(t *testing.T) {
+	w := newWorld(t, envelope.X25519, 1, 1)
+	hop := w.hop(t, 0, 0)
+	b := w.collect(t, 0, 0, minimum+1)
+	few := b
+	few.Envelopes = b.Envelopes[:perDevice]
+	if _, _, err := hop.Mix(few); err == nil {
+		t.Fatal("a batch of one device's envelopes left")
+	}
+	if _, _, err := hop.Mix(b); err != nil { // what was refused did not use the crowd up
+		t.Fatal(err)
+	}
+	less := b
+	less.Respondents, less.Envelopes = b.Respondents-1, b.Envelopes[perDevice:]
+	for name, again := range map[string]envelope.Batch{"the same": b, "one respondent less": less} {
+		out, _, err := hop.Mix(again)
+		if !errors.Is(err, ErrMixed) || out.Envelopes != nil {
+			t.Errorf("%s again: %v, %d envelopes left", name, err, len(out.Envelopes))
+		}
+	}
+}

@@ -21,6 +21,9 @@ import (
 // hide among: nothing of it may leave.
 var ErrWithheld = errors.New("shuffler: withheld")
 
+// ErrMixed is the error of a second batch of a crowd, whatever it holds.
+var ErrMixed = errors.New("shuffler: a batch of this crowd has left already, and a second one would show the difference of the two")
+
 // instance is what a plan says about one instance of its shuffler.
 type instance struct {
 	plan      [32]byte
