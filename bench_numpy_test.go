@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -48,26 +50,35 @@ const (
 )
 
 // BenchmarkNumpy alternates ours with numpy doing the same, and reports the
-// time of each and the ratio, ours to numpy's.
+// time of each, the ratio, ours to numpy's, and on Linux the largest memory of each
+// process, values included.
 func BenchmarkNumpy(b *testing.B) {
 	paths := []struct {
 		name  string
 		runs  int // in a turn: long enough that asking the other process does not matter
 		start func(*testing.B, *protocol.Protocol) func()
-	}{{"device", 2000, device}, {"query", 10, query}, {"law", 1, law}}
+	}{{"device", 20_000, device}, {"query", 20, query}, {"law", 1, law}}
 	for _, path := range paths {
 		for _, c := range numpyCases {
 			b.Run(path.name+"/"+c.name, func(b *testing.B) {
 				script := startNumpy(b)
 				run := path.start(b, c.protocol(b))
 				var ours, theirs time.Duration
+				var theirPeak int
+				resetPeak()
 				for b.Loop() {
 					start := time.Now()
 					for range path.runs {
 						run()
 					}
 					ours += time.Since(start)
-					theirs += time.Duration(path.runs) * script.time(path.name+"/"+c.name, path.runs)
+					answer := script.run(path.name+"/"+c.name, path.runs)
+					theirs += time.Duration(float64(path.runs) * answer.Seconds * float64(time.Second))
+					theirPeak = answer.Peak
+				}
+				if kB, ok := peak(); ok {
+					b.ReportMetric(float64(kB)*1024/1e6, "peak-MB")
+					b.ReportMetric(float64(theirPeak)/1e6, "numpy-peak-MB")
 				}
 				n := float64(b.N * path.runs)
 				b.ReportMetric(float64(ours.Microseconds())/n, "us")
@@ -206,16 +217,38 @@ func startNumpy(b *testing.B) numpyScript {
 	return numpyScript{b, in, json.NewDecoder(out)}
 }
 
-// time is how long a run of a case takes, the mean of so many.
-func (s numpyScript) time(name string, runs int) time.Duration {
+type numpyAnswer struct {
+	Seconds float64 `json:"seconds"` // a run, in the mean
+	Peak    int     `json:"peak_bytes"`
+}
+
+// run has a case run so many times.
+func (s numpyScript) run(name string, runs int) (answer numpyAnswer) {
 	if _, err := fmt.Fprintln(s.in, name, runs); err != nil {
 		s.b.Fatal(err)
-	}
-	var answer struct {
-		Seconds float64 `json:"seconds"`
 	}
 	if err := s.answers.Decode(&answer); err != nil {
 		s.b.Fatal(err)
 	}
-	return time.Duration(answer.Seconds * float64(time.Second))
+	return answer
+}
+
+// resetPeak makes peak count from now on, what earlier cases left having been given back.
+func resetPeak() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // not on other systems, where peak is not ok either
+}
+
+// peak is the largest resident memory of this process.
+func peak() (kB int, ok bool) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, false
+	}
+	_, after, ok := strings.Cut(string(status), "VmHWM:")
+	if !ok {
+		return 0, false
+	}
+	_, err = fmt.Sscan(after, &kB)
+	return kB, err == nil
 }
