@@ -40,12 +40,16 @@ func (d Density) check() error {
 }
 
 // variance bounds that of F/n in a channel: the error of the sum, and n p(1-p) for
-// the rounding, p = B/n, at least the true variance since p(1-p) is concave.
-func (d Density) variance(channel int) float64 {
+// the rounding, p = B/n, at least the true variance since p(1-p) is concave. step
+// is what one more one adds to F/n.
+func (d Density) variance(step float64, channel int) float64 {
 	n, sum := float64(d.Respondents), d.Sums[channel]
 	p := min(max(sum.Mean/n, 0), 1)
-	return math.Pow(2*d.Features.Bound()/n, 2) * (sum.StdErr*sum.StdErr + n*p*(1-p))
+	return step * step * (sum.StdErr*sum.StdErr + n*p*(1-p))
 }
+
+// step is what one more one adds to F/n: 2R/n.
+func (d Density) step() float64 { return 2 * d.Features.Bound() / float64(d.Respondents) }
 
 // noise is the sum of these variances over the channels, exactly, for inner products: a
 // bit stands for R or -R, so that rounding a value adds R^2 - f^2 in each channel, and the

@@ -58,10 +58,10 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 		if m.features.Spec() != d.Features.Spec() {
 			return Mixture{}, errors.New("kde: densities of different feature maps cannot be mixed")
 		}
-		n, r := float64(d.Respondents), d.Features.Bound()
+		r, step := d.Features.Bound(), d.step()
 		for c, sum := range d.Sums {
-			m.weight[c] += w * (2*sum.Mean/n - 1) * r
-			m.variance[c] += w * w * d.variance(c)
+			m.weight[c] += w * (step*sum.Mean - r)
+			m.variance[c] += w * w * d.variance(step, c)
 		}
 		m.noise += w * w * d.noise()
 	}

@@ -86,7 +86,7 @@ func (n *Nearest) errors(a, b, meanA, meanB []float64, scale float64, densities 
 		var aa, ab, bb float64
 		for k, d := range densities {
 			if v[k] = 0; a[k] != 0 || b[k] != 0 {
-				v[k] = d.variance(c)
+				v[k] = d.variance(d.step(), c)
 			}
 			aa += a[k] * a[k] * v[k]
 			ab += a[k] * b[k] * v[k]
