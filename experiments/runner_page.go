@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 // Page writes a spec's cells into the folder: NAME.json, NAME.html and every
@@ -30,11 +31,11 @@ func (s Spec) Page(dir string, cells []Measured, by release.Provenance) error {
 	}
 	for _, sec := range doc.Sections {
 		for _, f := range sec.Figures {
-			write(f.Name+".svg", f.WriteSVG)
-			write(f.Name+".png", f.WritePNG)
+			write(f.Name+".svg", func(w io.Writer) error { return page.WriteSVG(w, f) })
+			write(f.Name+".png", func(w io.Writer) error { return page.WritePNG(w, f) })
 		}
 	}
-	write(s.Name+".html", doc.WriteHTML)
+	write(s.Name+".html", func(w io.Writer) error { return page.WriteDocument(w, doc) })
 	write(s.Name+".json", func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 // statements are the three guarantees of a plan: everyone colludes, one
@@ -261,8 +262,8 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts, wi
 		t.Errorf("%d crowds said to be withheld, want %d", len(r.Withheld), withheld)
 	}
 	r.Headline, r.Sections, r.Created = headline, sections, time.Unix(1, 0)
-	var page, text bytes.Buffer
-	if err := errors.Join(r.WriteHTML(&page), r.WriteJSON(&text)); err != nil {
+	var html, text bytes.Buffer
+	if err := errors.Join(page.WriteHTML(&html, r), r.WriteJSON(&text)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := release.Read(&text); err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// number prints x with four significant digits at most, whole numbers in full
-// with a thin grouping comma, and powers of ten outside [1e-4, 1e15).
-func number(x float64) string {
+// FormatNumber prints x with four significant digits at most, whole numbers in
+// full with a grouping comma, and powers of ten outside [1e-4, 1e15).
+func FormatNumber(x float64) string {
 	a := math.Abs(x)
 	switch {
 	case x == 0:
@@ -46,8 +46,8 @@ func superscript(n int) string {
 		"5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
 }
 
-// decimals prints x with the given number of decimals, grouped.
-func decimals(x float64, n int) string {
+// FormatDecimals prints x with the given number of decimals, grouped.
+func FormatDecimals(x float64, n int) string {
 	whole, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', n, 64), ".")
 	if fraction != "" {
 		fraction = "." + fraction
@@ -62,7 +62,7 @@ func amount(x, stdErr float64, unit string) string {
 	switch unit {
 	case Share:
 		if stdErr == 0 {
-			return decimals(100*x, 1) + "%"
+			return FormatDecimals(100*x, 1) + "%"
 		}
 		scaled, stdErr, suffix = 100*x, 100*stdErr, "%"
 	case Bytes:
@@ -74,12 +74,12 @@ func amount(x, stdErr float64, unit string) string {
 		suffix = " " + unit
 	}
 	if stdErr > 0 && math.Abs(scaled) < 1e15 && stdErr > 1e-9 {
-		return decimals(scaled, max(0, 1-int(math.Floor(math.Log10(stdErr))))) + suffix
+		return FormatDecimals(scaled, max(0, 1-int(math.Floor(math.Log10(stdErr))))) + suffix
 	}
 	if unit == Count && math.Abs(scaled) < 1e15 {
-		return decimals(scaled, 0)
+		return FormatDecimals(scaled, 0)
 	}
-	return number(scaled) + suffix
+	return FormatNumber(scaled) + suffix
 }
 
 // scale prints x in the largest unit it reaches, in three digits.
@@ -90,7 +90,7 @@ func scale(x, step float64, units ...string) string {
 		i++
 	}
 	if x == math.Trunc(x) || math.Abs(x) >= step {
-		return number(x) + " " + units[i]
+		return FormatNumber(x) + " " + units[i]
 	}
 	return minus(strconv.FormatFloat(x, 'g', 3, 64)) + " " + units[i]
 }
@@ -104,23 +104,20 @@ func plusMinus(x, stdErr float64, unit string) string {
 	return s
 }
 
-// interval prints the interval of a metric, "" if it has none. The half width
+// Interval prints the interval of a metric, "" if it has none. The half width
 // decides the decimals, as a standard error would.
-func (m Metric) interval() string {
+func (m Metric) Interval() string {
 	if m.Level == 0 {
 		return ""
 	}
 	half := (m.High - m.Low) / 4
-	return fmt.Sprintf("%s%% interval %s to %s", number(100*m.Level), amount(m.Low, half, m.Unit), amount(m.High, half, m.Unit))
+	return fmt.Sprintf("%s%% interval %s to %s", FormatNumber(100*m.Level), amount(m.Low, half, m.Unit), amount(m.High, half, m.Unit))
 }
 
-// value prints the metric without its error, in as many digits as that leaves.
-func (m Metric) value() string {
+// String prints the metric without its error, in as many digits as that leaves.
+func (m Metric) String() string {
 	if m.Level > 0 {
 		return amount(m.Value, (m.High-m.Low)/4, m.Unit)
 	}
 	return amount(m.Value, m.StdErr, m.Unit)
 }
-
-// String is the value as a release prints it, with its unit.
-func (m Metric) String() string { return m.value() }

@@ -1,10 +1,9 @@
 // Package release is the published document: what was asked, the answer with its
 // errors, who was protected from whom and by how much, and what it cost.
 //
-// A release is data. It is written as JSON for programs (WriteJSON, Read), as one
-// self-contained page for people (WriteHTML), as plots (Figure), and as text for a
-// terminal (Show); Save writes all of them or nothing. The package knows metrics,
-// tables, lists and figures, and nothing of the mechanism that made them.
+// A release is data: metrics, tables, lists and figures, with nothing of the
+// mechanism that made them. It is written as JSON for programs (WriteJSON, Read)
+// and as text for a terminal (Show); package page draws it.
 package release
 
 import (

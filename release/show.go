@@ -101,7 +101,7 @@ func (p *printer) points(title string, items []string) {
 func (p *printer) metrics(ms []Metric) {
 	var rows [][]string
 	for _, m := range ms {
-		rows = append(rows, []string{m.Label, m.value(), uncertainty(m)})
+		rows = append(rows, []string{m.Label, m.String(), m.Uncertainty()})
 	}
 	for i, s := range align(rows, []bool{false, true, false}) {
 		p.line("  %s", s)
@@ -112,14 +112,14 @@ func (p *printer) metrics(ms []Metric) {
 }
 
 func (p *printer) guarantee(g GuaranteeStatement) {
-	p.line("  %s: %s", strings.ToUpper(g.Observer), verdict(g.Guarantee))
+	p.line("  %s: %s", strings.ToUpper(g.Observer), g.Verdict())
 	p.paragraph("    ", g.Who)
-	p.paragraph("    ", meaning(g.Guarantee))
+	p.paragraph("    ", g.Meaning())
 	if g.Note != "" {
 		p.paragraph("    ", "Note: "+g.Note)
 	}
 	var rows [][]string
-	for _, f := range facts(g.Guarantee) {
+	for _, f := range g.Facts() {
 		rows = append(rows, []string{f.Name, f.Value})
 	}
 	for _, s := range align(rows, []bool{false, false}) {
@@ -147,13 +147,13 @@ func (p *printer) section(s Section) {
 func (p *printer) table(t Table) {
 	heads, right := make([]string, len(t.Columns)), make([]bool, len(t.Columns))
 	for j, c := range t.Columns {
-		heads[j], right[j] = c.Label, t.numeric(j)
+		heads[j], right[j] = c.Label, t.Numeric(j)
 	}
 	rows := [][]string{heads}
 	for _, row := range t.Rows {
 		var cells []string
 		for j, c := range row {
-			cells = append(cells, t.cell(j, c))
+			cells = append(cells, t.Format(j, c))
 		}
 		rows = append(rows, cells)
 	}
@@ -177,7 +177,7 @@ func (p *printer) list(l List) {
 	}
 	var rows [][]string
 	for _, it := range l.Items {
-		rows = append(rows, []string{it.Label, bar(it.Score, longest), plusMinus(it.Score, it.StdErr, ""), rank(it)})
+		rows = append(rows, []string{it.Label, bar(it.Score, longest), it.FormatScore(), it.Rank()})
 	}
 	p.line("")
 	p.line("  %s", l.Title)
@@ -209,9 +209,9 @@ func (p *printer) figure(f Figure) {
 		for _, s := range f.Series {
 			low, high := "", ""
 			if len(s.Low) > 0 {
-				low, high = number(s.Low[j]), "to "+number(s.High[j])
+				low, high = FormatNumber(s.Low[j]), "to "+FormatNumber(s.High[j])
 			}
-			rows = append(rows, []string{c, s.Label, bar(s.Y[j], longest), number(s.Y[j]), low, high})
+			rows = append(rows, []string{c, s.Label, bar(s.Y[j], longest), FormatNumber(s.Y[j]), low, high})
 			c = ""
 		}
 	}

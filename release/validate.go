@@ -32,21 +32,11 @@ func (r Release) Validate() error {
 	}
 	v.metrics(r.Headline, "headline")
 	v.metrics(r.Cost, "cost")
-	figures := map[string]bool{}
+	v.sections(r.Sections)
+	figures := map[string]bool{} // each is a file of its name
 	for i, s := range r.Sections {
-		path := fmt.Sprintf("sections[%d]", i)
-		v.require(s.Title != "", path+".title", "is empty")
-		v.metrics(s.Metrics, path+".metrics")
-		for j, t := range s.Tables {
-			v.table(t, fmt.Sprintf("%s.tables[%d]", path, j))
-		}
-		for j, l := range s.Lists {
-			v.list(l, fmt.Sprintf("%s.lists[%d]", path, j))
-		}
 		for j, f := range s.Figures {
-			p := fmt.Sprintf("%s.figures[%d]", path, j)
-			v.figure(f, p)
-			v.require(!figures[f.Name], p+".name", "is taken by an earlier figure")
+			v.require(!figures[f.Name], fmt.Sprintf("sections[%d].figures[%d].name", i, j), "is taken by an earlier figure")
 			figures[f.Name] = true
 		}
 	}
@@ -151,6 +141,19 @@ func (v *validator) list(l List, path string) {
 		known := it.RankLow >= 1 && it.RankLow <= it.RankHigh
 		v.require(known || it.RankLow == 0 && it.RankHigh == 0, p, "has ranks that are not an interval counted from 1")
 	}
+}
+
+// MaxSeries is how many series a figure may have: as many as a drawing can tell
+// apart by colour and dash.
+const MaxSeries = 24
+
+// Validate reports the first reason why the figure cannot be published, or nil.
+func (f Figure) Validate() error {
+	var v validator
+	if v.figure(f, "figure "+f.Name); len(v.problems) > 0 {
+		return v.problems[0]
+	}
+	return nil
 }
 
 func (v *validator) figure(f Figure, path string) {

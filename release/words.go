@@ -9,18 +9,20 @@ import (
 
 // The sentences below are the same on the page and in the terminal.
 
-// verdict is the guarantee in one line, never a bare epsilon beside a promise it
+// Verdict is the guarantee in one line, never a bare epsilon beside a promise it
 // does not keep.
-func verdict(g account.Guarantee) string {
+func (s GuaranteeStatement) Verdict() string {
+	g := s.Guarantee
 	if !g.Meaningful() {
 		return "No meaningful protection"
 	}
 	return fmt.Sprintf("ε = %s, δ = %s", above(g.Epsilon, 4), above(g.Delta, 3))
 }
 
-// meaning says what epsilon and delta promise one person: the likelihood ratio of
+// Meaning says what epsilon and delta promise one person: the likelihood ratio of
 // whatever the observer sees is at most e^epsilon, up to delta.
-func meaning(g account.Guarantee) string {
+func (s GuaranteeStatement) Meaning() string {
+	g := s.Guarantee
 	switch {
 	case math.IsInf(g.Epsilon, 1):
 		return "No limit on what this observer may learn about one person can be given."
@@ -29,11 +31,11 @@ func meaning(g account.Guarantee) string {
 	case !g.Meaningful():
 		return fmt.Sprintf("ε = %s. Above %d the limit on what this observer may learn about one person is so high that it protects nobody.", above(g.Epsilon, 4), account.Meaningless)
 	}
-	s := fmt.Sprintf("Whatever this observer sees, it was at most %s times as likely with one person’s true data as with other data in its place", above(math.Exp(g.Epsilon), 2))
+	likely := fmt.Sprintf("Whatever this observer sees, it was at most %s times as likely with one person’s true data as with other data in its place", above(math.Exp(g.Epsilon), 2))
 	if g.Delta == 0 {
-		return s + ", without exception."
+		return likely + ", without exception."
 	}
-	return s + fmt.Sprintf(", save for a slack of δ: about one in %s.", number(math.Floor(1/g.Delta+1e-6)))
+	return likely + fmt.Sprintf(", save for a slack of δ: about one in %s.", FormatNumber(math.Floor(1/g.Delta+1e-6)))
 }
 
 // above prints x rounded up to so many digits, so that neither an epsilon nor what
@@ -43,37 +45,40 @@ func above(x float64, digits int) string {
 		return "0"
 	}
 	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
-	return number(math.Ceil(x/unit-1e-6) * unit) // 1e-6: numbers written with few digits stay
+	return FormatNumber(math.Ceil(x/unit-1e-6) * unit) // 1e-6: numbers written with few digits stay
 }
 
-type fact struct{ Name, Value string }
+// Fact is one thing that a guarantee depends on.
+type Fact struct{ Name, Value string }
 
-// facts are all that is needed to recompute a guarantee.
-func facts(g account.Guarantee) []fact {
+// Facts are all that is needed to recompute a guarantee.
+func (s GuaranteeStatement) Facts() []Fact {
+	g := s.Guarantee
 	adjacency := "replacement: one person’s data exchanged for anyone else’s"
 	if g.Adjacency == account.Removal {
 		adjacency = "removal: one person’s data exchanged for a draw from a public law"
 	}
-	fs := []fact{
+	fs := []Fact{
 		{"Neighbours", adjacency},
 		{"Trust model", string(g.Trust)},
-		{"People, n", number(float64(g.Users))},
-		{"Rounds", number(float64(g.Rounds))},
+		{"People, n", FormatNumber(float64(g.Users))},
+		{"Rounds", FormatNumber(float64(g.Rounds))},
 		{"Method", g.Method},
 		{"Kind of number", string(g.Bound)},
 	}
 	if g.Source != "" {
-		fs = append(fs, fact{"Source", g.Source})
+		fs = append(fs, Fact{"Source", g.Source})
 	}
 	if g.Certified != "" {
-		fs = append(fs, fact{"Checked over", g.Certified})
+		fs = append(fs, Fact{"Checked over", g.Certified})
 	}
 	return fs
 }
 
-// uncertainty is the interval of a metric or, failing that, its standard error.
-func uncertainty(m Metric) string {
-	if s := m.interval(); s != "" {
+// Uncertainty is the interval of a metric or, failing that, its standard error;
+// "" where neither is stated.
+func (m Metric) Uncertainty() string {
+	if s := m.Interval(); s != "" {
 		return s
 	}
 	if m.StdErr > 0 {
@@ -82,7 +87,8 @@ func uncertainty(m Metric) string {
 	return ""
 }
 
-func rank(it Item) string {
+// Rank says where the true rank lies, "" where that is not known.
+func (it Item) Rank() string {
 	switch {
 	case it.RankLow == 0:
 		return ""
@@ -92,8 +98,11 @@ func rank(it Item) string {
 	return fmt.Sprintf("rank %d to %d", it.RankLow, it.RankHigh)
 }
 
-// numeric reports whether a column holds a number anywhere.
-func (t Table) numeric(column int) bool {
+// FormatScore prints the score with its standard error.
+func (it Item) FormatScore() string { return plusMinus(it.Score, it.StdErr, "") }
+
+// Numeric reports whether a column holds a number anywhere.
+func (t Table) Numeric(column int) bool {
 	for _, row := range t.Rows {
 		if row[column].Value != nil {
 			return true
@@ -102,7 +111,8 @@ func (t Table) numeric(column int) bool {
 	return false
 }
 
-func (t Table) cell(column int, c Cell) string {
+// Format prints a cell of a column with its unit and error.
+func (t Table) Format(column int, c Cell) string {
 	if c.Value == nil {
 		return c.Text
 	}

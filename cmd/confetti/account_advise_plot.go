@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 // checkPlot refuses a file that could not be drawn, before the work is done.
@@ -84,11 +85,11 @@ func (c accountAdvise) draw(std streams, task account.Task) error {
 		}
 		var b bytes.Buffer
 		ext := filepath.Ext(c.Plot)
-		write := f.figure.WritePNG
+		write := page.WritePNG
 		if ext == ".svg" {
-			write = f.figure.WriteSVG
+			write = page.WriteSVG
 		}
-		if err := write(&b); err != nil {
+		if err := write(&b, f.figure); err != nil {
 			return err
 		}
 		file := strings.TrimSuffix(c.Plot, ext) + f.suffix + ext

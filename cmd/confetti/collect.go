@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 type collectCommand struct {
@@ -148,6 +148,6 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 	if err := saveRelease(c.Out, out.Release, out.Plan); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, release.PageFile))
+	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, page.PageFile))
 	return nil
 }

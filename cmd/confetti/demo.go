@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 type demoCommand struct {
@@ -52,9 +52,9 @@ func (c demoCommand) Run(std streams) error {
 	if err := saveRelease(c.Out, r, out.Plan); err != nil {
 		return err
 	}
-	page := filepath.Join(c.Out, release.PageFile)
+	html := filepath.Join(c.Out, page.PageFile)
 	if c.JSON {
-		fmt.Fprintf(std.err, "page: %s\n", page)
+		fmt.Fprintf(std.err, "page: %s\n", html)
 		return writeJSON(std.out, res)
 	}
 	fmt.Fprintf(std.out, "%d devices sent %d sealed fragments through %d hops: accuracy %.3f on %d classes\n", res.Devices, res.Fragments, res.Hops, res.Accuracy, res.Classes)
@@ -63,7 +63,7 @@ func (c demoCommand) Run(std streams) error {
 	for _, class := range set.Classes {
 		fmt.Fprintf(std.out, "  %-12s %s\n", class, strings.Join(res.Decoded[class], ", "))
 	}
-	_, err = fmt.Fprintf(std.out, "page: %s (%.0f s)\n", page, res.Seconds)
+	_, err = fmt.Fprintf(std.out, "page: %s (%.0f s)\n", html, res.Seconds)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 // writeJSON ends with a newline; fields keep their order.
@@ -95,7 +96,7 @@ func uninterrupted(write func() error) error {
 // for anybody to check, the plan.
 func saveRelease(dir string, r release.Release, p plan.Plan) error {
 	return uninterrupted(func() error {
-		if err := r.Save(dir); err != nil {
+		if err := page.Save(dir, r); err != nil {
 			return err
 		}
 		return writeWhole(filepath.Join(dir, "plan.toml"), p.TOML())

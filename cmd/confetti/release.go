@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
 
 type releaseCommand struct {
@@ -18,7 +19,7 @@ type releaseShow struct {
 func (releaseShow) Help() string { return "Example:\n  confetti release show confetti-demo" }
 
 func (c releaseShow) Run(std streams) error {
-	r, err := release.Open(c.File)
+	r, err := page.Open(c.File)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,8 @@
-package release
+// Package page draws releases: as one self-contained HTML page for people, as SVG
+// and PNG figures, and as a folder that holds all of a release or nothing (Save).
+// It stands apart from package release so that a program that only speaks of
+// releases, such as a device's, carries no drawing code.
+package page
 
 import (
 	"bytes"
@@ -14,44 +18,36 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/confetti-dp/confetti/release"
 )
 
-//go:embed page.html
-var pageHTML string
+//go:embed release.html
+var releaseHTML string
 
 //go:embed page.css
 var pageCSS string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
+var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":       func() template.CSS { return template.CSS(pageCSS) },
 	"machineDate": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"humanDate":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
-	"value":       Metric.value,
-	"interval":    Metric.interval,
-	"uncertainty": uncertainty,
 	"scale":       gauge,
-	"verdict":     verdict,
-	"meaning":     meaning,
-	"facts":       facts,
-	"numeric":     Table.numeric,
-	"cell":        Table.cell,
 	"heat":        heat,
-	"score":       func(it Item) string { return plusMinus(it.Score, it.StdErr, "") },
-	"rank":        rank,
 	"width":       width,
 	"legend":      legend,
-	"wide":        func(f Figure) (template.HTML, error) { return f.inline(680, 320) },
-	"narrow":      func(f Figure) (template.HTML, error) { return f.inline(360, 270) },
-}).Parse(pageHTML))
+	"wide":        func(f release.Figure) (template.HTML, error) { return inline(f, 680, 320) },
+	"narrow":      func(f release.Figure) (template.HTML, error) { return inline(f, 360, 270) },
+}).Parse(releaseHTML))
 
 // WriteHTML writes the release as one page that needs nothing else: no script, no
 // font, no image from elsewhere. It refuses a release that does not pass Validate.
-func (r Release) WriteHTML(w io.Writer) error {
+func WriteHTML(w io.Writer, r release.Release) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
 	var b bytes.Buffer // the template writes in small pieces, and half a page is worse than none
-	if err := page.Execute(&b, r); err != nil {
+	if err := releasePage.Execute(&b, r); err != nil {
 		return fmt.Errorf("writing the release as a page: %w", err)
 	}
 	_, err := w.Write(b.Bytes())
@@ -59,8 +55,8 @@ func (r Release) WriteHTML(w io.Writer) error {
 }
 
 // gauge draws a share with its interval between 0 and 100%.
-func gauge(m Metric) template.HTML {
-	if m.Unit != Share || m.Level == 0 {
+func gauge(m release.Metric) template.HTML {
+	if m.Unit != release.Share || m.Level == 0 {
 		return ""
 	}
 	percent := func(x float64) float64 { return 100 * min(1, max(0, x)) }
@@ -71,7 +67,7 @@ func gauge(m Metric) template.HTML {
 }
 
 // heat is the share of a cell in its row, which the style sheet turns into a shade.
-func heat(row []Cell, c Cell) template.CSS {
+func heat(row []release.Cell, c release.Cell) template.CSS {
 	sum := 0.0
 	for _, other := range row {
 		if other.Value != nil {
@@ -85,7 +81,7 @@ func heat(row []Cell, c Cell) template.CSS {
 }
 
 // width is the bar of an item, beside the longest of its list.
-func width(l List, it Item) template.CSS {
+func width(l release.List, it release.Item) template.CSS {
 	longest := 0.0
 	for _, other := range l.Items {
 		longest = max(longest, other.Score)
@@ -102,7 +98,7 @@ type entry struct {
 }
 
 // legend names the series of a figure that has several.
-func legend(f Figure) []entry {
+func legend(f release.Figure) []entry {
 	if len(f.Series) < 2 {
 		return nil
 	}
@@ -110,7 +106,7 @@ func legend(f Figure) []entry {
 	for i, s := range f.Series {
 		paint := fmt.Sprintf("var(--s%d)", i%len(palette))
 		mark := fmt.Sprintf(`<rect x="7" width="12" height="12" rx="2" style="fill:%s"/>`, paint)
-		if f.Kind == Lines {
+		if f.Kind == release.Lines {
 			dash := []string{"none"}
 			if pattern := dashes[i/len(palette)]; pattern != nil {
 				dash = nil
@@ -142,9 +138,9 @@ var themed = func() *strings.Replacer {
 }()
 
 // inline draws the figure for the page, w by h points, without labels or legend.
-func (f Figure) inline(w, h float64) (template.HTML, error) {
+func inline(f release.Figure, w, h float64) (template.HTML, error) {
 	c := vgsvg.New(vg.Length(w), vg.Length(h))
-	if err := f.draw(draw.Crop(draw.New(c), 0, -8, 0, -6), false); err != nil {
+	if err := drawFigure(draw.Crop(draw.New(c), 0, -8, 0, -6), f, false); err != nil {
 		return "", err
 	}
 	var b bytes.Buffer

@@ -1,4 +1,4 @@
-package release
+package page
 
 import (
 	"fmt"
@@ -17,15 +17,15 @@ import (
 // half-way: the smaller limit stops the first file, the larger one a later one.
 func TestSaveOnAFullDisk(t *testing.T) {
 	if dir := os.Getenv("RELEASE_TEST_DIR"); dir != "" {
-		saveWithLimit(dir, os.Getenv("RELEASE_TEST_LIMIT"))
+		saveWithLimit(t, dir, os.Getenv("RELEASE_TEST_LIMIT"))
 		return
 	}
-	small := sample()
+	small := sample(t)
 	small.Title = "the old one"
 	for _, limit := range []string{"1000", "100000"} {
 		fresh := filepath.Join(t.TempDir(), "made", "here")
 		old := t.TempDir()
-		if err := small.Save(old); err != nil {
+		if err := Save(old, small); err != nil {
 			t.Fatal(err)
 		}
 		for _, dir := range []string{fresh, old} {
@@ -48,7 +48,7 @@ func TestSaveOnAFullDisk(t *testing.T) {
 	}
 }
 
-func saveWithLimit(dir, limit string) {
+func saveWithLimit(t *testing.T, dir, limit string) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
 		panic(err)
@@ -59,5 +59,5 @@ func saveWithLimit(dir, limit string) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
 		panic(err)
 	}
-	fmt.Println(sample().Save(dir))
+	fmt.Println(Save(dir, sample(t)))
 }

@@ -1,4 +1,4 @@
-package release
+package page
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
+
+	"github.com/confetti-dp/confetti/release"
 )
 
 // slanted is how many letters of a category are drawn where names are slanted: more
@@ -13,8 +15,8 @@ import (
 const slanted = 16
 
 // ticks chooses the ranges and the labelled marks of both axes, once the data are in.
-func (f Figure) ticks(p *plot.Plot) error {
-	if f.Kind == Bars {
+func ticks(p *plot.Plot, f release.Figure) error {
+	if f.Kind == release.Bars {
 		marks := make(plot.ConstantTicks, len(f.Categories))
 		for i, c := range f.Categories {
 			marks[i] = plot.Tick{Value: float64(i), Label: c}
@@ -26,12 +28,12 @@ func (f Figure) ticks(p *plot.Plot) error {
 		p.X.Tick.LineStyle.Color = color.Transparent // of no width, the names would touch the axis
 		p.X.Min, p.X.Max = -0.5, float64(len(f.Categories))-0.5
 	} else if err := span(&p.X, f.X.Log); err != nil {
-		return fmt.Errorf("release: figure %s: x %w", f.Name, err)
+		return fmt.Errorf("page: figure %s: x %w", f.Name, err)
 	}
 	if err := span(&p.Y, f.Y.Log); err != nil {
-		return fmt.Errorf("release: figure %s: y %w", f.Name, err)
+		return fmt.Errorf("page: figure %s: y %w", f.Name, err)
 	}
-	if f.Kind == Bars && p.Y.Max > 0 {
+	if f.Kind == release.Bars && p.Y.Max > 0 {
 		p.Y.Max *= 1.03
 	}
 	return nil
@@ -77,9 +79,9 @@ func linearMarks(lo, hi float64) plot.ConstantTicks {
 	}
 	var marks plot.ConstantTicks
 	for k := math.Ceil(lo / step); k*step <= hi; k++ {
-		label := number(k * step)
+		label := release.FormatNumber(k * step)
 		if -9 <= exponent && exponent <= 0 && k != 0 {
-			label = decimals(k*step, -exponent)
+			label = release.FormatDecimals(k*step, -exponent)
 		}
 		marks = append(marks, plot.Tick{Value: k * step, Label: label})
 	}
@@ -98,7 +100,7 @@ func logMarks(lo, hi float64) plot.ConstantTicks {
 	for e := from; e <= to; e += step {
 		for _, d := range digits {
 			if v := d * math.Pow10(e); lo <= v && v <= hi {
-				marks = append(marks, plot.Tick{Value: v, Label: number(v)})
+				marks = append(marks, plot.Tick{Value: v, Label: release.FormatNumber(v)})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package release
+package page
 
 import (
 	"os"
@@ -27,9 +27,9 @@ var complete = []string{"density.png", "density.svg", "error-by-devices.png", "e
 func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for _, title := range []string{"first", "second"} { // the second takes the place of the first
-		want := sample()
+		want := sample(t)
 		want.Title = title
-		if err := want.Save(dir); err != nil {
+		if err := Save(dir, want); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(complete, names(t, dir)); d != "" {
@@ -52,15 +52,15 @@ func TestSave(t *testing.T) {
 
 func TestSaveRefusesBeforeTouchingTheDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	r := sample()
+	r := sample(t)
 	r.Guarantees = nil
-	if err := r.Save(dir); err == nil {
+	if err := Save(dir, r); err == nil {
 		t.Error("saved without a guarantee")
 	}
-	r = sample()
+	r = sample(t)
 	r.Sections[0].Figures[0].Series[0].Y[0] = 1e300 // valid, but no axis can hold it
 	r.Sections[0].Figures[0].Series[0].High[0] = 1e300
-	if err := r.Save(dir); err == nil || !strings.Contains(err.Error(), "cannot be drawn") {
+	if err := Save(dir, r); err == nil || !strings.Contains(err.Error(), "cannot be drawn") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -74,7 +74,7 @@ func TestSaveTakesBackWhatItRenamed(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "recall.svg", "full"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	err := sample().Save(dir)
+	err := Save(dir, sample(t))
 	if err == nil || !strings.Contains(err.Error(), "choose another folder") {
 		t.Errorf("got %v", err)
 	}
@@ -89,7 +89,7 @@ func TestSaveIntoAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{path, filepath.Join(path, "below")} {
-		if err := sample().Save(dir); err == nil {
+		if err := Save(dir, sample(t)); err == nil {
 			t.Errorf("saved in %s", dir)
 		}
 	}

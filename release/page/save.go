@@ -1,4 +1,4 @@
-package release
+package page
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/confetti-dp/confetti/release"
 )
 
 // Names of what Save writes, beside NAME.svg and NAME.png of every figure.
@@ -22,8 +24,8 @@ const (
 // disk under a temporary name before the first takes its own, JSONFile last, so a
 // folder that holds JSONFile holds the whole release. After an error nothing that
 // Save wrote remains, nor any folder it made.
-func (r Release) Save(dir string) error {
-	files, err := r.files()
+func Save(dir string, r release.Release) error {
+	files, err := render(r)
 	if err != nil {
 		return err
 	}
@@ -50,26 +52,26 @@ type file struct {
 	data []byte
 }
 
-// files renders everything in memory, before the disk is touched; JSONFile is last.
-func (r Release) files() ([]file, error) {
+// render makes everything in memory, before the disk is touched; JSONFile is last.
+func render(r release.Release) ([]file, error) {
 	var files []file
-	render := func(name string, write func(io.Writer) error) error {
+	add := func(name string, write func(io.Writer) error) error {
 		var b bytes.Buffer
 		err := write(&b)
 		files = append(files, file{name, b.Bytes()})
 		return err
 	}
-	if err := render(PageFile, r.WriteHTML); err != nil {
+	if err := add(PageFile, func(w io.Writer) error { return WriteHTML(w, r) }); err != nil {
 		return nil, err
 	}
 	for _, s := range r.Sections {
 		for _, f := range s.Figures {
-			if err := errors.Join(render(f.Name+".svg", f.WriteSVG), render(f.Name+".png", f.WritePNG)); err != nil {
+			if err := errors.Join(add(f.Name+".svg", func(w io.Writer) error { return WriteSVG(w, f) }), add(f.Name+".png", func(w io.Writer) error { return WritePNG(w, f) })); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := render(JSONFile, r.WriteJSON); err != nil {
+	if err := add(JSONFile, r.WriteJSON); err != nil {
 		return nil, err
 	}
 	return files, nil
@@ -151,21 +153,21 @@ func ignoreMissing(err error) error {
 }
 
 // Open reads a release from its JSON file, or from the folder Save wrote.
-func Open(path string) (Release, error) {
+func Open(path string) (release.Release, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, JSONFile)
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Release{}, fmt.Errorf("there is no release at %s: name its folder or its %s", path, JSONFile)
+		return release.Release{}, fmt.Errorf("there is no release at %s: name its folder or its %s", path, JSONFile)
 	}
 	if err != nil {
-		return Release{}, fmt.Errorf("opening the release: %w", err)
+		return release.Release{}, fmt.Errorf("opening the release: %w", err)
 	}
 	defer f.Close()
-	r, err := Read(f)
+	r, err := release.Read(f)
 	if err != nil {
-		return Release{}, fmt.Errorf("%s: %w", path, err)
+		return release.Release{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
 }

@@ -1,4 +1,4 @@
-package release
+package page
 
 import (
 	"fmt"
@@ -14,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/confetti-dp/confetti/release"
 )
 
 // palette is Okabe and Ito's, which people with the common forms of colour
@@ -28,13 +30,11 @@ var palette = []color.RGBA{
 }
 
 // dashes set series apart that share a colour; glyphs do the same for points.
+// Every colour with every dash makes release.MaxSeries.
 var (
 	dashes = [][]vg.Length{nil, {6, 3}, {1.5, 2.5}, {8, 3, 2, 3}}
 	glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{}}
 )
-
-// MaxSeries is how many series a figure may have: every colour with every dash.
-const MaxSeries = 24
 
 // Neither is pure black or white: SVG leaves defaults out, and the page must find them.
 var (
@@ -52,9 +52,9 @@ const (
 )
 
 // WriteSVG draws the figure on white with its title, labels and legend.
-func (f Figure) WriteSVG(w io.Writer) error {
+func WriteSVG(w io.Writer, f release.Figure) error {
 	c := vgsvg.New(fileWidth, fileHeight)
-	if err := f.draw(draw.New(c), true); err != nil {
+	if err := drawFigure(draw.New(c), f, true); err != nil {
 		return err
 	}
 	_, err := c.WriteTo(w)
@@ -62,31 +62,30 @@ func (f Figure) WriteSVG(w io.Writer) error {
 }
 
 // WritePNG draws the same picture as WriteSVG, 1536 by 864 pixels.
-func (f Figure) WritePNG(w io.Writer) error {
+func WritePNG(w io.Writer, f release.Figure) error {
 	c := vgimg.NewWith(vgimg.UseWH(fileWidth, fileHeight), vgimg.UseDPI(fileDPI))
-	if err := f.draw(draw.New(c), true); err != nil {
+	if err := drawFigure(draw.New(c), f, true); err != nil {
 		return err
 	}
 	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 	return err
 }
 
-// draw fills the canvas. On its own the figure carries title, labels, legend and a
+// drawFigure fills the canvas. On its own the figure carries title, labels, legend and a
 // white ground; within the page those are the page's, which can wrap and recolour them.
-func (f Figure) draw(c draw.Canvas, alone bool) error {
-	var v validator
-	if v.figure(f, "figure "+f.Name); len(v.problems) > 0 {
-		return v.problems[0]
+func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
+	if err := f.Validate(); err != nil {
+		return err
 	}
 	p := plot.New()
 	p.BackgroundColor = nil
-	f.axes(p, c)
+	axes(p, f, c)
 	for i, s := range f.Series {
-		if err := f.series(p, i, s); err != nil {
-			return fmt.Errorf("release: figure %s: %w", f.Name, err)
+		if err := series(p, f, i, s); err != nil {
+			return fmt.Errorf("page: figure %s: %w", f.Name, err)
 		}
 	}
-	if err := f.ticks(p); err != nil {
+	if err := ticks(p, f); err != nil {
 		return err
 	}
 	if !alone {
@@ -120,7 +119,7 @@ func style(size float64) draw.TextStyle {
 	return t
 }
 
-func (f Figure) axes(p *plot.Plot, c draw.Canvas) {
+func axes(p *plot.Plot, f release.Figure, c draw.Canvas) {
 	p.Title.TextStyle = style(14)
 	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = draw.XCenter, draw.YTop
 	p.Title.Padding = 10
@@ -147,7 +146,7 @@ func (f Figure) axes(p *plot.Plot, c draw.Canvas) {
 	if f.Y.Log {
 		p.Y.Scale = plot.LogScale{}
 	}
-	if f.Kind == Bars {
+	if f.Kind == release.Bars {
 		p.X.Padding = 0 // bars stand on the axis
 	}
 	grid := plotter.NewGrid()
@@ -155,18 +154,18 @@ func (f Figure) axes(p *plot.Plot, c draw.Canvas) {
 	grid.Horizontal.Color = rule
 	grid.Horizontal.Width = 0.7
 	p.Add(grid)
-	if f.Kind == Bars && strings.Count(strings.Join(f.Categories, "  "), "")*6 > int(c.Size().X) {
+	if f.Kind == release.Bars && strings.Count(strings.Join(f.Categories, "  "), "")*6 > int(c.Size().X) {
 		p.X.Tick.Label.Rotation = math.Pi / 4 // the names would run into each other
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	}
 }
 
-func (f Figure) series(p *plot.Plot, i int, s Series) error {
-	if f.Kind == Bars {
-		return f.bars(p, i, s)
+func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
+	if f.Kind == release.Bars {
+		return bars(p, f, i, s)
 	}
 	line := draw.LineStyle{Color: seriesColor(i), Width: 1.8, Dashes: dashes[i/len(palette)]}
-	if f.Kind == Points {
+	if f.Kind == release.Points {
 		points, err := plotter.NewScatter(xys(s.X, s.Y))
 		if err != nil {
 			return err
@@ -201,7 +200,7 @@ func (f Figure) series(p *plot.Plot, i int, s Series) error {
 
 // bars are rectangles in data coordinates, so that error bars stand in their middle
 // whatever the width of the canvas. A group takes 0.7 of its place.
-func (f Figure) bars(p *plot.Plot, i int, s Series) error {
+func bars(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 	width := 0.7 / float64(len(f.Series))
 	middles := make([]float64, len(s.Y))
 	for j, y := range s.Y {
@@ -221,7 +220,7 @@ func (f Figure) bars(p *plot.Plot, i int, s Series) error {
 	return errorBars(p, middles, s)
 }
 
-func errorBars(p *plot.Plot, x []float64, s Series) error {
+func errorBars(p *plot.Plot, x []float64, s release.Series) error {
 	if len(s.Low) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package release
+package page
 
 import (
 	"bytes"
@@ -11,13 +11,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/release"
 )
 
 func TestFiguresAreDrawn(t *testing.T) {
-	for _, s := range sample().Sections {
+	for _, s := range sample(t).Sections {
 		for _, f := range s.Figures {
 			var svg, raster bytes.Buffer
-			if err := errors.Join(f.WriteSVG(&svg), f.WritePNG(&raster)); err != nil {
+			if err := errors.Join(WriteSVG(&svg, f), WritePNG(&raster, f)); err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range []string{f.Title, f.X.Label, f.Y.Label} {
@@ -52,8 +54,8 @@ func TestAnyFigure(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64Range(-2, 2), rapid.Float64Range(1e6, 1e6+1e-3),
 		rapid.SampledFrom([]float64{0, 1, -1, 1e-300, 1e-9, 1e199, -1e199, math.MaxFloat64}))
 	rapid.Check(t, func(t *rapid.T) {
-		f := Figure{Name: "any", Title: "<any>", Alt: "any", Kind: rapid.SampledFrom([]FigureKind{Lines, Points, Bars}).Draw(t, "kind"),
-			X: Axis{Label: "a & b"}, Y: Axis{Label: "y"}}
+		f := release.Figure{Name: "any", Title: "<any>", Alt: "any", Kind: rapid.SampledFrom([]release.FigureKind{release.Lines, release.Points, release.Bars}).Draw(t, "kind"),
+			X: release.Axis{Label: "a & b"}, Y: release.Axis{Label: "y"}}
 		n := rapid.IntRange(1, 6).Draw(t, "n")
 		draw := func(log bool) []float64 {
 			xs := rapid.SliceOfN(number, n, n).Draw(t, "xs")
@@ -64,7 +66,7 @@ func TestAnyFigure(t *testing.T) {
 			}
 			return xs
 		}
-		if f.Kind == Bars {
+		if f.Kind == release.Bars {
 			for range n {
 				f.Categories = append(f.Categories, rapid.SampledFrom([]string{"a", "a rather long name", ""}).Draw(t, "category"))
 			}
@@ -72,8 +74,8 @@ func TestAnyFigure(t *testing.T) {
 			f.X.Log, f.Y.Log = rapid.Bool().Draw(t, "xlog"), rapid.Bool().Draw(t, "ylog")
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "series") {
-			s := Series{Label: "<s>", Y: draw(f.Y.Log)}
-			if f.Kind != Bars {
+			s := release.Series{Label: "<s>", Y: draw(f.Y.Log)}
+			if f.Kind != release.Bars {
 				s.X = draw(f.X.Log)
 			}
 			if rapid.Bool().Draw(t, "errors") {
@@ -82,7 +84,7 @@ func TestAnyFigure(t *testing.T) {
 			f.Series = append(f.Series, s)
 		}
 		var b bytes.Buffer
-		if err := f.WriteSVG(&b); err != nil {
+		if err := WriteSVG(&b, f); err != nil {
 			if !strings.Contains(err.Error(), "cannot be drawn") {
 				t.Fatal(err)
 			}
@@ -92,4 +94,11 @@ func TestAnyFigure(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// What release.Validate lets through has a colour and a dash of its own.
+func TestSeriesCanBeToldApart(t *testing.T) {
+	if len(palette)*len(dashes) != release.MaxSeries || len(glyphs) != len(dashes) {
+		t.Errorf("%d colours, %d dashes, %d glyphs for %d series", len(palette), len(dashes), len(glyphs), release.MaxSeries)
+	}
 }
