@@ -114,7 +114,9 @@ func BenchmarkDevice(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				p.Randomize(r, symbol)
+				if _, err := p.Randomize(r, symbol, nil); err != nil {
+					b.Fatal(err)
+				}
 			}, func() {
 				blas32.Gemv(blas.NoTrans, 1, weights, x, 0, blas32.Vector{N: d, Inc: 1, Data: out})
 				for i, v := range out {
@@ -221,9 +223,9 @@ func gather(b *testing.B, p *protocol.Protocol, r *rand.Rand, devices int) envel
 		b.Fatal(err)
 	}
 	for i, value := range respondents(r, devices, p.Plan.Question.Density.Dimension) {
-		contribution, err := c.Report(value)
+		contributions, err := c.Report(value)
 		if err == nil {
-			err = collector.Add(fmt.Sprint(i), contribution)
+			err = collector.Add(fmt.Sprint(i), contributions[0].Contribution)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -42,12 +42,14 @@ func Example() {
 
 	// Encode, randomize, fragment, seal: on every device. It checks the promise
 	// first, and what it hands in is already private.
-	device := must(client.Open(p))
+	device := must(client.Prepare(p))
 	entry := must(shuffler.NewCollector(p, 0))
 	people, classes := walkersAndCyclists(240)
 	for i, class := range classes {
 		v := protocol.Labelled{Features: people.Data[2*i : 2*i+2], Class: class}
-		check(entry.Add(fmt.Sprint("phone ", i), must(device.Report(v))))
+		for _, c := range must(device.Report(v)) {
+			check(entry.Add(fmt.Sprint("phone ", i), c.Contribution))
+		}
 	}
 
 	// Mix, open, count: two operators who do not talk to each other, and the city.

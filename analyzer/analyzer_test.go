@@ -68,10 +68,11 @@ func collect(t *testing.T) collection {
 		}
 	}
 	for i := range 20 {
-		contribution, err := device.Report(protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}})
+		contributions, err := device.Report(protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		contribution := contributions[0].Contribution
 		if err := entries[contribution.Instance].Add(string(rune('A'+i)), contribution); err != nil {
 			t.Fatal(err)
 		}

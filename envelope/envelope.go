@@ -64,7 +64,8 @@ func (c Context) aad() []byte { return binary.BigEndian.AppendUint32(nil, c.Crow
 
 // Layer is one seal: for whom, and bound to what.
 type Layer struct {
-	Key PublicKey
+	Key  PublicKey
+	Slot int // bytes that its opener finds before the next layer: room for a token, or none
 	Context
 }
 
@@ -78,6 +79,14 @@ func Route(plan [32]byte, instance uint16, crowd uint32, keys ...PublicKey) []La
 	return layers
 }
 
+// Size is the length in bytes of a payload sealed under the given layers.
+func Size(layers []Layer, payload int) int {
+	for _, l := range layers {
+		payload += l.Key.suite.Overhead() + l.Slot
+	}
+	return payload
+}
+
 // Sealer seals the messages of one (plan, instance, crowd). It holds no secret
 // and no state, and is safe for concurrent use.
 type Sealer struct {
@@ -89,6 +98,7 @@ type Sealer struct {
 type preparedLayer struct {
 	key  hpke.PublicKey
 	info []byte
+	slot int
 }
 
 // NewSealer prepares the layers, outermost first and the analyzer's last, for
@@ -111,17 +121,24 @@ func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 		if l.Key.suite != layers[0].Key.suite {
 			return nil, fmt.Errorf("envelope: layer %d uses suite %q and layer 0 %q: use one for all", h, l.Key.suite, layers[0].Key.suite)
 		}
-		s.layers = append(s.layers, preparedLayer{l.Key.key, l.info(l.Key.suite)})
+		if l.Slot < 0 || l.Slot > MaxSize {
+			return nil, fmt.Errorf("envelope: layer %d has a slot of %d bytes: need 0 to %d", h, l.Slot, MaxSize)
+		}
+		s.layers = append(s.layers, preparedLayer{l.Key.key, l.info(l.Key.suite), l.Slot})
 	}
-	if size := layers[0].Key.suite.Size(len(layers), payload); payload < 0 || size > MaxSize {
+	if size := Size(layers, payload); payload < 0 || size > MaxSize {
 		return nil, fmt.Errorf("envelope: a payload of %d bytes under %d layers makes %d bytes: the limit is %d", payload, len(layers), size, MaxSize)
 	}
 	return s, nil
 }
 
-// Seal returns the payload under all layers. Each call draws fresh keys from
-// the system's randomness.
-func (s *Sealer) Seal(payload []byte) ([]byte, error) {
+// Seal returns the payload under all layers, their slots empty (zeros). Each
+// call draws fresh keys from the system's randomness.
+func (s *Sealer) Seal(payload []byte) ([]byte, error) { return s.SealWith(payload, nil) }
+
+// SealWith is Seal with what goes into the slots, by layer: nil leaves one
+// empty. Whether a slot is empty shows only to the one who opens its layer.
+func (s *Sealer) SealWith(payload []byte, slots [][]byte) ([]byte, error) {
 	if len(payload) != s.payload {
 		return nil, fmt.Errorf("envelope: a payload of %d bytes where all have %d: pad it", len(payload), s.payload)
 	}
@@ -130,6 +147,16 @@ func (s *Sealer) Seal(payload []byte) ([]byte, error) {
 		enc, sender, err := hpke.NewSender(s.layers[h].key, kdf, aead, s.layers[h].info)
 		if err != nil {
 			return nil, fmt.Errorf("envelope: seal layer %d: %w", h, err)
+		}
+		if slot := s.layers[h].slot; slot > 0 {
+			inner := make([]byte, slot, slot+len(sealed))
+			if h < len(slots) && slots[h] != nil {
+				if len(slots[h]) != slot {
+					return nil, fmt.Errorf("envelope: %d bytes for the slot of layer %d, which has %d", len(slots[h]), h, slot)
+				}
+				copy(inner, slots[h])
+			}
+			sealed = append(inner, sealed...)
 		}
 		ct, err := sender.Seal(s.aad, sealed)
 		if err != nil {
@@ -159,7 +186,7 @@ type Opener struct {
 }
 
 // NewOpener prepares to open envelopes of exactly size bytes as they reach the
-// given hop: Suite.Size(layers still on, payload).
+// given hop: the Size of the layers still on.
 func NewOpener(key PrivateKey, plan [32]byte, instance uint16, hop uint8, size int) (*Opener, error) {
 	if key.key == nil {
 		return nil, errors.New("envelope: no private key to open with")
@@ -172,8 +199,8 @@ func NewOpener(key PrivateKey, plan [32]byte, instance uint16, hop uint8, size i
 	return &Opener{key: key.key(), info: c.info(key.suite), enc: overhead - tagSize, size: size}, nil
 }
 
-// Open returns what is under the layer: the next hop's envelope, or the
-// payload. The error is a *SizeError or ErrOpen.
+// Open returns what is under the layer: its slot, if it has one, and then the
+// next hop's envelope, or the payload. The error is a *SizeError or ErrOpen.
 func (o *Opener) Open(crowd uint32, envelope []byte) ([]byte, error) {
 	if len(envelope) != o.size {
 		return nil, &SizeError{Got: len(envelope), Want: o.size}

@@ -32,8 +32,9 @@ type Plan struct {
 
 // Question says what is asked. Kind names the one field that is set.
 type Question struct {
-	Kind    string   `json:"kind"` // "density"
-	Density *Density `json:"density,omitempty"`
+	Kind      string     `json:"kind"` // "density", "histogram"
+	Density   *Density   `json:"density,omitempty"`
+	Histogram *Histogram `json:"histogram,omitempty"`
 }
 
 // Density asks for one kernel density per class (KDE, section 3.3).
@@ -85,9 +86,9 @@ type Bitsum struct {
 type Budget struct {
 	Epsilon        float64      `json:"epsilon"`
 	Delta          float64      `json:"delta"`
-	Adjacency      string       `json:"adjacency"` // "replacement"
-	LabelEpsilon   LabelEpsilon `json:"label_epsilon"`
-	DishonestShare float64      `json:"dishonest_share"` // f: share of respondents whose noise is not relied upon
+	Adjacency      string       `json:"adjacency"`              // "replacement"; histograms also "removal"
+	LabelEpsilon   LabelEpsilon `json:"label_epsilon,omitzero"` // density only
+	DishonestShare float64      `json:"dishonest_share"`        // f: share of respondents whose noise is not relied upon
 }
 
 // LabelEpsilon is the local epsilon of the label, or Unprotected, written
@@ -122,12 +123,22 @@ func (l *LabelEpsilon) UnmarshalJSON(b []byte) error {
 
 // Crowd is the rule of the smallest batch.
 type Crowd struct {
-	Minimum int `json:"minimum"` // n_min: distinct respondents per class, instance and epoch; fewer are withheld
+	Minimum  int       `json:"minimum"`            // n_min: distinct respondents per crowd, instance and epoch; fewer are withheld
+	Deletion *Deletion `json:"deletion,omitempty"` // nil: the sizes of crowds are public
+}
+
+// Deletion keeps the sizes of crowds private: the entry hop deletes whole
+// contributions at random, so many as an integer noise says (ESA, Algorithm 3).
+type Deletion struct {
+	Epsilon   float64 `json:"epsilon"`   // of the sizes of all crowds, for a replaced respondent
+	Delta     float64 `json:"delta"`     // likewise
+	Noise     float64 `json:"noise"`     // Z ~ discrete Laplace, P(z) proportional to e^(-noise |z|)
+	Threshold int     `json:"threshold"` // T: of n contributions max(0, n+Z-T) stay, none if Z > T
 }
 
 // Envelopes fixes what a device sends, whatever its data.
 type Envelopes struct {
-	PerDevice    int    `json:"per_device"`    // constant number; dummies fill up to it
+	PerDevice    int    `json:"per_device"`    // constant number in a contribution; dummies fill up to it
 	PayloadBytes int    `json:"payload_bytes"` // constant length of the innermost plaintext
 	Suite        string `json:"suite"`         // "x25519", "x-wing"
 }
@@ -141,6 +152,11 @@ type Route struct {
 // Mix is K instances in separate trust domains, each a cascade of M hops.
 type Mix struct {
 	Instances []Instance `json:"instances"`
+	// Spread says what of a report goes through one instance: all of it, through
+	// one drawn at random (""), or an equal number of its fragments through each
+	// ("all"; report fragmentation, ESA section IV).
+	Spread string `json:"spread,omitempty"`
+	Issuer *Party `json:"issuer,omitempty"` // of the tokens that hops demand
 }
 
 // Instance is one cascade, first hop first.
@@ -148,10 +164,14 @@ type Instance struct {
 	Hops []Party `json:"hops"`
 }
 
-// Party is an organisation with the public key that it opens envelopes with.
+// Party is an organisation with the public key that it opens envelopes with,
+// and how to reach and check it. Keys are in their text forms.
 type Party struct {
 	Operator string `json:"operator"`
-	Key      string `json:"key"` // public key in its text form
+	Key      string `json:"key,omitempty"`      // public key that opens envelopes; an issuer has none
+	URL      string `json:"url,omitempty"`      // where its service listens; none in simulations
+	Receipts string `json:"receipts,omitempty"` // Ed25519 public key that signs its receipts
+	Tokens   string `json:"tokens,omitempty"`   // public key of the single-use tokens that this hop demands of a respondent
 }
 
 // Times bounds the collection. Zero times are left out.
@@ -184,11 +204,44 @@ func (p Plan) Name() string {
 
 // Crowds is the number of crowds that respondents fall into. A crowd is public.
 func (p Plan) Crowds() int {
-	if p.Question.Density != nil {
+	switch {
+	case p.Question.Density != nil:
 		return len(p.Question.Density.Classes)
+	case p.Question.Histogram != nil:
+		return max(1, len(p.Question.Histogram.Crowds))
 	}
 	return 0
 }
+
+// Contributions is how many contributions one respondent makes: one, or one to
+// each instance where its fragments are spread.
+func (p Plan) Contributions() int {
+	if p.Route.Mix != nil && p.Route.Mix.Spread == SpreadAll {
+		return len(p.Route.Mix.Instances)
+	}
+	return 1
+}
+
+// TokenBytes is the length of a single-use token: its nonce and an RSA-2048
+// signature (internal/token).
+const TokenBytes = 32 + 256
+
+// Slots are the bytes of room that each layer of an instance's envelopes has for
+// its opener's token: hops first, then the analyzer, who never gets one. The
+// entry's token comes with the contribution and needs none.
+func (p Plan) Slots(instance int) []int {
+	hops := p.Route.Mix.Instances[instance].Hops
+	slots := make([]int, len(hops)+1)
+	for h := 1; h < len(hops); h++ {
+		if hops[h].Tokens != "" {
+			slots[h] = TokenBytes
+		}
+	}
+	return slots
+}
+
+// SpreadAll sends a part of every report through each instance.
+const SpreadAll = "all"
 
 // HonestMinimum is n_h = floor((1-f) n_min): the respondents of the smallest
 // batch whose noise the accountant may count on.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -48,17 +49,22 @@ func (p Plan) Validate() error {
 	ps.add(p.Version == Version, "version is %d; this build reads version %d", p.Version, Version)
 	ps.add(strings.TrimSpace(p.Title) != "", "title is empty: say to the respondents what is asked")
 	p.Question.validate(&ps)
-	p.Budget.validate(&ps)
+	p.Budget.validate(&ps, p.Question.Kind)
 	ps.add(p.Crowd.Minimum >= 1 && p.Crowd.Minimum <= MaxCrowd, "crowd.minimum must be at least 1 respondent (and at most 2^30)")
 	if p.Crowd.Minimum >= 1 && inside(p.Budget.DishonestShare, 0, 1) {
 		ps.add(p.HonestMinimum() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
 	}
+	p.Crowd.Deletion.validate(&ps)
 	e := p.Envelopes
 	ps.add(e.PerDevice >= 1 && e.PerDevice <= MaxEnvelopes, "envelopes.per_device must be between 1 and %d", MaxEnvelopes)
 	ps.add(e.PayloadBytes >= minPayload && e.PayloadBytes <= MaxPayload, "envelopes.payload_bytes must be between %d and %d", minPayload, MaxPayload)
 	ps.add(slices.Contains([]string{"x25519", "x-wing"}, e.Suite), `envelopes.suite must be "x25519" or "x-wing"`)
 	p.Route.validate(&ps, e.Suite)
+	if p.Route.Mix != nil {
+		ps.add(p.Question.Histogram != nil || p.Route.Mix.Spread == "", "route.mix.spread: only the report fragments of a histogram can be spread")
+	}
 	p.Analyzer.validate(&ps, "analyzer", e.Suite)
+	ps.add(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
 	if t := p.Times; !t.Opens.IsZero() && !t.Closes.IsZero() {
 		ps.add(t.Opens.Before(t.Closes), "times.opens must be before times.closes")
 	}
@@ -69,15 +75,27 @@ func (p Plan) Validate() error {
 }
 
 func (q Question) validate(ps *Problems) {
-	if q.Kind != "density" {
-		ps.add(false, `question.kind must be "density"`)
-		return
+	switch q.Kind {
+	case "density":
+		ps.add(q.Histogram == nil, "question.histogram does not belong to a density question: leave it out")
+		if q.Density == nil {
+			ps.add(false, "question.density is missing")
+			return
+		}
+		q.Density.validate(ps)
+	case "histogram":
+		ps.add(q.Density == nil, "question.density does not belong to a histogram question: leave it out")
+		if q.Histogram == nil {
+			ps.add(false, "question.histogram is missing")
+			return
+		}
+		q.Histogram.validate(ps)
+	default:
+		ps.add(false, `question.kind must be "density" or "histogram"`)
 	}
-	if q.Density == nil {
-		ps.add(false, "question.density is missing")
-		return
-	}
-	d := *q.Density
+}
+
+func (d Density) validate(ps *Problems) {
 	ps.add(d.Dimension >= 1 && d.Dimension <= MaxDimension, "question.density.dimension must be between 1 and %d", MaxDimension)
 	ps.add(len(d.Classes) >= 1 && len(d.Classes) <= MaxClasses, "question.density.classes must name between 1 and %d classes", MaxClasses)
 	seen := map[string]bool{}
@@ -190,12 +208,28 @@ func (b Bitsum) validate(ps *Problems) {
 	}
 }
 
-func (b Budget) validate(ps *Problems) {
+func (b Budget) validate(ps *Problems, kind string) {
 	ps.add(b.Epsilon > 0 && finite(b.Epsilon), "budget.epsilon must be a number above 0")
 	ps.add(b.Delta > 0 && b.Delta < 1, "budget.delta must be in (0, 1)")
-	ps.add(b.Adjacency == "replacement", `budget.adjacency must be "replacement"`)
-	ps.add(b.LabelEpsilon == Unprotected || b.LabelEpsilon > 0 && finite(float64(b.LabelEpsilon)), `budget.label_epsilon must be a number above 0, or "none"`)
+	if kind == "histogram" {
+		ps.add(b.Adjacency == "replacement" || b.Adjacency == "removal", `budget.adjacency must be "replacement" or "removal"`)
+		ps.add(b.LabelEpsilon == 0, "budget.label_epsilon belongs to density questions: leave it out")
+	} else {
+		ps.add(b.Adjacency == "replacement", `budget.adjacency must be "replacement"`)
+		ps.add(b.LabelEpsilon == Unprotected || b.LabelEpsilon > 0 && finite(float64(b.LabelEpsilon)), `budget.label_epsilon must be a number above 0, or "none"`)
+	}
 	ps.add(inside(b.DishonestShare, 0, 1), "budget.dishonest_share must be in [0, 1)")
+}
+
+func (d *Deletion) validate(ps *Problems) {
+	if d == nil {
+		return
+	}
+	const at = "crowd.deletion."
+	ps.add(d.Epsilon > 0 && finite(d.Epsilon), at+"epsilon must be a number above 0")
+	ps.add(d.Delta > 0 && d.Delta < 1, at+"delta must be in (0, 1)")
+	ps.add(d.Noise > 0 && finite(d.Noise), at+"noise must be a number above 0")
+	ps.add(d.Threshold >= 0 && d.Threshold <= MaxCrowd, at+"threshold must be between 0 and 2^30")
 }
 
 func (r Route) validate(ps *Problems, suite string) {
@@ -209,11 +243,26 @@ func (r Route) validate(ps *Problems, suite string) {
 	}
 	n := len(r.Mix.Instances)
 	ps.add(n >= 1 && n <= MaxInstances, "route.mix.instances must hold between 1 and %d instances", MaxInstances)
+	ps.add(r.Mix.Spread == "" || r.Mix.Spread == SpreadAll, `route.mix.spread must be left out or "all"`)
+	demanded := map[string]bool{}
 	for i, in := range r.Mix.Instances {
 		ps.add(len(in.Hops) >= 1 && len(in.Hops) <= MaxHops, "route.mix.instances[%d].hops must hold between 1 and %d hops", i, MaxHops)
 		for j, h := range in.Hops {
-			h.validate(ps, fmt.Sprintf("route.mix.instances[%d].hops[%d]", i, j), suite)
+			at := fmt.Sprintf("route.mix.instances[%d].hops[%d]", i, j)
+			h.validate(ps, at, suite)
+			if h.Tokens != "" {
+				// Of one key a respondent gets one token; two hops that took the same
+				// tokens would let it contribute twice.
+				ps.add(!demanded[h.Tokens], "%s.tokens is another hop's too: each needs a key of its own", at)
+				demanded[h.Tokens] = true
+			}
 		}
+	}
+	ps.add(len(demanded) == 0 || r.Mix.Issuer != nil, "route.mix.issuer is missing: say who issues the tokens that hops demand")
+	if in := r.Mix.Issuer; in != nil {
+		ps.add(strings.TrimSpace(in.Operator) != "", "route.mix.issuer.operator is empty: name the organisation that issues tokens")
+		ps.add(in.Key == "" && in.Receipts == "" && in.Tokens == "", "route.mix.issuer has an operator and a URL only: the keys of its tokens stand at the hops that demand them")
+		in.address(ps, "route.mix.issuer")
 	}
 }
 
@@ -222,6 +271,19 @@ func (r Route) validate(ps *Problems, suite string) {
 func (p Party) validate(ps *Problems, at, suite string) {
 	ps.add(strings.TrimSpace(p.Operator) != "", "%s.operator is empty: name the organisation that holds the key", at)
 	ps.add(strings.HasPrefix(p.Key, suite+":") && len(p.Key) > len(suite)+1, "%s.key must be a public key of suite %q, in the form %s:...", at, suite, suite)
+	ps.add(p.Receipts == "" || strings.HasPrefix(p.Receipts, "ed25519:"), "%s.receipts must be a public key in the form ed25519:...", at)
+	ps.add(p.Tokens == "" || strings.HasPrefix(p.Tokens, "rsa2048:"), "%s.tokens must be a public key in the form rsa2048:...", at)
+	p.address(ps, at)
+}
+
+// address checks that a party is reached over TLS or not at all.
+func (p Party) address(ps *Problems, at string) {
+	if p.URL == "" {
+		return
+	}
+	u, err := url.Parse(p.URL)
+	ps.add(err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && (u.Path == "" || u.Path == "/"),
+		"%s.url must be https://host or https://host:port and nothing more", at)
 }
 
 func finite(x float64) bool             { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -86,32 +86,41 @@ func (d *density) labelled(v Value) (Labelled, error) {
 func (d *density) encode(v Value) (Symbol, error) {
 	l, err := d.labelled(v)
 	if err != nil {
-		return Symbol{}, err
+		return nil, err
 	}
 	mapped := make([]float32, d.features.Channels())
 	if err := d.features.Map(l.Features, mapped); err != nil {
-		return Symbol{}, err
+		return nil, err
 	}
-	return Symbol{Crowd: l.Class, Vector: mapped}, nil
+	return featured{class: l.Class, vector: mapped}, nil
 }
 
-func (d *density) randomize(r *rand.Rand, s Symbol) Report {
-	report := Report{Crowd: d.reportedClass(r, s.Crowd), Messages: make([]fragment.Message, 0, len(s.Vector))}
+// featured is the symbol of a density question.
+type featured struct {
+	class  int
+	vector []float32 // f(x)/R of Algorithm 1, by channel
+}
+
+// Nothing is kept in memory: a density has no backstop.
+func (d *density) randomize(r *rand.Rand, symbol Symbol, _ Memory) (Report, error) {
+	s := symbol.(featured)
+	crowd := d.reportedClass(r, s.class)
+	messages := make([]fragment.Message, 0, len(s.vector))
 	send := func(channel int, symbol uint8) {
-		report.Messages = append(report.Messages, fragment.Message{Channel: uint32(channel), Symbol: symbol})
+		messages = append(messages, fragment.Message{Channel: uint32(channel), Symbol: symbol})
 	}
 	if rr, ok := d.bits.(bitsum.RR); ok { // one draw a bit does both
-		symbols := make([]uint8, len(s.Vector))
-		rr.RoundAndRandomize(r, s.Vector, symbols)
+		symbols := make([]uint8, len(s.vector))
+		rr.RoundAndRandomize(r, s.vector, symbols)
 		for channel, symbol := range symbols {
 			send(channel, symbol)
 		}
-		return report
+	} else {
+		bits := make([]bool, len(s.vector))
+		bitsum.RoundAll(r, s.vector, bits)
+		d.bits.RandomizeAll(r, bits, send)
 	}
-	bits := make([]bool, len(s.Vector))
-	bitsum.RoundAll(r, s.Vector, bits)
-	d.bits.RandomizeAll(r, bits, send)
-	return report
+	return Report{Crowd: crowd, Parts: [][]fragment.Message{messages}}, nil
 }
 
 func (d *density) reportedClass(r *rand.Rand, class int) int {

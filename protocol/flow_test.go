@@ -105,7 +105,11 @@ func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			payloads := proto.Fragment(r, proto.Randomize(r, symbol))
+			report, err := proto.Randomize(r, symbol, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			payloads := proto.Fragment(r, report.Parts[0])
 			if len(payloads) != p.Envelopes.PerDevice {
 				t.Fatalf("%s: %d payloads, want %d", bitsum, len(payloads), p.Envelopes.PerDevice)
 			}
@@ -154,7 +158,11 @@ func batch(b *testing.B, proto *protocol.Protocol, n int) [][]byte {
 	}
 	var all [][]byte
 	for len(all) < n {
-		all = append(all, proto.Fragment(r, proto.Randomize(r, symbol))...)
+		report, err := proto.Randomize(r, symbol, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, proto.Fragment(r, report.Parts[0])...)
 	}
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	all = all[:n]

@@ -73,13 +73,23 @@ func (p *Protocol) overflowDelta() float64 {
 
 func (p *Protocol) cost() []release.Metric {
 	e := p.Plan.Envelopes
-	hops := 0
-	for _, in := range p.Plan.Route.Mix.Instances {
+	hops, largest, all := 0, 0, 0
+	for i, in := range p.Plan.Route.Mix.Instances {
 		hops = max(hops, len(in.Hops))
+		size := envelope.Suite(e.Suite).Size(len(in.Hops)+1, e.PayloadBytes)
+		for _, slot := range p.Plan.Slots(i) {
+			size += slot
+		}
+		largest = max(largest, size)
+		all += size
 	}
-	bytes := e.PerDevice * envelope.Suite(e.Suite).Size(hops+1, e.PayloadBytes)
+	contributions := p.Plan.Contributions()
+	if contributions == 1 {
+		all = largest
+	}
+	bytes := e.PerDevice * all
 	return []release.Metric{
-		{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice), Unit: release.Count, Note: "the same for every device, whatever its data"},
+		{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"},
 		{Name: "bytes_per_device", Label: "Bytes per device", Value: float64(bytes), Unit: release.Bytes, Note: fmt.Sprintf("sealed in %d layers, suite %s", hops+1, e.Suite)},
 	}
 }

@@ -27,20 +27,28 @@ type Protocol struct {
 }
 
 // Value is what a respondent holds; which type it has depends on the kind of
-// question (density: Labelled).
+// question (density: Labelled; histogram: Answers).
 type Value any
 
-// Symbol is a value in the form that the mechanism takes. It is not yet private.
-type Symbol struct {
-	Crowd  int
-	Vector []float32
-}
+// Symbol is a value in the form that the question's mechanism takes. It is not
+// yet private, and means something to that mechanism only.
+type Symbol any
 
 // Report is what a device would like to say, already private. The crowd is
-// public; the messages are not yet linked to anything else.
+// public; the messages are not yet linked to anything else. It has one part for
+// each contribution that a device makes (plan.Contributions).
 type Report struct {
-	Crowd    int
-	Messages []fragment.Message
+	Crowd int
+	Parts [][]fragment.Message
+}
+
+// Memory keeps backstops on the device: what was randomized once for good, so
+// that the same answer to the same question is not randomized again (ESA,
+// Algorithm 2). Keys tell questions, mechanisms, epsilons and values apart; they
+// are as private as the value.
+type Memory interface {
+	Recall(key [32]byte) (backstop []byte, ok bool)
+	Keep(key [32]byte, backstop []byte) error
 }
 
 // Model is what the analyzer has learned, ready to be described in a release.
@@ -53,7 +61,7 @@ type Model interface {
 // question is one kind of question made runnable.
 type question interface {
 	encode(Value) (Symbol, error)
-	randomize(*rand.Rand, Symbol) Report
+	randomize(*rand.Rand, Symbol, Memory) (Report, error)
 	newTally() *tally.Counts
 	estimate(*tally.Counts) []estimate.Value
 	// learn gets one slice of estimates a crowd, nil where it was withheld.
@@ -106,12 +114,16 @@ func newQuestion(p plan.Plan) (question, error) {
 // the rule that was broken, never the value.
 func (p *Protocol) Encode(v Value) (Symbol, error) { return p.question.encode(v) }
 
-// Randomize makes the report: from here on everything is private.
-func (p *Protocol) Randomize(r *rand.Rand, s Symbol) Report { return p.question.randomize(r, s) }
+// Randomize makes the report: from here on everything is private. What the
+// question keeps on the device goes to memory, or is forgotten if that is nil; the
+// error is the memory's.
+func (p *Protocol) Randomize(r *rand.Rand, s Symbol, memory Memory) (Report, error) {
+	return p.question.randomize(r, s, memory)
+}
 
-// Fragment tears the report into the plan's constant number of payloads.
-func (p *Protocol) Fragment(r *rand.Rand, report Report) [][]byte {
-	return fragment.Pack(r, report.Messages, p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes)
+// Fragment tears one part of a report into the plan's constant number of payloads.
+func (p *Protocol) Fragment(r *rand.Rand, part []fragment.Message) [][]byte {
+	return fragment.Pack(r, part, p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes)
 }
 
 // NewTally is an empty tally for one crowd.

@@ -130,13 +130,16 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Symbol = symbol.Vector
-		report := proto.Randomize(r, symbol)
+		d.Symbol = protocol.Vector(symbol)
+		report, err := proto.Randomize(r, symbol, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		d.Crowd = report.Crowd
-		for _, m := range report.Messages {
+		for _, m := range report.Parts[0] {
 			d.Messages = append(d.Messages, [2]int{int(m.Channel), int(m.Symbol)})
 		}
-		for _, payload := range proto.Fragment(r, report) {
+		for _, payload := range proto.Fragment(r, report.Parts[0]) {
 			d.Payloads = append(d.Payloads, hex.EncodeToString(payload))
 			if err := proto.Count(tallies[report.Crowd], payload); err != nil {
 				t.Fatal(err)

@@ -81,7 +81,13 @@ func (h *Hop) mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, erro
 	if err := h.accepts(b); err != nil {
 		return envelope.Batch{}, Receipt{}, err
 	}
-	out, receipt := shuffle(r, b.Envelopes, func(e []byte) ([]byte, error) { return h.opener.Open(b.Crowd, e) })
+	out, receipt := shuffle(r, b.Envelopes, func(e []byte) ([]byte, error) {
+		inner, err := h.opener.Open(b.Crowd, e)
+		if err != nil {
+			return nil, err
+		}
+		return inner[h.in.slots[h.hop]:], nil
+	})
 	if err := h.enough(b.Crowd, len(out)); err != nil {
 		return envelope.Batch{}, receipt, err
 	}

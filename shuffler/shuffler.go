@@ -29,6 +29,7 @@ type instance struct {
 	plan      [32]byte
 	number    uint16
 	hops      []plan.Party
+	slots     []int // bytes of room for a token, by layer
 	crowds    int
 	suite     envelope.Suite
 	payload   int // bytes
@@ -48,6 +49,7 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 		plan:      p.Hash(),
 		number:    uint16(number),
 		hops:      p.Route.Mix.Instances[number].Hops,
+		slots:     p.Slots(number),
 		crowds:    p.Crowds(),
 		suite:     envelope.Suite(p.Envelopes.Suite),
 		payload:   p.Envelopes.PayloadBytes,
@@ -59,7 +61,13 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 
 // size is the length in bytes of an envelope as it reaches a hop: the layers
 // of this and the later hops and of the analyzer are still on.
-func (in instance) size(hop int) int { return in.suite.Size(len(in.hops)-hop+1, in.payload) }
+func (in instance) size(hop int) int {
+	size := in.suite.Size(len(in.hops)-hop+1, in.payload)
+	for _, slot := range in.slots[hop:] {
+		size += slot
+	}
+	return size
+}
 
 // accepts checks what contributions and batches have in common. The reasons
 // name what the plan says, never what a respondent sent.

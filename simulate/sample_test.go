@@ -83,14 +83,17 @@ func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, devic
 			t.Fatal(err)
 		}
 		r := device(i)
-		report := p.Randomize(r, symbol)
+		report, err := p.Randomize(r, symbol, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if tallies[report.Crowd] == nil {
 			tallies[report.Crowd] = p.NewTally()
 		}
 		to := tallies[report.Crowd]
 		to.Respondents++
 		to.Smallest++
-		for _, payload := range p.Fragment(r, report) {
+		for _, payload := range p.Fragment(r, report.Parts[0]) {
 			if err := p.Count(to, payload); err != nil {
 				t.Fatal(err)
 			}

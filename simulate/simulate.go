@@ -7,6 +7,7 @@ package simulate
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,7 +26,7 @@ import (
 type Collection struct {
 	Tallies  []*tally.Counts // one a crowd; nil where withheld
 	Withheld []string        // what did not leave the shufflers, and why
-	// Told holds for each device whether it was told that its contribution was
+	// Told holds for each device whether it was told that a contribution of its was
 	// destroyed with a crowd too small. Only the device itself learns it: summed by
 	// crowd it would be the size that is withheld. Nil at fidelity law, which has no devices.
 	Told      []bool
@@ -112,7 +113,7 @@ func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64,
 	}
 	col.Told = make([]bool, len(values))
 	for i, to := range sent {
-		col.Told[i] = destroyed[to]
+		col.Told[i] = slices.ContainsFunc(to, func(d destination) bool { return destroyed[d] })
 	}
 	col.Tallies = a.Tallies()
 	col.Dropped += a.Dropped()
@@ -128,8 +129,8 @@ type destination struct {
 }
 
 // collect lets every device contribute, on all processors.
-func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) ([]*shuffler.Collector, []destination, error) {
-	sent := make([]destination, len(values))
+func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) ([]*shuffler.Collector, [][]destination, error) {
+	sent := make([][]destination, len(values))
 	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Mix.Instances))
 	for i := range collectors {
 		var err error
@@ -151,11 +152,13 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 				if i >= len(values) {
 					return
 				}
-				contribution, err := contribute(p, values[i], seed, i)
-				sent[i] = destination{contribution.Instance, contribution.Crowd}
+				contributions, err := contribute(p, values[i], seed, i)
 				mutex.Lock()
-				if err == nil {
-					err = collectors[contribution.Instance].Add(fmt.Sprintf("device %d", i), contribution)
+				for _, c := range contributions {
+					sent[i] = append(sent[i], destination{c.Instance, c.Crowd})
+					if err == nil {
+						err = collectors[c.Instance].Add(fmt.Sprintf("device %d", i), c.Contribution)
+					}
 				}
 				if err != nil {
 					if failed == nil {
@@ -173,10 +176,10 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 	return collectors, sent, failed
 }
 
-func contribute(p *protocol.Protocol, v protocol.Value, seed uint64, device int) (envelope.Contribution, error) {
+func contribute(p *protocol.Protocol, v protocol.Value, seed uint64, device int) ([]client.Sealed, error) {
 	c, err := client.New(p, replay.New(seed, uint64(device)))
 	if err != nil {
-		return envelope.Contribution{}, err
+		return nil, err
 	}
 	return c.Report(v)
 }

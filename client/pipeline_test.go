@@ -44,9 +44,9 @@ func sample(t testing.TB, bitsum string, instances, repetitions int) (plan.Plan,
 	return p, keys
 }
 
-func open(t testing.TB, p plan.Plan) *client.Client {
+func open(t testing.TB, p plan.Plan) *client.Pipeline {
 	t.Helper()
-	c, err := client.Open(p)
+	c, err := client.Prepare(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,19 +57,19 @@ func value(class int) protocol.Value {
 	return protocol.Labelled{Features: []float32{0.5, -0.25, 0}, Class: class}
 }
 
-func report(t testing.TB, c *client.Client) envelope.Contribution {
+func report(t testing.TB, c *client.Pipeline) envelope.Contribution {
 	t.Helper()
-	contribution, err := c.Report(value(1))
+	contributions, err := c.Report(value(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return contribution
+	return contributions[0].Contribution
 }
 
 func TestRefusesAFalsePromise(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	p.Budget.Epsilon *= 0.9
-	if _, err := client.Open(p); err == nil || !strings.Contains(err.Error(), "promise does not hold") {
+	if _, err := client.Prepare(p); err == nil || !strings.Contains(err.Error(), "promise does not hold") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestRefusesAFalsePromise(t *testing.T) {
 func TestRefusesAKeyThatSealsNothing(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	p.Route.Mix.Instances[0].Hops[0] = plan.Party{Operator: "Nobody", Key: "x25519:short"}
-	if _, err := client.Open(p); err == nil || !strings.Contains(err.Error(), "Nobody") {
+	if _, err := client.Prepare(p); err == nil || !strings.Contains(err.Error(), "Nobody") {
 		t.Errorf("error %v does not name the operator", err)
 	}
 }
@@ -164,8 +164,8 @@ func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
 	c := open(t, p)
 	for _, v := range []protocol.Value{nil, 0.62517, protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		got, err := c.Report(v)
-		if err == nil || len(got.Envelopes) > 0 || strings.Contains(err.Error(), "62517") {
-			t.Errorf("%d envelopes, error %v", len(got.Envelopes), err)
+		if err == nil || len(got) > 0 || strings.Contains(err.Error(), "62517") {
+			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}
 }
@@ -194,7 +194,11 @@ func BenchmarkReport(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			proto.Fragment(r, proto.Randomize(r, symbol))
+			report, err := proto.Randomize(r, symbol, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			proto.Fragment(r, report.Parts[0])
 		}
 	})
 	b.Run("sealed", func(b *testing.B) {

@@ -1,0 +1,66 @@
+package plan
+
+// Histogram asks how many respondents hold each value (ESA).
+type Histogram struct {
+	Attributes []Attribute `json:"attributes"`
+	// Collect says what is done with several attributes: one of them, drawn at
+	// random, gets the whole budget ("sample"), or each gets its share ("split").
+	Collect    string     `json:"collect,omitempty"`
+	Crowds     []string   `json:"crowds,omitempty"` // natural crowds, public and known to the respondent; none: everybody
+	Randomizer Randomizer `json:"randomizer"`
+	Sketch     *Sketch    `json:"sketch,omitempty"` // nil: the cells themselves
+}
+
+// Attribute is one thing that is asked, with the cells that an answer falls into.
+type Attribute struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid", "prefixes"
+	Values []string `json:"values,omitempty"` // categories, set: the domain; prefixes: this round's candidates
+	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name
+	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain
+	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]
+	High   float64  `json:"high,omitempty"`
+	Cells  int      `json:"cells,omitempty"`
+	Most   int      `json:"most,omitempty"` // set: at most so many items
+	X      *Axis    `json:"x,omitempty"`    // grid
+	Y      *Axis    `json:"y,omitempty"`
+}
+
+// Axis is one side of a grid: cells of equal width in [low, high].
+type Axis struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Cells int     `json:"cells"`
+}
+
+// Randomizer names the mechanism that answers with a cell, with its numbers. Only
+// the fields of the named mechanism are set.
+type Randomizer struct {
+	Name       string  `json:"name"`           // "one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"
+	Accounting string  `json:"accounting"`     // "exact", "paper": where the noise comes from
+	Epsilon    float64 `json:"epsilon"`        // local, of one report; with fragments, of one of them
+	Keep       float64 `json:"keep,omitempty"` // one-hot: P(bit is sent | set)
+	Flip       float64 `json:"flip,omitempty"` // one-hot: P(bit is sent | not set)
+
+	Fragments    int     `json:"fragments,omitempty"` // tau: report fragments behind a backstop (ESA, Algorithm 2)
+	Backstop     float64 `json:"backstop,omitempty"`  // epsilon of the backstop
+	BackstopKeep float64 `json:"backstop_keep,omitempty"`
+	BackstopFlip float64 `json:"backstop_flip,omitempty"`
+
+	Subset    int    `json:"subset,omitempty"`    // subset: symbols in an answer
+	Range     int    `json:"range,omitempty"`     // local-hash: values of a hash function
+	Functions int    `json:"functions,omitempty"` // local-hash: public hash functions
+	Seed      string `json:"seed,omitempty"`      // local-hash: 64 hex digits
+}
+
+// Sketch folds the cells of a large domain into rows of fewer (ESA, section VII).
+type Sketch struct {
+	Name   string `json:"name"` // "count-mean", "count"
+	Hashes int    `json:"hashes"`
+	Width  int    `json:"width"`
+	Seed   string `json:"seed"` // 64 hex digits
+}
+
+func (h Histogram) validate(ps *Problems) {
+	ps.add(len(h.Attributes) >= 1, "question.histogram.attributes: name at least one attribute")
+}
