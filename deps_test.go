@@ -27,21 +27,25 @@ import (
 // may import those below itself.
 var layers = [][]string{
 	{"internal/rng", "internal/prob"},
-	{"internal/replay", "internal/dataset"},
+	{"internal/replay", "internal/dataset", "internal/keyfile"},
 	{"internal/stattest"},
 	{"plan", "envelope"},
+	{"plan/author"},
+	{"internal/token"},
+	{"internal/wire"},
+	{"internal/queue", "internal/store", "internal/serve"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/estimate"},
 	{"dp/randomize", "dp/bitsum"},
-	{"dp/kde", "dp/fragment"},
+	{"dp/kde", "dp/sketch", "dp/fragment"},
 	{"learn/hdc"},
 	{"release"},
 	{"release/page"},
 	{"protocol"},
-	{"client", "shuffler", "analyzer"},
+	{"client", "shuffler", "analyzer", "issuer"},
 	{"simulate"},
 	{"experiments"},
-	{"cmd/confetti"},
+	{"cmd/confetti", "cmd/confetti-shuffler"},
 }
 
 // A reach is something a package must not get to, not even through others.
@@ -52,16 +56,21 @@ type reach struct {
 	because string
 }
 
+// mixing is all that a shuffler may be made of.
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/keyfile", "internal/token", "internal/wire", "internal/queue", "internal/serve"}
+
 var reaches = []reach{
-	{from: "shuffler", allowed: []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob"},
-		because: "a shuffler must not be able to read what it mixes"},
+	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
+	{from: "cmd/confetti-shuffler", allowed: append([]string{"shuffler"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
 	{from: "client", to: []string{"analyzer"}, because: "a device carries no code that opens reports"},
+	{from: "client", to: []string{"internal/queue", "internal/store", "internal/serve", "release/page"}, because: "a device carries no service"},
 	{from: "analyzer", to: []string{"shuffler"}, because: "the roles meet only on the wire"},
 	{from: "client", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
 	{from: "shuffler", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
 	{from: "analyzer", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
 	{from: "dp/account", to: []string{"dp/randomize", "dp/bitsum", "dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
+	{from: "client", to: []string{"plan/author"}, because: "a device follows plans and reads one form of them"},
 }
 
 // foreign are imports of others that only the named packages of ours may have.
@@ -73,7 +82,12 @@ var foreign = []struct {
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"release/page"}, "only what is published is drawn, and not by a device"},
-	{"github.com/alecthomas/kong", []string{"cmd/confetti"}, "flags belong to the command"},
+	{"github.com/pelletier/go-toml", []string{"plan/author", "shuffler/service", "analyzer/service", "issuer", "cmd"}, "who follows a plan reads its canonical form; only people write TOML"},
+	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler"}, "flags belong to the command"},
+	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve", "cmd/confetti", "cmd/confetti-shuffler"}, "what a device reads is JSON"},
+	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
+	{"modernc.org/sqlite", []string{"internal/store"}, "a database stands behind internal/store"},
+	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},
 }
 
 const module = "github.com/confetti-dp/confetti/"
@@ -265,6 +279,10 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		"plan imports code": {fstest.MapFS{
 			"plan/a.go": file("plan", module+"internal/rng"), "internal/rng/a.go": file("internal/rng")},
 			"plan reaches internal/rng"},
+		"plan reads TOML": {fstest.MapFS{"plan/a.go": file("plan", "github.com/pelletier/go-toml/v2")}, "plan imports github.com/pelletier/go-toml/v2"},
+		"a device authors": {fstest.MapFS{
+			"client/a.go": file("client", module+"plan/author"), "plan/author/a.go": file("plan/author")},
+			"client reaches plan/author"},
 		"old random numbers":    {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "math/rand")}, "dp/noise imports math/rand"},
 		"own secure randomness": {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "crypto/rand")}, "dp/noise imports crypto/rand"},
 		"a device draws": {fstest.MapFS{
