@@ -82,7 +82,6 @@ var foreign = []struct {
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"release/page"}, "only what is published is drawn, and not by a device"},
-	{"github.com/pelletier/go-toml", []string{"plan/author", "shuffler/service", "analyzer/service", "issuer", "cmd"}, "who follows a plan reads its canonical form; only people write TOML"},
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve", "cmd/confetti", "cmd/confetti-shuffler"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},

@@ -5,201 +5,41 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"reflect"
-	"slices"
-	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 )
 
 // MaxBytes bounds the text of a plan.
 const MaxBytes = 8 << 20
 
-// Parse reads a plan authored in TOML or JSON (a text that begins with a brace
-// is JSON). It is strict: unknown or repeated keys are errors, all of them
-// listed, and the plan is validated as a whole.
+// Parse reads a plan in its canonical form, validates it as a whole, and refuses
+// every other form, so that the bytes that were signed are the bytes that the
+// plan is named by. Package author reads what people write.
 func Parse(text []byte) (Plan, error) {
-	var p Plan
 	if len(text) > MaxBytes {
-		return p, fmt.Errorf("plan: text is longer than %d bytes", MaxBytes)
+		return Plan{}, fmt.Errorf("plan: text is longer than %d bytes", MaxBytes)
 	}
-	tree, err := parseTree(text)
-	if err != nil {
-		return p, err
+	// The version comes first, so that a newer plan is called newer and not malformed.
+	var form struct {
+		Version int `json:"version"`
 	}
-	if ps := unknownKeys("", tree, reflect.TypeFor[Plan]()); len(ps) > 0 {
-		return p, ps
+	if err := json.Unmarshal(text, &form); err != nil {
+		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
-	// One strict path for both languages: the tree goes through JSON.
-	b, err := json.Marshal(tree)
-	if err != nil {
-		return p, fmt.Errorf("plan: a number is not finite or a value has no JSON form: %w", err)
+	if form.Version != Version {
+		return Plan{}, Problems{fmt.Sprintf("version is %d; this build reads version %d", form.Version, Version)}
 	}
-	if err := json.Unmarshal(b, &p); err != nil {
-		var t *json.UnmarshalTypeError
-		if errors.As(err, &t) {
-			return Plan{}, Problems{fmt.Sprintf("%s must be a %s, not a %s", t.Field, plainType(t.Type), t.Value)}
-		}
-		return Plan{}, Problems{err.Error()}
-	}
-	return p, p.Validate()
-}
-
-// TOML returns the plan in the form that people write; Parse reads it back to
-// the same plan.
-func (p Plan) TOML() []byte {
-	d := json.NewDecoder(bytes.NewReader(p.Canonical()))
-	d.UseNumber()
-	var tree map[string]any
-	if err := d.Decode(&tree); err != nil {
-		panic("plan: canonical form does not decode: " + err.Error())
-	}
-	b, err := toml.Marshal(withNumbers(tree))
-	if err != nil {
-		panic("plan: " + err.Error())
-	}
-	return b
-}
-
-// withNumbers replaces every json.Number by the integer or float that it is.
-func withNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = withNumbers(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = withNumbers(e)
-		}
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, _ := v.Float64()
-		return f
-	}
-	return v
-}
-
-func parseTree(text []byte) (map[string]any, error) {
-	var tree map[string]any
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		if err := toml.Unmarshal(text, &tree); err != nil {
-			var d *toml.DecodeError
-			if errors.As(err, &d) {
-				line, col := d.Position()
-				return nil, fmt.Errorf("plan: line %d, column %d: %w", line, col, err)
-			}
-			return nil, fmt.Errorf("plan: %w", err)
-		}
-		return tree, nil
-	}
+	var p Plan
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // no digit is lost on the way through the tree
-	if err := repeatedKeys(d); err != nil {
-		return nil, err
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("plan: text goes on after the closing brace")
+	if err := p.Validate(); err != nil {
+		return Plan{}, err
 	}
-	d = json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
+	// What decoding forgives shows here: repeated keys, keys in another case or
+	// order, white space, numbers written differently, text that goes on.
+	if !bytes.Equal(p.Canonical(), text) {
+		return Plan{}, errors.New("plan: a plan, but not in its canonical form: have the author write it anew (confetti plan show --json)")
 	}
-	return tree, nil
-}
-
-// repeatedKeys reads one JSON value and refuses an object that names a key twice.
-func repeatedKeys(d *json.Decoder) error {
-	t, err := d.Token()
-	if err != nil {
-		return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), err)
-	}
-	switch t {
-	case json.Delim('{'):
-		seen := map[string]bool{}
-		for d.More() {
-			k, err := d.Token()
-			if err != nil {
-				return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), err)
-			}
-			key, _ := k.(string)
-			if seen[key] {
-				return Problems{fmt.Sprintf("key %q stands twice in one object", key)}
-			}
-			seen[key] = true
-			if err := repeatedKeys(d); err != nil {
-				return err
-			}
-		}
-	case json.Delim('['):
-		for d.More() {
-			if err := repeatedKeys(d); err != nil {
-				return err
-			}
-		}
-	default:
-		return nil
-	}
-	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), err)
-	}
-	return nil
-}
-
-// unknownKeys lists every key of the tree that the type t has no field for.
-// encoding/json would stop at the first and match names in any case.
-func unknownKeys(at string, v any, t reflect.Type) Problems {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	var ps Problems
-	switch v := v.(type) {
-	case map[string]any:
-		if t.Kind() != reflect.Struct {
-			return nil // a wrong type: json.Unmarshal says so
-		}
-		fields := map[string]reflect.Type{}
-		var names []string
-		for f := range t.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			fields[name] = f.Type
-			names = append(names, name)
-		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			ft, ok := fields[k]
-			if !ok {
-				ps.add(false, "unknown key %q; known here: %s", strings.TrimPrefix(at+"."+k, "."), strings.Join(names, ", "))
-				continue
-			}
-			ps = append(ps, unknownKeys(at+"."+k, v[k], ft)...)
-		}
-	case []any:
-		if t.Kind() == reflect.Slice {
-			for i, e := range v {
-				ps = append(ps, unknownKeys(fmt.Sprintf("%s[%d]", at, i), e, t.Elem())...)
-			}
-		}
-	}
-	return ps
-}
-
-func plainType(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Float64:
-		return "number"
-	case reflect.Int:
-		return "whole number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "list"
-	case reflect.String:
-		return "text"
-	}
-	return "table"
+	return p, nil
 }

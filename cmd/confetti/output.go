@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
 )
@@ -99,6 +100,6 @@ func saveRelease(dir string, r release.Release, p plan.Plan) error {
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
-		return writeWhole(filepath.Join(dir, "plan.toml"), p.TOML())
+		return writeWhole(filepath.Join(dir, "plan.toml"), author.TOML(p))
 	})
 }

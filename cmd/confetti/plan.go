@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -54,7 +55,7 @@ func readPlan(file string) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p, err := plan.Parse(text)
+	p, err := author.Parse(text)
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", file, err)
 	}
@@ -157,7 +158,7 @@ func (c planShow) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Appendf(nil, "# %s\n%s", p.Name(), p.TOML())
+	text := fmt.Appendf(nil, "# %s\n%s", p.Name(), author.TOML(p))
 	if c.JSON {
 		text = append(p.Canonical(), '\n')
 	}

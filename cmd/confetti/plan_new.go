@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -175,7 +176,7 @@ func (c planNew) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error)
 		}
 		made = append(made, path)
 	}
-	if err := createWhole(c.File, p.TOML()); err != nil {
+	if err := createWhole(c.File, author.TOML(p)); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
 		}
