@@ -17,8 +17,8 @@ type Attribute struct {
 	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid", "prefixes"
 	Values []string `json:"values,omitempty"` // categories, set: the domain; prefixes: this round's candidates
 	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name
-	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain
-	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]
+	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain; prefixes always have it
+	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]; without others, what is outside falls into the nearest
 	High   float64  `json:"high,omitempty"`
 	Cells  int      `json:"cells,omitempty"`
 	Most   int      `json:"most,omitempty"` // set: at most so many items
@@ -59,8 +59,4 @@ type Sketch struct {
 	Hashes int    `json:"hashes"`
 	Width  int    `json:"width"`
 	Seed   string `json:"seed"` // 64 hex digits
-}
-
-func (h Histogram) validate(ps *Problems) {
-	ps.add(len(h.Attributes) >= 1, "question.histogram.attributes: name at least one attribute")
 }

@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// histogram is a valid plan of a histogram with two attributes in two crowds, with
+// report fragments; tests change one thing at a time.
+func histogram() Plan {
+	p := sample()
+	p.Title = "What do people drink, and when do they rise?"
+	p.Question = Question{Kind: "histogram", Histogram: &Histogram{
+		Attributes: []Attribute{
+			{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea"}, Others: true},
+			{Name: "rising", Kind: "buckets", Low: 4, High: 12, Cells: 16},
+		},
+		Collect: CollectSample,
+		Crowds:  []string{"north", "south"},
+		Randomizer: Randomizer{Name: "one-hot", Accounting: "exact", Epsilon: 3, Keep: 0.9375, Flip: 0.0625,
+			Fragments: 4, Backstop: 4, BackstopKeep: 0.96875, BackstopFlip: 0.03125},
+	}}
+	p.Budget = Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal", DishonestShare: 0.05}
+	p.Crowd.Deletion = &Deletion{Epsilon: 1, Delta: 1e-6, Noise: 0.5, Threshold: 27}
+	return p
+}
+
+func TestHistogramIsGolden(t *testing.T) {
+	if err := histogram().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	got := append(histogram().Canonical(), '\n')
+	want, err := os.ReadFile("testdata/vectors/v1/histogram.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the canonical form changed, and with it every plan's name:\n%s", cmp.Diff(string(want), string(got)))
+	}
+	p, err := Parse(bytes.TrimSpace(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(histogram(), p); diff != "" {
+		t.Errorf("the canonical form reads back another plan:\n%s", diff)
+	}
+}
+
+// Plans come from outside: each of these is refused, with all that is wrong with it.
+func TestHistogramProblemsAreListed(t *testing.T) {
+	for name, c := range map[string]struct {
+		hurt func(h *Histogram)
+		want []string
+	}{
+		"nothing asked": {func(h *Histogram) { h.Attributes = nil }, []string{"attributes"}},
+		"names": {func(h *Histogram) {
+			h.Attributes[1].Name, h.Crowds, h.Attributes[0].Values = "drink", []string{"a", "a", ""}, []string{"x", "x"}
+		}, []string{`attribute "drink" is named twice`, `crowds: "a" is named twice`, "name at 3", `values: "x" is named twice`}},
+		"kinds": {func(h *Histogram) {
+			h.Attributes[0].Kind, h.Attributes[1].Most, h.Collect = "colours", 3, "guess"
+		}, []string{"attributes[0].kind", "most belongs to set", "collect"}},
+		"numbers": {func(h *Histogram) {
+			h.Attributes[0] = Attribute{Name: "g", Kind: "grid", X: &Axis{0, math.Inf(1), 0}}
+			h.Attributes[1] = Attribute{Name: "s", Kind: "set", Size: 3, Most: 4}
+			h.Randomizer.Keep, h.Randomizer.BackstopFlip, h.Randomizer.Epsilon = 2, 0.99, math.NaN()
+		}, []string{"x: low must be below high", "x.cells", "y is missing", "most must be", "keep must be", "backstop_flip", "epsilon"}},
+		"another's numbers": {func(h *Histogram) {
+			h.Randomizer = Randomizer{Name: "krr", Accounting: "exact", Epsilon: 1, Keep: 0.5, Fragments: 3, Seed: "00"}
+		}, []string{"keep belongs to one-hot", "fragments belongs to one-hot", "seed belongs to local-hash"}},
+		"hash": {func(h *Histogram) {
+			h.Randomizer = Randomizer{Name: "local-hash", Accounting: "exact", Epsilon: 1, Seed: "zz"}
+		}, []string{"range", "functions", "seed"}},
+		"2^52 cells": {func(h *Histogram) {
+			h.Attributes[0] = Attribute{Name: "g", Kind: "grid", X: &Axis{0, 1, 1 << 26}, Y: &Axis{0, 1, 1 << 26}}
+		}, []string{"more than 67108864 cells"}},
+		"a sketch beyond all": {func(h *Histogram) {
+			h.Sketch = &Sketch{Name: "count-mean", Hashes: 1 << 26, Width: 1 << 26, Seed: strings.Repeat("0", 64)}
+		}, []string{"more than 67108864 cells"}},
+		"sizes that overflow": {func(h *Histogram) {
+			h.Attributes[0] = Attribute{Name: "n", Kind: "categories", Size: math.MaxInt}
+			h.Sketch = &Sketch{Name: "mean", Hashes: math.MaxInt, Width: math.MaxInt, Seed: ""}
+		}, []string{"size", "sketch.name", "hashes", "width", "sketch.seed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := histogram()
+			h := *p.Question.Histogram
+			h.Attributes = append([]Attribute(nil), h.Attributes...)
+			p.Question.Histogram = &h
+			c.hurt(&h)
+			err := p.Validate()
+			var ps Problems
+			if !errors.As(err, &ps) {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not reported in:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
