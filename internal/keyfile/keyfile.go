@@ -1,0 +1,169 @@
+// Package keyfile keeps a private key at rest: one strict JSON document per
+// key, whatever its suite, in a file that only its owner may read.
+package keyfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const (
+	format  = "confetti-private-key/v1"
+	maxSize = 1 << 14 // bytes; an X-Wing file has about 2,000, one of RSA-2048 about 2,500
+)
+
+// strict base64url refuses set padding bits, so that there is one way to write a key.
+var base64url = base64.RawURLEncoding.Strict()
+
+// File is a private key as it rests on disk. Whether the two keys belong
+// together only their suite's package can tell.
+type File struct {
+	Suite      string // such as "x25519" or "rsa2048"
+	Purpose    string // for people: whose key it is
+	PublicKey  string // text form, suite:base64url
+	PrivateKey []byte // as the suite serializes it
+}
+
+// document is the JSON form.
+type document struct {
+	Format     string `json:"format"`
+	Suite      string `json:"suite"`
+	Purpose    string `json:"purpose"`
+	ID         string `json:"id"`
+	PublicKey  string `json:"public_key"`
+	PrivateKey string `json:"private_key"`
+}
+
+// ID is the short name of a public key for people to compare: the first 8 bytes
+// of the SHA-256 of its text form, in hexadecimal.
+func ID(public string) string {
+	sum := sha256.Sum256([]byte(public))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Encode writes the raw bytes of a public key in its text form.
+func Encode(suite string, raw []byte) string { return suite + ":" + base64url.EncodeToString(raw) }
+
+// Decode reads what Encode writes, of the given suite.
+func Decode(suite, text string) ([]byte, error) {
+	name, encoded, found := strings.Cut(text, ":")
+	if !found || name != suite {
+		return nil, fmt.Errorf("not a public key in the form %s:base64url", suite)
+	}
+	raw, err := base64url.DecodeString(encoded)
+	// The decoder skips line breaks; a key has none.
+	if err != nil || strings.ContainsAny(encoded, "\r\n") {
+		return nil, fmt.Errorf("the public key of suite %q is not base64url without padding: copy it whole", suite)
+	}
+	return raw, nil
+}
+
+// Create writes the file whole, with mode 0600, or not at all. A file that
+// exists already is left as it is; the error is then fs.ErrExist.
+func Create(path string, f File) error {
+	// A hard link is the one way to name a finished file that fails when the
+	// name is taken; a rename would replace it.
+	return write(path, f, func(tmp string) error {
+		err := os.Link(tmp, path)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%w: choose another name, or remove it if the old key is no longer needed", fs.ErrExist)
+		}
+		return err
+	})
+}
+
+func write(path string, f File, publish func(tmp string) error) error {
+	text, err := json.MarshalIndent(document{
+		Format:     format,
+		Suite:      f.Suite,
+		Purpose:    f.Purpose,
+		ID:         ID(f.PublicKey),
+		PublicKey:  f.PublicKey,
+		PrivateKey: base64url.EncodeToString(f.PrivateKey),
+	}, "", "  ")
+	if err != nil {
+		panic("keyfile: " + err.Error()) // strings always encode
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".confetti-key-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("keyfile: write: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(text, '\n'))
+	// On disk before it has its name, or a crash could leave the name on nothing.
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = publish(tmp.Name())
+	}
+	if err != nil {
+		return fmt.Errorf("keyfile: write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Read reads a file that Create wrote. It refuses a file that others may read,
+// except on Windows, where the mode does not say.
+func Read(path string) (File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return File{}, fmt.Errorf("keyfile: read: %w", err)
+	}
+	defer file.Close()
+	status, err := file.Stat()
+	if err != nil {
+		return File{}, fmt.Errorf("keyfile: read: %w", err)
+	}
+	if !status.Mode().IsRegular() {
+		return File{}, fmt.Errorf("keyfile: %s is not a regular file", path)
+	}
+	if mode := status.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return File{}, fmt.Errorf("keyfile: %s is open to others (mode %04o): make it private with chmod 600, or make a new key if others may have read it", path, mode)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	if err != nil {
+		return File{}, fmt.Errorf("keyfile: read: %w", err)
+	}
+	f, err := parse(text)
+	if err != nil {
+		return File{}, fmt.Errorf("keyfile: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func parse(text []byte) (File, error) {
+	if len(text) > maxSize {
+		return File{}, fmt.Errorf("more than %d bytes: this is no key file", maxSize)
+	}
+	var doc document
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&doc); err != nil {
+		// Not wrapped: the decoder may quote the text, which holds the key.
+		return File{}, errors.New("not the JSON of a key file: restore it from a copy, or make a new key")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return File{}, errors.New("something follows the key")
+	}
+	if doc.Format != format {
+		return File{}, fmt.Errorf("the format is not %q", format)
+	}
+	raw, err := base64url.DecodeString(doc.PrivateKey)
+	if err != nil {
+		return File{}, errors.New("the private key is not base64url without padding")
+	}
+	if doc.ID != ID(doc.PublicKey) {
+		return File{}, errors.New("the id does not belong to the public key: the file was damaged or edited")
+	}
+	return File{Suite: doc.Suite, Purpose: doc.Purpose, PublicKey: doc.PublicKey, PrivateKey: raw}, nil
+}

@@ -1,0 +1,72 @@
+package keyfile
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFilesComeBack(t *testing.T) {
+	f := File{Suite: "x25519", Purpose: "analyzer", PublicKey: Encode("x25519", []byte{1, 2, 3}), PrivateKey: []byte{4, 5, 6}}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key.json")
+	if err := Create(path, f); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil || got.Suite != f.Suite || got.Purpose != f.Purpose || got.PublicKey != f.PublicKey || !bytes.Equal(got.PrivateKey, f.PrivateKey) {
+		t.Errorf("read something else (%v)", err)
+	}
+	if err := Create(path, f); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d files are left (%v)", len(left), err)
+	}
+	if raw, err := Decode("x25519", f.PublicKey); err != nil || !bytes.Equal(raw, []byte{1, 2, 3}) {
+		t.Errorf("the public key decodes to %x (%v)", raw, err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil {
+		t.Error("a file open to others was read")
+	}
+	if _, err := Read(dir); err == nil {
+		t.Error("a folder was read")
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, text := range []string{"", "ed25519", "x25519:AQID", "ed25519:AQID=", "ed25519:AQI", "ed25519:AR", "ed25519:AQ\nID", "ed25519:AQ+D"} {
+		if raw, err := Decode("ed25519", text); err == nil && Encode("ed25519", raw) != text {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"format":"confetti-private-key/v1","suite":"x25519","purpose":"","id":"` + ID("") + `","public_key":"","private_key":"AQID"}`))
+	f.Add([]byte("{}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := parse(text)
+		if err != nil {
+			if strings.Contains(err.Error(), "AQID") {
+				t.Error("the error shows the key")
+			}
+			return
+		}
+		path := filepath.Join(t.TempDir(), "k")
+		if err := Create(path, file); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Read(path); err != nil || !bytes.Equal(again.PrivateKey, file.PrivateKey) || again.PublicKey != file.PublicKey {
+			t.Errorf("accepted, but does not come back: %v", err)
+		}
+	})
+}
