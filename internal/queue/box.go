@@ -1,0 +1,173 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// digestHeader carries the SHA-256 of the body, so that a repeated Put is
+// recognized whatever has been done to the body on its way to the disk.
+const digestHeader = "Confetti-Digest"
+
+// Box holds messages, each under a key of its own. It is safe for concurrent use.
+type Box struct {
+	q      *Queue
+	stream jetstream.Stream
+	begin  string // of each subject
+}
+
+func boxStream(name string) string { return prefix + "-box-" + name }
+
+// Box opens the box of that name, which is letters, digits, - and _, and makes
+// it if it is not there.
+func (q *Queue) Box(ctx context.Context, name string) (*Box, error) {
+	mustBe(nameForm, name)
+	stream := boxStream(name)
+	s, err := q.stream(ctx, jetstream.StreamConfig{Name: stream, AllowAtomicPublish: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Box{q, s, subjects(stream)}, nil
+}
+
+// Put keeps a body under a key, with a label to find it by. Both are letters,
+// digits, - and _. The key must be free, whatever the label: a respondent is
+// there once, to whatever crowd. Return means on disk.
+//
+// The same body under the same key and label again is no error but says so: the
+// first Put may have been acknowledged to nobody. Any other is ErrTaken.
+func (b *Box) Put(ctx context.Context, key, label string, body []byte) (again bool, err error) {
+	mustBe(nameForm, key)
+	mustBe(nameForm, label)
+	if len(body) > MaxBody {
+		return false, fmt.Errorf("queue: a body of %d bytes: the limit is %d", len(body), MaxBody)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	digest := fmt.Sprintf("%x", sha256.Sum256(body))
+	m := &nats.Msg{Subject: b.begin + key + "." + label, Data: body, Header: nats.Header{digestHeader: {digest}}}
+	mark := b.begin + key + ".*"
+	_, err = b.q.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(0, mark))
+	if !taken(err) {
+		return false, explain(err)
+	}
+	there, err := b.stream.GetLastMsgForSubject(ctx, mark)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		// Another Put of the key is on its way to the disk. It will be first.
+		return false, fmt.Errorf("%w: the same key is being written", ErrUnavailable)
+	}
+	if err != nil {
+		return false, explain(err)
+	}
+	if there.Subject != m.Subject || there.Header.Get(digestHeader) != digest {
+		return false, ErrTaken
+	}
+	return true, nil
+}
+
+func taken(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == 10071 || api.ErrorCode == 10164) // wrong last sequence
+}
+
+// Each calls fn for what is in the box with that label (with any for ""), in
+// the order in which it came, and stops at the first error. What is put
+// meanwhile may be missed: seal the box first. A body is fn's to keep.
+func (b *Box) Each(ctx context.Context, label string, fn func(key string, body []byte) error) error {
+	return each(ctx, b.stream, b.filter(label), func(m jetstream.Msg, _ uint64) error {
+		key, _, _ := strings.Cut(strings.TrimPrefix(m.Subject(), b.begin), ".")
+		return fn(key, m.Data())
+	})
+}
+
+func (b *Box) filter(label string) string {
+	if label == "" {
+		return b.begin + ">"
+	}
+	mustBe(nameForm, label)
+	return b.begin + "*." + label
+}
+
+// each reads a stream from its beginning to where it ends now.
+func each(ctx context.Context, stream jetstream.Stream, filter string, fn func(m jetstream.Msg, sequence uint64) error) error {
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}})
+	if err != nil {
+		return explain(err)
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	if info.NumPending == 0 {
+		return forget(ctx, stream, info.Name)
+	}
+	// Without a bound on the bytes the server would send ahead all it has.
+	messages, err := consumer.Messages(jetstream.PullMaxBytes(2 * (MaxBody + headroom)))
+	if err != nil {
+		return explain(err)
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return explain(err)
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return explain(err)
+		}
+		if err := fn(m, meta.Sequence.Stream); err != nil {
+			return err
+		}
+		if meta.NumPending == 0 {
+			return nil
+		}
+	}
+}
+
+func forget(ctx context.Context, stream jetstream.Stream, consumer string) error {
+	if err := stream.DeleteConsumer(ctx, consumer); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return explain(err)
+	}
+	return nil
+}
+
+// Count is the number of messages with that label (with any for "").
+func (b *Box) Count(ctx context.Context, label string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	// A consumer that never consumes: the server counts for it what it would get.
+	c, err := b.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		FilterSubject: b.filter(label), AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: callTimeout,
+	})
+	if err != nil {
+		return 0, explain(err)
+	}
+	info := c.CachedInfo()
+	return int(info.NumPending), forget(ctx, b.stream, info.Name)
+}
+
+// Seal closes the box for good: every later Put is ErrSealed, from whatever
+// process. What is in it stays until it is dropped.
+func (b *Box) Seal(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	info, err := b.stream.Info(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	if info.Config.Sealed {
+		return nil
+	}
+	info.Config.Sealed = true
+	if _, err := b.q.js.UpdateStream(ctx, info.Config); err != nil {
+		return explain(err)
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+// Package queue keeps what a service has accepted until it has been passed on:
+// what Put has returned for is on disk, and survives a kill of the process or a
+// loss of power. It is NATS JetStream, either embedded in the process (no port,
+// nothing to set up) or a cluster of one's own, by one line of configuration.
+//
+// A Box holds messages under keys, each written once: the first Put of a key is
+// the mark that it was there and the content at the same time, one write, so
+// that no crash can leave one without the other. Boxes are dropped whole, which
+// takes the order and the times of arrival from the disk with them. Records
+// holds the few small states a service must not forget.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// MaxBody is the longest message, in bytes: the embedded server's limit
+	// less what the headers take. JetStream gives up on records above 32 MiB.
+	MaxBody = 16<<20 - headroom
+
+	headroom = 1 << 12 // bytes of headers, generously
+
+	// Of all subjects and streams, so that a cluster can serve others beside us.
+	prefix = "confetti"
+
+	startTimeout = 30 * time.Second // recovery of large boxes included
+	callTimeout  = 10 * time.Second // of one exchange with the server
+)
+
+var (
+	// ErrTaken is the error of a Put under a key that holds something else.
+	ErrTaken = errors.New("queue: the key is taken by another content")
+
+	// ErrSealed is the error of a Put into a box that takes nothing more.
+	ErrSealed = errors.New("queue: the box is sealed")
+
+	// ErrFull is the error of a Put for which the disk, or what the queue may
+	// use of it, does not suffice. Nothing was kept.
+	ErrFull = errors.New("queue: no room left: give the queue more disk, or wait until a batch has left")
+
+	// ErrUnavailable is the error of a call that the server did not answer. A
+	// Put may have been kept or not: repeat it.
+	ErrUnavailable = errors.New("queue: the server does not answer")
+)
+
+// Config says where the messages rest. Exactly one of Dir and URL is set.
+type Config struct {
+	Dir      string // folder of the embedded server; made if missing
+	MaxBytes int64  // of disk that the embedded server may use; 0: three quarters of what is free
+	URL      string // of a NATS cluster with JetStream and sync_interval: always, comma separated
+	Replicas int    // of each box in the cluster, 1 to 5; 0 is 1. The embedded server has 1
+}
+
+// Queue is an open queue. It is safe for concurrent use.
+type Queue struct {
+	server   *server.Server // nil with a cluster
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	replicas int
+	streams  string // folder of the embedded server's streams
+}
+
+// Open starts the embedded server or connects to the cluster, and returns when
+// what was there before can be read.
+func Open(ctx context.Context, c Config) (*Queue, error) {
+	if (c.Dir == "") == (c.URL == "") {
+		return nil, errors.New("queue: set either a folder for the embedded server or the URL of a cluster")
+	}
+	if c.Replicas < 0 || c.Replicas > 5 || c.Dir != "" && c.Replicas > 1 {
+		return nil, fmt.Errorf("queue: %d replicas: a cluster has 1 to 5, the embedded server 1", c.Replicas)
+	}
+	q := &Queue{replicas: max(c.Replicas, 1)}
+	options := []nats.Option{nats.Name(prefix), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond)}
+	if c.Dir != "" {
+		if err := q.start(c); err != nil {
+			return nil, err
+		}
+		options = append(options, nats.InProcessServer(q.server))
+	}
+	err := func() (err error) {
+		if q.conn, err = nats.Connect(c.URL, options...); err != nil {
+			return fmt.Errorf("queue: connect: %w", err)
+		}
+		if q.js, err = jetstream.New(q.conn); err != nil {
+			return fmt.Errorf("queue: %w", err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		if _, err = q.js.AccountInfo(ctx); err != nil {
+			return fmt.Errorf("queue: the server has no JetStream: %w", err)
+		}
+		return nil
+	}()
+	if err != nil {
+		q.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (q *Queue) start(c Config) error {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	s, err := server.NewServer(&server.Options{
+		ServerName: prefix,
+		DontListen: true,
+		NoSigs:     true,
+		NoLog:      true,
+		JetStream:  true,
+		StoreDir:   c.Dir,
+		MaxPayload: MaxBody + headroom,
+		// A client that waits for one acknowledgement at a time never has more
+		// than one message pending; Box keeps to a few.
+		MaxPending:        4 * (MaxBody + headroom),
+		JetStreamMaxStore: c.MaxBytes,
+		// Without it a message is acknowledged up to two minutes before it is
+		// on disk, and a loss of power loses it.
+		SyncAlways: true,
+	})
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	q.server = s
+	s.Start()
+	if !s.ReadyForConnections(startTimeout) || !s.JetStreamEnabled() {
+		q.Close()
+		return fmt.Errorf("queue: the embedded server does not start: is the folder writable, and used by nobody else?")
+	}
+	q.streams = filepath.Join(s.JetStreamConfig().StoreDir, "$G", "streams")
+	return nil
+}
+
+// Close ends the connection and stops the embedded server. What was put is
+// there at the next Open.
+func (q *Queue) Close() {
+	if q.conn != nil {
+		q.conn.Close()
+	}
+	if q.server != nil {
+		q.server.Shutdown()
+		q.server.WaitForShutdown()
+	}
+}
+
+// Healthy returns an error if the queue cannot take anything now: a cluster out
+// of reach, or an embedded server that stopped because its disk was full. The
+// latter needs a restart.
+func (q *Queue) Healthy(ctx context.Context) error {
+	if q.server != nil && !q.server.JetStreamEnabled() {
+		return errors.New("queue: the embedded server has stopped, as it does when the disk is full: make room and restart")
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := q.js.AccountInfo(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// Bytes is what the queue's boxes and records take of the disk.
+func (q *Queue) Bytes(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	info, err := q.js.AccountInfo(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return int64(info.Store), nil
+}
+
+var (
+	nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+	keyForm  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+)
+
+func mustBe(form *regexp.Regexp, text string) {
+	if !form.MatchString(text) {
+		panic(fmt.Sprintf("queue: %q is no name", text)) // names are made by the program, never by a peer
+	}
+}
+
+// stream makes the JetStream stream of a box or of records, if it is not there.
+func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	c.Subjects = []string{subjects(c.Name) + ">"}
+	c.Replicas = q.replicas
+	c.Storage = jetstream.FileStorage
+	c.Discard = jetstream.DiscardNew
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	s, err := q.js.Stream(ctx, c.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = q.js.CreateStream(ctx, c)
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	return s, nil
+}
+
+// subjects is what the subjects of a stream begin with.
+func subjects(stream string) string { return prefix + "." + stream + "." }
+
+// Drop deletes a box with everything in it, and returns when it is gone from
+// the disk: content, order and times of arrival. A box that is not there is
+// not an error. (That the disk's own controller has overwritten the sectors is
+// beyond us: encrypt the disk.)
+func (q *Queue) Drop(ctx context.Context, name string) error {
+	mustBe(nameForm, name)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	stream := boxStream(name)
+	if err := q.js.DeleteStream(ctx, stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return explain(err)
+	}
+	if q.streams == "" {
+		return nil
+	}
+	// The server renames the folder and removes it in the background.
+	for gone := false; !gone; {
+		gone = true
+		for _, dir := range []string{stream, ".." + stream, "." + stream} {
+			if _, err := os.Lstat(filepath.Join(q.streams, dir)); !errors.Is(err, os.ErrNotExist) {
+				gone = false
+			}
+		}
+		if gone {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("queue: a dropped box is still on disk: %w", ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// Boxes lists the boxes whose names begin with the prefix.
+func (q *Queue) Boxes(ctx context.Context, begin string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var names []string
+	list := q.js.StreamNames(ctx)
+	for name := range list.Name() {
+		if name, ok := strings.CutPrefix(name, boxStream("")); ok && strings.HasPrefix(name, begin) {
+			names = append(names, name)
+		}
+	}
+	if err := list.Err(); err != nil {
+		return nil, explain(err)
+	}
+	return names, nil
+}
+
+// explain turns what the server says into the errors of this package.
+func explain(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &api):
+		switch api.ErrorCode {
+		case 10109: // stream is sealed
+			return ErrSealed
+		case 10002, 10023, 10047: // limits of the account, of the server, of its storage
+			return ErrFull
+		case 10077: // the store failed; what it says is all there is
+			if strings.Contains(api.Description, "space") || strings.Contains(api.Description, "maximum") {
+				return ErrFull
+			}
+		}
+		return fmt.Errorf("queue: %w", err)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("queue: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}

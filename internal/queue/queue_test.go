@@ -1,0 +1,434 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB, dir string) *Queue {
+	t.Helper()
+	q, err := Open(context.Background(), Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+func box(t testing.TB, q *Queue, name string) *Box {
+	t.Helper()
+	b, err := q.Box(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// content lists "key=body" of a box, in order.
+func content(t testing.TB, b *Box, label string) []string {
+	t.Helper()
+	var all []string
+	err := b.Each(context.Background(), label, func(key string, body []byte) error {
+		all = append(all, key+"="+string(body))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Count(context.Background(), label); err != nil || n != len(all) {
+		t.Errorf("count %d, %v: there are %d", n, err, len(all))
+	}
+	return all
+}
+
+func TestPutOnce(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	q := open(t, dir)
+	b := box(t, q, "in")
+	other := box(t, q, "in-2")
+	for _, c := range []struct {
+		b                *Box
+		key, label, body string
+		again            bool
+		err              error
+	}{
+		{b, "alice", "0", "one", false, nil},
+		{b, "alice", "0", "one", true, nil},
+		{b, "alice", "0", "two", false, ErrTaken},
+		{b, "alice", "1", "one", false, ErrTaken},
+		{b, "bob", "1", "one", false, nil},
+		{b, "alic", "0", "", false, nil},
+		{other, "alice", "1", "other", false, nil},
+	} {
+		again, err := c.b.Put(ctx, c.key, c.label, []byte(c.body))
+		if again != c.again || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			t.Errorf("put %s %s %q: %v, %v", c.key, c.label, c.body, again, err)
+		}
+	}
+	check := func(b *Box) {
+		t.Helper()
+		if got := content(t, b, ""); !slices.Equal(got, []string{"alice=one", "bob=one", "alic="}) {
+			t.Errorf("all: %q", got)
+		}
+		if got := content(t, b, "0"); !slices.Equal(got, []string{"alice=one", "alic="}) {
+			t.Errorf("label 0: %q", got)
+		}
+		if got := content(t, b, "2"); len(got) != 0 {
+			t.Errorf("label 2: %q", got)
+		}
+	}
+	check(b)
+
+	// Another process finds the same.
+	q.Close()
+	q = open(t, dir)
+	b = box(t, q, "in")
+	check(b)
+	if again, err := b.Put(ctx, "alice", "0", []byte("one")); !again || err != nil {
+		t.Errorf("after a restart: %v, %v", again, err)
+	}
+	if names, err := q.Boxes(ctx, "in"); err != nil || len(names) != 2 {
+		t.Errorf("boxes %q, %v", names, err)
+	}
+	if err := b.Each(ctx, "", func(string, []byte) error { return os.ErrInvalid }); err != os.ErrInvalid {
+		t.Errorf("the error of fn became %v", err)
+	}
+}
+
+func TestSealedTakesNothing(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	q := open(t, dir)
+	b := box(t, q, "in")
+	if _, err := b.Put(ctx, "a", "0", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.Seal(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if _, err := b.Put(ctx, "b", "0", []byte("1")); !errors.Is(err, ErrSealed) {
+			t.Errorf("put into a sealed box: %v", err)
+		}
+		q.Close()
+		q = open(t, dir)
+		b = box(t, q, "in")
+	}
+	if got := content(t, b, ""); !slices.Equal(got, []string{"a=1"}) {
+		t.Errorf("%q", got)
+	}
+	if err := q.Drop(ctx, "in"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box(t, q, "in").Put(ctx, "b", "0", nil); err != nil {
+		t.Errorf("a new box of a dropped name: %v", err)
+	}
+}
+
+// A concurrent Put of the same key is taken once, whoever wins.
+func TestOneOfManyWins(t *testing.T) {
+	ctx := context.Background()
+	b := box(t, open(t, t.TempDir()), "in")
+	var mu sync.Mutex
+	won := map[int]int{}
+	var wg sync.WaitGroup
+	for i := range 160 {
+		wg.Go(func() {
+			for {
+				again, err := b.Put(ctx, fmt.Sprint(i%5), fmt.Sprint(i), []byte("x"))
+				if errors.Is(err, ErrUnavailable) {
+					continue
+				}
+				if err == nil && !again {
+					mu.Lock()
+					won[i%5]++
+					mu.Unlock()
+				} else if !errors.Is(err, ErrTaken) {
+					t.Error(err)
+				}
+				return
+			}
+		})
+	}
+	wg.Wait()
+	for key, n := range won {
+		if n != 1 {
+			t.Errorf("key %d was written %d times", key, n)
+		}
+	}
+	if n := len(content(t, b, "")); n != 5 || len(won) != 5 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+// traces returns the files below dir that contain the text.
+func traces(t testing.TB, dir, text string) (files []string, bytesOnDisk int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(text)) {
+			files = append(files, path)
+		}
+		bytesOnDisk += int64(len(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, bytesOnDisk
+}
+
+// What is dropped is gone from every file of the folder, keys and content.
+func TestDropLeavesNothing(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	q := open(t, dir)
+	b, stays := box(t, q, "in"), box(t, q, "out")
+	for i := range 300 {
+		if _, err := b.Put(ctx, fmt.Sprint("respondent-", i), "0", []byte(strings.Repeat("secret content ", 700))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := stays.Put(ctx, "a", "0", []byte("stays")); err != nil {
+		t.Fatal(err)
+	}
+	if files, size := traces(t, dir, "secret content"); len(files) == 0 || size < 300*10_000 {
+		t.Fatalf("the test looks in the wrong place: %d files, %d bytes", len(files), size)
+	}
+	if err := q.Drop(ctx, "in"); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"secret content", "respondent-"} {
+		if files, size := traces(t, dir, text); len(files) != 0 || size > 10_000 {
+			t.Errorf("%q is still in %q; %d bytes on disk", text, files, size)
+		}
+	}
+	if got := content(t, stays, ""); !slices.Equal(got, []string{"a=stays"}) {
+		t.Errorf("the other box holds %q", got)
+	}
+	if err := q.Drop(ctx, "in"); err != nil {
+		t.Errorf("dropped twice: %v", err)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	q := open(t, dir)
+	r, err := q.Records(ctx, "state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, revision, err := r.Get(ctx, "a.b"); v != nil || revision != 0 || err != nil {
+		t.Errorf("nothing there: %q %d %v", v, revision, err)
+	}
+	first, err := r.Set(ctx, "a.b", []byte("1"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Set(ctx, "a.b", []byte("2"), 0); !errors.Is(err, ErrChanged) {
+		t.Errorf("made twice: %v", err)
+	}
+	second, err := r.Set(ctx, "a.b", []byte("2"), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Set(ctx, "a.b", []byte("3"), first); !errors.Is(err, ErrChanged) {
+		t.Errorf("changed from an old state: %v", err)
+	}
+	if _, err := r.Set(ctx, "a.c", []byte("c"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Set(ctx, "b", []byte("b"), 0); err != nil {
+		t.Fatal(err)
+	}
+	q.Close()
+	q = open(t, dir)
+	if r, err = q.Records(ctx, "state"); err != nil {
+		t.Fatal(err)
+	}
+	if v, revision, err := r.Get(ctx, "a.b"); string(v) != "2" || revision != second || err != nil {
+		t.Errorf("after a restart: %q %d %v", v, revision, err)
+	}
+	list := func(begin string) (all string) {
+		if err := r.Each(ctx, begin, func(key string, value []byte, _ uint64) error {
+			all += key + "=" + string(value) + " "
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if got := list("a"); got != "a.b=2 a.c=c " {
+		t.Errorf("a: %s", got)
+	}
+	if got := list(""); got != "a.b=2 a.c=c b=b " {
+		t.Errorf("all: %s", got)
+	}
+	for range 2 {
+		if err := r.Delete(ctx, "a.b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := list("a"); got != "a.c=c " {
+		t.Errorf("after deletion: %s", got)
+	}
+	if _, err := r.Set(ctx, "a.b", []byte("again"), 0); err != nil {
+		t.Errorf("made again: %v", err)
+	}
+}
+
+// A box is a map in which the first value of a key stays, restarts or not.
+func TestBoxIsAMap(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	q := open(t, dir)
+	round := 0
+	rapid.Check(t, func(t2 *rapid.T) {
+		round++
+		name := fmt.Sprint("round-", round)
+		b := box(t, q, name)
+		model := map[string]string{}
+		var order []string
+		for range rapid.IntRange(1, 8).Draw(t2, "steps") {
+			key := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t2, "key")
+			label := rapid.SampledFrom([]string{"0", "1"}).Draw(t2, "label")
+			body := rapid.SampledFrom([]string{"", "x", "y"}).Draw(t2, "body")
+			again, err := b.Put(ctx, key, label, []byte(body))
+			was, there := model[key]
+			switch {
+			case !there:
+				if again || err != nil {
+					t2.Fatalf("new: %v, %v", again, err)
+				}
+				model[key] = label + body
+				order = append(order, key+"="+body)
+			case was == label+body:
+				if !again || err != nil {
+					t2.Fatalf("the same: %v, %v", again, err)
+				}
+			case !errors.Is(err, ErrTaken):
+				t2.Fatalf("another: %v", err)
+			}
+		}
+		if got := content(t, b, ""); !slices.Equal(got, order) {
+			t2.Fatalf("holds %q, want %q", got, order)
+		}
+		if err := q.Drop(ctx, name); err != nil {
+			t2.Fatal(err)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []Config{{}, {Dir: "x", URL: "y"}, {Dir: "x", Replicas: 3}, {URL: "nats://127.0.0.1:1", Replicas: 6}, {URL: "nats://127.0.0.1:1"}} {
+		if q, err := Open(ctx, c); err == nil {
+			q.Close()
+			t.Errorf("%+v was opened", c)
+		}
+	}
+	q := open(t, t.TempDir())
+	b := box(t, q, "in")
+	if _, err := b.Put(ctx, "a", "0", make([]byte, MaxBody+1)); err == nil {
+		t.Error("too long a body was kept")
+	}
+	if again, err := b.Put(ctx, "a", "0", make([]byte, MaxBody)); again || err != nil {
+		t.Errorf("the longest body: %v", err)
+	}
+	for _, name := range []string{"", "a.b", "a b", "*", "a>"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("the name %q was taken", name)
+				}
+			}()
+			q.Box(ctx, name)
+		}()
+	}
+}
+
+func TestFull(t *testing.T) {
+	ctx := context.Background()
+	q, err := Open(ctx, Config{Dir: t.TempDir(), MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	b := box(t, q, "in")
+	kept := 0
+	for ; kept < 100; kept++ {
+		if _, err = b.Put(ctx, fmt.Sprint(kept), "0", make([]byte, 1<<16)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ErrFull) || kept < 10 {
+		t.Fatalf("after %d: %v", kept, err)
+	}
+	if got := content(t, b, ""); len(got) != kept {
+		t.Errorf("%d were acknowledged, %d are there", kept, len(got))
+	}
+	if err := q.Healthy(ctx); err != nil {
+		t.Error(err)
+	}
+	// A batch that leaves makes room.
+	if err := q.Drop(ctx, "in"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box(t, q, "in").Put(ctx, "a", "0", make([]byte, 1<<16)); err != nil {
+		t.Errorf("after room was made: %v", err)
+	}
+}
+
+// BenchmarkPut measures durable accepts of contributions of 64 envelopes of
+// 160 bytes, by so many callers that each wait for theirs.
+func BenchmarkPut(b *testing.B) {
+	for _, size := range []int{160, 64 * 160} {
+		for _, callers := range []int{1, 16, 64} {
+			b.Run(fmt.Sprintf("bytes=%d/callers=%d", size, callers), func(b *testing.B) {
+				ctx := context.Background()
+				box := box(b, open(b, b.TempDir()), "in")
+				body := make([]byte, size)
+				next := make(chan int)
+				var wg sync.WaitGroup
+				for range callers {
+					wg.Go(func() {
+						for i := range next {
+							if _, err := box.Put(ctx, fmt.Sprintf("%064d", i), "0", body); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				start := time.Now()
+				for i := range b.N {
+					next <- i
+				}
+				close(next)
+				wg.Wait()
+				b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "puts/s")
+			})
+		}
+	}
+}
