@@ -1,7 +1,10 @@
-// Package encode turns a value into bounded features, the f and g of a
-// locality-sensitive quantization of a kernel (KDE, Definition 2.1): public
-// random maps with E f(x).g(y) = k(x, y), drawn from the seed of the plan so
-// that every device and the analyzer hold the same ones.
+// Package encode turns a value into what a question asks about. For a histogram
+// these are the cells of a declared domain that the value is in.
+//
+// For a density they are bounded features, the f and g of a locality-sensitive
+// quantization of a kernel (KDE, Definition 2.1): public random maps with
+// E f(x).g(y) = k(x, y), drawn from the seed of the plan so that every device and
+// the analyzer hold the same ones.
 package encode
 
 import (

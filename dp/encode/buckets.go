@@ -1,0 +1,147 @@
+package encode
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Axis cuts the numbers from Low to High into Cells intervals of one width.
+type Axis struct {
+	Low, High float64 // finite, at most MaxEnd in size, Low < High
+	Cells     int     // from 1
+}
+
+// MaxEnd bounds the ends of an axis, so that no product below overflows.
+const MaxEnd = 1e100
+
+// Edge is where interval i begins and interval i-1 ends, i from 0 to Cells: Low +
+// i (High-Low) / Cells, in float64 and in this order, and High itself for the last.
+// Each step rounds monotonically, so edges never decrease. From Low = 0 it is the
+// float64 nearest to the fraction, so that 3/10 of [0, 1] begins at 0.3 as written.
+func (a Axis) Edge(i int) float64 {
+	if i == a.Cells {
+		return a.High
+	}
+	return a.Low + float64(i)*(a.High-a.Low)/float64(a.Cells)
+}
+
+func (a Axis) validate() error {
+	if !(math.Abs(a.Low) <= MaxEnd && math.Abs(a.High) <= MaxEnd && a.Low < a.High) {
+		return fmt.Errorf("encode: an axis from %v to %v: give two numbers, the lower first, of at most %g", a.Low, a.High, MaxEnd)
+	}
+	if a.Cells < 1 || a.Cells > MaxCells {
+		return fmt.Errorf("encode: an axis of %d intervals: give from 1 to %d", a.Cells, MaxCells)
+	}
+	// The four roundings of an edge are each at most one step of the float64s at the larger
+	// end, so intervals of sixteen steps have edges apart and find starts at most one off.
+	end := math.Max(math.Abs(a.Low), math.Abs(a.High))
+	if step := math.Nextafter(end, math.Inf(1)) - end; (a.High-a.Low)/float64(a.Cells) < 16*step {
+		return fmt.Errorf("encode: %d intervals from %v to %v are narrower than a float64 can tell apart: ask for fewer", a.Cells, a.Low, a.High)
+	}
+	return nil
+}
+
+// find is the interval that holds x: Edge(i) <= x < Edge(i+1), and High in the last.
+// What is outside has the interval nearest to it.
+func (a Axis) find(x float64) (i int, inside bool) {
+	switch {
+	case x < a.Low:
+		return 0, false
+	case x >= a.High:
+		return a.Cells - 1, x == a.High
+	}
+	// The quotient may round across an edge; the edges decide.
+	i = min(int((x-a.Low)/(a.High-a.Low)*float64(a.Cells)), a.Cells-1)
+	for x < a.Edge(i) {
+		i--
+	}
+	for x >= a.Edge(i+1) {
+		i++
+	}
+	return i, true
+}
+
+var errNoNumber = errors.New("encode: a value that is no finite number: leave it out, or say what it stands for")
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// name writes an interval; unbounded says that the ones at the edges hold what is outside.
+func (a Axis) name(i int, unbounded bool) string {
+	low, high, closing := a.number(i), a.number(i+1), ")"
+	switch {
+	case i+1 < a.Cells:
+	case unbounded:
+		high = "inf"
+	default:
+		closing = "]"
+	}
+	if i == 0 && unbounded {
+		return "(-inf, " + high + closing
+	}
+	return "[" + low + ", " + high + closing
+}
+
+// number writes an edge in as many digits as tell it from the edges next to it, and a
+// few more, but no roundoff.
+func (a Axis) number(i int) string {
+	edge := a.Edge(i)
+	width := (a.High - a.Low) / float64(a.Cells)
+	size := math.Max(math.Abs(edge), width)
+	digits := min(17, max(6, 4+int(math.Ceil(math.Log10(size/width)))))
+	if math.Abs(edge) < width*1e-9 { // a zero with roundoff
+		edge = 0
+	}
+	rounded := strconv.FormatFloat(edge, 'g', digits, 64)
+	if size < 1e15 && width > 1e-6 {
+		short, _ := strconv.ParseFloat(rounded, 64) // what has just been written can be read
+		return strconv.FormatFloat(short, 'f', -1, 64)
+	}
+	return rounded
+}
+
+// Buckets are the intervals of an axis. Values outside are in the interval nearest to
+// them, which is then open on that side; or in a last cell for others, if there is one.
+type Buckets struct {
+	axis   Axis
+	others bool
+}
+
+// NewBuckets checks the axis.
+func NewBuckets(axis Axis, others bool) (*Buckets, error) {
+	if err := axis.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkCells(withOthers(axis.Cells, others)); err != nil {
+		return nil, err
+	}
+	return &Buckets{axis, others}, nil
+}
+
+// Axis is what the buckets cut up.
+func (b *Buckets) Axis() Axis { return b.axis }
+
+// Size is the number of cells.
+func (b *Buckets) Size() int { return withOthers(b.axis.Cells, b.others) }
+
+// Encode is the bucket of x, which must be finite.
+func (b *Buckets) Encode(x float64) ([]uint32, error) {
+	if !finite(x) {
+		return nil, errNoNumber
+	}
+	i, inside := b.axis.find(x)
+	if !inside && b.others {
+		i = b.axis.Cells
+	}
+	return []uint32{uint32(i)}, nil
+}
+
+// Name is the interval of a cell, such as "[10, 20)", or Others.
+func (b *Buckets) Name(cell int) string {
+	mustHave(cell, b.Size())
+	if cell == b.axis.Cells {
+		return Others
+	}
+	return b.axis.name(cell, !b.others)
+}

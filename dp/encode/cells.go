@@ -1,0 +1,44 @@
+package encode
+
+import "fmt"
+
+// A histogram asks which cells of a declared domain a value is in. Categories, Set,
+// Buckets, Grid and Prefixes each have
+//
+//	Size() int                     // cells, at least 2
+//	Encode(value) ([]uint32, error) // the cells that the value is in, each in [0, Size), increasing
+//	Name(cell int) string          // for people
+//
+// and are ready for any number of goroutines at once. Their order of cells is part of
+// a plan: both ends derive it from the plan alone. Errors name the rule that a value
+// breaks, never the value.
+
+// MaxCells is the largest domain: 2^26 cells, of which the analyzer keeps 512 MiB of
+// counts.
+const MaxCells = 1 << 26
+
+// Others is the name of the cell for what is not in the domain, always the last one.
+const Others = "others"
+
+// checkCells is the rule on the size of a domain, its cell for others included.
+func checkCells(size int) error {
+	if size < 2 || size > MaxCells {
+		return fmt.Errorf("encode: a domain of %d cells: give from 2 to %d", size, MaxCells)
+	}
+	return nil
+}
+
+// mustHave panics for a cell that does not exist: only our own bugs ask for one.
+func mustHave(cell, size int) {
+	if cell < 0 || cell >= size {
+		panic(fmt.Sprintf("encode: cell %d of %d", cell, size))
+	}
+}
+
+// withOthers is a number of cells and, if there is one, the cell for others.
+func withOthers(size int, others bool) int {
+	if others {
+		return size + 1
+	}
+	return size
+}

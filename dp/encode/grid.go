@@ -1,0 +1,53 @@
+package encode
+
+// Point is a value of a Grid.
+type Point struct{ X, Y float64 }
+
+// Grid is the plane cut along two axes: cell = row*columns + column, columns along x
+// and rows along y, both counted from the low end. Points outside are in the nearest
+// cell, which is then open on that side; or in a last cell for others, if there is one.
+type Grid struct {
+	x, y   Axis
+	others bool
+}
+
+// NewGrid checks the axes.
+func NewGrid(x, y Axis, others bool) (*Grid, error) {
+	for _, a := range []Axis{x, y} {
+		if err := a.validate(); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkCells(withOthers(x.Cells*y.Cells, others)); err != nil {
+		return nil, err
+	}
+	return &Grid{x, y, others}, nil
+}
+
+// Axes are what the grid cuts up.
+func (g *Grid) Axes() (x, y Axis) { return g.x, g.y }
+
+// Size is the number of cells.
+func (g *Grid) Size() int { return withOthers(g.x.Cells*g.y.Cells, g.others) }
+
+// Encode is the cell of a point, whose coordinates must be finite.
+func (g *Grid) Encode(p Point) ([]uint32, error) {
+	if !finite(p.X) || !finite(p.Y) {
+		return nil, errNoNumber
+	}
+	column, insideX := g.x.find(p.X)
+	row, insideY := g.y.find(p.Y)
+	if g.others && !(insideX && insideY) {
+		return []uint32{uint32(g.x.Cells * g.y.Cells)}, nil
+	}
+	return []uint32{uint32(row*g.x.Cells + column)}, nil
+}
+
+// Name is the two intervals of a cell, such as "x [0, 1) y [2, 3)", or Others.
+func (g *Grid) Name(cell int) string {
+	mustHave(cell, g.Size())
+	if cell == g.x.Cells*g.y.Cells {
+		return Others
+	}
+	return "x " + g.x.name(cell%g.x.Cells, !g.others) + " y " + g.y.name(cell/g.x.Cells, !g.others)
+}
