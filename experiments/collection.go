@@ -61,7 +61,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	r, model, err := analyzer.Publish(proto, out.Tallies, protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: set.Test})
+	r, model, err := analyzer.Publish(proto, out.Tallies, protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: protocol.Records(set.Test)})
 	if err != nil {
 		return out, err
 	}

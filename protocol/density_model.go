@@ -8,16 +8,21 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // Public is data that the analyzer holds anyway, and that costs no privacy.
 type Public struct {
-	Words       []string         // a vocabulary
-	WordVectors blas32.General   // one row a word, in the respondents' feature space
-	Test        dataset.Labelled // labelled records of nobody who was asked
+	Words       []string       // a vocabulary
+	WordVectors blas32.General // one row a word, in the respondents' feature space
+	Test        Records        // of nobody who was asked
+}
+
+// Records are labelled feature vectors.
+type Records struct {
+	X blas32.General // one row a record
+	Y []int          // the class of each, by its index
 }
 
 // DensityModel is the classifier learned by a density question.
@@ -48,12 +53,12 @@ const wordsPerClass = 10
 func (m *DensityModel) Describe(public Public) ([]release.Metric, []release.Section, error) {
 	var headline []release.Metric
 	var sections []release.Section
-	if public.Test.Len() > 0 {
+	if len(public.Test.Y) > 0 {
 		e, err := m.Evaluate(public.Test.X, public.Test.Y)
 		if err != nil {
 			return nil, nil, err
 		}
-		headline = append(headline, accuracy("accuracy", "Accuracy", e, fmt.Sprintf("on %d public test records", public.Test.Len())))
+		headline = append(headline, accuracy("accuracy", "Accuracy", e, fmt.Sprintf("on %d public test records", len(public.Test.Y))))
 		section, err := m.classification(e, public.Test)
 		if err != nil {
 			return nil, nil, err
@@ -79,7 +84,7 @@ func accuracy(name, label string, e hdc.Evaluation, note string) release.Metric 
 	return release.Metric{Name: name, Label: label, Value: e.Accuracy, Low: e.Low, High: e.High, Level: hdc.Level, Unit: release.Share, Note: note}
 }
 
-func (m *DensityModel) classification(e hdc.Evaluation, test dataset.Labelled) (release.Section, error) {
+func (m *DensityModel) classification(e hdc.Evaluation, test Records) (release.Section, error) {
 	s := release.Section{
 		Title: "How well it classifies",
 		Text:  "A record is given to the class whose private density is highest there. A prediction counts as decided where its lead over the runner-up is larger than the 95 % error of that lead, which covers the privacy noise, rounding, and the sampling of random features.",
@@ -126,7 +131,7 @@ func (m *DensityModel) classification(e hdc.Evaluation, test dataset.Labelled) (
 
 // leads plots, for each true class, how the density of the true class lies
 // above or below the best other one.
-func (m *DensityModel) leads(test dataset.Labelled) (release.Figure, error) {
+func (m *DensityModel) leads(test Records) (release.Figure, error) {
 	predictions, err := m.Classify(test.X)
 	if err != nil {
 		return release.Figure{}, err

@@ -14,7 +14,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
-	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -249,7 +248,7 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts, wi
 	x := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0, 0.6, 0.8}}
 	headline, sections, err := model.Describe(protocol.Public{
 		Words: []string{"up", "down"}, WordVectors: x,
-		Test: dataset.Labelled{X: x, Y: []int{0, len(tallies) - 1}},
+		Test: protocol.Records{X: x, Y: []int{0, len(tallies) - 1}},
 	})
 	if err != nil {
 		t.Fatal(err)
