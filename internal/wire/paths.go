@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+)
+
+// Version is the version of the interface, the first part of every path. A
+// service that changes the meaning of a path serves the next version beside it.
+const Version = "v1"
+
+// Patterns of net/http for every path. {plan} is the plan's name, 64 lower-case
+// hex digits; {instance}, {hop} and {crowd} count from 0.
+const (
+	ContributionPattern = "PUT /v1/plans/{plan}/instances/{instance}/contributions/{id}"
+	BatchPattern        = "PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
+	PlanPattern         = "GET /v1/plans/{plan}"
+	StatusPattern       = "GET /v1/plans/{plan}/status"
+	TokensPattern       = "POST /v1/plans/{plan}/tokens"
+	PlansPattern        = "GET /v1/plans"
+	RegisterPattern     = "PUT /v1/plans/{plan}"
+	ClosePattern        = "POST /v1/plans/{plan}/close"
+	ReleasesPattern     = "GET /v1/releases"
+	ReleasePattern      = "GET /v1/releases/{file}" // {plan}.json, .csv or .html
+	BudgetPattern       = "GET /v1/budgets/{population}"
+)
+
+// The media types of bodies. Each names the version of its form: a service that
+// cannot read one answers UnsupportedMediaType and says in Accept what it reads.
+const (
+	ContributionType  = "application/vnd.confetti.contribution; version=1"
+	BatchType         = "application/vnd.confetti.batch; version=1"
+	TokenRequestType  = "application/vnd.confetti.token-request; version=1"
+	TokenResponseType = "application/vnd.confetti.token-response; version=1"
+	SignedPlanType    = "application/vnd.confetti.signed-plan+json; version=1"
+	ProblemType       = "application/problem+json"
+)
+
+// ContributionPath is where the entry hop takes the contribution with this body.
+func ContributionPath(plan [32]byte, instance uint16, id [32]byte) string {
+	return fmt.Sprintf("/v1/plans/%x/instances/%d/contributions/%x", plan, instance, id)
+}
+
+// BatchPath is where a hop, or the analyzer as the one after the last, takes a crowd.
+func BatchPath(plan [32]byte, instance uint16, hop uint8, crowd uint32) string {
+	return fmt.Sprintf("/v1/plans/%x/instances/%d/hops/%d/batches/%d", plan, instance, hop, crowd)
+}
+
+// PlanPath is where the signed plan is read, and registered with an analyzer.
+func PlanPath(plan [32]byte) string { return fmt.Sprintf("/v1/plans/%x", plan) }
+
+// StatusPath is where a service tells how a plan is getting on.
+func StatusPath(plan [32]byte) string { return PlanPath(plan) + "/status" }
+
+// TokensPath is where an issuer signs tokens for a plan.
+func TokensPath(plan [32]byte) string { return PlanPath(plan) + "/tokens" }
+
+// ClosePath is where an analyzer is told to close a collection.
+func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
+
+// ContributionID is the idempotency key of a contribution: the SHA-256 of its
+// body. The same body again is the same contribution.
+func ContributionID(body []byte) [32]byte { return sha256.Sum256(body) }
+
+// CoverID is the id of a body that the entry authenticates, answers like a new
+// contribution and throws away. Who watches the network sees a contribution.
+func CoverID(body []byte) [32]byte {
+	return sha256.Sum256(append([]byte("confetti/cover/v1"), body...))
+}
+
+// PathPlan reads {plan}.
+func PathPlan(r *http.Request) ([32]byte, error) { return pathHash(r, "plan") }
+
+// PathID reads {id}.
+func PathID(r *http.Request) ([32]byte, error) { return pathHash(r, "id") }
+
+// PathInstance reads {instance}.
+func PathInstance(r *http.Request) (uint16, error) {
+	n, err := pathNumber(r, "instance", 16)
+	return uint16(n), err
+}
+
+// PathHop reads {hop}.
+func PathHop(r *http.Request) (uint8, error) {
+	n, err := pathNumber(r, "hop", 8)
+	return uint8(n), err
+}
+
+// PathCrowd reads {crowd}.
+func PathCrowd(r *http.Request) (uint32, error) {
+	n, err := pathNumber(r, "crowd", 32)
+	return uint32(n), err
+}
+
+// ParsePlanName reads a plan's name: 64 lower-case hex digits.
+func ParsePlanName(text string) (hash [32]byte, err error) {
+	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 64)]))
+	// Upper case would be a second name of the same thing.
+	if err != nil || n != 32 || hex.EncodeToString(hash[:]) != text {
+		return [32]byte{}, fmt.Errorf("not 64 lower-case hex digits")
+	}
+	return hash, nil
+}
+
+func pathHash(r *http.Request, name string) ([32]byte, error) {
+	hash, err := ParsePlanName(r.PathValue(name))
+	if err != nil {
+		return hash, Problemf(BadRequest, "{%s} in the path is %w", name, err)
+	}
+	return hash, nil
+}
+
+func pathNumber(r *http.Request, name string, bits int) (uint64, error) {
+	text := r.PathValue(name)
+	n, err := strconv.ParseUint(text, 10, bits)
+	if err != nil || strconv.FormatUint(n, 10) != text { // leading zeros, plus signs
+		return 0, Problemf(BadRequest, "{%s} in the path is not a decimal number below 2^%d without leading zeros", name, bits)
+	}
+	return n, nil
+}
+
+// CheckType refuses a request whose body is not of the wanted type and version.
+func CheckType(r *http.Request, want string) error {
+	wantType, wantParams, _ := mime.ParseMediaType(want)
+	gotType, gotParams, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || gotType != wantType || gotParams["version"] != wantParams["version"] {
+		p := Problemf(UnsupportedMediaType, "the body must be %s", want)
+		p.Accept = want
+		return p
+	}
+	return nil
+}

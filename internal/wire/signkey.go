@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/keyfile"
+)
+
+const signSuite = "ed25519"
+
+// VerifyKey checks signatures of receipts. The zero value is no key.
+type VerifyKey struct{ key ed25519.PublicKey }
+
+// ParseVerifyKey reads the text form "ed25519:base64url" of 32 bytes.
+func ParseVerifyKey(text string) (VerifyKey, error) {
+	raw, err := keyfile.Decode(signSuite, text)
+	if err != nil {
+		return VerifyKey{}, fmt.Errorf("wire: %w", err)
+	}
+	if len(raw) != ed25519.PublicKeySize {
+		return VerifyKey{}, fmt.Errorf("wire: an Ed25519 public key has %d bytes, not %d: copy it whole", ed25519.PublicKeySize, len(raw))
+	}
+	return VerifyKey{raw}, nil
+}
+
+// String is the text form that ParseVerifyKey reads; empty for the zero key.
+func (k VerifyKey) String() string {
+	if k.key == nil {
+		return ""
+	}
+	return keyfile.Encode(signSuite, k.key)
+}
+
+// IsZero reports that this is no key.
+func (k VerifyKey) IsZero() bool { return k.key == nil }
+
+// Verify reports whether the key signed the message.
+func (k VerifyKey) Verify(message, signature []byte) bool {
+	return k.key != nil && len(signature) == ed25519.SignatureSize && ed25519.Verify(k.key, message, signature)
+}
+
+// SignKey signs. It never prints itself. The zero value is no key.
+type SignKey struct {
+	// A function, because fmt follows pointers and would print the key.
+	key func() ed25519.PrivateKey
+}
+
+// GenerateSignKey draws a new key from the system's randomness.
+func GenerateSignKey() (SignKey, error) {
+	_, key, err := ed25519.GenerateKey(nil) // nil: the system's randomness
+	if err != nil {
+		return SignKey{}, fmt.Errorf("wire: generate a key: %w", err)
+	}
+	return SignKey{func() ed25519.PrivateKey { return key }}, nil
+}
+
+// Public is the key that verifies; the zero key for the zero key.
+func (k SignKey) Public() VerifyKey {
+	if k.key == nil {
+		return VerifyKey{}
+	}
+	return VerifyKey{k.key().Public().(ed25519.PublicKey)}
+}
+
+// Sign signs the message. The zero key panics.
+func (k SignKey) Sign(message []byte) []byte { return ed25519.Sign(k.key(), message) }
+
+// Format prints which key it is, never the key, whatever the verb.
+func (k SignKey) Format(f fmt.State, verb rune) {
+	if k.key == nil {
+		fmt.Fprint(f, "no private key")
+		return
+	}
+	fmt.Fprintf(f, "private key of %s %s", signSuite, keyfile.ID(k.Public().String()))
+}
+
+// CreateSignKeyFile writes the key to a file as of package keyfile, with mode
+// 0600. A file that exists already is left as it is; the error is then
+// fs.ErrExist.
+func CreateSignKeyFile(path string, k SignKey, purpose string) error {
+	if k.key == nil {
+		return fmt.Errorf("wire: no private key to write to %s", path)
+	}
+	return keyfile.Create(path, keyfile.File{Suite: signSuite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: k.key().Seed()})
+}
+
+// ReadSignKeyFile reads a file that CreateSignKeyFile wrote, strictly, and its
+// purpose.
+func ReadSignKeyFile(path string) (SignKey, string, error) {
+	f, err := keyfile.Read(path)
+	if err != nil {
+		return SignKey{}, "", err
+	}
+	k, err := signKeyOf(f)
+	if err != nil {
+		return SignKey{}, "", fmt.Errorf("wire: key file %s: %w", path, err)
+	}
+	return k, f.Purpose, nil
+}
+
+func signKeyOf(f keyfile.File) (SignKey, error) {
+	if f.Suite != signSuite || len(f.PrivateKey) != ed25519.SeedSize {
+		return SignKey{}, fmt.Errorf("no Ed25519 key: it has suite %q and %d bytes", f.Suite, len(f.PrivateKey))
+	}
+	key := ed25519.NewKeyFromSeed(f.PrivateKey)
+	k := SignKey{func() ed25519.PrivateKey { return key }}
+	if k.Public().String() != f.PublicKey {
+		return SignKey{}, errors.New("the public key does not belong to the private key: the file was damaged or edited")
+	}
+	return k, nil
+}
