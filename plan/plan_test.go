@@ -109,20 +109,21 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 		return strings.Replace(good, old, new, 1)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"unknown key":         {edit(`"dimension":`, `"dim":3,"dimension":`), `"dim"`},
-		"key in another case": {edit(`"title":`, `"Title":`), "canonical"},
-		"repeated key":        {edit(`"title":`, `"title":"x","title":`), "canonical"},
-		"another order":       {edit(`"epsilon":4,"delta":0.00001`, `"delta":0.00001,"epsilon":4`), "canonical"},
-		"another notation":    {edit(`"epsilon":4`, `"epsilon":4.0`), "canonical"},
-		"another time zone":   {edit(`2026-12-01T00:00:00Z`, `2026-12-01T01:00:00+01:00`), "canonical"},
-		"white space":         {good + "\n", "canonical"},
-		"trailing text":       {good + "{}", "after top-level"},
-		"cut short":           {good[:len(good)/2], "canonical"},
-		"wrong type":          {edit(`"dimension":256`, `"dimension":"many"`), "dimension"},
-		"not valid":           {edit(`"dimension":256`, `"dimension":0`), "question.density.dimension must be between"},
-		"newer version":       {edit(`"version":1`, `"version":2,"news":1`), "version is 2"},
-		"empty":               {"", "canonical"},
-		"TOML":                {"version = 1", "canonical"},
+		"unknown key":          {edit(`"dimension":`, `"dim":3,"dimension":`), `"dim"`},
+		"key in another case":  {edit(`"title":`, `"Title":`), "canonical"},
+		"repeated key":         {edit(`"title":`, `"title":"x","title":`), "canonical"},
+		"another order":        {edit(`"epsilon":4,"delta":0.00001`, `"delta":0.00001,"epsilon":4`), "canonical"},
+		"another notation":     {edit(`"epsilon":4`, `"epsilon":4.0`), "canonical"},
+		"another time zone":    {edit(`2026-12-01T00:00:00Z`, `2026-12-01T01:00:00+01:00`), "canonical"},
+		"white space":          {good + "\n", "canonical"},
+		"trailing text":        {good + "{}", "after top-level"},
+		"cut short":            {good[:len(good)/2], "canonical"},
+		"wrong type":           {edit(`"dimension":256`, `"dimension":"many"`), "dimension"},
+		"not valid":            {edit(`"dimension":256`, `"dimension":0`), "question.density.dimension must be between"},
+		"a time past its form": {edit(`2026-12-08T00:00:00Z`, `9999-12-31T23:59:59-01:00`), "years 1 to 9999"},
+		"newer version":        {edit(`"version":1`, `"version":2,"news":1`), "version is 2"},
+		"empty":                {"", "canonical"},
+		"TOML":                 {"version = 1", "canonical"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(c.text))

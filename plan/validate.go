@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Limits keep a hostile plan from asking for unbounded work on a device.
@@ -65,6 +66,9 @@ func (p Plan) Validate() error {
 	}
 	p.Analyzer.validate(&ps, "analyzer", e.Suite)
 	ps.add(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
+	for _, t := range []time.Time{p.Times.Opens, p.Times.Closes} {
+		ps.add(t.UTC().Year() >= 1 && t.UTC().Year() <= 9999, "times must lie in the years 1 to 9999: others have no canonical form")
+	}
 	if t := p.Times; !t.Opens.IsZero() && !t.Closes.IsZero() {
 		ps.add(t.Opens.Before(t.Closes), "times.opens must be before times.closes")
 	}
