@@ -14,6 +14,13 @@ func (d *density) asked() string {
 	return fmt.Sprintf("What do the feature vectors of each of %d classes look like? Each respondent holds one vector of %d numbers and its class.", len(q.Classes), q.Dimension)
 }
 
+func (d *density) nouns() (answer, crowd string) { return "features", "class" }
+
+func (d *density) assumptions() []string { return nil }
+
+// slack: all of a crowd add noise in every channel.
+func (d *density) slack() float64 { return 0 }
+
 func (d *density) crowdName(crowd int) string {
 	return fmt.Sprintf("class %q", d.plan.Question.Density.Classes[crowd])
 }

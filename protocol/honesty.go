@@ -28,19 +28,19 @@ func (p *Protocol) Among(honest int) (account.Guarantee, error) {
 	}
 	counted := min(honest, p.Plan.HonestMinimum())
 	overflow := float64(counted) * p.question.overflow(counted, p.Plan.Envelopes.PerDevice)
-	return withOverflow(e, overflow, p.Plan.Budget.Delta)
+	return withOverflow(e, overflow, p.question.slack(), p.Plan.Budget.Delta)
 }
 
 // withOverflow is the guarantee at delta of reports that together outgrow their
 // envelopes with at most the given probability, and otherwise have the event's
 // law: (epsilon, d) becomes (epsilon, d + (1+e^epsilon) overflow). The charge
 // depends on the epsilon that it is to give, so an epsilon is guessed and raised
-// until it holds.
-func withOverflow(e account.Event, overflow, delta float64) (account.Guarantee, error) {
+// until it holds. Slack is charged as it is.
+func withOverflow(e account.Event, overflow, slack, delta float64) (account.Guarantee, error) {
 	for guess := 0.0; ; {
-		charge := 0.0
+		charge := slack
 		if overflow > 0 {
-			charge = (1 + math.Exp(guess)) * overflow
+			charge += (1 + math.Exp(guess)) * overflow
 		}
 		if charge >= delta {
 			return account.Guarantee{}, fmt.Errorf("protocol: reports outgrow their envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", delta)
@@ -82,24 +82,26 @@ func (p *Protocol) smallest(tallies []*tally.Counts) (n int, ok bool) {
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
 func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) (release.Section, error) {
-	s := release.Section{Title: "If fewer keep to the protocol", Tables: []release.Table{p.question.threatModels(promised)}}
+	s := release.Section{Title: "If fewer keep to the protocol", Tables: p.question.threatModels(promised)}
 	arrived, ok := p.smallest(tallies)
 	if !ok {
 		return s, nil
 	}
 	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Those who are silent or lie hide nobody; the first table says what hiding among the others is worth, at delta %g, if that is true of a share of them. Who does not randomize has no guarantee, and is not meant.", arrived, p.Plan.Budget.Delta)
+	answer, crowd := p.question.nouns()
 	t := release.Table{
 		Title:   "Shuffled guarantee by share of silent or malicious respondents",
-		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: "epsilon of the features"}},
+		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: "epsilon of the " + answer}},
 		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
 	}
 	class := p.question.crowdLoss()
-	protected := !math.IsInf(class, 1)
-	if protected {
-		t.Columns = append(t.Columns, release.Column{Label: "epsilon with the class"})
-		t.Note += fmt.Sprintf(" The class adds its local epsilon of %.3g, which depends on nobody else.", class)
-	} else {
-		t.Note += " The class is sent as it is."
+	protected := class > 0 && !math.IsInf(class, 1)
+	switch {
+	case protected:
+		t.Columns = append(t.Columns, release.Column{Label: "epsilon with the " + crowd})
+		t.Note += fmt.Sprintf(" The %s adds its local epsilon of %.3g, which depends on nobody else.", crowd, class)
+	case class > 0:
+		t.Note += fmt.Sprintf(" The %s is sent as it is.", crowd)
 	}
 	shares := append(slices.Clone(stated), p.Plan.Budget.DishonestShare)
 	slices.Sort(shares)

@@ -64,7 +64,7 @@ func (d *density) crowdLoss() float64 {
 	return d.labels.Epsilon
 }
 
-func (d *density) threatModels(features account.Guarantee) release.Table {
+func (d *density) threatModels(features account.Guarantee) []release.Table {
 	t := release.Table{
 		Title: "Two threat models (KDE, Corollary 3.4)",
 		Columns: []release.Column{
@@ -83,5 +83,5 @@ func (d *density) threatModels(features account.Guarantee) release.Table {
 		{release.Text("communication"), release.Text("all mixed messages, by reported class"), communication, claimed},
 		{release.Text("model"), release.Text("this release"), epsilonCell(features.Epsilon), claimed},
 	}
-	return t
+	return []release.Table{t}
 }

@@ -34,7 +34,7 @@ func Check(p plan.Plan) error {
 func (p *Protocol) Promise() (Promise, error) {
 	b := p.Plan.Budget
 	overflow := p.overflowDelta()
-	delta := b.Delta - overflow
+	delta := b.Delta - overflow - p.question.slack()
 	if delta <= 0 {
 		return Promise{}, fmt.Errorf("plan: promise does not hold: reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, b.Delta)
 	}
@@ -111,6 +111,7 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 			"HPKE and AES-128 hold.",
 		},
 	}
+	r.Assumptions = append(r.Assumptions, p.question.assumptions()...)
 	honesty, err := p.honesty(promise.Shuffled, tallies)
 	if err != nil {
 		return release.Release{}, err

@@ -74,14 +74,21 @@ type question interface {
 	// that HonestMinimum were to add; nil if what is left is not known to hide anything.
 	thinned(honest int) account.Event
 	// threatModels sets the literature's beside each other, given the guarantee
-	// of the features.
-	threatModels(features account.Guarantee) release.Table
+	// of the features; none where it has one only.
+	threatModels(features account.Guarantee) []release.Table
+	// slack is charged to delta as it is: the probability that some of the noise
+	// that loss and thinned count on is not there.
+	slack() float64
 	// crowdLoss is the local epsilon of what a respondent's crowd tells of it:
-	// infinite where it is sent as it is.
+	// infinite where it is sent as it is, zero where there is only one.
 	crowdLoss() float64
+	// nouns are what the respondents answer, and what their crowds are.
+	nouns() (answer, crowd string)
 	// observers states the three guarantees, given the shuffled one that was
 	// recomputed for the features.
 	observers(features account.Guarantee) ([]release.GuaranteeStatement, error)
+	// assumptions are what the statements rest on beside what all questions do.
+	assumptions() []string
 	// asked says in a sentence what the respondents were asked.
 	asked() string
 	crowdName(crowd int) string

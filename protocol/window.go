@@ -24,15 +24,16 @@ type Spending struct {
 func Spent(delta float64, collections ...*Protocol) (Spending, error) {
 	var all account.All
 	var s Spending
-	overflow := 0.0
+	overflow, slack := 0.0, 0.0
 	for _, p := range collections {
 		n := p.Plan.HonestMinimum()
 		all.Events = append(all.Events, p.question.loss())
 		overflow += float64(n) * p.question.overflow(n, p.Plan.Envelopes.PerDevice)
+		slack += p.question.slack()
 		s.Class += p.question.crowdLoss()
 	}
 	var err error
-	s.Features, err = withOverflow(all, overflow, delta)
+	s.Features, err = withOverflow(all, overflow, slack, delta)
 	var unsupported *account.Unsupported
 	if kinds := alikeFeatures(collections); errors.As(err, &unsupported) && len(kinds) > 1 {
 		s.Features, err = apart(delta, kinds)
