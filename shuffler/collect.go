@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -20,28 +22,23 @@ var (
 )
 
 // Collector gathers the contributions to one instance of one plan during one
-// epoch, by crowd. It is safe for concurrent use.
+// epoch, by crowd, in memory. It is safe for concurrent use.
 type Collector struct {
-	in instance
+	entry Entry
 
 	mu          sync.Mutex
 	closed      bool
 	respondents map[string]struct{}
-	crowds      []crowd
-}
-
-type crowd struct {
-	respondents int // distinct, with their whole contribution
-	envelopes   [][]byte
+	crowds      [][][][]byte // envelopes of each contribution to each crowd
 }
 
 // NewCollector starts an epoch of the plan's instance, counted from 0.
 func NewCollector(p plan.Plan, instance int) (*Collector, error) {
-	in, err := newInstance(p, instance)
+	entry, err := NewEntry(p, instance)
 	if err != nil {
 		return nil, err
 	}
-	return &Collector{in: in, respondents: map[string]struct{}{}, crowds: make([]crowd, in.crowds)}, nil
+	return &Collector{entry: *entry, respondents: map[string]struct{}{}, crowds: make([][][][]byte, entry.in.crowds)}, nil
 }
 
 // Add takes a contribution whole or, with an error, not at all. The respondent
@@ -52,16 +49,8 @@ func (c *Collector) Add(respondent string, contribution envelope.Contribution) e
 	if respondent == "" {
 		return errors.New("shuffler: a contribution without a respondent cannot be counted: authenticate it first")
 	}
-	if err := c.in.accepts(contribution.Plan, contribution.Instance, contribution.Crowd); err != nil {
+	if err := c.entry.Check(contribution); err != nil {
 		return err
-	}
-	if got := len(contribution.Envelopes); got != c.in.perDevice {
-		return fmt.Errorf("shuffler: a contribution of %d envelopes: the plan wants %d from everybody", got, c.in.perDevice)
-	}
-	for _, e := range contribution.Envelopes {
-		if want := c.in.size(0); len(e) != want {
-			return &envelope.SizeError{Got: len(e), Want: want}
-		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,9 +64,7 @@ func (c *Collector) Add(respondent string, contribution envelope.Contribution) e
 		return errors.New("shuffler: the epoch is full: a batch counts at most 2^32 - 1 respondents")
 	}
 	c.respondents[respondent] = struct{}{}
-	to := &c.crowds[contribution.Crowd]
-	to.respondents++
-	to.envelopes = append(to.envelopes, contribution.Envelopes...)
+	c.crowds[contribution.Crowd] = append(c.crowds[contribution.Crowd], contribution.Envelopes)
 	return nil
 }
 
@@ -92,24 +79,32 @@ func (w Withheld) String() string {
 	return fmt.Sprintf("crowd %d is withheld: fewer than %d distinct respondents, the plan's minimum", w.Crowd, w.Minimum)
 }
 
-// Close ends the epoch and deletes what it held: respondents, and the crowds
-// that are too small. Every crowd of the plan is in one of the two results, in
-// order. The batches still are in the order of arrival: the entry's own Hop
-// must mix them before anything leaves. A second Close returns nothing.
-func (c *Collector) Close() ([]envelope.Batch, []Withheld) {
+// Close ends the epoch and deletes what it held: respondents, the contributions
+// that randomized deletion takes, and the crowds that are too small. Every crowd
+// of the plan is in one of the two results, in order. The batches still are in
+// the order of arrival: the entry's own Hop must mix them before anything
+// leaves. A second Close returns nothing.
+func (c *Collector) Close() ([]envelope.Batch, []Withheld) { return c.close(rng.New()) }
+
+func (c *Collector) close(r *rand.Rand) ([]envelope.Batch, []Withheld) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	in := c.entry.in
 	var batches []envelope.Batch
 	var withheld []Withheld
-	for i, crowd := range c.crowds {
-		if crowd.respondents < c.in.minimum {
-			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: c.in.minimum})
+	for i, contributions := range c.crowds {
+		kept, respondents, err := c.entry.Survivors(r, len(contributions))
+		if err != nil {
+			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: in.minimum})
 			continue
 		}
-		batches = append(batches, envelope.Batch{
-			Plan: c.in.plan, Instance: c.in.number, Crowd: uint32(i),
-			Hop: 0, Respondents: uint32(crowd.respondents), Envelopes: crowd.envelopes,
-		})
+		b := envelope.Batch{Plan: in.plan, Instance: in.number, Crowd: uint32(i), Hop: 0, Respondents: uint32(respondents)}
+		for j, envelopes := range contributions {
+			if kept[j] {
+				b.Envelopes = append(b.Envelopes, envelopes...)
+			}
+		}
+		batches = append(batches, b)
 	}
 	c.closed, c.respondents, c.crowds = true, nil, nil
 	return batches, withheld

@@ -3,12 +3,15 @@ package shuffler
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -18,10 +21,15 @@ type Hop struct {
 	in     instance
 	hop    int
 	opener *envelope.Opener
+	tokens token.PublicKey // that respondents' tokens must bear; the zero key: none are demanded
 
 	mu    sync.Mutex
-	mixed map[uint32]bool // crowds that have left, or are about to
+	mixed map[uint32]bool    // crowds that have left, or are about to
+	spent map[TokenID]uint32 // tokens that have counted, and for which crowd
 }
+
+// TokenID is what is remembered of a spent token.
+type TokenID = [32]byte
 
 // Receipt is what a hop may tell about a batch: In = Out + Dropped + Duplicates.
 type Receipt struct {
@@ -29,6 +37,7 @@ type Receipt struct {
 	Out        int // that were handed on
 	Dropped    int // that did not open, or had another length than the plan's
 	Duplicates int // exact copies of another one that came
+	Tokens     int // distinct valid tokens that were not spent before; 0 where the plan demands none of this hop
 }
 
 // NewHop prepares to mix as the given hop, counted from 0, of the plan's
@@ -48,13 +57,45 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Hop{in: in, hop: hop, opener: opener, mixed: map[uint32]bool{}}, nil
+	h := &Hop{in: in, hop: hop, opener: opener, mixed: map[uint32]bool{}, spent: map[TokenID]uint32{}}
+	if in.slots[hop] > 0 {
+		if h.tokens, err = token.ParsePublicKey(in.hops[hop].Tokens); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// Restore tells a new Hop what an earlier one has let leave: a crowd, and the
+// tokens that counted for it.
+func (h *Hop) Restore(crowd uint32, spent []TokenID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mixed[crowd] = true
+	for _, id := range spent {
+		h.spent[id] = crowd
+	}
+}
+
+// Spent are the tokens that counted for a crowd that has left.
+func (h *Hop) Spent(crowd uint32) []TokenID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var ids []TokenID
+	for id, c := range h.spent {
+		if c == crowd {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Mix checks a batch, permutes it, takes off this hop's layer, and returns what
 // the next hop gets. With an error nothing may be handed on; the error is
 // ErrWithheld where too few respondents, or too few of their envelopes, are
-// there to hide among.
+// there to hide among. Where the plan has a token key for this hop, respondents
+// are those whose token came inside this hop's layer, which an entry hop can
+// neither read nor invent.
 //
 // One batch of a crowd leaves a hop, and no other: a second one that lacked a
 // single respondent would show, by what is missing, which envelopes were theirs.
@@ -81,19 +122,61 @@ func (h *Hop) mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, erro
 	if err := h.accepts(b); err != nil {
 		return envelope.Batch{}, Receipt{}, err
 	}
+	ids := make(map[TokenID]struct{})
+	var mu sync.Mutex
 	out, receipt := shuffle(r, b.Envelopes, func(e []byte) ([]byte, error) {
 		inner, err := h.opener.Open(b.Crowd, e)
 		if err != nil {
 			return nil, err
 		}
-		return inner[h.in.slots[h.hop]:], nil
+		slot := h.in.slots[h.hop]
+		if id, ok := h.token(inner[:slot]); ok {
+			mu.Lock()
+			ids[id] = struct{}{}
+			mu.Unlock()
+		}
+		return inner[slot:], nil
 	})
 	if err := h.enough(b.Crowd, len(out)); err != nil {
 		return envelope.Batch{}, receipt, err
 	}
+	if h.in.slots[h.hop] > 0 {
+		var err error
+		if receipt.Tokens, err = h.spend(b.Crowd, ids); err != nil {
+			return envelope.Batch{}, receipt, err
+		}
+	}
 	b.Hop++
 	b.Envelopes = out
 	return b, receipt, nil
+}
+
+// token looks for a valid one in a slot. Most slots are empty: a device puts its
+// token into one of its envelopes.
+func (h *Hop) token(slot []byte) (TokenID, bool) {
+	if !slices.ContainsFunc(slot, func(b byte) bool { return b != 0 }) {
+		return TokenID{}, false
+	}
+	here := token.Context{Plan: h.in.plan, Instance: h.in.number, Hop: uint8(h.hop)}
+	if h.tokens.Verify(here, slot) != nil {
+		return TokenID{}, false
+	}
+	return token.ID(slot), true
+}
+
+// spend counts the tokens that have not counted before. Fewer than n_min: the
+// earlier hops speak of respondents whom no issuer has seen, and nothing leaves.
+func (h *Hop) spend(crowd uint32, ids map[TokenID]struct{}) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(ids, func(id TokenID, _ struct{}) bool { _, before := h.spent[id]; return before })
+	if len(ids) < h.in.minimum {
+		return len(ids), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, crowd, h.in.minimum)
+	}
+	for id := range ids {
+		h.spent[id] = crowd
+	}
+	return len(ids), nil
 }
 
 func (h *Hop) accepts(b envelope.Batch) error {

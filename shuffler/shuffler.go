@@ -3,8 +3,9 @@
 // network and without a clock: the caller brings contributions and batches, and
 // says when an epoch ends.
 //
-// The entry hop is a Collector, which counts respondents and holds back crowds
-// that are too small, followed by a Hop. Every later hop is a Hop alone: it
+// The entry hop is a Collector, which counts respondents, deletes some of their
+// contributions where the plan keeps the sizes of crowds private, and holds back
+// crowds that are too small, followed by a Hop. Every later hop is a Hop alone: it
 // checks, permutes, takes off its layer, and hands on. A shuffler cannot read
 // what it mixes, nor tell a dummy from a report.
 package shuffler
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -36,6 +38,7 @@ type instance struct {
 	perDevice int // envelopes in a contribution
 	minimum   int // n_min: distinct respondents in a batch
 	honest    int // n_h: of these, the ones whose noise the guarantee counts on
+	deletion  *plan.Deletion
 }
 
 func newInstance(p plan.Plan, number int) (instance, error) {
@@ -44,6 +47,11 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 	}
 	if number < 0 || number >= len(p.Route.Mix.Instances) {
 		return instance{}, fmt.Errorf("shuffler: the plan has no instance %d: it has %d, counted from 0", number, len(p.Route.Mix.Instances))
+	}
+	if d := p.Crowd.Deletion; d != nil {
+		if err := (noise.DiscreteLaplace{Decay: d.Noise}).Validate(); err != nil {
+			return instance{}, fmt.Errorf("shuffler: crowd.deletion.noise: %w", err)
+		}
 	}
 	return instance{
 		plan:      p.Hash(),
@@ -56,6 +64,7 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 		perDevice: p.Envelopes.PerDevice,
 		minimum:   p.Crowd.Minimum,
 		honest:    p.HonestMinimum(),
+		deletion:  p.Crowd.Deletion,
 	}, nil
 }
 

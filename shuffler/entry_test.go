@@ -1,0 +1,204 @@
+package shuffler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/noise"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// entry is one with randomized deletion, of crowds of at least 4.
+func entry(d *plan.Deletion) *Entry { return &Entry{instance{minimum: 4, deletion: d}} }
+
+// deletionLaw enumerates how many of n stay, n_hat = 0 being a crowd withheld.
+func deletionLaw(n, minimum int, d plan.Deletion) []float64 {
+	law := make([]float64, n+1)
+	z := noise.DiscreteLaplace{Decay: d.Noise}
+	left := 1.0
+	for k := minimum; k <= n; k++ {
+		law[k] = math.Exp(z.LogProb(k - n + d.Threshold))
+		left -= law[k]
+	}
+	law[0] = left
+	return law
+}
+
+// deletions checks the law of how many stay of 12. With 20,000 draws it catches
+// a relative entropy of 0.003 (see stattest.GTest); the twins are off by more.
+func deletions(t testing.TB, stay func(r *rand.Rand, e *Entry, n int) int) {
+	const n, draws = 12, 20_000
+	d := plan.Deletion{Noise: 0.5, Threshold: 3}
+	e, counts, r := entry(&d), make([]int, n+1), stattest.Rand(t)
+	for range draws {
+		counts[stay(r, e, n)]++
+	}
+	stattest.GTest(t, deletionLaw(n, e.in.minimum, d), counts)
+}
+
+func survivors(r *rand.Rand, e *Entry, n int) int {
+	_, stay, _ := e.Survivors(r, n)
+	return stay
+}
+
+func TestDeletionHasItsLaw(t *testing.T) { deletions(t, survivors) }
+
+func TestBrokenDeletionsAreCaught(t *testing.T) {
+	least := func(k int) int {
+		if k < 4 {
+			return 0
+		}
+		return k
+	}
+	for name, twin := range map[string]func(*rand.Rand, *Entry, int) int{
+		// What the paper's abort guards against: the true size shows as the greatest.
+		"a crowd that would grow keeps its size": func(r *rand.Rand, e *Entry, n int) int {
+			z := noise.DiscreteLaplace{Decay: 0.5}.Sample(r)
+			return least(min(n, n+z-3))
+		},
+		"half the noise": func(r *rand.Rand, e *Entry, n int) int {
+			return survivors(r, entry(&plan.Deletion{Noise: 1, Threshold: 3}), n)
+		},
+		"one fewer deleted": func(r *rand.Rand, e *Entry, n int) int {
+			return survivors(r, entry(&plan.Deletion{Noise: 0.5, Threshold: 2}), n)
+		},
+		"n_min before deletion": func(r *rand.Rand, e *Entry, n int) int {
+			few := *e
+			few.in.minimum = 1
+			return survivors(r, &few, n)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stattest.Caught(t, func(tb testing.TB) { deletions(tb, twin) })
+		})
+	}
+}
+
+// subsets checks that of 7 contributions, given that 5 stay, each of the 21
+// choices is as likely. About 1,800 of 20,000 draws have 5: enough for a
+// relative entropy of 0.03, such as a contribution that stays half as often.
+func subsets(t testing.TB, choose func(r *rand.Rand, e *Entry) []bool) {
+	e, r := entry(&plan.Deletion{Noise: 0.5, Threshold: 3}), stattest.Rand(t)
+	index := map[string]int{}
+	var counts []int
+	for a := range 7 {
+		for b := range a {
+			kept := make([]bool, 7)
+			for i := range kept {
+				kept[i] = i != a && i != b
+			}
+			index[fmt.Sprint(kept)] = len(counts)
+			counts = append(counts, 0)
+		}
+	}
+	for range 20_000 {
+		if i, five := index[fmt.Sprint(choose(r, e))]; five {
+			counts[i]++
+		}
+	}
+	law := make([]float64, len(counts))
+	for i := range law {
+		law[i] = 1 / float64(len(law))
+	}
+	stattest.GTest(t, law, counts)
+}
+
+func TestDeletionChoosesUniformly(t *testing.T) {
+	subsets(t, func(r *rand.Rand, e *Entry) []bool {
+		kept, stay, err := e.Survivors(r, 7)
+		n := 0
+		for _, k := range kept {
+			if k {
+				n++
+			}
+		}
+		if n != stay || (err == nil) != (stay >= 4) {
+			t.Fatalf("%d kept, %d said, %v", n, stay, err)
+		}
+		return kept
+	})
+	stattest.Caught(t, func(tb testing.TB) {
+		subsets(tb, func(r *rand.Rand, e *Entry) []bool { // the first to come stay
+			kept, stay, _ := e.Survivors(r, 7)
+			for i := range kept {
+				kept[i] = i < stay
+			}
+			return kept
+		})
+	})
+}
+
+func TestWithoutDeletionAllStay(t *testing.T) {
+	r := replay.New(1)
+	for n := range 8 {
+		kept, stay, err := entry(nil).Survivors(r, n)
+		if n < 4 {
+			if !errors.Is(err, ErrWithheld) || stay != 0 || kept != nil {
+				t.Errorf("%d: %v, %d stay", n, err, stay)
+			}
+			continue
+		}
+		for _, k := range kept {
+			if !k {
+				t.Errorf("%d: one was deleted", n)
+			}
+		}
+		if err != nil || stay != n || len(kept) != n {
+			t.Errorf("%d: %v, %d stay", n, err, stay)
+		}
+	}
+}
+
+// Whole contributions go, and the batch speaks of those that stayed.
+func TestCollectorDeletesWholeContributions(t *testing.T) {
+	w := newWorld(t, envelope.X25519, 1, 1)
+	w.plan.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 0.1, Noise: 0.5, Threshold: 3}
+	const devices = 12
+	r := replay.New(7)
+	left, lost := 0, 0
+	for range 30 {
+		c, err := NewCollector(w.plan, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := range devices {
+			if err := c.Add(fmt.Sprint(d), w.contribution(t, 0, 1, d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		batches, withheld := c.close(r)
+		if len(batches) == 0 {
+			if lost++; len(withheld) != 3 {
+				t.Fatalf("withheld %v", withheld)
+			}
+			continue
+		}
+		left++
+		b := batches[0]
+		out, _, err := w.hop(t, 0, 0).mix(r, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := map[string]int{}
+		for _, p := range w.open(t, out) {
+			whole[p[:4]]++
+		}
+		if int(b.Respondents) != len(whole) || b.Respondents < minimum {
+			t.Errorf("%d respondents, envelopes of %d", b.Respondents, len(whole))
+		}
+		for _, n := range whole {
+			if n != perDevice {
+				t.Errorf("%d envelopes of a device stayed", n)
+			}
+		}
+	}
+	if left < 5 || lost < 1 { // P(lost) = 0.09 and a bit, by deletionLaw
+		t.Errorf("%d batches, %d lost: the test shows little", left, lost)
+	}
+}
