@@ -63,7 +63,7 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 	note := "Labels are not protected: the reported class is the true one, and the guarantee speaks of the features only."
 	shuffledNote := note
 	if d.labels != nil {
-		label := d.labels.Local()
+		label := d.labels.Local(account.Replacement)
 		note = fmt.Sprintf("Includes the class, which is sent by randomized response of %d classes with epsilon %.3g.", d.labels.K, label.Epsilon)
 		shuffledNote = fmt.Sprintf("Of this, epsilon %.4g speaks of the features with the reported class fixed, and %.3g of the class (KDE, Corollary 3.4, communication threat model).", features.Epsilon, label.Epsilon)
 		for _, g := range []*account.Guarantee{&local, &one, &features} {

@@ -9,9 +9,34 @@ import (
 // What callers, who have validated their plan, get wrong only by a bug of ours.
 
 func checkEpsilon(epsilon float64) {
-	if !(epsilon >= MinEpsilon && epsilon <= MaxEpsilon) {
-		panic(fmt.Sprintf("randomize: epsilon %v outside [%v, %d]", epsilon, MinEpsilon, MaxEpsilon))
+	if err := validEpsilon(epsilon); err != nil {
+		panic(err.Error())
 	}
+}
+
+// validEpsilon is what a plan may get wrong.
+func validEpsilon(epsilon float64) error {
+	if !(epsilon >= MinEpsilon && epsilon <= MaxEpsilon) {
+		return fmt.Errorf("randomize: epsilon %v: give a number from %v to %d", epsilon, MinEpsilon, MaxEpsilon)
+	}
+	return nil
+}
+
+func checkCell(x, k int) {
+	if x < 0 || x >= k {
+		panic("randomize: cell outside the domain")
+	}
+}
+
+// devices is the number of devices in all cells.
+func devices(holders []int, k int) int {
+	checkLength("holders", len(holders), k)
+	n := 0
+	for _, t := range holders {
+		checkHolders(t, t)
+		n += t
+	}
+	return n
 }
 
 func checkAdjacency(adj account.Adjacency) {
@@ -38,11 +63,13 @@ func checkTarget(target float64) {
 	}
 }
 
-// local is a local promise that holds without delta, rounded up by more than the
-// roundings in computing it.
+// raised is x enlarged by more than the roundings in computing it.
+func raised(x float64) float64 { return x * (1 + 0x1p-49) }
+
+// local is an exact local promise without delta.
 func local(epsilon float64, adj account.Adjacency, method, source string) account.Guarantee {
 	return account.Guarantee{
-		Epsilon: epsilon * (1 + 0x1p-49), Adjacency: adj, Trust: account.Local, Users: 1, Rounds: 1,
+		Epsilon: epsilon, Adjacency: adj, Trust: account.Local, Users: 1, Rounds: 1,
 		Bound: account.Exact, Method: method, Source: source,
 	}
 }

@@ -192,7 +192,7 @@ func (m Fragmented) Exposed(seen int, adj account.Adjacency) account.Guarantee {
 	if checkAdjacency(adj); adj == account.Replacement && b.K > 1 {
 		epsilon = sent + missing
 	}
-	g := local(epsilon, adj, fmt.Sprintf("%d of %d report fragments behind a backstop", seen, m.Tau), "ESA, Theorem IV.1")
+	g := local(raised(epsilon), adj, fmt.Sprintf("%d of %d report fragments behind a backstop", seen, m.Tau), "ESA, Theorem IV.1")
 	switch {
 	case seen == m.Tau:
 	case seen == 1:

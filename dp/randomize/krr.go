@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
 
@@ -117,39 +118,51 @@ func (m KRR) Debias(v []float64) []float64 {
 	return out
 }
 
-// Estimate turns the counts of reports into how many devices hold each symbol,
-// unbiased.
-//
-// Of the t devices that hold a symbol each reports it with probability a, of the
-// others with probability b, so the count c has variance t a(1-a) + (n-t) b(1-b).
-// Putting the unbiased (c - n b)/(a - b) for t gives (n-c) a b + c (1-a)(1-b), an
-// unbiased estimate of that variance which is never negative.
-func (m KRR) Estimate(counts []uint64) []estimate.Value {
-	if len(counts) != m.K {
-		panic(fmt.Sprintf("randomize: %d counts for %d symbols", len(counts), m.K))
-	}
-	var n float64
-	for _, c := range counts {
-		n += float64(c)
-	}
+// Channels is the number of different messages: one for each symbol.
+func (m KRR) Channels() int { return m.K }
+
+func (m KRR) support() support {
+	m.must()
 	a, b := m.Prob(0, 0), m.Prob(1, 0)
-	lies := float64(m.K-1) * b // 1 - a
-	out := make([]estimate.Value, m.K)
-	for i, c := range counts {
-		c := float64(c)
-		out[i] = estimate.Value{
-			Mean:   (c - n*b) / m.kept(),
-			StdErr: math.Sqrt((n-c)*a*b+c*lies*(1-b)) / m.kept(),
-		}
+	return support{hold: a, miss: float64(m.K-1) * b, other: b, gap: m.kept()}
+}
+
+// DrawCounts draws the analyzer's counts of reports from their exact joint law when
+// holders[x] devices hold x. holders and out have K entries.
+func (m KRR) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
+	m.must()
+	devices(holders, m.K)
+	checkLength("counts", len(out), m.K)
+	lies := 0
+	for x, t := range holders {
+		lying := prob.DrawBinomial(r, t, m.uniform())
+		lies += lying
+		out[x] = uint64(t - lying)
 	}
+	scatter(r, lies, out)
+}
+
+// Estimate is EstimateAll of all devices that reported.
+func (m KRR) Estimate(counts []uint64) []estimate.Value {
+	n, out := 0, make([]estimate.Value, m.K)
+	for _, c := range counts {
+		n += int(c)
+	}
+	m.EstimateAll(counts, n, out)
 	return out
 }
 
+// EstimateAll is how many of n devices hold each symbol, unbiased, from the counts of
+// reports; counts and out have K entries.
+func (m KRR) EstimateAll(counts []uint64, n int, out []estimate.Value) {
+	m.support().estimateAll(counts, n, m.K, out)
+}
+
+// Variance is that of the estimate of a symbol that holders of n devices hold.
+func (m KRR) Variance(holders, n int) float64 { return m.support().variance(holders, n) }
+
 // Local is what a device is promised against everybody else.
-func (m KRR) Local() account.Guarantee {
+func (m KRR) Local(adj account.Adjacency) account.Guarantee {
 	m.must()
-	return account.Guarantee{
-		Epsilon: m.Epsilon, Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1,
-		Bound: account.Exact, Method: fmt.Sprintf("%d-ary randomized response", m.K), Source: "ratio of its two probabilities",
-	}
+	return favour{m.Epsilon, 1 / float64(m.K)}.local(adj, fmt.Sprintf("%d-ary randomized response", m.K))
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
@@ -35,7 +36,7 @@ func TestKRRLaw(t *testing.T) {
 		if !near(most, m.Epsilon, 1e-12) { // private, and not wasteful
 			t.Fatalf("the largest log ratio is %v", most)
 		}
-		if g := m.Local(); g.Epsilon != m.Epsilon || g.Delta != 0 || g.Adjacency != account.Replacement {
+		if g := m.Local(account.Replacement); g.Epsilon != m.Epsilon || g.Delta != 0 || g.Adjacency != account.Replacement {
 			t.Fatalf("it promises %v", g)
 		}
 	})
@@ -81,10 +82,12 @@ func TestKRREstimateByEnumeration(t *testing.T) {
 	held := []int{0, 0, 1, 0, 2, 0}
 	truth := []float64{4, 1, 1}
 	mean, square, claimed := make([]float64, 3), make([]float64, 3), make([]float64, 3)
+	values := make([]estimate.Value, m.K)
 	var walk func(device int, p float64, counts []uint64)
 	walk = func(device int, p float64, counts []uint64) {
 		if device == len(held) {
-			for x, v := range m.Estimate(counts) {
+			m.EstimateAll(counts, len(held), values)
+			for x, v := range values {
 				mean[x] += p * v.Mean
 				square[x] += p * v.Mean * v.Mean
 				claimed[x] += p * v.StdErr * v.StdErr
@@ -151,7 +154,7 @@ func TestKRRRefuses(t *testing.T) {
 		}
 		for name, use := range map[string]func(){
 			"Randomize": func() { m.Randomize(stattest.Rand(t), 0) },
-			"Local":     func() { m.Local() },
+			"Local":     func() { m.Local(account.Removal) },
 			"Prob":      func() { m.Prob(0, 0) },
 		} {
 			func() {

@@ -205,12 +205,7 @@ func (m OneHot) Estimate(ones uint64, n int) estimate.Value {
 // EstimateAll is Estimate of every cell; counts and out have K entries.
 func (m OneHot) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.must()
-	checkLength("counts", len(counts), m.K)
-	checkLength("estimates", len(out), m.K)
-	s := m.support()
-	for cell, c := range counts {
-		out[cell] = s.estimate(c, n)
-	}
+	m.support().estimateAll(counts, n, m.K, out)
 }
 
 // Variance is that of the estimate of a cell that holders of n devices set.
@@ -235,7 +230,7 @@ func (m OneHot) LocalSet(most int, adj account.Adjacency) account.Guarantee {
 	if checkAdjacency(adj); adj == account.Replacement && most < m.K {
 		epsilon += float64(min(most, m.K-most)) * math.Min(sent, missing)
 	}
-	return local(epsilon, adj, "one-hot randomized response", "ESA, Theorem III.1; product of its bits' ratios")
+	return local(raised(epsilon), adj, "one-hot randomized response", "ESA, Theorem III.1; product of its bits' ratios")
 }
 
 // losses are ln of how much likelier a set bit makes a message, and another bit its absence.

@@ -30,6 +30,15 @@ func (s support) estimate(c uint64, n int) estimate.Value {
 	}
 }
 
+// estimateAll is estimate of each of k cells.
+func (s support) estimateAll(counts []uint64, n, k int, out []estimate.Value) {
+	checkLength("counts", len(counts), k)
+	checkLength("estimates", len(out), k)
+	for cell, c := range counts {
+		out[cell] = s.estimate(c, n)
+	}
+}
+
 // variance is that of the estimate when holders of n devices hold the cell.
 func (s support) variance(holders, n int) float64 {
 	checkHolders(holders, n)

@@ -1,0 +1,32 @@
+package randomize
+
+import (
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+// favour is what KRR, SubsetSelection, LocalHash and Hadamard have in common: all reports
+// are equally likely but for a share of them that the value favours, each of which is
+// e^epsilon times as likely as the rest.
+//
+// With Z = 1 + share (e^epsilon - 1), a report has e^epsilon/Z or 1/Z times the
+// probability that it has under the uniform law.
+type favour struct{ epsilon, share float64 }
+
+// logZ is ln Z.
+func (f favour) logZ() float64 { return math.Log1p(f.share * math.Expm1(f.epsilon)) }
+
+// local is the promise to a device. Replacement: e^epsilon. Removal, with uniform
+// reports for the reference law (ESA, Definition II.4): the larger of e^epsilon/Z and Z.
+//
+// No reference law does better where every report is favoured by some value and not by
+// another: it must be e^-x times the largest probability at least, whose sum over the
+// reports is e^epsilon/Z, and at most e^x times the least, whose sum is 1/Z.
+func (f favour) local(adj account.Adjacency, method string) account.Guarantee {
+	epsilon := f.epsilon
+	if checkAdjacency(adj); adj == account.Removal {
+		epsilon = raised(math.Max(f.epsilon-f.logZ(), f.logZ()))
+	}
+	return local(epsilon, adj, method, "ratio of its two probabilities")
+}
