@@ -76,7 +76,7 @@ func BenchmarkCertify(b *testing.B) {
 func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, error) {
 	tail := delta * neglect / float64(rounds)
 	var law others
-	_, w := law.law(e.Users-1, ones, e.Flip, tail)
+	_, w := law.law(e.Users-1, ones, RandomizedResponse{Flip: e.Flip}.bit(), tail)
 	p := e.Flip
 	atoms := make([]pld.Atom, len(w)+1)
 	for i := range atoms {

@@ -84,7 +84,34 @@ func CalibrateOneHot(t Target, adjacency Adjacency) (OneHot, Guarantee, error) {
 	if err != nil {
 		return OneHot{}, Guarantee{}, err
 	}
-	return meets(t, OneHot{rr.Users, rr.Flip, adjacency})
+	return meets(t, OneHot{Users: rr.Users, Flip: rr.Flip, Adjacency: adjacency})
+}
+
+// CalibrateAsymmetricOneHot is CalibrateOneHot where a set bit is sent with
+// probability keep, in (0, 1), and the probability that one not set is sent is
+// the smallest that meets the target.
+func CalibrateAsymmetricOneHot(t Target, keep float64, adjacency Adjacency) (OneHot, Guarantee, error) {
+	if err := t.check(); err != nil {
+		return OneHot{}, Guarantee{}, err
+	}
+	if !(keep > minFlip && keep <= 1-minFlip) {
+		return OneHot{}, Guarantee{}, fmt.Errorf("account: a set bit sent with probability %v: need a number between 0 and 1", keep)
+	}
+	event := func(rmse float64) AsymmetricResponse {
+		// rmse^2 = n q(1-q)/(keep-q)^2, of an empty cell, solved for q without cancellation.
+		v := rmse * rmse / float64(t.Users)
+		q := 2 * v * keep * keep / (1 + 2*v*keep + math.Sqrt(1+4*v*keep*(1-keep)))
+		return AsymmetricResponse{t.Users, keep, math.Min(keep*(1-0x1p-30), math.Max(minFlip, q))}
+	}
+	reduced := t
+	if adjacency == Replacement {
+		reduced.Rounds = 2 * t.Rounds
+	}
+	rmse, err := reduced.least(func(rmse float64) Event { return event(rmse) })
+	if err != nil {
+		return OneHot{}, Guarantee{}, err
+	}
+	return meets(t, OneHot{Users: t.Users, Flip: event(rmse).Flip, Adjacency: adjacency, Keep: keep})
 }
 
 // CalibrateGaussian finds the smallest deviation for a sum of the given

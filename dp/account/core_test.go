@@ -79,7 +79,7 @@ func TestVectorsExactSmall(t *testing.T) {
 	}
 	for _, r := range vectors[row](t, "a_exact_small", "rows") {
 		// Without neglect: the reference is exact to 1e-12.
-		s := singleRR{RandomizedResponse{r.N, float64(r.FlipProb)}, options{}}
+		s := single{r.N, RandomizedResponse{r.N, float64(r.FlipProb)}.bit(), options{}}
 		for delta, want := range r.EpsOfDelta {
 			d, _ := strconv.ParseFloat(delta, 64)
 			got, err := s.Epsilon(d)
@@ -134,7 +134,7 @@ func TestVectorsExactLarge(t *testing.T) {
 // oneWorld is epsilon(delta) of one release if k of the others hold ones.
 func oneWorld(e RandomizedResponse, k int, delta float64) float64 {
 	var law others
-	_, w := law.law(e.Users-1, k, e.Flip, 1e-25)
+	_, w := law.law(e.Users-1, k, RandomizedResponse{Flip: e.Flip}.bit(), 1e-25)
 	most, above := 0.0, 0.0
 	for t := len(w) - 1; t >= 0; t-- {
 		most = math.Max(most, (above+(1-e.Flip)*w[t]-delta)/(above+e.Flip*w[t]))

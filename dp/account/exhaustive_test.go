@@ -211,11 +211,11 @@ func TestOneHotEveryDataSet(t *testing.T) {
 					symbols[0] = mine
 				}
 				what := fmt.Sprintf("n=%d p=%v epsilon=%.3g", n, p, epsilon)
-				if got := deltaOf(t, OneHot{n, p, Removal}, epsilon); math.Abs(got-removal) > 1e-10 || got < removal*(1-1e-13) {
+				if got := deltaOf(t, OneHot{n, p, Removal, 0}, epsilon); math.Abs(got-removal) > 1e-10 || got < removal*(1-1e-13) {
 					t.Errorf("removal, %s: delta %v, enumerated %v", what, got, removal)
 				}
 				// Two counts change at once; the envelope lets their others differ.
-				if got := deltaOf(t, OneHot{n, p, Replacement}, epsilon); got < replacement*(1-1e-12) || got > 1.6*replacement+1e-12 {
+				if got := deltaOf(t, OneHot{n, p, Replacement, 0}, epsilon); got < replacement*(1-1e-12) || got > 1.6*replacement+1e-12 {
 					t.Errorf("replacement, %s: delta %v, enumerated %v", what, got, replacement)
 				}
 			}
@@ -230,12 +230,12 @@ func TestEnvelopeBoundsEveryK(t *testing.T) {
 			for _, p := range []float64{0.05, 0.3} {
 				e := RandomizedResponse{n, p}
 				o := options{Step: e.spread() / 20, Neglect: 1e-20}
-				full := e.envelope(worlds{n, 0}, o)
+				full := e.bit().envelope(worlds{n, 0}, o)
 				cover := worlds{n, dropped}
 				if first, last := cover.ones(0), cover.ones(cover.count()-1); first != 0 || last != n-1-dropped {
 					t.Fatalf("n=%d: worlds from %d to %d", n, first, last)
 				}
-				less := e.envelope(cover, o)
+				less := e.bit().envelope(cover, o)
 				for i := range full {
 					if less[min(i, len(less)-1)] < full[i]*(1-1e-12) {
 						t.Fatalf("n=%d dropped=%d p=%v: envelope %v below %v at point %d", n, dropped, p, less[i], full[i], i)

@@ -98,11 +98,15 @@ func respondent(e Event) (report, fragment float64, reason string) {
 	case RandomizedResponse:
 		return e.local(), e.local(), ""
 	case OneHot:
-		bit := RandomizedResponse{e.Users, e.Flip}.local()
+		one, _, _ := respondent(e.bit())
 		if e.Adjacency == Removal {
-			return bit, bit, ""
+			return one, one, ""
 		}
-		return 2 * bit, bit, ""
+		return 2 * one, one, ""
+	case AsymmetricResponse:
+		b := e.bit()
+		one := max(b.local(), b.mirror().local())
+		return one, one, ""
 	case VectorResponse:
 		// A gap g at the edge multiplies the likelihood by 1+g/p at most. The logarithm
 		// is concave in g^2, so equal gaps make the most of the sum of their squares.

@@ -13,7 +13,7 @@ func TestHostileParametersAreErrors(t *testing.T) {
 	events := map[string]Event{"nil": nil, "nothing": All{}, "missing": All{[]Event{nil}}, "nothing repeated": Repeat{nil, 3}}
 	for _, x := range hostile {
 		events[fmt.Sprint("flip ", x)] = RandomizedResponse{100, x}
-		events[fmt.Sprint("one-hot flip ", x)] = OneHot{100, x, Removal}
+		events[fmt.Sprint("one-hot flip ", x)] = OneHot{100, x, Removal, 0}
 		events[fmt.Sprint("noise ", x)] = ThreeNB{0, x, 3, 0.5}
 		events[fmt.Sprint("flood shape ", x)] = ThreeNB{0, 1, x, 0.5}
 		events[fmt.Sprint("flood probability ", x)] = ThreeNB{0, 1, 3, x}
@@ -24,14 +24,14 @@ func TestHostileParametersAreErrors(t *testing.T) {
 	}
 	for _, n := range []int{0, -1, math.MaxInt, math.MinInt} {
 		events[fmt.Sprint("users ", n)] = RandomizedResponse{n, 0.2}
-		events[fmt.Sprint("one-hot users ", n)] = OneHot{n, 0.2, Removal}
+		events[fmt.Sprint("one-hot users ", n)] = OneHot{n, 0.2, Removal, 0}
 		events[fmt.Sprint("rounds ", n)] = Repeat{RandomizedResponse{10, 0.2}, n}
 		events[fmt.Sprint("rounds of rounds ", n)] = Repeat{Repeat{RandomizedResponse{10, 0.2}, 1 << 20}, n}
 	}
 	events["flip above a half"] = RandomizedResponse{100, 0.51}
 	events["flood probability 1"] = ThreeNB{0, 1, 3, 1}
 	events["sampling above 1"] = SubsampledGaussian{1.01, 1}
-	events["no adjacency"] = OneHot{100, 0.2, ""}
+	events["no adjacency"] = OneHot{100, 0.2, "", 0}
 	events["rounds overflow"] = Repeat{Repeat{RandomizedResponse{10, 0.2}, 1 << 20}, 1 << 20}
 	for what, e := range events {
 		for how, f := range map[string]func(Event, float64) (Guarantee, error){"epsilon": Epsilon, "delta": Delta, "certify": Certify, "lower": LowerEpsilon} {
@@ -44,7 +44,7 @@ func TestHostileParametersAreErrors(t *testing.T) {
 
 func TestHostileQuestionsAreErrors(t *testing.T) {
 	events := []Event{
-		RandomizedResponse{100, 0.2}, Repeat{RandomizedResponse{100, 0.2}, 3}, OneHot{100, 0.2, Replacement},
+		RandomizedResponse{100, 0.2}, Repeat{RandomizedResponse{100, 0.2}, 3}, OneHot{100, 0.2, Replacement, 0},
 		ThreeNB{0, 1, 3, 0.5}, Repeat{ThreeNB{0, 1, 3, 0.5}, 4}, Gaussian{1, 1}, SubsampledGaussian{0.1, 1},
 	}
 	for _, e := range events {

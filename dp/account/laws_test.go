@@ -233,7 +233,7 @@ func TestGaussianComposesTheSameByEveryRoute(t *testing.T) {
 
 func TestMixturesAreRefused(t *testing.T) {
 	for what, e := range map[string]Event{
-		"adjacency": All{[]Event{OneHot{100, 0.2, Removal}, OneHot{100, 0.2, Replacement}}},
+		"adjacency": All{[]Event{OneHot{100, 0.2, Removal, 0}, OneHot{100, 0.2, Replacement, 0}}},
 		"trust":     All{[]Event{RandomizedResponse{100, 0.2}, Gaussian{1, 1}}},
 	} {
 		if _, err := Epsilon(e, 1e-6); err == nil || !strings.Contains(err.Error(), "cannot compose") {

@@ -6,7 +6,8 @@ import (
 )
 
 // others computes the law of W, the number of ones reported by m users of whom
-// k hold a one, each flipping its bit with probability p: Bin(k, 1-p) + Bin(m-k, p).
+// k hold a one, which is reported as a one with probability a = keep, and a zero with
+// probability b = flip < a: Bin(k, a) + Bin(m-k, b).
 // It reuses its buffer from call to call.
 type others struct{ w []float64 }
 
@@ -14,29 +15,29 @@ type others struct{ w []float64 }
 // outside on either side. The values sum to one; each is right to a relative
 // error of about the window's length in roundoffs.
 //
-// The generating function G = (p+qz)^k (q+pz)^(m-k), q = 1-p, satisfies
-// (p+qz)(q+pz) G' = (k q (q+pz) + (m-k) p (p+qz)) G. Its coefficients w_t then obey
+// The generating function G = (1-a+az)^k (1-b+bz)^(m-k) satisfies
+// (1-a+az)(1-b+bz) G' = (k a (1-b+bz) + (m-k) b (1-a+az)) G. Its coefficients w_t then obey
 //
-//	pq (t+1) w_(t+1) = (a - b t) w_t + pq (m-t+1) w_(t-1),
-//	a = k q^2 + (m-k) p^2,  b = p^2 + q^2,
+//	(1-a)(1-b) (t+1) w_(t+1) = (c - d t) w_t + ab (m-t+1) w_(t-1),
+//	c = k a(1-b) + (m-k) b(1-a),  d = a(1-b) + b(1-a),
 //
 // so the whole law costs one pass. The recurrence has a second solution, of
-// alternating sign (the product of the two local ratios is -(m-t)/t). Below t = a/b
+// alternating sign (the product of the two local ratios is negative). Below t = c/d
 // ours is the one that grows faster upwards, above it the one that grows faster
 // downwards: run in these directions, every error dies out, including that of
 // starting from 0, 1 at an arbitrary place (start says how far out). The
-// two runs are joined at a/b.
-func (o *others) law(m, k int, p, tail float64) (low int, w []float64) {
-	q := 1 - p
-	r := recurrence{m: float64(m), k: float64(k), p2: p * p, q2: q * q, pq: p * q}
-	mean, variance := float64(k)*q+float64(m-k)*p, float64(m)*p*q
+// two runs are joined at c/d.
+func (o *others) law(m, k int, b bit, tail float64) (low int, w []float64) {
+	r := recurrence{m: float64(m), k: float64(k), fall: b.flip * b.drop, rise: b.keep * b.stay, none: b.drop * b.stay, both: b.keep * b.flip}
+	mean := float64(k)*b.keep + float64(m-k)*b.flip
+	variance := float64(k)*b.keep*b.drop + float64(m-k)*b.flip*b.stay
 	// Bernstein: P(|W - mean| >= x) <= e^-l on each side for
 	// x = l/3 + sqrt(l^2/9 + 2 l variance).
 	l := -math.Log(tail)
 	x := l/3 + math.Sqrt(l*l/9+2*l*variance)
 	low = max(0, int(math.Floor(mean-x)))
 	high := min(m, int(math.Ceil(mean+x)))
-	join := min(high, max(low, int((r.k*r.q2+(r.m-r.k)*r.p2)/(r.p2+r.q2))))
+	join := min(high, max(low, int((r.k*r.rise+(r.m-r.k)*r.fall)/(r.fall+r.rise))))
 
 	from, to := low, high
 	if low < join {
@@ -74,7 +75,7 @@ func (o *others) law(m, k int, p, tail float64) (low int, w []float64) {
 		sum += x
 	}
 	if !(sum > 0 && sum <= math.MaxFloat64) {
-		panic(fmt.Sprintf("account: the law of %d others of whom %d hold a one, flipped with %v, lost its mass", m, k, p))
+		panic(fmt.Sprintf("account: the law of %d others of whom %d hold a one, reported with %v and %v, lost its mass", m, k, b.keep, b.flip))
 	}
 	scale(w, 1/sum)
 	return low, w
@@ -86,21 +87,22 @@ func scale(w []float64, by float64) {
 	}
 }
 
-type recurrence struct{ m, k, p2, q2, pq float64 }
+// recurrence has the factors a(1-b), b(1-a), (1-a)(1-b) and ab.
+type recurrence struct{ m, k, rise, fall, none, both float64 }
 
-// slope is a - b t, from integers so that it cancels without loss where p is
-// small: near a/b both its terms are below pq m.
-func (r recurrence) slope(t float64) float64 { return r.q2*(r.k-t) + r.p2*(r.m-r.k-t) }
+// slope is c - d t, from integers so that it cancels without loss where b and
+// 1-a are small: near c/d both its terms are small.
+func (r recurrence) slope(t float64) float64 { return r.rise*(r.k-t) + r.fall*(r.m-r.k-t) }
 
 // start walks outwards from t until errors decay by e^-40 on the way back, or
 // to the edge, where the recurrence starts exactly. Per step the unwanted
-// solution loses a factor e^(2 asinh(|a-bt| / (2pq sqrt(t(m-t))))) on ours.
+// solution loses a factor e^(2 asinh(|c-dt| / (2 sqrt(ab(1-a)(1-b) t(m-t))))) on ours.
 func (r recurrence) start(t, direction int) int {
 	const enough = 40
 	decay, stride := 0.0, 1
 	for t > 0 && t < int(r.m) && decay < enough {
 		x := float64(t)
-		step := 2 * math.Asinh(math.Abs(r.slope(x))/(2*r.pq*math.Sqrt(x*(r.m-x))))
+		step := 2 * math.Asinh(math.Abs(r.slope(x))/(2*math.Sqrt(r.none*r.both*x*(r.m-x))))
 		decay += step * float64(stride)
 		t += direction * stride
 		// Strides grow with what is left, so that the walk takes some ten evaluations.
@@ -119,8 +121,8 @@ func (r recurrence) up(w []float64, from, to int) {
 	for t := from; t < to; t++ {
 		x := float64(t)
 		// The division does not wait for the step before.
-		inverse := 1 / (r.pq * (x + 1))
-		next := r.slope(x)*inverse*now + r.pq*(r.m-x+1)*inverse*before
+		inverse := 1 / (r.none * (x + 1))
+		next := r.slope(x)*inverse*now + r.both*(r.m-x+1)*inverse*before
 		before, now = now, next
 		w[t+1-from] = now
 		if now > huge {
@@ -139,8 +141,8 @@ func (r recurrence) down(w []float64, from, to int) {
 	w[top-from] = now
 	for t := top; t > to; t-- {
 		x := float64(t)
-		inverse := 1 / (r.pq * (r.m - x + 1))
-		next := r.pq*(x+1)*inverse*above - r.slope(x)*inverse*now
+		inverse := 1 / (r.both * (r.m - x + 1))
+		next := r.none*(x+1)*inverse*above - r.slope(x)*inverse*now
 		above, now = now, next
 		w[t-1-from] = now
 		if now > huge {

@@ -41,7 +41,7 @@ func TestLawOfOthers(t *testing.T) {
 			}
 			for _, p := range []float64{1e-9, 1e-4, 0.03, 0.2, 0.4, 0.49999, 0.5} {
 				want := exactOthers(m, k, p)
-				low, w := o.law(m, k, p, 1e-30)
+				low, w := o.law(m, k, RandomizedResponse{Flip: p}.bit(), 1e-30)
 				outside := 0.0
 				for t1, x := range want {
 					exact, _ := x.Float64()
@@ -65,7 +65,7 @@ func TestLawOfOthers(t *testing.T) {
 func BenchmarkLawOfOthers(b *testing.B) {
 	var o others
 	for b.Loop() {
-		o.law(39999, 20000, 0.176, 1e-14)
+		o.law(39999, 20000, RandomizedResponse{Flip: 0.176}.bit(), 1e-14)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestLawOfOthersJoinsDeepTails(t *testing.T) {
 		tail float64
 	}{{5988, 0.07, 1e-100}, {20160, 0.06370393231187121, 1e-250}, {300, 0.01, 1e-250}, {39999, 0.45, 1e-250}, {100000, 0.001, 1e-200}} {
 		for _, k := range []int{0, 1, c.m / 50, c.m / 3, c.m / 2, c.m - c.m/50, c.m - 1, c.m} {
-			low, w := o.law(c.m, k, c.p, c.tail)
+			low, w := o.law(c.m, k, RandomizedResponse{Flip: c.p}.bit(), c.tail)
 			sum, mean := 0.0, 0.0
 			for i, x := range w {
 				sum += x

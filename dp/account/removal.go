@@ -15,10 +15,13 @@ type OneHot struct {
 	Users     int       `json:"users"`
 	Flip      float64   `json:"flip_probability"`
 	Adjacency Adjacency `json:"adjacency"`
+	// Keep is the probability that a set bit is sent, and 0 stands for 1-Flip;
+	// other values are those of the asymmetric variant.
+	Keep float64 `json:"keep_probability,omitempty"`
 }
 
 func (e OneHot) event() (Guarantee, error) {
-	if err := checkFlip(e.Users, e.Flip); err != nil {
+	if _, err := e.bit().event(); err != nil {
 		return Guarantee{}, err
 	}
 	if e.Adjacency != Removal && e.Adjacency != Replacement {
@@ -35,9 +38,16 @@ func (e OneHot) event() (Guarantee, error) {
 // one way in every round; taking the worst direction of each round is no loss,
 // since the worst number of ones among the others mirrors it.
 func (e OneHot) reduce() Event {
-	one := RandomizedResponse{e.Users, e.Flip}
 	if e.Adjacency == Removal {
-		return one
+		return e.bit()
 	}
-	return Repeat{one, 2}
+	return Repeat{e.bit(), 2}
+}
+
+// bit is the event of one coordinate.
+func (e OneHot) bit() Event {
+	if e.Keep == 0 || e.Keep == 1-e.Flip {
+		return RandomizedResponse{e.Users, e.Flip}
+	}
+	return AsymmetricResponse{e.Users, e.Keep, e.Flip}
 }

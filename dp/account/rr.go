@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
@@ -43,6 +44,9 @@ const (
 	maxUsers = 1_000_000_000 // windows of the count still fit memory
 	minFlip  = 1e-12         // epsilon_local 27: no protection to account for
 )
+
+// bit is how a respondent answers.
+func (e RandomizedResponse) bit() bit { return bit{1 - e.Flip, e.Flip, e.Flip, 1 - e.Flip} }
 
 // local is the loss that no data set exceeds: ln((1-p)/p), that of one report.
 func (e RandomizedResponse) local() float64 { return math.Log1p(-e.Flip) - math.Log(e.Flip) }
@@ -93,13 +97,15 @@ func (c worlds) count() int {
 // ones is the i-th number of ones.
 func (c worlds) ones(i int) int { return min(c.others(), i*(c.dropped+1)) }
 
-func (e RandomizedResponse) certificate(o options) string {
-	c := cover(e.Users, o)
+func (e RandomizedResponse) certificate(o options) string { return certified(e.Users, o) }
+
+func certified(users int, o options) string {
+	c := cover(users, o)
 	switch {
 	case o.Lower:
 		return "some data sets only"
 	case c.dropped == 0:
-		return fmt.Sprintf("every k of the others, 0 to %d", e.Users-1)
+		return fmt.Sprintf("every k of the others, 0 to %d", users-1)
 	}
 	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.count(), c.dropped)
 }
@@ -120,9 +126,9 @@ func (e RandomizedResponse) distributions(o options) ([]*pld.Distribution, error
 		return []*pld.Distribution{d}, err
 	}
 	if o.Lower {
-		return e.unanimous(o)
+		return e.bit().unanimous(e.Users, o)
 	}
-	h := e.envelope(cover(e.Users, o), o)
+	h := e.bit().envelope(cover(e.Users, o), o)
 	d, err := pld.FromCurves(h, h, o.Step)
 	return []*pld.Distribution{d}, err
 }
@@ -132,16 +138,19 @@ func (e RandomizedResponse) distributions(o options) ([]*pld.Distribution, error
 // the neglected is left, or at the local epsilon, beyond which it is zero.
 //
 // Given W, the number of ones among the others, the set of counts >= t has
-// probability S(t) + (1-p) w(t-1) if the target holds a one, S(t) + p w(t-1) if
-// not, S(t) = P(W >= t). The likelihood ratio grows with the count, so
+// probability S(t) + a w(t-1) if the target holds a one, S(t) + b w(t-1) if
+// not, S(t) = P(W >= t), a = keep, b = flip. The likelihood ratio grows with the
+// count, so
 //
-//	h(epsilon) = max over t of ((1-p) - e^epsilon p) w(t-1) - (e^epsilon - 1) S(t),
+//	h(epsilon) = max over t of (a - e^epsilon b) w(t-1) - (e^epsilon - 1) S(t),
 //
-// and the best t grows with epsilon: one walk over both.
-func (e RandomizedResponse) envelope(c worlds, o options) []float64 {
-	points := int(math.Ceil(e.local()/o.Step)) + 1
+// and the best t grows with epsilon: one walk over both. The other direction is
+// the same with counts of zeros: the law upside down, 1-b for a and 1-a for b.
+// Where the bit is symmetric that is the world of n-1-k.
+func (b bit) envelope(c worlds, o options) []float64 {
+	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
 	workers := min(runtime.GOMAXPROCS(0), 1+c.count()/64)
-	partial := make([][]float64, workers)
+	partial := make([][]float64, 2*workers)
 	tail := math.Max(o.Neglect/4, minTail)
 	var wait sync.WaitGroup
 	for i := range workers {
@@ -149,13 +158,16 @@ func (e RandomizedResponse) envelope(c worlds, o options) []float64 {
 		go func() {
 			defer wait.Done()
 			var law others
-			var s sticks
+			rising, falling := sticks{bit: b}, sticks{bit: b.mirror()}
 			for j := i; j < c.count(); j += workers {
-				low, w := law.law(c.others(), c.ones(j), e.Flip, tail)
-				_ = low // only differences of counts matter
-				s.raise(w, e.Flip, o.Step, tail, points)
+				_, w := law.law(c.others(), c.ones(j), b, tail)
+				rising.raise(w, o.Step, tail, points)
+				if !b.symmetric() {
+					slices.Reverse(w)
+					falling.raise(w, o.Step, tail, points)
+				}
 			}
-			partial[i] = s.h
+			partial[i], partial[workers+i] = rising.h, falling.h
 		}()
 	}
 	wait.Wait()
@@ -197,13 +209,14 @@ func roundUp(partial [][]float64, points int, tail float64) []float64 {
 
 // sticks collects the maximum of hockey sticks on a grid of epsilons.
 type sticks struct {
+	bit          bit
 	h            []float64
-	keep, growth []float64 // (1-p) - e^epsilon p and e^epsilon - 1 on the grid
+	keep, growth []float64 // a - e^epsilon b and e^epsilon - 1 on the grid
 	above        []float64 // scratch: S(t)
 }
 
 // raise takes the law w of W into account.
-func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
+func (s *sticks) raise(w []float64, step, tail float64, points int) {
 	if cap(s.above) < len(w)+1 {
 		s.above = make([]float64, 2*(len(w)+1))
 	}
@@ -222,7 +235,7 @@ func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
 	t := mode
 	for i := range points - 1 {
 		if i == len(s.keep) {
-			s.extend(p, step)
+			s.extend(step)
 		}
 		keep, growth := s.keep[i], s.growth[i]
 		best := keep*w[t] - growth*above[t+1]
@@ -244,25 +257,29 @@ func (s *sticks) raise(w []float64, p, step, tail float64, points int) {
 	}
 }
 
-// keep is (1-p) - e^epsilon p, without cancellation near the local epsilon.
-func keep(epsilon, p float64) float64 {
-	return -(1 - p) * math.Expm1(epsilon-(RandomizedResponse{Flip: p}).local())
-}
-
 // extend adds a grid point.
-func (s *sticks) extend(p, step float64) {
+func (s *sticks) extend(step float64) {
 	x := float64(len(s.keep)) * step
-	s.keep = append(s.keep, keep(x, p))
+	s.keep = append(s.keep, s.bit.margin(x))
 	s.growth = append(s.growth, math.Expm1(x))
 }
 
-// unanimous is the pair of data sets whose others all hold ones, as a lower
-// bound: its loss is there whatever the accountant does.
-func (e RandomizedResponse) unanimous(o options) ([]*pld.Distribution, error) {
+// unanimous is the pair of data sets whose others all hold ones, and of those
+// who hold zeros where that is no mirror image, as a lower bound: its loss is
+// there whatever the accountant does.
+func (b bit) unanimous(users int, o options) ([]*pld.Distribution, error) {
+	ones, err := b.lower(users, o)
+	if err != nil || b.symmetric() {
+		return ones, err
+	}
+	zeros, err := b.mirror().lower(users, o)
+	return append(ones, zeros...), err
+}
+
+func (b bit) lower(users int, o options) ([]*pld.Distribution, error) {
 	var law others
-	_, w := law.law(e.Users-1, e.Users-1, e.Flip, math.Max(o.Neglect/4, minTail))
+	_, w := law.law(users-1, users-1, b, math.Max(o.Neglect/4, minTail))
 	var falling, rising []pld.Atom
-	p := e.Flip
 	for i := range len(w) + 1 {
 		var before, here float64
 		if i > 0 {
@@ -271,7 +288,7 @@ func (e RandomizedResponse) unanimous(o options) ([]*pld.Distribution, error) {
 		if i < len(w) {
 			here = w[i]
 		}
-		one, zero := (1-p)*before+p*here, p*before+(1-p)*here
+		one, zero := b.keep*before+b.drop*here, b.flip*before+b.stay*here
 		if one == 0 || zero == 0 {
 			continue // underflow: leaving it out lowers the bound
 		}
@@ -279,10 +296,10 @@ func (e RandomizedResponse) unanimous(o options) ([]*pld.Distribution, error) {
 		falling = append(falling, pld.Atom{Loss: loss, Mass: one})
 		rising = append(rising, pld.Atom{Loss: -loss, Mass: zero})
 	}
-	a, err := pld.LowerFromAtoms(falling, 0, o.Step)
+	down, err := pld.LowerFromAtoms(falling, 0, o.Step)
 	if err != nil {
 		return nil, err
 	}
-	b, err := pld.LowerFromAtoms(rising, 0, o.Step)
-	return []*pld.Distribution{a, b}, err
+	up, err := pld.LowerFromAtoms(rising, 0, o.Step)
+	return []*pld.Distribution{down, up}, err
 }

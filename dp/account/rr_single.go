@@ -19,11 +19,11 @@ func (e RandomizedResponse) profile(rounds int, o options) (curve, Bound, error)
 	case rounds != 1:
 		return nil, "", nil
 	case o.Lower:
-		return singleRR{e, o}, Lower, nil
+		return single{e.Users, e.bit(), o}, Lower, nil
 	case cover(e.Users, o).dropped > 0:
-		return singleRR{e, o}, Upper, nil
+		return single{e.Users, e.bit(), o}, Upper, nil
 	}
-	return singleRR{e, o}, Exact, nil
+	return single{e.Users, e.bit(), o}, Exact, nil
 }
 
 // silence is the profile of what does not depend on the data.
@@ -32,18 +32,19 @@ type silence struct{}
 func (silence) Delta(epsilon float64) (float64, error) { return 0, nil }
 func (silence) Epsilon(delta float64) (float64, error) { return 0, nil }
 
-type singleRR struct {
-	RandomizedResponse
-	o options
+type single struct {
+	users int
+	bit   bit
+	o     options
 }
 
 // Delta rounds up by the neglected tails and the law's error.
-func (s singleRR) Delta(epsilon float64) (float64, error) {
-	keep, growth := keep(epsilon, s.Flip), math.Expm1(epsilon)
-	if !(keep > 0) {
+func (s single) Delta(epsilon float64) (float64, error) {
+	growth := math.Expm1(epsilon)
+	delta := s.most(func(b bit, w, above float64) float64 { return b.margin(epsilon)*w - growth*above })
+	if !(delta > 0) {
 		return 0, nil // beyond the local epsilon
 	}
-	delta := s.most(func(w, above float64) float64 { return keep*w - growth*above })
 	if s.o.Lower {
 		return math.Max(0, delta), nil
 	}
@@ -51,28 +52,29 @@ func (s singleRR) Delta(epsilon float64) (float64, error) {
 }
 
 // Epsilon is max over t of ln((P(T_t) - delta) / Q(T_t)) where P(T_t) > delta.
-func (s singleRR) Epsilon(delta float64) (float64, error) {
+func (s single) Epsilon(delta float64) (float64, error) {
 	if !s.o.Lower {
 		delta -= 2 * s.tail()
 	}
-	ratio := s.most(func(w, above float64) float64 {
-		return (above + (1-s.Flip)*w - delta) / (above + s.Flip*w)
+	ratio := s.most(func(b bit, w, above float64) float64 {
+		return (above + b.keep*w - delta) / (above + b.flip*w)
 	})
 	return math.Max(0, math.Log(ratio)), nil
 }
 
-func (s singleRR) tail() float64 { return math.Max(s.o.Neglect/4, minTail) }
+func (s single) tail() float64 { return math.Max(s.o.Neglect/4, minTail) }
 
 // most is the largest value over every world and every t of a function of
-// w(t-1) and S(t). A lower bound is content with the ends and a spread of worlds.
-func (s singleRR) most(value func(w, above float64) float64) float64 {
-	c := cover(s.Users, s.o)
+// w(t-1) and S(t), in both directions. A lower bound is content with the ends
+// and a spread of worlds.
+func (s single) most(value func(b bit, w, above float64) float64) float64 {
+	c := cover(s.users, s.o)
 	count, ones := c.count(), c.ones
 	if s.o.Lower {
 		c.dropped = 0
-		stride := max(1, s.Users/64)
-		count = (s.Users-1)/stride + 2
-		ones = func(i int) int { return min(s.Users-1, i*stride) }
+		stride := max(1, s.users/64)
+		count = (s.users-1)/stride + 2
+		ones = func(i int) int { return min(s.users-1, i*stride) }
 	}
 	workers := min(runtime.GOMAXPROCS(0), 1+count/64)
 	best := make([]float64, workers)
@@ -83,11 +85,19 @@ func (s singleRR) most(value func(w, above float64) float64) float64 {
 			defer wait.Done()
 			var law others
 			for j := i; j < count; j += workers {
-				_, w := law.law(c.others(), ones(j), s.Flip, s.tail())
+				_, w := law.law(c.others(), ones(j), s.bit, s.tail())
 				above := 0.0
 				for t := len(w) - 1; t >= 0; t-- {
-					best[i] = math.Max(best[i], value(w[t], above))
+					best[i] = math.Max(best[i], value(s.bit, w[t], above))
 					above += w[t]
+				}
+				if s.bit.symmetric() {
+					continue // the other direction is another world
+				}
+				below, mirror := 0.0, s.bit.mirror()
+				for _, p := range w {
+					best[i] = math.Max(best[i], value(mirror, p, below))
+					below += p
 				}
 			}
 		}()

@@ -130,7 +130,7 @@ func TestTheoremsAgainstExact(t *testing.T) {
 		}
 		for _, local := range []float64{1, 1.5, 3} {
 			if g, err := ESATheoremIII1(n, local, delta); err == nil {
-				if e := exact(OneHot{n, flipOf(local), Removal}, delta); e > g.Epsilon {
+				if e := exact(OneHot{n, flipOf(local), Removal, 0}, delta); e > g.Epsilon {
 					t.Errorf("Theorem III.1, n=%d: %v promised, %v lost", n, g.Epsilon, e)
 				}
 			}

@@ -88,7 +88,7 @@ func (e VectorResponse) cover() worlds {
 // which the recurrence joins below the mode, where its scales cannot overflow.
 // ok is false if the law does not sum to one.
 func (e VectorResponse) count(law *others, m, k int, tail float64) (w []float64, ok bool) {
-	_, w = law.law(m, min(k, m-k), e.Flip, tail)
+	_, w = law.law(m, min(k, m-k), RandomizedResponse{Flip: e.Flip}.bit(), tail)
 	if 2*k > m {
 		slices.Reverse(w)
 	}

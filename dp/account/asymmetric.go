@@ -1,0 +1,84 @@
+package account
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/pld"
+)
+
+// AsymmetricResponse is one shuffled bit of each of Users respondents: a one is
+// reported as a one with probability Keep, a zero with probability Flip, 0 < Flip
+// < Keep < 1. The observer sees the count of ones among all of them. Neighbours
+// replace one respondent's bit (replacement). Users are those whose noise is
+// relied upon.
+//
+// Compositions may change the direction of the change from round to round: both
+// are dominated by one pair.
+type AsymmetricResponse struct {
+	Users int     `json:"users"`
+	Keep  float64 `json:"keep_probability"`
+	Flip  float64 `json:"flip_probability"`
+}
+
+func (e AsymmetricResponse) event() (Guarantee, error) {
+	if err := checkFlip(e.Users, math.Min(e.Flip, 0.5)); err != nil {
+		return Guarantee{}, err
+	}
+	if !(e.Flip < e.Keep && e.Keep <= 1-minFlip) {
+		return Guarantee{}, fmt.Errorf("account: a one reported with probability %v and a zero with %v: need the first above the second, and at most 1 - %v", e.Keep, e.Flip, minFlip)
+	}
+	return Guarantee{
+		Adjacency: Replacement, Trust: Shuffled, Users: e.Users, Rounds: 1, Bound: Upper,
+		Method: "exact law of the count of ones, worst number of ones among the others and worst direction",
+		Source: "dominating pairs (Zhu, Dong, Wang 2022); docs/accounting.md",
+	}, nil
+}
+
+func (e AsymmetricResponse) bit() bit { return bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e.Flip} }
+
+func (e AsymmetricResponse) certificate(o options) string { return certified(e.Users, o) }
+
+// spread takes the less noisy of a crowd of ones and one of zeros.
+func (e AsymmetricResponse) spread() float64 {
+	variance := float64(e.Users) * math.Min(e.Flip*(1-e.Flip), e.Keep*(1-e.Keep))
+	b := e.bit()
+	return math.Min(max(b.local(), b.mirror().local()), (e.Keep-e.Flip)/math.Sqrt(variance))
+}
+
+func (e AsymmetricResponse) distributions(o options) ([]*pld.Distribution, error) {
+	if o.Lower {
+		return e.bit().unanimous(e.Users, o)
+	}
+	h := e.bit().envelope(cover(e.Users, o), o)
+	d, err := pld.FromCurves(h, h, o.Step)
+	return []*pld.Distribution{d}, err
+}
+
+func (e AsymmetricResponse) profile(rounds int, o options) (curve, Bound, error) {
+	switch {
+	case rounds != 1:
+		return nil, "", nil
+	case o.Lower:
+		return single{e.Users, e.bit(), o}, Lower, nil
+	case cover(e.Users, o).dropped > 0:
+		return single{e.Users, e.bit(), o}, Upper, nil
+	}
+	return single{e.Users, e.bit(), o}, Exact, nil
+}
+
+// bit is how a respondent answers: the probabilities that a one is reported as
+// a one (keep) or not (drop), and a zero as a one (flip) or not (stay). Both of a
+// pair are there since one minus a small number forgets its last digits.
+type bit struct{ keep, drop, flip, stay float64 }
+
+// mirror is the same answer with ones and zeros exchanged.
+func (b bit) mirror() bit { return bit{b.stay, b.flip, b.drop, b.keep} }
+
+func (b bit) symmetric() bool { return b.keep == b.stay }
+
+// local is the loss of a report of one.
+func (b bit) local() float64 { return math.Log(b.keep) - math.Log(b.flip) }
+
+// margin is a - e^epsilon b, without cancellation near the local epsilon.
+func (b bit) margin(epsilon float64) float64 { return -b.keep * math.Expm1(epsilon-b.local()) }
