@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Batch is the mark of a batch that was counted: there is one for each instance
+// and crowd of a plan.
+type Batch struct {
+	Plan        string
+	Instance    int
+	Crowd       int
+	SHA256      [sha256.Size]byte // of the batch as it came
+	Receipts    []byte            // of all hops, as they came
+	Respondents int
+	Smallest    int // whole contributions that were counted
+	Dropped     int // envelopes that were not
+	Counted     time.Time
+}
+
+// Taken finds out whether a batch may be counted: New if so, Again if this very
+// batch was counted before, ErrTaken if another one of its instance and crowd was,
+// ErrClosed or ErrUnknown if the plan takes none. It spares the work of opening;
+// Count asks again.
+func (s *Store) Taken(ctx context.Context, b Batch) (Outcome, error) {
+	return taken(ctx, s.reader, b)
+}
+
+func taken(ctx context.Context, q query, b Batch) (Outcome, error) {
+	var digest []byte
+	switch err := q.QueryRowContext(ctx, "SELECT sha256 FROM batches WHERE plan = $1 AND instance = $2 AND crowd = $3",
+		b.Plan, b.Instance, b.Crowd).Scan(&digest); {
+	case err == nil && bytes.Equal(digest, b.SHA256[:]):
+		return Again, nil
+	case err == nil:
+		return Failed, fmt.Errorf("%w: another batch of instance %d and crowd %d was counted: there is one of each", ErrTaken, b.Instance, b.Crowd)
+	case !errors.Is(err, sql.ErrNoRows):
+		return Failed, fmt.Errorf("store: %w", err)
+	}
+	p, err := planNamed(ctx, q, b.Plan)
+	switch {
+	case err != nil:
+		return Failed, err
+	case !p.Closed.IsZero():
+		return Failed, fmt.Errorf("%w: batches that come later are not counted", ErrClosed)
+	}
+	return New, nil
+}
+
+// Count writes a batch's mark, receipts and tally, all or nothing. Errors and
+// outcomes are those of Taken.
+func (s *Store) Count(ctx context.Context, b Batch, counts []uint64) (Outcome, error) {
+	var outcome Outcome
+	err := s.write(ctx, "count", func(tx *sql.Tx) error {
+		var err error
+		if outcome, err = taken(ctx, tx, b); outcome != New {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO batches (plan, instance, crowd, sha256, receipts, respondents, smallest, dropped, counted)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			b.Plan, b.Instance, b.Crowd, b.SHA256[:], b.Receipts, b.Respondents, b.Smallest, b.Dropped, stamp(b.Counted)); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return insertCounts(ctx, tx, b, counts)
+	})
+	if err != nil {
+		return Failed, err
+	}
+	return outcome, nil
+}
+
+func insertCounts(ctx context.Context, tx *sql.Tx, b Batch, counts []uint64) error {
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO counts (plan, instance, crowd, part, body) VALUES ($1, $2, $3, $4, $5)")
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer insert.Close()
+	var body []byte
+	for part := 0; len(counts) > 0; part++ {
+		n := min(partLength, len(counts))
+		body = encodePart(body[:0], counts[:n])
+		counts = counts[n:]
+		if _, err := insert.ExecContext(ctx, b.Plan, b.Instance, b.Crowd, part, body); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	return nil
+}
+
+// Batches lists the batches of a plan that were counted, by crowd and instance.
+func (s *Store) Batches(ctx context.Context, plan string) ([]Batch, error) {
+	var all []Batch
+	err := each(ctx, s.reader, func(r *sql.Rows) error {
+		b := Batch{Plan: plan}
+		var digest []byte
+		var counted sql.NullInt64
+		if err := r.Scan(&b.Instance, &b.Crowd, &digest, &b.Receipts, &b.Respondents, &b.Smallest, &b.Dropped, &counted); err != nil {
+			return err
+		}
+		if copy(b.SHA256[:], digest) != len(digest) || len(digest) != len(b.SHA256) {
+			return errors.New("a batch's digest is damaged: restore a backup")
+		}
+		b.Counted = unstamp(counted)
+		all = append(all, b)
+		return nil
+	}, `SELECT instance, crowd, sha256, receipts, respondents, smallest, dropped, counted
+		FROM batches WHERE plan = $1 ORDER BY crowd, instance`, plan)
+	return all, err
+}
+
+// Counts reads a batch's tally into a slice of exactly its length.
+func (s *Store) Counts(ctx context.Context, b Batch, into []uint64) error {
+	next := 0
+	err := each(ctx, s.reader, func(r *sql.Rows) error {
+		var part int
+		var body sql.RawBytes
+		if err := r.Scan(&part, &body); err != nil {
+			return err
+		}
+		if part != next || len(into) == 0 {
+			return errDamaged
+		}
+		next++
+		n := min(partLength, len(into))
+		if err := decodePart(body, into[:n]); err != nil {
+			return err
+		}
+		into = into[n:]
+		return nil
+	}, "SELECT part, body FROM counts WHERE plan = $1 AND instance = $2 AND crowd = $3 ORDER BY part", b.Plan, b.Instance, b.Crowd)
+	if err == nil && len(into) > 0 {
+		err = errDamaged
+	}
+	return err
+}
+
+// Expire deletes tallies, receipts and marks of plans that were decided before
+// the given time; releases, verdicts and the ledger stay. It returns how many
+// batches went. Their bytes go too: SQLite overwrites them, PostgreSQL is told to
+// reclaim them.
+func (s *Store) Expire(ctx context.Context, before time.Time) (int, error) {
+	var gone int64
+	err := s.write(ctx, "expire", func(tx *sql.Tx) error {
+		const old = " WHERE plan IN (SELECT plan FROM verdicts WHERE decided < $1)"
+		if _, err := tx.ExecContext(ctx, "DELETE FROM counts"+old, stamp(before)); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		r, err := tx.ExecContext(ctx, "DELETE FROM batches"+old, stamp(before))
+		if err == nil {
+			gone, err = r.RowsAffected()
+		}
+		if err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	})
+	if err != nil || gone == 0 {
+		return 0, err
+	}
+	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)"
+	if s.kind == postgres {
+		reclaim = "VACUUM counts, batches"
+	}
+	if _, err := s.writer.ExecContext(ctx, reclaim); err != nil {
+		return int(gone), fmt.Errorf("store: the rows are deleted, their bytes are not reclaimed yet: %w", err)
+	}
+	return int(gone), nil
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Plan is a registered plan and what has become of it.
+type Plan struct {
+	Name       string // SHA-256 of its canonical form in hex
+	Signed     []byte // the plan with its publisher's signature, as it came
+	Registered time.Time
+
+	Spending Spending
+
+	Closed   time.Time // zero: it takes batches
+	Closer   string    // who closed it
+	Decided  time.Time // zero: neither published nor withheld
+	Released bool
+	Reason   string // why it was withheld
+}
+
+// Spending is what a plan costs whoever takes part in it.
+type Spending struct {
+	Plan       string
+	Population string
+	Publisher  string
+	Epsilon    float64
+	Delta      float64
+	Adjacency  string
+	Users      int    // the respondents whose noise it relies upon
+	Method     string // theorem or algorithm
+	Note       string // what the numbers leave out
+	Spent      time.Time
+}
+
+// Register writes a plan and what it costs its population. check is given what
+// that population has spent before and refuses the plan with an error, which
+// Register returns; nothing can be spent between check and the write. A plan
+// that is there already is not checked again.
+func (s *Store) Register(ctx context.Context, p Plan, check func(earlier []Spending) error) (Outcome, error) {
+	outcome := New
+	err := s.write(ctx, "register", func(tx *sql.Tx) error {
+		var signed []byte
+		switch err := tx.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", p.Name).Scan(&signed); {
+		case err == nil && bytes.Equal(signed, p.Signed):
+			outcome = Again
+			return nil
+		case err == nil:
+			return fmt.Errorf("%w: plan %s is registered with another signature", ErrTaken, p.Name)
+		case !errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("store: %w", err)
+		}
+		earlier, err := spendings(ctx, tx, p.Spending.Population)
+		if err != nil {
+			return err
+		}
+		if err := check(earlier); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO plans (name, signed, registered) VALUES ($1, $2, $3)", p.Name, p.Signed, stamp(p.Registered)); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		b := p.Spending
+		if _, err := tx.ExecContext(ctx, `INSERT INTO spendings (plan, population, publisher, epsilon, delta, adjacency, users, method, note, spent)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			p.Name, b.Population, b.Publisher, b.Epsilon, b.Delta, b.Adjacency, b.Users, b.Method, b.Note, stamp(p.Registered)); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return Failed, err
+	}
+	return outcome, nil
+}
+
+// Spendings is what a population has spent, in the order it was spent.
+func (s *Store) Spendings(ctx context.Context, population string) ([]Spending, error) {
+	return spendings(ctx, s.reader, population)
+}
+
+func spendings(ctx context.Context, q query, population string) ([]Spending, error) {
+	var all []Spending
+	err := each(ctx, q, func(r *sql.Rows) error {
+		b := Spending{Population: population}
+		var spent sql.NullInt64
+		if err := r.Scan(&b.Plan, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &spent); err != nil {
+			return err
+		}
+		b.Spent = unstamp(spent)
+		all = append(all, b)
+		return nil
+	}, `SELECT plan, publisher, epsilon, delta, adjacency, users, method, note, spent
+		FROM spendings WHERE population = $1 ORDER BY spent, plan`, population)
+	return all, err
+}
+
+const selectPlans = `SELECT plans.name, plans.signed, plans.registered,
+	spendings.population, spendings.publisher, spendings.epsilon, spendings.delta, spendings.adjacency, spendings.users, spendings.method, spendings.note,
+	closings.closer, closings.closed, verdicts.released, verdicts.reason, verdicts.decided
+	FROM plans JOIN spendings ON spendings.plan = plans.name
+	LEFT JOIN closings ON closings.plan = plans.name
+	LEFT JOIN verdicts ON verdicts.plan = plans.name`
+
+func plansWhere(ctx context.Context, q query, where string, args ...any) ([]Plan, error) {
+	var all []Plan
+	err := each(ctx, q, func(r *sql.Rows) error {
+		var p Plan
+		var registered, closed, released, decided sql.NullInt64
+		var closer, reason sql.NullString
+		b := &p.Spending
+		if err := r.Scan(&p.Name, &p.Signed, &registered,
+			&b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note,
+			&closer, &closed, &released, &reason, &decided); err != nil {
+			return err
+		}
+		b.Plan, b.Spent = p.Name, unstamp(registered)
+		p.Registered, p.Closed, p.Decided = unstamp(registered), unstamp(closed), unstamp(decided)
+		p.Closer, p.Released, p.Reason = closer.String, released.Int64 == 1, reason.String
+		all = append(all, p)
+		return nil
+	}, selectPlans+" "+where, args...)
+	return all, err
+}
+
+// Plans is every plan, in the order of registration.
+func (s *Store) Plans(ctx context.Context) ([]Plan, error) {
+	return plansWhere(ctx, s.reader, "ORDER BY plans.registered, plans.name")
+}
+
+// Plan finds a plan by name, or returns ErrUnknown.
+func (s *Store) Plan(ctx context.Context, name string) (Plan, error) {
+	return planNamed(ctx, s.reader, name)
+}
+
+func planNamed(ctx context.Context, q query, name string) (Plan, error) {
+	found, err := plansWhere(ctx, q, "WHERE plans.name = $1", name)
+	switch {
+	case err != nil:
+		return Plan{}, err
+	case len(found) == 0:
+		return Plan{}, fmt.Errorf("%w: no plan %s is registered", ErrUnknown, name)
+	}
+	return found[0], nil
+}

@@ -1,0 +1,228 @@
+// Package store keeps what an analyzer must not lose: plans, the budget ledger,
+// batches with their tallies and receipts, and releases. It runs on SQLite, one
+// file beside the service, or on PostgreSQL, with the same tables and the same
+// statements.
+//
+// Rows are written once and never changed; the database refuses it. What state a
+// plan is in follows from which rows there are:
+//
+//	plans, spendings      registered: it takes batches
+//	batches, counts       one batch an instance and crowd, with its tally
+//	closings              it takes no more batches
+//	verdicts, releases    it was published, or withheld and why
+//
+// Everything that belongs together is one transaction, and writers take turns, so
+// that a check and what is written after it cannot come apart.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "modernc.org/sqlite"             // the driver "sqlite"
+)
+
+var (
+	// ErrUnknown: no such plan, or release.
+	ErrUnknown = errors.New("store: unknown")
+	// ErrTaken: something else is there already, and stays.
+	ErrTaken = errors.New("store: taken by something else")
+	// ErrClosed: the plan takes no more batches.
+	ErrClosed = errors.New("store: the plan is closed")
+)
+
+// Outcome says whether a write found the same thing there already.
+type Outcome int
+
+const (
+	Failed Outcome = iota // with an error
+	New
+	Again // the same was there already: nothing was written, all is well
+)
+
+type kind int
+
+const (
+	sqlite kind = iota
+	postgres
+)
+
+// Config says where the data rests.
+type Config struct {
+	// DSN is the path of a SQLite file, made if it is not there, or the URL of a
+	// PostgreSQL database: postgres://user@host/database.
+	DSN string
+	// Failpoint, if set, is called at named points: "store/NAME" before the
+	// transaction NAME commits and "store/NAME/committed" after. Tests crash there.
+	Failpoint func(name string)
+}
+
+// Store is an open database. It is safe for concurrent use, also by several
+// processes.
+type Store struct {
+	kind           kind
+	path           string // of the SQLite file
+	writer, reader *sql.DB
+	failpoint      func(string)
+}
+
+// Open opens the database and brings its tables to the newest shape.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	s := &Store{failpoint: c.Failpoint}
+	if s.failpoint == nil {
+		s.failpoint = func(string) {}
+	}
+	var err error
+	if strings.HasPrefix(c.DSN, "postgres://") || strings.HasPrefix(c.DSN, "postgresql://") {
+		err = s.openPostgres(c.DSN)
+	} else {
+		err = s.openSQLite(c.DSN)
+	}
+	if err == nil {
+		err = s.migrate(ctx)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// connections is how many a service holds to PostgreSQL: one writes, some read.
+const connections = 8
+
+func (s *Store) openPostgres(dsn string) error {
+	db, err := sql.Open("pgx", dsn)
+	if err != nil { // whose text may hold the password
+		return errors.New("store: the database URL cannot be read: write postgres://user@host/database")
+	}
+	db.SetMaxOpenConns(connections)
+	s.kind, s.writer, s.reader = postgres, db, db
+	return nil
+}
+
+// Write-ahead logging lets readers go on beside the one writer; synchronous FULL
+// puts a commit on disk before it returns; secure_delete overwrites what is
+// deleted; a writer takes its lock when it begins, so that it never fails halfway.
+const (
+	everyPragma = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=recursive_triggers(1)"
+	writeMode   = everyPragma + "&_txlock=immediate"
+	readMode    = everyPragma + "&_pragma=query_only(1)"
+)
+
+func (s *Store) openSQLite(path string) error {
+	if path == "" {
+		return errors.New("store: no database: give the path of a file, or a postgres:// URL")
+	}
+	// The file is made here for its mode: SQLite's other files take it over.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if s.writer, err = sql.Open("sqlite", sqliteURI(path)+"?"+writeMode); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	s.path = path
+	s.writer.SetMaxOpenConns(1)
+	if s.reader, err = sql.Open("sqlite", sqliteURI(path)+"?"+readMode); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+func sqliteURI(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
+
+// Close lets go of the database.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.writer, s.reader} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ready asks the database whether it answers.
+func (s *Store) Ready(ctx context.Context) error {
+	if err := s.writer.PingContext(ctx); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// write runs do in one transaction; no other writer runs meanwhile. Either all
+// of it is on disk when write returns nil, or none ever was, except that a
+// connection lost while committing leaves open which: the caller asks again.
+func (s *Store) write(ctx context.Context, name string, do func(*sql.Tx) error) error {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer tx.Rollback() // nothing, once committed
+	if s.kind == postgres {
+		// What BEGIN IMMEDIATE is to SQLite: one writer, readers unhindered.
+		if _, err := tx.ExecContext(ctx, "LOCK TABLE plans IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	if err := do(tx); err != nil {
+		return err
+	}
+	s.failpoint("store/" + name)
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	s.failpoint("store/" + name + "/committed")
+	return nil
+}
+
+// query is what reads need of a database or a transaction.
+type query interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+// each scans every row of a query.
+func each(ctx context.Context, q query, scan func(*sql.Rows) error, text string, args ...any) error {
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// exists tells whether the query has a row.
+func exists(ctx context.Context, q query, text string, args ...any) (bool, error) {
+	found := false
+	err := each(ctx, q, func(*sql.Rows) error { found = true; return nil }, text, args...)
+	return found, err
+}
+
+func stamp(t time.Time) int64 { return t.UnixMicro() }
+
+func unstamp(us sql.NullInt64) time.Time {
+	if !us.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(us.Int64).UTC()
+}

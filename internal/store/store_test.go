@@ -1,0 +1,492 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/confetti-dp/confetti/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	code := storetest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// both runs a test on each kind of database. dsn gives the same empty database
+// every time it is called for one name.
+func both(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, filepath.Join(t.TempDir(), "with space & 100%?.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, storetest.Postgres(t))
+	})
+}
+
+func open(t testing.TB, dsn string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+var now = time.Date(2026, 11, 21, 3, 0, 0, 123456000, time.UTC)
+
+func samplePlan(name string) Plan {
+	return Plan{Name: name, Signed: []byte("signed \x00" + name), Registered: now, Spending: Spending{
+		Population: "residents", Publisher: "Research", Epsilon: 0.1 + 0.2, Delta: 1e-300, Adjacency: "replacement", Users: 400, Method: "exact", Note: "é",
+	}}
+}
+
+func register(t testing.TB, s *Store, p Plan) {
+	t.Helper()
+	if o, err := s.Register(t.Context(), p, func([]Spending) error { return nil }); o != New {
+		t.Fatal(o, err)
+	}
+}
+
+func sampleBatch(plan string, instance, crowd int) Batch {
+	return Batch{Plan: plan, Instance: instance, Crowd: crowd, SHA256: [32]byte{byte(instance), byte(crowd), 0xff}, Receipts: []byte{1, 0, 2},
+		Respondents: 100, Smallest: 99, Dropped: 3, Counted: now.Add(time.Minute)}
+}
+
+// counted is a tally of several parts.
+func counted(seed uint64) []uint64 {
+	n := make([]uint64, 2*partLength+17)
+	for i := range n {
+		n[i] = (uint64(i) * seed) >> (i % 60)
+	}
+	return n
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s, ctx := open(t, dsn), t.Context()
+		p := samplePlan("aa")
+		register(t, s, p)
+		p.Spending.Plan, p.Spending.Spent = "aa", now
+		got, err := s.Plan(ctx, "aa")
+		if diff := cmp.Diff(p, got); err != nil || diff != "" {
+			t.Fatal(err, diff)
+		}
+		b, n := sampleBatch("aa", 1, 2), counted(0x9e3779b97f4a7c15)
+		if o, err := s.Count(ctx, b, n); o != New {
+			t.Fatal(o, err)
+		}
+		batches, err := s.Batches(ctx, "aa")
+		if diff := cmp.Diff([]Batch{b}, batches); err != nil || diff != "" {
+			t.Fatal(err, diff)
+		}
+		into := make([]uint64, len(n))
+		if err := s.Counts(ctx, b, into); err != nil || !cmp.Equal(n, into) {
+			t.Fatal("another tally came back", err)
+		}
+		for _, length := range []int{0, 1, partLength, len(n) - 1, len(n) + 1} {
+			if err := s.Counts(ctx, b, make([]uint64, length)); !errors.Is(err, errDamaged) {
+				t.Errorf("read into %d counts: %v", length, err)
+			}
+		}
+		if o, err := s.CloseCollection(ctx, "aa", "clock", now.Add(time.Hour)); o != New {
+			t.Fatal(o, err)
+		}
+		v := Verdict{Files: map[string][]byte{"json": []byte("{}"), "csv": {0}, "html": []byte("<p>")}, At: now.Add(2 * time.Hour)}
+		if o, err := s.Decide(ctx, "aa", v); o != New {
+			t.Fatal(o, err)
+		}
+		p.Closed, p.Closer, p.Decided, p.Released = now.Add(time.Hour), "clock", now.Add(2*time.Hour), true
+		plans, err := s.Plans(ctx)
+		if diff := cmp.Diff([]Plan{p}, plans); err != nil || diff != "" {
+			t.Fatal(err, diff)
+		}
+		for format, want := range v.Files {
+			if body, _, err := s.Release(ctx, "aa", format); err != nil || string(body) != string(want) {
+				t.Errorf("%s: %q, %v", format, body, err)
+			}
+		}
+		if _, _, err := s.Release(ctx, "aa", "pdf"); !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
+		if _, err := s.Plan(ctx, "bb"); !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestABatchIsCountedOnce(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s, ctx := open(t, dsn), t.Context()
+		b := sampleBatch("aa", 0, 0)
+		if _, err := s.Count(ctx, b, []uint64{1}); !errors.Is(err, ErrUnknown) {
+			t.Error("a plan that is not registered takes batches:", err)
+		}
+		register(t, s, samplePlan("aa"))
+		if o, err := s.Count(ctx, b, []uint64{1}); o != New {
+			t.Fatal(o, err)
+		}
+		if o, err := s.Count(ctx, b, []uint64{2}); o != Again || err != nil {
+			t.Error(o, err)
+		}
+		other := b
+		other.SHA256[5] ^= 1
+		if o, err := s.Count(ctx, other, []uint64{2}); o != Failed || !errors.Is(err, ErrTaken) {
+			t.Error(o, err)
+		}
+		if _, err := s.CloseCollection(ctx, "aa", "operator", now); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := s.CloseCollection(ctx, "aa", "clock", now); o != Again || err != nil {
+			t.Error(o, err)
+		}
+		if o, err := s.Count(ctx, b, []uint64{2}); o != Again || err != nil {
+			t.Error("a retry of what was counted, after closing:", o, err)
+		}
+		if o, err := s.Taken(ctx, sampleBatch("aa", 1, 0)); o != Failed || !errors.Is(err, ErrClosed) {
+			t.Error(o, err)
+		}
+		if o, err := s.Count(ctx, sampleBatch("aa", 1, 0), []uint64{2}); o != Failed || !errors.Is(err, ErrClosed) {
+			t.Error(o, err)
+		}
+		into := make([]uint64, 1)
+		if err := s.Counts(ctx, b, into); err != nil || into[0] != 1 {
+			t.Error(into, err)
+		}
+	})
+}
+
+// Of many that write the same place at once one wins, and all hear the truth.
+func TestWritersTakeTurns(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s, second := open(t, dsn), open(t, dsn)
+		register(t, s, samplePlan("aa"))
+		const writers = 12
+		type result struct {
+			outcome Outcome
+			err     error
+		}
+		results := make(chan result, writers)
+		for w := range writers {
+			go func() {
+				b, db := sampleBatch("aa", 0, 0), s
+				b.SHA256[9] = byte(w / 2 % 3) // three different batches, each several times
+				if w%2 == 1 {
+					db = second
+				}
+				o, err := db.Count(t.Context(), b, []uint64{uint64(w / 2 % 3)})
+				results <- result{o, err}
+			}()
+		}
+		var fresh, again, taken int
+		for range writers {
+			switch r := <-results; {
+			case r.outcome == New:
+				fresh++
+			case r.outcome == Again:
+				again++
+			case errors.Is(r.err, ErrTaken):
+				taken++
+			default:
+				t.Error(r.err)
+			}
+		}
+		if fresh != 1 || again != 3 || taken != 8 {
+			t.Errorf("%d new, %d again, %d refused", fresh, again, taken)
+		}
+	})
+}
+
+// Nothing can be spent between the check and the write.
+func TestTheLedgerIsNotOverspentByTwoAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s := open(t, dsn)
+		over := errors.New("over")
+		results := make(chan error, 6)
+		for i := range cap(results) {
+			go func() {
+				p := samplePlan(strings.Repeat("a", i+1))
+				p.Spending.Epsilon = 1
+				_, err := s.Register(t.Context(), p, func(earlier []Spending) error {
+					if len(earlier) >= 2 {
+						return over
+					}
+					return nil
+				})
+				results <- err
+			}()
+		}
+		refused := 0
+		for range cap(results) {
+			if err := <-results; errors.Is(err, over) {
+				refused++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		spent, err := s.Spendings(t.Context(), "residents")
+		if err != nil || len(spent) != 2 || refused != 4 {
+			t.Errorf("%d spendings, %d refused, %v", len(spent), refused, err)
+		}
+		p := samplePlan(spent[0].Plan)
+		if o, err := s.Register(t.Context(), p, func([]Spending) error { return over }); o != Again {
+			t.Error("the same plan again:", o, err)
+		}
+		p.Signed = []byte("another")
+		if o, err := s.Register(t.Context(), p, func([]Spending) error { return nil }); o != Failed || !errors.Is(err, ErrTaken) {
+			t.Error(o, err)
+		}
+	})
+}
+
+func TestTheDatabaseRefusesToChangeWhatIsPublished(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s := full(t, dsn)
+		for _, table := range tables {
+			column := table.columns[len(table.columns)-1]
+			if _, err := s.writer.Exec("UPDATE " + table.name + " SET " + column + " = " + column); err == nil || !strings.Contains(err.Error(), "never updated") {
+				t.Errorf("%s: %v", table.name, err)
+			}
+		}
+		for _, table := range lasting {
+			if _, err := s.writer.Exec("DELETE FROM " + table); err == nil || !strings.Contains(err.Error(), "never deleted") {
+				t.Errorf("%s: %v", table, err)
+			}
+			if _, err := s.writer.Exec("TRUNCATE " + table + " CASCADE"); err == nil {
+				t.Errorf("%s was truncated", table)
+			}
+		}
+		if _, err := s.writer.Exec("INSERT INTO releases (plan, format, sha256, body) SELECT plan, format, sha256, body FROM releases ON CONFLICT (plan, format) DO UPDATE SET body = 'x'"); err == nil {
+			t.Error("a release was written over")
+		}
+	})
+}
+
+// full is a store with a plan that was released, one that was withheld, one that
+// is open, and their batches.
+func full(t testing.TB, dsn string) *Store {
+	t.Helper()
+	s, ctx := open(t, dsn), t.Context()
+	for i, name := range []string{"aa", "bb", "cc"} {
+		p := samplePlan(name)
+		p.Registered = now.Add(time.Duration(i) * time.Second)
+		register(t, s, p)
+		for crowd := range 2 {
+			if o, err := s.Count(ctx, sampleBatch(name, i, crowd), counted(uint64(crowd+1)<<50)); o != New {
+				t.Fatal(o, err)
+			}
+		}
+		if name == "cc" {
+			break
+		}
+		if _, err := s.CloseCollection(ctx, name, "clock", now); err != nil {
+			t.Fatal(err)
+		}
+		v := Verdict{Files: map[string][]byte{"json": []byte("{}")}, At: now.Add(time.Duration(i) * time.Hour)}
+		if name == "bb" {
+			v.Files, v.Reason = nil, "too few"
+		}
+		if o, err := s.Decide(ctx, name, v); o != New {
+			t.Fatal(o, err)
+		}
+	}
+	return s
+}
+
+func TestDecideIsFinal(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s, ctx := full(t, dsn), t.Context()
+		release := Verdict{Files: map[string][]byte{"json": []byte("other")}, At: now}
+		if o, err := s.Decide(ctx, "aa", release); o != Again || err != nil {
+			t.Error(o, err)
+		}
+		if o, err := s.Decide(ctx, "bb", release); o != Again || err != nil {
+			t.Error(o, err)
+		}
+		if _, err := s.Decide(ctx, "cc", release); err == nil || !strings.Contains(err.Error(), "closed before") {
+			t.Error(err)
+		}
+		for _, v := range []Verdict{{}, {Reason: "x", Files: release.Files}} {
+			if _, err := s.Decide(ctx, "cc", v); err == nil {
+				t.Error("neither a release nor a reason, or both")
+			}
+		}
+		if body, _, err := s.Release(ctx, "aa", "json"); err != nil || string(body) != "{}" {
+			t.Errorf("%q %v", body, err)
+		}
+		if _, _, err := s.Release(ctx, "bb", "json"); !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestExpiryTakesOldTalliesOnly(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s, ctx := full(t, dsn), t.Context()
+		if n, err := s.Expire(ctx, now); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		if n, err := s.Expire(ctx, now.Add(time.Minute)); n != 2 || err != nil {
+			t.Fatal(n, err)
+		}
+		for name, want := range map[string]int{"aa": 0, "bb": 2, "cc": 2} {
+			if b, err := s.Batches(ctx, name); len(b) != want || err != nil {
+				t.Errorf("%s has %d batches, %v", name, len(b), err)
+			}
+		}
+		if body, _, err := s.Release(ctx, "aa", "json"); err != nil || string(body) != "{}" {
+			t.Errorf("the release: %q, %v", body, err)
+		}
+		if spent, err := s.Spendings(ctx, "residents"); len(spent) != 3 || err != nil {
+			t.Errorf("the ledger has %d entries, %v", len(spent), err)
+		}
+		if o, err := s.Taken(ctx, sampleBatch("aa", 0, 0)); o != Failed || !errors.Is(err, ErrClosed) {
+			t.Error("a batch whose mark expired:", o, err)
+		}
+	})
+}
+
+// A crash at any point leaves all of a write or nothing, and the write can be
+// made again.
+func TestACrashLeavesNothingHalf(t *testing.T) {
+	type crash struct{}
+	steps := []struct {
+		name string
+		do   func(ctx context.Context, s *Store) (Outcome, error)
+	}{
+		{"register", func(ctx context.Context, s *Store) (Outcome, error) {
+			return s.Register(ctx, samplePlan("dd"), func([]Spending) error { return nil })
+		}},
+		{"count", func(ctx context.Context, s *Store) (Outcome, error) {
+			return s.Count(ctx, sampleBatch("cc", 7, 0), counted(3))
+		}},
+		{"close", func(ctx context.Context, s *Store) (Outcome, error) {
+			return s.CloseCollection(ctx, "cc", "clock", now)
+		}},
+		{"decide", func(ctx context.Context, s *Store) (Outcome, error) {
+			return s.Decide(ctx, "cc", Verdict{Files: map[string][]byte{"json": {1}, "csv": {2}}, At: now.Add(time.Hour)})
+		}},
+		{"expire", func(ctx context.Context, s *Store) (Outcome, error) {
+			n, err := s.Expire(ctx, now.Add(time.Minute))
+			if n == 0 {
+				return Again, err
+			}
+			return New, err
+		}},
+	}
+	both(t, func(t *testing.T, dsn string) {
+		s := full(t, dsn)
+		for _, step := range steps {
+			before := rows(t, s)
+			for _, point := range []string{"store/" + step.name, "store/" + step.name + "/committed"} {
+				func() {
+					crashing, err := Open(t.Context(), Config{DSN: dsn, Failpoint: func(p string) {
+						if p == point {
+							panic(crash{})
+						}
+					}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer crashing.Close()
+					defer func() {
+						if _, is := recover().(crash); !is {
+							t.Errorf("%s was not reached", point)
+						}
+					}()
+					step.do(t.Context(), crashing)
+				}()
+				if !strings.HasSuffix(point, "committed") {
+					if diff := cmp.Diff(before, rows(t, s)); diff != "" {
+						t.Errorf("a crash at %s left something: %s", point, diff)
+					}
+				}
+			}
+			if o, err := step.do(t.Context(), s); o != Again || err != nil {
+				t.Errorf("%s again after it was committed: %v, %v", step.name, o, err)
+			}
+		}
+	})
+}
+
+func rows(t *testing.T, s *Store) map[string]int {
+	t.Helper()
+	n := map[string]int{}
+	for _, table := range tables {
+		var k int
+		if err := s.reader.QueryRow("SELECT count(*) FROM " + table.name).Scan(&k); err != nil {
+			t.Fatal(err)
+		}
+		n[table.name] = k
+	}
+	return n
+}
+
+func TestOpenRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "text.db")
+	if err := os.WriteFile(file, []byte(strings.Repeat("this is no database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, dsn := range map[string]string{
+		"nothing": "", "a folder": t.TempDir(), "a file that is none": file, "a folder that is not there": filepath.Join(t.TempDir(), "x", "y.db"),
+		"a bad URL": "postgres://user:hush@[host/db", "no server": "postgres://user:hush@127.0.0.1:1/db?connect_timeout=1",
+	} {
+		s, err := Open(t.Context(), Config{DSN: dsn})
+		if err == nil {
+			s.Close()
+			t.Errorf("opened %s", name)
+		} else if strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: the error tells the password", name)
+		}
+	}
+}
+
+func TestTheFileIsItsOwners(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := full(t, path)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// Every migration can be taken back, guards included.
+func TestMigrationsGoBothWays(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		s := open(t, dsn)
+		p, err := s.provider()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.DownTo(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		register(t, s, samplePlan("aa"))
+	})
+}
