@@ -264,19 +264,13 @@ func (s *sticks) extend(step float64) {
 	s.growth = append(s.growth, math.Expm1(x))
 }
 
-// unanimous is the pair of data sets whose others all hold ones, and of those
-// who hold zeros where that is no mirror image, as a lower bound: its loss is
-// there whatever the accountant does.
+// unanimous is the pair of data sets whose others all hold ones, or zeros where
+// these are the less noisy, as a lower bound: its loss is there whatever the
+// accountant does.
 func (b bit) unanimous(users int, o options) ([]*pld.Distribution, error) {
-	ones, err := b.lower(users, o)
-	if err != nil || b.symmetric() {
-		return ones, err
+	if b.flip*b.stay < b.keep*b.drop {
+		b = b.mirror()
 	}
-	zeros, err := b.mirror().lower(users, o)
-	return append(ones, zeros...), err
-}
-
-func (b bit) lower(users int, o options) ([]*pld.Distribution, error) {
 	var law others
 	_, w := law.law(users-1, users-1, b, math.Max(o.Neglect/4, minTail))
 	var falling, rising []pld.Atom
