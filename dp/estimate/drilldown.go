@@ -84,8 +84,8 @@ func Marginals(cells []Value, columns int) (rows, cols []Value) {
 // which (1-r) part - r rest, whose truth is zero, is not further from zero than its
 // own standard error allows. Unlike the standard error, which takes the ratio for
 // linear, it holds when the whole is small beside its error: then it is all of [0, 1],
-// for the noise leaves the share open. The estimate and the interval lie within
-// [0, 1].
+// for the noise leaves the share open, and the estimate is 1/2 with an error of 1/2.
+// Estimate and interval lie within [0, 1].
 func Share(part, rest Value, level float64) (share Value, lo, hi float64) {
 	z := Quantile(level)
 	whole := part.Mean + rest.Mean
