@@ -153,6 +153,21 @@ func (b *Box) Count(ctx context.Context, label string) (int, error) {
 	return int(info.NumPending), forget(ctx, b.stream, info.Name)
 }
 
+// Labels counts the messages of every label.
+func (b *Box) Labels(ctx context.Context) (map[string]int, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	info, err := b.stream.Info(ctx, jetstream.WithSubjectFilter(b.begin+">"))
+	if err != nil {
+		return nil, explain(err)
+	}
+	counts := map[string]int{}
+	for subject, n := range info.State.Subjects {
+		counts[subject[strings.LastIndexByte(subject, '.')+1:]] += int(n)
+	}
+	return counts, nil
+}
+
 // Seal closes the box for good: every later Put is ErrSealed, from whatever
 // process. What is in it stays until it is dropped.
 func (b *Box) Seal(ctx context.Context) error {

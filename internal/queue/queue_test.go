@@ -94,6 +94,9 @@ func TestPutOnce(t *testing.T) {
 		}
 	}
 	check(b)
+	if got, err := b.Labels(ctx); err != nil || len(got) != 2 || got["0"] != 2 || got["1"] != 1 {
+		t.Errorf("labels %v, %v", got, err)
+	}
 
 	// Another process finds the same.
 	q.Close()
