@@ -48,19 +48,6 @@ func BenchmarkThreeMillionCells(b *testing.B) {
 	}
 }
 
-func BenchmarkProjectionAtWorst(b *testing.B) {
-	// Every step of Newton's method drops few cells: the rest is sorted.
-	values := make([]Value, 3_000_000)
-	for i := range values {
-		values[i] = Value{Mean: float64(i%1009) * float64(i%1013), StdErr: 1}
-	}
-	for b.Loop() {
-		if _, err := Project(values, 1e11); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkDistribute(b *testing.B) {
 	values := make([]Value, 1_000_000)
 	for i := range values {

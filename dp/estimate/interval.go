@@ -41,21 +41,22 @@ func (c Cell) Interval(ones uint64, level float64) (lo, hi float64) {
 	return ends[0][0], ends[0][1]
 }
 
-// Intervals are the Interval of each count. Equal counts are worked out once. For
-// all of them to hold at once the level is Joint(level, cells).
+// Intervals are the Interval of each count; exact ones are worked out once. For all
+// of them to hold at once the level is Joint(level, cells).
 func (c Cell) Intervals(ones []uint64, level float64) [][2]float64 {
 	c.must()
 	z := Quantile(level)
-	known := map[uint64][2]float64{}
+	known := map[uint64][2]float64{} // the exact ones
 	ends := make([][2]float64, len(ones))
 	for i, x := range ones {
-		e, ok := known[x]
-		if !ok {
-			e = c.score(x, z)
-			if v := c.Estimate(x).StdErr * (c.Keep - c.Flip); v*v <= exactUpTo {
-				e = c.exact(x, (1-level)/2, e)
+		e := c.score(x, z)
+		if v := c.Estimate(x).StdErr * (c.Keep - c.Flip); v*v <= exactUpTo {
+			exact, ok := known[x]
+			if !ok {
+				exact = c.exact(x, (1-level)/2, e)
+				known[x] = exact
 			}
-			known[x] = e
+			e = exact
 		}
 		ends[i] = e
 	}

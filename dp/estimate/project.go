@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -35,13 +36,14 @@ func Clip(values []Value) []float64 {
 // are not numbers, or if total is not above the sum of the exact ones.
 func Project(values []Value, total float64) ([]float64, error) {
 	counts := make([]float64, len(values))
-	active := make([]int, 0, len(values))
+	active := make([]slope, 0, len(values))
 	for i, v := range values {
 		switch {
 		case math.IsNaN(v.Mean) || math.IsInf(v.Mean, 0) || !(v.StdErr >= 0) || math.IsInf(v.StdErr, 0):
 			return nil, fmt.Errorf("estimate: cell %d has no finite estimate to project", i)
 		case v.StdErr > 0:
-			active = append(active, i)
+			variance := v.StdErr * v.StdErr
+			active = append(active, slope{mean: v.Mean, variance: variance, zero: v.Mean / variance})
 		default:
 			if v.Mean < 0 {
 				return nil, fmt.Errorf("estimate: cell %d is known to be negative, no count", i)
@@ -53,52 +55,53 @@ func Project(values []Value, total float64) ([]float64, error) {
 	if !(total >= 0) || math.IsInf(total, 0) || len(active) == 0 && total != 0 {
 		return nil, fmt.Errorf("estimate: no counts of at least zero have the given total")
 	}
-	theta := waterLevel(values, active, total)
-	for _, i := range active {
-		counts[i] = max(0, values[i].Mean-theta*values[i].StdErr*values[i].StdErr)
+	theta := multiplier(active, total)
+	for i, v := range values {
+		if v.StdErr > 0 {
+			counts[i] = max(0, v.Mean-theta*v.StdErr*v.StdErr)
+		}
 	}
 	return counts, nil
 }
 
-// waterLevel is the theta at which sum max(0, mean - theta stderr^2) over the active
-// cells is total: Lagrange's multiplier of the sum. That function of theta is convex
-// and falls, so Newton's steps from the left stay left of the root and end at it;
-// every cell that a step takes to zero stays there. Each step that halves the cells
-// costs half of the one before it; when one does not, the rest is sorted, which keeps
-// the whole at k log k.
-func waterLevel(values []Value, active []int, total float64) float64 {
-	level := func(i int) float64 { return values[i].Mean / (values[i].StdErr * values[i].StdErr) }
-	cells := slices.Clone(active)
-	for {
+// slope is max(0, mean - theta variance), the projected count as Lagrange's
+// multiplier theta of the total grows; it is zero from theta = mean / variance on.
+type slope struct{ mean, variance, zero float64 }
+
+// multiplier is the theta at which the slopes sum to total. Their sum is convex and
+// falls, so Newton's steps from the left stay left of the root and end at it, and a
+// cell that a step takes to zero stays there. A few steps do, commonly; after log k of
+// them the cells that are left are sorted, which keeps the whole at k log k. The
+// cells are reordered.
+func multiplier(cells []slope, total float64) float64 {
+	theta := math.Inf(-1)
+	for range bits.Len(uint(len(cells))) {
 		var sum, variance float64
-		for _, i := range cells {
-			sum += values[i].Mean
-			variance += values[i].StdErr * values[i].StdErr
+		for _, c := range cells {
+			sum += c.mean
+			variance += c.variance
 		}
-		theta := (sum - total) / variance
-		kept := cells[:0:len(cells)]
-		for _, i := range cells {
-			if level(i) > theta {
-				kept = append(kept, i)
+		theta = (sum - total) / variance
+		kept := 0
+		for _, c := range cells {
+			if c.zero > theta {
+				cells[kept] = c
+				kept++
 			}
 		}
-		if len(kept) == len(cells) || len(kept) == 0 {
+		if kept == len(cells) || kept == 0 {
 			return theta
 		}
-		halved := len(kept) <= len(cells)/2
-		cells = kept
-		if !halved {
-			break
-		}
+		cells = cells[:kept]
 	}
-	slices.SortFunc(cells, func(i, j int) int { return cmp.Compare(level(j), level(i)) })
-	var sum, variance, theta float64
-	for n, i := range cells {
-		if n > 0 && level(i) <= theta {
+	slices.SortFunc(cells, func(a, b slope) int { return cmp.Compare(b.zero, a.zero) })
+	var sum, variance float64
+	for i, c := range cells {
+		if i > 0 && c.zero <= theta {
 			break
 		}
-		sum += values[i].Mean
-		variance += values[i].StdErr * values[i].StdErr
+		sum += c.mean
+		variance += c.variance
 		theta = (sum - total) / variance
 	}
 	return theta

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -100,6 +101,33 @@ func TestProjectionIsNoFurtherFromTheTruth(t *testing.T) {
 			t.Fatalf("from %v to %v by projection, %v to %v by clipping", before, after, raw, clipped)
 		}
 	})
+}
+
+// The means -1, -50, -2500, ... let every step of Newton's method drop one cell only,
+// so that the sorting has to finish.
+func TestProjectionWhereNewtonIsSlow(t *testing.T) {
+	for _, up := range []bool{false, true} {
+		values := make([]Value, 40)
+		for i := range values {
+			j := i
+			if up {
+				j = len(values) - 1 - i
+			}
+			values[j] = Value{Mean: -math.Pow(50, float64(i)), StdErr: 1}
+		}
+		for total, second := range map[float64]float64{1: 0, 149: 50} { // -1 and -50 raised by 100
+			counts, err := Project(values, total)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if up {
+				slices.Reverse(counts)
+			}
+			if !near(counts[0], total-second, 1e-9) || !near(counts[1], second, 1e-9) || counts[2] != 0 {
+				t.Errorf("a total of %v gives %v", total, counts[:3])
+			}
+		}
+	}
 }
 
 func TestProjectionKeepsWhatIsExact(t *testing.T) {
