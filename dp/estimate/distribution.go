@@ -90,7 +90,10 @@ func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
 	}
 	left := d.edge(j - 1)
 	estimate = left + (d.edge(j)-left)*within((q-below)/(d.Monotone[j]-below), 1)
-	return estimate, d.edge(reaches(d.Hi) - 1), d.edge(reaches(d.Lo))
+	lo, hi = d.edge(reaches(d.Hi)-1), d.edge(reaches(d.Lo))
+	// A band that no distribution function fits into, as 1-Level of bands may be,
+	// crosses itself; then the two ends change places.
+	return estimate, min(lo, hi), max(lo, hi)
 }
 
 // BucketMean is the mean of a number over the respondents from the counts of buckets
