@@ -67,6 +67,15 @@ func (k SignKey) Public() VerifyKey {
 // Sign signs the message. The zero key panics.
 func (k SignKey) Sign(message []byte) []byte { return ed25519.Sign(k.key(), message) }
 
+// Private is the key for what signs by itself, such as plan.Sign; nil for the
+// zero key.
+func (k SignKey) Private() ed25519.PrivateKey {
+	if k.key == nil {
+		return nil
+	}
+	return k.key()
+}
+
 // Format prints which key it is, never the key, whatever the verb.
 func (k SignKey) Format(f fmt.State, verb rune) {
 	if k.key == nil {

@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/rng"
+)
+
+// A file of bearer tokens has a first line
+//
+//	confetti-bearers/v1 SALT
+//
+// and then a line for each token
+//
+//	NAME HASH
+//
+// where SALT is 16 bytes and HASH the SHA-256 of salt and token, in base64url.
+// A name has no white space; several tokens may be of one name. The file does
+// not give a token away: each has 256 random bits.
+const (
+	bearersFormat = "confetti-bearers/v1"
+	bearerPrefix  = "cft_" // so that one can be recognized where it should not be
+	bearerSize    = len(bearerPrefix) + 43
+	saltSize      = 16
+)
+
+var base64url = base64.RawURLEncoding.Strict()
+
+// Bearers knows the holders of bearer tokens from a file, and reads it again
+// when it changes. It is safe for concurrent use.
+type Bearers struct{ file *watched[*bearerFile] }
+
+type bearerFile struct {
+	salt  []byte
+	names map[[sha256.Size]byte]string
+}
+
+// ReadBearers reads a file that AddBearer wrote.
+func ReadBearers(path string) (*Bearers, error) {
+	w, err := watch(func() (*bearerFile, error) { return readBearerFile(path) }, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Bearers{w}, nil
+}
+
+// Find is the name of the token's holder. It compares hashes that the sender
+// cannot choose, so that the time it takes says nothing of other tokens.
+func (b *Bearers) Find(token string) (name string, ok bool) {
+	f, _ := b.file.get()
+	if len(token) != bearerSize || !strings.HasPrefix(token, bearerPrefix) {
+		return "", false
+	}
+	name, ok = f.names[f.hash(token)]
+	return name, ok
+}
+
+// Err is why the file cannot be read any more; those read last still count.
+func (b *Bearers) Err() error {
+	_, err := b.file.get()
+	return err
+}
+
+func (f *bearerFile) hash(token string) [sha256.Size]byte {
+	return sha256.Sum256(append(f.salt[:len(f.salt):len(f.salt)], token...))
+}
+
+// AddBearer draws a token for the name, writes its hash to the file, which it
+// makes if there is none, and returns the token: it is kept nowhere else.
+func AddBearer(r *rand.Rand, path, name string) (string, error) {
+	if name == "" || strings.ContainsAny(name, " \t\r\n") {
+		return "", errors.New("serve: a token needs a name without white space")
+	}
+	f, err := readBearerFile(path)
+	var text []byte
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f = &bearerFile{salt: make([]byte, saltSize)}
+		rng.Reader(r).Read(f.salt)
+		text = fmt.Appendf(nil, "%s %s\n", bearersFormat, base64url.EncodeToString(f.salt))
+	case err != nil:
+		return "", err
+	default:
+		if text, err = os.ReadFile(path); err != nil {
+			return "", fmt.Errorf("serve: %w", err)
+		}
+	}
+	secret := make([]byte, 32)
+	rng.Reader(r).Read(secret)
+	token := bearerPrefix + base64url.EncodeToString(secret)
+	hash := f.hash(token)
+	return token, replaceFile(path, fmt.Appendf(text, "%s %s\n", name, base64url.EncodeToString(hash[:])))
+}
+
+// replaceFile writes the file whole, with mode 0600, or leaves what was there.
+func replaceFile(path string, text []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".confetti-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	defer os.Remove(tmp.Name()) // gone already after the rename
+	_, err = tmp.Write(text)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("serve: write %s: %w", path, err)
+	}
+	return nil
+}
+
+func readBearerFile(path string) (*bearerFile, error) {
+	text, err := readPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parseBearers(text)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// readPrivate refuses a file that others may read.
+func readPrivate(path string) ([]byte, error) {
+	status, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	if mode := status.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf("serve: %s is open to others (mode %04o): make it private with chmod 600", path, mode)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	return text, nil
+}
+
+func parseBearers(text []byte) (*bearerFile, error) {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Scan()
+	format, encoded, _ := strings.Cut(lines.Text(), " ")
+	salt, err := base64url.DecodeString(encoded)
+	if format != bearersFormat || err != nil || len(salt) != saltSize {
+		return nil, fmt.Errorf("the first line is not %q and a salt", bearersFormat)
+	}
+	f := &bearerFile{salt: salt, names: map[[sha256.Size]byte]string{}}
+	for n := 2; lines.Scan(); n++ {
+		name, encoded, _ := strings.Cut(lines.Text(), " ")
+		hash, err := base64url.DecodeString(encoded)
+		if name == "" || err != nil || len(hash) != sha256.Size {
+			return nil, fmt.Errorf("line %d is not a name and the hash of a token", n)
+		}
+		if _, twice := f.names[[sha256.Size]byte(hash)]; twice {
+			return nil, fmt.Errorf("line %d has the hash of an earlier one", n)
+		}
+		f.names[[sha256.Size]byte(hash)] = name
+	}
+	return f, lines.Err()
+}
+
+// bearer is the bearer token of a request; empty without one.
+func bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}

@@ -1,0 +1,195 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// handler is the whole of a service: its routes, those of every service, and
+// what stands before them.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, h Handler) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(pattern, h, w, r) })
+	}
+	for pattern, h := range s.config.Routes {
+		handle(pattern, s.admitted(h))
+	}
+	handle("GET /healthz", s.healthz)
+	handle("GET /readyz", s.readyz)
+	handle("GET /metrics", s.operators(s.metrics))
+	handle("GET /status.json", s.operators(s.statusJSON))
+	handle("GET /{$}", s.operators(s.statusPage))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		forget(r)
+		h, pattern := mux.Handler(r)
+		if pattern == "" {
+			s.answer("none", func(w http.ResponseWriter, r *http.Request) error { return noRoute(h, w, r) }, w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// forget takes from a request what would tell who or where its sender is, before
+// any handler could keep it.
+func forget(r *http.Request) {
+	r.RemoteAddr = ""
+	for name := range r.Header {
+		switch name {
+		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding":
+		default:
+			delete(r.Header, name)
+		}
+	}
+}
+
+// answer runs a handler and turns what goes wrong into a problem.
+func (s *Server) answer(pattern string, h Handler, w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	out := &recorder{ResponseWriter: w}
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			// Not the panic's value: it may hold anything. The stack has code only.
+			s.config.Log.Error("a handler panicked", "route", pattern, "stack", string(debug.Stack()))
+			out.fail(wire.Problemf(wire.Internal, "no more is said here"))
+		}
+		if !s.config.Private[pattern] {
+			s.config.Metrics.request(r.Context(), pattern, out.status, time.Since(start))
+		}
+	}()
+	w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if err := h(out, r); err != nil {
+		out.fail(err)
+		if p := wire.AsProblem(err); p.Code == wire.Internal {
+			s.config.Log.Error("a request failed", "route", pattern, "reason", err.Error())
+		}
+	}
+}
+
+// admitted lets a request in where there is room for it, and gives back what
+// it held.
+func (s *Server) admitted(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		select {
+		case <-s.stopping:
+			return errStopping()
+		default:
+		}
+		select {
+		case s.inFlight <- struct{}{}:
+			defer func() { <-s.inFlight }()
+		default:
+			return overloaded("too many requests are under way")
+		}
+		held := &reservation{memory: s.memory, body: s.config.Limits.Body}
+		defer held.release()
+		return h(w, r.WithContext(context.WithValue(r.Context(), reservationKey{}, held)))
+	}
+}
+
+// noRoute answers for net/http's own handler of requests that no pattern takes.
+func noRoute(h http.Handler, w http.ResponseWriter, r *http.Request) error {
+	own := &headerOnly{header: http.Header{}}
+	h.ServeHTTP(own, r)
+	if own.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", own.header.Get("Allow"))
+		return wire.Problemf(wire.MethodNotAllowed, "allowed here: %s", own.header.Get("Allow"))
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if len(first) > 1 && len(first) < 4 && first[0] == 'v' && first != wire.Version && strings.Trim(first[1:], "0123456789") == "" {
+		w.Header().Set("Confetti-Versions", wire.Version)
+		return wire.Problemf(wire.UnknownVersion, "this service speaks %s", wire.Version)
+	}
+	return wire.Problemf(wire.NotFound, "no such path")
+}
+
+type headerOnly struct {
+	header http.Header
+	status int
+}
+
+func (h *headerOnly) Header() http.Header         { return h.header }
+func (h *headerOnly) Write(b []byte) (int, error) { return len(b), nil }
+func (h *headerOnly) WriteHeader(status int)      { h.status = status }
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection's deadlines.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// fail answers with a problem, unless an answer has begun: then the stream is
+// broken off, so that nobody takes half of it for the whole.
+func (r *recorder) fail(err error) {
+	if r.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	wire.WriteProblem(r, err)
+}
+
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
+	_, err := w.Write([]byte("ok\n"))
+	return err
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+	select {
+	case <-s.stopping:
+		return errStopping()
+	default:
+	}
+	if s.config.Ready != nil {
+		if err := s.config.Ready(r.Context()); err != nil {
+			s.config.Log.Warn("not ready", "reason", err.Error())
+			return overloaded("not ready")
+		}
+	}
+	_, err := w.Write([]byte("ready\n"))
+	return err
+}
+
+// operators lets only those through whom the operator has given a token.
+func (s *Server) operators(h Handler) Handler {
+	if s.config.Operators == nil {
+		return h
+	}
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, ok := s.config.Operators.Find(bearer(r)); !ok {
+			return wire.Problemf(wire.Unauthenticated, "this page needs an operator's bearer token")
+		}
+		return h(w, r)
+	}
+}
+
+func overloaded(why string) error {
+	p := wire.Problemf(wire.Overloaded, "%s", why)
+	p.RetryAfter = time.Second
+	return p
+}

@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Status is what a service tells its operator, on its status page and, as the
+// same JSON, to `confetti top`. Texts are for people and name no person; where a
+// plan keeps numbers private they are not in it.
+type Status struct {
+	Service string    `json:"service"`
+	Since   time.Time `json:"since"` // when the service started
+	Now     time.Time `json:"now"`
+	Alarms  []string  `json:"alarms,omitempty"` // what the operator should look after
+	Facts   []Fact    `json:"facts,omitempty"`
+	Gauges  []Gauge   `json:"gauges,omitempty"`
+	Tables  []Table   `json:"tables,omitempty"`
+}
+
+// Fact is one named thing.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Gauge is how full something is, such as a crowd on its way to its minimum.
+type Gauge struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"share"` // in [0, 1]
+	Text  string  `json:"text"`  // the same in words
+}
+
+// Table is rows of one kind.
+type Table struct {
+	Title   string     `json:"title"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+}
+
+//go:embed status.html
+var statusHTML string
+
+//go:embed status.css
+var statusCSS string
+
+var statusTemplate = template.Must(template.New("status").Funcs(template.FuncMap{
+	"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+	"style": func() template.CSS { return template.CSS(statusCSS) },
+}).Parse(statusHTML))
+
+// statusPolicy lets the page have its own style and nothing else.
+var statusPolicy = func() string {
+	sum := sha256.Sum256([]byte(statusCSS))
+	return "default-src 'none'; frame-ancestors 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}()
+
+func (s *Server) status(ctx context.Context) Status {
+	var st Status
+	if s.config.Status != nil {
+		st = *s.config.Status(ctx)
+	}
+	st.Service, st.Since, st.Now = s.config.Name, s.started.UTC().Truncate(time.Second), time.Now().UTC().Truncate(time.Second)
+	if s.config.Ready != nil {
+		if err := s.config.Ready(ctx); err != nil {
+			st.Alarms = append(st.Alarms, "not ready: "+err.Error())
+		}
+	}
+	return st
+}
+
+func (s *Server) statusJSON(w http.ResponseWriter, r *http.Request) error {
+	body, err := json.Marshal(s.status(r.Context()))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = w.Write(append(body, '\n'))
+	return err
+}
+
+func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) error {
+	if strings.HasPrefix(r.Header.Get("Accept"), "application/json") {
+		return s.statusJSON(w, r)
+	}
+	var b bytes.Buffer
+	if err := statusTemplate.Execute(&b, s.status(r.Context())); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", statusPolicy)
+	w.Header().Set("Cache-Control", "no-store")
+	_, err := w.Write(b.Bytes())
+	return err
+}
