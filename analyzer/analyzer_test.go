@@ -250,3 +250,43 @@ func TestReleaseOfNothingIsAnError(t *testing.T) {
 		t.Error("a release of no batch at all")
 	}
 }
+
+// What came with too few whole contributions is not published, though its hops
+// claim the plan's minimum.
+func TestThePromiseIsCheckedAgainstWhatArrived(t *testing.T) {
+	c := collect(t)
+	tallies := func(smallest int) []*tally.Counts {
+		all := []*tally.Counts{c.protocol.NewTally(), nil}
+		all[0].Respondents, all[0].Smallest = 20, smallest
+		return all
+	}
+	epsilon := func(honest int) float64 {
+		g, err := c.protocol.Among(honest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Epsilon
+	}
+	for _, smallest := range []int{minimum, minimum + 1, 1000} {
+		if err := analyzer.Kept(c.protocol, tallies(smallest)); err != nil {
+			t.Errorf("%d whole contributions: %v", smallest, err)
+		}
+	}
+	// The same noise among three of four: the plan must not promise what only four give.
+	p := c.protocol.Plan
+	p.Budget.Epsilon = (epsilon(3) + epsilon(4)) / 2
+	strict, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.protocol = strict
+	if err := analyzer.Kept(strict, tallies(minimum)); err != nil {
+		t.Error(err)
+	}
+	if err := analyzer.Kept(strict, tallies(minimum-1)); err == nil || !strings.Contains(err.Error(), "3 of them honest") {
+		t.Errorf("error %v", err)
+	}
+	if err := analyzer.Kept(strict, make([]*tally.Counts, 2)); err == nil || !strings.Contains(err.Error(), "no batch") {
+		t.Errorf("error %v", err)
+	}
+}

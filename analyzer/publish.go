@@ -1,0 +1,72 @@
+package analyzer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Publish is the analyzer's work once everything is counted. Tallies are one a
+// crowd, nil where a crowd was withheld.
+func Publish(p *protocol.Protocol, tallies []*tally.Counts, public protocol.Public) (release.Release, protocol.Model, error) {
+	estimates := p.Estimate(tallies)
+	model, err := p.Learn(estimates, tallies)
+	if err != nil {
+		return release.Release{}, nil, err
+	}
+	headline, sections, err := model.Describe(public)
+	if err != nil {
+		return release.Release{}, nil, err
+	}
+	statement, err := p.Statement(tallies)
+	if err != nil {
+		return release.Release{}, nil, err
+	}
+	statement.Headline, statement.Sections = headline, append(sections, statement.Sections...)
+	return statement, model, nil
+}
+
+// Kept recomputes the guarantee from what arrived and returns why the plan's
+// promise does not hold for it; then nothing may be published. The plan counts on
+// (1-f) n_min honest respondents in the smallest batch. So many respondents have
+// come to it, but what opened may be fewer whole contributions than n_min, and of
+// those a share f may be silent or lie.
+func Kept(p *protocol.Protocol, tallies []*tally.Counts) error {
+	if _, err := p.Promise(); err != nil {
+		return err
+	}
+	arrived := 0
+	for _, t := range tallies {
+		if t != nil && (arrived == 0 || t.Smallest < arrived) {
+			arrived = t.Smallest
+		}
+	}
+	if arrived == 0 {
+		return errors.New("analyzer: no batch came: there is nothing to publish")
+	}
+	b := p.Plan.Budget
+	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.HonestMinimum
+	if honest >= p.Plan.HonestMinimum() {
+		return nil
+	}
+	got, err := p.Among(honest)
+	if err != nil {
+		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions: %w", arrived, err)
+	}
+	if got.Epsilon > b.Epsilon {
+		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions, %d of them honest by the plan's assumption: epsilon %.6g at delta %g, where %.6g was promised", arrived, honest, got.Epsilon, b.Delta, b.Epsilon)
+	}
+	return nil
+}
+
+// Lacks says in a release how many fragments are not in it, if any.
+func Lacks(dropped int) []string {
+	if dropped == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d fragments did not open or came twice, and were not counted: every estimate lacks them.", dropped)}
+}
