@@ -185,17 +185,17 @@ func (m LocalHash) support() support {
 //
 // Beside the variance of independent messages (support) there is that of collisions: two
 // devices with one function and one value u support a cell together or not at all. Two
-// devices of one value send the same symbol with probability s = p^2 + (1-p)^2/(G-1),
-// p the truth's, two of different values with 1/G; so the pairs that agree in function and symbol exceed
-// n(n-1)/(Functions G) by (s - 1/G)/Functions for each ordered pair of one value. The
-// covariance of such a pair's supports is 1/G of that: the excess over G, unbiased, is
-// the variance of collisions. It counts the cell's own devices too, which do not collide
-// with it, and so is a little large where they are many.
+// devices of one value send the same symbol with probability s = p^2 + (1-p)^2/(G-1), p
+// being the truth's, two of different values with 1/G. So the ordered pairs that agree in
+// function and symbol exceed n(n-1)/(Functions G) in the mean by (s - 1/G)/Functions for
+// each pair of one value. The covariance of such a pair's supports is 1/G of that: a G-th
+// of the excess is the variance of collisions, unbiased. It counts the cell's own devices
+// too, which do not collide with it, and so is a little large where they are many.
 func (m LocalHash) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.must()
 	checkLength("counts", len(counts), m.Channels())
 	checkLength("estimates", len(out), m.K)
-	s, collisions := m.support(), m.collisions(counts, n)
+	s, collisions := m.support(), math.Sqrt(math.Max(0, m.squareOfCollisions(counts, n)))
 	family := m.family()
 	var wait sync.WaitGroup
 	block := (m.K + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
@@ -219,14 +219,16 @@ func (m LocalHash) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	wait.Wait()
 }
 
-// collisions is the deviation that collisions add to every estimate.
-func (m LocalHash) collisions(counts []uint64, n int) float64 {
+// squareOfCollisions estimates the variance that collisions add to every estimate,
+// unbiased and therefore negative now and then.
+func (m LocalHash) squareOfCollisions(counts []uint64, n int) float64 {
 	var agree prob.Sum
 	for _, c := range counts {
 		agree.Add(float64(c) * (float64(c) - 1))
 	}
 	agree.Add(-float64(n) * (float64(n) - 1) / float64(m.Channels()))
-	return math.Sqrt(math.Max(0, agree.Value())/float64(m.G)) / m.support().gap
+	gap := m.support().gap
+	return agree.Value() / float64(m.G) / (gap * gap)
 }
 
 // Variance is that of the estimate of the cell x when holders[x] devices hold each, over
