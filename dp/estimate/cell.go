@@ -45,14 +45,19 @@ func (c Cell) variance(holders float64) float64 {
 }
 
 // Estimate is the number of respondents who hold the cell, from its count: unbiased,
-// hence below zero half of the time for a cell that nobody holds. The standard error
-// is that of the law at the estimate, taken to the nearest possible number of
-// holders.
+// hence below zero half of the time for a cell that nobody holds. The square of the
+// standard error is unbiased too: the variance of the count is linear in its holders,
+// so that the estimate may be put for them, which gives
+//
+//	(N - ones) Keep Flip + ones (1-Keep) (1-Flip).
 func (c Cell) Estimate(ones uint64) Value {
 	c.must()
 	n, slope := float64(c.N), c.Keep-c.Flip
-	mean := (float64(ones) - n*c.Flip) / slope
-	return Value{Mean: mean, StdErr: math.Sqrt(c.variance(min(max(mean, 0), n))) / slope}
+	x := min(float64(ones), n)
+	return Value{
+		Mean:   (float64(ones) - n*c.Flip) / slope,
+		StdErr: math.Sqrt((n-x)*c.Keep*c.Flip+x*(1-c.Keep)*(1-c.Flip)) / slope,
+	}
 }
 
 // Null is the test of "at most so many respondents hold this cell": the logarithm of

@@ -25,19 +25,19 @@ var smallCells = []Cell{
 func TestEstimatesAreUnbiasedUnderTheExactLaw(t *testing.T) {
 	for _, c := range smallCells {
 		for h := 0; h <= c.N; h++ {
-			var mean, square float64
+			var mean, square, variance float64
 			for x, p := range c.pmf(h) {
-				m := c.Estimate(uint64(x)).Mean
-				mean += p * m
-				square += p * m * m
+				v := c.Estimate(uint64(x))
+				mean += p * v.Mean
+				square += p * v.Mean * v.Mean
+				variance += p * v.StdErr * v.StdErr
 			}
 			if math.Abs(mean-float64(h)) > 1e-10 {
 				t.Errorf("%+v with %d holders: expectation %v", c, h, mean)
 			}
-			// The error that the law has, which is the stated one where the estimate is right.
-			want := math.Sqrt(c.variance(float64(h))) / (c.Keep - c.Flip)
-			if got := math.Sqrt(max(0, square-mean*mean)); math.Abs(got-want) > 1e-6 {
-				t.Errorf("%+v with %d holders: deviation %v, want %v", c, h, got, want)
+			want := c.variance(float64(h)) / ((c.Keep - c.Flip) * (c.Keep - c.Flip))
+			if got := square - mean*mean; math.Abs(got-want) > 1e-9 || math.Abs(variance-want) > 1e-9 {
+				t.Errorf("%+v with %d holders: variance %v, stated %v, want %v", c, h, got, variance, want)
 			}
 		}
 	}
