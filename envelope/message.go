@@ -56,6 +56,10 @@ func (c Contribution) Marshal() ([]byte, error) {
 	return marshal(kindContribution, Batch{Plan: c.Plan, Instance: c.Instance, Crowd: c.Crowd, Envelopes: c.Envelopes})
 }
 
+// ContributionSize is the length in bytes of the encoding of a contribution of
+// so many envelopes of so many bytes each.
+func ContributionSize(envelopes, size int) int { return commonHeader + envelopes*size }
+
 // Marshal encodes the batch. Envelopes of different lengths are an error.
 func (b Batch) Marshal() ([]byte, error) { return marshal(kindBatch, b) }
 
