@@ -22,6 +22,11 @@ func NewEntry(p plan.Plan, instance int) (*Entry, error) {
 	return &Entry{in}, nil
 }
 
+// ContributionSize is the length in bytes of every contribution's encoding.
+func (e *Entry) ContributionSize() int {
+	return envelope.ContributionSize(e.in.perDevice, e.in.size(0))
+}
+
 // Check refuses a contribution that is not, in form, what every device sends.
 func (e *Entry) Check(c envelope.Contribution) error {
 	if err := e.in.accepts(c.Plan, c.Instance, c.Crowd); err != nil {

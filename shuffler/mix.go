@@ -1,6 +1,7 @@
 package shuffler
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -77,7 +78,8 @@ func (h *Hop) Restore(crowd uint32, spent []TokenID) {
 	}
 }
 
-// Spent are the tokens that counted for a crowd that has left.
+// Spent are the tokens that counted for a crowd that has left, in the order of
+// their bytes.
 func (h *Hop) Spent(crowd uint32) []TokenID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,6 +89,7 @@ func (h *Hop) Spent(crowd uint32) []TokenID {
 			ids = append(ids, id)
 		}
 	}
+	slices.SortFunc(ids, func(a, b TokenID) int { return bytes.Compare(a[:], b[:]) })
 	return ids
 }
 

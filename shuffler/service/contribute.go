@@ -1,0 +1,273 @@
+package service
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/shuffler"
+)
+
+// openEntry makes or finds the inbox of an epoch and the secret that its
+// respondents are known by.
+func (t *post) openEntry(ctx context.Context) error {
+	var err error
+	if t.entry, err = shuffler.NewEntry(t.plan, t.instance); err != nil {
+		return err
+	}
+	if size := t.entry.ContributionSize(); size > queue.MaxBody {
+		return fmt.Errorf("service: a contribution to this plan has %d bytes: the limit is %d", size, queue.MaxBody)
+	}
+	if text := t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens; text != "" {
+		if t.tokens, err = token.ParsePublicKey(text); err != nil {
+			return err
+		}
+	}
+	value, revision, err := t.s.records.Get(ctx, t.epochKey())
+	if err != nil {
+		return err
+	}
+	if revision == 0 {
+		e := epoch{Secret: make([]byte, 32)}
+		rng.Reader(rng.New()).Read(e.Secret)
+		if err := t.markEpoch(ctx, e); err != nil {
+			return err
+		}
+	} else {
+		t.epoch.revision = revision
+		if err := json.Unmarshal(value, &t.epoch); err != nil {
+			return fmt.Errorf("service: the record %s is damaged", t.epochKey())
+		}
+	}
+	if t.epoch.Purged {
+		return nil
+	}
+	if t.inbox, err = t.s.o.Queue.Box(ctx, t.inName()); err != nil {
+		return err
+	}
+	labels, err := t.inbox.Labels(ctx)
+	for c := range t.counts {
+		t.counts[c] = labels[fmt.Sprint(c)]
+	}
+	return err
+}
+
+func (t *post) markEpoch(ctx context.Context, next epoch) error {
+	value, err := json.Marshal(next)
+	if err != nil {
+		panic("service: " + err.Error()) // bytes and booleans always encode
+	}
+	if next.revision, err = t.s.records.Set(ctx, t.epochKey(), value, t.epochNow().revision); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch = next
+	return nil
+}
+
+func (t *post) epochNow() epoch {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.epoch
+}
+
+// contribute takes a contribution: authenticated, of the plan's one length, on
+// disk before it is acknowledged, and once for a respondent.
+func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	instance, err := wire.PathInstance(r)
+	if err != nil {
+		return err
+	}
+	id, err := wire.PathID(r)
+	if err != nil {
+		return err
+	}
+	t, err := s.post(hash, instance, 0)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.ContributionType); err != nil {
+		return err
+	}
+	if err := t.isOpen(); err != nil {
+		return err
+	}
+	respondent, err := t.authenticate(r)
+	if err != nil {
+		return err
+	}
+	size := int64(t.entry.ContributionSize())
+	if !s.open.take(size) {
+		p := wire.Problemf(wire.Overloaded, "too many contributions are coming in at once")
+		p.RetryAfter = time.Second
+		return p
+	}
+	defer s.open.give(size)
+	body, err := readExactly(r, size)
+	if err != nil {
+		return err
+	}
+	if id == wire.CoverID(body) && id != wire.ContributionID(body) {
+		w.WriteHeader(http.StatusCreated)
+		return nil
+	}
+	if id != wire.ContributionID(body) {
+		return wire.Problemf(wire.BadRequest, "{id} in the path is not the SHA-256 of the body")
+	}
+	again, err := t.keep(r.Context(), respondent, body)
+	if err != nil {
+		return err
+	}
+	if again {
+		w.WriteHeader(http.StatusOK)
+	} else {
+		w.WriteHeader(http.StatusCreated)
+	}
+	return nil
+}
+
+// isOpen says whether the epoch takes contributions now. A clock that jumps back
+// does not open again what was closed.
+func (t *post) isOpen() error {
+	now, times := t.s.o.Now(), t.plan.Times
+	switch {
+	case t.epochNow().Closed || !now.Before(times.Closes):
+		return wire.Problemf(wire.EpochOver, "the plan has closed")
+	case now.Before(times.Opens):
+		p := wire.Problemf(wire.NotOpen, "the plan has not opened")
+		p.RetryAfter = times.Opens.Sub(now)
+		return p
+	}
+	return nil
+}
+
+// authenticate returns the key under which a respondent's contribution is kept.
+// It is an HMAC under the epoch's own secret, which is deleted with the epoch:
+// nobody can tell afterwards whether somebody was among them, nor compare two
+// plans.
+func (t *post) authenticate(r *http.Request) (string, error) {
+	kind, credential := "token", ""
+	if demanded := t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens; demanded != "" {
+		presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+		if !ok {
+			return "", wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
+		}
+		here := token.Context{Plan: t.hash, Instance: uint16(t.instance), Hop: 0}
+		if err := t.tokens.Verify(here, presented); err != nil {
+			return "", wire.Problemf(wire.TokenRefused, "%w", err)
+		}
+		id := token.ID(presented)
+		credential = string(id[:])
+	} else {
+		var err error
+		kind = "credential"
+		if credential, err = t.s.o.Respondent(r); err != nil {
+			return "", err
+		}
+		if credential == "" {
+			return "", wire.Problemf(wire.Unauthenticated, "nobody is named")
+		}
+	}
+	secret := t.epochNow().Secret
+	if secret == nil {
+		return "", wire.Problemf(wire.EpochOver, "the plan has closed")
+	}
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "%s\x00%s", kind, credential)
+	// 128 bits: among 2^32 respondents two share a key with probability 2^-65.
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16]), nil
+}
+
+// readExactly reads a body whose length is known beforehand.
+func readExactly(r *http.Request, size int64) ([]byte, error) {
+	switch {
+	case r.ContentLength > size:
+		return nil, wire.Problemf(wire.TooLarge, "the body has %d bytes: the plan wants %d from everybody", r.ContentLength, size)
+	case r.ContentLength >= 0 && r.ContentLength < size:
+		return nil, wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", r.ContentLength, size)
+	}
+	body := make([]byte, size+1) // one more shows a body that goes on
+	n, err := io.ReadFull(r.Body, body)
+	switch {
+	case err == nil:
+		return nil, wire.Problemf(wire.TooLarge, "the body has more than the %d bytes that the plan wants from everybody", size)
+	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF):
+		return nil, unread(err)
+	case int64(n) < size:
+		return nil, wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", n, size)
+	}
+	return body[:size], nil
+}
+
+// keep puts a contribution on disk under the respondent's key.
+func (t *post) keep(ctx context.Context, respondent string, body []byte) (again bool, err error) {
+	c, err := envelope.ParseContribution(body)
+	if err == nil {
+		err = t.entry.Check(c)
+	}
+	if err != nil {
+		return false, wire.Problemf(wire.ContributionRefused, "%w", err)
+	}
+	// Finished whatever becomes of the connection: a Put cut short would be
+	// neither kept nor refused for all that anybody knows.
+	ctx = context.WithoutCancel(ctx)
+	again, err = t.inbox.Put(ctx, respondent, fmt.Sprint(c.Crowd), body)
+	switch {
+	case errors.Is(err, queue.ErrTaken):
+		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
+	case errors.Is(err, queue.ErrSealed):
+		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
+	case err != nil:
+		return false, storage(err)
+	}
+	if !again {
+		t.mu.Lock()
+		t.counts[c.Crowd]++
+		t.mu.Unlock()
+	}
+	return again, t.s.o.Failpoint("contribution-kept")
+}
+
+// storage is the problem of a queue that could not keep something.
+func storage(err error) error {
+	switch {
+	case errors.Is(err, queue.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept%w", quiet{err})
+	case errors.Is(err, queue.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "the storage does not answer%w", quiet{err})
+		p.RetryAfter = time.Second
+		return p
+	}
+	return err
+}
+
+// quiet is a cause that does not travel.
+type quiet struct{ error }
+
+func (quiet) Error() string   { return "" }
+func (q quiet) Unwrap() error { return q.error }
+
+// unread is the problem of a body that did not come.
+func unread(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return err
+	}
+	return wire.Problemf(wire.RequestTimeout, "the body ended early or came too slowly")
+}

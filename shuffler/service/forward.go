@@ -1,0 +1,75 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// forward hands a mixed crowd to the next hop, or to the analyzer, and deletes
+// it once that is acknowledged. What is sent again is the same, byte for byte,
+// and the next one says so.
+func (t *post) forward(ctx context.Context, c uint32) error {
+	if t.hop > 0 {
+		if err := t.purgeReceived(ctx, c); err != nil { // a process that got no further left it
+			return err
+		}
+	}
+	state := t.state(c)
+	if err := t.send(ctx, c, state); err != nil {
+		return err
+	}
+	if err := t.s.o.Failpoint("next-acknowledged"); err != nil {
+		return err
+	}
+	state.Phase = forwarded
+	if err := t.mark(ctx, c, state); err != nil {
+		return err
+	}
+	if err := t.s.o.Failpoint("forwarded"); err != nil {
+		return err
+	}
+	if err := t.s.o.Queue.Drop(ctx, t.outName(c)); err != nil {
+		return err
+	}
+	return t.s.o.Failpoint("outbox-purged")
+}
+
+func (t *post) send(ctx context.Context, c uint32, state crowd) error {
+	receipts := make([]wire.SignedReceipt, len(state.Receipts))
+	for i, text := range state.Receipts {
+		var err error
+		if receipts[i], err = wire.ParseReceipt(text); err != nil {
+			return fmt.Errorf("service: a receipt that was kept: %w", err)
+		}
+	}
+	box, err := t.s.o.Queue.Box(ctx, t.outName(c))
+	if err != nil {
+		return err
+	}
+	batch := readBox(ctx, box)
+	defer batch.Close()
+	prefix := wire.MarshalHandover(receipts, nil)
+	url := strings.TrimSuffix(t.next().URL, "/") + wire.BatchPath(t.hash, uint16(t.instance), uint8(t.hop+1), c)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, io.MultiReader(bytes.NewReader(prefix), batch))
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	req.ContentLength = int64(len(prefix)) + state.Size
+	req.Header.Set("Content-Type", wire.BatchType)
+	res, err := t.s.o.Client.Do(req)
+	if err != nil {
+		return fmt.Errorf("service: %s is out of reach: %w", t.next().Operator, err)
+	}
+	defer res.Body.Close()
+	if p := wire.ReadProblem(res); p != nil {
+		return fmt.Errorf("service: %s refuses: %w", t.next().Operator, p)
+	}
+	io.Copy(io.Discard, io.LimitReader(res.Body, 1<<10)) // so that the connection can serve again
+	return nil
+}

@@ -1,0 +1,363 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/shuffler"
+)
+
+// Failpoints are the steps that Options.Failpoint is called at, each before the
+// next thing that lasts. Between "X" and its mark a crash must lose nothing and
+// let nothing leave twice.
+var Failpoints = []string{
+	"contribution-kept", // on disk, not acknowledged
+	"epoch-marked",      // closed for good, contributions may still be on their way in
+	"epoch-sealed",      // no more can come in
+	"batch-chunks-kept", // of a batch that comes in; not yet marked as here
+	"batch-kept",        // marked, not acknowledged
+	"outbox-written",    // mixed and on disk, not yet marked
+	"mixed",             // marked, what came in still there
+	"inbox-purged",      // what came in is gone
+	"next-acknowledged", // the next hop has it, not yet marked
+	"forwarded",         // marked, the outbox still there
+	"outbox-purged",
+}
+
+// A phase of a crowd at a hop. The empty one is before anything has happened.
+type phase string
+
+const (
+	received  phase = "received"  // a later hop has the batch
+	mixed     phase = "mixed"     // in the outbox
+	forwarded phase = "forwarded" // the next hop has it
+	withheld  phase = "withheld"  // too few respondents: destroyed
+)
+
+// crowd is the mark of one crowd at one hop.
+type crowd struct {
+	Phase    phase    `json:"phase"`
+	In       []byte   `json:"in,omitempty"`       // later hops: SHA-256 of the batch that came
+	Receipts [][]byte `json:"receipts,omitempty"` // of the hops so far; from mixed on with our own
+	Size     int64    `json:"size,omitempty"`     // bytes of the batch that leaves
+
+	revision uint64
+}
+
+// epoch is the mark of an entry.
+type epoch struct {
+	Secret []byte `json:"secret,omitempty"` // of this epoch alone: respondents are known by an HMAC under it
+	Closed bool   `json:"closed"`
+	Purged bool   `json:"purged"` // contributions and secret are gone
+
+	revision uint64
+}
+
+// post is one hop of one instance of a plan.
+type post struct {
+	s             *Service
+	name          string // of the post, unique, in boxes and records
+	plan          plan.Plan
+	hash          [32]byte
+	instance, hop int
+	key           envelope.PrivateKey
+	sign          wire.SignKey
+	receiptKeys   []wire.VerifyKey // of all hops of the instance
+	tokens        token.PublicKey  // entry: that respondents must bear; the zero key: none
+	entry         *shuffler.Entry
+	inbox         *queue.Box // entry, until it is purged
+
+	woken   chan struct{}
+	working sync.Mutex // held by whoever advances
+
+	mu     sync.Mutex
+	epoch  epoch // entry
+	crowds []crowd
+	spent  map[uint32][]shuffler.TokenID
+	busy   map[uint32]bool // crowds whose batch is coming in
+	counts []int           // entry: contributions to each crowd
+	failed string          // code of the last problem, for the operator
+	erased bool            // the retention is over and nothing is left
+}
+
+func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, key envelope.PrivateKey, keys Keys) (*post, error) {
+	hops := p.Route.Mix.Instances[instance].Hops
+	hash := p.Hash()
+	t := &post{
+		s: s, name: fmt.Sprintf("%x_%d_%d", hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
+		woken: make(chan struct{}, 1), crowds: make([]crowd, p.Crowds()),
+		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, counts: make([]int, p.Crowds()),
+	}
+	for h, party := range hops {
+		// Without receipts anybody could take a crowd's place with a batch of nothing.
+		k, err := wire.ParseVerifyKey(party.Receipts)
+		if err != nil {
+			return nil, fmt.Errorf("service: hop %d of instance %d needs a key for its receipts: %w", h, instance, err)
+		}
+		t.receiptKeys = append(t.receiptKeys, k)
+	}
+	sign, ok := keys.Sign[hops[hop].Receipts]
+	if !ok {
+		return nil, fmt.Errorf("service: the private key of hop %d's receipts is not here", hop)
+	}
+	t.sign = sign
+	if t.next().URL == "" {
+		return nil, fmt.Errorf("service: the plan does not say where %s listens", t.next().Operator)
+	}
+	if _, err := t.mixer(); err != nil {
+		return nil, err
+	}
+	if err := t.restore(ctx); err != nil {
+		return nil, err
+	}
+	if hop == 0 {
+		return t, t.openEntry(ctx)
+	}
+	return t, nil
+}
+
+// next is who gets what this hop has mixed.
+func (t *post) next() plan.Party {
+	hops := t.plan.Route.Mix.Instances[t.instance].Hops
+	if t.hop+1 < len(hops) {
+		return hops[t.hop+1]
+	}
+	return t.plan.Analyzer
+}
+
+// demandsTokens reports whether tokens come inside this hop's layer.
+func (t *post) demandsTokens() bool { return t.plan.Slots(t.instance)[t.hop] > 0 }
+
+// mixer is a hop that knows what has left. One serves for one crowd: after a
+// failure to write it would take the crowd for one that has left.
+func (t *post) mixer() (*shuffler.Hop, error) {
+	h, err := shuffler.NewHop(t.plan, t.instance, t.hop, t.key)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for c, state := range t.crowds {
+		if state.Phase == mixed || state.Phase == forwarded {
+			h.Restore(uint32(c), t.spent[uint32(c)])
+		}
+	}
+	return h, nil
+}
+
+func (t *post) crowdKey(c uint32) string  { return fmt.Sprintf("crowd.%s.%d", t.name, c) }
+func (t *post) epochKey() string          { return "epoch." + t.name }
+func (t *post) inName() string            { return "in_" + t.name }
+func (t *post) spentName() string         { return "spent_" + t.name }
+func (t *post) outName(c uint32) string   { return fmt.Sprintf("out_%s_%d", t.name, c) }
+func (t *post) batchName(c uint32) string { return fmt.Sprintf("in_%s_%d", t.name, c) }
+
+// restore reads the marks of an earlier process.
+func (t *post) restore(ctx context.Context) error {
+	r := t.s.records
+	err := r.Each(ctx, "crowd."+t.name, func(key string, value []byte, revision uint64) error {
+		var c uint32
+		if _, err := fmt.Sscanf(key[len("crowd."+t.name):], ".%d", &c); err != nil || int(c) >= len(t.crowds) {
+			return fmt.Errorf("service: the record %s is none of ours", key)
+		}
+		state := crowd{revision: revision}
+		if err := json.Unmarshal(value, &state); err != nil {
+			return fmt.Errorf("service: the record %s is damaged", key)
+		}
+		t.crowds[c] = state
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !t.demandsTokens() {
+		return nil
+	}
+	b, err := t.s.o.Queue.Box(ctx, t.spentName())
+	if err != nil {
+		return err
+	}
+	for c, state := range t.crowds {
+		if state.Phase != mixed && state.Phase != forwarded {
+			continue
+		}
+		err := b.Each(ctx, fmt.Sprint(c), func(_ string, body []byte) error {
+			for ; len(body) >= 32; body = body[32:] {
+				t.spent[uint32(c)] = append(t.spent[uint32(c)], shuffler.TokenID(body))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// state is the mark of a crowd.
+func (t *post) state(c uint32) crowd {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crowds[c]
+}
+
+// mark makes a crowd's new state last.
+func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
+	value, err := json.Marshal(next)
+	if err != nil {
+		panic("service: " + err.Error()) // bytes and numbers always encode
+	}
+	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), value, t.state(c).revision)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.crowds[c] = next
+	return nil
+}
+
+func (t *post) poke() {
+	select {
+	case t.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run advances whenever there may be something to do.
+func (t *post) run(ctx context.Context) {
+	r := rng.New()
+	failures := 0
+	for ctx.Err() == nil {
+		wait := poll
+		if err := t.advance(ctx); err != nil {
+			t.note(err)
+			wait = backoff(r, failures, err)
+			failures++
+		} else {
+			t.note(nil)
+			failures = 0
+		}
+		if _, served := t.s.plan(t.hash); !served {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-t.woken:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// note keeps the code of a failure for the status and writes it to the log.
+func (t *post) note(err error) {
+	code := ""
+	if err != nil && !errors.Is(err, context.Canceled) {
+		code = string(wire.AsProblem(err).Code)
+		t.s.o.Log.Warn("not done, will be tried again", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "error", err.Error())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = code
+}
+
+const (
+	firstBackoff = 200 * time.Millisecond
+	lastBackoff  = time.Minute
+)
+
+// backoff doubles from failure to failure, spread over half to all of it so that
+// hops that failed together do not return together, and is no shorter than the
+// peer asked for.
+func backoff(r *rand.Rand, failures int, err error) time.Duration {
+	d := min(firstBackoff<<min(failures, 20), lastBackoff)
+	d = d/2 + time.Duration(r.Int64N(int64(d/2)))
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		d = max(d, min(p.RetryAfter, lastBackoff))
+	}
+	return d
+}
+
+// advance does what is due for the post.
+func (t *post) advance(ctx context.Context) error {
+	t.working.Lock()
+	defer t.working.Unlock()
+	if t.s.over(t.plan) {
+		if err := t.erase(ctx); err != nil {
+			return err
+		}
+		return t.s.forget(ctx, t.hash)
+	}
+	if t.hop == 0 {
+		if done, err := t.endEpoch(ctx); !done || err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for c := range uint32(len(t.crowds)) {
+		if err := t.carry(ctx, c); err != nil {
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// carry takes one crowd as far as it goes.
+func (t *post) carry(ctx context.Context, c uint32) error {
+	if t.state(c).Phase == received {
+		if err := t.mixReceived(ctx, c); err != nil {
+			return err
+		}
+	}
+	if t.state(c).Phase == mixed {
+		return t.forward(ctx, c)
+	}
+	return nil
+}
+
+// erase deletes all that is left of the post.
+func (t *post) erase(ctx context.Context) error {
+	q := t.s.o.Queue
+	drop := []string{t.inName(), t.spentName()}
+	for _, begin := range []string{"in_" + t.name + "_", "out_" + t.name + "_"} {
+		names, err := q.Boxes(ctx, begin)
+		if err != nil {
+			return err
+		}
+		drop = append(drop, names...)
+	}
+	for _, name := range drop {
+		if err := q.Drop(ctx, name); err != nil {
+			return err
+		}
+	}
+	for c := range uint32(len(t.crowds)) {
+		if t.state(c).revision == 0 {
+			continue
+		}
+		if err := t.s.records.Delete(ctx, t.crowdKey(c)); err != nil {
+			return err
+		}
+	}
+	if err := t.s.records.Delete(ctx, t.epochKey()); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.erased = true
+	return nil
+}

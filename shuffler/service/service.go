@@ -1,0 +1,343 @@
+// Package service is the mixing operator as it runs: it takes contributions and
+// batches over HTTP, keeps them on disk, and carries every crowd through
+//
+//	collecting -> closed -> mixed -> inbox purged -> forwarded -> outbox purged
+//
+// with a durable mark after each step, so that a process that is killed anywhere
+// goes on where it was: nothing acknowledged is lost, and nothing leaves twice.
+//
+// A plan is one epoch. One service may be several hops of several plans: those
+// whose private keys it finds. It cannot read what it mixes.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Options are what a service is made of. Queue, Keys, Publishers, Respondent and
+// Client must be set.
+type Options struct {
+	Queue      *queue.Queue
+	Keys       string   // folder of the operator's private keys; a plan's public key picks one
+	Publishers []string // whose plans are served, as of plan.Signed.Verify
+
+	// Respondent says who sends a contribution, in words that are the same for
+	// the same respondent, or refuses. It is not asked where the plan demands
+	// single-use tokens at the entry.
+	Respondent func(*http.Request) (credential string, err error)
+
+	Client *http.Client // to reach the next hop and the analyzer
+
+	// Retention is how long after a plan closes its receipts and marks are kept,
+	// and what could not be delivered; 0 is 30 days.
+	Retention time.Duration
+	Limits    Limits
+
+	Log *slog.Logger     // nil: none
+	Now func() time.Time // nil: the system's clock
+
+	// Failpoint is called at each named step (see Failpoints), in tests of
+	// crashes. Its error ends what is being done as a crash would: nothing
+	// after it happens. nil: none.
+	Failpoint func(name string) error
+}
+
+// Limits bound what peers can make a service do. Zeros are the defaults.
+type Limits struct {
+	Plans int   // served at once; 256
+	Open  int64 // bytes of contributions being received at once; 256 MiB
+}
+
+const (
+	defaultRetention = 30 * 24 * time.Hour
+	defaultPlans     = 256
+	defaultOpen      = 256 << 20
+	poll             = time.Second // how late an epoch may end
+)
+
+// Service is a running mixing operator. It is safe for concurrent use.
+type Service struct {
+	o       Options
+	records *queue.Records
+	open    *budget       // bytes of contributions being received
+	mixing  chan struct{} // one crowd is in memory at a time
+
+	mu    sync.Mutex
+	plans map[[32]byte]*served
+	wake  chan struct{} // closed and replaced when a post is added
+}
+
+// served is a plan with the posts that this operator has in it.
+type served struct {
+	signed plan.Signed
+	text   []byte
+	posts  []*post
+}
+
+// New opens a service on its queue and takes up what an earlier process left.
+func New(ctx context.Context, o Options) (*Service, error) {
+	if o.Queue == nil || o.Keys == "" || len(o.Publishers) == 0 || o.Respondent == nil || o.Client == nil {
+		return nil, errors.New("service: a queue, a folder of keys, publishers, a way to know respondents and an HTTP client must be given")
+	}
+	if o.Retention == 0 {
+		o.Retention = defaultRetention
+	}
+	if o.Limits.Plans == 0 {
+		o.Limits.Plans = defaultPlans
+	}
+	if o.Limits.Open == 0 {
+		o.Limits.Open = defaultOpen
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Failpoint == nil {
+		o.Failpoint = func(string) error { return nil }
+	}
+	records, err := o.Queue.Records(ctx, "shuffler")
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{
+		o: o, records: records, open: newBudget(o.Limits.Open), mixing: make(chan struct{}, 1),
+		plans: map[[32]byte]*served{}, wake: make(chan struct{}),
+	}
+	var texts [][]byte
+	err = records.Each(ctx, "plan", func(_ string, text []byte, _ uint64) error {
+		texts = append(texts, text)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		signed, err := plan.ParseSigned(text)
+		if err != nil {
+			return nil, fmt.Errorf("service: a plan that was served before: %w", err)
+		}
+		if err := s.add(ctx, signed); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// ErrNoPart is the error of a plan in which the operator has no part: none of
+// its keys is here.
+var ErrNoPart = errors.New("service: no private key of this plan is here")
+
+// Load serves a plan from now on, restarts included. Loading it again is no error.
+func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
+	if err := signed.Verify(s.o.Publishers...); err != nil {
+		return err
+	}
+	p, hash := signed.Plan, signed.Plan.Hash()
+	s.mu.Lock()
+	_, there := s.plans[hash]
+	full := len(s.plans) >= s.o.Limits.Plans
+	s.mu.Unlock()
+	if there {
+		return nil
+	}
+	if full {
+		return fmt.Errorf("service: %d plans are served already, the limit", s.o.Limits.Plans)
+	}
+	if p.Times.Closes.IsZero() {
+		return errors.New("service: a plan that is served needs times.closes: its end is the end of the epoch")
+	}
+	if s.over(p) {
+		// Its marks are gone: a batch that was mixed then could be mixed again.
+		return errors.New("service: the plan has closed too long ago")
+	}
+	if err := s.add(ctx, signed); err != nil {
+		return err
+	}
+	// Last: a plan that is on disk can be served.
+	_, err := s.records.Set(ctx, planKey(hash), signed.Marshal(), 0)
+	if errors.Is(err, queue.ErrChanged) {
+		err = nil // it was there
+	}
+	return err
+}
+
+func planKey(hash [32]byte) string { return fmt.Sprintf("plan.%x", hash) }
+
+// over reports whether everything about a plan is due to be deleted.
+func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
+
+// add makes the plan's posts.
+func (s *Service) add(ctx context.Context, signed plan.Signed) error {
+	keys, err := ReadKeys(s.o.Keys)
+	if err != nil {
+		return err
+	}
+	p := &served{signed: signed, text: signed.Marshal()}
+	for i, in := range signed.Plan.Route.Mix.Instances {
+		for h, hop := range in.Hops {
+			key, ours := keys.Open[hop.Key]
+			if !ours {
+				continue
+			}
+			post, err := s.newPost(ctx, signed.Plan, i, h, key, keys)
+			if err != nil {
+				return err
+			}
+			p.posts = append(p.posts, post)
+		}
+	}
+	if len(p.posts) == 0 {
+		return ErrNoPart
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plans[signed.Plan.Hash()] = p
+	close(s.wake)
+	s.wake = make(chan struct{})
+	return nil
+}
+
+func (s *Service) plan(hash [32]byte) (*served, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.plans[hash]
+	return p, ok
+}
+
+// post finds what this operator is in a plan, or the problem to answer with.
+func (s *Service) post(hash [32]byte, instance uint16, hop uint8) (*post, error) {
+	p, ok := s.plan(hash)
+	if !ok {
+		return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	}
+	for _, post := range p.posts {
+		if post.instance == int(instance) && post.hop == int(hop) {
+			return post, nil
+		}
+	}
+	return nil, wire.Problemf(wire.WrongRole, "this operator is not hop %d of instance %d", hop, instance)
+}
+
+// posts lists all posts, in the order of plans' names.
+func (s *Service) posts() ([]*post, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*post
+	for _, p := range s.plans {
+		all = append(all, p.posts...)
+	}
+	slices.SortFunc(all, func(a, b *post) int { return slices.Compare([]byte(a.name), []byte(b.name)) })
+	return all, s.wake
+}
+
+// Close ends the epoch of a plan before its time, for good, in all instances
+// whose entry this operator is. Run does the rest.
+func (s *Service) Close(ctx context.Context, hash [32]byte) error {
+	p, ok := s.plan(hash)
+	if !ok {
+		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	}
+	for _, post := range p.posts {
+		if post.hop != 0 {
+			continue
+		}
+		if err := post.close(ctx); err != nil {
+			return err
+		}
+		post.poke()
+	}
+	return nil
+}
+
+// Run carries everything on until the context ends. What fails is tried again.
+func (s *Service) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	running := map[*post]bool{}
+	for {
+		posts, added := s.posts()
+		for _, p := range posts {
+			if !running[p] {
+				running[p] = true
+				wg.Go(func() { p.run(ctx) })
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-added:
+		}
+	}
+}
+
+// Step does once what is due and returns what failed: Run for tests that keep
+// their own time.
+func (s *Service) Step(ctx context.Context) error {
+	posts, _ := s.posts()
+	var errs []error
+	for _, p := range posts {
+		errs = append(errs, p.advance(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// forget removes a plan whose retention is over, after all its posts are erased.
+func (s *Service) forget(ctx context.Context, hash [32]byte) error {
+	p, ok := s.plan(hash)
+	if !ok {
+		return nil
+	}
+	for _, post := range p.posts {
+		post.mu.Lock()
+		erased := post.erased
+		post.mu.Unlock()
+		if !erased {
+			return nil
+		}
+	}
+	if err := s.records.Delete(ctx, planKey(hash)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.plans, hash)
+	return nil
+}
+
+// budget is a number of bytes that is shared out.
+type budget struct {
+	mu   sync.Mutex
+	left int64
+}
+
+func newBudget(n int64) *budget { return &budget{left: n} }
+
+// take reserves n bytes, or nothing.
+func (b *budget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left < n {
+		return false
+	}
+	b.left -= n
+	return true
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += n
+}

@@ -1,0 +1,117 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// Status is how one hop of one instance of a plan is getting on. It holds what
+// anybody may know: nothing of a crowd that is still being collected but a rough
+// number, and not that where the plan keeps the sizes of crowds private.
+type Status struct {
+	Plan     string    `json:"plan"`
+	Title    string    `json:"title"`
+	Instance int       `json:"instance"`
+	Hop      int       `json:"hop"`
+	Opens    time.Time `json:"opens,omitzero"`
+	Closes   time.Time `json:"closes"`
+	Phase    string    `json:"phase"` // "collecting", "closed"; later hops "waiting" until a batch has come
+	Failing  string    `json:"failing,omitempty"`
+	Crowds   []Crowd   `json:"crowds"`
+}
+
+// Crowd is a Status's crowd.
+type Crowd struct {
+	Crowd uint32 `json:"crowd"`
+	Phase string `json:"phase"`          // "collecting", "received", "mixed", "forwarded", "withheld"
+	About string `json:"about,omitzero"` // collecting: "fewer than n_min", "at least N", N a power of two or n_min; "private"
+
+	// From mixed on, as in the receipt; of the contributions that stayed, where
+	// sizes are private.
+	Respondents uint32 `json:"respondents,omitempty"`
+	In          uint32 `json:"in,omitempty"`
+	Out         uint32 `json:"out,omitempty"`
+	Dropped     uint32 `json:"dropped,omitempty"`
+	Duplicates  uint32 `json:"duplicates,omitempty"`
+	Tokens      uint32 `json:"tokens,omitempty"`
+}
+
+// Statuses lists all posts of all plans.
+func (s *Service) Statuses() []Status {
+	posts, _ := s.posts()
+	var all []Status
+	for _, t := range posts {
+		all = append(all, t.status())
+	}
+	return all
+}
+
+func (t *post) status() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st := Status{
+		Plan: t.plan.Name(), Title: t.plan.Title, Instance: t.instance, Hop: t.hop,
+		Opens: t.plan.Times.Opens, Closes: t.plan.Times.Closes, Phase: "waiting", Failing: t.failed,
+	}
+	if t.hop == 0 {
+		st.Phase = "collecting"
+		if t.epoch.Closed {
+			st.Phase = "closed"
+		}
+	}
+	for c, state := range t.crowds {
+		one := Crowd{Crowd: uint32(c), Phase: string(state.Phase)}
+		switch state.Phase {
+		case "":
+			one.Phase = "collecting"
+			if t.hop == 0 {
+				one.About = t.about(t.counts[c])
+			}
+		case mixed, forwarded:
+			if r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1]); err == nil {
+				one.Respondents, one.In, one.Out, one.Dropped, one.Duplicates, one.Tokens = r.Respondents, r.In, r.Out, r.Dropped, r.Duplicates, r.Tokens
+			}
+			st.Phase = "closed"
+		case received, withheld:
+			st.Phase = "closed"
+		}
+		st.Crowds = append(st.Crowds, one)
+	}
+	return st
+}
+
+// about says roughly how many there are: so roughly that watching it does not
+// show when somebody came.
+func (t *post) about(n int) string {
+	least := t.plan.Crowd.Minimum
+	switch {
+	case t.plan.Crowd.Deletion != nil:
+		return "private"
+	case n < least:
+		return fmt.Sprintf("fewer than %d", least)
+	}
+	return fmt.Sprintf("at least %d", max(least, 1<<(bits.Len(uint(n))-1)))
+}
+
+// showStatus answers with the statuses of a plan's posts here.
+func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	p, ok := s.plan(hash)
+	if !ok {
+		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	}
+	var all []Status
+	for _, t := range p.posts {
+		all = append(all, t.status())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(all)
+}
