@@ -14,8 +14,8 @@ import (
 // share fulfils the null ("nobody holds it", "at most t devices hold it").
 //
 // statistic has one number per cell, such as its count; null is the logarithm of the
-// p-value of a number, one function for all cells, and may not increase. Cell.Null is
-// such a function. The cells come in the order of their statistic, largest first, of
+// p-value of a number, or a bound of it from above; one function for all cells, it may
+// not increase. Cell.Null is such a function. The cells come in the order of their statistic, largest first, of
 // equal ones the first cell first: the first hundred are the top hundred.
 //
 // The promise needs p-values of true nulls that are independent of each other and of
