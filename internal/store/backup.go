@@ -50,7 +50,9 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := settle(copied); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
 	}
-	s.failpoint("store/backup")
+	if err := s.failpoint("store/backup"); err != nil {
+		return err
+	}
 	// A link, unlike a rename, never replaces what came there meanwhile.
 	if err := os.Link(copied, path); err != nil {
 		return fmt.Errorf("store: backup: %w", err)

@@ -59,9 +59,10 @@ type Config struct {
 	// DSN is the path of a SQLite file, made if it is not there, or the URL of a
 	// PostgreSQL database: postgres://user@host/database.
 	DSN string
-	// Failpoint, if set, is called at named points: "store/NAME" before the
-	// transaction NAME commits and "store/NAME/committed" after. Tests crash there.
-	Failpoint func(name string)
+	// Failpoint is called at named steps in tests of crashes: "store/NAME" before
+	// the transaction NAME commits and "store/NAME/committed" after. Its error ends
+	// what is being done as a crash would. nil: none.
+	Failpoint func(name string) error
 }
 
 // Store is an open database. It is safe for concurrent use, also by several
@@ -70,14 +71,14 @@ type Store struct {
 	kind           kind
 	path           string // of the SQLite file
 	writer, reader *sql.DB
-	failpoint      func(string)
+	failpoint      func(string) error
 }
 
 // Open opens the database and brings its tables to the newest shape.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{failpoint: c.Failpoint}
 	if s.failpoint == nil {
-		s.failpoint = func(string) {}
+		s.failpoint = func(string) error { return nil }
 	}
 	var err error
 	if strings.HasPrefix(c.DSN, "postgres://") || strings.HasPrefix(c.DSN, "postgresql://") {
@@ -179,12 +180,13 @@ func (s *Store) write(ctx context.Context, name string, do func(*sql.Tx) error) 
 	if err := do(tx); err != nil {
 		return err
 	}
-	s.failpoint("store/" + name)
+	if err := s.failpoint("store/" + name); err != nil {
+		return err
+	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	s.failpoint("store/" + name + "/committed")
-	return nil
+	return s.failpoint("store/" + name + "/committed")
 }
 
 // query is what reads need of a database or a transaction.

@@ -367,7 +367,7 @@ func TestExpiryTakesOldTalliesOnly(t *testing.T) {
 // A crash at any point leaves all of a write or nothing, and the write can be
 // made again.
 func TestACrashLeavesNothingHalf(t *testing.T) {
-	type crash struct{}
+	crash := errors.New("crash")
 	steps := []struct {
 		name string
 		do   func(ctx context.Context, s *Store) (Outcome, error)
@@ -397,23 +397,19 @@ func TestACrashLeavesNothingHalf(t *testing.T) {
 		for _, step := range steps {
 			before := rows(t, s)
 			for _, point := range []string{"store/" + step.name, "store/" + step.name + "/committed"} {
-				func() {
-					crashing, err := Open(t.Context(), Config{DSN: dsn, Failpoint: func(p string) {
-						if p == point {
-							panic(crash{})
-						}
-					}})
-					if err != nil {
-						t.Fatal(err)
+				crashing, err := Open(t.Context(), Config{DSN: dsn, Failpoint: func(p string) error {
+					if p == point {
+						return crash
 					}
-					defer crashing.Close()
-					defer func() {
-						if _, is := recover().(crash); !is {
-							t.Errorf("%s was not reached", point)
-						}
-					}()
-					step.do(t.Context(), crashing)
-				}()
+					return nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := step.do(t.Context(), crashing); !errors.Is(err, crash) {
+					t.Errorf("%s was not reached: %v", point, err)
+				}
+				crashing.Close()
 				if !strings.HasSuffix(point, "committed") {
 					if diff := cmp.Diff(before, rows(t, s)); diff != "" {
 						t.Errorf("a crash at %s left something: %s", point, diff)
