@@ -14,16 +14,20 @@ import (
 // share fulfils the null ("nobody holds it", "at most t devices hold it").
 //
 // statistic has one number per cell, such as its count; null is the logarithm of the
-// p-value of a number, or a bound of it from above; one function for all cells, it may
-// not increase. Cell.Null is such a function. The cells come in the order of their statistic, largest first, of
-// equal ones the first cell first: the first hundred are the top hundred.
+// p-value of a number, or a bound of it from above: one function for all cells, which
+// does not increase. Cell.Null is such a function. The cells come in the order of
+// their statistic, largest first, of equal ones the first cell first: the first
+// hundred are the top hundred.
 //
 // The promise needs p-values of true nulls that are independent of each other and of
-// the rest. One-hot randomized response has that: every bit of a report is flipped by
-// its own draw, so given all values the counts of the cells are independent, with
-// report fragments too. Where one respondent's cells exclude each other or share a
-// hash function (k-ary response, subset selection, local hashing, Hadamard response,
-// sketches), give AnyDependence(rate, cells) for the rate.
+// the rest, or depend positively (regression dependence, Benjamini and Yekutieli 2001).
+// One-hot randomized response has that: every bit of a report is flipped by its own
+// draw, so given all values the counts of the cells are independent, with report
+// fragments too; and if each respondent is asked by a draw of their own, only how many
+// were asked is common to the counts, and all of them grow with it. Where one
+// respondent's cells exclude each other or share a hash function (k-ary response,
+// subset selection, local hashing, Hadamard response, sketches), give
+// AnyDependence(rate, cells) for the rate.
 func HeavyHitters[T cmp.Ordered](statistic []T, null func(T) float64, rate float64) []int {
 	if !(rate > 0 && rate < 1) {
 		panic("estimate: a false-discovery rate outside (0, 1)")
