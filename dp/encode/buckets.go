@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 )
 
@@ -13,18 +14,19 @@ type Axis struct {
 	Cells     int     // from 1
 }
 
-// MaxEnd bounds the ends of an axis, so that no product below overflows.
+// MaxEnd bounds the ends of an axis, so that their difference times Cells is finite.
 const MaxEnd = 1e100
 
-// Edge is where interval i begins and interval i-1 ends, i from 0 to Cells: Low +
-// i (High-Low) / Cells, in float64 and in this order, and High itself for the last.
-// Each step rounds monotonically, so edges never decrease. From Low = 0 it is the
-// float64 nearest to the fraction, so that 3/10 of [0, 1] begins at 0.3 as written.
+// Edge is where interval i begins and interval i-1 ends, i from 0 to Cells: the float64
+// nearest to Low + i (High-Low)/Cells, computed without rounding. So the edges between 0
+// and 1 in tenths, or between -0.1 and 0.2 in thirds, are the decimals as written, and
+// every language has the same.
 func (a Axis) Edge(i int) float64 {
-	if i == a.Cells {
-		return a.High
-	}
-	return a.Low + float64(i)*(a.High-a.Low)/float64(a.Cells)
+	low, high, cells := new(big.Rat).SetFloat64(a.Low), new(big.Rat).SetFloat64(a.High), big.NewRat(int64(a.Cells), 1)
+	low.Mul(low, big.NewRat(int64(a.Cells-i), 1))
+	high.Mul(high, big.NewRat(int64(i), 1))
+	edge, _ := low.Quo(low.Add(low, high), cells).Float64()
+	return edge
 }
 
 func (a Axis) validate() error {
@@ -34,8 +36,8 @@ func (a Axis) validate() error {
 	if a.Cells < 1 || a.Cells > MaxCells {
 		return fmt.Errorf("encode: an axis of %d intervals: give from 1 to %d", a.Cells, MaxCells)
 	}
-	// The four roundings of an edge are each at most one step of the float64s at the larger
-	// end, so intervals of sixteen steps have edges apart and find starts at most one off.
+	// In intervals of sixteen float64s at the larger end, edges are apart and where find
+	// says.
 	end := math.Max(math.Abs(a.Low), math.Abs(a.High))
 	if step := math.Nextafter(end, math.Inf(1)) - end; (a.High-a.Low)/float64(a.Cells) < 16*step {
 		return fmt.Errorf("encode: %d intervals from %v to %v are narrower than a float64 can tell apart: ask for fewer", a.Cells, a.Low, a.High)
@@ -52,13 +54,13 @@ func (a Axis) find(x float64) (i int, inside bool) {
 	case x >= a.High:
 		return a.Cells - 1, x == a.High
 	}
-	// The quotient may round across an edge; the edges decide.
-	i = min(int((x-a.Low)/(a.High-a.Low)*float64(a.Cells)), a.Cells-1)
-	for x < a.Edge(i) {
+	// The four roundings of the quotient move it by at most Cells 2^-51 <= 2^-25, that of an
+	// edge moves the edge by at most 1/32. Within 1/16 of an edge the edge decides.
+	at := (x - a.Low) / (a.High - a.Low) * float64(a.Cells)
+	if near := math.Round(at); math.Abs(at-near) > 1./16 {
+		return int(at), true
+	} else if i = int(near); i == a.Cells || i > 0 && x < a.Edge(i) {
 		i--
-	}
-	for x >= a.Edge(i+1) {
-		i++
 	}
 	return i, true
 }
