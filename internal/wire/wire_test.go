@@ -1,0 +1,405 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/token"
+)
+
+// signer is a key for tests: its seed is one byte, repeated, and known to everybody.
+func signer(b byte) SignKey {
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{b}, ed25519.SeedSize))
+	return SignKey{func() ed25519.PrivateKey { return key }}
+}
+
+// cascade is a batch for the hop of the given number with the receipts of the
+// hops before it, and their keys: the last hop has none.
+func cascade(t testing.TB, hops int) (Handover, []byte, []VerifyKey) {
+	t.Helper()
+	b := envelope.Batch{Plan: [32]byte(counting(0xa0, 32)), Instance: 258, Crowd: 7, Hop: uint8(hops), Respondents: 3}
+	var receipts []SignedReceipt
+	var keys []VerifyKey
+	var data []byte
+	in := 12
+	for h := range hops {
+		b.Envelopes = nil
+		for i := range in - 1 { // one is dropped at each hop
+			b.Envelopes = append(b.Envelopes, counting(byte(h+i), 48))
+		}
+		out := b
+		out.Hop = uint8(h + 1)
+		var err error
+		if data, err = out.Marshal(); err != nil {
+			t.Fatal(err)
+		}
+		r := Receipt{
+			Plan: b.Plan, Instance: b.Instance, Hop: uint8(h), Crowd: b.Crowd, Respondents: b.Respondents, Tokens: 3,
+			In: uint32(in), Out: uint32(in - 1), Dropped: uint32(1 - h%2), Duplicates: uint32(h % 2), BatchOut: ContributionID(data),
+		}
+		if h > 0 {
+			r.BatchIn, r.Previous = receipts[h-1].BatchOut, receipts[h-1].Hash()
+		}
+		key := signer(byte(h + 1))
+		if h == hops-1 {
+			key = SignKey{}
+		}
+		receipts, keys = append(receipts, r.Sign(key)), append(keys, key.Public())
+		in--
+	}
+	h, err := ParseHandover(MarshalHandover(receipts, data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, data, keys
+}
+
+func TestChainBearsTheBatchOut(t *testing.T) {
+	for hops := 1; hops <= 4; hops++ {
+		h, data, keys := cascade(t, hops)
+		if err := CheckChain(h.Receipts, keys, h.Batch, h.Digest); err != nil {
+			t.Errorf("%d hops: %v", hops, err)
+		}
+		if !bytes.Equal(MarshalHandover(h.Receipts, data)[3+hops*ReceiptSize:], data) {
+			t.Error("the batch is not behind the receipts")
+		}
+	}
+}
+
+// Every way to lie in a receipt that later hops and the analyzer can see.
+func TestChainCatches(t *testing.T) {
+	const hops = 3
+	for name, change := range map[string]func(h *Handover, keys []VerifyKey){
+		"no receipts":          func(h *Handover, _ []VerifyKey) { h.Receipts = nil },
+		"one is missing":       func(h *Handover, _ []VerifyKey) { h.Receipts = h.Receipts[1:] },
+		"one is there twice":   func(h *Handover, _ []VerifyKey) { h.Receipts[1] = h.Receipts[0] },
+		"two changed places":   func(h *Handover, _ []VerifyKey) { h.Receipts[0], h.Receipts[1] = h.Receipts[1], h.Receipts[0] },
+		"more than the keys":   func(h *Handover, keys []VerifyKey) { h.Batch.Hop++; h.Receipts = append(h.Receipts, h.Receipts[2]) },
+		"a changed number":     func(h *Handover, _ []VerifyKey) { h.Receipts[0].Tokens++ },
+		"a changed signature":  func(h *Handover, _ []VerifyKey) { h.Receipts[1].Signature[5] ^= 1 },
+		"no signature":         func(h *Handover, _ []VerifyKey) { h.Receipts[1].Signature = [64]byte{} },
+		"signed with no key":   func(h *Handover, _ []VerifyKey) { h.Receipts[2] = h.Receipts[2].Receipt.Sign(signer(9)) },
+		"signed with another":  func(h *Handover, keys []VerifyKey) { keys[0] = signer(9).Public() },
+		"other envelopes":      func(h *Handover, _ []VerifyKey) { h.Digest[0] ^= 1 },
+		"an envelope less":     func(h *Handover, _ []VerifyKey) { h.Batch.Envelopes = h.Batch.Envelopes[1:] },
+		"more respondents":     func(h *Handover, _ []VerifyKey) { h.Batch.Respondents++ },
+		"another plan":         func(h *Handover, _ []VerifyKey) { h.Batch.Plan[0] ^= 1 },
+		"another instance":     func(h *Handover, _ []VerifyKey) { h.Batch.Instance++ },
+		"another crowd":        func(h *Handover, _ []VerifyKey) { h.Batch.Crowd++ },
+		"a hop tells two":      relabel(1, func(r *Receipt) { r.BatchOut[0] ^= 1 }),
+		"a hop counts wrongly": relabel(1, func(r *Receipt) { r.In++; r.Dropped++ }),
+		"a hop says otherwise": relabel(1, func(r *Receipt) { r.Respondents-- }),
+		"a hop skips one":      relabel(1, func(r *Receipt) { r.Previous = [32]byte{} }),
+	} {
+		h, _, keys := cascade(t, hops)
+		change(&h, keys)
+		if err := CheckChain(h.Receipts, keys, h.Batch, h.Digest); err == nil {
+			t.Errorf("%s: not caught", name)
+		}
+	}
+}
+
+// relabel lets a hop sign something else; the later ones follow it honestly.
+func relabel(at int, change func(*Receipt)) func(*Handover, []VerifyKey) {
+	return func(h *Handover, _ []VerifyKey) {
+		for i := at; i < len(h.Receipts); i++ {
+			r := h.Receipts[i].Receipt
+			if i == at {
+				change(&r)
+			} else {
+				r.Previous = h.Receipts[i-1].Hash()
+			}
+			key := signer(byte(i + 1))
+			if i == len(h.Receipts)-1 {
+				key = SignKey{}
+			}
+			h.Receipts[i] = r.Sign(key)
+		}
+	}
+}
+
+func TestReceiptsComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hash := rapid.Custom(func(t *rapid.T) [32]byte { return [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "hash")) })
+		n := rapid.Uint32Range(0, 1<<30)
+		r := Receipt{
+			Plan: hash.Draw(t, "plan"), Instance: rapid.Uint16().Draw(t, "instance"), Hop: rapid.ByteMin(1).Draw(t, "hop"), Crowd: rapid.Uint32().Draw(t, "crowd"),
+			Respondents: rapid.Uint32().Draw(t, "respondents"), Tokens: rapid.Uint32().Draw(t, "tokens"),
+			Out: n.Draw(t, "out"), Dropped: n.Draw(t, "dropped"), Duplicates: n.Draw(t, "duplicates"),
+			BatchIn: hash.Draw(t, "in"), BatchOut: hash.Draw(t, "batch out"), Previous: hash.Draw(t, "previous"),
+		}
+		r.In = r.Out + r.Dropped + r.Duplicates
+		s := r.Sign(signer(rapid.Byte().Draw(t, "key")))
+		got, err := ParseReceipt(s.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(s, got); d != "" {
+			t.Fatal(d)
+		}
+		r.Out++
+		if _, err := ParseReceipt(r.Sign(SignKey{}).Bytes()); err == nil {
+			t.Fatal("numbers that do not add up were accepted")
+		}
+	})
+}
+
+func TestTokenMessagesComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q TokenRequest
+		for i := range rapid.IntRange(1, 5).Draw(t, "asks") {
+			q.Asks = append(q.Asks, TokenAsk{rapid.Uint16().Draw(t, "instance"), byte(i), rapid.SliceOfN(rapid.Byte(), token.RequestSize, token.RequestSize).Draw(t, "blinded")})
+		}
+		got, err := ParseTokenRequest(q.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(q, got); d != "" {
+			t.Fatal(d)
+		}
+		var a TokenResponse
+		for _, ask := range q.Asks {
+			a.Answers = append(a.Answers, ask.Blinded)
+		}
+		back, err := ParseTokenResponse(a.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(a, back); d != "" {
+			t.Fatal(d)
+		}
+	})
+	var most TokenRequest
+	for i := range MaxTokenAsks {
+		most.Asks = append(most.Asks, TokenAsk{uint16(i / 16), uint8(i % 16), make([]byte, token.RequestSize)})
+	}
+	if data := most.Marshal(); len(data) > MaxTokenBody {
+		t.Errorf("the largest request has %d bytes and the limit is %d", len(data), MaxTokenBody)
+	} else if _, err := ParseTokenRequest(data); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTokenAuthorization(t *testing.T) {
+	good := TokenAuthorization(counting(1, token.Size))
+	if b, ok := ParseTokenAuthorization(good); !ok || !bytes.Equal(b, counting(1, token.Size)) {
+		t.Error("a token does not come back")
+	}
+	for _, bad := range []string{"", "Bearer x", "PrivateToken", good + " ", good[:len(good)-1], strings.Replace(good, `"`, "'", 1), strings.Replace(good, "PrivateToken", "privatetoken", 1), TokenAuthorization(counting(1, token.Size-1))} {
+		if _, ok := ParseTokenAuthorization(bad); ok {
+			t.Errorf("%.30q was read as a token", bad)
+		}
+	}
+}
+
+func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
+	plan, id := [32]byte(counting(0xa0, 32)), [32]byte(counting(1, 32))
+	var seen []string
+	mux := http.NewServeMux()
+	mux.HandleFunc(ContributionPattern, func(w http.ResponseWriter, r *http.Request) {
+		p, e1 := PathPlan(r)
+		i, e2 := PathInstance(r)
+		d, e3 := PathID(r)
+		if err := errors.Join(e1, e2, e3); err != nil {
+			WriteProblem(w, err)
+		} else if p != plan || i != 65535 || d != id {
+			t.Error("the parts of a contribution's path do not come back")
+		}
+		seen = append(seen, "contribution")
+	})
+	mux.HandleFunc(BatchPattern, func(w http.ResponseWriter, r *http.Request) {
+		p, e1 := PathPlan(r)
+		i, e2 := PathInstance(r)
+		h, e3 := PathHop(r)
+		c, e4 := PathCrowd(r)
+		if err := errors.Join(e1, e2, e3, e4); err != nil {
+			WriteProblem(w, err)
+		} else if p != plan || i != 1 || h != 255 || c != 1<<32-1 {
+			t.Error("the parts of a batch's path do not come back")
+		}
+		seen = append(seen, "batch")
+	})
+	for _, pattern := range []string{PlanPattern, StatusPattern, TokensPattern, RegisterPattern, ClosePattern} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if p, err := PathPlan(r); err != nil || p != plan {
+				t.Errorf("%s: %v", r.Pattern, err)
+			}
+			seen = append(seen, r.Pattern)
+		})
+	}
+	get := func(method, path string) *Problem {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		return ReadProblem(w.Result())
+	}
+	for _, path := range []string{"PUT " + ContributionPath(plan, 65535, id), "PUT " + BatchPath(plan, 1, 255, 1<<32-1),
+		"GET " + PlanPath(plan), "PUT " + PlanPath(plan), "GET " + StatusPath(plan), "POST " + TokensPath(plan), "POST " + ClosePath(plan)} {
+		method, path, _ := strings.Cut(path, " ")
+		if p := get(method, path); p != nil {
+			t.Errorf("%s: %v", path, p)
+		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("reached %v", seen)
+	}
+	good := ContributionPath(plan, 65535, id)
+	for name, bad := range map[string]string{
+		"upper case":     strings.Replace(good, "a0a1", "A0a1", 1),
+		"leading zero":   strings.Replace(good, "/65535/", "/065535/", 1),
+		"plus sign":      strings.Replace(good, "/65535/", "/+1/", 1),
+		"too large":      strings.Replace(good, "/65535/", "/65536/", 1),
+		"negative":       strings.Replace(good, "/65535/", "/-1/", 1),
+		"a short id":     good[:len(good)-2],
+		"a long id":      good + "00",
+		"not hexdecimal": good[:len(good)-1] + "g",
+	} {
+		if p := get("PUT", bad); p == nil || p.Code != BadRequest {
+			t.Errorf("%s: %v", name, p)
+		}
+	}
+}
+
+func TestContributionAndCoverHaveDifferentNames(t *testing.T) {
+	if body := []byte("body"); ContributionID(body) == CoverID(body) {
+		t.Error("cover would be counted")
+	}
+}
+
+func TestCheckType(t *testing.T) {
+	for got, ok := range map[string]bool{
+		ContributionType: true, "Application/vnd.confetti.contribution;version=1": true, "": false, BatchType: false,
+		"application/vnd.confetti.contribution": false, "application/vnd.confetti.contribution; version=2": false, "application/json": false, "/": false,
+	} {
+		r := httptest.NewRequest("PUT", "/", nil)
+		r.Header.Set("Content-Type", got)
+		err := CheckType(r, ContributionType)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", got, err)
+		}
+		if err != nil {
+			w := httptest.NewRecorder()
+			WriteProblem(w, err)
+			if w.Code != http.StatusUnsupportedMediaType || w.Header().Get("Accept") != ContributionType {
+				t.Errorf("%q: status %d, Accept %q", got, w.Code, w.Header().Get("Accept"))
+			}
+		}
+	}
+}
+
+func TestProblemsComeBack(t *testing.T) {
+	for _, k := range Kinds {
+		w := httptest.NewRecorder()
+		sent := Problemf(k.Code, "a \"detail\"\n%w", os.ErrNotExist)
+		sent.RetryAfter = 1500 * time.Millisecond
+		WriteProblem(w, fmt.Errorf("wrapped: %w", sent))
+		got := ReadProblem(w.Result())
+		if got == nil || w.Code != k.Status || got.Status != k.Status || got.Code != k.Code || got.Detail != sent.Detail || got.Remedy != k.Remedy || got.Title != k.Title || got.RetryAfter != 2*time.Second || got.Retry() != k.Retry {
+			t.Errorf("%s came back as %+v", k.Code, got)
+		}
+		if !errors.Is(sent, os.ErrNotExist) {
+			t.Error("the cause is lost on the side that made it")
+		}
+	}
+	w := httptest.NewRecorder()
+	WriteProblem(w, errors.New("a secret"))
+	if p := ReadProblem(w.Result()); p.Code != Internal || strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("an unforeseen error gave %s", w.Body)
+	}
+	if p := AsProblem(fmt.Errorf("x: %w", &http.MaxBytesError{Limit: 5})); p.Code != TooLarge {
+		t.Errorf("a body over its limit gave %v", p)
+	}
+	// What proxies on the way answer is no document of ours.
+	for _, c := range []struct {
+		status  int
+		header  string
+		body    string
+		retries bool
+	}{{502, "text/html", "<html>", true}, {404, "application/problem+json", "{", false}, {503, "application/problem+json", `{"code":"of-later","status":200}`, true}, {429, "application/problem+json", strings.Repeat(" ", maxProblem) + "{}", true}} {
+		w := httptest.NewRecorder()
+		w.Header().Set("Content-Type", c.header)
+		w.WriteHeader(c.status)
+		w.WriteString(c.body)
+		if p := ReadProblem(w.Result()); p == nil || p.Status != c.status || p.Retry() != c.retries {
+			t.Errorf("%d %s gave %v", c.status, c.body[:1], p)
+		}
+	}
+	if p := ReadProblem(&http.Response{StatusCode: 201}); p != nil {
+		t.Error("a success is a problem")
+	}
+}
+
+func TestKindsAreWhole(t *testing.T) {
+	seen := map[Code]bool{}
+	for i, k := range Kinds {
+		if seen[k.Code] || k.Title == "" || k.Remedy == "" || http.StatusText(k.Status) == "" {
+			t.Errorf("%+v", k)
+		}
+		seen[k.Code] = true
+		if i > 0 && Kinds[i-1].Status > k.Status {
+			t.Errorf("%s is not in the order of statuses", k.Code)
+		}
+		if strings.ToLower(string(k.Code)) != string(k.Code) {
+			t.Errorf("%s", k.Code)
+		}
+	}
+}
+
+func TestSignKeyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.json")
+	key, err := GenerateSignKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CreateSignKeyFile(path, key, "hop 0"); err != nil {
+		t.Fatal(err)
+	}
+	got, purpose, err := ReadSignKeyFile(path)
+	if err != nil || purpose != "hop 0" || got.Public().String() != key.Public().String() {
+		t.Errorf("read %v for %q: %v", got, purpose, err)
+	}
+	public, err := ParseVerifyKey(key.Public().String())
+	if err != nil || !public.Verify([]byte("m"), got.Sign([]byte("m"))) || public.Verify([]byte("n"), got.Sign([]byte("m"))) {
+		t.Errorf("signatures do not verify as they should (%v)", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string][2]string{"another suite": {`"ed25519"`, `"x25519"`}, "another key": {`"private_key": "`, `"private_key": "AAAA`}} {
+		bad := filepath.Join(t.TempDir(), "bad")
+		changed := bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
+		if err := os.WriteFile(bad, changed, 0o600); err != nil || slices.Equal(changed, text) {
+			t.Fatal(err)
+		}
+		if _, _, err := ReadSignKeyFile(bad); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	for _, bad := range []string{"", "ed25519:", "ed25519:AAAA", key.Public().String() + "=", "x25519" + strings.TrimPrefix(key.Public().String(), "ed25519")} {
+		if _, err := ParseVerifyKey(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		if s := fmt.Sprintf(verb, struct{ k SignKey }{signer(1)}); strings.Contains(s, "1 1 1 1") || strings.Contains(s, "01010101") {
+			t.Errorf("%s prints the key", verb)
+		}
+	}
+	if (VerifyKey{}).Verify(nil, make([]byte, 64)) || !(SignKey{}).Public().IsZero() || (VerifyKey{}).String() != "" || (SignKey{}).Private() != nil {
+		t.Error("no key is some key")
+	}
+}
