@@ -173,8 +173,8 @@ func (m Fragmented) Variance(holders, n, rows int) float64 {
 
 // Exposed is what a device that sets one bit is promised against who sees any `seen` of
 // its Tau fragments (ESA, Theorem IV.1; Corollary A.2 for bits that do not flip alike).
-// All of them is the local guarantee, however often they are repeated with a kept backstop
-// it is at most Backstop.Local.
+// All of them is the local guarantee; with a kept backstop no number of repetitions exceeds
+// Backstop.Local.
 //
 // The likelihood of the ones among the fragments of a bit grows with their number, so the
 // extreme ratios are those of all ones and of none. Removal changes one bit, replacement
@@ -182,12 +182,13 @@ func (m Fragmented) Variance(holders, n, rows int) float64 {
 func (m Fragmented) Exposed(seen int, adj account.Adjacency) account.Guarantee {
 	m.mustRows(seen)
 	b, f, t := m.Backstop, m.Fragment, float64(seen)
-	// With rho the ratio of the two likelihoods of a bit of the backstop,
-	// ln((Keep + (1-Keep) rho)/(Flip + (1-Flip) rho)) loses digits where it is small.
-	all := -math.Expm1(t * math.Log(f.Flip/f.Keep)) // 1 - rho
-	none := -math.Expm1(t * math.Log((1-f.Keep)/(1-f.Flip)))
-	sent := math.Log1p((b.Keep - b.Flip) * all / (1 - (1-b.Flip)*all))
-	missing := math.Log1p((b.Keep - b.Flip) * none / (1 - b.Keep*none))
+	// With rho the ratio of the likelihoods, under a zero and a one of the backstop, of
+	// all ones, a device that sets the bit sends them (Keep + (1-Keep) rho)/(Flip + (1-Flip) rho)
+	// times as likely as one that does not: one plus (Keep-Flip)(1-rho) over that denominator.
+	// No ones likewise.
+	sent, missing := t*math.Log(f.Flip/f.Keep), t*math.Log((1-f.Keep)/(1-f.Flip))
+	sent = math.Log1p(-(b.Keep - b.Flip) * math.Expm1(sent) / (b.Flip + (1-b.Flip)*math.Exp(sent)))
+	missing = math.Log1p(-(b.Keep - b.Flip) * math.Expm1(missing) / (1 - b.Keep + b.Keep*math.Exp(missing)))
 	epsilon := math.Max(sent, missing)
 	if checkAdjacency(adj); adj == account.Replacement && b.K > 1 {
 		epsilon = sent + missing

@@ -239,10 +239,12 @@ func (m OneHot) losses() (sent, missing float64) {
 }
 
 // Event is what the accountant is told of one-hot reports of single values, shuffled
-// message by message. It knows symmetric bits only. A mechanism that flips both kinds of
-// bits at least as often as a symmetric one is that one followed by further flips, so
-// the smaller of the two flips is a bound, exact for Symmetric.
+// message by message. Where Keep is 1-Flip but for rounding, it is symmetric randomized
+// response with the smaller of the two flips, of which more flips are post-processing.
 func (m OneHot) Event(users int, adj account.Adjacency) account.OneHot {
 	m.must()
-	return account.OneHot{Users: users, Flip: math.Min(m.Flip, 1-m.Keep), Adjacency: adj}
+	if flip := math.Min(m.Flip, 1-m.Keep); math.Abs(1-m.Keep-m.Flip) <= 0x1p-52 {
+		return account.OneHot{Users: users, Flip: flip, Adjacency: adj}
+	}
+	return account.OneHot{Users: users, Flip: m.Flip, Keep: m.Keep, Adjacency: adj}
 }

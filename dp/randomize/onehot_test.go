@@ -276,12 +276,13 @@ func TestOneHotEvent(t *testing.T) {
 	for _, epsilon := range []float64{1, 13, 25} {
 		m := Symmetric(10, epsilon, account.Removal)
 		e := m.Event(1000, account.Removal)
-		if e.Flip > m.Flip || e.Flip > 1-m.Keep || !near(e.Flip, m.Flip, 1e-15) || e.Users != 1000 || e.Adjacency != account.Removal {
+		if e.Keep != 0 || e.Flip > m.Flip || e.Flip > 1-m.Keep || !near(e.Flip, m.Flip, 1e-15) || e.Users != 1000 || e.Adjacency != account.Removal {
 			t.Errorf("the accountant is told %+v of %+v", e, m)
 		}
 	}
-	if e := Asymmetric(10, 2, account.Replacement).Event(5, account.Replacement); e.Flip != flipped(2) {
-		t.Errorf("the accountant is told %+v", e)
+	want := account.OneHot{Users: 5, Keep: 0.5, Flip: flipped(2), Adjacency: account.Replacement}
+	if e := Asymmetric(10, 2, account.Replacement).Event(5, account.Replacement); e != want {
+		t.Errorf("the accountant is told %+v, want %+v", e, want)
 	}
 }
 
