@@ -140,7 +140,13 @@ func (d *density) estimate(t *tally.Counts) []estimate.Value {
 	return ones
 }
 
-func (d *density) learn(estimates [][]estimate.Value, respondents []int) (Model, error) {
+func (d *density) learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
+	respondents := make([]int, len(tallies))
+	for c, t := range tallies {
+		if t != nil {
+			respondents[c] = t.Respondents
+		}
+	}
 	densities := make([]kde.Density, len(estimates))
 	for c, ones := range estimates {
 		densities[c] = kde.Density{Features: d.features, Sums: ones, Respondents: respondents[c]}

@@ -20,6 +20,12 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		err := designDensity(&p, &d)
 		return p, err
 	}
+	if p.Question.Kind == "histogram" && p.Question.Histogram != nil {
+		h := *p.Question.Histogram
+		p.Question.Histogram = &h
+		err := designHistogram(&p, &h)
+		return p, err
+	}
 	_, err := newQuestion(p)
 	return p, err
 }

@@ -64,8 +64,8 @@ type question interface {
 	randomize(*rand.Rand, Symbol, Memory) (Report, error)
 	newTally() *tally.Counts
 	estimate(*tally.Counts) []estimate.Value
-	// learn gets one slice of estimates a crowd, nil where it was withheld.
-	learn(estimates [][]estimate.Value, respondents []int) (Model, error)
+	// learn gets one slice of estimates a crowd, and its tally, nil where it was withheld.
+	learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error)
 	// draw samples the tallies of a simulated population.
 	draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error)
 	// loss is the privacy event of the smallest crowd's tally.
@@ -113,6 +113,8 @@ func newQuestion(p plan.Plan) (question, error) {
 	switch p.Question.Kind {
 	case "density":
 		return newDensity(p)
+	case "histogram":
+		return newHistogram(p)
 	}
 	return nil, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
 }
@@ -164,11 +166,5 @@ func (p *Protocol) Estimate(tallies []*tally.Counts) [][]estimate.Value {
 
 // Learn fits the question's model to the estimates of all crowds.
 func (p *Protocol) Learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
-	respondents := make([]int, len(tallies))
-	for i, t := range tallies {
-		if t != nil {
-			respondents[i] = t.Respondents
-		}
-	}
-	return p.question.learn(estimates, respondents)
+	return p.question.learn(estimates, tallies)
 }

@@ -1,0 +1,320 @@
+package protocol
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// bits is the table of a one-hot answer, of which each bit that is set travels by
+// itself (ESA, Algorithm 1), behind a backstop if there are report fragments
+// (Algorithm 2), and in one row of a sketch if there is one.
+type bits struct {
+	mechanism randomize.Fragmented // a single fragment has a backstop that changes nothing
+	sender    *randomize.FragmentedSender
+	rows      int // report fragments in a contribution
+	size      int // cells of the attribute
+	items     int
+	adjacency account.Adjacency
+	sketch    folding // nil: the cells themselves
+}
+
+// folding is a sketch (dp/sketch): it folds cells into those of each row.
+type folding interface {
+	Rows() int
+	Cells() int
+	Cell(row int, value uint32) uint32
+	Channel(row int, cell uint32) uint32
+	Estimate(counts []uint64, n int, a sketch.Answer, candidates []uint32) []estimate.Value
+}
+
+func newBits(ask plan.Histogram, a attribute, adjacency account.Adjacency, contributions int) (*bits, error) {
+	t := &bits{size: a.cells.Size(), items: a.items, adjacency: adjacency}
+	k := t.size
+	if s := ask.Sketch; s != nil {
+		var seed [32]byte
+		if n, err := hex.Decode(seed[:], []byte(s.Seed)); err != nil || n != len(seed) {
+			return nil, fmt.Errorf("the sketch's seed is not %d hex digits", 2*len(seed))
+		}
+		var err error
+		if s.Name == "count" {
+			t.sketch, err = asFolding(sketch.NewCount(s.Hashes, s.Width, seed))
+		} else {
+			t.sketch, err = asFolding(sketch.NewCountMean(s.Hashes, s.Width, seed))
+		}
+		if err != nil {
+			return nil, err
+		}
+		k = t.sketch.Cells()
+	}
+	t.mechanism = oneHot(ask.Randomizer, k)
+	if err := t.mechanism.Validate(); err != nil {
+		return nil, err
+	}
+	t.sender, t.rows = t.mechanism.Sender(), max(1, t.mechanism.Tau/contributions)
+	return t, nil
+}
+
+// asFolding keeps a nil sketch from becoming a folding that is not nil.
+func asFolding[S folding](s S, err error) (folding, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// oneHot is the plan's mechanism over k cells.
+func oneHot(r plan.Randomizer, k int) randomize.Fragmented {
+	m := randomize.Fragmented{
+		Backstop: randomize.OneHot{K: k, Keep: 1},
+		Fragment: randomize.OneHot{K: k, Keep: r.Keep, Flip: r.Flip},
+		Tau:      1,
+	}
+	if r.Fragments > 1 {
+		m.Backstop.Keep, m.Backstop.Flip, m.Tau = r.BackstopKeep, r.BackstopFlip, r.Fragments
+	}
+	return m
+}
+
+func (t *bits) channels() int { return t.folds() * t.mechanism.Backstop.K }
+
+// folds is the number of rows of the sketch, one without.
+func (t *bits) folds() int {
+	if t.sketch == nil {
+		return 1
+	}
+	return t.sketch.Rows()
+}
+
+// commit draws the backstop, preceded by the row where there is a sketch.
+func (t *bits) commit(r *rand.Rand, held []uint32) []uint32 {
+	if t.sketch == nil {
+		return t.sender.Backstop(r, held)
+	}
+	row := r.IntN(t.sketch.Rows())
+	return append([]uint32{uint32(row)}, t.sender.Backstop(r, t.fold(row, held))...)
+}
+
+// fold is where a device's one cell lies in a row.
+func (t *bits) fold(row int, held []uint32) []uint32 {
+	return []uint32{t.sketch.Cell(row, held[0])}
+}
+
+func (t *bits) valid(committed []uint32) bool {
+	if t.sketch != nil {
+		if len(committed) == 0 || int(committed[0]) >= t.sketch.Rows() {
+			return false
+		}
+		committed = committed[1:]
+	}
+	for i, cell := range committed {
+		if int(cell) >= t.mechanism.Backstop.K || i > 0 && cell <= committed[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *bits) report(r *rand.Rand, committed []uint32, emit func(channel uint32)) {
+	if t.sketch != nil {
+		row, send := int(committed[0]), emit
+		committed, emit = committed[1:], func(cell uint32) { send(t.sketch.Channel(row, cell)) }
+	}
+	for range t.rows {
+		t.sender.Fragment(r, committed, emit)
+	}
+}
+
+// tau is the number of report fragments that are counted.
+func (t *bits) tau() int { return t.mechanism.Tau }
+
+func (t *bits) read(counts []uint64, respondents int, share float64) []estimate.Value {
+	if t.sketch != nil {
+		candidates := make([]uint32, t.size)
+		for i := range candidates {
+			candidates[i] = uint32(i)
+		}
+		return t.sketch.Estimate(counts, respondents, sketch.Fragments(t.mechanism, t.tau()), candidates)
+	}
+	law := t.perDevice(share)
+	values := make([]estimate.Value, len(counts))
+	for i, c := range counts {
+		values[i] = law.estimate(float64(c), float64(respondents))
+	}
+	return values
+}
+
+// errors: nothing is proved of the far tails of a sketch, where a few collisions
+// with a frequent value decide.
+func (t *bits) errors(_ []uint64, respondents int, share float64) errorLaw {
+	if t.sketch != nil {
+		return errorLaw{}
+	}
+	mean := estimate.Cell{N: respondents, Keep: share * t.mechanism.Prob(true), Flip: share * t.mechanism.Prob(false)}
+	e := ofCell(mean)
+	if t.tau() > 1 {
+		e = errorLaw{mean: &mean, fragments: t.tau(), null: t.perDevice(share).null(respondents)}
+	}
+	e.independent = true
+	return e
+}
+
+// perDevice is the law that a device adds to counts by.
+func (t *bits) perDevice(share float64) perDevice {
+	m, tau := t.mechanism, float64(t.tau())
+	gap := tau * (m.Prob(true) - m.Prob(false)) // Variance is that of the estimate
+	return perDevice{
+		held:  moments{tau * m.Prob(true), m.Variance(1, 1, t.tau()) * gap * gap}.thin(share),
+		other: moments{tau * m.Prob(false), m.Variance(0, 1, t.tau()) * gap * gap}.thin(share),
+		logOther: func(theta float64) float64 {
+			up := math.Expm1(theta)
+			given := func(sent float64) float64 { return math.Expm1(tau * math.Log1p(sent*up)) }
+			kept := m.Backstop.Flip
+			return math.Log1p(share * (kept*given(m.Fragment.Keep) + (1-kept)*given(m.Fragment.Flip)))
+		},
+	}
+}
+
+func (t *bits) draw(r *rand.Rand, held [][]uint32, out []uint64) {
+	k := t.mechanism.Backstop.K
+	holders := make([]int, t.channels())
+	devices := make([]int, t.folds())
+	for _, cells := range held {
+		row := 0
+		if t.sketch != nil {
+			row = r.IntN(t.sketch.Rows())
+			cells = t.fold(row, cells)
+		}
+		devices[row]++
+		for _, cell := range cells {
+			holders[row*k+int(cell)]++
+		}
+	}
+	counts := make([]uint64, k)
+	for row, n := range devices {
+		t.mechanism.DrawCounts(r, holders[row*k:(row+1)*k], n, counts)
+		for i, c := range counts {
+			out[row*k+i] += c
+		}
+	}
+}
+
+// event is that of the backstops, of whose multiset the shuffled fragments are a
+// function, or of the rows of fragments, composed: both are upper bounds (ESA,
+// Appendix B; docs/histograms.md), and the smaller is taken. A respondent holds up
+// to items cells, and each is a bit that changes.
+func (t *bits) event(users int, delta float64) account.Event {
+	rows := t.repeated(t.mechanism.Fragment, users, t.tau())
+	if t.tau() == 1 {
+		return rows
+	}
+	backstops := t.repeated(t.mechanism.Backstop, users, 1)
+	a, err := account.Epsilon(backstops, delta)
+	if err != nil {
+		return rows
+	}
+	if b, err := account.Epsilon(rows, delta); err == nil && b.Epsilon < a.Epsilon {
+		return rows
+	}
+	return backstops
+}
+
+func (t *bits) repeated(m randomize.OneHot, users, rows int) account.Event {
+	if rounds := rows * t.items; rounds > 1 {
+		return account.Repeat{Event: m.Event(users, t.adjacency), Rounds: rounds}
+	}
+	return m.Event(users, t.adjacency)
+}
+
+func (t *bits) local(contributions int) account.Guarantee {
+	if t.tau() == 1 {
+		return t.mechanism.Fragment.LocalSet(t.items, t.adjacency)
+	}
+	return t.times(t.mechanism.Exposed(contributions*t.rows, t.adjacency))
+}
+
+// times composes what is seen of the items of a set.
+func (t *bits) times(g account.Guarantee) account.Guarantee {
+	if t.items > 1 {
+		g.Epsilon *= float64(t.items)
+		g.Bound = account.Upper
+	}
+	return g
+}
+
+// message is the guarantee against who sees a single fragment: of several report
+// fragments one of them, whole, else one message. A message drawn among the
+// envelopes names a given cell with probability Prob(cell)/envelopes, and is a
+// dummy with probability 1 - E[messages]/envelopes, but for the overflow; the first
+// ratio is Keep/Flip, the second that between a full report and an empty one.
+func (t *bits) message(envelopes int) account.Guarantee {
+	if t.tau() > 1 {
+		return t.times(t.mechanism.Exposed(1, t.adjacency))
+	}
+	m := t.mechanism.Fragment
+	overflow := m.OverflowProb(t.items, envelopes)
+	named := math.Log(m.Keep/m.Flip) - math.Log1p(-overflow)
+	dummies := 0.0
+	if t.adjacency == account.Removal || t.items > 1 {
+		n := float64(envelopes)
+		dummies = math.Log((n - m.Messages(0) + overflow*float64(m.K)) / (n - m.Messages(t.items)))
+		if math.IsNaN(dummies) {
+			dummies = math.Inf(1)
+		}
+	}
+	return account.Guarantee{
+		Epsilon: math.Max(named, dummies) * (1 + 0x1p-49), Adjacency: t.adjacency, Trust: account.OneFragment, Users: 1, Rounds: 1,
+		Bound: account.Upper, Method: "local loss of one bit", Source: "ESA, Theorem III.1; docs/histograms.md",
+	}
+}
+
+// moments are those of a number of messages of one device in one cell.
+type moments struct{ mean, variance float64 }
+
+// thin is the number of messages of a device that is asked with probability share.
+func (m moments) thin(share float64) moments {
+	mean := share * m.mean
+	return moments{mean, share*(m.variance+m.mean*m.mean) - mean*mean}
+}
+
+// perDevice is the law of what one device adds to the count of a cell that it
+// holds, and of another.
+type perDevice struct {
+	held, other moments
+	logOther    func(theta float64) float64 // ln E e^(theta N) of the other
+}
+
+// estimate is how many of n devices hold a cell, unbiased, with the variance of the
+// number of holders nearest to the estimate.
+func (p perDevice) estimate(count, n float64) estimate.Value {
+	gap := p.held.mean - p.other.mean
+	holders := (count - n*p.other.mean) / gap
+	within := math.Max(0, math.Min(n, holders))
+	return estimate.Value{Mean: holders, StdErr: math.Sqrt(within*p.held.variance+(n-within)*p.other.variance) / gap}
+}
+
+// null bounds from above ln P(count or more) of a cell that nobody of n holds, given
+// its estimate: Chernoff's bound, whose exponent is convex in theta.
+func (p perDevice) null(n int) func(mean float64) float64 {
+	gap := p.held.mean - p.other.mean
+	return func(mean float64) float64 {
+		count := math.Round(mean*gap + float64(n)*p.other.mean)
+		bound := func(theta float64) float64 { return float64(n)*p.logOther(theta) - theta*count }
+		low, high := 0., 64.
+		for range 80 {
+			if a, b := low+(high-low)/3, high-(high-low)/3; bound(a) <= bound(b) {
+				high = b
+			} else {
+				low = a
+			}
+		}
+		return math.Min(0, bound(low))
+	}
+}

@@ -1,0 +1,178 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// What a release shows of a histogram.
+const (
+	level         = 0.95 // of intervals
+	discoveryRate = 0.05 // share of listed heavy hitters that nobody holds, in expectation
+	tableRows     = 50
+	figureBars    = 20
+	listItems     = 100
+)
+
+// Describe states, for each attribute of each crowd, the largest cells with their
+// errors, which cells somebody holds, the distribution of numbers, and how far
+// malicious devices could have moved it. It has no use for public data.
+func (m *HistogramModel) Describe(Public) ([]release.Metric, []release.Section, error) {
+	total := 0
+	for _, n := range m.Respondents {
+		total += n
+	}
+	headline := []release.Metric{{Name: "respondents", Label: "Respondents counted", Value: float64(total), Unit: release.Count}}
+	var sections []release.Section
+	for _, t := range m.Tables {
+		metrics, section, err := m.describe(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		headline, sections = append(headline, metrics...), append(sections, section)
+	}
+	return headline, sections, nil
+}
+
+// key names a table's metrics and figures: by attribute, and by crowd if there are several.
+func (m *HistogramModel) key(t *HistogramTable, name, separator string) string {
+	if len(m.Respondents) > 1 {
+		name = fmt.Sprintf("crowd%s%d%s%s", separator, t.Crowd+1, separator, name)
+	}
+	if len(m.question.attributes) > 1 {
+		name = fmt.Sprintf("attribute%s%d%s%s", separator, t.Attribute+1, separator, name)
+	}
+	return name
+}
+
+func (m *HistogramModel) title(t *HistogramTable) string {
+	if len(m.Respondents) > 1 {
+		return fmt.Sprintf("%s, %s", t.attribute.name, m.question.crowdName(t.Crowd))
+	}
+	return t.attribute.name
+}
+
+func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.Section, error) {
+	s := release.Section{Title: m.title(t), Text: "Estimates are unbiased, so that one of a cell that nobody holds is below zero as often as above. Errors are those of the noise, not of choosing respondents."}
+	top := t.Top(tableRows)
+	table, err := m.table(t, top)
+	if err != nil {
+		return nil, s, err
+	}
+	s.Tables = append(s.Tables, table)
+	s.Figures = append(s.Figures, m.bars(t, top[:min(figureBars, len(top))]))
+	largest := t.Intervals(top[:1], level)[0]
+	headline := []release.Metric{{
+		Name: m.key(t, "largest", "_"), Label: fmt.Sprintf("Respondents with the most frequent %s, %q", m.title(t), t.Name(top[0])),
+		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Unit: release.Count,
+	}}
+	if hitters, ok := t.HeavyHitters(discoveryRate); ok {
+		found := release.Metric{
+			Name: m.key(t, "heavy_hitters", "_"), Label: fmt.Sprintf("Values of %s that somebody holds", m.title(t)), Value: float64(len(hitters)), Unit: release.Count,
+			Note: fmt.Sprintf("false-discovery rate at most %g %%", 100*discoveryRate),
+		}
+		headline = append(headline, found)
+		if len(hitters) > 0 {
+			s.Lists = append(s.Lists, m.list(t, hitters))
+		}
+	}
+	if t.asked.Kind == "grid" {
+		s.Tables = append(s.Tables, marginals(t)...)
+	}
+	if t.asked.Kind == "buckets" && t.errors.independent {
+		if err := distribution(m, t, &s); err != nil {
+			return nil, s, err
+		}
+	}
+	if poisoning, ok := m.poisoning(t); ok {
+		s.Tables = append(s.Tables, poisoning)
+	}
+	return headline, s, nil
+}
+
+// table lists cells with their errors.
+func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, error) {
+	consistent, err := t.Consistent()
+	if err != nil {
+		return release.Table{}, err
+	}
+	percent := fmt.Sprintf("%g %%", 100*level)
+	out := release.Table{
+		Title: fmt.Sprintf("The %d largest of %d", len(cells), len(t.Values)),
+		Columns: []release.Column{{Label: "value"}, {Label: "respondents", Unit: release.Count},
+			{Label: "low, " + percent, Unit: release.Count}, {Label: "high", Unit: release.Count},
+			{Label: "low, all at once", Unit: release.Count}, {Label: "high", Unit: release.Count}, {Label: "consistent", Unit: release.Count}},
+		Note: fmt.Sprintf("The first interval holds the number of each value with probability %s, the second those of all %d values together. The last column is not below zero", percent, len(t.Values)),
+	}
+	if t.attribute.items == 1 {
+		out.Note += " and sums to the respondents over all values"
+	}
+	out.Note += "; it is biased, and has no error of its own."
+	if t.errors.cell == nil {
+		out.Note += " Intervals are those of the normal law."
+	}
+	one, all := t.Intervals(cells, level), t.Intervals(cells, estimate.Joint(level, len(t.Values)))
+	for i, cell := range cells {
+		v := t.Values[cell]
+		out.Rows = append(out.Rows, []release.Cell{release.Text(t.Name(cell)), release.Number(v.Mean, v.StdErr),
+			release.Number(one[i][0], 0), release.Number(one[i][1], 0), release.Number(all[i][0], 0), release.Number(all[i][1], 0), release.Number(consistent[cell], 0)})
+	}
+	return out, nil
+}
+
+func (m *HistogramModel) bars(t *HistogramTable, cells []int) release.Figure {
+	f := release.Figure{
+		Name: m.key(t, "top", "-"), Kind: release.Bars, Title: fmt.Sprintf("The most frequent values of %s", m.title(t)),
+		Alt: fmt.Sprintf("Estimated respondents for each of the %d most frequent values of %s, with %g %% intervals.", len(cells), m.title(t), 100*level),
+		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "respondents (1)"},
+		Categories: t.attribute.cellNames(cells),
+	}
+	s := release.Series{Label: "estimate"}
+	for i, ends := range t.Intervals(cells, level) {
+		mean := t.Values[cells[i]].Mean
+		s.Y, s.Low, s.High = append(s.Y, mean), append(s.Low, math.Min(mean, ends[0])), append(s.High, math.Max(mean, ends[1]))
+	}
+	f.Series = []release.Series{s}
+	return f
+}
+
+func (m *HistogramModel) list(t *HistogramTable, hitters []int) release.List {
+	out := release.List{
+		Title: fmt.Sprintf("Values of %s that somebody holds", m.title(t)),
+		Note:  fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise (Benjamini and Hochberg).", 100*discoveryRate),
+	}
+	if !t.errors.independent {
+		out.Note = fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise, however errors hang together (Benjamini and Yekutieli).", 100*discoveryRate)
+	}
+	if len(hitters) > listItems {
+		out.Note += fmt.Sprintf(" The first %d of %d are shown.", listItems, len(hitters))
+		hitters = hitters[:listItems]
+	}
+	for _, cell := range hitters {
+		out.Items = append(out.Items, release.Item{Label: t.Name(cell), Score: t.Values[cell].Mean, StdErr: t.Values[cell].StdErr})
+	}
+	return out
+}
+
+// poisoned are the shares of malicious devices that a release speaks of: one in so many.
+var poisoned = []int{10_000, 1000, 100}
+
+func (m *HistogramModel) poisoning(t *HistogramTable) (release.Table, bool) {
+	out := release.Table{
+		Title:   "How far malicious devices could move any one of these estimates",
+		Columns: []release.Column{{Label: "malicious"}, {Label: "devices", Unit: release.Count}, {Label: "up, respondents", Unit: release.Count}, {Label: "down, respondents", Unit: release.Count}},
+		Note:    "A device that keeps to no protocol may put all its envelopes into one cell, and nobody can tell: that is the price of fragments that cannot be linked.",
+	}
+	for _, oneIn := range poisoned {
+		devices := (t.Respondents + oneIn - 1) / oneIn
+		down, up, ok := m.Poisoned(t, devices)
+		if !ok {
+			return out, false
+		}
+		out.Rows = append(out.Rows, []release.Cell{release.Text(fmt.Sprintf("one in %d", oneIn)), release.Number(float64(devices), 0), release.Number(up, 0), release.Number(down, 0)})
+	}
+	return out, true
+}

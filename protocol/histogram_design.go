@@ -1,0 +1,228 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// designHistogram fills in the least noise that keeps the budget, the local
+// epsilons that it amounts to, and the number of envelopes.
+func designHistogram(p *plan.Plan, ask *plan.Histogram) error {
+	if err := attributes(*ask); err != nil {
+		return err
+	}
+	var err error
+	if z := &ask.Randomizer; z.OneHot() {
+		err = designOneHot(p, ask, z)
+	} else {
+		err = designSymbols(p, ask, z)
+	}
+	if err != nil {
+		return err
+	}
+	h, err := newHistogram(*p)
+	if err != nil {
+		return err
+	}
+	e := &p.Envelopes
+	if !ask.Randomizer.OneHot() {
+		e.PerDevice = h.tables[0].(*symbols).messages * h.answers()
+		return nil
+	}
+	honest := float64(p.HonestMinimum() * p.Contributions())
+	rare := overflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * honest)
+	e.PerDevice = max(1, h.together().smallestCap(rare))
+	if e.PerDevice > plan.MaxEnvelopes {
+		return fmt.Errorf("protocol: the noise takes %d messages a device, of at most %d: ask for fewer cells, for a sketch, for another randomizer, or in a larger crowd", e.PerDevice, plan.MaxEnvelopes)
+	}
+	return nil
+}
+
+// attributes checks what is asked before noise is looked for.
+func attributes(ask plan.Histogram) error {
+	if len(ask.Attributes) == 0 {
+		return fmt.Errorf("protocol: question.histogram.attributes: name at least one")
+	}
+	for _, a := range ask.Attributes {
+		if a.Kind == "grid" && (a.X == nil || a.Y == nil) {
+			return fmt.Errorf("protocol: attribute %q: a grid needs the axes x and y", a.Name)
+		}
+		if _, err := newAttribute(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// target is what the noise of one answer must reach: among those of its part, for
+// all items that a respondent may hold, with what delta leaves.
+func target(p plan.Plan, ask plan.Histogram) account.Target {
+	items := 0
+	for _, a := range ask.Attributes {
+		if ask.Collect == plan.CollectSample {
+			items = max(items, a.Items())
+		} else {
+			items += a.Items()
+		}
+	}
+	t := account.Target{Users: p.HonestMinimum(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - overflowShare) * p.Budget.Delta}
+	if n := parts(ask); n > 1 {
+		slack := slackShare * p.Budget.Delta
+		t.Users, t.Delta = hidden(t.Users, n, slack), t.Delta-slack
+	}
+	return t
+}
+
+func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
+	if z.Fragments > 1 && z.Name != "one-hot" {
+		return fmt.Errorf("protocol: report fragments are designed for one-hot, not for %s", z.Name)
+	}
+	adjacency := account.Adjacency(p.Budget.Adjacency)
+	t := target(*p, *ask)
+	keep, flip, err := calibrateBit(t, z.Name == "one-hot-asymmetric", adjacency, z.Accounting)
+	if err != nil {
+		return err
+	}
+	items := 1
+	for _, a := range ask.Attributes {
+		items = max(items, a.Items())
+	}
+	cells := 2 * items // an epsilon depends on the cells only where they are fewer
+	worth := func(keep, flip float64) float64 {
+		return randomize.OneHot{K: cells, Keep: keep, Flip: flip}.LocalSet(items, adjacency).Epsilon
+	}
+	if z.Fragments <= 1 {
+		z.Keep, z.Flip, z.Epsilon = keep, flip, worth(keep, flip)
+		return nil
+	}
+	// ESA's tables take eps_f = eps_b - ln tau for each bit: then all fragments
+	// together tell a little less than the backstop does. The target is met by the
+	// backstops or by the rows of fragments, composed, whichever needs less noise.
+	// (The paper's tables go by the backstops.)
+	logTau := math.Log(float64(z.Fragments))
+	backstop := math.Log1p(-flip) - math.Log(flip) // epsilon of a bit
+	if z.Accounting == string(account.ExactAccounting) {
+		rows := t
+		rows.Rounds *= z.Fragments
+		if _, f, err := calibrateBit(rows, false, adjacency, z.Accounting); err == nil {
+			backstop = math.Max(backstop, math.Log1p(-f)-math.Log(f)+logTau)
+		}
+	}
+	if !(backstop > logTau) {
+		return fmt.Errorf("protocol: a backstop of epsilon %.3g a bit cannot be torn into %d fragments: ask for fewer than %.0f", backstop, z.Fragments, math.Exp(backstop))
+	}
+	z.BackstopKeep, z.BackstopFlip = symmetric(flipOf(backstop))
+	z.Keep, z.Flip = symmetric(flipOf(backstop - logTau))
+	z.Backstop, z.Epsilon = worth(z.BackstopKeep, z.BackstopFlip), worth(z.Keep, z.Flip)
+	return nil
+}
+
+// flipOf is 1/(1 + e^epsilon), rounded up by more than the roundings in computing it.
+func flipOf(epsilon float64) float64 { return 1 / (1 + math.Exp(epsilon)) * (1 + 0x1p-50) }
+
+// symmetric is the pair of a flip probability, with Keep rounded down so that what
+// is not sent is flipped at least as often.
+func symmetric(flip float64) (keep, same float64) {
+	keep = 1 - flip
+	if 1-keep < flip {
+		keep = math.Nextafter(keep, 0)
+	}
+	return keep, flip
+}
+
+// calibrateBit is the bit of least noise that meets the target.
+func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency, accounting string) (keep, flip float64, err error) {
+	switch {
+	case accounting == string(account.PaperAccounting):
+		// Lemma II.6 for a bit that changes, which it is stated for, and basic
+		// composition over the bits of an answer.
+		changed := float64(t.Rounds)
+		if adjacency == account.Replacement {
+			changed *= 2
+		}
+		lambda, err := account.CheuCorollary47Lambda(t.Users, t.Epsilon/changed, t.Delta/changed)
+		if err != nil {
+			return 0, 0, err
+		}
+		keep, flip = symmetric(lambda / (2 * float64(t.Users)))
+		return keep, flip, nil
+	case asymmetric && adjacency == account.Replacement:
+		// Keep = 1/2 has the least noise at a local epsilon (randomize.Asymmetric).
+		// The noise of a count is n Flip (1-Flip), so ln Flip is what is looked for.
+		flip, err = leastFlip(t, func(flip float64) account.Event {
+			return account.OneHot{Users: t.Users, Flip: flip, Keep: 0.5, Adjacency: adjacency}
+		})
+		return 0.5, flip, err
+	default: // under removal no asymmetric bit is better
+		e, _, err := account.CalibrateOneHot(t, adjacency)
+		keep, flip = symmetric(e.Flip)
+		return keep, flip, err
+	}
+}
+
+// leastFlip bisects ln Flip to a millionth, and ends on the side that holds.
+func leastFlip(t account.Target, event func(flip float64) account.Event) (float64, error) {
+	holds := func(flip float64) bool {
+		g, err := account.Epsilon(account.Repeat{Event: event(flip), Rounds: t.Rounds}, t.Delta)
+		return err == nil && g.Epsilon <= t.Epsilon
+	}
+	low, high := math.Log(1e-12), math.Log(0.49) // what the accountant takes, below Keep
+	if !holds(math.Exp(high)) {
+		return 0, fmt.Errorf("protocol: no noise of %d respondents keeps epsilon %.3g at delta %.3g: raise crowd.minimum or budget.epsilon", t.Users, t.Epsilon, t.Delta)
+	}
+	for high-low > 1e-6 {
+		if middle := (low + high) / 2; holds(math.Exp(middle)) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return math.Exp(high), nil
+}
+
+// designSymbols takes the largest local epsilon whose shuffled reports keep the
+// budget, and the other numbers of least variance at it. More than the budget is
+// not needed of a device alone.
+func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
+	if z.Accounting == string(account.PaperAccounting) {
+		return fmt.Errorf("protocol: the paper has no accounting for %s: use %q", z.Name, account.ExactAccounting)
+	}
+	t := target(*p, *ask)
+	cells := 2
+	for _, a := range ask.Attributes {
+		cells = max(cells, a.Domain())
+	}
+	event := func(epsilon float64) account.Event {
+		if z.Name == "krr" {
+			return account.KaryResponse{Users: t.Users, K: cells, Epsilon: epsilon}
+		}
+		return account.AnyRandomizer{Users: t.Users, Epsilon: epsilon}
+	}
+	holds := func(epsilon float64) bool {
+		g, err := account.Epsilon(account.Repeat{Event: event(epsilon), Rounds: t.Rounds}, t.Delta)
+		return err == nil && g.Epsilon <= t.Epsilon
+	}
+	low, high := t.Epsilon/float64(t.Rounds)*(1-1e-9), 30. // basic composition; the accountant's last
+	if !holds(low) {
+		low = 1e-6 // its first
+	}
+	for high-low > 1e-6*low {
+		if middle := (low + high) / 2; holds(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	z.Epsilon = low
+	switch z.Name {
+	case "subset":
+		z.Subset = randomize.SubsetSize(cells, low)
+	case "local-hash":
+		z.Range = randomize.HashRange(low)
+	}
+	return nil
+}

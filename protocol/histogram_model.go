@@ -1,0 +1,139 @@
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// HistogramModel is what a histogram question teaches: the estimates of each
+// attribute in each crowd that was released.
+type HistogramModel struct {
+	Tables []*HistogramTable // by crowd, then by attribute
+	// Respondents counted, by crowd; 0 where it was withheld.
+	Respondents []int
+
+	question *histogram
+}
+
+// HistogramTable is one attribute in one crowd.
+type HistogramTable struct {
+	Crowd, Attribute int
+	Respondents      int
+	// Values are how many respondents hold each cell: unbiased, hence negative at
+	// times. Errors are those of the collection; the respondents themselves are the
+	// population.
+	Values []estimate.Value
+
+	attribute attribute
+	asked     plan.Attribute
+	errors    errorLaw
+}
+
+func (h *histogram) learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
+	m := &HistogramModel{question: h, Respondents: make([]int, len(tallies))}
+	for crowd, t := range tallies {
+		if t == nil {
+			continue
+		}
+		n := h.devices(t.Respondents)
+		m.Respondents[crowd] = n
+		if n == 0 {
+			return nil, fmt.Errorf("protocol: the tally of %s holds no respondents", h.crowdName(crowd))
+		}
+		rest := estimates[crowd]
+		for i, a := range h.attributes {
+			size := a.cells.Size()
+			m.Tables = append(m.Tables, &HistogramTable{
+				Crowd: crowd, Attribute: i, Respondents: n, Values: rest[:size:size],
+				attribute: a, asked: h.ask.Attributes[i], errors: h.tables[i].errors(h.of(t.N, i), n, h.share()),
+			})
+			rest = rest[size:]
+		}
+	}
+	return m, nil
+}
+
+// Name is that of a cell.
+func (t *HistogramTable) Name(cell int) string { return t.attribute.cells.Name(cell) }
+
+// Top are the cells with the largest estimates, the largest first, at most so many.
+func (t *HistogramTable) Top(most int) []int {
+	cells := make([]int, len(t.Values))
+	for i := range cells {
+		cells[i] = i
+	}
+	slices.SortFunc(cells, func(i, j int) int {
+		return cmp.Or(cmp.Compare(t.Values[j].Mean, t.Values[i].Mean), cmp.Compare(i, j))
+	})
+	return cells[:min(most, len(cells))]
+}
+
+// HeavyHitters are the cells of which it may be said that somebody holds them, the
+// largest estimate first: at most the share rate of them, in expectation, are held
+// by nobody. ok is false where no such bound is proved (sketches, local hashing).
+func (t *HistogramTable) HeavyHitters(rate float64) (cells []int, ok bool) {
+	if t.errors.null == nil {
+		return nil, false
+	}
+	if !t.errors.independent {
+		rate = estimate.AnyDependence(rate, len(t.Values))
+	}
+	means := make([]float64, len(t.Values))
+	for i, v := range t.Values {
+		means[i] = v.Mean
+	}
+	return estimate.HeavyHitters(means, t.errors.null, rate), true
+}
+
+// Intervals hold the number of respondents of each of the cells with probability
+// level: exact where a cell's count is a sum of bits and small, else by the normal law.
+// For all cells of the table to lie in theirs at once, ask for estimate.Joint.
+func (t *HistogramTable) Intervals(cells []int, level float64) [][2]float64 {
+	if c := t.errors.cell; c != nil {
+		counts := make([]uint64, len(cells))
+		for i, cell := range cells {
+			counts[i] = ones(*c, t.Values[cell].Mean)
+		}
+		return c.Intervals(counts, level)
+	}
+	ends := make([][2]float64, len(cells))
+	for i, cell := range cells {
+		low, high := t.Values[cell].Interval(level)
+		n := float64(t.Respondents)
+		ends[i] = [2]float64{math.Max(0, math.Min(low, n)), math.Min(n, math.Max(high, 0))}
+	}
+	return ends
+}
+
+// Consistent are counts that could be true, nearest to the estimates: at least zero
+// and, where every respondent holds one cell, of the right sum. They are biased and
+// have no standard errors.
+func (t *HistogramTable) Consistent() ([]float64, error) {
+	if t.attribute.items > 1 {
+		return estimate.Clip(t.Values), nil
+	}
+	return estimate.Project(t.Values, float64(t.Respondents))
+}
+
+// Poisoned bounds how far so many malicious devices, counted among the respondents
+// and sending what they like, could move the estimate of any one cell. ok is false
+// where that is not known (sketches, local hashing, Hadamard response).
+func (m *HistogramModel) Poisoned(t *HistogramTable, devices int) (down, up float64, ok bool) {
+	law := t.errors.mean
+	if law == nil {
+		return 0, 0, false
+	}
+	// Envelopes are not linked, so all that one device sends may name one cell. A
+	// count over several fragments is divided by their number.
+	p := m.question.plan
+	messages := (p.Envelopes.PerDevice*p.Contributions() + t.errors.fragments - 1) / t.errors.fragments
+	poison := estimate.Poison{Devices: devices, Messages: messages, PerCell: messages, Holds: t.attribute.items}
+	down, up = poison.Shift(*law)
+	return down, up, true
+}

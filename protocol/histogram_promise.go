@@ -1,0 +1,256 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Respondents who were asked another attribute, or fell into another row of a
+// sketch, hide nobody here. Who was asked what depends on nobody's answers, so let
+// everybody see it: given that, each part of the respondents runs its mechanism by
+// itself, and one respondent's data touches its own part only. That part holds
+// fewer than hidden of so many honest respondents with probability slack, which is
+// added to delta (docs/histograms.md).
+
+// slackShare of delta pays for parts that came out smaller.
+const slackShare = 0.01
+
+// parts is the number of parts that respondents fall into at random.
+func parts(ask plan.Histogram) int {
+	n := 1
+	if ask.Collect == plan.CollectSample {
+		n = len(ask.Attributes)
+	}
+	if ask.Sketch != nil {
+		n *= ask.Sketch.Hashes
+	}
+	return n
+}
+
+// hidden is how many of so many honest respondents, the one in question among
+// them, are in its part but for probability rare: one and the largest k with
+// P(Binomial(honest-1, 1/parts) < k) <= rare.
+func hidden(honest, parts int, rare float64) int {
+	if parts == 1 {
+		return honest
+	}
+	p := math.Nextafter(1/float64(parts), 0) // in a likelier part are more
+	least := math.Log(rare) - 1e-11          // what the tail is trusted to
+	return 1 + sort.Search(honest-1, func(k int) bool { return !(prob.LogBinomialCDF(k, honest-1, p) <= least) })
+}
+
+func (h *histogram) slack() float64 {
+	if parts(h.ask) == 1 {
+		return 0
+	}
+	return slackShare * h.plan.Budget.Delta
+}
+
+func (h *histogram) loss() account.Event { return h.thinned(h.plan.HonestMinimum()) }
+
+func (h *histogram) thinned(honest int) account.Event {
+	users := hidden(honest, parts(h.ask), h.slack())
+	if h.ask.Collect == plan.CollectSample {
+		return h.worst().event(users, h.plan.Budget.Delta)
+	}
+	var all account.All
+	for _, t := range h.tables {
+		all.Events = append(all.Events, t.event(users, h.plan.Budget.Delta))
+	}
+	if len(all.Events) == 1 {
+		return all.Events[0]
+	}
+	return all
+}
+
+// worst is the table that costs a respondent most: of bits the one with the most
+// items, of symbols that with the most cells, whose bound holds for fewer too.
+func (h *histogram) worst() table {
+	return slices.MaxFunc(h.tables, func(a, b table) int {
+		if x, ok := a.(*bits); ok {
+			return x.items - b.(*bits).items
+		}
+		return a.(*symbols).size - b.(*symbols).size
+	})
+}
+
+func (h *histogram) overflow(_, envelopes int) float64 {
+	if !h.ask.Randomizer.OneHot() {
+		needed := h.tables[0].(*symbols).messages * h.answers()
+		if envelopes < needed {
+			return 1
+		}
+		return 0
+	}
+	sum := 0.0
+	for range h.plan.Contributions() {
+		sum += h.together().overflow(envelopes)
+	}
+	return math.Min(1, sum)
+}
+
+// together is one table with all bits that a device sends at most.
+func (h *histogram) together() *bits {
+	all := *h.tables[0].(*bits)
+	k, items := 0, 0
+	for _, t := range h.tables {
+		b := t.(*bits)
+		if h.ask.Collect == plan.CollectSample {
+			k, items = max(k, b.mechanism.Backstop.K), max(items, b.items)
+		} else {
+			k, items = k+b.mechanism.Backstop.K, items+b.items
+		}
+	}
+	all.mechanism = oneHot(h.ask.Randomizer, k)
+	all.items = items
+	return &all
+}
+
+// overflow bounds the probability that a contribution has more messages.
+func (t *bits) overflow(envelopes int) float64 {
+	if t.tau() == 1 {
+		return t.mechanism.Fragment.OverflowProb(t.items, envelopes)
+	}
+	return t.mechanism.OverflowProb(t.items, t.rows, envelopes)
+}
+
+// smallestCap is the least number of envelopes that overflow no more often.
+func (t *bits) smallestCap(target float64) int {
+	if t.tau() == 1 {
+		return t.mechanism.Fragment.SmallestCap(t.items, target)
+	}
+	return t.mechanism.SmallestCap(t.items, t.rows, target)
+}
+
+// crowdLoss: who is in a natural crowd is public.
+func (h *histogram) crowdLoss() float64 {
+	if len(h.ask.Crowds) == 0 {
+		return 0
+	}
+	return math.Inf(1)
+}
+
+func (h *histogram) threatModels(account.Guarantee) []release.Table { return nil }
+
+func (h *histogram) assumptions() []string {
+	var out []string
+	if h.plan.Route.Mix.Spread == plan.SpreadAll {
+		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
+	}
+	if h.plan.Crowd.Deletion != nil {
+		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many.")
+	}
+	return out
+}
+
+func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeStatement, error) {
+	if err := h.claims(); err != nil {
+		return nil, err
+	}
+	contributions := h.plan.Contributions()
+	local, err := h.ofDevice(func(t table) account.Guarantee { return t.local(contributions) })
+	if err != nil {
+		return nil, err
+	}
+	one := h.whole()[0].message(h.plan.Envelopes.PerDevice)
+	statements := []release.GuaranteeStatement{{
+		Observer: "everyone colludes", Guarantee: local, Note: h.note(),
+		Who: "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them.",
+	}}
+	if t, ok := h.tables[0].(*bits); ok && t.tau() > 1 && contributions > 1 && t.rows > 1 {
+		some, err := h.ofDevice(func(t table) account.Guarantee { return t.local(1) })
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, release.GuaranteeStatement{
+			Observer: "one instance colludes", Guarantee: some, Note: h.note(),
+			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d report fragments.", t.rows, t.tau()),
+		})
+	}
+	statements = append(statements, release.GuaranteeStatement{
+		Observer: "one fragment seen", Guarantee: one, Note: h.note(),
+		Who: "Somebody who sees a single one of your fragments, and knows that it is yours.",
+	}, release.GuaranteeStatement{
+		Observer: "shuffler honest", Guarantee: shuffled, Note: h.note(),
+		Who: "The analyzer, and whoever reads this release, as long as one hop of the shuffler keeps its permutation to itself.",
+	})
+	if d := h.plan.Crowd.Deletion; d != nil {
+		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Adjacency(h.plan.Budget.Adjacency))
+		statements = append(statements, release.GuaranteeStatement{
+			Observer: "sizes of crowds", Guarantee: sizes,
+			Who:  "The analyzer, and whoever reads this release, of what the sizes of crowds tell about which one you are in. The entry hop knows it.",
+			Note: "Beside the answers: who would be in another crowd altogether counts this once and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
+		})
+	}
+	return statements, nil
+}
+
+// whole is what a device sends at most: all its bits as one table, or its symbols
+// one by one.
+func (h *histogram) whole() []table {
+	switch {
+	case h.ask.Randomizer.OneHot():
+		return []table{h.together()}
+	case h.ask.Collect == plan.CollectSample:
+		return []table{h.worst()}
+	}
+	return h.tables
+}
+
+// ofDevice adds up what is seen of all that a device sends.
+func (h *histogram) ofDevice(seen func(table) account.Guarantee) (account.Guarantee, error) {
+	whole := h.whole()
+	all := make([]account.Guarantee, len(whole))
+	for i, t := range whole {
+		all[i] = seen(t)
+	}
+	g, err := account.Compose(all...)
+	if h.answers() > 1 {
+		g.Method, g.Bound = fmt.Sprintf("%s, %d attributes", all[0].Method, h.answers()), account.Upper
+	}
+	return g, err
+}
+
+func (h *histogram) note() string {
+	if len(h.ask.Crowds) == 0 {
+		return ""
+	}
+	return "Speaks of the answers: which crowd a respondent is in is sent as it is."
+}
+
+// claims checks the epsilons that the plan states beside its budget against its
+// probabilities.
+func (h *histogram) claims() error {
+	if d := h.plan.Crowd.Deletion; d != nil {
+		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
+		if !(d.Epsilon >= sizes.Epsilon*(1-claimSlack) && d.Delta >= sizes.Delta*(1-claimSlack)) {
+			return fmt.Errorf("plan: promise does not hold: the noise of crowd.deletion gives epsilon %.9g and delta %.3g, and it claims %.9g and %.3g", sizes.Epsilon, sizes.Delta, d.Epsilon, d.Delta)
+		}
+	}
+	r := h.ask.Randomizer
+	if !r.OneHot() {
+		return nil // its epsilon is what is drawn with
+	}
+	b := h.worst().(*bits)
+	check := func(field string, claimed float64, g account.Guarantee) error {
+		if !(claimed >= g.Epsilon*(1-claimSlack)) {
+			return fmt.Errorf("plan: promise does not hold: the probabilities give a local epsilon of %.9g (%s), and question.histogram.randomizer.%s claims %.9g", g.Epsilon, b.adjacency, field, claimed)
+		}
+		return nil
+	}
+	if err := check("epsilon", r.Epsilon, b.mechanism.Fragment.LocalSet(b.items, b.adjacency)); err != nil || b.tau() == 1 {
+		return err
+	}
+	return check("backstop", r.Backstop, b.mechanism.Backstop.LocalSet(b.items, b.adjacency))
+}
+
+// claimSlack is for another machine's rounding, and for epsilons that are written
+// in a plan with few digits.
+const claimSlack = 1e-9

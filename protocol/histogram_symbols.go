@@ -1,0 +1,166 @@
+package protocol
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// symbols is the table of an answer that is drawn as a whole: a device holds one
+// cell, and its messages, as many for every device, are one report.
+type symbols struct {
+	mechanism symbolizer
+	messages  int
+	size      int
+	epsilon   float64
+	adjacency account.Adjacency
+	cell      *estimate.Cell // the law of a cell's count, N aside; nil if channels are no cells
+}
+
+// symbolizer is a mechanism of one cell (dp/randomize).
+type symbolizer interface {
+	Validate() error
+	Channels() int
+	Randomize(r *rand.Rand, x int, emit func(channel uint32))
+	DrawCounts(r *rand.Rand, holders []int, out []uint64)
+	EstimateAll(counts []uint64, n int, out []estimate.Value)
+	Local(adjacency account.Adjacency) account.Guarantee
+}
+
+// kary emits its symbol as all others do.
+type kary struct{ randomize.KRR }
+
+func (m kary) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
+	emit(uint32(m.KRR.Randomize(r, x)))
+}
+
+// subsets are drawn device by device: the cells of one report hang together.
+type subsets struct{ randomize.SubsetSelection }
+
+func (m subsets) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
+	clear(out)
+	for x, n := range holders {
+		for range n {
+			m.Randomize(r, x, func(channel uint32) { out[channel]++ })
+		}
+	}
+}
+
+func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*symbols, error) {
+	t := &symbols{messages: 1, size: a.cells.Size(), epsilon: z.Epsilon, adjacency: adjacency}
+	switch z.Name {
+	case "krr":
+		m := randomize.KRR{K: t.size, Epsilon: z.Epsilon}
+		t.mechanism = kary{m}
+		if m.Validate() == nil {
+			t.cell = &estimate.Cell{Keep: m.Prob(0, 0), Flip: m.Prob(1, 0)}
+		}
+	case "subset":
+		t.mechanism, t.messages = subsets{randomize.SubsetSelection{K: t.size, W: z.Subset, Epsilon: z.Epsilon}}, z.Subset
+	case "local-hash":
+		m := randomize.LocalHash{K: t.size, G: z.Range, Functions: z.Functions, Epsilon: z.Epsilon}
+		if n, err := hex.Decode(m.Seed[:], []byte(z.Seed)); err != nil || n != len(m.Seed) {
+			return nil, fmt.Errorf("the randomizer's seed is not %d hex digits", 2*len(m.Seed))
+		}
+		t.mechanism = m
+	case "hadamard":
+		t.mechanism = randomize.Hadamard{K: t.size, Epsilon: z.Epsilon}
+	default:
+		return nil, fmt.Errorf("no code for the randomizer %q", z.Name)
+	}
+	return t, t.mechanism.Validate()
+}
+
+func (t *symbols) channels() int { return t.mechanism.Channels() }
+
+// commit changes nothing: there is no backstop.
+func (t *symbols) commit(_ *rand.Rand, held []uint32) []uint32 { return held }
+
+func (t *symbols) valid(committed []uint32) bool {
+	return len(committed) == 1 && int(committed[0]) < t.size
+}
+
+func (t *symbols) report(r *rand.Rand, committed []uint32, emit func(channel uint32)) {
+	t.mechanism.Randomize(r, int(committed[0]), emit)
+}
+
+// answered is how many answered: all send the same number of messages.
+func (t *symbols) answered(counts []uint64) int {
+	sum := uint64(0)
+	for _, c := range counts {
+		sum += c
+	}
+	return int(sum) / t.messages
+}
+
+// read: of those who were asked with probability share, T holders of a cell count
+// in place of T/share, which adds T (1-share)/share to the variance.
+func (t *symbols) read(counts []uint64, _ int, share float64) []estimate.Value {
+	values := make([]estimate.Value, t.size)
+	t.mechanism.EstimateAll(counts, t.answered(counts), values)
+	if share < 1 {
+		for i, v := range values {
+			v = v.Scale(1 / share)
+			v.StdErr = math.Sqrt(v.StdErr*v.StdErr + math.Max(0, v.Mean)*(1-share)/share)
+			values[i] = v
+		}
+	}
+	return values
+}
+
+func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
+	n := t.answered(counts)
+	if t.cell == nil || n == 0 {
+		return errorLaw{}
+	}
+	cell := *t.cell
+	cell.N = n
+	e := ofCell(cell)
+	if share < 1 { // what is known is the law of those who were asked
+		null := e.null
+		asked := *t.cell
+		asked.N, asked.Keep, asked.Flip = n, asked.Keep*share, asked.Flip*share
+		e = errorLaw{mean: &asked, fragments: 1, null: func(mean float64) float64 { return null(mean * share) }}
+	}
+	return e
+}
+
+func (t *symbols) draw(r *rand.Rand, held [][]uint32, out []uint64) {
+	holders := make([]int, t.size)
+	for _, cells := range held {
+		holders[cells[0]]++
+	}
+	counts := make([]uint64, t.channels())
+	t.mechanism.DrawCounts(r, holders, counts)
+	for i, c := range counts {
+		out[i] += c
+	}
+}
+
+// event is that of k-ary response by its own clones, which are fewer and better,
+// and of the others by those that any pure mechanism has: an upper bound. Messages
+// of a subset travel apart, which is post-processing of shuffled subsets.
+func (t *symbols) event(users int, _ float64) account.Event {
+	if _, ok := t.mechanism.(kary); ok {
+		return account.KaryResponse{Users: users, K: t.size, Epsilon: t.epsilon}
+	}
+	return account.AnyRandomizer{Users: users, Epsilon: t.epsilon}
+}
+
+func (t *symbols) local(int) account.Guarantee { return t.mechanism.Local(t.adjacency) }
+
+// message is at most the whole report.
+func (t *symbols) message(int) account.Guarantee {
+	g := t.local(1)
+	g.Trust = account.OneFragment
+	if t.messages > 1 {
+		g.Bound = account.Upper
+	}
+	return g
+}
