@@ -33,7 +33,7 @@ type OneHot struct {
 // response of epsilon; under replacement, which changes two bits, of epsilon/2.
 //
 // Flip is rounded up and Keep down, so that the epsilon carried out is never above the
-// stated one: below it by 1e-14 of itself, or 2^-53/Flip if that is more.
+// stated one; it is below by at most 2^-47 + 2^-52/Flip.
 func Symmetric(k int, epsilon float64, adj account.Adjacency) OneHot {
 	checkEpsilon(epsilon)
 	if checkAdjacency(adj); adj == account.Replacement {
@@ -53,8 +53,8 @@ func Symmetric(k int, epsilon float64, adj account.Adjacency) OneHot {
 // that few devices hold with the least variance, n Flip (1-Flip)/(Keep-Flip)^2.
 //
 // Replacement constrains only the product Keep (1-Flip) / ((1-Keep) Flip) <= e^epsilon.
-// For w = 1-Flip over Flip the least variance is at Keep = 1/2, w = e^epsilon (Wang,
-// Blocki, Li, Jha 2017): 4 e^epsilon/(e^epsilon-1)^2 a device.
+// The least variance, 4 e^epsilon/(e^epsilon-1)^2 a device, is at Keep = 1/2 and Flip =
+// 1/(e^epsilon+1) (optimized unary encoding; Wang, Blocki, Li, Jha 2017).
 //
 // Removal constrains both Keep/Flip and (1-Flip)/(1-Keep) to e^epsilon. Where the first
 // binds the variance (1-Flip)/Flip/(e^epsilon-1)^2 falls in Flip, where the second

@@ -70,14 +70,23 @@ func (m SubsetSelection) support() support {
 func (m SubsetSelection) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 	m.must()
 	checkCell(x, m.K)
+	m.report(r, x, m.without(), make(map[int]bool, m.W), emit)
+}
+
+// without is the probability of a set without the device's cell, as it is drawn.
+func (m SubsetSelection) without() rng.Threshold {
+	return rng.Prob(math.Min(1, m.support().miss*(1+0x1p-50)))
+}
+
+// report draws one report; there is an empty map, filled in the course.
+func (m SubsetSelection) report(r *rand.Rand, x int, without rng.Threshold, there map[int]bool, emit func(channel uint32)) {
 	others := m.W
-	if !rng.Bernoulli(r, rng.Prob(math.Min(1, m.support().miss*(1+0x1p-50)))) {
+	if !rng.Bernoulli(r, without) {
 		emit(uint32(x))
 		others--
 	}
 	// A uniform set of the K-1 others (Floyd): each step adds one of the first j+1, or
 	// the last of them if that is there already.
-	there := make(map[int]bool, others)
 	for j := m.K - 1 - others; j < m.K-1; j++ {
 		cell := r.IntN(j + 1)
 		if there[cell] {
@@ -111,18 +120,20 @@ func (m SubsetSelection) LogProb(holds bool) float64 {
 	return log
 }
 
-// DrawCounts draws the analyzer's count of each cell from its exact law when holders[x]
-// devices hold x: of those each reports it, of the others some. holders and out have K
-// entries.
-//
-// The cells are drawn apart. In truth they hang together weakly, since all reports have
-// the same size, so that functions of many cells want devices one by one.
+// DrawCounts draws the analyzer's counts of all cells from their exact joint law when
+// holders[x] devices hold x, device by device: the cells of one report hang together.
+// holders and out have K entries.
 func (m SubsetSelection) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	m.must()
+	devices(holders, m.K)
 	checkLength("counts", len(out), m.K)
-	n, s := devices(holders, m.K), m.support()
+	clear(out)
+	without, there := m.without(), make(map[int]bool, m.W)
 	for x, t := range holders {
-		out[x] = uint64(prob.DrawBinomial(r, t, s.hold) + prob.DrawBinomial(r, n-t, s.other))
+		for range t {
+			m.report(r, x, without, there, func(channel uint32) { out[channel]++ })
+			clear(there)
+		}
 	}
 }
 

@@ -96,3 +96,14 @@ func BenchmarkSubsetDevice(b *testing.B) { // 34 messages
 		m.Randomize(r, 123, func(uint32) {})
 	}
 }
+
+func BenchmarkSubsetDrawCounts(b *testing.B) { // ten thousand devices of 34 messages
+	m := SubsetSelection{K: 100_000, W: SubsetSize(100_000, 8), Epsilon: 8}
+	r, holders, counts := stattest.Rand(b), make([]int, m.K), make([]uint64, m.K)
+	for x := range 10_000 {
+		holders[x] = 1
+	}
+	for b.Loop() {
+		m.DrawCounts(r, holders, counts)
+	}
+}
