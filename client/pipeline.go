@@ -1,6 +1,3 @@
-// Package client is the respondent's side: encode, randomize, fragment, seal.
-// Nothing leaves the device that is not already private, in a constant number
-// of envelopes whatever the data.
 package client
 
 import (
@@ -77,29 +74,45 @@ type Sealed struct {
 	Token []byte
 }
 
+// answer is a report torn into payloads: already private, and not yet sealed.
+type answer struct {
+	crowd     int
+	instances []int      // one a part
+	parts     [][][]byte // payloads of each, dummies among them
+}
+
 // Report makes a device's contributions from the respondent's value: one, all of
 // which goes through one instance of the shuffler, or one to each instance,
 // where the plan spreads report fragments.
 func (c *Pipeline) Report(v protocol.Value) ([]Sealed, error) {
-	symbol, err := c.protocol.Encode(v)
+	a, err := c.answer(v)
 	if err != nil {
 		return nil, err
 	}
-	report, err := c.protocol.Randomize(c.rand, symbol, c.Memory)
-	if err != nil {
-		return nil, err
-	}
-	fragments := make([][][]byte, len(report.Parts))
-	for i, part := range report.Parts {
-		fragments[i] = c.protocol.Fragment(c.rand, part)
-	}
-	sealed := make([]Sealed, len(report.Parts))
-	for i, instance := range c.instances(len(report.Parts)) {
-		if sealed[i], err = c.seal(destination{instance, report.Crowd}, fragments[i]); err != nil {
+	sealed := make([]Sealed, len(a.parts))
+	for i, payloads := range a.parts {
+		if sealed[i], err = c.seal(destination{a.instances[i], a.crowd}, payloads); err != nil {
 			return nil, err
 		}
 	}
 	return sealed, nil
+}
+
+// answer encodes, randomizes and fragments.
+func (c *Pipeline) answer(v protocol.Value) (answer, error) {
+	symbol, err := c.protocol.Encode(v)
+	if err != nil {
+		return answer{}, err
+	}
+	report, err := c.protocol.Randomize(c.rand, symbol, c.Memory)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{crowd: report.Crowd, instances: c.instances(len(report.Parts)), parts: make([][][]byte, len(report.Parts))}
+	for i, part := range report.Parts {
+		a.parts[i] = c.protocol.Fragment(c.rand, part)
+	}
+	return a, nil
 }
 
 // instances is where so many parts go.

@@ -1,0 +1,155 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// Charge is what answering a plan costs a respondent, under replacement: one
+// person's answer exchanged for any other. A promise under removal is charged
+// twice its epsilon, since a replacement is a removal and its reverse.
+type Charge struct {
+	// Epsilon and Delta hold as long as one hop of the shuffler is honest.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	// Local is the epsilon that holds though everyone colludes; negative where
+	// there is no limit.
+	Local float64 `json:"local"`
+}
+
+// unlimited is a Charge's Local where everyone together learns without limit.
+// JSON has no infinity.
+const unlimited = -1
+
+// charge reads what a plan costs off its promise, and likewise oneMessage, the epsilon of a single message seen by itself.
+func charge(p protocol.Promise) (c Charge, oneMessage float64, err error) {
+	found := 0
+	for _, s := range p.Statements {
+		g := s.Guarantee
+		epsilon, delta := g.Epsilon, g.Delta
+		if g.Adjacency == account.Removal {
+			// Two removals in a row: the second acts on what the first let through.
+			epsilon, delta = 2*g.Epsilon, math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta)
+		}
+		switch g.Trust {
+		case account.Shuffled:
+			c.Epsilon, c.Delta = epsilon, delta
+			found++
+		case account.Local:
+			c.Local = limited(epsilon)
+			found++
+		case account.OneFragment:
+			oneMessage = limited(epsilon)
+			found++
+		}
+	}
+	if found != 3 || math.IsInf(c.Epsilon, 0) || math.IsNaN(c.Epsilon) {
+		return Charge{}, 0, errors.New("client: the plan gives no guarantee that could be charged")
+	}
+	return c, oneMessage, nil
+}
+
+func limited(epsilon float64) float64 {
+	if math.IsInf(epsilon, 1) {
+		return unlimited
+	}
+	return epsilon
+}
+
+// plus is basic composition: epsilons and deltas add up, and the sum is rounded
+// against the respondent.
+func (c Charge) plus(d Charge) Charge {
+	sum := Charge{Epsilon: above(c.Epsilon + d.Epsilon), Delta: above(c.Delta + d.Delta), Local: unlimited}
+	if c.Local >= 0 && d.Local >= 0 {
+		sum.Local = above(c.Local + d.Local)
+	}
+	return sum
+}
+
+// valid charges are what charge gives.
+func (c Charge) valid() bool {
+	return c.Epsilon >= 0 && c.Delta >= 0 && c.Delta <= 1 && (c.Local >= 0 || c.Local == unlimited)
+}
+
+func above(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return math.Nextafter(x, math.Inf(1))
+}
+
+// Caps limit what a device spends. A plan that would exceed one is refused
+// before anything is drawn.
+type Caps struct {
+	Plan   Cap // one plan
+	Window Cap // all plans within Period
+	Period time.Duration
+}
+
+// Cap limits a charge. Zero fields have no limit.
+type Cap struct {
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
+	Local   float64 `json:"local,omitempty"` // of what holds though everyone colludes
+}
+
+// DefaultCaps are an epsilon of 20 a plan and in all plans of thirty days, beyond
+// which the accountant calls a guarantee meaningless, at a delta of 1 in 1,000.
+var DefaultCaps = Caps{
+	Plan:   Cap{Epsilon: account.Meaningless, Delta: 1e-3},
+	Window: Cap{Epsilon: account.Meaningless, Delta: 1e-3},
+	Period: 30 * 24 * time.Hour,
+}
+
+// SpentError refuses a plan that would spend more than a cap allows.
+type SpentError struct {
+	Of     string // "one plan", or "all plans within ..."
+	What   string // "epsilon", "delta", "epsilon though everyone colludes"
+	Spent  float64
+	Asked  float64 // infinite where there is no limit
+	Limit  float64
+	Remedy string
+}
+
+// Error names the cap, what was spent and what was asked.
+func (e *SpentError) Error() string {
+	return fmt.Sprintf("client: refused: %s may spend %s %.4g; %.4g is spent and the plan asks for %.4g: %s", e.Of, e.What, e.Limit, e.Spent, e.Asked, e.Remedy)
+}
+
+// allow says whether asked may be spent beside what has been.
+func (c Caps) allow(spent, asked Charge) error {
+	if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked); err != nil {
+		return err
+	}
+	return c.Window.allow(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", spent, asked)
+}
+
+func (c Cap) allow(of, remedy string, spent, asked Charge) error {
+	sum := spent.plus(asked)
+	for _, l := range []struct {
+		what                     string
+		limit, spent, asked, sum float64
+	}{
+		{"epsilon", c.Epsilon, spent.Epsilon, asked.Epsilon, sum.Epsilon},
+		{"delta", c.Delta, spent.Delta, asked.Delta, sum.Delta},
+		{"epsilon though everyone colludes", c.Local, limitless(spent.Local), limitless(asked.Local), limitless(sum.Local)},
+	} {
+		// The sum was rounded up; a cap that it meets exactly should hold.
+		if l.limit > 0 && l.sum > l.limit*(1+1e-12) {
+			return &SpentError{Of: of, What: l.what, Spent: l.spent, Asked: l.asked, Limit: l.limit, Remedy: remedy}
+		}
+	}
+	return nil
+}
+
+func limitless(local float64) float64 {
+	if local < 0 {
+		return math.Inf(1)
+	}
+	return local
+}

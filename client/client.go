@@ -1,0 +1,302 @@
+// Package client is the respondent's side: encode, randomize, fragment, seal,
+// send. Nothing leaves the device that is not already private, in a constant
+// number of envelopes whatever the data.
+//
+// Open takes a plan only if a trusted publisher signed it, if its promise follows
+// from its numbers, and if the device's administrator allows it. Report answers
+// it if the respondent has opted in (Consent) and the answer stays within what may
+// be spent, and sends the answer:
+//
+//	signed, err := plan.ParseSigned(text)
+//	c, err := client.Open(signed, client.Options{Folder: dir, Publishers: trusted, Bearer: credential})
+//	err = c.Report(ctx, protocol.Labelled{Features: x, Class: 2})
+//
+// What the device keeps is in one folder: the ledger of what was spent and said
+// (ReadLedger), and the spool of what has not been sent yet. The order is: the
+// report is drawn, written into the ledger, which spends for it, sealed, spooled,
+// sent. A crash anywhere leaves either nothing spent and nothing said, or one
+// report that is sent to the end, always the same one. A report that cannot be
+// sent now waits (WaitingError) and goes with a later Report or Deliver of the
+// same plan, until it expires.
+//
+// Pipeline is encode to seal alone, without a device's conscience, for simulations.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// Options say whom a device trusts and what it may spend and keep. Only
+// Publishers and Folder must be set.
+type Options struct {
+	Publishers []string // whose plans are answered: public keys, as of plan.Publisher
+	Folder     string   // where the ledger and the spool are; one respondent's, private to it
+	Policy     Policy   // the administrator's, see ReadPolicy
+	Caps       Caps     // the zero value stands for DefaultCaps
+
+	// Who the respondent is to the token issuer and, where it demands no token, to
+	// the entry hop: a bearer token, a certificate, or both. An entry hop that takes
+	// tokens gets neither.
+	Bearer      string
+	Certificate *tls.Certificate
+	Roots       *x509.CertPool // authorities of the services; nil: the system's
+
+	// Delay is the longest that a contribution waits on the device. Each waits a
+	// uniform part of it, so that its time tells less of when it was made.
+	Delay time.Duration
+
+	SpoolBytes  int64         // most of what waits; 0: 64 MB
+	SpoolAge    time.Duration // of what waits; 0: seven days
+	LedgerBytes int           // above it the ledger forgets messages, oldest first; 0: 16 MB
+	LedgerAge   time.Duration // after it the ledger forgets messages; 0: a year
+}
+
+func (o Options) withDefaults() Options {
+	if o.Caps == (Caps{}) {
+		o.Caps = DefaultCaps
+	}
+	o.SpoolBytes = defaultTo(o.SpoolBytes, 64<<20)
+	o.SpoolAge = defaultTo(o.SpoolAge, 7*24*time.Hour)
+	o.LedgerBytes = defaultTo(o.LedgerBytes, 16<<20)
+	o.LedgerAge = defaultTo(o.LedgerAge, 365*24*time.Hour)
+	return o
+}
+
+func defaultTo[T comparable](v, standard T) T {
+	var zero T
+	if v == zero {
+		return standard
+	}
+	return v
+}
+
+// Client answers one plan on one device. It is safe for concurrent use, and so
+// are several of one folder, in one process or many.
+type Client struct {
+	options    Options
+	signed     plan.Signed
+	hash       [32]byte
+	name       string
+	charge     Charge
+	oneMessage float64
+	folder     folder
+	secret     secret
+	instances  []int // that the policy leaves
+	sender     *sender
+
+	now  func() time.Time
+	wait func(context.Context, time.Duration) error
+
+	mu       sync.Mutex // of what follows, which is not safe for concurrent use
+	pipeline *Pipeline
+	rand     *rand.Rand
+}
+
+// Open checks a plan and prepares to answer it. It refuses a plan that no trusted
+// publisher signed, whose promise does not follow from its numbers, or that the
+// policy does not allow, and says why.
+func Open(signed plan.Signed, o Options) (*Client, error) {
+	o = o.withDefaults()
+	if err := o.Caps.validate(); err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	if o.Delay < 0 || o.SpoolBytes < 0 || o.SpoolAge < 0 || o.LedgerBytes < 0 || o.LedgerAge < 0 {
+		return nil, errors.New("client: an option is negative")
+	}
+	if err := signed.Verify(o.Publishers...); err != nil {
+		return nil, err
+	}
+	instances, err := o.Policy.permits(signed)
+	if err != nil {
+		return nil, err
+	}
+	proto, err := protocol.New(signed.Plan)
+	if err != nil {
+		return nil, err
+	}
+	promise, err := proto.Promise()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), instances: instances, rand: rng.New(), now: time.Now, wait: wait}
+	if c.charge, c.oneMessage, err = charge(promise); err != nil {
+		return nil, err
+	}
+	if c.sender, err = newSender(signed.Plan, o); err != nil {
+		return nil, err
+	}
+	if c.pipeline, err = New(proto, rng.New()); err != nil {
+		return nil, err
+	}
+	c.pipeline.Instance = func(int) int { return c.instances[c.rand.IntN(len(c.instances))] }
+	if c.folder, err = openFolder(o.Folder); err != nil {
+		return nil, err
+	}
+	unlock, err := c.folder.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := c.folder.makeLedger(); err != nil {
+		return nil, err
+	}
+	c.secret, err = c.folder.readSecret()
+	return c, err
+}
+
+// Charge is what an answer to the plan costs.
+func (c *Client) Charge() Charge { return c.charge }
+
+// Close gives connections back. What waits stays in the folder.
+func (c *Client) Close() { c.sender.close() }
+
+// Report answers the plan with the value and delivers the answer. If the plan was
+// answered before, what was said then is delivered, whatever the value, or
+// ErrAnswered tells that it has been. A *WaitingError says that the answer is
+// safe on the device and not yet sent; after any other error nothing was said.
+func (c *Client) Report(ctx context.Context, v protocol.Value) error {
+	err := c.Answer(v)
+	if errors.Is(err, ErrAnswered) {
+		if waiting, unreadable := c.waiting(); unreadable != nil || len(waiting) == 0 {
+			return errors.Join(err, unreadable)
+		}
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.Deliver(ctx)
+}
+
+// Answer draws the report and writes it into the ledger, which spends for it. It
+// needs no network; Deliver does the rest.
+func (c *Client) Answer(v protocol.Value) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.locked(func(l *Ledger, now time.Time) error {
+		if err := c.refuses(l, now); err != nil {
+			return err
+		}
+		m := &memory{ledger: l, secret: c.secret}
+		c.pipeline.Memory = m
+		a, err := c.pipeline.answer(v)
+		if err != nil {
+			return err
+		}
+		asked := c.charge
+		if m.reused() {
+			asked.Local = 0
+		}
+		caps := []Caps{c.options.Caps}
+		if c.options.Policy.Caps != nil {
+			caps = append(caps, *c.options.Policy.Caps)
+		}
+		for _, cap := range caps {
+			if err := cap.allow(l.Spent(now, cap.Period), asked); err != nil {
+				return err
+			}
+		}
+		return c.folder.append(l, c.spending(a, m, now))
+	})
+}
+
+// spending is the record of an answer.
+func (c *Client) spending(a answer, m *memory, now time.Time) record {
+	s := &spending{
+		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), OneMessage: c.oneMessage,
+		Crowd: a.crowd, CrowdName: c.pipeline.protocol.CrowdName(a.crowd), Expires: now.Add(c.options.SpoolAge),
+	}
+	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {
+		s.Expires = closes
+	}
+	for i, payloads := range a.parts {
+		var said []fragment.Message
+		for _, p := range payloads {
+			m, dummy, err := fragment.Unpack(p)
+			if err != nil {
+				panic("client: " + err.Error()) // it was packed a moment ago
+			}
+			if !dummy {
+				said = append(said, m)
+			}
+		}
+		s.Parts = append(s.Parts, spokenPart{Instance: a.instances[i], Messages: packMessages(said)})
+	}
+	return record{Kind: kindSpent, At: now, Plan: c.name, Spent: s, Backstops: m.staged}
+}
+
+// refuses says why the plan may not be answered now.
+func (c *Client) refuses(l *Ledger, now time.Time) error {
+	if err := off(l); err != nil {
+		return err
+	}
+	if l.entry(c.name) != nil || l.covered[c.name] {
+		return ErrAnswered
+	}
+	t := c.signed.Plan.Times
+	if !t.Opens.IsZero() && now.Before(t.Opens) {
+		return ErrNotOpen
+	}
+	if !t.Closes.IsZero() && !now.Before(t.Closes) {
+		return ErrClosed
+	}
+	size, err := c.folder.sweep(l, now)
+	if err != nil {
+		return err
+	}
+	if need := c.sender.bytes; size+need > c.options.SpoolBytes {
+		return fmt.Errorf("client: refused: %d bytes wait to be sent and this answer has %d, more than the %d that may wait: deliver what waits first", size, need, c.options.SpoolBytes)
+	}
+	return nil
+}
+
+// off says why nothing may be answered or sent at all.
+func off(l *Ledger) error {
+	if os.Getenv(Off) != "" {
+		return ErrOff
+	}
+	if !l.OptedIn {
+		return ErrNotOptedIn
+	}
+	return nil
+}
+
+// locked runs f on the ledger as it is on the disk, alone.
+func (c *Client) locked(f func(l *Ledger, now time.Time) error) error {
+	unlock, err := c.folder.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	l, err := c.folder.readLedger()
+	if err != nil {
+		return err
+	}
+	return f(l, c.now())
+}
+
+// waiting are the parts of the plan's answer that have still to be sent.
+func (c *Client) waiting() (parts []Part, err error) {
+	err = c.locked(func(l *Ledger, _ time.Time) error {
+		if e := l.entry(c.name); e != nil {
+			parts = slices.DeleteFunc(slices.Clone(e.Parts), func(p Part) bool { return p.State != Waiting })
+		}
+		return nil
+	})
+	return parts, err
+}

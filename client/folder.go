@@ -1,0 +1,121 @@
+package client
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/confetti-dp/confetti/internal/rng"
+)
+
+// Names in a device's folder.
+const (
+	ledgerFile  = "ledger"
+	secretFile  = "secret"
+	lockFile    = "lock"
+	spoolFolder = "spool"
+)
+
+const secretBytes = 32
+
+// folder is what a device keeps, and how it survives a crash: every file is
+// written whole beside its place, down to the disk, and then renamed; only the
+// ledger grows in place, by records that carry their checksum.
+type folder string
+
+// openFolder makes the folder if need be. It holds what a person's device has
+// said, so that others must not be able to look in.
+func openFolder(dir string) (folder, error) {
+	if dir == "" {
+		return "", errors.New("client: no folder to keep the ledger in: name one that outlives the program")
+	}
+	if err := os.MkdirAll(filepath.Join(dir, spoolFolder), 0o700); err != nil {
+		return "", fmt.Errorf("client: make the device's folder: %w", err)
+	}
+	status, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("client: look at the device's folder: %w", err)
+	}
+	if mode := status.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return "", fmt.Errorf("client: %s is open to others (mode %04o): make it private with chmod 700", dir, mode)
+	}
+	return folder(dir), nil
+}
+
+func (f folder) path(elements ...string) string {
+	return filepath.Join(append([]string{string(f)}, elements...)...)
+}
+
+// write puts a file in its place whole or not at all.
+func (f folder) write(data []byte, elements ...string) error {
+	path := f.path(elements...)
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("client: write %s: %w", path, errors.Join(err, os.Remove(tmp.Name())))
+	}
+	return flush(filepath.Dir(path))
+}
+
+// remove takes a file away for good; one that is gone already is no error.
+func (f folder) remove(elements ...string) error {
+	path := f.path(elements...)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("client: %w", err)
+	}
+	return flush(filepath.Dir(path))
+}
+
+// flush makes the names in a folder survive a power cut.
+func flush(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	err = d.Sync()
+	if runtime.GOOS == "windows" {
+		err = nil // it cannot, and renames there are written through
+	}
+	return errors.Join(err, d.Close())
+}
+
+// secret keys what a device keeps of its values: whoever finds the ledger
+// without it cannot try values out. It is made with the ledger and never changes.
+type secret [secretBytes]byte
+
+func (f folder) readSecret() (s secret, err error) {
+	b, err := os.ReadFile(f.path(secretFile))
+	if err != nil {
+		return s, fmt.Errorf("client: the device's secret: %w", err)
+	}
+	if len(b) != secretBytes {
+		return s, fmt.Errorf("client: %s is damaged: restore it, or remove the whole folder and with it the record of what was spent", f.path(secretFile))
+	}
+	return secret(b), nil
+}
+
+func (f folder) makeSecret() error {
+	s := make([]byte, secretBytes)
+	rng.Reader(rng.New()).Read(s)
+	return f.write(s, secretFile)
+}
+
+// derive is a key of its own for each purpose and name.
+func (s secret) derive(purpose string, name []byte) [32]byte {
+	mac := hmac.New(sha256.New, s[:])
+	mac.Write([]byte(purpose + "\n"))
+	mac.Write(name)
+	return [32]byte(mac.Sum(nil))
+}

@@ -1,0 +1,294 @@
+package client
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/fragment"
+)
+
+// Ledger is everything that a device has agreed to, spent and said.
+type Ledger struct {
+	OptedIn bool
+	Since   time.Time // of the last word on it; zero where there was none
+	Entries []Entry   // one a plan, oldest first
+
+	backstops map[[32]byte][]byte
+	covered   map[string]bool // plans to which cover was sent in the place of an answer
+	size      int             // good bytes of the journal
+}
+
+// State is how far an entry has come.
+type State string
+
+const (
+	Waiting State = "waiting" // on the device, until it is sent or expires
+	Sent    State = "sent"    // the entry hop has acknowledged it
+	Dropped State = "dropped" // it never counted; what it cost stays spent
+)
+
+// Entry is one plan that the device has answered.
+type Entry struct {
+	At         time.Time
+	Plan       string // the plan's name
+	Title      string
+	Publisher  string
+	Charge     Charge
+	Reused     bool    // a kept backstop was said again, which costs nothing where everyone colludes
+	OneMessage float64 // epsilon of one message seen by itself; negative where there is no limit
+	Crowd      int     // which the network saw
+	CrowdName  string
+	Expires    time.Time // what still waits then is dropped
+	Parts      []Part    // one a contribution
+	Forgotten  bool      // the messages were deleted, for their age or the ledger's size
+}
+
+// Part is what one contribution of an entry says.
+type Part struct {
+	Instance int
+	Messages []fragment.Message // dummies left out
+	State    State
+	Ended    time.Time // when it was sent or dropped
+	Reason   string    // why it was dropped
+}
+
+// Waiting reports whether anything of the entry has still to be sent.
+func (e Entry) Waiting() bool {
+	return slices.ContainsFunc(e.Parts, func(p Part) bool { return p.State == Waiting })
+}
+
+// record is one line of the journal. Kind says which fields it has.
+type record struct {
+	Kind string    `json:"kind"`
+	At   time.Time `json:"at"`
+
+	OptedIn bool `json:"opted_in,omitempty"` // consent
+
+	Plan      string         `json:"plan,omitempty"` // all others
+	Spent     *spending      `json:"spent,omitempty"`
+	Backstops []keptBackstop `json:"backstops,omitempty"` // spent, and what a compaction keeps of one
+	Instance  int            `json:"instance,omitempty"`  // sent, dropped
+	Reason    string         `json:"reason,omitempty"`    // dropped
+}
+
+const (
+	kindConsent = "consent"
+	kindSpent   = "spent"
+	kindSent    = "sent"
+	kindDropped = "dropped"
+	kindCovered = "covered"
+)
+
+type spending struct {
+	Title      string       `json:"title"`
+	Publisher  string       `json:"publisher"`
+	Charge     Charge       `json:"charge"`
+	Reused     bool         `json:"reused,omitempty"`
+	OneMessage float64      `json:"one_message"`
+	Crowd      int          `json:"crowd"`
+	CrowdName  string       `json:"crowd_name"`
+	Parts      []spokenPart `json:"parts"`
+	Expires    time.Time    `json:"expires"`
+	Forgotten  bool         `json:"forgotten,omitempty"`
+}
+
+type spokenPart struct {
+	Instance int    `json:"instance"`
+	Messages []byte `json:"messages,omitempty"` // channel (4 bytes, big endian) and symbol of each
+}
+
+type keptBackstop struct {
+	Key  []byte `json:"key"` // HMAC, by the device's secret, of protocol's key
+	Kept []byte `json:"kept"`
+}
+
+const messageBytes = 5
+
+func packMessages(ms []fragment.Message) []byte {
+	b := make([]byte, 0, messageBytes*len(ms))
+	for _, m := range ms {
+		b = append(binary.BigEndian.AppendUint32(b, m.Channel), m.Symbol)
+	}
+	return b
+}
+
+func unpackMessages(b []byte) ([]fragment.Message, bool) {
+	if len(b)%messageBytes != 0 {
+		return nil, false
+	}
+	ms := make([]fragment.Message, len(b)/messageBytes)
+	for i := range ms {
+		ms[i] = fragment.Message{Channel: binary.BigEndian.Uint32(b[messageBytes*i:]), Symbol: b[messageBytes*i+4]}
+	}
+	return ms, true
+}
+
+// parseRecord is strict: a record of a later version must not be passed over.
+func parseRecord(line []byte) (r record, err error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return r, errDamaged
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return r, errDamaged
+	}
+	return r, nil
+}
+
+func (r record) bytes() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("client: " + err.Error()) // numbers are finite and times have a year
+	}
+	return b
+}
+
+// replay reads a ledger from its records.
+func replay(records [][]byte) (*Ledger, error) {
+	l := &Ledger{backstops: map[[32]byte][]byte{}, covered: map[string]bool{}}
+	for _, line := range records {
+		r, err := parseRecord(line)
+		if err != nil {
+			return nil, err
+		}
+		if !l.apply(r) {
+			return nil, errDamaged
+		}
+	}
+	return l, nil
+}
+
+// apply follows one record; false where it makes no sense after the earlier ones.
+func (l *Ledger) apply(r record) bool {
+	switch r.Kind {
+	case kindConsent:
+		l.OptedIn, l.Since = r.OptedIn, r.At
+		return true
+	case kindSpent:
+		for _, b := range r.Backstops {
+			if len(b.Key) != 32 {
+				return false
+			}
+			l.backstops[[32]byte(b.Key)] = b.Kept
+		}
+		return r.Spent != nil && l.spend(r)
+	case kindCovered:
+		l.covered[r.Plan] = true
+		return true
+	case kindSent, kindDropped:
+		e := l.entry(r.Plan)
+		if e == nil {
+			return false
+		}
+		i := slices.IndexFunc(e.Parts, func(p Part) bool { return p.Instance == r.Instance })
+		if i < 0 {
+			return false
+		}
+		e.Parts[i].State, e.Parts[i].Ended, e.Parts[i].Reason = State(r.Kind), r.At, r.Reason
+		return true
+	}
+	return false
+}
+
+func (l *Ledger) spend(r record) bool {
+	name, err := hex.DecodeString(r.Plan)
+	if err != nil || len(name) != 32 || len(r.Spent.Parts) == 0 || l.entry(r.Plan) != nil || !r.Spent.Charge.valid() {
+		return false
+	}
+	s := r.Spent
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, OneMessage: s.OneMessage, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
+	for _, p := range s.Parts {
+		ms, ok := unpackMessages(p.Messages)
+		if !ok {
+			return false
+		}
+		e.Parts = append(e.Parts, Part{Instance: p.Instance, Messages: ms, State: Waiting})
+	}
+	l.Entries = append(l.Entries, e)
+	return true
+}
+
+// entry is the one of the plan, or nil.
+func (l *Ledger) entry(plan string) *Entry {
+	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.Plan == plan })
+	if i < 0 {
+		return nil
+	}
+	return &l.Entries[i]
+}
+
+// Spent adds up what was spent within a period that ends now. What was spent
+// after now counts: the clock was set back since, and no budget comes of that.
+func (l *Ledger) Spent(now time.Time, period time.Duration) Charge {
+	var sum Charge
+	for _, e := range l.Entries {
+		if e.At.After(now.Add(-period)) {
+			c := e.Charge
+			if e.Reused {
+				c.Local = 0
+			}
+			sum = sum.plus(c)
+		}
+	}
+	return sum
+}
+
+// ReadLedger reads the ledger in a device's folder, and changes nothing.
+func ReadLedger(dir string) (*Ledger, error) { return folder(dir).readLedger() }
+
+func (f folder) readLedger() (*Ledger, error) {
+	records, good, err := readJournal(f.path(ledgerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("client: there is no ledger in %s: the device has answered nothing yet, or another folder is meant", string(f))
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := replay(records)
+	if err != nil {
+		return nil, err
+	}
+	l.size = good
+	return l, nil
+}
+
+// makeLedger makes an empty one where there is none yet. The secret comes first:
+// a ledger without its secret would be damage.
+func (f folder) makeLedger() error {
+	if _, err := os.Stat(f.path(ledgerFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := f.readSecret(); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := f.makeSecret(); err != nil {
+			return err
+		}
+	}
+	return f.write([]byte(journalHead), ledgerFile)
+}
+
+// append puts a record on the disk and then into the ledger.
+func (f folder) append(l *Ledger, r record) error {
+	r.At = r.At.UTC()
+	line := r.bytes()
+	if err := appendJournal(f.path(ledgerFile), l.size, line); err != nil {
+		return err
+	}
+	l.size += len(appendLine(nil, line))
+	if !l.apply(r) {
+		panic("client: a record that a reader would refuse")
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package client
+
+import "slices"
+
+// memory keeps backstops in the ledger. What an answer keeps is staged and goes
+// to the disk in the record that spends for it: neither can be there without
+// the other.
+type memory struct {
+	ledger   *Ledger
+	secret   secret
+	recalled bool
+	staged   []keptBackstop
+}
+
+// The ledger has an HMAC of the key: the key tells the value to whoever tries
+// all of them.
+func (m *memory) key(k [32]byte) [32]byte { return m.secret.derive("confetti/backstop/v1", k[:]) }
+
+// Recall implements protocol.Memory.
+func (m *memory) Recall(k [32]byte) ([]byte, bool) {
+	kept, ok := m.ledger.backstops[m.key(k)]
+	m.recalled = m.recalled || ok
+	return slices.Clone(kept), ok
+}
+
+// Keep implements protocol.Memory.
+func (m *memory) Keep(k [32]byte, backstop []byte) error {
+	key := m.key(k)
+	m.staged = append(m.staged, keptBackstop{Key: key[:], Kept: slices.Clone(backstop)})
+	return nil
+}
+
+// reused reports that everything was recalled and nothing drawn for good.
+func (m *memory) reused() bool { return m.recalled && len(m.staged) == 0 }

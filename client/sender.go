@@ -1,0 +1,172 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// attemptTime bounds one request with its answer.
+const attemptTime = 2 * time.Minute
+
+// sender speaks to the services that a plan names: HTTP over TLS 1.3, no cookie,
+// no redirect, and no header but those that every device sends alike.
+type sender struct {
+	entries []string // address of each instance's entry hop
+	tokens  []bool   // whether it demands a token
+	issuer  string   // address of the token issuer, where the plan has one
+	bearer  string
+	bytes   int64 // of all contributions of one answer
+
+	known   *http.Client // shows the device's certificate
+	unknown *http.Client // shows nothing
+}
+
+// networkError is one that may pass by itself.
+type networkError struct{ cause error }
+
+// Error names the cause, which may name the service's address and nothing of the
+// device's.
+func (e *networkError) Error() string {
+	return fmt.Sprintf("client: the service cannot be reached: %v", e.cause)
+}
+
+// Unwrap is the cause.
+func (e *networkError) Unwrap() error { return e.cause }
+
+func newSender(p plan.Plan, o Options) (*sender, error) {
+	s := &sender{bearer: o.Bearer}
+	if strings.ContainsAny(o.Bearer, " \t\r\n\"") {
+		return nil, errors.New("client: the bearer token has blanks or quotes: copy it whole and alone")
+	}
+	for i, in := range p.Route.Mix.Instances {
+		entry := in.Hops[0]
+		if entry.URL == "" {
+			return nil, fmt.Errorf("client: the plan gives no address for the entry hop of instance %d (%s): it can be simulated, but not answered", i, entry.Operator)
+		}
+		s.entries = append(s.entries, strings.TrimSuffix(entry.URL, "/"))
+		s.tokens = append(s.tokens, entry.Tokens != "")
+		size := envelope.Suite(p.Envelopes.Suite).Size(len(in.Hops)+1, p.Envelopes.PayloadBytes)
+		for _, slot := range p.Slots(i) {
+			size += slot
+		}
+		one := int64(size) * int64(p.Envelopes.PerDevice)
+		if p.Contributions() > 1 {
+			s.bytes += one
+		} else {
+			s.bytes = max(s.bytes, one)
+		}
+	}
+	if issuer := p.Route.Mix.Issuer; issuer != nil {
+		if issuer.URL == "" {
+			return nil, fmt.Errorf("client: the plan gives no address for the token issuer (%s)", issuer.Operator)
+		}
+		s.issuer = strings.TrimSuffix(issuer.URL, "/")
+	}
+	s.known, s.unknown = httpClient(o, true), httpClient(o, false)
+	return s, nil
+}
+
+func httpClient(o Options, show bool) *http.Client {
+	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: o.Roots}
+	if show && o.Certificate != nil {
+		config.Certificates = []tls.Certificate{*o.Certificate}
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
+			MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: 30 * time.Second,
+		},
+		Timeout: attemptTime,
+		// What is meant for one party is not carried on to another.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func (s *sender) close() {
+	s.known.CloseIdleConnections()
+	s.unknown.CloseIdleConnections()
+}
+
+// contribute hands a contribution to its entry hop; nil means that it is on the
+// hop's disk.
+func (s *sender) contribute(ctx context.Context, c spooled) error {
+	return s.put(ctx, c, c.id)
+}
+
+// put sends a body under an id. The token that a hop demands says by itself that
+// the sender may contribute; who it is, this hop is not told.
+func (s *sender) put(ctx context.Context, c spooled, id [32]byte) error {
+	address := s.entries[c.instance] + wire.ContributionPath(c.plan, c.instance, id)
+	authorization, client := s.authorization(), s.known
+	if s.tokens[c.instance] {
+		authorization, client = wire.TokenAuthorization(c.token), s.unknown
+	}
+	_, err := do(ctx, client, http.MethodPut, address, wire.ContributionType, authorization, c.body, 0)
+	return err
+}
+
+func (s *sender) authorization() string {
+	if s.bearer == "" {
+		return ""
+	}
+	return "Bearer " + s.bearer
+}
+
+// do makes one request and returns its answer's body, of at most so many bytes.
+// Errors are *networkError, *wire.Problem, the context's, or a fault of ours.
+func do(ctx context.Context, client *http.Client, method, address, mediaType, authorization string, body []byte, most int64) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	request.Header.Set("Content-Type", mediaType)
+	request.Header.Set("User-Agent", "confetti")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &networkError{err}
+	}
+	defer response.Body.Close()
+	if problem := wire.ReadProblem(response); problem != nil {
+		return nil, problem
+	}
+	if response.StatusCode >= 300 {
+		return nil, fmt.Errorf("client: the service answers with status %d, where nothing but the answer is expected", response.StatusCode)
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	if err != nil {
+		return nil, &networkError{err}
+	}
+	if int64(len(answer)) > most && most > 0 {
+		return nil, fmt.Errorf("client: the service's answer has more than %d bytes", most)
+	}
+	return answer, nil
+}
+
+// wait returns after d, or earlier with the context's error.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

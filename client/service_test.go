@@ -1,0 +1,223 @@
+package client_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+const bearer = "device-17"
+
+// service stands in for the entry hops and the issuer of a plan: it keeps to the
+// wire format and takes everything down that it is told.
+type service struct {
+	*httptest.Server
+	plan plan.Plan
+	keys map[token.Context]token.PrivateKey
+
+	mu       sync.Mutex
+	kept     map[[32]byte]envelope.Contribution // acknowledged, by id
+	cover    int
+	requests []request
+	fail     func(*http.Request) error // before anything is looked at; nil: never
+}
+
+type request struct {
+	path          string
+	authorization string
+	body          []byte
+}
+
+// newService serves the plan, whose addresses and token keys it fills in.
+func newService(t testing.TB, p *plan.Plan, tokens bool) *service {
+	t.Helper()
+	s := &service{kept: map[[32]byte]envelope.Contribution{}, keys: map[token.Context]token.PrivateKey{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc(wire.ContributionPattern, s.answer(s.contribution))
+	mux.HandleFunc(wire.TokensPattern, s.answer(s.tokens))
+	s.Server = httptest.NewUnstartedServer(mux)
+	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	keys := map[token.Context]token.PrivateKey{}
+	for i, in := range p.Route.Mix.Instances {
+		for h := range in.Hops {
+			in.Hops[h].URL = s.URL
+			if tokens {
+				key, err := token.GenerateKey()
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys[token.Context{Instance: uint16(i), Hop: uint8(h)}] = key
+				in.Hops[h].Tokens = key.Public().String()
+			}
+		}
+	}
+	if tokens {
+		p.Route.Mix.Issuer = &plan.Party{Operator: "Issuer", URL: s.URL}
+	}
+	s.plan = *p
+	for c, key := range keys {
+		c.Plan = p.Hash()
+		s.keys[c] = key
+	}
+	return s
+}
+
+func (s *service) answer(f func(*http.Request, []byte) (int, []byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests = append(s.requests, request{r.URL.Path, r.Header.Get("Authorization"), body})
+		if s.fail != nil {
+			err = s.fail(r)
+		}
+		status, answer := 0, []byte(nil)
+		if err == nil {
+			status, answer, err = f(r, body)
+		}
+		if err != nil {
+			wire.WriteProblem(w, err)
+			return
+		}
+		w.WriteHeader(status)
+		w.Write(answer)
+	}
+}
+
+func (s *service) contribution(r *http.Request, body []byte) (int, []byte, error) {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	id, err := wire.PathID(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	instance, err := wire.PathInstance(r)
+	if err != nil || hash != s.plan.Hash() || int(instance) >= len(s.plan.Route.Mix.Instances) {
+		return 0, nil, wire.Problemf(wire.UnknownPlan, "another plan or instance")
+	}
+	if key, demanded := s.keys[token.Context{Plan: hash, Instance: instance}]; demanded {
+		spent, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+		if !ok || key.Public().Verify(token.Context{Plan: hash, Instance: instance}, spent) != nil {
+			return 0, nil, wire.Problemf(wire.TokenRefused, "not a token of this hop")
+		}
+	} else if r.Header.Get("Authorization") != "Bearer "+bearer {
+		return 0, nil, wire.Problemf(wire.Unauthenticated, "no bearer token")
+	}
+	if id == wire.CoverID(body) {
+		s.cover++
+		return http.StatusCreated, nil, nil
+	}
+	c, err := envelope.ParseContribution(body)
+	if err != nil || id != wire.ContributionID(body) || c.Plan != hash || c.Instance != instance || len(c.Envelopes) != s.plan.Envelopes.PerDevice {
+		return 0, nil, wire.Problemf(wire.ContributionRefused, "does not fit")
+	}
+	if _, again := s.kept[id]; again {
+		return http.StatusOK, nil, nil
+	}
+	for _, other := range s.kept {
+		if other.Instance == instance {
+			return 0, nil, wire.Problemf(wire.AlreadyContributed, "another one is here")
+		}
+	}
+	c.Envelopes = append([][]byte(nil), c.Envelopes...)
+	s.kept[id] = c
+	return http.StatusCreated, nil, nil
+}
+
+func (s *service) tokens(r *http.Request, body []byte) (int, []byte, error) {
+	if r.Header.Get("Authorization") != "Bearer "+bearer {
+		return 0, nil, wire.Problemf(wire.Unauthenticated, "no bearer token")
+	}
+	ask, err := wire.ParseTokenRequest(body)
+	if err != nil {
+		return 0, nil, wire.Problemf(wire.BadRequest, "not a token request")
+	}
+	var response wire.TokenResponse
+	for _, a := range ask.Asks {
+		answer, err := s.keys[token.Context{Plan: s.plan.Hash(), Instance: a.Instance, Hop: a.Hop}].Sign(a.Blinded)
+		if err != nil {
+			return 0, nil, err
+		}
+		response.Answers = append(response.Answers, answer)
+	}
+	return http.StatusOK, response.Marshal(), nil
+}
+
+func (s *service) counts() (kept, requests, cover int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.kept), len(s.requests), s.cover
+}
+
+func (s *service) setFail(f func(*http.Request) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = f
+}
+
+func (s *service) roots() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return pool
+}
+
+// publisher is a key for tests: its seed is all ones and known to everybody.
+var publisher = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+
+func sign(p plan.Plan) plan.Signed { return plan.Sign(p, publisher) }
+
+// device is a folder that has opted in, with the options to open clients on it.
+func device(t testing.TB, s *service) client.Options {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "device")
+	if err := client.Consent(dir, true); err != nil {
+		t.Fatal(err)
+	}
+	return client.Options{
+		Publishers: []string{plan.Publisher(publisher.Public().(ed25519.PublicKey))}, Folder: dir, Bearer: bearer, Roots: s.roots(),
+		Caps: client.Caps{Plan: client.Cap{Epsilon: 100}},
+	}
+}
+
+// opened is a client whose waits pass at once.
+func opened(t testing.TB, p plan.Plan, o client.Options) *client.Client {
+	t.Helper()
+	c, err := client.Open(sign(p), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	c.SetTime(time.Now, nil)
+	return c
+}
+
+func ledger(t testing.TB, o client.Options) *client.Ledger {
+	t.Helper()
+	l, err := client.ReadLedger(o.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

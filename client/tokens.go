@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// tokens are the single-use tokens that the plan's hops demand, by instance and
+// hop; all nil where none does. Every device asks for those of all instances, so
+// that the issuer does not learn which one its answer goes through. The requests
+// follow from the device's secret: asked again after a crash, they are the same
+// and the issuer answers them again.
+func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
+	seed := token.Seed(c.secret.derive("confetti/tokens/v1", c.hash[:]))
+	instances := c.signed.Plan.Route.Mix.Instances
+	tokens := make([][][]byte, len(instances))
+	var ask wire.TokenRequest
+	var requests []*token.Request
+	for i, in := range instances {
+		tokens[i] = make([][]byte, len(in.Hops))
+		for h, hop := range in.Hops {
+			if hop.Tokens == "" {
+				continue
+			}
+			key, err := token.ParsePublicKey(hop.Tokens)
+			if err != nil {
+				return nil, fmt.Errorf("client: instance %d, hop %d: %w", i, h, err)
+			}
+			request, err := token.NewRequest(seed, key, token.Context{Plan: c.hash, Instance: uint16(i), Hop: uint8(h)})
+			if err != nil {
+				return nil, err
+			}
+			requests = append(requests, request)
+			ask.Asks = append(ask.Asks, wire.TokenAsk{Instance: uint16(i), Hop: uint8(h), Blinded: request.Blinded})
+		}
+	}
+	if len(requests) == 0 {
+		return tokens, nil
+	}
+	body, err := do(ctx, c.sender.known, http.MethodPost, c.sender.issuer+wire.TokensPath(c.hash), wire.TokenRequestType, c.sender.authorization(), ask.Marshal(), wire.MaxTokenBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := wire.ParseTokenResponse(body)
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.Answers) != len(requests) {
+		return nil, errors.New("client: the issuer answers another number of requests than it was asked")
+	}
+	for n, request := range requests {
+		t, err := request.Finish(answer.Answers[n])
+		if err != nil {
+			return nil, err
+		}
+		tokens[ask.Asks[n].Instance][ask.Asks[n].Hop] = t
+	}
+	return tokens, nil
+}
