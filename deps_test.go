@@ -43,6 +43,7 @@ var layers = [][]string{
 	{"release/page"},
 	{"protocol"},
 	{"client", "shuffler", "analyzer", "issuer"},
+	{"shuffler/service", "analyzer/service"},
 	{"simulate"},
 	{"experiments"},
 	{"cmd/confetti", "cmd/confetti-shuffler"},
