@@ -141,10 +141,17 @@ func TestFragmentedEstimateByEnumeration(t *testing.T) {
 			}
 		}
 	}
-	// One fragment behind a backstop that flips next to nothing is a one-hot report.
-	m := fragmented(3, 36, 1, 1)
-	if a, b := m.Estimate(7, 20, 1), m.Fragment.Estimate(7, 20); !near(a.Mean, b.Mean, 1e-12) || !near(a.StdErr, b.StdErr, 1e-12) {
-		t.Errorf("%v, without a backstop %v", a, b)
+	// One fragment behind a backstop that flips nothing is a one-hot report.
+	for _, fragment := range []OneHot{Symmetric(3, 1, account.Removal), Asymmetric(3, 9, account.Replacement)} {
+		m := Fragmented{OneHot{3, 1, 0}, fragment, 1}
+		if a, b := m.Variance(2, 20, 1), fragment.Variance(2, 20); !near(a, b, 1e-12) {
+			t.Errorf("variance %v, without a backstop %v", a, b)
+		}
+		for _, adj := range adjacencies {
+			if a, b := m.Exposed(1, adj).Epsilon, fragment.Local(adj).Epsilon; !near(a, b, 1e-13) {
+				t.Errorf("it exposes %v, without a backstop %v", a, b)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
-// Package randomize holds the mechanisms by which a device answers a question
-// with one of a few symbols. Each is one type with both its ends: what the device
-// does, its exact law, and what the analyzer concludes.
+// Package randomize holds the mechanisms by which a device says which cell of a
+// domain it holds, or which few. Each is one type with both its ends: what the device
+// does, its exact law, and what the analyzer concludes. What it sends are channels,
+// numbers below Channels(), a message each; what a release costs is dp/account's matter.
+// Methods panic on parameters that Validate refuses.
 package randomize
 
 import (
