@@ -91,11 +91,13 @@ func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, devic
 			tallies[report.Crowd] = p.NewTally()
 		}
 		to := tallies[report.Crowd]
-		to.Respondents++
 		to.Smallest++
-		for _, payload := range p.Fragment(r, report.Parts[0]) {
-			if err := p.Count(to, payload); err != nil {
-				t.Fatal(err)
+		for _, part := range report.Parts {
+			to.Respondents++
+			for _, payload := range p.Fragment(r, part) {
+				if err := p.Count(to, payload); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}
