@@ -13,8 +13,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/keyfile"
 )
 
+// Suite is how the text form and the key file of a key begin and name it.
+const Suite = "rsa2048"
+
 const (
-	suite    = "rsa2048"
 	bits     = 2048
 	exponent = 65537
 )
@@ -28,7 +30,7 @@ type PublicKey struct {
 // ParsePublicKey reads the text form "rsa2048:base64url" of a SubjectPublicKeyInfo
 // (RFC 5280) in DER. A key has one text form.
 func ParsePublicKey(text string) (PublicKey, error) {
-	der, err := keyfile.Decode(suite, text)
+	der, err := keyfile.Decode(Suite, text)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("token: %w", err)
 	}
@@ -52,7 +54,7 @@ func wrapPublicKey(key *rsa.PublicKey) PublicKey {
 	if err != nil {
 		panic("token: " + err.Error()) // RSA keys always encode
 	}
-	return PublicKey{keyfile.Encode(suite, der), key}
+	return PublicKey{keyfile.Encode(Suite, der), key}
 }
 
 // String is the text form that ParsePublicKey reads; empty for the zero key.
@@ -109,7 +111,7 @@ func (k PrivateKey) Format(f fmt.State, verb rune) {
 		fmt.Fprint(f, "no private key")
 		return
 	}
-	fmt.Fprintf(f, "private key of %s %s", suite, k.Public().ID())
+	fmt.Fprintf(f, "private key of %s %s", Suite, k.Public().ID())
 }
 
 // Sign answers a request without learning what it signs. The same request gets
@@ -138,7 +140,7 @@ func CreateKeyFile(path string, k PrivateKey, purpose string) error {
 	if err != nil {
 		panic("token: " + err.Error()) // RSA keys always encode
 	}
-	return keyfile.Create(path, keyfile.File{Suite: suite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: der})
+	return keyfile.Create(path, keyfile.File{Suite: Suite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: der})
 }
 
 // ReadKeyFile reads a file that CreateKeyFile wrote, strictly, and its purpose.
@@ -147,8 +149,8 @@ func ReadKeyFile(path string) (PrivateKey, string, error) {
 	if err != nil {
 		return PrivateKey{}, "", err
 	}
-	if f.Suite != suite {
-		return PrivateKey{}, "", fmt.Errorf("token: key file %s holds a key of suite %q: tokens need %q", path, f.Suite, suite)
+	if f.Suite != Suite {
+		return PrivateKey{}, "", fmt.Errorf("token: key file %s holds a key of suite %q: tokens need %q", path, f.Suite, Suite)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(f.PrivateKey) // checks that the parts belong together
 	key, ok := parsed.(*rsa.PrivateKey)

@@ -180,11 +180,11 @@ func TestTokensDoNotLinkToRequests(t *testing.T) {
 
 func TestParsePublicKeyRefuses(t *testing.T) {
 	v, _ := readVector(t)
-	raw, err := keyfile.Decode(suite, v.PublicKey)
+	raw, err := keyfile.Decode(Suite, v.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := func(change func([]byte) []byte) string { return keyfile.Encode(suite, change(bytes.Clone(raw))) }
+	changed := func(change func([]byte) []byte) string { return keyfile.Encode(Suite, change(bytes.Clone(raw))) }
 	for name, text := range map[string]string{
 		"empty": "", "no suite": strings.TrimPrefix(v.PublicKey, "rsa2048:"), "another suite": "rsa4096:" + strings.TrimPrefix(v.PublicKey, "rsa2048:"),
 		"padding": v.PublicKey + "=", "a line break": v.PublicKey + "\n", "cut": v.PublicKey[:100],
