@@ -2,19 +2,17 @@ package service
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/shuffler"
@@ -28,7 +26,7 @@ func (t *post) openEntry(ctx context.Context) error {
 		return err
 	}
 	if size := t.entry.ContributionSize(); size > queue.MaxBody {
-		return fmt.Errorf("service: a contribution to this plan has %d bytes: the limit is %d", size, queue.MaxBody)
+		return refused(fmt.Sprintf("a contribution has %d bytes: the limit here is %d", size, queue.MaxBody))
 	}
 	if text := t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens; text != "" {
 		if t.tokens, err = token.ParsePublicKey(text); err != nil {
@@ -113,18 +111,23 @@ func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	size := int64(t.entry.ContributionSize())
-	if !s.open.take(size) {
-		p := wire.Problemf(wire.Overloaded, "too many contributions are coming in at once")
-		p.RetryAfter = time.Second
-		return p
+	if err := s.rates.Allow(respondent); err != nil {
+		return err
 	}
-	defer s.open.give(size)
-	body, err := readExactly(r, size)
+	if s.total != nil {
+		if err := s.total.Allow(struct{}{}); err != nil {
+			return err
+		}
+	}
+	size := t.entry.ContributionSize()
+	body, err := serve.ReadBody(w, r, int64(size))
 	if err != nil {
 		return err
 	}
-	if id == wire.CoverID(body) && id != wire.ContributionID(body) {
+	if len(body) != size {
+		return wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", len(body), size)
+	}
+	if id == wire.CoverID(body) {
 		w.WriteHeader(http.StatusCreated)
 		return nil
 	}
@@ -158,66 +161,32 @@ func (t *post) isOpen() error {
 	return nil
 }
 
-// authenticate returns the key under which a respondent's contribution is kept.
-// It is an HMAC under the epoch's own secret, which is deleted with the epoch:
-// nobody can tell afterwards whether somebody was among them, nor compare two
-// plans.
-func (t *post) authenticate(r *http.Request) (string, error) {
-	kind, credential := "token", ""
-	if demanded := t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens; demanded != "" {
-		presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
-		if !ok {
-			return "", wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
-		}
-		here := token.Context{Plan: t.hash, Instance: uint16(t.instance), Hop: 0}
-		if err := t.tokens.Verify(here, presented); err != nil {
-			return "", wire.Problemf(wire.TokenRefused, "%w", err)
-		}
-		id := token.ID(presented)
-		credential = string(id[:])
-	} else {
-		var err error
-		kind = "credential"
-		if credential, err = t.s.o.Respondent(r); err != nil {
-			return "", err
-		}
-		if credential == "" {
-			return "", wire.Problemf(wire.Unauthenticated, "nobody is named")
-		}
+// authenticate says who the respondent is: a hash under the epoch's own secret,
+// which is deleted with the epoch. Nobody can tell afterwards whether somebody
+// was among them, nor compare two plans.
+func (t *post) authenticate(r *http.Request) (serve.Respondent, error) {
+	e := t.epochNow()
+	if e.Secret == nil {
+		return serve.Respondent{}, wire.Problemf(wire.EpochOver, "the plan has closed")
 	}
-	secret := t.epochNow().Secret
-	if secret == nil {
-		return "", wire.Problemf(wire.EpochOver, "the plan has closed")
+	secret := serve.NewSecret(e.Secret)
+	if t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens == "" {
+		return serve.Authenticator{Secret: secret, Bearers: t.s.o.Bearers, Certificates: t.s.o.Certificates}.Respondent(r)
 	}
-	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "%s\x00%s", kind, credential)
-	// 128 bits: among 2^32 respondents two share a key with probability 2^-65.
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16]), nil
-}
-
-// readExactly reads a body whose length is known beforehand.
-func readExactly(r *http.Request, size int64) ([]byte, error) {
-	switch {
-	case r.ContentLength > size:
-		return nil, wire.Problemf(wire.TooLarge, "the body has %d bytes: the plan wants %d from everybody", r.ContentLength, size)
-	case r.ContentLength >= 0 && r.ContentLength < size:
-		return nil, wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", r.ContentLength, size)
+	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+	if !ok {
+		return serve.Respondent{}, wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
 	}
-	body := make([]byte, size+1) // one more shows a body that goes on
-	n, err := io.ReadFull(r.Body, body)
-	switch {
-	case err == nil:
-		return nil, wire.Problemf(wire.TooLarge, "the body has more than the %d bytes that the plan wants from everybody", size)
-	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF):
-		return nil, unread(err)
-	case int64(n) < size:
-		return nil, wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", n, size)
+	here := token.Context{Plan: t.hash, Instance: uint16(t.instance), Hop: 0}
+	if err := t.tokens.Verify(here, presented); err != nil {
+		return serve.Respondent{}, wire.Problemf(wire.TokenRefused, "%w", err)
 	}
-	return body[:size], nil
+	id := token.ID(presented)
+	return secret.Respondent("token", id[:]), nil
 }
 
 // keep puts a contribution on disk under the respondent's key.
-func (t *post) keep(ctx context.Context, respondent string, body []byte) (again bool, err error) {
+func (t *post) keep(ctx context.Context, respondent serve.Respondent, body []byte) (again bool, err error) {
 	c, err := envelope.ParseContribution(body)
 	if err == nil {
 		err = t.entry.Check(c)
@@ -228,7 +197,9 @@ func (t *post) keep(ctx context.Context, respondent string, body []byte) (again 
 	// Finished whatever becomes of the connection: a Put cut short would be
 	// neither kept nor refused for all that anybody knows.
 	ctx = context.WithoutCancel(ctx)
-	again, err = t.inbox.Put(ctx, respondent, fmt.Sprint(c.Crowd), body)
+	// 128 bits: among 2^32 respondents two share a key with probability 2^-65.
+	key := base64.RawURLEncoding.EncodeToString(respondent[:16])
+	again, err = t.inbox.Put(ctx, key, fmt.Sprint(c.Crowd), body)
 	switch {
 	case errors.Is(err, queue.ErrTaken):
 		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
@@ -241,6 +212,9 @@ func (t *post) keep(ctx context.Context, respondent string, body []byte) (again 
 		t.mu.Lock()
 		t.counts[c.Crowd]++
 		t.mu.Unlock()
+		if t.plan.Crowd.Deletion == nil {
+			t.s.meters.contributions.Add(ctx, 1)
+		}
 	}
 	return again, t.s.o.Failpoint("contribution-kept")
 }
@@ -263,11 +237,3 @@ type quiet struct{ error }
 
 func (quiet) Error() string   { return "" }
 func (q quiet) Unwrap() error { return q.error }
-
-// unread is the problem of a body that did not come.
-func unread(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return err
-	}
-	return wire.Problemf(wire.RequestTimeout, "the body ended early or came too slowly")
-}

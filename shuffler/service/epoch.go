@@ -112,5 +112,6 @@ func (t *post) alone(ctx context.Context, fn func() error) error {
 // withhold destroys a crowd and tells only that.
 func (t *post) withhold(ctx context.Context, c uint32, in []byte) error {
 	t.s.o.Log.Info("crowd withheld: fewer respondents than the plan's minimum", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
+	t.s.meters.withheld.Add(ctx, 1)
 	return t.mark(ctx, c, crowd{Phase: withheld, In: in})
 }

@@ -15,11 +15,6 @@ import (
 // it once that is acknowledged. What is sent again is the same, byte for byte,
 // and the next one says so.
 func (t *post) forward(ctx context.Context, c uint32) error {
-	if t.hop > 0 {
-		if err := t.purgeReceived(ctx, c); err != nil { // a process that got no further left it
-			return err
-		}
-	}
 	state := t.state(c)
 	if err := t.send(ctx, c, state); err != nil {
 		return err

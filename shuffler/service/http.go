@@ -1,33 +1,33 @@
 package service
 
 import (
-	"io"
+	"context"
 	"net/http"
 
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Handler serves the paths of a shuffler. What goes with every service (health,
-// metrics, limits of time and size on connections) is the caller's.
-func (s *Service) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
+// Routes are the paths of a shuffler, for serve.Config.
+func (s *Service) Routes() map[string]serve.Handler {
+	return map[string]serve.Handler{
 		wire.ContributionPattern: s.contribute,
 		wire.BatchPattern:        s.receive,
 		wire.PlanPattern:         s.showPlan,
 		wire.RegisterPattern:     s.register,
 		wire.StatusPattern:       s.showStatus,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "no-store")
-			if err := handle(w, r); err != nil {
-				wire.WriteProblem(w, err)
-			}
-		})
 	}
-	return mux
 }
+
+// Private are the routes that serve.Config must not count: the number of
+// requests would be the sizes of crowds. Those of public size are counted here.
+func (s *Service) Private() map[string]bool {
+	return map[string]bool{wire.ContributionPattern: true}
+}
+
+// Ready says why nothing can be taken now.
+func (s *Service) Ready(ctx context.Context) error { return s.o.Queue.Healthy(ctx) }
 
 // showPlan answers with the signed plan.
 func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
@@ -54,9 +54,9 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
 		return err
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, plan.MaxSignedBytes))
+	text, err := serve.ReadBody(w, r, plan.MaxSignedBytes)
 	if err != nil {
-		return unread(err)
+		return err
 	}
 	signed, err := plan.ParseSigned(text)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if err := s.Load(r.Context(), signed); err != nil {
-		return wire.Problemf(wire.PlanRefused, "%w", err)
+		return err
 	}
 	w.WriteHeader(http.StatusCreated)
 	return nil

@@ -159,6 +159,8 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 	t.mu.Lock()
 	t.spent[b.Crowd] = mixer.Spent(b.Crowd)
 	t.mu.Unlock()
+	t.s.meters.batches.Add(ctx, 1)
+	t.s.meters.envelopes.Add(ctx, int64(did.Out))
 	return t.s.o.Failpoint("mixed")
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -80,12 +81,13 @@ type post struct {
 
 	woken   chan struct{}
 	working sync.Mutex // held by whoever advances
+	untidy  bool       // boxes may be there that nobody needs
 
 	mu     sync.Mutex
 	epoch  epoch // entry
 	crowds []crowd
 	spent  map[uint32][]shuffler.TokenID
-	busy   map[uint32]bool // crowds whose batch is coming in
+	busy   map[uint32]bool // crowds whose inbox somebody has claimed
 	counts []int           // entry: contributions to each crowd
 	failed string          // code of the last problem, for the operator
 	erased bool            // the retention is over and nothing is left
@@ -96,24 +98,24 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	hash := p.Hash()
 	t := &post{
 		s: s, name: fmt.Sprintf("%x_%d_%d", hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
-		woken: make(chan struct{}, 1), crowds: make([]crowd, p.Crowds()),
+		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()),
 		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, counts: make([]int, p.Crowds()),
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
 		k, err := wire.ParseVerifyKey(party.Receipts)
 		if err != nil {
-			return nil, fmt.Errorf("service: hop %d of instance %d needs a key for its receipts: %w", h, instance, err)
+			return nil, refused(fmt.Sprintf("hop %d of instance %d needs a key for its receipts", h, instance))
 		}
 		t.receiptKeys = append(t.receiptKeys, k)
 	}
 	sign, ok := keys.Sign[hops[hop].Receipts]
 	if !ok {
-		return nil, fmt.Errorf("service: the private key of hop %d's receipts is not here", hop)
+		return nil, refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop, instance))
 	}
 	t.sign = sign
 	if t.next().URL == "" {
-		return nil, fmt.Errorf("service: the plan does not say where %s listens", t.next().Operator)
+		return nil, refused("it does not say where " + t.next().Operator + " listens")
 	}
 	if _, err := t.mixer(); err != nil {
 		return nil, err
@@ -304,6 +306,11 @@ func (t *post) advance(ctx context.Context) error {
 			return err
 		}
 	}
+	if t.untidy {
+		if err := t.tidy(ctx); err != nil {
+			return err
+		}
+	}
 	var errs []error
 	for c := range uint32(len(t.crowds)) {
 		if err := t.carry(ctx, c); err != nil {
@@ -313,7 +320,52 @@ func (t *post) advance(ctx context.Context) error {
 			}
 		}
 	}
+	t.untidy = len(errs) > 0
 	return errors.Join(errs...)
+}
+
+// tidy drops the boxes that a crash or a failure left behind a mark.
+func (t *post) tidy(ctx context.Context) error {
+	for begin, needed := range map[string]phase{"in_" + t.name + "_": received, "out_" + t.name + "_": mixed} {
+		names, err := t.s.o.Queue.Boxes(ctx, begin)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			c, err := strconv.ParseUint(name[len(begin):], 10, 32)
+			if err != nil || c >= uint64(len(t.crowds)) {
+				return fmt.Errorf("service: the box %s is none of ours", name)
+			}
+			if !t.claim(uint32(c)) {
+				continue // it is coming in
+			}
+			if t.state(uint32(c)).Phase != needed {
+				err = t.s.o.Queue.Drop(ctx, name)
+			}
+			t.release(uint32(c))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// claim keeps others from a crowd's inbox; false: somebody has it.
+func (t *post) claim(c uint32) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy[c] {
+		return false
+	}
+	t.busy[c] = true
+	return true
+}
+
+func (t *post) release(c uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.busy, c)
 }
 
 // carry takes one crowd as far as it goes.

@@ -14,6 +14,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
+// patience is how long a piece of a batch may take, and the disk to take it.
+const patience = 30 * time.Second
+
 // receive takes the batch of a crowd from the hop before: once, on disk before
 // it is acknowledged. The receipts stand before the batch and are checked before
 // a byte of it is kept; they say what its digest will be.
@@ -50,7 +53,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if s.over(t.plan) {
 		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
 	}
-	again, err := t.receive(r, number)
+	again, err := t.receive(w, r, number)
 	if err != nil {
 		return err
 	}
@@ -63,34 +66,27 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (t *post) receive(r *http.Request, c uint32) (again bool, err error) {
+func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again bool, err error) {
 	receipts, head, err := t.readHead(r, c)
 	if err != nil {
 		return false, err
 	}
 	digest := receipts[len(receipts)-1].BatchOut
 
-	t.mu.Lock()
-	state, busy := t.crowds[c], t.busy[c]
-	if state.Phase == "" && !busy {
-		t.busy[c] = true
+	claimed := t.claim(c)
+	if claimed {
+		defer t.release(c)
 	}
-	t.mu.Unlock()
-	switch {
+	switch state := t.state(c); {
 	case state.Phase != "" && bytes.Equal(state.In, digest[:]):
 		return true, nil
 	case state.Phase != "":
 		return false, wire.Problemf(wire.BatchTaken, "crowd %d", c)
-	case busy:
+	case !claimed:
 		p := wire.Problemf(wire.Overloaded, "a batch of crowd %d is coming in already", c)
 		p.RetryAfter = 5 * time.Second
 		return false, p
 	}
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.busy, c)
-	}()
 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
@@ -109,7 +105,7 @@ func (t *post) receive(r *http.Request, c uint32) (again bool, err error) {
 	if _, err := to.Write(head); err != nil {
 		return drop(storage(err))
 	}
-	if err := copyBody(to, r.Body); err != nil {
+	if err := copyBody(to, w, r.Body); err != nil {
 		return drop(err)
 	}
 	if err := to.flush(); err != nil {
@@ -131,19 +127,24 @@ func (t *post) receive(r *http.Request, c uint32) (again bool, err error) {
 	return false, t.s.o.Failpoint("batch-kept")
 }
 
-// copyBody tells a body that does not come from a disk that does not take it.
-func copyBody(to *chunks, body io.Reader) error {
+// copyBody tells a body that does not come from a disk that does not take it. A
+// batch may be long: what counts is that it keeps coming.
+func copyBody(to *chunks, w http.ResponseWriter, body io.Reader) error {
+	control := http.NewResponseController(w)
 	buf := make([]byte, 64<<10)
 	for {
+		// Both fail where there is no connection, as in a test's recorder.
+		control.SetReadDeadline(time.Now().Add(patience))
+		control.SetWriteDeadline(time.Now().Add(2 * patience))
 		n, err := body.Read(buf)
 		if _, err := to.Write(buf[:n]); err != nil {
 			return storage(err)
 		}
-		if err == io.EOF {
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
-			return unread(err)
+		case err != nil:
+			return wire.Problemf(wire.RequestTimeout, "the body broke off or came too slowly")
 		}
 	}
 }
@@ -228,11 +229,6 @@ func (t *post) mixReceived(ctx context.Context, c uint32) error {
 	if err != nil {
 		return err
 	}
-	return t.purgeReceived(ctx, c)
-}
-
-// purgeReceived deletes what came of a crowd that was mixed or destroyed.
-func (t *post) purgeReceived(ctx context.Context, c uint32) error {
 	if err := t.s.o.Queue.Drop(ctx, t.batchName(c)); err != nil {
 		return err
 	}

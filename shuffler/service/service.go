@@ -11,6 +11,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,21 +22,22 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Options are what a service is made of. Queue, Keys, Publishers, Respondent and
-// Client must be set.
+// Options are what a service is made of. Queue, Keys, Publishers and Client must
+// be set.
 type Options struct {
 	Queue      *queue.Queue
 	Keys       string   // folder of the operator's private keys; a plan's public key picks one
 	Publishers []string // whose plans are served, as of plan.Signed.Verify
 
-	// Respondent says who sends a contribution, in words that are the same for
-	// the same respondent, or refuses. It is not asked where the plan demands
-	// single-use tokens at the entry.
-	Respondent func(*http.Request) (credential string, err error)
+	// How respondents are told apart, where the plan demands no single-use tokens
+	// at the entry. Without either, only plans that do can be served at an entry.
+	Bearers      *serve.Bearers
+	Certificates bool // of the authorities that the server's TLS knows
 
 	Client *http.Client // to reach the next hop and the analyzer
 
@@ -44,8 +46,9 @@ type Options struct {
 	Retention time.Duration
 	Limits    Limits
 
-	Log *slog.Logger     // nil: none
-	Now func() time.Time // nil: the system's clock
+	Metrics *serve.Metrics   // nil: none
+	Log     *slog.Logger     // nil: none
+	Now     func() time.Time // nil: the system's clock
 
 	// Failpoint is called at each named step (see Failpoints), in tests of
 	// crashes. Its error ends what is being done as a crash would: nothing
@@ -55,14 +58,18 @@ type Options struct {
 
 // Limits bound what peers can make a service do. Zeros are the defaults.
 type Limits struct {
-	Plans int   // served at once; 256
-	Open  int64 // bytes of contributions being received at once; 256 MiB
+	Plans int     // served at once; 256
+	Rate  float64 // contributions a second that one respondent may try in the long run; 1
+	Burst int     // that one respondent may try at once; 16
+	Total float64 // contributions a second from everybody; 0: no limit
 }
 
 const (
 	defaultRetention = 30 * 24 * time.Hour
 	defaultPlans     = 256
-	defaultOpen      = 256 << 20
+	defaultRate      = 1
+	defaultBurst     = 16
+	rateKeys         = 1 << 16     // respondents whose rate is remembered
 	poll             = time.Second // how late an epoch may end
 )
 
@@ -70,7 +77,9 @@ const (
 type Service struct {
 	o       Options
 	records *queue.Records
-	open    *budget       // bytes of contributions being received
+	rates   *serve.Rates[serve.Respondent]
+	total   *serve.Rates[struct{}] // nil: no limit
+	meters  meters
 	mixing  chan struct{} // one crowd is in memory at a time
 
 	mu    sync.Mutex
@@ -87,17 +96,15 @@ type served struct {
 
 // New opens a service on its queue and takes up what an earlier process left.
 func New(ctx context.Context, o Options) (*Service, error) {
-	if o.Queue == nil || o.Keys == "" || len(o.Publishers) == 0 || o.Respondent == nil || o.Client == nil {
-		return nil, errors.New("service: a queue, a folder of keys, publishers, a way to know respondents and an HTTP client must be given")
+	if o.Queue == nil || o.Keys == "" || len(o.Publishers) == 0 || o.Client == nil {
+		return nil, errors.New("service: a queue, a folder of keys, publishers and an HTTP client must be given")
 	}
-	if o.Retention == 0 {
-		o.Retention = defaultRetention
-	}
-	if o.Limits.Plans == 0 {
-		o.Limits.Plans = defaultPlans
-	}
-	if o.Limits.Open == 0 {
-		o.Limits.Open = defaultOpen
+	o.Retention = cmp.Or(o.Retention, defaultRetention)
+	o.Limits.Plans = cmp.Or(o.Limits.Plans, defaultPlans)
+	o.Limits.Rate = cmp.Or(o.Limits.Rate, defaultRate)
+	o.Limits.Burst = cmp.Or(o.Limits.Burst, defaultBurst)
+	if o.Metrics == nil {
+		o.Metrics = serve.NewMetrics()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -113,8 +120,12 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		o: o, records: records, open: newBudget(o.Limits.Open), mixing: make(chan struct{}, 1),
+		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1),
+		rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys),
 		plans: map[[32]byte]*served{}, wake: make(chan struct{}),
+	}
+	if o.Limits.Total > 0 {
+		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
 	}
 	var texts [][]byte
 	err = records.Each(ctx, "plan", func(_ string, text []byte, _ uint64) error {
@@ -136,14 +147,15 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	return s, nil
 }
 
-// ErrNoPart is the error of a plan in which the operator has no part: none of
-// its keys is here.
-var ErrNoPart = errors.New("service: no private key of this plan is here")
+// refused says why a plan is not served.
+func refused(why string) error { return wire.Problemf(wire.PlanRefused, "%s", why) }
 
-// Load serves a plan from now on, restarts included. Loading it again is no error.
+// Load serves a plan from now on, restarts included. Loading it again is no
+// error. A *wire.Problem says what is wrong with the plan; one in which none of
+// the operator's keys has a part is among those refused.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	if err := signed.Verify(s.o.Publishers...); err != nil {
-		return err
+		return refused(err.Error())
 	}
 	p, hash := signed.Plan, signed.Plan.Hash()
 	s.mu.Lock()
@@ -154,14 +166,14 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		return nil
 	}
 	if full {
-		return fmt.Errorf("service: %d plans are served already, the limit", s.o.Limits.Plans)
+		return refused(fmt.Sprintf("%d plans are served already, the limit", s.o.Limits.Plans))
 	}
 	if p.Times.Closes.IsZero() {
-		return errors.New("service: a plan that is served needs times.closes: its end is the end of the epoch")
+		return refused("a plan that is served needs times.closes: its end is the end of the epoch")
 	}
 	if s.over(p) {
 		// Its marks are gone: a batch that was mixed then could be mixed again.
-		return errors.New("service: the plan has closed too long ago")
+		return refused("the plan has closed too long ago")
 	}
 	if err := s.add(ctx, signed); err != nil {
 		return err
@@ -200,7 +212,7 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 		}
 	}
 	if len(p.posts) == 0 {
-		return ErrNoPart
+		return refused("none of the private keys here has a part in it")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,29 +327,4 @@ func (s *Service) forget(ctx context.Context, hash [32]byte) error {
 	defer s.mu.Unlock()
 	delete(s.plans, hash)
 	return nil
-}
-
-// budget is a number of bytes that is shared out.
-type budget struct {
-	mu   sync.Mutex
-	left int64
-}
-
-func newBudget(n int64) *budget { return &budget{left: n} }
-
-// take reserves n bytes, or nothing.
-func (b *budget) take(n int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.left < n {
-		return false
-	}
-	b.left -= n
-	return true
-}
-
-func (b *budget) give(n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left += n
 }

@@ -1,12 +1,16 @@
 package service
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/bits"
 	"net/http"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -96,6 +100,56 @@ func (t *post) about(n int) string {
 		return fmt.Sprintf("fewer than %d", least)
 	}
 	return fmt.Sprintf("at least %d", max(least, 1<<(bits.Len(uint(n))-1)))
+}
+
+// Status is the page of the service, for serve.Config.
+func (s *Service) Status(ctx context.Context) *serve.Status {
+	page := &serve.Status{}
+	if n, err := s.o.Queue.Bytes(ctx); err == nil {
+		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))})
+	}
+	for _, st := range s.Statuses() {
+		where := fmt.Sprintf("%.16s instance %d hop %d", st.Plan, st.Instance, st.Hop)
+		if st.Failing != "" {
+			page.Alarms = append(page.Alarms, where+": "+st.Failing)
+		}
+		table := serve.Table{
+			Title:   fmt.Sprintf("%s: %s, %s, closes %s", where, st.Title, st.Phase, st.Closes.UTC().Format(time.RFC3339)),
+			Columns: []string{"crowd", "phase", "respondents", "in", "out", "dropped", "duplicates", "tokens"},
+		}
+		for _, c := range st.Crowds {
+			row := []string{fmt.Sprint(c.Crowd), c.Phase, c.About}
+			if c.Respondents > 0 {
+				row[2] = fmt.Sprint(c.Respondents)
+				for _, n := range []uint32{c.In, c.Out, c.Dropped, c.Duplicates, c.Tokens} {
+					row = append(row, fmt.Sprint(n))
+				}
+			}
+			table.Rows = append(table.Rows, row)
+		}
+		page.Tables = append(page.Tables, table)
+	}
+	return page
+}
+
+// meters are the numbers of /metrics. They add up over plans, and leave out what
+// would show the size of a crowd that is private.
+type meters struct{ contributions, batches, withheld, envelopes metric.Int64Counter }
+
+func newMeters(m *serve.Metrics) meters {
+	counter := func(name, what string) metric.Int64Counter {
+		c, err := m.Meter.Int64Counter(name, metric.WithDescription(what))
+		if err != nil {
+			panic("service: " + err.Error()) // the names stand here
+		}
+		return c
+	}
+	return meters{
+		contributions: counter("contributions", "Contributions accepted, of plans whose crowds have public sizes."),
+		batches:       counter("batches", "Crowds mixed."),
+		withheld:      counter("crowds_withheld", "Crowds destroyed for having fewer respondents than their plan's minimum."),
+		envelopes:     counter("envelopes", "Envelopes handed on."),
+	}
 }
 
 // showStatus answers with the statuses of a plan's posts here.
