@@ -28,7 +28,7 @@ func TestInstancesAddUpToOne(t *testing.T) {
 		}
 		proto, keys := runnable(t, p)
 		values := population(60, 3)
-		const seed = 5
+		const seed = 6
 		col, err := simulate.Full(proto, keys, values, seed, quiet)
 		if err != nil {
 			t.Fatal(err)
