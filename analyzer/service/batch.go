@@ -1,0 +1,145 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// putBatch answers PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}:
+// 201 when the batch is counted and its tally on disk, 200 for the same again.
+func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
+	name, err := planName(r)
+	if err != nil {
+		return err
+	}
+	instance, err := wire.PathInstance(r)
+	if err != nil {
+		return err
+	}
+	hop, err := wire.PathHop(r)
+	if err != nil {
+		return err
+	}
+	crowd, err := wire.PathCrowd(r)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.BatchType); err != nil {
+		return err
+	}
+	// What nobody registered is refused before any of it is read.
+	run, err := s.run(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	if int(instance) >= len(run.receipts) || int(hop) != len(run.receipts[instance]) {
+		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
+	}
+	body, err := serve.ReadBody(w, r, s.o.BatchSize)
+	if err != nil {
+		return err
+	}
+	h, err := wire.ParseHandover(body)
+	if err != nil {
+		return wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	b := h.Batch
+	if b.Plan != run.protocol.Hash || b.Instance != instance || b.Hop != hop || b.Crowd != crowd {
+		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
+	}
+	outcome, err := s.Take(r.Context(), h)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(status(outcome))
+	return nil
+}
+
+// Take counts a batch of a registered plan. Once it returns New or Again, the
+// batch's tally, its mark and its receipts are on disk, all of them, once. The
+// error is a *wire.Problem where the batch is at fault.
+func (s *Service) Take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
+	outcome, err := s.take(ctx, h)
+	s.metrics.batch(ctx, outcome)
+	return outcome, err
+}
+
+func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
+	b := h.Batch
+	name := nameOf(b.Plan)
+	run, err := s.run(ctx, name)
+	if err != nil {
+		return store.Failed, storeProblem(err)
+	}
+	if int(b.Instance) >= len(run.receipts) {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance)
+	}
+	if err := s.bornOut(run, h); err != nil {
+		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	if err := s.o.Failpoint("batch-arrived"); err != nil {
+		return store.Failed, err
+	}
+	mark := store.Batch{
+		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: receipts(h.Receipts),
+		Respondents: int(b.Respondents), Counted: s.o.Now(),
+	}
+	select {
+	case s.opening <- struct{}{}:
+		defer func() { <-s.opening }()
+	case <-ctx.Done():
+		return store.Failed, ctx.Err()
+	}
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New {
+		if err != nil {
+			err = storeProblem(err)
+		}
+		return outcome, err
+	}
+	var t *tally.Counts
+	if t, mark.Dropped, err = run.counter.Count(b); err != nil {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	mark.Smallest = t.Smallest
+	if err := s.o.Failpoint("batch-opened"); err != nil {
+		return store.Failed, err
+	}
+	outcome, err := s.o.Store.Count(ctx, mark, t.N)
+	if err != nil {
+		return store.Failed, storeProblem(err)
+	}
+	if outcome == store.New {
+		s.metrics.opened(ctx, len(b.Envelopes)-mark.Dropped, mark.Dropped)
+		s.o.Log.Info("batch counted", "plan", name, "instance", b.Instance, "crowd", b.Crowd)
+	}
+	return outcome, nil
+}
+
+// bornOut checks the receipts against the plan's keys, each other and the batch.
+func (s *Service) bornOut(run *running, h wire.Handover) error {
+	keys := run.receipts[h.Batch.Instance]
+	if err := wire.CheckChain(h.Receipts, keys, h.Batch, h.Digest); err != nil {
+		return err
+	}
+	p := run.signed.Plan
+	for i, hop := range p.Route.Mix.Instances[h.Batch.Instance].Hops {
+		if hop.Tokens != "" && int64(h.Receipts[i].Tokens) < int64(p.Crowd.Minimum) {
+			return fmt.Errorf("service: receipt of hop %d: fewer single-use tokens than the plan's minimum of %d", i, p.Crowd.Minimum)
+		}
+	}
+	return nil
+}
+
+func receipts(all []wire.SignedReceipt) []byte {
+	var b []byte
+	for _, r := range all {
+		b = append(b, r.Bytes()...)
+	}
+	return b
+}

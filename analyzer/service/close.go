@@ -1,0 +1,206 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+// clock is who closes a collection whose time has come.
+const clock = "the plan's times.closes"
+
+// Run closes collections when their time has come, takes up what an earlier
+// process left half done, and deletes what has expired, until the context ends.
+func (s *Service) Run(ctx context.Context) error {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		if err := s.Step(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Error("closing collections", "reason", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Step does once what Run does all the time.
+func (s *Service) Step(ctx context.Context) error {
+	plans, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		if !p.Decided.IsZero() {
+			continue
+		}
+		due := !p.Closed.IsZero()
+		if !due {
+			run, err := s.run(ctx, p.Name)
+			if err != nil {
+				return err
+			}
+			closes := run.signed.Plan.Times.Closes
+			due = !closes.IsZero() && !s.o.Now().Before(closes.Add(s.o.Grace))
+		}
+		if !due {
+			continue
+		}
+		if err := s.Conclude(ctx, p.Name, clock); err != nil {
+			return fmt.Errorf("service: plan %s: %w", p.Name, err)
+		}
+	}
+	return s.expire(ctx)
+}
+
+// expire deletes old tallies, now and then.
+func (s *Service) expire(ctx context.Context) error {
+	now := s.o.Now()
+	s.mu.Lock()
+	due := now.Sub(s.expired) >= time.Minute || now.Before(s.expired) // a clock may go back
+	s.mu.Unlock()
+	if !due {
+		return nil
+	}
+	n, err := s.o.Store.Expire(ctx, now.Add(-s.o.Retention))
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		s.o.Log.Info("old tallies deleted", "batches", n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expired = now
+	return nil
+}
+
+// Conclude closes a collection and publishes its release, or records why there is
+// none. What was concluded before stays as it was.
+func (s *Service) Conclude(ctx context.Context, name, closer string) error {
+	s.concluding.Lock() // tallies of one plan at a time
+	defer s.concluding.Unlock()
+	if _, err := s.o.Store.CloseCollection(ctx, name, closer, s.o.Now()); err != nil {
+		return err
+	}
+	if err := s.o.Failpoint("closed"); err != nil {
+		return err
+	}
+	p, err := s.o.Store.Plan(ctx, name)
+	if err != nil || !p.Decided.IsZero() {
+		return err
+	}
+	run, err := s.run(ctx, name)
+	if err != nil {
+		return err
+	}
+	tallies, dropped, err := s.tallies(ctx, run.protocol)
+	if err != nil {
+		return err
+	}
+	var public protocol.Public
+	if s.o.Public != nil {
+		if public, err = s.o.Public(run.signed.Plan); err != nil {
+			return err
+		}
+	}
+	v := s.verdict(run.protocol, tallies, dropped, public)
+	if err := s.o.Failpoint("written-up"); err != nil {
+		return err
+	}
+	if _, err := s.o.Store.Decide(ctx, name, v); err != nil {
+		return err
+	}
+	s.forget(name)
+	s.metrics.decided(ctx, v.Reason == "")
+	s.o.Log.Info("collection concluded", "plan", name, "released", v.Reason == "", "reason", v.Reason)
+	return nil
+}
+
+// tallies adds up what the instances counted: one tally a crowd, nil where no
+// batch came.
+func (s *Service) tallies(ctx context.Context, p *protocol.Protocol) ([]*tally.Counts, int, error) {
+	batches, err := s.o.Store.Batches(ctx, p.Plan.Name())
+	if err != nil {
+		return nil, 0, err
+	}
+	all, dropped := make([]*tally.Counts, p.Plan.Crowds()), 0
+	for _, b := range batches {
+		if b.Crowd >= len(all) {
+			return nil, 0, fmt.Errorf("service: a batch of crowd %d was counted for a plan of %d: the database is damaged", b.Crowd, len(all))
+		}
+		t := p.NewTally()
+		if err := s.o.Store.Counts(ctx, b, t.N); err != nil {
+			return nil, 0, err
+		}
+		t.Respondents, t.Smallest = b.Respondents, b.Smallest
+		dropped += b.Dropped
+		if all[b.Crowd] == nil {
+			all[b.Crowd] = t
+		} else if err := all[b.Crowd].Merge(t); err != nil {
+			return nil, 0, err
+		}
+	}
+	return all, dropped, nil
+}
+
+// verdict writes up a release, or says why there is none. It depends on nothing
+// but its arguments and the clock: what it cannot write up once it never can.
+func (s *Service) verdict(p *protocol.Protocol, tallies []*tally.Counts, dropped int, public protocol.Public) store.Verdict {
+	files, err := s.writeUp(p, tallies, dropped, public)
+	if err != nil {
+		return store.Verdict{Reason: err.Error(), At: s.o.Now()}
+	}
+	return store.Verdict{Files: files, At: s.o.Now()}
+}
+
+func (s *Service) writeUp(p *protocol.Protocol, tallies []*tally.Counts, dropped int, public protocol.Public) (map[string][]byte, error) {
+	if err := analyzer.Kept(p, tallies); err != nil {
+		return nil, err
+	}
+	r, _, err := analyzer.Publish(p, tallies, public)
+	if err != nil {
+		return nil, err
+	}
+	r.Created = s.o.Now().UTC()
+	r.Notes = append(r.Notes, analyzer.Lacks(dropped)...)
+	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
+	var json, html, csv bytes.Buffer
+	if err := r.WriteJSON(&json); err != nil {
+		return nil, err
+	}
+	if err := page.WriteHTML(&html, r); err != nil {
+		return nil, err
+	}
+	if err := writeCSV(&csv, r); err != nil {
+		return nil, err
+	}
+	return map[string][]byte{"json": json.Bytes(), "html": html.Bytes(), "csv": csv.Bytes()}, nil
+}
+
+// postClose answers POST /v1/plans/{plan}/close with what became of the plan.
+func (s *Service) postClose(w http.ResponseWriter, r *http.Request) error {
+	name, err := planName(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Conclude(r.Context(), name, operator(r)); err != nil {
+		return storeProblem(err)
+	}
+	p, err := s.o.Store.Plan(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	return writeJSON(w, describe(p))
+}

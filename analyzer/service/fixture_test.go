@@ -1,0 +1,343 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/store/storetest"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/shuffler"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+func TestMain(m *testing.M) {
+	code := storetest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+const (
+	minimum   = 5 // respondents of a crowd in an instance
+	perDevice = 4 // envelopes, one of them a dummy
+	devices   = 40
+)
+
+var (
+	publisher = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	closes    = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// collection is a signed plan of two instances, of one and of two hops, with what
+// its last hops hand to the analyzer.
+type collection struct {
+	signed    plan.Signed
+	name      string
+	analyzer  envelope.PrivateKey
+	protocol  *protocol.Protocol
+	signers   [][]wire.SignKey // of receipts, by instance and hop
+	handovers []wire.Handover
+}
+
+// collect answers a plan; change may alter it before keys are made.
+func collect(t testing.TB, change func(*plan.Plan)) *collection {
+	t.Helper()
+	p := plan.Plan{
+		Version: plan.Version,
+		Title:   "A tiny collection",
+		Question: plan.Question{Kind: "density", Density: &plan.Density{
+			Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
+			Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
+			Repetitions: 1,
+			Bitsum:      plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
+		}},
+		Budget:    plan.Budget{Epsilon: 3.8, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.2},
+		Crowd:     plan.Crowd{Minimum: minimum},
+		Envelopes: plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: perDevice},
+		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{
+			{Hops: []plan.Party{{Operator: "North"}}}, {Hops: []plan.Party{{Operator: "East"}, {Operator: "West"}}},
+		}}},
+		Analyzer: plan.Party{Operator: "Research"},
+		Times:    plan.Times{Closes: closes},
+	}
+	c := &collection{}
+	if change != nil {
+		change(&p)
+	}
+	for _, in := range p.Route.Mix.Instances {
+		keys := make([]wire.SignKey, len(in.Hops))
+		for h := range in.Hops {
+			var err error
+			if keys[h], err = wire.GenerateSignKey(); err != nil {
+				t.Fatal(err)
+			}
+			in.Hops[h].Receipts = keys[h].Public().String()
+		}
+		c.signers = append(c.signers, keys)
+	}
+	keys, err := simulate.NewKeys(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.analyzer, c.signed, c.name = keys.Analyzer, plan.Sign(p, publisher), p.Name()
+	if c.protocol, err = protocol.New(p); err != nil {
+		t.Fatal(err)
+	}
+	device, err := client.New(c.protocol, replay.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := make([]*shuffler.Collector, len(keys.Hops))
+	for i := range entries {
+		if entries[i], err = shuffler.NewCollector(p, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range devices {
+		// Two thirds of all respondents are of crowd 0.
+		sent, err := device.Report(protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := entries[sent[0].Instance].Add(fmt.Sprint(i), sent[0].Contribution); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, entry := range entries {
+		batches, _ := entry.Close()
+		for _, b := range batches {
+			c.handovers = append(c.handovers, c.mix(t, b, keys.Hops[i]))
+		}
+	}
+	if len(c.handovers) != 4 {
+		t.Fatalf("%d batches left the shufflers, want 4", len(c.handovers))
+	}
+	return c
+}
+
+// mix carries a crowd through its cascade, with receipts.
+func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.PrivateKey) wire.Handover {
+	t.Helper()
+	var h wire.Handover
+	for hop, key := range keys {
+		mixer, err := shuffler.NewHop(c.signed.Plan, int(b.Instance), hop, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, counts, err := mixer.Mix(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := wire.Receipt{
+			Plan: b.Plan, Instance: b.Instance, Hop: uint8(hop), Crowd: b.Crowd, Respondents: b.Respondents,
+			In: uint32(counts.In), Out: uint32(counts.Out), Dropped: uint32(counts.Dropped), Duplicates: uint32(counts.Duplicates),
+		}
+		if hop > 0 {
+			r.BatchIn, r.Previous = h.Digest, h.Receipts[hop-1].Hash()
+		}
+		r.BatchOut = digest(t, out)
+		h = wire.Handover{Receipts: append(h.Receipts, r.Sign(c.signers[b.Instance][hop])), Batch: out, Digest: r.BatchOut}
+		b = out
+	}
+	return h
+}
+
+func digest(t testing.TB, b envelope.Batch) [32]byte {
+	t.Helper()
+	body, err := b.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sha256.Sum256(body)
+}
+
+// resign makes the last receipt bear out what was done to the batch.
+func (c *collection) resign(t testing.TB, h wire.Handover) wire.Handover {
+	t.Helper()
+	h.Receipts = append([]wire.SignedReceipt(nil), h.Receipts...)
+	last := len(h.Receipts) - 1
+	r := h.Receipts[last].Receipt
+	r.Dropped += r.Out - uint32(len(h.Batch.Envelopes))
+	r.Out, r.Respondents = uint32(len(h.Batch.Envelopes)), h.Batch.Respondents
+	h.Digest = digest(t, h.Batch)
+	r.BatchOut = h.Digest
+	h.Receipts[last] = r.Sign(c.signers[h.Batch.Instance][last])
+	return h
+}
+
+func body(t testing.TB, h wire.Handover) []byte {
+	t.Helper()
+	b, err := h.Batch.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.MarshalHandover(h.Receipts, b)
+}
+
+func path(h wire.Handover) string {
+	return wire.BatchPath(h.Batch.Plan, h.Batch.Instance, h.Batch.Hop, h.Batch.Crowd)
+}
+
+// rig is a service on a database that outlives it.
+type rig struct {
+	t       testing.TB
+	dsn     string
+	keys    string // folder
+	bearers *serve.Bearers
+	token   string
+	budget  service.Population
+
+	mu    sync.Mutex
+	clock time.Time
+	crash string // the failpoint that fails
+
+	store   *store.Store
+	service *service.Service
+	server  *serve.Server
+}
+
+func start(t testing.TB, dsn string, cs ...*collection) *rig {
+	t.Helper()
+	r := &rig{t: t, dsn: dsn, keys: t.TempDir(), clock: closes.Add(-time.Hour), budget: service.Population{Epsilon: 100, Delta: 1e-3, Adjacency: account.Replacement}}
+	for i, c := range cs {
+		if err := envelope.CreateKeyFile(filepath.Join(r.keys, fmt.Sprintf("%d.json", i)), envelope.KeyFile{Key: c.analyzer, Purpose: "analyzer"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "operators")
+	var err error
+	if r.token, err = serve.AddBearer(replay.New(3), file, "operator"); err != nil {
+		t.Fatal(err)
+	}
+	if r.bearers, err = serve.ReadBearers(file); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	t.Cleanup(func() { r.store.Close() })
+	return r
+}
+
+// restart is a new process on the same database.
+func (r *rig) restart() {
+	r.t.Helper()
+	if r.store != nil {
+		if err := r.store.Close(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	fail := func(name string) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if name == r.crash {
+			return errCrash
+		}
+		return nil
+	}
+	var err error
+	if r.store, err = store.Open(context.Background(), store.Config{DSN: r.dsn, Failpoint: fail}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.service, err = service.New(service.Options{
+		Store: r.store, Keys: r.keys, Operators: r.bearers,
+		Publishers:  []service.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
+		Populations: map[string]service.Population{"residents": r.budget},
+		Software:    "confetti test", Now: r.now, Failpoint: fail,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.server, err = serve.New(serve.Config{Name: "analyzer", Routes: r.service.Routes(), Ready: r.service.Ready, Status: r.service.Status})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+var errCrash = fmt.Errorf("a crash")
+
+func (r *rig) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clock
+}
+
+func (r *rig) at(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clock = now
+}
+
+func (r *rig) crashAt(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.crash = name
+}
+
+// do asks the service as an operator.
+func (r *rig) do(method, path, contentType string, body []byte) *httptest.ResponseRecorder {
+	r.t.Helper()
+	q := httptest.NewRequest(method, path, bytes.NewReader(body))
+	q.Header.Set("Content-Type", contentType)
+	q.Header.Set("Authorization", "Bearer "+r.token)
+	w := httptest.NewRecorder()
+	r.server.ServeHTTP(w, q)
+	return w
+}
+
+// wants fails the test unless the answer has this status and, for a problem, code.
+func (r *rig) wants(w *httptest.ResponseRecorder, status int, code wire.Code) {
+	r.t.Helper()
+	if w.Code != status {
+		r.t.Errorf("status %d, want %d: %.300s", w.Code, status, w.Body)
+		return
+	}
+	if p := wire.ReadProblem(w.Result()); p != nil && p.Code != code {
+		r.t.Errorf("problem %s, want %s: %s", p.Code, code, p.Detail)
+	}
+}
+
+func (r *rig) register(c *collection) *httptest.ResponseRecorder {
+	r.t.Helper()
+	return r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), wire.SignedPlanType, c.signed.Marshal())
+}
+
+func (r *rig) put(h wire.Handover) *httptest.ResponseRecorder {
+	r.t.Helper()
+	return r.do("PUT", path(h), wire.BatchType, body(r.t, h))
+}
+
+func (r *rig) get(path string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	return r.do("GET", path, "", nil)
+}
+
+// both runs a test on each kind of database.
+func both(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "a.db")) })
+	t.Run("postgres", func(t *testing.T) { test(t, storetest.Postgres(t)) })
+}
+
+const created, ok = http.StatusCreated, http.StatusOK

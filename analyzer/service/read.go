@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// State is how far a plan has come.
+type State string
+
+const (
+	Open     State = "open"   // takes batches
+	Closed   State = "closed" // takes none, and is being written up
+	Released State = "released"
+	Withheld State = "withheld"
+)
+
+// Plan is a registered plan as the service tells it.
+type Plan struct {
+	Plan       string    `json:"plan"`
+	Title      string    `json:"title"`
+	Publisher  string    `json:"publisher"`
+	State      State     `json:"state"`
+	Registered time.Time `json:"registered"`
+	Closes     time.Time `json:"closes,omitzero"`
+	Closed     time.Time `json:"closed,omitzero"`
+	Closer     string    `json:"closer,omitempty"`
+	Decided    time.Time `json:"decided,omitzero"`
+	Reason     string    `json:"reason,omitempty"` // why it is withheld
+	Formats    []string  `json:"formats,omitempty"`
+}
+
+var formats = []string{"csv", "html", "json"}
+
+func describe(p store.Plan) Plan {
+	d := Plan{
+		Plan: p.Name, Publisher: p.Spending.Publisher, State: Open,
+		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
+	}
+	if signed, err := plan.ParseSigned(p.Signed); err == nil { // it was when it was registered
+		d.Title, d.Closes = signed.Plan.Title, signed.Plan.Times.Closes
+	}
+	switch {
+	case p.Released:
+		d.State, d.Formats = Released, formats
+	case !p.Decided.IsZero():
+		d.State = Withheld
+	case !p.Closed.IsZero():
+		d.State = Closed
+	}
+	return d
+}
+
+// Plans is every registered plan.
+func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
+	stored, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Plan, len(stored))
+	for i, p := range stored {
+		all[i] = describe(p)
+	}
+	return all, nil
+}
+
+// getPlans answers GET /v1/plans.
+func (s *Service) getPlans(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Plans(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, all)
+}
+
+// getReleases answers GET /v1/releases: plans on which there is a verdict.
+func (s *Service) getReleases(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Plans(r.Context())
+	if err != nil {
+		return err
+	}
+	decided := []Plan{}
+	for _, p := range all {
+		if !p.Decided.IsZero() {
+			decided = append(decided, p)
+		}
+	}
+	return writeJSON(w, decided)
+}
+
+// getPlan answers GET /v1/plans/{plan} with the plan as its publisher signed it.
+func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
+	name, err := planName(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.o.Store.Plan(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	w.Header().Set("Content-Type", wire.SignedPlanType)
+	_, err = w.Write(p.Signed)
+	return err
+}
+
+// Progress is how a collection is getting on.
+type Progress struct {
+	Plan
+	Crowds    int     `json:"crowds"`
+	Instances int     `json:"instances"`
+	Batches   []Batch `json:"batches"`
+}
+
+// Batch is one batch that was counted.
+type Batch struct {
+	Instance    int       `json:"instance"`
+	Crowd       int       `json:"crowd"`
+	Respondents int       `json:"respondents"`
+	Whole       int       `json:"whole"`   // contributions' worth of envelopes that were counted
+	Dropped     int       `json:"dropped"` // envelopes that were not
+	Counted     time.Time `json:"counted"`
+}
+
+// getStatus answers GET /v1/plans/{plan}/status.
+func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
+	name, err := planName(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.o.Store.Plan(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	signed, err := plan.ParseSigned(p.Signed)
+	if err != nil {
+		return fmt.Errorf("service: plan %s, which was registered before: %w", name, err)
+	}
+	batches, err := s.o.Store.Batches(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	out := Progress{Plan: describe(p), Crowds: signed.Plan.Crowds(), Instances: len(signed.Plan.Route.Mix.Instances), Batches: []Batch{}}
+	for _, b := range batches {
+		out.Batches = append(out.Batches, Batch{b.Instance, b.Crowd, b.Respondents, b.Smallest, b.Dropped, b.Counted})
+	}
+	return writeJSON(w, out)
+}
+
+var releaseTypes = map[string]string{"json": "application/json", "csv": "text/csv; charset=utf-8; header=present", "html": "text/html; charset=utf-8"}
+
+// A page of a release has its own style and drawings and needs nothing else.
+const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+
+// getRelease answers GET /v1/releases/{plan}.json, .csv or .html.
+func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
+	name, format, _ := strings.Cut(r.PathValue("file"), ".")
+	if _, err := wire.ParsePlanName(name); err != nil || releaseTypes[format] == "" {
+		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.csv or PLAN.html")
+	}
+	p, err := s.o.Store.Plan(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	switch describe(p).State {
+	case Open, Closed:
+		return wire.Problemf(wire.NotClosed, "there is no release yet")
+	case Withheld:
+		return wire.Problemf(wire.Withheld, "%s", p.Reason)
+	}
+	body, digest, err := s.o.Store.Release(r.Context(), name, format)
+	if errors.Is(err, store.ErrUnknown) {
+		return wire.Problemf(wire.NotFound, "the release was not written in this format")
+	}
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", releaseTypes[format])
+	h.Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", digest)))
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	if format == "html" {
+		h.Set("Content-Security-Policy", releasePolicy)
+	}
+	_, err = w.Write(body)
+	return err
+}

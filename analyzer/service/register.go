@@ -1,0 +1,181 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Register takes a plan if its publisher is known, its promise holds, it can be
+// counted here, and its population can afford it; the last two in one step with
+// writing it down. A plan that is there already is Again. The error is a
+// *wire.Problem that says what would be taken instead.
+func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outcome, error) {
+	name := signed.Plan.Name()
+	publisher, err := s.publisher(signed)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	if closes := signed.Plan.Times.Closes; !closes.IsZero() && !s.o.Now().Before(closes) {
+		if outcome, ok := s.again(ctx, signed); ok {
+			return outcome, nil
+		}
+		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
+	}
+	r, err := s.prepare(signed)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	promise, err := r.protocol.Promise()
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	asked, note, err := costs(signed.Plan, promise)
+	if err != nil {
+		return store.Failed, err
+	}
+	budget := s.o.Populations[publisher.Population]
+	outcome, err := s.o.Store.Register(ctx, store.Plan{
+		Name: name, Signed: signed.Marshal(), Registered: s.o.Now(),
+		Spending: store.Spending{
+			Population: publisher.Population, Publisher: publisher.Name,
+			Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: string(asked.Adjacency), Users: asked.Users, Method: asked.Method, Note: note,
+		},
+	}, func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
+	if over, ok := errors.AsType[*overspent](err); ok {
+		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(signed.Plan))
+	}
+	if errors.Is(err, store.ErrTaken) {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
+	}
+	if err != nil {
+		return store.Failed, err
+	}
+	s.o.Log.Info("plan registered", "plan", name, "publisher", publisher.Name, "population", publisher.Population)
+	return outcome, nil
+}
+
+// publisher is who signed the plan, if it is one of ours.
+func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
+	if err := signed.Verify(s.publishers...); err != nil {
+		return Publisher{}, err
+	}
+	for _, p := range s.o.Publishers {
+		if p.Key == signed.Publisher {
+			return p, nil
+		}
+	}
+	return Publisher{}, errors.New("service: no such publisher")
+}
+
+// again reports that this very plan is registered.
+func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome, bool) {
+	p, err := s.o.Store.Plan(ctx, signed.Plan.Name())
+	return store.Again, err == nil && string(p.Signed) == string(signed.Marshal())
+}
+
+// register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.
+func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
+	name, err := planName(r)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
+		return err
+	}
+	body, err := serve.ReadBody(w, r, plan.MaxSignedBytes)
+	if err != nil {
+		return err
+	}
+	signed, err := plan.ParseSigned(body)
+	if err != nil {
+		return wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	if signed.Plan.Name() != name {
+		return wire.Problemf(wire.BadRequest, "the plan in the body is %.8s, not the one in the path", signed.Plan.Name())
+	}
+	outcome, err := s.Register(r.Context(), signed)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(status(outcome))
+	return nil
+}
+
+// status answers what was written now and what was there already.
+func status(o store.Outcome) int {
+	if o == store.Again {
+		return http.StatusOK
+	}
+	return http.StatusCreated
+}
+
+// Budget is what a population may spend and has spent, as /v1/budgets tells it.
+type Budget struct {
+	Population string            `json:"population"`
+	Allowed    Spent             `json:"allowed"`
+	Spent      account.Guarantee `json:"spent"`
+	Plans      []Spent           `json:"plans"` // in the order they were registered
+}
+
+// Spent is one entry of a budget.
+type Spent struct {
+	Plan      string    `json:"plan,omitempty"`
+	Publisher string    `json:"publisher,omitempty"`
+	Epsilon   float64   `json:"epsilon"`
+	Delta     float64   `json:"delta"`
+	Adjacency string    `json:"adjacency"`
+	Users     int       `json:"users,omitempty"`
+	Method    string    `json:"method,omitempty"`
+	Note      string    `json:"note,omitempty"`
+	At        time.Time `json:"at,omitzero"`
+}
+
+// Budget finds a population's ledger.
+func (s *Service) Budget(ctx context.Context, population string) (Budget, error) {
+	p, known := s.o.Populations[population]
+	if !known {
+		return Budget{}, wire.Problemf(wire.NotFound, "no population of that name has a budget here")
+	}
+	spent, err := s.o.Store.Spendings(ctx, population)
+	if err != nil {
+		return Budget{}, err
+	}
+	b := Budget{Population: population, Allowed: Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Plans: []Spent{}}
+	if b.Spent, err = p.composed(spent); err != nil {
+		return Budget{}, fmt.Errorf("service: ledger of population %q: %w", population, err)
+	}
+	for _, e := range spent {
+		b.Plans = append(b.Plans, Spent{e.Plan, e.Publisher, e.Epsilon, e.Delta, e.Adjacency, e.Users, e.Method, e.Note, e.Spent})
+	}
+	return b, nil
+}
+
+// getBudget answers GET /v1/budgets/{population}.
+func (s *Service) getBudget(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.Budget(r.Context(), r.PathValue("population"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, b)
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = w.Write(append(body, '\n'))
+	return err
+}

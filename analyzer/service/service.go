@@ -1,0 +1,264 @@
+// Package service is the analyzer as it runs: it registers plans against a budget,
+// takes batches over HTTP, counts them into a database, and once a collection is
+// closed either publishes a release or records why it may not.
+//
+//	registered -> batches counted -> closed -> released or withheld
+//
+// Each arrow is one transaction. A process that is killed anywhere goes on where
+// it was, and whoever sends again what was taken is told that it was.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// Options are what a service is made of. Store, Keys, Publishers, Populations and
+// Operators must be set.
+type Options struct {
+	Store *store.Store
+	Keys  string // folder of the operator's private keys; a plan's public key picks one
+
+	Publishers  []Publisher           // whose plans are taken
+	Populations map[string]Population // by name
+	Operators   *serve.Bearers        // who may register and close plans, and read budgets
+
+	// Public finds data that costs no privacy and describes a plan's findings with
+	// it; nil: none.
+	Public func(plan.Plan) (protocol.Public, error)
+
+	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
+	Retention time.Duration // of tallies, receipts and marks after a verdict; 0 is 30 days
+	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
+	Software  string        // name and version, for releases
+	Metrics   *serve.Metrics
+
+	Log *slog.Logger     // nil: none
+	Now func() time.Time // nil: the system's clock
+
+	// Failpoint is called at each named step (see Failpoints), in tests of
+	// crashes. Its error ends what is being done as a crash would. nil: none.
+	Failpoint func(name string) error
+}
+
+// Publisher is an author of plans. All its plans ask one population: who asks
+// another, signs with another key.
+type Publisher struct {
+	Name       string
+	Key        string // public key, as of plan.Publisher
+	Population string
+}
+
+// Failpoints are the steps that Options.Failpoint is called at. Those of the
+// store are called beside them if it is opened with the same function.
+var Failpoints = []string{
+	"batch-arrived", // whole, nothing done yet
+	"batch-opened",  // counted in memory
+	"closed",        // no batch is taken any more, no verdict yet
+	"written-up",    // the verdict is in memory
+}
+
+const (
+	defaultGrace     = time.Hour
+	defaultRetention = 30 * 24 * time.Hour
+	defaultBatchSize = 1 << 30
+	poll             = time.Second // how late a collection may be closed
+)
+
+// Service is a running analyzer. It is safe for concurrent use.
+type Service struct {
+	o          Options
+	publishers []string // their keys
+	opening    chan struct{}
+	concluding sync.Mutex
+	metrics    metrics
+
+	mu      sync.Mutex
+	running map[string]*running // by plan's name
+	expired time.Time           // when old tallies were last looked for
+}
+
+// running is a plan whose batches are counted.
+type running struct {
+	signed   plan.Signed
+	protocol *protocol.Protocol
+	counter  *analyzer.Counter
+	receipts [][]wire.VerifyKey // by instance and hop; the zero key where the plan names none
+}
+
+// New sets a service up on its store.
+func New(o Options) (*Service, error) {
+	if o.Store == nil || o.Keys == "" || len(o.Publishers) == 0 || o.Operators == nil {
+		return nil, errors.New("service: a store, a folder of keys, publishers and operators must be given")
+	}
+	if o.Grace == 0 {
+		o.Grace = defaultGrace
+	}
+	if o.Retention == 0 {
+		o.Retention = defaultRetention
+	}
+	if o.BatchSize == 0 {
+		o.BatchSize = defaultBatchSize
+	}
+	if o.Metrics == nil {
+		o.Metrics = serve.NewMetrics()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Failpoint == nil {
+		o.Failpoint = func(string) error { return nil }
+	}
+	// One batch is opened at a time: it takes all cores, and its tally may be large.
+	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}}
+	for _, p := range o.Publishers {
+		population, known := o.Populations[p.Population]
+		if !known {
+			return nil, fmt.Errorf("service: publisher %s asks the population %q, which has no budget: give it one", p.Name, p.Population)
+		}
+		if err := population.validate(); err != nil {
+			return nil, fmt.Errorf("service: population %q: %w", p.Population, err)
+		}
+		s.publishers = append(s.publishers, p.Key)
+	}
+	var err error
+	s.metrics, err = newMetrics(o.Metrics.Meter)
+	return s, err
+}
+
+// Routes are the service's paths, for serve.Config.
+func (s *Service) Routes() map[string]serve.Handler {
+	return map[string]serve.Handler{
+		wire.RegisterPattern: s.operators(s.register),
+		wire.BatchPattern:    s.putBatch,
+		wire.ClosePattern:    s.operators(s.postClose),
+		wire.PlansPattern:    s.getPlans,
+		wire.PlanPattern:     s.getPlan,
+		wire.StatusPattern:   s.operators(s.getStatus),
+		wire.ReleasesPattern: s.getReleases,
+		wire.ReleasePattern:  s.getRelease,
+		wire.BudgetPattern:   s.operators(s.getBudget),
+	}
+}
+
+// Ready reports why the service cannot work, for serve.Config.
+func (s *Service) Ready(ctx context.Context) error { return s.o.Store.Ready(ctx) }
+
+type operatorKey struct{}
+
+// operators lets only those through whom the operator has given a token, and
+// leaves the name with the request.
+func (s *Service) operators(h serve.Handler) serve.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		name, ok := s.o.Operators.Find(token)
+		if !ok {
+			return wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
+		}
+		return h(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, name)))
+	}
+}
+
+func operator(r *http.Request) string { return r.Context().Value(operatorKey{}).(string) }
+
+// run finds a registered plan and what it takes to count its batches.
+func (s *Service) run(ctx context.Context, name string) (*running, error) {
+	s.mu.Lock()
+	r, ok := s.running[name]
+	s.mu.Unlock()
+	if ok {
+		return r, nil
+	}
+	p, err := s.o.Store.Plan(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := plan.ParseSigned(p.Signed)
+	if err != nil {
+		return nil, fmt.Errorf("service: plan %s, which was registered before: %w", name, err)
+	}
+	if r, err = s.prepare(signed); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[name] = r
+	return r, nil
+}
+
+// prepare makes a plan runnable for its analyzer.
+func (s *Service) prepare(signed plan.Signed) (*running, error) {
+	r := &running{signed: signed}
+	var err error
+	if r.protocol, err = protocol.New(signed.Plan); err != nil {
+		return nil, err
+	}
+	key, err := findKey(s.o.Keys, signed.Plan.Analyzer.Key)
+	if err != nil {
+		return nil, err
+	}
+	if r.counter, err = analyzer.NewCounter(r.protocol, key); err != nil {
+		return nil, err
+	}
+	for i, in := range signed.Plan.Route.Mix.Instances {
+		keys := make([]wire.VerifyKey, len(in.Hops))
+		for h, hop := range in.Hops {
+			if hop.Receipts == "" {
+				continue
+			}
+			if keys[h], err = wire.ParseVerifyKey(hop.Receipts); err != nil {
+				return nil, fmt.Errorf("service: receipt key of hop %d of instance %d: %w", h, i, err)
+			}
+		}
+		// Whoever knows the analyzer's public key can seal a batch to it.
+		if keys[len(keys)-1].IsZero() {
+			return nil, fmt.Errorf("service: the plan names no receipt key for the last hop of instance %d, without which nobody could tell whose batch it is", i)
+		}
+		r.receipts = append(r.receipts, keys)
+	}
+	return r, nil
+}
+
+// forget lets go of what a closed plan needs in memory.
+func (s *Service) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, name)
+}
+
+// storeProblem is what to answer where the store refuses.
+func storeProblem(err error) error {
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return wire.Problemf(wire.UnknownPlan, "no such plan is registered here")
+	case errors.Is(err, store.ErrClosed):
+		return wire.Problemf(wire.EpochOver, "the collection is closed: batches that come later are not counted")
+	case errors.Is(err, store.ErrTaken):
+		return wire.Problemf(wire.BatchTaken, "another one was taken, and stays")
+	}
+	return err
+}
+
+// planName reads {plan}.
+func planName(r *http.Request) (string, error) {
+	hash, err := wire.PathPlan(r)
+	return nameOf(hash), err
+}
+
+func nameOf(hash [32]byte) string { return fmt.Sprintf("%x", hash) }

@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Status is what the service shows its operator, for serve.Config.
+func (s *Service) Status(ctx context.Context) *serve.Status {
+	st := &serve.Status{}
+	if err := s.fill(ctx, st); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	}
+	return st
+}
+
+func (s *Service) fill(ctx context.Context, st *serve.Status) error {
+	plans, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "state", "closes", "batches", "respondents", "fragments dropped"}}
+	states := map[State]int{}
+	for _, p := range plans {
+		d := describe(p)
+		states[d.State]++
+		if d.State == Withheld {
+			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %.8s is withheld: %s", d.Plan, d.Reason))
+		}
+		batches, err := s.o.Store.Batches(ctx, p.Name)
+		if err != nil {
+			return err
+		}
+		table.Rows = append(table.Rows, planRow(d, p, batches))
+	}
+	for _, state := range []State{Open, Closed, Released, Withheld} {
+		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state])})
+	}
+	st.Tables = append(st.Tables, table)
+	for _, name := range slices.Sorted(maps.Keys(s.o.Populations)) {
+		b, err := s.Budget(ctx, name)
+		if err != nil {
+			return err
+		}
+		st.Gauges = append(st.Gauges, serve.Gauge{
+			Name:  "budget of " + name,
+			Share: max(b.Spent.Epsilon/b.Allowed.Epsilon, b.Spent.Delta/b.Allowed.Delta),
+			Text: fmt.Sprintf("epsilon %.4g of %.4g, delta %.3g of %.3g (%s), by %d plans",
+				b.Spent.Epsilon, b.Allowed.Epsilon, b.Spent.Delta, b.Allowed.Delta, b.Allowed.Adjacency, len(b.Plans)),
+		})
+	}
+	return nil
+}
+
+func planRow(d Plan, p store.Plan, batches []store.Batch) []string {
+	respondents, dropped := 0, 0
+	for _, b := range batches {
+		respondents += b.Respondents
+		dropped += b.Dropped
+	}
+	came := strconv.Itoa(len(batches))
+	if signed, err := plan.ParseSigned(p.Signed); err == nil {
+		came = fmt.Sprintf("%d of at most %d", len(batches), signed.Plan.Crowds()*len(signed.Plan.Route.Mix.Instances))
+	}
+	closes := "when told"
+	if !d.Closes.IsZero() {
+		closes = d.Closes.UTC().Format(time.RFC3339)
+	}
+	return []string{d.Plan[:8], d.Title, string(d.State), closes, came, strconv.Itoa(respondents), strconv.Itoa(dropped)}
+}
+
+// metrics count what the service does, of all plans together.
+type metrics struct {
+	batches, fragments, verdicts metric.Int64Counter
+}
+
+func newMetrics(m metric.Meter) (all metrics, err error) {
+	for _, c := range []struct {
+		counter           *metric.Int64Counter
+		name, description string
+	}{
+		{&all.batches, "analyzer_batches", "Batches that came, by what became of them."},
+		{&all.fragments, "analyzer_fragments", "Fragments of counted batches, by whether they were counted."},
+		{&all.verdicts, "analyzer_verdicts", "Collections that were released or withheld."},
+	} {
+		if *c.counter, err = m.Int64Counter(c.name, metric.WithDescription(c.description)); err != nil {
+			return metrics{}, fmt.Errorf("service: %w", err)
+		}
+	}
+	return all, nil
+}
+
+func (m metrics) batch(ctx context.Context, o store.Outcome) {
+	name := map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o]
+	m.batches.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
+}
+
+func (m metrics) opened(ctx context.Context, counted, dropped int) {
+	m.fragments.Add(ctx, int64(counted), metric.WithAttributes(attribute.String("outcome", "counted")))
+	m.fragments.Add(ctx, int64(dropped), metric.WithAttributes(attribute.String("outcome", "dropped")))
+}
+
+func (m metrics) decided(ctx context.Context, released bool) {
+	name := "withheld"
+	if released {
+		name = "released"
+	}
+	m.verdicts.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
+}
