@@ -31,7 +31,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -99,8 +98,9 @@ type Client struct {
 	instances  []int // that the policy leaves
 	sender     *sender
 
-	now  func() time.Time
-	wait func(context.Context, time.Duration) error
+	now   func() time.Time
+	wait  func(context.Context, time.Duration) error
+	reach func(step string) // tests crash there
 
 	mu       sync.Mutex // of what follows, which is not safe for concurrent use
 	pipeline *Pipeline
@@ -133,7 +133,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), instances: instances, rand: rng.New(), now: time.Now, wait: wait}
+	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), instances: instances, rand: rng.New(), now: time.Now, wait: wait, reach: func(string) {}}
 	if c.charge, c.oneMessage, err = charge(promise); err != nil {
 		return nil, err
 	}
@@ -155,8 +155,17 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err := c.folder.makeLedger(); err != nil {
 		return nil, err
 	}
-	c.secret, err = c.folder.readSecret()
-	return c, err
+	if c.secret, err = c.folder.readSecret(); err != nil {
+		return nil, err
+	}
+	l, err := c.folder.readLedger()
+	if err == nil {
+		_, err = c.folder.sweep(l, c.now())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Charge is what an answer to the plan costs.
@@ -172,7 +181,7 @@ func (c *Client) Close() { c.sender.close() }
 func (c *Client) Report(ctx context.Context, v protocol.Value) error {
 	err := c.Answer(v)
 	if errors.Is(err, ErrAnswered) {
-		if waiting, unreadable := c.waiting(); unreadable != nil || len(waiting) == 0 {
+		if waiting, unreadable := c.parts(Waiting); unreadable != nil || len(waiting) == 0 {
 			return errors.Join(err, unreadable)
 		}
 		err = nil
@@ -211,7 +220,10 @@ func (c *Client) Answer(v protocol.Value) error {
 				return err
 			}
 		}
-		return c.folder.append(l, c.spending(a, m, now))
+		c.reach("drawn")
+		err = c.folder.append(l, c.spending(a, m, now))
+		c.reach("spent")
+		return err
 	})
 }
 
@@ -248,12 +260,8 @@ func (c *Client) refuses(l *Ledger, now time.Time) error {
 	if l.entry(c.name) != nil || l.covered[c.name] {
 		return ErrAnswered
 	}
-	t := c.signed.Plan.Times
-	if !t.Opens.IsZero() && now.Before(t.Opens) {
-		return ErrNotOpen
-	}
-	if !t.Closes.IsZero() && !now.Before(t.Closes) {
-		return ErrClosed
+	if err := c.open(now); err != nil {
+		return err
 	}
 	size, err := c.folder.sweep(l, now)
 	if err != nil {
@@ -261,6 +269,18 @@ func (c *Client) refuses(l *Ledger, now time.Time) error {
 	}
 	if need := c.sender.bytes; size+need > c.options.SpoolBytes {
 		return fmt.Errorf("client: refused: %d bytes wait to be sent and this answer has %d, more than the %d that may wait: deliver what waits first", size, need, c.options.SpoolBytes)
+	}
+	return nil
+}
+
+// open says why the plan's collection is not.
+func (c *Client) open(now time.Time) error {
+	t := c.signed.Plan.Times
+	if !t.Opens.IsZero() && now.Before(t.Opens) {
+		return ErrNotOpen
+	}
+	if !t.Closes.IsZero() && !now.Before(t.Closes) {
+		return ErrClosed
 	}
 	return nil
 }
@@ -288,15 +308,4 @@ func (c *Client) locked(f func(l *Ledger, now time.Time) error) error {
 		return err
 	}
 	return f(l, c.now())
-}
-
-// waiting are the parts of the plan's answer that have still to be sent.
-func (c *Client) waiting() (parts []Part, err error) {
-	err = c.locked(func(l *Ledger, _ time.Time) error {
-		if e := l.entry(c.name); e != nil {
-			parts = slices.DeleteFunc(slices.Clone(e.Parts), func(p Part) bool { return p.State != Waiting })
-		}
-		return nil
-	})
-	return parts, err
 }

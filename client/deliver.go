@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -26,7 +25,8 @@ func (e *WaitingError) Error() string {
 // Unwrap is the cause.
 func (e *WaitingError) Unwrap() error { return e.Cause }
 
-// DroppedError says that a contribution will never count.
+// DroppedError says that a contribution will never count. What it cost stays
+// spent: it may have been sent.
 type DroppedError struct{ Reason string }
 
 // Error gives the reason.
@@ -41,34 +41,51 @@ const (
 )
 
 // Deliver seals and sends what waits of the plan's answer, waits out its delay,
-// and tries again where that may help, until the context ends.
+// and tries again where that may help, until the context ends. A service that
+// asks for a longer wait than five minutes is left for a later Deliver. The error
+// is nil where nothing waits any more, a *WaitingError, or a *DroppedError.
 func (c *Client) Deliver(ctx context.Context) error {
+	waiting, err := c.parts(Waiting)
+	if err != nil {
+		return err
+	}
+	before := waiting
 	var cause error
-	for attempt := range attempts {
-		waiting, err := c.waiting()
-		if err != nil || len(waiting) == 0 {
-			return errors.Join(cause, err) // cause: what was dropped
-		}
+	for attempt := 0; len(waiting) > 0 && attempt < attempts; attempt++ {
 		cause = nil
 		var pause time.Duration // that a service asked for
-		var again bool
+		again := false
 		for _, p := range waiting {
 			retry, after, err := c.send(ctx, p.Instance)
 			pause, again = max(pause, after), again || retry
 			cause = errors.Join(cause, err)
 		}
-		if cause == nil {
-			continue
+		if waiting, err = c.parts(Waiting); err != nil {
+			return err
 		}
-		if !again || attempt == attempts-1 || c.wait(ctx, pause+c.backoff(attempt)) != nil {
-			break
+		last := attempt == attempts-1 || pause > longestWait
+		if len(waiting) > 0 && (!again || last || c.wait(ctx, pause+c.backoff(attempt)) != nil) {
+			return &WaitingError{Parts: len(waiting), Cause: errors.Join(cause, ctx.Err())}
 		}
 	}
-	waiting, err := c.waiting()
-	if err != nil || len(waiting) == 0 {
-		return errors.Join(cause, err)
+	dropped, err := c.parts(Dropped)
+	for _, p := range dropped {
+		if slices.ContainsFunc(before, func(b Part) bool { return b.Instance == p.Instance }) {
+			err = errors.Join(err, &DroppedError{p.Reason})
+		}
 	}
-	return &WaitingError{Parts: len(waiting), Cause: errors.Join(cause, ctx.Err())}
+	return err
+}
+
+// parts are those of the plan's answer that are in a state.
+func (c *Client) parts(state State) (parts []Part, err error) {
+	err = c.locked(func(l *Ledger, _ time.Time) error {
+		if e := l.entry(c.name); e != nil {
+			parts = slices.DeleteFunc(slices.Clone(e.Parts), func(p Part) bool { return p.State != state })
+		}
+		return nil
+	})
+	return parts, err
 }
 
 // backoff is uniform between nothing and a limit that doubles: devices that a
@@ -80,31 +97,24 @@ func (c *Client) backoff(attempt int) time.Duration {
 }
 
 // send makes one attempt for one contribution. Retry says whether the same may
-// succeed, and after how long at the earliest.
+// succeed soon, and after how long at the earliest.
 func (c *Client) send(ctx context.Context, instance int) (retry bool, after time.Duration, err error) {
 	s, err := c.sealed(ctx, instance)
-	if err != nil {
+	if s == nil || err != nil {
 		return retryable(err)
-	}
-	if s == nil {
-		return false, 0, nil // dropped or sent meanwhile
 	}
 	// A clock that was set back must not hold a contribution longer than its delay.
 	if delay := min(s.notBefore.Sub(c.now()), c.options.Delay); delay > 0 {
 		if err := c.wait(ctx, delay); err != nil {
 			return false, 0, err
 		}
-	}
-	// The respondent may have opted out while it waited.
-	if err := c.locked(func(l *Ledger, _ time.Time) error {
-		if !l.waits(c.name, instance) {
-			return &DroppedError{"it was dropped while it waited"}
+		if part, _, err := c.toSeal(instance); part == nil || err != nil {
+			return false, 0, err // the respondent may have opted out while it waited
 		}
-		return off(l)
-	}); err != nil {
-		return false, 0, err
 	}
+	c.reach("sending")
 	err = c.sender.contribute(ctx, *s)
+	c.reach("answered")
 	problem, refused := errors.AsType[*wire.Problem](err)
 	switch {
 	case err == nil:
@@ -114,19 +124,25 @@ func (c *Client) send(ctx context.Context, instance int) (retry bool, after time
 					return err
 				}
 			}
+			c.reach("recorded")
 			if err := c.folder.unspool(c.name, instance); err != nil {
 				return err
 			}
 			return c.folder.compact(l, now, c.options)
 		})
 	case refused && final(problem.Code):
-		reason := fmt.Sprintf("the entry hop says %s", problem.Code)
-		if err := c.locked(func(l *Ledger, now time.Time) error { return c.folder.drop(l, now, c.name, instance, reason) }); err != nil {
-			return false, 0, err
-		}
-		return false, 0, &DroppedError{reason}
+		return false, 0, c.drop(instance, fmt.Sprintf("the entry hop says %s", problem.Code))
 	}
 	return retryable(err)
+}
+
+func (c *Client) drop(instance int, reason string) error {
+	return c.locked(func(l *Ledger, now time.Time) error {
+		if !l.waits(c.name, instance) {
+			return nil
+		}
+		return c.folder.drop(l, now, c.name, instance, reason)
+	})
 }
 
 // final are the refusals of a contribution for which nothing can be done later.
@@ -161,9 +177,8 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 		return &s, nil
 	}
 	if errors.Is(err, errSpool) {
-		const reason = "its file was damaged"
-		err := c.locked(func(l *Ledger, now time.Time) error { return c.folder.drop(l, now, c.name, instance, reason) })
-		return nil, errors.Join(&DroppedError{reason}, err)
+		// It may have been sent: another seal of the same report is not the same bytes.
+		return nil, c.drop(instance, "its file was damaged")
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("client: %w", err)
@@ -172,21 +187,23 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.reach("sealed")
+	kept := &made
 	err = c.locked(func(l *Ledger, _ time.Time) error {
 		if !l.waits(c.name, instance) {
-			return &DroppedError{"it was dropped while it was sealed"}
-		}
-		// Another process may have been quicker; what it wrote may have been sent.
-		if _, err := os.Stat(c.folder.path(spoolFolder, spoolName(c.name, instance))); err == nil {
+			kept = nil
 			return nil
 		}
-		return c.folder.spool(made)
+		// Another process may have been quicker; what it wrote may have been sent.
+		earlier, err := c.folder.readSpooled(c.name, instance)
+		if errors.Is(err, fs.ErrNotExist) {
+			return c.folder.spool(made)
+		}
+		kept = &earlier
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s, err = c.folder.readSpooled(c.name, instance)
-	return &s, err
+	c.reach("spooled")
+	return kept, err
 }
 
 // toSeal is the part to be sent through an instance; nil if it does not wait.
@@ -231,9 +248,16 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 		return spooled{}, err
 	}
 	now := c.now()
-	s := spooled{plan: c.hash, instance: uint16(part.Instance), id: wire.ContributionID(body), token: contribution.Token, created: now, notBefore: now, body: body}
-	if c.options.Delay > 0 {
-		s.notBefore = now.Add(time.Duration(c.rand.Int64N(int64(c.options.Delay))))
+	return spooled{
+		plan: c.hash, instance: uint16(part.Instance), id: wire.ContributionID(body), token: contribution.Token,
+		created: now, notBefore: now.Add(c.delay()), body: body,
+	}, nil
+}
+
+// delay is uniform up to the longest.
+func (c *Client) delay() time.Duration {
+	if c.options.Delay == 0 {
+		return 0
 	}
-	return s, nil
+	return time.Duration(c.rand.Int64N(int64(c.options.Delay)))
 }

@@ -15,3 +15,9 @@ func (c *Client) SetTime(now func() time.Time, wait func(time.Duration)) {
 		return ctx.Err()
 	}
 }
+
+// AtStep calls f at each step of an answer; it may panic, as a program may die.
+func (c *Client) AtStep(f func(step string)) { c.reach = f }
+
+// Steps are those at which a program may die, in order.
+var Steps = []string{"drawn", "spent", "sealed", "spooled", "sending", "answered", "recorded"}

@@ -26,7 +26,8 @@ type sender struct {
 	tokens  []bool   // whether it demands a token
 	issuer  string   // address of the token issuer, where the plan has one
 	bearer  string
-	bytes   int64 // of all contributions of one answer
+	sizes   []int64 // of an envelope of each instance, bytes
+	bytes   int64   // of all contributions of one answer
 
 	known   *http.Client // shows the device's certificate
 	unknown *http.Client // shows nothing
@@ -60,8 +61,8 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 		for _, slot := range p.Slots(i) {
 			size += slot
 		}
-		one := int64(size) * int64(p.Envelopes.PerDevice)
-		if p.Contributions() > 1 {
+		s.sizes = append(s.sizes, int64(size))
+		if one := s.sizes[i] * int64(p.Envelopes.PerDevice); p.Contributions() > 1 {
 			s.bytes += one
 		} else {
 			s.bytes = max(s.bytes, one)

@@ -171,6 +171,13 @@ func (s *service) counts() (kept, requests, cover int) {
 	return len(s.kept), len(s.requests), s.cover
 }
 
+// reset forgets what it was told.
+func (s *service) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.cover, s.requests = map[[32]byte]envelope.Contribution{}, 0, nil
+}
+
 func (s *service) setFail(f func(*http.Request) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Cover sends what looks like an answer to the plan and is none: random bytes of
+// the same length, over the same connections, after a delay drawn alike. The
+// entry hop authenticates them, answers as it does to an answer, and throws them
+// away.
+//
+// A network that watches then cannot tell who answers, as long as devices that do
+// not answer send cover. The entry hop and the token issuer can tell; no estimate
+// and no count of respondents is touched. A device that is opted out sends
+// nothing. Where an entry hop demands tokens, cover takes the place of an answer:
+// it spends the plan's tokens.
+func (c *Client) Cover(ctx context.Context) error {
+	var tokens bool
+	err := c.locked(func(l *Ledger, now time.Time) error {
+		if err := off(l); err != nil {
+			return err
+		}
+		if err := c.open(now); err != nil {
+			return err
+		}
+		for _, i := range c.instances {
+			tokens = tokens || c.sender.tokens[i]
+		}
+		if !tokens || l.covered[c.name] {
+			return nil
+		}
+		if l.entry(c.name) != nil {
+			return ErrAnswered
+		}
+		return c.folder.append(l, record{Kind: kindCovered, At: now, Plan: c.name})
+	})
+	if err != nil {
+		return err
+	}
+	var all [][][]byte
+	if tokens {
+		if all, err = c.tokens(ctx); err != nil {
+			return err
+		}
+	}
+	for _, instance := range c.coverInstances() {
+		s, err := c.coverBody(instance)
+		if err != nil {
+			return err
+		}
+		if c.sender.tokens[instance] {
+			s.token = all[instance][0]
+		}
+		if err := c.wait(ctx, s.notBefore.Sub(s.created)); err != nil {
+			return err
+		}
+		if err := c.sender.put(ctx, s, wire.CoverID(s.body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coverInstances are those that an answer would go through.
+func (c *Client) coverInstances() []int {
+	if c.signed.Plan.Route.Mix.Spread == plan.SpreadAll {
+		return c.instances
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return []int{c.instances[c.rand.IntN(len(c.instances))]}
+}
+
+func (c *Client) coverBody(instance int) (spooled, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.signed.Plan
+	size := int(c.sender.sizes[instance])
+	noise := make([]byte, size*p.Envelopes.PerDevice)
+	rng.Reader(c.rand).Read(noise)
+	contribution := envelope.Contribution{Plan: c.hash, Instance: uint16(instance)}
+	for e := range p.Envelopes.PerDevice {
+		contribution.Envelopes = append(contribution.Envelopes, noise[e*size:(e+1)*size])
+	}
+	body, err := contribution.Marshal()
+	s := spooled{plan: c.hash, instance: uint16(instance), created: c.now(), body: body}
+	s.notBefore = s.created.Add(c.delay())
+	return s, err
+}
