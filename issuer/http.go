@@ -1,0 +1,224 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Routes are the paths of an issuer, for serve.Config.
+func (s *Service) Routes() map[string]serve.Handler {
+	return map[string]serve.Handler{
+		wire.TokensPattern:   s.issue,
+		wire.PlanPattern:     s.showPlan,
+		wire.RegisterPattern: s.register,
+	}
+}
+
+// Private are the routes that serve.Config must not count: the number of
+// requests would be that of respondents. Where it is public it is counted here.
+func (s *Service) Private() map[string]bool { return map[string]bool{wire.TokensPattern: true} }
+
+// Ready says why nothing can be signed now.
+func (s *Service) Ready(context.Context) error {
+	for _, p := range s.sorted() {
+		if err := p.log.healthy(); err != nil {
+			return err
+		}
+	}
+	if s.o.Bearers != nil {
+		return s.o.Bearers.Err()
+	}
+	return nil
+}
+
+// issue signs a respondent's requests, all or none.
+func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.plan(hash)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.TokenRequestType); err != nil {
+		return err
+	}
+	if err := s.open(p.signed.Plan); err != nil {
+		return err
+	}
+	respondent, err := s.auth.Respondent(r)
+	if err != nil {
+		return err
+	}
+	if err := s.rates.Allow(respondent); err != nil {
+		return err
+	}
+	body, err := serve.ReadBody(w, r, wire.MaxTokenBody)
+	if err != nil {
+		return err
+	}
+	request, err := wire.ParseTokenRequest(body)
+	if err != nil {
+		return wire.Problemf(wire.BadRequest, "%w", err)
+	}
+	answer, err := s.sign(r.Context(), p, respondent, request)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", wire.TokenResponseType)
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = w.Write(answer.Marshal())
+	return err
+}
+
+// open says whether tokens of the plan are to be had now.
+func (s *Service) open(p plan.Plan) error {
+	switch now := s.o.Now(); {
+	case now.Before(p.Times.Opens):
+		problem := wire.Problemf(wire.NotOpen, "the plan opens later")
+		problem.RetryAfter = min(p.Times.Opens.Sub(now), 24*time.Hour)
+		return problem
+	case !now.Before(p.Times.Closes):
+		return wire.Problemf(wire.EpochOver, "the plan has closed")
+	}
+	return nil
+}
+
+func (s *Service) sign(ctx context.Context, p *served, respondent serve.Respondent, request wire.TokenRequest) (wire.TokenResponse, error) {
+	marks := make([]mark, len(request.Asks))
+	for i, a := range request.Asks {
+		if _, demanded := p.keys[hop{a.Instance, a.Hop}]; !demanded {
+			return wire.TokenResponse{}, wire.Problemf(wire.BadRequest, "ask %d: the plan demands no token there", i)
+		}
+		marks[i] = s.mark(p, respondent, a)
+	}
+	if p.log.taken(marks) { // before any work
+		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
+	}
+	// Signed before it is marked, so that a request that cannot be signed does
+	// not use up the respondent's turn.
+	answers, err := signAll(p, request)
+	if err != nil {
+		return wire.TokenResponse{}, err
+	}
+	if err := s.o.Failpoint("before mark"); err != nil {
+		return wire.TokenResponse{}, err
+	}
+	fresh, err := p.log.put(marks)
+	if errors.Is(err, errTaken) {
+		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
+	}
+	if err != nil {
+		return wire.TokenResponse{}, err
+	}
+	if err := s.o.Failpoint("after mark"); err != nil {
+		return wire.TokenResponse{}, err
+	}
+	if p.signed.Plan.Crowd.Deletion == nil {
+		s.issued.Add(ctx, int64(fresh))
+	}
+	return wire.TokenResponse{Answers: answers}, nil
+}
+
+// mark is the respondent under the key that signs, and the request, in hashes
+// that only this issuer can make: half of one is enough where nobody can search
+// for two alike.
+func (s *Service) mark(p *served, respondent serve.Respondent, a wire.TokenAsk) mark {
+	key := p.signed.Plan.Route.Mix.Instances[a.Instance].Hops[a.Hop].Tokens
+	who := s.auth.Secret.Respondent("issued", append(respondent[:], key...))
+	what := s.auth.Secret.Respondent("request", a.Blinded)
+	return mark{[16]byte(who[:16]), [16]byte(what[:16])}
+}
+
+// signAll signs on all processors.
+func signAll(p *served, request wire.TokenRequest) ([][]byte, error) {
+	answers, errs := make([][]byte, len(request.Asks)), make([]error, len(request.Asks))
+	workers := min(runtime.GOMAXPROCS(0), len(request.Asks))
+	var wg sync.WaitGroup
+	for first := range workers {
+		wg.Go(func() {
+			for i := first; i < len(request.Asks); i += workers {
+				a := request.Asks[i]
+				answers[i], errs[i] = p.keys[hop{a.Instance, a.Hop}].Sign(a.Blinded)
+			}
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, wire.Problemf(wire.BadRequest, "ask %d: %w", i, err)
+		}
+	}
+	return answers, nil
+}
+
+// showPlan answers with the signed plan.
+func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.plan(hash)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", wire.SignedPlanType)
+	_, err = w.Write(p.text)
+	return err
+}
+
+// register loads a plan that a trusted publisher has signed. The signature is
+// the authentication, whoever brings it.
+func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
+		return err
+	}
+	text, err := serve.ReadBody(w, r, plan.MaxSignedBytes)
+	if err != nil {
+		return err
+	}
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	if signed.Plan.Hash() != hash {
+		return wire.Problemf(wire.BadRequest, "{plan} in the path is not the plan's name")
+	}
+	if _, err := s.plan(hash); err == nil {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if err := s.Load(signed); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// Status is the page of the service, for serve.Config.
+func (s *Service) Status(context.Context) *serve.Status {
+	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "closes", "hops", "tokens issued"}}
+	for _, p := range s.sorted() {
+		issued := "private"
+		if p.signed.Plan.Crowd.Deletion == nil {
+			issued = fmt.Sprint(p.log.len())
+		}
+		pl := p.signed.Plan
+		table.Rows = append(table.Rows, []string{pl.Name()[:16], pl.Title, pl.Times.Closes.UTC().Format(time.RFC3339), fmt.Sprint(len(p.keys)), issued})
+	}
+	return &serve.Status{Tables: []serve.Table{table}}
+}

@@ -1,0 +1,331 @@
+// Package issuer is the service that gives each respondent one single-use token
+// for each hop of a plan that demands any. It knows who asks and cannot know what
+// it signs; hops see tokens and cannot know whose they are (package internal/token).
+//
+// That a respondent and a key's request were signed is on disk before the answer
+// leaves, so that no crash gives anybody a second token. The same request again
+// gets the same answer: a device that lost an answer asks again.
+package issuer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Options are what an issuer is made of. Folder, Keys, Publishers and one of
+// Bearers and Certificates must be set.
+type Options struct {
+	Folder     string   // where it keeps plans and marks, on this machine's disk
+	Keys       string   // folder of private keys of tokens; a plan's public keys pick them
+	Publishers []string // whose plans are served, as of plan.Signed.Verify
+
+	Bearers      *serve.Bearers
+	Certificates bool // of the authorities that the server's TLS knows
+
+	// Retention is how long after a plan closes its marks are kept; 0 is a day.
+	// After that its tokens can no longer be had, and no longer be spent.
+	Retention time.Duration
+	Limits    Limits
+
+	Metrics *serve.Metrics   // nil: none
+	Log     *slog.Logger     // nil: none
+	Now     func() time.Time // nil: the system's clock
+
+	// Failpoint is called at each named step, in tests of crashes: "before mark",
+	// "after mark". Its error ends the request as a crash would. nil: none.
+	Failpoint func(name string) error
+}
+
+// Limits bound what peers can make an issuer do. Zeros are the defaults.
+type Limits struct {
+	Plans int     // served at once; 256
+	Rate  float64 // requests a second that one respondent may make in the long run; 1
+	Burst int     // that one respondent may make at once; 16
+}
+
+const (
+	defaultRetention = 24 * time.Hour
+	defaultPlans     = 256
+	defaultRate      = 1
+	defaultBurst     = 16
+	rateKeys         = 1 << 16     // respondents whose rate is remembered
+	sweepEvery       = time.Minute // how late a plan may be forgotten
+)
+
+// Service is a running issuer. It is safe for concurrent use.
+type Service struct {
+	o      Options
+	auth   serve.Authenticator
+	rates  *serve.Rates[serve.Respondent]
+	issued metric.Int64Counter
+	lock   *os.File
+
+	mu    sync.Mutex
+	plans map[[32]byte]*served
+}
+
+// served is a plan with the keys that sign for it and what they have signed.
+type served struct {
+	signed plan.Signed
+	text   []byte
+	keys   map[hop]token.PrivateKey
+	log    *markLog
+}
+
+type hop struct {
+	instance uint16
+	hop      uint8
+}
+
+// New opens an issuer on its folder, which it makes, and takes up what an
+// earlier process left.
+func New(o Options) (*Service, error) {
+	if o.Folder == "" || o.Keys == "" || len(o.Publishers) == 0 || o.Bearers == nil && !o.Certificates {
+		return nil, errors.New("issuer: a folder, a folder of keys, publishers and a way to tell respondents apart must be given")
+	}
+	o.Retention = cmp.Or(o.Retention, defaultRetention)
+	o.Limits.Plans = cmp.Or(o.Limits.Plans, defaultPlans)
+	o.Limits.Rate = cmp.Or(o.Limits.Rate, defaultRate)
+	o.Limits.Burst = cmp.Or(o.Limits.Burst, defaultBurst)
+	if o.Metrics == nil {
+		o.Metrics = serve.NewMetrics()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Failpoint == nil {
+		o.Failpoint = func(string) error { return nil }
+	}
+	issued, err := o.Metrics.Meter.Int64Counter("tokens_issued", metric.WithDescription("Tokens signed, of plans whose crowds have public sizes."))
+	if err != nil {
+		panic("issuer: " + err.Error()) // the name stands here
+	}
+	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
+		return nil, fmt.Errorf("issuer: %w", err)
+	}
+	s := &Service{o: o, issued: issued, rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}}
+	if s.lock, err = lockFolder(o.Folder); err != nil {
+		return nil, err
+	}
+	secret, err := serve.OpenSecret(rng.New(), filepath.Join(o.Folder, "respondents.key"))
+	if err == nil {
+		s.auth = serve.Authenticator{Secret: secret, Bearers: o.Bearers, Certificates: o.Certificates}
+		err = s.takeUp()
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeUp serves the plans that are in the folder.
+func (s *Service) takeUp() error {
+	paths, err := filepath.Glob(filepath.Join(s.o.Folder, "*.plan"))
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("issuer: %w", err)
+		}
+		signed, err := plan.ParseSigned(text)
+		if err != nil {
+			return fmt.Errorf("issuer: %s: %w", path, err)
+		}
+		if err := s.add(signed); err != nil {
+			return fmt.Errorf("issuer: %s, which was served before: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// Close lets go of the folder. No request may be under way.
+func (s *Service) Close() error {
+	var errs []error
+	for _, p := range s.plans {
+		errs = append(errs, p.log.close())
+	}
+	return errors.Join(append(errs, s.lock.Close())...)
+}
+
+// Load serves a plan from now on, restarts included. Loading it again is no
+// error. A *wire.Problem says what is wrong with the plan.
+func (s *Service) Load(signed plan.Signed) error {
+	refused := func(format string, a ...any) error { return wire.Problemf(wire.PlanRefused, format, a...) }
+	if err := signed.Verify(s.o.Publishers...); err != nil {
+		return refused("%w", err)
+	}
+	hash := signed.Plan.Hash()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.plans[hash] != nil:
+		return nil
+	case len(s.plans) >= s.o.Limits.Plans:
+		return refused("%d plans are served already, the limit", s.o.Limits.Plans)
+	case signed.Plan.Times.Closes.IsZero():
+		return refused("a plan that is served needs times.closes: after it nothing is issued")
+	case s.over(signed.Plan):
+		return refused("the plan has closed too long ago")
+	}
+	if err := s.add(signed); err != nil {
+		return err
+	}
+	// Last: a plan that is on disk can be served.
+	if err := serve.WriteFile(s.path(hash, "plan"), signed.Marshal()); err != nil {
+		s.plans[hash].log.close()
+		delete(s.plans, hash)
+		return err
+	}
+	return syncFolder(s.o.Folder)
+}
+
+func (s *Service) path(hash [32]byte, kind string) string {
+	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.%s", hash, kind))
+}
+
+// over reports whether everything about a plan is due to be deleted.
+func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
+
+// add finds the plan's keys and opens its log.
+func (s *Service) add(signed plan.Signed) error {
+	keys, err := readKeys(s.o.Keys)
+	if err != nil {
+		return err
+	}
+	p := &served{signed: signed, text: signed.Marshal(), keys: map[hop]token.PrivateKey{}}
+	for i, in := range signed.Plan.Route.Mix.Instances {
+		for h, party := range in.Hops {
+			if party.Tokens == "" {
+				continue
+			}
+			key, ours := keys[party.Tokens]
+			if !ours {
+				return wire.Problemf(wire.PlanRefused, "the private key of the tokens of instance %d, hop %d is not here", i, h)
+			}
+			p.keys[hop{uint16(i), uint8(h)}] = key
+		}
+	}
+	if len(p.keys) == 0 {
+		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
+	}
+	hash := signed.Plan.Hash()
+	if p.log, err = openLog(s.path(hash, "log")); err != nil {
+		return err
+	}
+	s.plans[hash] = p
+	return nil
+}
+
+// readKeys reads the keys of tokens from a folder of key files (*.json), by the
+// text form of their public ones. Keys of another use are passed over.
+func readKeys(folder string) (map[string]token.PrivateKey, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("issuer: folder of keys: %w", err)
+	}
+	keys := map[string]token.PrivateKey{}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		file, err := keyfile.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		if file.Suite != token.Suite {
+			continue
+		}
+		key, _, err := token.ReadKeyFile(path)
+		if err != nil {
+			return nil, err
+		}
+		keys[file.PublicKey] = key
+	}
+	return keys, nil
+}
+
+func (s *Service) plan(hash [32]byte) (*served, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.plans[hash]; p != nil {
+		return p, nil
+	}
+	return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+}
+
+// sorted is the plans that are served, by when they close.
+func (s *Service) sorted() []*served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*served
+	for _, p := range s.plans {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *served) int {
+		return cmp.Or(a.signed.Plan.Times.Closes.Compare(b.signed.Plan.Times.Closes), strings.Compare(a.signed.Plan.Name(), b.signed.Plan.Name()))
+	})
+	return all
+}
+
+// Run forgets plans whose retention is over, until the context ends.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := s.Sweep(); err != nil {
+			s.o.Log.Error("plans cannot be forgotten", "reason", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Sweep forgets plans whose retention is over, once.
+func (s *Service) Sweep() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for hash, p := range s.plans {
+		if !s.over(p.signed.Plan) {
+			continue
+		}
+		// The plan first: without it the marks are nobody's, and no restart serves it.
+		for _, kind := range []string{"plan", "log"} {
+			if err := os.Remove(s.path(hash, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("issuer: %w", err))
+			}
+		}
+		errs = append(errs, p.log.close())
+		delete(s.plans, hash)
+	}
+	return errors.Join(errs...)
+}
