@@ -96,18 +96,36 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		if q.js, err = jetstream.New(q.conn); err != nil {
 			return fmt.Errorf("queue: %w", err)
 		}
-		ctx, cancel := context.WithTimeout(ctx, startTimeout)
-		defer cancel()
-		if _, err = q.js.AccountInfo(ctx); err != nil {
-			return fmt.Errorf("queue: the server has no JetStream: %w", err)
-		}
-		return nil
+		return q.answers(ctx)
 	}()
 	if err != nil {
 		q.Close()
 		return nil, err
 	}
 	return q, nil
+}
+
+// answers waits until the server answers: a cluster that has just started has no
+// leader for some seconds, and says nothing.
+func (q *Queue) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		try, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := q.js.AccountInfo(try)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+			return fmt.Errorf("queue: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 func (q *Queue) start(c Config) error {
