@@ -7,6 +7,7 @@
 package release
 
 import (
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -136,6 +137,7 @@ const (
 	Lines  FigureKind = "lines"  // joined points; Low and High make a band
 	Points FigureKind = "points" // Low and High make error bars
 	Bars   FigureKind = "bars"   // one group per category; Low and High make error bars
+	Heat   FigureKind = "heat"   // the cells of a grid, shaded by their value
 )
 
 // Figure is a plot as data.
@@ -148,7 +150,50 @@ type Figure struct {
 	Y     Axis       `json:"y"`
 	// Categories name the groups of a bar figure along x; empty for other kinds.
 	Categories []string `json:"categories,omitempty"`
-	Series     []Series `json:"series"` // at most MaxSeries
+	Series     []Series `json:"series,omitempty"` // at most MaxSeries; none in a heat figure
+	Grid       *Grid    `json:"grid,omitempty"`   // of a heat figure only
+}
+
+// Grid is numbers over a rectangle that is cut into cells of one size. Shades go
+// from zero, which what is below it gets too, to the largest value.
+type Grid struct {
+	Columns int     `json:"columns"` // along x
+	Left    float64 `json:"left"`    // where the rectangle begins and ends along x
+	Right   float64 `json:"right"`
+	Bottom  float64 `json:"bottom"`
+	Top     float64 `json:"top"`
+	// Values are listed row by row from the bottom, each from the left.
+	Values []float64 `json:"values"`
+}
+
+// Rows is the number of cells along y.
+func (g Grid) Rows() int { return len(g.Values) / g.Columns }
+
+// Largest is what the darkest shade stands for, 0 if no value is above it.
+func (g Grid) Largest() float64 { return max(0, slices.Max(g.Values)) }
+
+// Coarse is the grid in fewer cells, at most so many along x and along y: each the
+// mean of a block, of which the last of a row or column may be cut short.
+func (g Grid) Coarse(columns, rows int) Grid {
+	x, y := (g.Columns+columns-1)/columns, (g.Rows()+rows-1)/rows
+	if x == 1 && y == 1 {
+		return g
+	}
+	out := g
+	out.Columns = (g.Columns + x - 1) / x
+	out.Values = make([]float64, out.Columns*((g.Rows()+y-1)/y))
+	block := func(i int) int { return i/g.Columns/y*out.Columns + i%g.Columns/x }
+	cells := make([]float64, len(out.Values))
+	for i := range g.Values {
+		cells[block(i)]++
+	}
+	for i, v := range g.Values {
+		out.Values[block(i)] += v / cells[block(i)] // a sum of all might overflow
+	}
+	// Blocks that are cut short take as much room as the others.
+	out.Right += (g.Right - g.Left) / float64(g.Columns) * float64(out.Columns*x-g.Columns)
+	out.Top += (g.Top - g.Bottom) / float64(g.Rows()) * float64(out.Rows()*y-g.Rows())
+	return out
 }
 
 // Axis is labelled with its unit in the label, such as "bandwidth (1)".

@@ -177,7 +177,7 @@ func (p *printer) list(l List) {
 	}
 	var rows [][]string
 	for _, it := range l.Items {
-		rows = append(rows, []string{it.Label, bar(it.Score, longest), it.FormatScore(), it.Rank()})
+		rows = append(rows, []string{it.Label, bar(it.Score, longest, itemLength), it.FormatScore(), it.Rank()})
 	}
 	p.line("")
 	p.line("  %s", l.Title)
@@ -189,51 +189,8 @@ func (p *printer) list(l List) {
 	}
 }
 
-// figure draws bars, which text can; other figures it describes.
-func (p *printer) figure(f Figure) {
-	p.line("")
-	p.line("  %s", f.Title)
-	if f.Kind != Bars {
-		p.paragraph("    ", f.Alt)
-		p.line("    drawn in %s.svg", f.Name)
-		return
-	}
-	longest := 0.0
-	for _, s := range f.Series {
-		for _, y := range s.Y {
-			longest = max(longest, y)
-		}
-	}
-	var rows [][]string
-	for j, c := range f.Categories {
-		for _, s := range f.Series {
-			low, high := "", ""
-			if len(s.Low) > 0 {
-				low, high = FormatNumber(s.Low[j]), "to "+FormatNumber(s.High[j])
-			}
-			rows = append(rows, []string{c, s.Label, bar(s.Y[j], longest), FormatNumber(s.Y[j]), low, high})
-			c = ""
-		}
-	}
-	for _, s := range align(rows, []bool{false, false, false, true, true, false}) {
-		p.line("    %s", s)
-	}
-}
-
-// bar is up to sixteen blocks long, drawn to an eighth of a block.
-func bar(x, longest float64) string {
-	if longest == 0 || x <= 0 {
-		return ""
-	}
-	eighths := int(x/longest*16*8 + 0.5)
-	s := strings.Repeat("█", eighths/8)
-	if eighths%8 > 0 {
-		s += string([]rune("▏▎▍▌▋▊▉")[eighths%8-1])
-	}
-	return s
-}
-
-// align pads the cells of every column to one width, to the right where asked.
+// align pads the cells of every column to one width, to the right where asked, and
+// leaves out columns that are empty.
 func align(rows [][]string, right []bool) []string {
 	width := make([]int, len(right))
 	for _, row := range rows {
@@ -244,13 +201,15 @@ func align(rows [][]string, right []bool) []string {
 	}
 	lines := make([]string, len(rows))
 	for i, row := range rows {
-		cells := make([]string, len(row))
+		var cells []string
 		for j, s := range row {
 			padding := strings.Repeat(" ", width[j]-utf8.RuneCountInString(s))
-			if right[j] {
-				cells[j] = padding + s
-			} else {
-				cells[j] = s + padding
+			switch {
+			case width[j] == 0:
+			case right[j]:
+				cells = append(cells, padding+s)
+			default:
+				cells = append(cells, s+padding)
 			}
 		}
 		lines[i] = strings.Join(cells, "  ")

@@ -160,7 +160,13 @@ func (v *validator) figure(f Figure, path string) {
 	v.require(figureName.MatchString(f.Name), path+".name", "is not a file stem of lower-case letters, digits and hyphens")
 	v.require(f.Title != "", path+".title", "is empty")
 	v.require(f.Alt != "", path+".alt", "is empty: say in words what the figure shows")
-	v.require(f.Kind == Lines || f.Kind == Points || f.Kind == Bars, path+".kind", "is none of lines, points, bars")
+	v.require(f.Kind == Lines || f.Kind == Points || f.Kind == Bars || f.Kind == Heat, path+".kind", "is none of lines, points, bars, heat")
+	v.require((f.Kind == Heat) == (f.Grid != nil), path+".grid", "is for heat, and heat needs it")
+	if f.Grid != nil {
+		v.require(len(f.Series) == 0 && !f.X.Log && !f.Y.Log && len(f.Categories) == 0, path, "has beside its grid what a heat figure does not draw")
+		v.grid(*f.Grid, path+".grid")
+		return
+	}
 	v.require(len(f.Series) >= 1 && len(f.Series) <= MaxSeries, path+".series", fmt.Sprintf("are not 1 to %d", MaxSeries))
 	v.require((f.Kind == Bars) == (len(f.Categories) > 0), path+".categories", "are for bars, and bars need them")
 	v.require(f.Kind != Bars || !f.X.Log && !f.Y.Log, path, "has bars on a logarithmic axis, whose length means nothing")
@@ -180,6 +186,17 @@ func (v *validator) figure(f Figure, path string) {
 		v.require(!f.X.Log || positive(s.X), p+".x", "is not positive on a logarithmic axis")
 		v.require(!f.Y.Log || positive(s.Y) && positive(s.Low), p, "is not positive on a logarithmic axis")
 	}
+}
+
+// MaxGrid is how many cells a grid may have, about what a screen shows: Coarse
+// makes fewer of more.
+const MaxGrid = 1 << 20
+
+func (v *validator) grid(g Grid, path string) {
+	n := len(g.Values)
+	v.require(n >= 1 && n <= MaxGrid, path+".values", fmt.Sprintf("are not 1 to %d", MaxGrid))
+	v.require(g.Columns >= 1 && n%max(1, g.Columns) == 0, path+".columns", "does not divide the values into rows")
+	v.require(g.Left < g.Right && g.Bottom < g.Top, path, "has an end that is not above its beginning")
 }
 
 func positive(xs []float64) bool {

@@ -85,11 +85,19 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 			return fmt.Errorf("page: figure %s: %w", f.Name, err)
 		}
 	}
+	if f.Grid != nil {
+		if err := heatmap(p, *f.Grid); err != nil {
+			return fmt.Errorf("page: figure %s: %w", f.Name, err)
+		}
+	}
 	if err := ticks(p, f); err != nil {
 		return err
 	}
 	if !alone {
 		p.Legend = plot.NewLegend()
+		if f.Grid != nil {
+			c = square(p, c, *f.Grid)
+		}
 		p.Draw(c)
 		return nil
 	}
@@ -99,7 +107,7 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 	c = draw.Crop(c, 14, -18, 12, -12)
 	legend := p.Legend
 	p.Legend = plot.NewLegend()
-	if len(f.Series) > 1 { // beside the data, never over them
+	if len(f.Series) > 1 || f.Grid != nil { // beside the data, never over them
 		legend.Top, legend.Left = true, true
 		legend.TextStyle = style(11)
 		legend.Padding = 3
@@ -107,6 +115,9 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 		data := c.Size().X - (r.Max.X - r.Min.X) - 18
 		legend.Draw(draw.Crop(c, data+18, 0, 0, -30))
 		c.Max.X = c.Min.X + data
+	}
+	if f.Grid != nil {
+		c = square(p, c, *f.Grid)
 	}
 	p.Draw(c)
 	return nil
@@ -148,6 +159,10 @@ func axes(p *plot.Plot, f release.Figure, c draw.Canvas) {
 	}
 	if f.Kind == release.Bars {
 		p.X.Padding = 0 // bars stand on the axis
+	}
+	if f.Kind == release.Heat {
+		p.X.Padding, p.Y.Padding = 0, 0 // the cells fill the plane
+		return
 	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color = nil

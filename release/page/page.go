@@ -97,12 +97,19 @@ type entry struct {
 	Swatch template.HTML
 }
 
-// legend names the series of a figure that has several.
+// legend names the series of a figure that has several, or the shades of a grid.
 func legend(f release.Figure) []entry {
+	var es []entry
+	if f.Grid != nil {
+		for _, s := range steps(*f.Grid) {
+			mark := fmt.Sprintf(`<svg viewBox="0 0 26 12" aria-hidden="true"><rect width="26" height="12" fill="#%02x%02x%02x"/></svg>`, s.color.R, s.color.G, s.color.B)
+			es = append(es, entry{s.label, template.HTML(mark)})
+		}
+		return es
+	}
 	if len(f.Series) < 2 {
 		return nil
 	}
-	var es []entry
 	for i, s := range f.Series {
 		paint := fmt.Sprintf("var(--s%d)", i%len(palette))
 		mark := fmt.Sprintf(`<rect x="7" width="12" height="12" rx="2" style="fill:%s"/>`, paint)

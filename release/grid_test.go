@@ -1,0 +1,44 @@
+package release
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestGridIsChecked(t *testing.T) {
+	good := func() Figure {
+		return Figure{Name: "g", Title: "G", Alt: "a", Kind: Heat, Grid: &Grid{Columns: 2, Right: 1, Top: 1, Values: []float64{1, 2, 3, 4}}}
+	}
+	if err := good().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(f *Figure){
+		"heat needs it":              func(f *Figure) { f.Grid = nil },
+		"is for heat":                func(f *Figure) { f.Kind = Lines },
+		"does not draw":              func(f *Figure) { f.Series = []Series{{Y: []float64{1}}} },
+		"does not divide":            func(f *Figure) { f.Grid.Columns = 3 },
+		"columns does not divide":    func(f *Figure) { f.Grid.Columns = 0 },
+		"values are not 1 to":        func(f *Figure) { f.Grid.Values = nil },
+		"not above its beginning":    func(f *Figure) { f.Grid.Top = 0 },
+		"beside its grid":            func(f *Figure) { f.Y.Log = true },
+		"lines, points, bars, heat":  func(f *Figure) { f.Kind = "pie" },
+		"grid is for heat, and heat": func(f *Figure) { f.Kind = Bars },
+	} {
+		f := good()
+		spoil(&f)
+		if err := f.Validate(); err == nil || !strings.Contains(everything(f), want) {
+			t.Errorf("want %q: %v", want, everything(f))
+		}
+	}
+}
+
+// everything lists all that is wrong with a figure.
+func everything(f Figure) string {
+	var v validator
+	v.figure(f, "figure")
+	var all []string
+	for _, err := range v.problems {
+		all = append(all, err.Error())
+	}
+	return strings.Join(all, "\n")
+}
