@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/plan"
@@ -86,6 +87,9 @@ func parsePolicy(text []byte) (Policy, error) {
 			Period string `json:"period"`
 		} `json:"caps"`
 	}
+	if err := uniqueKeys(json.NewDecoder(bytes.NewReader(text))); err != nil {
+		return Policy{}, err
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&form); err != nil {
@@ -111,6 +115,38 @@ func parsePolicy(text []byte) (Policy, error) {
 		}
 	}
 	return p, nil
+}
+
+// uniqueKeys refuses an object that names a key twice, in whatever case: the
+// second would silently take the first one's place.
+func uniqueKeys(d *json.Decoder) error {
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, nested := t.(json.Delim)
+	if !nested {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			t, err := d.Token()
+			if err != nil {
+				return err
+			}
+			key := strings.ToLower(t.(string)) // of an object, or the decoder would have failed
+			if seen[key] {
+				return fmt.Errorf("the key %q stands twice in one object", key)
+			}
+			seen[key] = true
+		}
+		if err := uniqueKeys(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }
 
 // validate refuses caps that would not do what they seem to.

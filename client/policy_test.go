@@ -1,0 +1,148 @@
+package client_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"net/http"
+)
+
+func readPolicy(t *testing.T, text string) (client.Policy, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return client.ReadPolicy(path)
+}
+
+func TestReadPolicy(t *testing.T) {
+	p, err := readPolicy(t, `{"off": true, "publishers": {"allow": ["a"], "deny": ["b"]}, "operators": {"deny": ["North"]},
+		"caps": {"plan": {"epsilon": 4, "delta": 1e-5, "local": 12}, "window": {"epsilon": 8}, "period": "720h"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := client.Caps{Plan: client.Cap{Epsilon: 4, Delta: 1e-5, Local: 12}, Window: client.Cap{Epsilon: 8}, Period: 720 * time.Hour}
+	if !p.Off || p.Publishers.Allow[0] != "a" || p.Publishers.Deny[0] != "b" || p.Operators.Deny[0] != "North" || *p.Caps != want {
+		t.Errorf("read %+v", p)
+	}
+	if p, err := readPolicy(t, "{}"); err != nil || p.Off || p.Caps != nil {
+		t.Errorf("an empty policy: %+v, %v", p, err)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown key":      {`{"of": true}`, `"of"`},
+		"repeated key":     {`{"off": true, "off": false}`, "twice"},
+		"repeated by case": {`{"off": true, "OFF": false}`, "twice"},
+		"nested repeated":  {`{"publishers": {"deny": ["a"], "deny": []}}`, "twice"},
+		"wrong type":       {`{"off": "yes"}`, "off"},
+		"not a duration":   {`{"caps": {"period": "a month"}}`, "duration"},
+		"no period":        {`{"caps": {"window": {"epsilon": 1}}}`, "period"},
+		"negative cap":     {`{"caps": {"plan": {"epsilon": -1}}}`, "negative"},
+		"trailing text":    {`{} {}`, "goes on"},
+		"cut short":        {`{"off": true`, "EOF"},
+		"empty":            {"", "EOF"},
+		"an array":         {"[]", "array"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := readPolicy(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v does not mention %q", err, c.want)
+			}
+		})
+	}
+	if _, err := client.ReadPolicy(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a policy that is not there allows everything")
+	}
+}
+
+func TestPolicyDecides(t *testing.T) {
+	p, _ := sample(t, "rr", 3, 2)
+	for i, operator := range []string{"North", "South", "West"} {
+		p.Route.Mix.Instances[i].Hops[0].Operator = operator
+	}
+	s := newService(t, &p, false)
+	policy := func(change func(*client.Policy)) client.Options {
+		o := device(t, s)
+		change(&o.Policy)
+		return o
+	}
+	publisher := device(t, s).Publishers[0]
+	for name, o := range map[string]client.Options{
+		"off":             policy(func(p *client.Policy) { p.Off = true }),
+		"denied":          policy(func(p *client.Policy) { p.Publishers.Deny = []string{publisher} }),
+		"not allowed":     policy(func(p *client.Policy) { p.Publishers.Allow = []string{"ed25519:other"} }),
+		"every way there": policy(func(p *client.Policy) { p.Operators.Deny = []string{"North", "South", "West"} }),
+	} {
+		if _, err := client.Open(sign(p), o); err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for range 10 { // a forbidden instance would be drawn with probability 1 - 3^-10
+		o := policy(func(p *client.Policy) {
+			p.Operators.Deny = []string{"North", "West"}
+			p.Publishers.Allow = []string{publisher}
+		})
+		if err := opened(t, p, o).Report(t.Context(), value(0)); err != nil {
+			t.Fatal(err)
+		}
+		if i := ledger(t, o).Entries[0].Parts[0].Instance; i != 1 {
+			t.Fatalf("went through instance %d", i)
+		}
+		s.reset()
+	}
+}
+
+func TestOptingOut(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 2)
+	s := newService(t, &p, false)
+	s.setFail(func(*http.Request) error { return wire.Problemf(wire.Overloaded, "busy") })
+	o := device(t, s)
+	c := opened(t, p, o)
+	if err := c.Report(t.Context(), value(1)); err == nil || spooled(t, o) != 1 {
+		t.Fatalf("%v, %d spooled", err, spooled(t, o))
+	}
+	if err := client.Consent(o.Folder, false); err != nil {
+		t.Fatal(err)
+	}
+	l := ledger(t, o)
+	if part := l.Entries[0].Parts[0]; spooled(t, o) != 0 || l.OptedIn || part.State != client.Dropped || !strings.Contains(part.Reason, "opted out") {
+		t.Errorf("%d spooled, the ledger says %+v", spooled(t, o), part)
+	}
+	s.setFail(nil)
+	if err := c.Deliver(t.Context()); err != nil {
+		t.Errorf("nothing waits, and still: %v", err)
+	}
+	if err := client.Consent(o.Folder, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Report(t.Context(), value(1)); err == nil {
+		t.Error("opting in again made room for a second answer to a plan")
+	}
+	if kept, _, _ := s.counts(); kept != 0 {
+		t.Error("something was sent after opting out")
+	}
+}
+
+// Opting out counts while a contribution waits out its delay.
+func TestOptingOutDuringTheDelay(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 2)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	o.Delay = time.Hour
+	c := opened(t, p, o)
+	var waited time.Duration
+	c.SetTime(time.Now, func(d time.Duration) {
+		waited = d
+		if err := client.Consent(o.Folder, false); err != nil {
+			t.Error(err)
+		}
+	})
+	err := c.Report(t.Context(), value(1))
+	if kept, requests, _ := s.counts(); err == nil || kept+requests > 0 || waited <= 0 || waited > o.Delay {
+		t.Errorf("%v, %d requests, waited %v", err, requests, waited)
+	}
+}
