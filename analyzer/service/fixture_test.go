@@ -308,15 +308,21 @@ func (r *rig) do(method, path, contentType string, body []byte) *httptest.Respon
 }
 
 // wants fails the test unless the answer has this status and, for a problem, code.
-func (r *rig) wants(w *httptest.ResponseRecorder, status int, code wire.Code) {
+// It returns the problem's detail.
+func (r *rig) wants(w *httptest.ResponseRecorder, status int, code wire.Code) string {
 	r.t.Helper()
 	if w.Code != status {
 		r.t.Errorf("status %d, want %d: %.300s", w.Code, status, w.Body)
-		return
+		return ""
 	}
-	if p := wire.ReadProblem(w.Result()); p != nil && p.Code != code {
+	if status < 400 {
+		return ""
+	}
+	p := wire.ReadProblem(w.Result())
+	if p.Code != code {
 		r.t.Errorf("problem %s, want %s: %s", p.Code, code, p.Detail)
 	}
+	return p.Detail
 }
 
 func (r *rig) register(c *collection) *httptest.ResponseRecorder {
@@ -334,10 +340,17 @@ func (r *rig) get(path string) *httptest.ResponseRecorder {
 	return r.do("GET", path, "", nil)
 }
 
+// databases make a fresh one of each kind.
+var databases = map[string]func(t testing.TB) string{
+	"sqlite":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "a.db") },
+	"postgres": storetest.Postgres,
+}
+
 // both runs a test on each kind of database.
 func both(t *testing.T, test func(t *testing.T, dsn string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "a.db")) })
-	t.Run("postgres", func(t *testing.T) { test(t, storetest.Postgres(t)) })
+	for name, fresh := range databases {
+		t.Run(name, func(t *testing.T) { test(t, fresh(t)) })
+	}
 }
 
 const created, ok = http.StatusCreated, http.StatusOK
