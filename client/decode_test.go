@@ -1,0 +1,187 @@
+package client
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+var someTime = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+
+// story is the journal of a device that opted in, answered, sent, and opted out.
+func story() []byte {
+	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
+	data := []byte(journalHead)
+	for _, r := range []record{
+		{Kind: kindConsent, At: someTime, OptedIn: true},
+		{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
+			Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: unlimited}, OneMessage: 3,
+			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{{1, packMessages([]fragment.Message{{Channel: 7, Symbol: 1}})}, {2, nil}},
+		}},
+		{Kind: kindSent, At: someTime, Plan: plan, Instance: 2},
+		{Kind: kindDropped, At: someTime, Plan: plan, Instance: 1, Reason: "too late"},
+		{Kind: kindCovered, At: someTime, Plan: plan},
+		{Kind: kindConsent, At: someTime},
+	} {
+		data = appendLine(data, r.bytes())
+	}
+	return data
+}
+
+func TestLedgerIsGolden(t *testing.T) {
+	want, err := os.ReadFile("testdata/ledger-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := story(); !bytes.Equal(got, want) {
+		t.Errorf("the form of the ledger changed, and devices hold the old one:\n%s", got)
+	}
+	records, good, err := parseJournal(want)
+	if err != nil || good != len(want) {
+		t.Fatal(good, err)
+	}
+	l, err := replay(records)
+	if err != nil || l.OptedIn || len(l.Entries) != 1 || l.Entries[0].Waiting() || l.Entries[0].Parts[0].Messages[0].Channel != 7 || len(l.backstops) != 1 || len(l.covered) != 1 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// Records that are whole and make no sense are damage too.
+func TestReplayRefuses(t *testing.T) {
+	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
+	spent := func(change func(*record)) record {
+		r := record{Kind: kindSpent, Plan: plan, Spent: &spending{Parts: []spokenPart{{Instance: 0}}}}
+		change(&r)
+		return r
+	}
+	good := spent(func(*record) {})
+	for name, rs := range map[string][]record{
+		"unknown kind":         {{Kind: "gift"}},
+		"spent without what":   {{Kind: kindSpent, Plan: plan}},
+		"no plan":              {spent(func(r *record) { r.Plan = "" })},
+		"no parts":             {spent(func(r *record) { r.Spent.Parts = nil })},
+		"twice for one plan":   {good, good},
+		"negative charge":      {spent(func(r *record) { r.Spent.Charge.Epsilon = -1 })},
+		"delta above 1":        {spent(func(r *record) { r.Spent.Charge.Delta = 2 })},
+		"half a message":       {spent(func(r *record) { r.Spent.Parts[0].Messages = []byte{1} })},
+		"short backstop key":   {spent(func(r *record) { r.Backstops = []keptBackstop{{Key: []byte{1}}} })},
+		"sent before spent":    {{Kind: kindSent, Plan: plan}},
+		"sent of another part": {good, {Kind: kindSent, Plan: plan, Instance: 3}},
+	} {
+		var lines [][]byte
+		for _, r := range rs {
+			lines = append(lines, r.bytes())
+		}
+		if _, err := replay(lines); err == nil {
+			t.Errorf("%s: replayed", name)
+		}
+	}
+}
+
+func someSpooled(t testing.TB) spooled {
+	t.Helper()
+	body, err := envelope.Contribution{Plan: [32]byte{1}, Instance: 3, Envelopes: [][]byte{make([]byte, 60)}}.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spooled{plan: [32]byte{1}, instance: 3, id: wire.ContributionID(body), token: make([]byte, 288), created: someTime, notBefore: someTime, body: body}
+}
+
+func TestSpooledReadsBack(t *testing.T) {
+	s := someSpooled(t)
+	got, err := parseSpooled(s.bytes())
+	if err != nil || !bytes.Equal(got.bytes(), s.bytes()) {
+		t.Fatal(err)
+	}
+	data := s.bytes()
+	for i := range data {
+		bad := bytes.Clone(data)
+		bad[i] ^= 1
+		if got, err := parseSpooled(bad); err == nil && (got.id != s.id || !bytes.Equal(got.body, s.body)) {
+			t.Fatalf("another body was read after bit %d changed", 8*i)
+		}
+	}
+}
+
+func FuzzParseJournal(f *testing.F) {
+	f.Add(story())
+	f.Add([]byte(journalHead))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		records, good, err := parseJournal(data)
+		if err != nil {
+			return
+		}
+		again := []byte(journalHead)
+		for _, r := range records {
+			again = appendLine(again, r)
+		}
+		if !bytes.Equal(again, data[:good]) {
+			t.Error("what is good does not read as it was written")
+		}
+		if rest := data[good:]; bytes.IndexByte(rest, '\n') >= 0 && bytes.IndexByte(rest, '\n') != len(rest)-1 {
+			t.Error("more than one line was passed over")
+		}
+	})
+}
+
+func FuzzReplay(f *testing.F) {
+	records, _, err := parseJournal(story())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, r := range records {
+		f.Add(records[1], r)
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		l, err := replay([][]byte{first, second})
+		if err != nil {
+			return
+		}
+		if c := l.Spent(someTime, time.Hour); !c.valid() && c.Delta <= 1 {
+			t.Errorf("%+v was spent", c)
+		}
+	})
+}
+
+func FuzzParseSpooled(f *testing.F) {
+	f.Add(someSpooled(f).bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseSpooled(data)
+		if err != nil {
+			return
+		}
+		if again, err := parseSpooled(s.bytes()); err != nil || again.id != s.id || !bytes.Equal(again.body, s.body) {
+			t.Errorf("reads back as another (%v)", err)
+		}
+	})
+}
+
+func FuzzParsePolicy(f *testing.F) {
+	f.Add([]byte(`{"off": true, "publishers": {"allow": ["a"]}, "caps": {"plan": {"epsilon": 4}, "period": "720h"}}`))
+	f.Add([]byte(`{"off": true, "off": false}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := parsePolicy(data)
+		if err == nil && p.Caps != nil && (!(p.Caps.Plan.Epsilon >= 0) || math.IsInf(p.Caps.Window.Delta, 0)) {
+			t.Errorf("caps %+v", *p.Caps)
+		}
+	})
+}
+
+func TestSpoolNames(t *testing.T) {
+	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
+	if p, i, ok := parseSpoolName(spoolName(plan, 12)); !ok || p != plan || i != 12 {
+		t.Error(p, i, ok)
+	}
+	for _, name := range []string{"", plan, plan + "-", plan + "-01", plan + "--1", plan + "-1x", "x-1", filepath.Join("..", plan+"-1")} {
+		if _, _, ok := parseSpoolName(name); ok {
+			t.Errorf("%q is a name", name)
+		}
+	}
+}
