@@ -101,7 +101,6 @@ func (a Attribute) validate(ps *Problems, at string) {
 	case "prefixes":
 		ps.add(len(a.Values) > 0, "%s.values must hold this round's candidates", at)
 		ps.add(a.Others, "%s.others must be true: a string that begins with no candidate needs a cell", at)
-		distinct(ps, at+".values", a.Values)
 	}
 }
 

@@ -51,6 +51,8 @@ type table interface {
 	// respondents was asked with probability share; errors says more of that.
 	read(counts []uint64, respondents int, share float64) []estimate.Value
 	errors(counts []uint64, respondents int, share float64) errorLaw
+	// deviation is the standard error of a cell that so many of the respondents hold.
+	deviation(holders, respondents int, share float64) float64
 	// draw adds the counts of respondents, each with the cells that it holds, in
 	// all their contributions.
 	draw(r *rand.Rand, held [][]uint32, out []uint64)

@@ -33,6 +33,7 @@ type folding interface {
 	Cell(row int, value uint32) uint32
 	Channel(row int, cell uint32) uint32
 	Estimate(counts []uint64, n int, a sketch.Answer, candidates []uint32) []estimate.Value
+	Variance(holders, n int, pairs float64, a sketch.Answer) float64
 }
 
 func newBits(ask plan.Histogram, a attribute, adjacency account.Adjacency, contributions int) (*bits, error) {
@@ -149,6 +150,15 @@ func (t *bits) read(counts []uint64, respondents int, share float64) []estimate.
 		values[i] = law.estimate(float64(c), float64(respondents))
 	}
 	return values
+}
+
+// deviation of a sketch leaves out pairs of respondents with one value, which
+// collide together.
+func (t *bits) deviation(holders, respondents int, share float64) float64 {
+	if t.sketch != nil {
+		return math.Sqrt(t.sketch.Variance(holders, respondents, 0, sketch.Fragments(t.mechanism, t.tau())))
+	}
+	return t.perDevice(share).deviation(float64(holders), float64(respondents))
 }
 
 // errors: nothing is proved of the far tails of a sketch, where a few collisions
@@ -291,13 +301,15 @@ type perDevice struct {
 	logOther    func(theta float64) float64 // ln E e^(theta N) of the other
 }
 
-// estimate is how many of n devices hold a cell, unbiased, with the variance of the
-// number of holders nearest to the estimate.
+// estimate is how many of n devices hold a cell, unbiased, with the deviation of
+// the number of holders nearest to that.
 func (p perDevice) estimate(count, n float64) estimate.Value {
-	gap := p.held.mean - p.other.mean
-	holders := (count - n*p.other.mean) / gap
-	within := math.Max(0, math.Min(n, holders))
-	return estimate.Value{Mean: holders, StdErr: math.Sqrt(within*p.held.variance+(n-within)*p.other.variance) / gap}
+	holders := (count - n*p.other.mean) / (p.held.mean - p.other.mean)
+	return estimate.Value{Mean: holders, StdErr: p.deviation(math.Max(0, math.Min(n, holders)), n)}
+}
+
+func (p perDevice) deviation(holders, n float64) float64 {
+	return math.Sqrt(holders*p.held.variance+(n-holders)*p.other.variance) / (p.held.mean - p.other.mean)
 }
 
 // null bounds from above ln P(count or more) of a cell that nobody of n holds, given

@@ -30,6 +30,7 @@ type symbolizer interface {
 	Randomize(r *rand.Rand, x int, emit func(channel uint32))
 	DrawCounts(r *rand.Rand, holders []int, out []uint64)
 	EstimateAll(counts []uint64, n int, out []estimate.Value)
+	Variance(holders, n int) float64
 	Local(adjacency account.Adjacency) account.Guarantee
 }
 
@@ -52,6 +53,18 @@ func (m subsets) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	}
 }
 
+// hashes spread those who do not hold a cell evenly, for want of knowing better.
+type hashes struct{ randomize.LocalHash }
+
+func (m hashes) Variance(holders, n int) float64 {
+	all := make([]int, m.K)
+	all[0] = holders
+	for i := 1; i < m.K; i++ {
+		all[i] = (n - holders) / (m.K - 1)
+	}
+	return m.LocalHash.Variance(0, all)
+}
+
 func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*symbols, error) {
 	t := &symbols{messages: 1, size: a.cells.Size(), epsilon: z.Epsilon, adjacency: adjacency}
 	switch z.Name {
@@ -68,7 +81,7 @@ func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*s
 		if n, err := hex.Decode(m.Seed[:], []byte(z.Seed)); err != nil || n != len(m.Seed) {
 			return nil, fmt.Errorf("the randomizer's seed is not %d hex digits", 2*len(m.Seed))
 		}
-		t.mechanism = m
+		t.mechanism = hashes{m}
 	case "hadamard":
 		t.mechanism = randomize.Hadamard{K: t.size, Epsilon: z.Epsilon}
 	default:
@@ -112,6 +125,12 @@ func (t *symbols) read(counts []uint64, _ int, share float64) []estimate.Value {
 		}
 	}
 	return values
+}
+
+func (t *symbols) deviation(holders, respondents int, share float64) float64 {
+	asked := func(n int) int { return int(math.Round(share * float64(n))) }
+	variance := t.mechanism.Variance(asked(holders), asked(respondents)) / (share * share)
+	return math.Sqrt(variance + float64(holders)*(1-share)/share)
 }
 
 func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {

@@ -1,0 +1,332 @@
+package protocol_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// vectorLaw is a law of vectors of counts, by a key with one byte a count.
+type vectorLaw map[string]float64
+
+func (l vectorLaw) plus(m vectorLaw) vectorLaw {
+	sum := vectorLaw{}
+	for a, p := range l {
+		for b, q := range m {
+			c := []byte(a)
+			for i := range c {
+				c[i] += b[i]
+			}
+			sum[string(c)] += p * q
+		}
+	}
+	return sum
+}
+
+// hockey is max(0, P - e^epsilon Q), summed.
+func (l vectorLaw) hockey(m vectorLaw, epsilon float64) float64 {
+	sum := 0.0
+	for key, p := range l {
+		sum += max(0, p-math.Exp(epsilon)*m[key])
+	}
+	return sum
+}
+
+// loss is the largest ln P/Q.
+func (l vectorLaw) loss(m vectorLaw) float64 {
+	worst := math.Inf(-1)
+	for key, p := range l {
+		worst = max(worst, math.Log(p/m[key]))
+	}
+	return worst
+}
+
+// world is what one device says of each of its possible inputs, written from the
+// definitions: the counts in all channels of all instances, one after the other.
+type world struct {
+	plan   plan.Plan
+	inputs [][]bool // cells held, of all attributes
+	law    []vectorLaw
+	absent vectorLaw // the reference law of removal
+}
+
+// enumerated computes the laws of a small plan of one-hot bits.
+func enumerated(p plan.Plan) world {
+	h := p.Question.Histogram
+	var first []int // of each attribute
+	cells := 0
+	for _, a := range h.Attributes {
+		first = append(first, cells)
+		cells += a.Domain()
+	}
+	w := world{plan: p, inputs: [][]bool{make([]bool, cells)}}
+	for i, a := range h.Attributes {
+		var more [][]bool
+		for _, held := range w.inputs {
+			for set := range 1 << a.Domain() {
+				in, n := append([]bool(nil), held...), 0
+				for c := range a.Domain() {
+					if set>>c&1 == 1 {
+						in[first[i]+c] = true
+						n++
+					}
+				}
+				if n == 1 || a.Kind == "set" && n <= a.Most {
+					more = append(more, in)
+				}
+			}
+		}
+		w.inputs = more
+	}
+	for _, in := range w.inputs {
+		w.law = append(w.law, w.device(in, first))
+	}
+	w.absent = w.device(make([]bool, cells), first)
+	return w
+}
+
+func (w world) device(held []bool, first []int) vectorLaw {
+	h := w.plan.Question.Histogram
+	parts := w.plan.Contributions()
+	nothing := vectorLaw{string(make([]byte, parts*len(held))): 1}
+	if h.Collect != "sample" {
+		return w.bits(nothing, held, 0, len(held))
+	}
+	law := vectorLaw{}
+	for i, a := range h.Attributes {
+		for key, p := range w.bits(nothing, held, first[i], first[i]+a.Domain()) {
+			law[key] += p / float64(len(h.Attributes))
+		}
+	}
+	return law
+}
+
+// bits adds what is said of some of the cells.
+func (w world) bits(law vectorLaw, held []bool, from, to int) vectorLaw {
+	z := w.plan.Question.Histogram.Randomizer
+	parts := w.plan.Contributions()
+	pick := func(set bool, keep, flip float64) float64 {
+		if set {
+			return keep
+		}
+		return flip
+	}
+	for c := from; c < to; c++ {
+		one := vectorLaw{}
+		rows := max(1, z.Fragments/parts)
+		for backstop, chance := range map[bool]float64{true: pick(held[c], z.BackstopKeep, z.BackstopFlip), false: 1 - pick(held[c], z.BackstopKeep, z.BackstopFlip)} {
+			if z.Fragments <= 1 {
+				if chance = 0; backstop == held[c] {
+					chance = 1
+				}
+			}
+			sent := pick(backstop, z.Keep, z.Flip)
+			cell := vectorLaw{string(make([]byte, parts*len(held))): chance}
+			for part := range parts {
+				for range rows {
+					key := make([]byte, parts*len(held))
+					key[part*len(held)+c] = 1
+					cell = cell.plus(vectorLaw{string(key): sent, string(make([]byte, len(key))): 1 - sent})
+				}
+			}
+			for key, p := range cell {
+				one[key] += p
+			}
+		}
+		law = law.plus(one)
+	}
+	return law
+}
+
+// neighbours are the pairs of laws of one device that a guarantee speaks of.
+func (w world) neighbours(visit func(a, b vectorLaw)) {
+	for _, a := range w.law {
+		if w.plan.Budget.Adjacency == "removal" {
+			visit(a, w.absent)
+			visit(w.absent, a)
+			continue
+		}
+		for _, b := range w.law {
+			visit(a, b)
+		}
+	}
+}
+
+// small are plans over few cells whose numbers are written down.
+func small() map[string]plan.Plan {
+	plans := map[string]plan.Plan{}
+	add := func(name string, h plan.Histogram, edit func(p *plan.Plan, z *plan.Randomizer)) {
+		p := asking(h)
+		z := &p.Question.Histogram.Randomizer
+		z.Epsilon, z.Keep, z.Flip = 100, 0.8, 0.25
+		p.Crowd.Minimum, p.Budget.DishonestShare, p.Budget.Delta = 3, 0, 0.01
+		p.Budget.Epsilon = 100
+		p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 20, 8
+		if edit != nil {
+			edit(&p, z)
+		}
+		plans[name] = p
+	}
+	two := plan.Attribute{Name: "a", Kind: "categories", Size: 2}
+	three := plan.Attribute{Name: "b", Kind: "categories", Size: 3}
+	replacement := func(p *plan.Plan, _ *plan.Randomizer) { p.Budget.Adjacency = "replacement" }
+	fragments := func(_ *plan.Plan, z *plan.Randomizer) {
+		z.Fragments, z.Backstop, z.BackstopKeep, z.BackstopFlip = 2, 100, 0.85, 0.2
+	}
+	add("removal", oneHot(three), nil)
+	add("replacement", oneHot(three), replacement)
+	add("symmetric", oneHot(three), func(_ *plan.Plan, z *plan.Randomizer) { z.Keep, z.Flip = 0.8, 0.2 })
+	add("set", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 2}), nil)
+	add("set, replacement", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 2}), replacement)
+	split := oneHot(two, two)
+	split.Attributes[1].Name, split.Collect = "c", "split"
+	add("split", split, nil)
+	sample := oneHot(two, two)
+	sample.Attributes[1].Name, sample.Collect = "c", "sample"
+	add("sample", sample, func(p *plan.Plan, _ *plan.Randomizer) { p.Crowd.Minimum, p.Budget.Delta = 8, 0.9 })
+	add("fragments", oneHot(two), fragments)
+	add("noisy fragments", oneHot(two), func(p *plan.Plan, z *plan.Randomizer) {
+		fragments(p, z)
+		z.Keep, z.Flip = 0.55, 0.45
+	})
+	add("spread", oneHot(two), func(p *plan.Plan, z *plan.Randomizer) {
+		fragments(p, z)
+		spread(p, 2)
+		p.Crowd.Minimum = 2
+	})
+	return plans
+}
+
+// Over all data sets of the smallest crowd and all neighbours, what shuffled counts
+// of all instances tell is within the promised epsilon and delta. This is the
+// strongest check there is of the shuffled guarantee, and it draws nothing. Where one
+// count moves the promise is tight: with epsilon 5 % lower it would be broken.
+func TestHistogramPromiseHoldsOnEveryDataSet(t *testing.T) {
+	for name, p := range small() {
+		t.Run(name, func(t *testing.T) {
+			promise, err := runnable(t, p).Promise()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := enumerated(p)
+			worst, lower := 0.0, 0.0
+			var add func(others vectorLaw, from, left int)
+			add = func(others vectorLaw, from, left int) {
+				if left == 0 {
+					w.neighbours(func(a, b vectorLaw) {
+						p, q := others.plus(a), others.plus(b)
+						worst = max(worst, p.hockey(q, promise.Shuffled.Epsilon))
+						lower = max(lower, p.hockey(q, promise.Shuffled.Epsilon*0.95))
+					})
+					return
+				}
+				for i := from; i < len(w.law); i++ {
+					add(others.plus(w.law[i]), i, left-1)
+				}
+			}
+			add(vectorLaw{string(make([]byte, len(key(w.absent)))): 1}, 0, p.Crowd.Minimum-1)
+			if worst > p.Budget.Delta {
+				t.Errorf("delta %v at the promised epsilon %v, promised %v", worst, promise.Shuffled.Epsilon, p.Budget.Delta)
+			}
+			if (name == "removal" || name == "symmetric") && lower <= p.Budget.Delta {
+				t.Errorf("delta %v at an epsilon 5 %% lower: the check has no power", lower)
+			}
+		})
+	}
+}
+
+func key(l vectorLaw) string {
+	for k := range l {
+		return k
+	}
+	return ""
+}
+
+// Over all outcomes and all neighbours, the largest loss of what everyone, or one
+// instance, or who sees one fragment learns of a device is the stated one, and not
+// more than a stated upper bound.
+func TestHistogramLocalEpsilonsAreThoseOfTheEnumeratedReport(t *testing.T) {
+	for name, p := range small() {
+		t.Run(name, func(t *testing.T) {
+			promise, err := runnable(t, p).Promise()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := enumerated(p)
+			local, one := 0.0, 0.0
+			w.neighbours(func(a, b vectorLaw) {
+				local = max(local, a.loss(b))
+				if p.Question.Histogram.Randomizer.Fragments == 0 {
+					one = max(one, w.envelope(a).loss(w.envelope(b)))
+				}
+			})
+			for _, s := range promise.Statements {
+				g := s.Guarantee
+				switch g.Trust {
+				case account.Local:
+					if local > g.Epsilon || g.Bound == account.Exact && local < g.Epsilon*(1-1e-9) {
+						t.Errorf("everyone: enumerated %v, stated %v", local, g)
+					}
+				case account.OneFragment:
+					if one > g.Epsilon {
+						t.Errorf("one fragment: enumerated %v, stated %v", one, g)
+					}
+					if math.IsInf(g.Epsilon, 1) {
+						t.Errorf("one fragment: %v", g)
+					}
+				}
+			}
+		})
+	}
+}
+
+// envelope is the law of what one of a device's envelopes holds, taken at random: a
+// channel, or nothing.
+func (w world) envelope(report vectorLaw) vectorLaw {
+	out := vectorLaw{}
+	n := float64(w.plan.Envelopes.PerDevice)
+	for counts, p := range report {
+		sent := 0
+		for channel, c := range []byte(counts) {
+			if c > 0 {
+				sent += int(c)
+				out[string(rune('a'+channel))] += p * float64(c) / n
+			}
+		}
+		out["dummy"] += p * (n - float64(sent)) / n
+	}
+	return out
+}
+
+// Local epsilons that a plan claims below those of its probabilities are refused,
+// and so is a deletion that claims too much.
+func TestHistogramClaimsAreChecked(t *testing.T) {
+	for name, hurt := range map[string]func(p *plan.Plan, z *plan.Randomizer){
+		"epsilon claims":      func(_ *plan.Plan, z *plan.Randomizer) { z.Epsilon *= 0.999 },
+		"backstop claims":     func(_ *plan.Plan, z *plan.Randomizer) { z.Backstop *= 0.999 },
+		"crowd.deletion":      func(p *plan.Plan, _ *plan.Randomizer) { p.Crowd.Deletion.Epsilon *= 0.999 },
+		"envelopes.per_devic": func(p *plan.Plan, _ *plan.Randomizer) { p.Envelopes.PerDevice -= 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := oneHot(drinks())
+			h.Randomizer.Fragments = 4
+			h.Crowds = []string{"north", "south"}
+			p := asking(h)
+			c, err := account.NewCrowd(1, 1e-6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: c.Noise, Threshold: c.Threshold}
+			p = design(t, p)
+			if err := protocol.Check(p); err != nil {
+				t.Fatal(err)
+			}
+			hurt(&p, &p.Question.Histogram.Randomizer)
+			mentions(t, protocol.Check(p), "promise does not hold", strings.TrimSuffix(name, " claims"))
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package protocol_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// shelf is a memory of a test.
+type shelf struct {
+	kept   map[[32]byte][]byte
+	broken error
+}
+
+func (m *shelf) Recall(key [32]byte) ([]byte, bool) {
+	b, ok := m.kept[key]
+	return b, ok
+}
+
+func (m *shelf) Keep(key [32]byte, b []byte) error {
+	if m.broken == nil {
+		m.kept[key] = b
+	}
+	return m.broken
+}
+
+// fragmented are designs with report fragments: the cells themselves, spread, and
+// in a row of a sketch.
+func fragmented(t testing.TB) map[string]plan.Plan {
+	all := map[string]plan.Plan{}
+	for _, name := range []string{"fragments", "spread", "count"} {
+		all[name] = design(t, designs()[name])
+	}
+	h := oneHot(drinks(), plan.Attribute{Name: "snack", Kind: "set", Size: 8, Most: 2})
+	h.Collect, h.Randomizer.Fragments = "sample", 3
+	p := asking(h)
+	p.Crowd.Minimum = 3000
+	all["sample"] = design(t, p)
+	return all
+}
+
+func report(t testing.TB, p plan.Plan, seed uint64, a protocol.Answers, m protocol.Memory) (protocol.Report, error) {
+	t.Helper()
+	proto := runnable(t, p)
+	symbol, err := proto.Encode(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proto.Randomize(replay.New(seed), symbol, m)
+}
+
+// The same answer to the same question is randomized once: with other randomness,
+// in another epoch, another crowd minimum and by other shufflers the kept backstop
+// is used again. Another answer, or another epsilon, has its own.
+func TestBackstopsAreKept(t *testing.T) {
+	for name, p := range fragmented(t) {
+		t.Run(name, func(t *testing.T) {
+			m := &shelf{kept: map[[32]byte][]byte{}}
+			answer := func(p plan.Plan, seed uint64, i int, want int) {
+				t.Helper()
+				a := answers(p, i)
+				if _, err := report(t, p, seed, a, m); err != nil {
+					t.Fatal(err)
+				}
+				if len(m.kept) != want {
+					t.Fatalf("%d backstops kept, want %d", len(m.kept), want)
+				}
+			}
+			answer(p, 1, 0, 1)
+			answer(p, 2, 0, 1)
+			again := p
+			again.Title, again.Times.Opens = "next week", time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+			again.Crowd.Minimum *= 2
+			answer(again, 3, 0, 1)
+			answer(p, 4, 2, 2)
+			other := p
+			h := *p.Question.Histogram
+			h.Randomizer.BackstopFlip *= 1.5
+			other.Question.Histogram = &h
+			answer(other, 5, 0, 3)
+		})
+	}
+}
+
+// Fragments are drawn anew from a kept backstop, and come from nothing else: with
+// fragments that flip nothing, the same messages come every time.
+func TestFragmentsComeFromTheKeptBackstop(t *testing.T) {
+	for name, p := range fragmented(t) {
+		t.Run(name, func(t *testing.T) {
+			h := *p.Question.Histogram
+			h.Randomizer.Keep, h.Randomizer.Flip = 1, 0
+			p.Question.Histogram = &h
+			m := &shelf{kept: map[[32]byte][]byte{}}
+			first, err := report(t, p, 1, answers(p, 0), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seed := range uint64(20) {
+				next, err := report(t, p, seed, answers(p, 0), m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(first.Parts, next.Parts) {
+					t.Fatal("another backstop was used")
+				}
+			}
+		})
+	}
+}
+
+// What is drawn before the backstop is kept must not leave the device, and what
+// is kept and damaged is not drawn again.
+func TestLostBackstopsAreNotReplaced(t *testing.T) {
+	p := fragmented(t)["sample"]
+	m := &shelf{kept: map[[32]byte][]byte{}, broken: errors.New("disk full")}
+	if r, err := report(t, p, 1, answers(p, 0), m); !errors.Is(err, m.broken) || len(r.Parts) != 0 {
+		t.Errorf("report %v, error %v", r, err)
+	}
+	m.broken = nil
+	if _, err := report(t, p, 1, answers(p, 0), m); err != nil {
+		t.Fatal(err)
+	}
+	for key := range m.kept {
+		good := m.kept[key]
+		for _, bad := range [][]byte{{}, good[:len(good)-1], append(good[:len(good):len(good)], 0), {9, 0}, {0, 200}, {0, 1, 255, 255, 255, 255, 255, 1}, {0, 2, 1, 1}, {0x80}} {
+			m.kept[key] = bad
+			_, err := report(t, p, 1, answers(p, 0), m)
+			mentions(t, err, "damaged")
+		}
+	}
+}
+
+func FuzzBackstop(f *testing.F) {
+	p := fragmented(f)["sample"]
+	m := &shelf{kept: map[[32]byte][]byte{}}
+	for i := range 4 {
+		if _, err := report(f, p, 1, answers(p, i), m); err != nil {
+			f.Fatal(err)
+		}
+	}
+	for _, b := range m.kept {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		store := &shelf{kept: map[[32]byte][]byte{}}
+		for k := range m.kept {
+			store.kept[k] = b
+		}
+		r, err := report(t, p, 1, answers(p, 0), store)
+		if err == nil && len(r.Parts) != 1 {
+			t.Errorf("%d parts", len(r.Parts))
+		}
+	})
+}
