@@ -59,13 +59,18 @@ type debugServer struct {
 	http     *http.Server
 }
 
-func listenDebug(address string) (*debugServer, error) {
+// loopback refuses an address that other machines reach.
+func loopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("serve: debug address: %w", err)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return errors.New("serve: profiles are for this machine only: give a loopback debug address such as 127.0.0.1:6060")
 	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, errors.New("serve: profiles are for this machine only: give a loopback debug address such as 127.0.0.1:6060")
+	return nil
+}
+
+func listenDebug(address string) (*debugServer, error) {
+	if err := loopback(address); err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {

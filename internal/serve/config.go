@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// HTTP is the part of every service's configuration that says how it is reached.
+type HTTP struct {
+	// Listen is the address to listen at, host:port; an empty host is every one.
+	Listen string `toml:"listen"`
+	// Debug is a loopback address for profiles; none without it.
+	Debug string `toml:"debug"`
+	// Certificate and Key are PEM files. They are read again when they change.
+	Certificate Path `toml:"certificate"`
+	Key         Path `toml:"key"`
+	// Clients is a PEM file of authorities: a client certificate of theirs tells
+	// its subject as a respondent. None are taken without it.
+	Clients Path `toml:"clients"`
+	// Operators is a file of bearer tokens for the operator's pages, /metrics and
+	// commands. Without it the pages are open to whoever reaches them.
+	Operators Path `toml:"operators"`
+	// Connections may be open at once, and Requests under way; 0 is 4096 and 1024.
+	Connections int `toml:"connections"`
+	Requests    int `toml:"requests"`
+	// Memory is how many bytes of bodies are held at once; 0 is 1 GiB.
+	Memory int64 `toml:"memory"`
+	// Stop is how long requests under way may take when the service stops; 0 is 30s.
+	Stop Duration `toml:"stop"`
+}
+
+// Path is a file or folder. A relative one is beside the configuration file.
+type Path string
+
+// Duration is written as "90s", "12h" or "30d".
+type Duration time.Duration
+
+// UnmarshalText reads a duration of at least 0.
+func (d *Duration) UnmarshalText(text []byte) error {
+	number, factor := string(text), time.Duration(1)
+	if days, ok := strings.CutSuffix(number, "d"); ok {
+		number, factor = days+"h", 24
+	}
+	v, err := time.ParseDuration(number)
+	if err != nil || v < 0 || v > maxDuration/factor {
+		return errors.New(`a duration is written as "90s", "12h" or "30d"`)
+	}
+	*d = Duration(v * factor)
+	return nil
+}
+
+// maxDuration keeps sums with times in range.
+const maxDuration = 100 * 365 * 24 * time.Hour
+
+// ReadConfig reads a service's configuration from a TOML file into a struct.
+// Every key must be known; the error names all that are not. Relative Paths are
+// made to lead from the file's folder.
+func ReadConfig(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+			var errs []error
+			for _, e := range strict.Errors {
+				row, _ := e.Position()
+				errs = append(errs, fmt.Errorf("%s: line %d: there is no setting %s here", path, row, strings.Join(e.Key(), ".")))
+			}
+			return errors.Join(errs...)
+		}
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			row, column := at.Position()
+			return fmt.Errorf("%s: line %d, column %d: %s", path, row, column, strings.TrimPrefix(at.Error(), "toml: "))
+		}
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	beside(reflect.ValueOf(into).Elem(), filepath.Dir(path))
+	return nil
+}
+
+var pathType = reflect.TypeFor[Path]()
+
+// beside makes the relative paths in a struct lead from the folder.
+func beside(v reflect.Value, dir string) {
+	for i := range v.NumField() {
+		switch f := v.Field(i); {
+		case f.Type() == pathType:
+			if p := f.String(); p != "" && !filepath.IsAbs(p) {
+				f.SetString(filepath.Join(dir, p))
+			}
+		case f.Kind() == reflect.Struct:
+			beside(f, dir)
+		}
+	}
+}
+
+// Fault is a setting with what is wrong with it; nil if nothing is.
+func Fault(setting string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", setting, err)
+}
+
+// Open reads the files that the settings name into a Config without routes. The
+// error joins everything that is wrong.
+func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
+	c := Config{
+		Name: name, Listen: h.Listen, Debug: h.Debug, Log: logger, Metrics: NewMetrics(),
+		Limits: Limits{Connections: h.Connections, Requests: h.Requests, Memory: h.Memory, Stop: time.Duration(h.Stop)},
+	}
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, Fault("http."+setting, err)) }
+	_, _, err := net.SplitHostPort(h.Listen)
+	if err != nil {
+		err = errors.New("need host:port, such as 127.0.0.1:8443")
+	}
+	fault("listen", err)
+	if h.Debug != "" {
+		fault("debug", loopback(h.Debug))
+	}
+	if h.Connections < 0 || h.Requests < 0 || h.Memory < 0 {
+		errs = append(errs, errors.New("http: a limit is negative"))
+	}
+	certificate, err := ReadCertificate(string(h.Certificate), string(h.Key))
+	if h.Certificate == "" || h.Key == "" {
+		err = errors.New("a service is reached over TLS only: name a PEM certificate and, as http.key, its key")
+	}
+	fault("certificate", err)
+	var clients *x509.CertPool
+	if h.Clients != "" {
+		clients, err = ReadPool(string(h.Clients))
+		fault("clients", err)
+	}
+	if h.Operators != "" {
+		c.Operators, err = ReadBearers(string(h.Operators))
+		fault("operators", err)
+	}
+	c.TLS = TLS(certificate, clients)
+	return c, errors.Join(errs...)
+}
+
+// Client reaches other services over TLS 1.3. It trusts the authorities of the
+// PEM file, or the system's without one.
+func Client(roots Path) (*http.Client, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS13}
+	if roots != "" {
+		pool, err := ReadPool(string(roots))
+		if err != nil {
+			return nil, err
+		}
+		t.TLSClientConfig.RootCAs = pool
+	}
+	// A service stands where the plan says: nobody sends a batch elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: t, CheckRedirect: stay}, nil
+}
