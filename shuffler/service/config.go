@@ -1,0 +1,154 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// Config is a shuffler's configuration file.
+type Config struct {
+	HTTP serve.HTTP `toml:"http"`
+	// Keys is the folder of the operator's private keys (*.json): of hops and of
+	// receipts, old and new. A plan's public keys pick from them.
+	Keys serve.Path `toml:"keys"`
+	// Publishers are the public keys of those whose plans are served.
+	Publishers []string `toml:"publishers"`
+	// Bearers is the file of respondents' bearer tokens. Without it, and without
+	// http.clients, only plans can be served whose entry demands single-use tokens.
+	Bearers serve.Path `toml:"bearers"`
+	// Roots is a PEM file of the authorities of the next hop and the analyzer;
+	// the system's without it.
+	Roots serve.Path `toml:"roots"`
+	// Retention is how long after a plan closes receipts and marks are kept, and
+	// what could not be delivered; 0 is 30 days.
+	Retention serve.Duration `toml:"retention"`
+	// Queue says where contributions and batches rest: folder, or url.
+	Queue struct {
+		Folder   serve.Path `toml:"folder"`    // of the embedded queue
+		MaxBytes int64      `toml:"max_bytes"` // of disk that it may use; 0: three quarters of what is free
+		URL      string     `toml:"url"`       // of a NATS cluster with JetStream and sync_interval: always
+		Replicas int        `toml:"replicas"`  // of each message in the cluster, 1 to 5; 0 is 1
+	} `toml:"queue"`
+	// Limits bound what peers can make the service do; 0 is the default.
+	Limits struct {
+		Plans int     `toml:"plans"` // served at once; 256
+		Rate  float64 `toml:"rate"`  // contributions a second that one respondent may try; 1
+		Burst int     `toml:"burst"` // that one respondent may try at once; 16
+		Total float64 `toml:"total"` // contributions a second from everybody; no limit
+	} `toml:"limits"`
+}
+
+// set is a configuration whose files have been read.
+type set struct {
+	http    serve.Config
+	options Options
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (s set, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	s.http, err = c.HTTP.Open("shuffler", log)
+	errs = append(errs, err)
+	keys, err := ReadKeys(string(c.Keys))
+	if err == nil && (len(keys.Open) == 0 || len(keys.Sign) == 0) {
+		err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.Open), len(keys.Sign))
+	}
+	fault("keys", err)
+	if len(c.Publishers) == 0 {
+		fault("publishers", errors.New("name at least one public key"))
+	}
+	for i, p := range c.Publishers {
+		_, err := wire.ParseVerifyKey(p)
+		fault(fmt.Sprintf("publishers[%d]", i), err)
+	}
+	var bearers *serve.Bearers
+	if c.Bearers != "" {
+		bearers, err = serve.ReadBearers(string(c.Bearers))
+		fault("bearers", err)
+	}
+	client, err := serve.Client(c.Roots)
+	fault("roots", err)
+	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
+		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))
+	}
+	if c.Queue.Replicas < 0 || c.Queue.Replicas > 5 || c.Queue.Folder != "" && c.Queue.Replicas > 1 || c.Queue.MaxBytes < 0 {
+		fault("queue", errors.New("a cluster has 1 to 5 replicas, the embedded queue 1, and no queue fewer than 0 bytes"))
+	}
+	l := Limits{Plans: c.Limits.Plans, Rate: c.Limits.Rate, Burst: c.Limits.Burst, Total: c.Limits.Total}
+	if l.Plans < 0 || l.Burst < 0 || !(l.Rate >= 0 && l.Rate < math.MaxInt32) || !(l.Total >= 0 && l.Total < math.MaxInt32) {
+		fault("limits", errors.New("every limit is a number from 0 on"))
+	}
+	s.options = Options{
+		Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "",
+		Client: client, Retention: time.Duration(c.Retention), Limits: l, Metrics: s.http.Metrics, Log: log,
+	}
+	return s, errors.Join(errs...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// Run is a shuffler from its start until the context ends, when it stops
+// gracefully.
+func (c Config) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	q, err := queue.Open(ctx, queue.Config{Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue = q
+	defer s.options.Client.CloseIdleConnections()
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	if s.http.Operators != nil {
+		s.http.Routes[wire.ClosePattern] = service.closing(s.http.Operators)
+	}
+	server, err := serve.New(s.http)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	background.Go(func() { service.Run(ctx) })
+	err = server.Serve(ctx)
+	stop()
+	background.Wait()
+	return err
+}
+
+// closing answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.
+func (s *Service) closing(operators *serve.Bearers) serve.Handler {
+	return serve.ForOperators(operators, func(w http.ResponseWriter, r *http.Request) error {
+		hash, err := wire.PathPlan(r)
+		if err != nil {
+			return err
+		}
+		if err := s.Close(r.Context(), hash); err != nil {
+			return err
+		}
+		return s.showStatus(w, r)
+	})
+}
