@@ -20,7 +20,6 @@ const (
 	BadRequest           Code = "bad-request"
 	Unauthenticated      Code = "unauthenticated"
 	TokenRefused         Code = "token-refused"
-	Forbidden            Code = "forbidden"
 	NotFound             Code = "not-found"
 	UnknownPlan          Code = "unknown-plan"
 	UnknownVersion       Code = "unknown-version"
@@ -61,7 +60,6 @@ var Kinds = []Kind{
 	{BadRequest, http.StatusBadRequest, "The request is malformed", "Send the request in the form that docs/wire.md gives; the detail names the part that is not.", false},
 	{Unauthenticated, http.StatusUnauthorized, "The request does not say who sends it", "Send a bearer token, a client certificate or a single-use token that this service accepts.", false},
 	{TokenRefused, http.StatusForbidden, "The single-use token is not good here", "Ask the plan's issuer for a token of this plan, instance and hop, and use it once.", false},
-	{Forbidden, http.StatusForbidden, "The sender may not do this", "Use the credentials of a party that the operator has admitted to this path.", false},
 	{NotFound, http.StatusNotFound, "There is nothing at this path", "Check the path against docs/wire.md.", false},
 	{UnknownPlan, http.StatusNotFound, "This service does not serve the plan", "Check the plan's name and the address in the plan, or ask the operator to load the plan.", false},
 	{UnknownVersion, http.StatusNotFound, "This service does not speak that version", "Use a version that the header Confetti-Versions lists, or update the service.", false},
