@@ -150,38 +150,17 @@ func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency
 		}
 		keep, flip = symmetric(lambda / (2 * float64(t.Users)))
 		return keep, flip, nil
-	case asymmetric && adjacency == account.Replacement:
-		// Keep = 1/2 has the least noise at a local epsilon (randomize.Asymmetric).
-		// The noise of a count is n Flip (1-Flip), so ln Flip is what is looked for.
-		flip, err = leastFlip(t, func(flip float64) account.Event {
-			return account.OneHot{Users: t.Users, Flip: flip, Keep: 0.5, Adjacency: adjacency}
-		})
-		return 0.5, flip, err
-	default: // under removal no asymmetric bit is better
+	case asymmetric:
+		// Half of the devices that hold a cell say so, at random. For that the count of
+		// a cell that few hold errs less at the same central epsilon, and under
+		// replacement at the same local one (randomize.Asymmetric).
+		e, _, err := account.CalibrateAsymmetricOneHot(t, 0.5, adjacency)
+		return 0.5, e.Flip, err
+	default:
 		e, _, err := account.CalibrateOneHot(t, adjacency)
 		keep, flip = symmetric(e.Flip)
 		return keep, flip, err
 	}
-}
-
-// leastFlip bisects ln Flip to a millionth, and ends on the side that holds.
-func leastFlip(t account.Target, event func(flip float64) account.Event) (float64, error) {
-	holds := func(flip float64) bool {
-		g, err := account.Epsilon(account.Repeat{Event: event(flip), Rounds: t.Rounds}, t.Delta)
-		return err == nil && g.Epsilon <= t.Epsilon
-	}
-	low, high := math.Log(1e-12), math.Log(0.49) // what the accountant takes, below Keep
-	if !holds(math.Exp(high)) {
-		return 0, fmt.Errorf("protocol: no noise of %d respondents keeps epsilon %.3g at delta %.3g: raise crowd.minimum or budget.epsilon", t.Users, t.Epsilon, t.Delta)
-	}
-	for high-low > 1e-6 {
-		if middle := (low + high) / 2; holds(math.Exp(middle)) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return math.Exp(high), nil
 }
 
 // designSymbols takes the largest local epsilon whose shuffled reports keep the
