@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // A file of bearer tokens has a first line
@@ -171,6 +172,16 @@ func parseBearers(text []byte) (*bearerFile, error) {
 		f.names[[sha256.Size]byte(hash)] = name
 	}
 	return f, lines.Err()
+}
+
+// Guard lets only requests of the tokens' holders through to the handler.
+func (b *Bearers) Guard(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, ok := b.Find(bearer(r)); !ok {
+			return wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
+		}
+		return h(w, r)
+	}
 }
 
 // bearer is the bearer token of a request; empty without one.
