@@ -17,30 +17,16 @@ func readCSV(path, label string) (*Table, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return decodeCSV(bufio.NewReaderSize(f, 1<<16), label)
+	return decodeCSV(f, label)
 }
 
 // decodeCSV reads RFC 4180 with a header. Rows are named by their line.
 func decodeCSV(r io.Reader, label string) (*Table, error) {
-	in := csv.NewReader(r)
+	in := csv.NewReader(withoutMark(r))
 	in.ReuseRecord = true
-	first, err := in.Read()
+	names, err := columnNames(in)
 	if err != nil {
-		return nil, fmt.Errorf("no line of column names: %w", plainCSV(err))
-	}
-	names := slices.Clone(first)
-	numbers := 0
-	for i := range names {
-		names[i] = strings.TrimSpace(strings.TrimPrefix(names[i], "\ufeff"))
-		if _, err := strconv.ParseFloat(names[i], 64); err == nil {
-			numbers++
-		}
-		if slices.Contains(names[:i], names[i]) {
-			return nil, fmt.Errorf("two columns have one name: columns must be told apart")
-		}
-	}
-	if numbers == len(names) {
-		return nil, fmt.Errorf("the first line holds numbers: it must name the columns")
+		return nil, err
 	}
 	at := slices.Index(names, label)
 	if label != "" && at < 0 {
@@ -83,6 +69,39 @@ func decodeCSV(r io.Reader, label string) (*Table, error) {
 		}
 		rows++
 	}
+}
+
+// withoutMark skips a byte order mark, which would be taken for a part of the first
+// field, quotes and all.
+func withoutMark(r io.Reader) io.Reader {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		b.Discard(3) // they are there
+	}
+	return b
+}
+
+// columnNames reads the names of the columns.
+func columnNames(in *csv.Reader) ([]string, error) {
+	first, err := in.Read()
+	if err != nil {
+		return nil, fmt.Errorf("no line of column names: %w", plainCSV(err))
+	}
+	names := slices.Clone(first)
+	numbers := 0
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+		if _, err := strconv.ParseFloat(names[i], 64); err == nil {
+			numbers++
+		}
+		if slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("two columns have one name: columns must be told apart")
+		}
+	}
+	if numbers == len(names) {
+		return nil, fmt.Errorf("the first line holds numbers: it must name the columns")
+	}
+	return names, nil
 }
 
 // plainCSV keeps the place and kind of a parse error; the rest may quote the file.
