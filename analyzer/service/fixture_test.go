@@ -58,6 +58,7 @@ type collection struct {
 	signed    plan.Signed
 	name      string
 	analyzer  envelope.PrivateKey
+	hops      [][]envelope.PrivateKey
 	protocol  *protocol.Protocol
 	signers   [][]wire.SignKey // of receipts, by instance and hop
 	handovers []wire.Handover
@@ -103,7 +104,7 @@ func collect(t testing.TB, change func(*plan.Plan)) *collection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.analyzer, c.signed, c.name = keys.Analyzer, plan.Sign(p, publisher), p.Name()
+	c.analyzer, c.hops, c.signed, c.name = keys.Analyzer, keys.Hops, plan.Sign(p, publisher), p.Name()
 	if c.protocol, err = protocol.New(p); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// Config is an analyzer's configuration file.
+type Config struct {
+	HTTP serve.HTTP `toml:"http"` // operators must be set: they register and close plans
+	// Keys is the folder of the operator's private keys (*.json). A plan's public
+	// key picks one.
+	Keys serve.Path `toml:"keys"`
+	// Database is SQLite's file, or URL a PostgreSQL database.
+	Database serve.Path `toml:"database"`
+	URL      string     `toml:"url"` // postgres://user@host/database
+	// Publishers are those whose plans are taken, each with the population that
+	// its plans ask.
+	Publishers []struct {
+		Name       string `toml:"name"`
+		Key        string `toml:"key"` // public key
+		Population string `toml:"population"`
+	} `toml:"publishers"`
+	// Populations are what one person may be charged by all plans together, by name.
+	Populations map[string]struct {
+		Epsilon   float64 `toml:"epsilon"`
+		Delta     float64 `toml:"delta"`
+		Adjacency string  `toml:"adjacency"` // "replacement" or "removal"
+	} `toml:"populations"`
+	// Grace is how long after a plan's times.closes batches are waited for; 0 is 1h.
+	Grace serve.Duration `toml:"grace"`
+	// Retention is how long after a verdict tallies and receipts are kept; 0 is 30
+	// days. Releases and budgets are kept for ever.
+	Retention serve.Duration `toml:"retention"`
+	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
+	BatchSize int64 `toml:"batch_size"`
+}
+
+// DSN is where the data rest, as of store.Config.
+func (c Config) DSN() (string, error) {
+	if (c.Database == "") == (c.URL == "") {
+		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
+	}
+	return string(c.Database) + c.URL, nil
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	http, err = c.HTTP.Open("analyzer", log)
+	errs = append(errs, err)
+	if c.HTTP.Operators == "" {
+		fault("http.operators", errors.New("name a file of bearer tokens: operators register and close plans"))
+	}
+	files, err := filepath.Glob(filepath.Join(string(c.Keys), "*.json"))
+	if err == nil && (c.Keys == "" || len(files) == 0) {
+		err = errors.New("no private key (*.json) is there: see confetti keys new")
+	}
+	fault("keys", err)
+	_, err = c.DSN()
+	fault("database", err)
+	o = Options{
+		Keys: string(c.Keys), Operators: http.Operators, Populations: map[string]Population{},
+		Grace: time.Duration(c.Grace), Retention: time.Duration(c.Retention), BatchSize: c.BatchSize, Metrics: http.Metrics, Log: log,
+	}
+	if c.BatchSize < 0 {
+		fault("batch_size", errors.New("is negative"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Populations)) {
+		p := c.Populations[name]
+		o.Populations[name] = Population{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: account.Adjacency(p.Adjacency)}
+		fault("populations."+name, o.Populations[name].validate())
+	}
+	if len(c.Publishers) == 0 {
+		fault("publishers", errors.New("name at least one"))
+	}
+	for i, p := range c.Publishers {
+		at := fmt.Sprintf("publishers[%d]", i)
+		_, err := wire.ParseVerifyKey(p.Key)
+		fault(at+".key", err)
+		if p.Name == "" {
+			fault(at+".name", errors.New("is missing"))
+		}
+		if _, there := o.Populations[p.Population]; !there {
+			fault(at+".population", fmt.Errorf("%q has no budget: give it one as populations.%s", p.Population, p.Population))
+		}
+		o.Publishers = append(o.Publishers, Publisher{Name: p.Name, Key: p.Key, Population: p.Population})
+	}
+	return http, o, errors.Join(errs...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, _, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// Run is an analyzer from its start until the context ends, when it stops
+// gracefully. Software is the name and version that releases bear.
+func (c Config) Run(ctx context.Context, log *slog.Logger, software string) error {
+	http, o, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	dsn, err := c.DSN()
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, store.Config{DSN: dsn})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.Store, o.Software = s, software
+	service, err := New(o)
+	if err != nil {
+		return err
+	}
+	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
+	server, err := serve.New(http)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	background.Go(func() { service.Run(ctx) }) // returns no error
+	err = server.Serve(ctx)
+	stop()
+	background.Wait()
+	return err
+}
