@@ -124,7 +124,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
 	if s.http.Operators != nil {
-		s.http.Routes[wire.ClosePattern] = service.closing(s.http.Operators)
+		s.http.Routes[wire.ClosePattern] = s.http.Operators.Guard(service.closePlan)
 	}
 	server, err := serve.New(s.http)
 	if err != nil {
@@ -139,16 +139,14 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// closing answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.
-func (s *Service) closing(operators *serve.Bearers) serve.Handler {
-	return serve.ForOperators(operators, func(w http.ResponseWriter, r *http.Request) error {
-		hash, err := wire.PathPlan(r)
-		if err != nil {
-			return err
-		}
-		if err := s.Close(r.Context(), hash); err != nil {
-			return err
-		}
-		return s.showStatus(w, r)
-	})
+// closePlan answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.
+func (s *Service) closePlan(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Close(r.Context(), hash); err != nil {
+		return err
+	}
+	return s.showStatus(w, r)
 }
