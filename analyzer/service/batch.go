@@ -34,12 +34,18 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// What nobody registered is refused before any of it is read.
-	run, err := s.run(r.Context(), name)
+	p, err := s.o.Store.Plan(r.Context(), name)
 	if err != nil {
 		return storeProblem(err)
 	}
-	if int(instance) >= len(run.receipts) || int(hop) != len(run.receipts[instance]) {
-		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
+	if p.Closed.IsZero() {
+		run, err := s.run(r.Context(), name)
+		if err != nil {
+			return err
+		}
+		if int(instance) >= len(run.receipts) || int(hop) != len(run.receipts[instance]) {
+			return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
+		}
 	}
 	body, err := serve.ReadBody(w, r, s.o.BatchSize)
 	if err != nil {
@@ -50,7 +56,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	b := h.Batch
-	if b.Plan != run.protocol.Hash || b.Instance != instance || b.Hop != hop || b.Crowd != crowd {
+	if nameOf(b.Plan) != name || b.Instance != instance || b.Hop != hop || b.Crowd != crowd {
 		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
 	}
 	outcome, err := s.Take(r.Context(), h)
@@ -73,6 +79,15 @@ func (s *Service) Take(ctx context.Context, h wire.Handover) (store.Outcome, err
 func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
 	b := h.Batch
 	name := nameOf(b.Plan)
+	mark := store.Batch{
+		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: receipts(h.Receipts),
+		Respondents: int(b.Respondents), Counted: s.o.Now(),
+	}
+	// Who asks about a batch that is here, or comes too late, gets the answer
+	// without any work on what is in it.
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New {
+		return outcome, storeProblem(err)
+	}
 	run, err := s.run(ctx, name)
 	if err != nil {
 		return store.Failed, storeProblem(err)
@@ -86,21 +101,14 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 	if err := s.o.Failpoint("batch-arrived"); err != nil {
 		return store.Failed, err
 	}
-	mark := store.Batch{
-		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: receipts(h.Receipts),
-		Respondents: int(b.Respondents), Counted: s.o.Now(),
-	}
 	select {
 	case s.opening <- struct{}{}:
 		defer func() { <-s.opening }()
 	case <-ctx.Done():
 		return store.Failed, ctx.Err()
 	}
-	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New {
-		if err != nil {
-			err = storeProblem(err)
-		}
-		return outcome, err
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New { // it came twice at once
+		return outcome, storeProblem(err)
 	}
 	var t *tally.Counts
 	if t, mark.Dropped, err = run.counter.Count(b); err != nil {

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -35,33 +36,40 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Step does once what Run does all the time.
+// Step does once what Run does all the time. What goes wrong with one plan does
+// not keep the others waiting.
 func (s *Service) Step(ctx context.Context) error {
 	plans, err := s.o.Store.Plans(ctx)
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, p := range plans {
 		if !p.Decided.IsZero() {
 			continue
 		}
-		due := !p.Closed.IsZero()
-		if !due {
-			run, err := s.run(ctx, p.Name)
-			if err != nil {
-				return err
-			}
-			closes := run.signed.Plan.Times.Closes
-			due = !closes.IsZero() && !s.o.Now().Before(closes.Add(s.o.Grace))
+		due, err := s.due(ctx, p)
+		if err == nil && due {
+			err = s.Conclude(ctx, p.Name, clock)
 		}
-		if !due {
-			continue
-		}
-		if err := s.Conclude(ctx, p.Name, clock); err != nil {
-			return fmt.Errorf("service: plan %s: %w", p.Name, err)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("service: plan %s: %w", p.Name, err))
 		}
 	}
-	return s.expire(ctx)
+	return errors.Join(append(errs, s.expire(ctx))...)
+}
+
+// due reports whether a plan is to be written up: it is closed, or its time has come.
+func (s *Service) due(ctx context.Context, p store.Plan) (bool, error) {
+	if !p.Closed.IsZero() {
+		return true, nil
+	}
+	run, err := s.run(ctx, p.Name)
+	if err != nil {
+		return false, err
+	}
+	closes := run.signed.Plan.Times.Closes
+	return !closes.IsZero() && !s.o.Now().Before(closes.Add(s.o.Grace)), nil
 }
 
 // expire deletes old tallies, now and then.

@@ -196,9 +196,11 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 	if r, err = s.prepare(signed); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running[name] = r
+	if p.Decided.IsZero() { // or nobody would let go of it
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running[name] = r
+	}
 	return r, nil
 }
 
@@ -242,7 +244,7 @@ func (s *Service) forget(name string) {
 	delete(s.running, name)
 }
 
-// storeProblem is what to answer where the store refuses.
+// storeProblem is what to answer where the store refuses; nil where it does not.
 func storeProblem(err error) error {
 	switch {
 	case errors.Is(err, store.ErrUnknown):

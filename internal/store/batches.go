@@ -142,8 +142,8 @@ func (s *Store) Counts(ctx context.Context, b Batch, into []uint64) error {
 
 // Expire deletes tallies, receipts and marks of plans that were decided before
 // the given time; releases, verdicts and the ledger stay. It returns how many
-// batches went. Their bytes go too: SQLite overwrites them, PostgreSQL is told to
-// reclaim them.
+// batches went. Their bytes go too: SQLite overwrites them, and its log is emptied
+// as soon as nobody reads it; PostgreSQL is told to reclaim them.
 func (s *Store) Expire(ctx context.Context, before time.Time) (int, error) {
 	var gone int64
 	err := s.write(ctx, "expire", func(tx *sql.Tx) error {
@@ -160,11 +160,14 @@ func (s *Store) Expire(ctx context.Context, before time.Time) (int, error) {
 		}
 		return nil
 	})
-	if err != nil || gone == 0 {
+	if err != nil {
 		return 0, err
 	}
-	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)"
+	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)" // also for what an earlier reader was in the way of
 	if s.kind == postgres {
+		if gone == 0 {
+			return 0, nil
+		}
 		reclaim = "VACUUM counts, batches"
 	}
 	if _, err := s.writer.ExecContext(ctx, reclaim); err != nil {

@@ -65,6 +65,18 @@ type Config struct {
 	Failpoint func(name string) error
 }
 
+// Failpoints are the steps that Config.Failpoint is called at: before each
+// transaction commits, and after.
+var Failpoints = []string{
+	"store/register", "store/register/committed",
+	"store/count", "store/count/committed",
+	"store/close", "store/close/committed",
+	"store/decide", "store/decide/committed",
+	"store/expire", "store/expire/committed",
+	"store/restore", "store/restore/committed",
+	"store/backup", // before the copy gets its name
+}
+
 // Store is an open database. It is safe for concurrent use, also by several
 // processes.
 type Store struct {

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -364,6 +366,42 @@ func TestExpiryTakesOldTalliesOnly(t *testing.T) {
 	})
 }
 
+// What expired is in none of the database's files any more.
+func TestExpiredBytesAreGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := full(t, path)
+	b := sampleBatch("cc", 5, 0)
+	b.Receipts = []byte("a receipt that is easy to find")
+	if o, err := s.Count(t.Context(), b, counted(5)); o != New {
+		t.Fatal(o, err)
+	}
+	found := func() (n int) {
+		for _, name := range []string{path, path + "-wal"} {
+			body, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += bytes.Count(body, b.Receipts)
+		}
+		return n
+	}
+	if found() == 0 {
+		t.Fatal("the receipt is not even there before it expires: this test looks in the wrong place")
+	}
+	if _, err := s.CloseCollection(t.Context(), "cc", "clock", now); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Decide(t.Context(), "cc", Verdict{Reason: "too few", At: now}); o != New {
+		t.Fatal(o, err)
+	}
+	if n, err := s.Expire(t.Context(), now.Add(time.Minute)); n != 5 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n := found(); n != 0 {
+		t.Errorf("the receipt is still there %d times", n)
+	}
+}
+
 // A crash at any point leaves all of a write or nothing, and the write can be
 // made again.
 func TestACrashLeavesNothingHalf(t *testing.T) {
@@ -397,6 +435,9 @@ func TestACrashLeavesNothingHalf(t *testing.T) {
 		for _, step := range steps {
 			before := rows(t, s)
 			for _, point := range []string{"store/" + step.name, "store/" + step.name + "/committed"} {
+				if !slices.Contains(Failpoints, point) {
+					t.Errorf("%s is not among the failpoints", point)
+				}
 				crashing, err := Open(t.Context(), Config{DSN: dsn, Failpoint: func(p string) error {
 					if p == point {
 						return crash
