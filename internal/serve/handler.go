@@ -175,22 +175,12 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// operators is ForOperators where the service has any.
+// operators lets only those through to whom the operator has given a token.
 func (s *Server) operators(h Handler) Handler {
 	if s.config.Operators == nil {
 		return h
 	}
-	return ForOperators(s.config.Operators, h)
-}
-
-// ForOperators lets only those through to whom the operator has given a token.
-func ForOperators(operators *Bearers, h Handler) Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, ok := operators.Find(bearer(r)); !ok {
-			return wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
-		}
-		return h(w, r)
-	}
+	return s.config.Operators.Guard(h)
 }
 
 func overloaded(why string) error {
