@@ -37,13 +37,7 @@ func (t *post) openEntry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if revision == 0 {
-		e := epoch{Secret: make([]byte, 32)}
-		rng.Reader(rng.New()).Read(e.Secret)
-		if err := t.markEpoch(ctx, e); err != nil {
-			return err
-		}
-	} else {
+	if revision != 0 {
 		t.epoch.revision = revision
 		if err := json.Unmarshal(value, &t.epoch); err != nil {
 			return fmt.Errorf("service: the record %s is damaged", t.epochKey())
@@ -55,12 +49,38 @@ func (t *post) openEntry(ctx context.Context) error {
 	if t.inbox, err = t.s.o.Queue.Box(ctx, t.inName()); err != nil {
 		return err
 	}
+	if t.secret, err = t.epochSecret(ctx); err != nil {
+		return err
+	}
 	labels, err := t.inbox.Labels(ctx)
 	for c := range t.counts {
 		t.counts[c] = labels[fmt.Sprint(c)]
 	}
 	return err
 }
+
+// epochSecret is what the epoch's respondents are hashed with. It lies in the
+// inbox and is gone from the disk with it.
+func (t *post) epochSecret(ctx context.Context) (serve.Secret, error) {
+	var secret []byte
+	err := t.inbox.Each(ctx, secretKey, func(_ string, body []byte) error {
+		secret = body
+		return nil
+	})
+	if err == nil && secret == nil {
+		secret = make([]byte, 32)
+		rng.Reader(rng.New()).Read(secret)
+		_, err = t.inbox.Put(ctx, secretKey, secretKey, secret)
+		if errors.Is(err, queue.ErrSealed) {
+			err = nil // the epoch was over before anybody came
+		}
+	}
+	return serve.NewSecret(secret), err
+}
+
+// secretKey is the key and label of the secret among contributions, whose keys
+// are longer and whose labels are numbers.
+const secretKey = "secret"
 
 func (t *post) markEpoch(ctx context.Context, next epoch) error {
 	value, err := json.Marshal(next)
@@ -165,13 +185,8 @@ func (t *post) isOpen() error {
 // which is deleted with the epoch. Nobody can tell afterwards whether somebody
 // was among them, nor compare two plans.
 func (t *post) authenticate(r *http.Request) (serve.Respondent, error) {
-	e := t.epochNow()
-	if e.Secret == nil {
-		return serve.Respondent{}, wire.Problemf(wire.EpochOver, "the plan has closed")
-	}
-	secret := serve.NewSecret(e.Secret)
 	if t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens == "" {
-		return serve.Authenticator{Secret: secret, Bearers: t.s.o.Bearers, Certificates: t.s.o.Certificates}.Respondent(r)
+		return serve.Authenticator{Secret: t.secret, Bearers: t.s.o.Bearers, Certificates: t.s.o.Certificates}.Respondent(r)
 	}
 	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
 	if !ok {
@@ -182,7 +197,7 @@ func (t *post) authenticate(r *http.Request) (serve.Respondent, error) {
 		return serve.Respondent{}, wire.Problemf(wire.TokenRefused, "%w", err)
 	}
 	id := token.ID(presented)
-	return secret.Respondent("token", id[:]), nil
+	return t.secret.Respondent("token", id[:]), nil
 }
 
 // keep puts a contribution on disk under the respondent's key.

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -58,9 +59,8 @@ type crowd struct {
 
 // epoch is the mark of an entry.
 type epoch struct {
-	Secret []byte `json:"secret,omitempty"` // of this epoch alone: respondents are known by an HMAC under it
-	Closed bool   `json:"closed"`
-	Purged bool   `json:"purged"` // contributions and secret are gone
+	Closed bool `json:"closed"`
+	Purged bool `json:"purged"` // contributions, and who sent them, are gone
 
 	revision uint64
 }
@@ -77,7 +77,8 @@ type post struct {
 	receiptKeys   []wire.VerifyKey // of all hops of the instance
 	tokens        token.PublicKey  // entry: that respondents must bear; the zero key: none
 	entry         *shuffler.Entry
-	inbox         *queue.Box // entry, until it is purged
+	inbox         *queue.Box   // entry, until it is purged
+	secret        serve.Secret // likewise: respondents are known by a hash under it
 
 	woken   chan struct{}
 	working sync.Mutex // held by whoever advances

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -413,4 +415,23 @@ func wantCrowds(t testing.TB, w *world, want map[uint32][]string) {
 	if !maps.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("the analyzer has %d crowds with %v; want %d", len(got), got, len(want))
 	}
+}
+
+// grep lists the files below a folder that contain the text.
+func grep(t testing.TB, dir, text string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(text)) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
