@@ -26,39 +26,40 @@ type Charge struct {
 // JSON has no infinity.
 const unlimited = -1
 
-// charge reads what a plan costs off its promise, and likewise oneMessage, the epsilon of a single message seen by itself.
+// charge reads what a plan costs off its promise, and likewise oneMessage, the
+// epsilon of a single message seen by itself. What is said of the answer and of
+// the sizes of crowds adds up.
 func charge(p protocol.Promise) (c Charge, oneMessage float64, err error) {
-	found := 0
+	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
 		g := s.Guarantee
+		said[g.Trust] = true
 		epsilon, delta := g.Epsilon, g.Delta
 		if g.Adjacency == account.Removal {
 			// Two removals in a row: the second acts on what the first let through.
 			epsilon, delta = 2*g.Epsilon, math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta)
 		}
 		switch g.Trust {
-		case account.Shuffled:
-			c.Epsilon, c.Delta = epsilon, delta
-			found++
+		case account.Shuffled, account.Central:
+			c.Epsilon, c.Delta = above(c.Epsilon+epsilon), math.Min(1, above(c.Delta+delta))
 		case account.Local:
-			c.Local = limited(epsilon)
-			found++
+			c.Local = worse(c.Local, epsilon)
 		case account.OneFragment:
-			oneMessage = limited(epsilon)
-			found++
+			oneMessage = worse(oneMessage, epsilon)
 		}
 	}
-	if found != 3 || math.IsInf(c.Epsilon, 0) || math.IsNaN(c.Epsilon) {
+	if !said[account.Shuffled] || !said[account.Local] || !said[account.OneFragment] || !c.valid() {
 		return Charge{}, 0, errors.New("client: the plan gives no guarantee that could be charged")
 	}
 	return c, oneMessage, nil
 }
 
-func limited(epsilon float64) float64 {
-	if math.IsInf(epsilon, 1) {
+// worse is the larger of two epsilons, the first as it is kept.
+func worse(kept, epsilon float64) float64 {
+	if kept < 0 || math.IsInf(epsilon, 1) {
 		return unlimited
 	}
-	return epsilon
+	return math.Max(kept, epsilon)
 }
 
 // plus is basic composition: epsilons and deltas add up, and the sum is rounded
@@ -73,7 +74,7 @@ func (c Charge) plus(d Charge) Charge {
 
 // valid charges are what charge gives.
 func (c Charge) valid() bool {
-	return c.Epsilon >= 0 && c.Delta >= 0 && c.Delta <= 1 && (c.Local >= 0 || c.Local == unlimited)
+	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && (c.Local >= 0 || c.Local == unlimited)
 }
 
 func above(x float64) float64 {

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/confetti-dp/confetti/dp/fragment"
+)
+
+// Belief is what seeing something of a given epsilon (replacement) can make of a
+// belief: who held anything about the respondent's answer to be true with
+// probability prior holds it so with a probability from low to high afterwards.
+// A negative epsilon is none at all, and leaves nothing out.
+//
+// For A a set of answers and m what is seen, P(m | A) and P(m | not A) are
+// averages of likelihoods of which none is more than e^epsilon times another; so
+// is their ratio, and Bayes' rule gives the rest.
+func Belief(prior, epsilon float64) (low, high float64) {
+	if epsilon < 0 {
+		return 0, 1
+	}
+	// The odds times e^-epsilon and e^epsilon, without an overflow.
+	other := (1 - prior) / prior
+	return 1 / (1 + other*math.Exp(epsilon)), 1 / (1 + other*math.Exp(-epsilon))
+}
+
+// Show writes the ledger as plain text: what was agreed to and spent, every
+// message that was said, and how far it can be believed by someone whose belief
+// in anything about the answer was prior, in (0, 1).
+func Show(w io.Writer, l *Ledger, prior float64) error {
+	if !(prior > 0 && prior < 1) {
+		return fmt.Errorf("client: a prior belief of %v: need a probability above 0 and below 1", prior)
+	}
+	var b strings.Builder
+	switch {
+	case l.Since.IsZero():
+		b.WriteString("This device has not opted in. It answers nothing.\n")
+	case l.OptedIn:
+		fmt.Fprintf(&b, "This device opted in on %s.\n", date(l.Since))
+	default:
+		fmt.Fprintf(&b, "This device opted out on %s. It answers nothing.\n", date(l.Since))
+	}
+	for _, e := range l.Entries {
+		e.show(&b, prior)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+func (e Entry) show(b *strings.Builder, prior float64) {
+	fmt.Fprintf(b, "\n%s\n", printable(e.Title))
+	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, printable(e.Publisher))
+	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), printable(e.CrowdName))
+	fmt.Fprintf(b, "  spent     epsilon %.4g, delta %.3g, as long as one mixing server is honest\n", e.Charge.Epsilon, e.Charge.Delta)
+	switch {
+	case e.Reused:
+		b.WriteString("            and nothing more though everyone colludes: it said again what was drawn for an earlier plan\n")
+	case e.Charge.Local < 0:
+		b.WriteString("            no limit though everyone colludes\n")
+	default:
+		fmt.Fprintf(b, "            epsilon %.4g though everyone colludes\n", e.Charge.Local)
+	}
+	fmt.Fprintf(b, "  Whoever believed something of the answer with %.4g%% before can believe it with\n", 100*prior)
+	for _, seen := range []struct {
+		epsilon float64
+		what    string
+	}{
+		{e.OneMessage, "after one message below, known to be this device's"},
+		{e.Charge.Local, "after all of them"},
+		{e.Charge.Epsilon, fmt.Sprintf("after what the analyzer sees (but for a chance of delta, %.3g)", e.Charge.Delta)},
+	} {
+		low, high := Belief(prior, seen.epsilon)
+		fmt.Fprintf(b, "    %6s to %6s  %s\n", percent(low, math.Floor), percent(high, math.Ceil), seen.what)
+	}
+	for _, p := range e.Parts {
+		p.show(b, e.Forgotten)
+	}
+}
+
+// percent prints a share in tenths of a percent, which round makes no narrower an
+// interval of.
+func percent(x float64, round func(float64) float64) string {
+	return fmt.Sprintf("%.1f%%", round(1000*x)/10)
+}
+
+func (p Part) show(b *strings.Builder, forgotten bool) {
+	fmt.Fprintf(b, "  through instance %d: %s", p.Instance, p.State)
+	if !p.Ended.IsZero() {
+		fmt.Fprintf(b, " on %s", date(p.Ended))
+	}
+	if p.Reason != "" {
+		fmt.Fprintf(b, " (%s)", printable(p.Reason))
+	}
+	switch {
+	case forgotten:
+		b.WriteString("; the messages were deleted for their age or the ledger's size\n")
+		return
+	case len(p.Messages) == 0:
+		b.WriteString("; no message, dummies only\n")
+		return
+	}
+	fmt.Fprintf(b, "; messages said, as channel:symbol, %d in all, dummies left out\n", len(p.Messages))
+	const columns = 80
+	line := "   "
+	for _, m := range p.Messages {
+		word := messageText(m)
+		if len(line)+1+len(word) > columns {
+			b.WriteString(line + "\n")
+			line = "   "
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+}
+
+func messageText(m fragment.Message) string { return fmt.Sprintf("%d:%d", m.Channel, m.Symbol) }
+
+// printable takes out what could command a terminal: titles are others' words.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
