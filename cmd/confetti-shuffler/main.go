@@ -1,0 +1,71 @@
+// Command confetti-shuffler is a mixing hop and nothing else: the code that could
+// read a report, estimate or publish is not in it, which its tests check in the
+// binary. It does what `confetti serve shuffler` does.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/shuffler/service"
+)
+
+type cli struct {
+	Config string `help:"Configuration (TOML); docs/operating.md has every setting." required:"" type:"path" placeholder:"FILE"`
+	Check  bool   `help:"Only check the configuration and the files that it names."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main without the process. The exit code is 2 for a fault in what was
+// asked for, the configuration included, and 1 for any other failure.
+func run(args []string, out, err io.Writer) int {
+	code, exited := 0, false
+	c := cli{}
+	parser, fault := kong.New(&c,
+		kong.Name("confetti-shuffler"),
+		kong.Description("Mix contributions of a collection, without being able to read them."),
+		kong.Writers(out, err),
+		kong.Exit(func(n int) { code, exited = n, true }),
+	)
+	if fault != nil {
+		panic("confetti-shuffler: " + fault.Error()) // a fault in the struct above
+	}
+	_, fault = parser.Parse(args)
+	if exited {
+		return code // --help has printed
+	}
+	var config service.Config
+	if fault == nil {
+		fault = serve.ReadConfig(c.Config, &config)
+	}
+	if fault == nil {
+		if fault = config.Check(); fault != nil {
+			fault = fmt.Errorf("%s:\n%w", c.Config, fault)
+		}
+	}
+	if fault != nil {
+		fmt.Fprintf(err, "confetti-shuffler: %v\n", fault)
+		return 2
+	}
+	if c.Check {
+		fmt.Fprintf(out, "%s is fine\n", c.Config)
+		return 0
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // asked twice to stop, it dies
+	if fault := config.Run(ctx, slog.New(slog.NewTextHandler(err, nil))); fault != nil {
+		fmt.Fprintf(err, "confetti-shuffler: %v\n", fault)
+		return 1
+	}
+	return 0
+}

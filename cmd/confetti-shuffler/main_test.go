@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// reading is what can read a report, or knows what one means.
+var reading = []string{"analyzer", "client", "dp/encode", "dp/estimate", "dp/fragment", "dp/kde", "dp/randomize", "dp/sketch", "dp/tally", "learn", "protocol", "release"}
+
+// packages are those of ours that have code or data in the binary.
+func packages(t *testing.T, binary string) []string {
+	t.Helper()
+	f, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const module = "github.com/confetti-dp/confetti/"
+	var found []string
+	for _, s := range symbols {
+		// module/path.Name, also within type:.eq.module/path.Name and the like.
+		_, rest, ours := strings.Cut(s.Name, module)
+		if !ours {
+			continue
+		}
+		folder, name := "", rest
+		if i := strings.LastIndex(rest, "/"); i >= 0 {
+			folder, name = rest[:i+1], rest[i+1:]
+		}
+		name, _, _ = strings.Cut(name, ".")
+		if p := folder + name; !slices.Contains(found, p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func readers(found []string) []string {
+	return slices.DeleteFunc(slices.Clone(found), func(p string) bool {
+		return !slices.ContainsFunc(reading, func(r string) bool { return p == r || strings.HasPrefix(p, r+"/") })
+	})
+}
+
+func build(t *testing.T, command string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "binary")
+	c := exec.Command("go", "build", "-o", binary, command)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// What the import test says of the source, the linked program shows again.
+func TestTheBinaryCannotReadReports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links two programs")
+	}
+	mixer := packages(t, build(t, "."))
+	if !slices.Contains(mixer, "shuffler/service") || !slices.Contains(mixer, "envelope") {
+		t.Fatalf("the binary's symbols do not show what is in it: %v", mixer)
+	}
+	if found := readers(mixer); len(found) > 0 {
+		t.Errorf("the mixing hop's binary contains %v", found)
+	}
+	// The same look at a program that could.
+	if found := readers(packages(t, build(t, "./testdata/reader"))); !slices.Contains(found, "dp/fragment") || !slices.Contains(found, "dp/tally") || !slices.Contains(found, "protocol") {
+		t.Errorf("in a program that could read reports only %v was found", found)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.toml")
+	if err := os.WriteFile(bad, []byte("keys = 'none'\n[http]\nlisten = 'here'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{[]string{"--help"}, 0, []string{"Usage: confetti-shuffler"}},
+		{nil, 2, []string{"--config"}},
+		{[]string{"--config", bad + ".none"}, 2, []string{"no such file"}},
+		{[]string{"--config", bad, "--check"}, 2, []string{"http.listen", "http.certificate", "keys", "publishers", "queue"}},
+		{[]string{"--config", bad}, 2, []string{"http.listen"}},
+	} {
+		var out, err bytes.Buffer
+		if code := run(c.args, &out, &err); code != c.code {
+			t.Errorf("%v: exit code %d, want %d", c.args, code, c.code)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(out.String()+err.String(), s) {
+				t.Errorf("%v says nothing of %q:\n%s%s", c.args, s, &out, &err)
+			}
+		}
+	}
+}
