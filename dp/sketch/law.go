@@ -14,6 +14,21 @@ import (
 // devices.
 func (r rows) DrawCounts(source *rand.Rand, m randomize.OneHot, holders []int, out []uint64) int {
 	r.check(out, 0, OneHot(m))
+	return r.draw(source, holders, func(held []int, devices int, out []uint64) {
+		m.DrawCounts(source, held, devices, out)
+	}, out)
+}
+
+// DrawFragments is DrawCounts for devices that answer in all their report fragments.
+func (r rows) DrawFragments(source *rand.Rand, m randomize.Fragmented, holders []int, out []uint64) int {
+	r.check(out, 0, Fragments(m, m.Tau))
+	return r.draw(source, holders, func(held []int, devices int, out []uint64) {
+		m.DrawCounts(source, held, devices, out)
+	}, out)
+}
+
+// draw draws the rows, and has answers drawn for each, with the devices that hold each cell.
+func (r rows) draw(source *rand.Rand, holders []int, answer func(held []int, devices int, out []uint64), out []uint64) int {
 	set := make([]uint32, r.Channels()) // devices that set each channel
 	inRow := make([]int, r.Rows())
 	n := 0
@@ -33,7 +48,7 @@ func (r rows) DrawCounts(source *rand.Rand, m randomize.OneHot, holders []int, o
 		for i := range held {
 			held[i] = int(set[at+i])
 		}
-		m.DrawCounts(source, held, devices, out[at:at+r.Cells()])
+		answer(held, devices, out[at:at+r.Cells()])
 	}
 	return n
 }
