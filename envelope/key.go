@@ -3,15 +3,11 @@ package envelope
 import (
 	"bytes"
 	"crypto/hpke"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strings"
-)
 
-// strict base64url refuses set padding bits, so a key has one text form only.
-var base64url = base64.RawURLEncoding.Strict()
+	"github.com/confetti-dp/confetti/internal/keyfile"
+)
 
 // PublicKey is the key of a hop or of an analyzer, for sealing. The zero value
 // is no key.
@@ -22,7 +18,7 @@ type PublicKey struct {
 
 // ParsePublicKey reads the text form "suite:base64url", without padding.
 func ParsePublicKey(text string) (PublicKey, error) {
-	name, encoded, found := strings.Cut(text, ":")
+	name, _, found := strings.Cut(text, ":")
 	if !found {
 		return PublicKey{}, fmt.Errorf("envelope: not a public key: it reads suite:base64url, with suite %s or %s", X25519, XWing)
 	}
@@ -30,10 +26,9 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	if err := suite.Validate(); err != nil {
 		return PublicKey{}, err
 	}
-	raw, err := base64url.DecodeString(encoded)
-	// The decoder skips line breaks; a key has none.
-	if err != nil || strings.ContainsAny(encoded, "\r\n") {
-		return PublicKey{}, fmt.Errorf("envelope: the public key of suite %q is not base64url without padding: copy it whole", suite)
+	raw, err := keyfile.Decode(name, text)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("envelope: %w", err)
 	}
 	key, err := suite.kem().NewPublicKey(raw)
 	if err != nil {
@@ -55,7 +50,7 @@ func (k PublicKey) Bytes() []byte {
 
 // String is the text form that ParsePublicKey reads.
 func (k PublicKey) String() string {
-	return string(k.suite) + ":" + base64url.EncodeToString(k.Bytes())
+	return keyfile.Encode(string(k.suite), k.Bytes())
 }
 
 // Equal reports whether both are the same key of the same suite.
@@ -66,10 +61,7 @@ func (k PublicKey) Equal(other PublicKey) bool {
 // ID is a short name for people to compare: the first 8 bytes of the SHA-256 of
 // the text form, in hexadecimal. 64 bits are no commitment: compare whole keys
 // where it matters.
-func (k PublicKey) ID() string {
-	sum := sha256.Sum256([]byte(k.String()))
-	return hex.EncodeToString(sum[:8])
-}
+func (k PublicKey) ID() string { return keyfile.ID(k.String()) }
 
 // PrivateKey opens what was sealed to its public key. It never prints itself.
 // The zero value is no key.

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -66,7 +67,7 @@ func TestPrivateKeyNeverPrintsItself(t *testing.T) {
 				printed := fmt.Sprintf(verb, v)
 				// Looked for as text, as hexadecimal, and as a list of numbers.
 				for _, secret := range []string{
-					base64url.EncodeToString(raw[:6]), hex.EncodeToString(raw[:4]),
+					base64.RawURLEncoding.EncodeToString(raw[:6]), hex.EncodeToString(raw[:4]),
 					strings.Trim(fmt.Sprint(raw[:4]), "[]"), fmt.Sprintf("%#v", raw[:4])[len("[]byte{"):][:10], string(raw[:4]),
 				} {
 					if strings.Contains(strings.ToLower(printed), strings.ToLower(secret)) {
@@ -137,27 +138,27 @@ func TestKeyFileRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseKeyFile(good); err != nil {
-		t.Fatal(err)
-	}
 	raw, _ := private[0].key().Bytes()
-	secret := base64url.EncodeToString(raw)
+	secret := base64.RawURLEncoding.EncodeToString(raw)
 	edit := func(old, new string) string { return strings.Replace(string(good), old, new, 1) }
 	for name, text := range map[string]string{
 		"empty":              "",
 		"cut":                string(good[:len(good)/2]),
 		"something after":    string(good) + "}",
 		"unknown field":      edit(`"purpose"`, `"note"`),
-		"unknown format":     edit(keyFormat, "confetti-private-key/v9"),
+		"unknown format":     edit("confetti-private-key/v1", "confetti-private-key/v9"),
 		"unknown suite":      edit(`"x25519"`, `"rot13"`),
 		"other suite":        edit(`"x25519"`, `"x-wing"`),
 		"another public key": edit(public[0].String(), public[1].String()),
 		"another id":         edit(public[0].ID(), public[1].ID()),
 		"cut private key":    edit(secret, secret[:20]),
 		"quoted key":         edit(`"private_key": "`, `"private_key": `),
-		"too long":           edit("hop 0", strings.Repeat("x", maxKeyFileSize)),
+		"too long":           edit("hop 0", strings.Repeat("x", 1<<14)),
 	} {
-		_, err := parseKeyFile([]byte(text))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadKeyFile(path)
 		if err == nil {
 			t.Errorf("%s was accepted", name)
 		} else if strings.Contains(err.Error(), secret[:6]) {

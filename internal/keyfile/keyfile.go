@@ -77,10 +77,15 @@ func Create(path string, f File) error {
 	return write(path, f, func(tmp string) error {
 		err := os.Link(tmp, path)
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%w: choose another name, or remove it if the old key is no longer needed", fs.ErrExist)
+			return fmt.Errorf("%w: choose another name, or say that it may be replaced (what was sealed to the old key is then lost)", fs.ErrExist)
 		}
 		return err
 	})
+}
+
+// Replace is Create for callers who have been told to overwrite.
+func Replace(path string, f File) error {
+	return write(path, f, func(tmp string) error { return os.Rename(tmp, path) })
 }
 
 func write(path string, f File, publish func(tmp string) error) error {
@@ -99,7 +104,7 @@ func write(path string, f File, publish func(tmp string) error) error {
 	if err != nil {
 		return fmt.Errorf("keyfile: write: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer os.Remove(tmp.Name()) // gone already after a rename
 	_, err = tmp.Write(append(text, '\n'))
 	// On disk before it has its name, or a crash could leave the name on nothing.
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
