@@ -107,8 +107,8 @@ func each(ctx context.Context, stream jetstream.Stream, filter string, fn func(m
 	if info.NumPending == 0 {
 		return forget(ctx, stream, info.Name)
 	}
-	// Without a bound on the bytes the server would send ahead all it has.
-	messages, err := consumer.Messages(jetstream.PullMaxBytes(2 * (MaxBody + headroom)))
+	// What the server sends ahead: enough to keep both busy, and little to hold.
+	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(256, MaxBody+headroom))
 	if err != nil {
 		return explain(err)
 	}
