@@ -347,3 +347,111 @@ func TestProfilesAreForThisMachineOnly(t *testing.T) {
 		t.Errorf("status %d", r.StatusCode)
 	}
 }
+
+// What is no request, or too large a one, is refused, and the next one is served.
+func TestHostileConnections(t *testing.T) {
+	leakFree(t)
+	s := start(t, Config{Limits: Limits{Header: time.Second, Connections: 4}})
+	for _, hello := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01\xff\xff", strings.Repeat("x", 1<<16)} {
+		c, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte(hello))
+		c.Close()
+	}
+	secure := func(protocol string) net.Conn {
+		c, err := tls.Dial("tcp", s.addr, &tls.Config{RootCAs: s.ca.Pool(), NextProtos: []string{protocol}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+		return c
+	}
+	for _, garbage := range []string{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\x00\x00\x00\x00\x00\x00", strings.Repeat("\x00", 1<<15)} {
+		c := secure("h2")
+		c.Write([]byte(garbage))
+		io.Copy(io.Discard, c) // until the service closes it
+		c.Close()
+	}
+	c := secure("http/1.1")
+	fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", strings.Repeat("x", 4*maxHeader))
+	answer, _ := io.ReadAll(c)
+	if !bytes.Contains(answer, []byte("431")) {
+		t.Errorf("a header of %d bytes: %.60q", 4*maxHeader, answer)
+	}
+	c.Close()
+	r, err := http.NewRequest("GET", s.url+"/healthz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", strings.Repeat("x", 4*maxHeader))
+	if response, err := s.client.Do(r); err == nil {
+		response.Body.Close()
+		if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("a header of %d bytes over HTTP/2: status %d", 4*maxHeader, response.StatusCode)
+		}
+	}
+	if _, _, p := s.do("GET", "/healthz", nil); p != nil {
+		t.Errorf("after all that: %v", p)
+	}
+}
+
+// One contribution of 64 envelopes, over loopback with TLS and HTTP/2.
+func BenchmarkPut(b *testing.B) {
+	ca, err := NewAuthority("test", time.Hour)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cert, key, err := ca.Server("127.0.0.1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	server, err := New(Config{
+		Name: "test", Listen: "127.0.0.1:0", TLS: TLS(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }, nil),
+		Routes: map[string]Handler{"PUT /v1/x": func(w http.ResponseWriter, r *http.Request) error {
+			_, err := ReadBody(w, r, 1<<20)
+			return err
+		}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	addr, err := server.Listen()
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error)
+	go func() { done <- server.Serve(ctx) }()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}, ForceAttemptHTTP2: true}
+	client := &http.Client{Transport: transport}
+	body := make([]byte, 64*150)
+	b.SetBytes(int64(len(body)))
+	b.SetParallelism(16)
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			r, err := http.NewRequest("PUT", "https://"+addr.String()+"/v1/x", bytes.NewReader(body))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			response, err := client.Do(r)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			response.Body.Close()
+		}
+	})
+	transport.CloseIdleConnections()
+	cancel()
+	if err := <-done; err != nil {
+		b.Error(err)
+	}
+}
