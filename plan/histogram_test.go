@@ -80,7 +80,7 @@ func TestHistogramProblemsAreListed(t *testing.T) {
 			h.Attributes[0] = Attribute{Name: "g", Kind: "grid", X: &Axis{0, 1, 1 << 26}, Y: &Axis{0, 1, 1 << 26}}
 		}, []string{"more than 67108864 cells"}},
 		"a sketch beyond all": {func(h *Histogram) {
-			h.Sketch = &Sketch{Name: "count-mean", Hashes: 1 << 26, Width: 1 << 26, Seed: strings.Repeat("0", 64)}
+			h.Sketch = &Sketch{Name: "count-mean", Hashes: 1 << 16, Width: 1 << 26, Seed: strings.Repeat("0", 64)}
 		}, []string{"more than 67108864 cells"}},
 		"sizes that overflow": {func(h *Histogram) {
 			h.Attributes[0] = Attribute{Name: "n", Kind: "categories", Size: math.MaxInt}

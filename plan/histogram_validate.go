@@ -14,6 +14,7 @@ const (
 	MaxAttributes = 1 << 8
 	MaxItems      = 1 << 12 // of a set
 	MaxFragments  = 1 << 12
+	MaxHashes     = 1 << 16 // of a sketch, which a device makes ready
 )
 
 func (h Histogram) validate(ps *Problems) {
@@ -216,7 +217,7 @@ func bit(ps *Problems, keepAt, flipAt string, keep, flip float64) {
 func (s Sketch) validate(ps *Problems) {
 	const at = "question.histogram.sketch."
 	ps.add(s.Name == "count-mean" || s.Name == "count", at+`name must be "count-mean" or "count"`)
-	ps.add(s.Hashes >= 1 && s.Hashes <= MaxCells, at+"hashes must be between 1 and %d", MaxCells)
+	ps.add(s.Hashes >= 1 && s.Hashes <= MaxHashes, at+"hashes must be between 1 and %d", MaxHashes)
 	ps.add(s.Width >= 2 && s.Width <= MaxCells, at+"width must be between 2 and %d", MaxCells)
 	seed(ps, at+"seed", s.Seed)
 }

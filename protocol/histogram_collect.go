@@ -63,10 +63,29 @@ func collecting(p plan.Plan, collect string) (Collecting, error) {
 	return c, err
 }
 
+// Choose designs a plan of several attributes the way that CompareCollect prefers,
+// and says why in its words.
+func Choose(p plan.Plan) (plan.Plan, string, error) {
+	sample, split, why, err := CompareCollect(p)
+	if err != nil {
+		return p, "", err
+	}
+	if sampled(sample, split) {
+		return sample.Plan, why, nil
+	}
+	return split.Plan, why, nil
+}
+
+// sampled says that sample is to be preferred: where it errs less, or splitting
+// protects nobody if everyone colludes.
+func sampled(sample, split Collecting) bool {
+	return !split.Local.Meaningful() && sample.Local.Meaningful() || split.Common > sample.Common
+}
+
 func explain(sample, split Collecting, attributes int) string {
 	preferred, other := "split", "sample"
 	a, b := split, sample
-	if !split.Local.Meaningful() && sample.Local.Meaningful() || split.Common > sample.Common {
+	if sampled(sample, split) {
 		preferred, other, a, b = other, preferred, b, a
 	}
 	s := fmt.Sprintf("%s: at the same shuffled epsilon, a value that a tenth of %d respondents hold has a standard error of %.4g, and %.4g under %s.",

@@ -41,10 +41,16 @@ func TestCompareCollect(t *testing.T) {
 	if !strings.HasPrefix(why, "sample:") || !strings.Contains(why, "protects nobody") { // split's is above 20
 		t.Error(why)
 	}
+	if chosen, _, err := protocol.Choose(p); err != nil || chosen.Question.Histogram.Collect != "sample" || chosen.Name() != sample.Plan.Name() {
+		t.Error("the plan chosen is not that of sample:", err)
+	}
 	p.Crowd.Minimum = 2000
 	_, _, why, err = protocol.CompareCollect(p)
 	if err != nil || !strings.HasPrefix(why, "split:") {
 		t.Error(why, err)
+	}
+	if chosen, again, err := protocol.Choose(p); err != nil || again != why || chosen.Question.Histogram.Collect != "split" {
+		t.Error("the plan chosen is not that of split:", err)
 	}
 	for _, name := range []string{"krr", "subset", "local-hash", "hadamard"} {
 		h.Randomizer = plan.Randomizer{Name: name, Accounting: "exact"}

@@ -134,10 +134,6 @@ func TestHistogramsKeepTheirPromise(t *testing.T) {
 			off := p
 			off.Budget.Epsilon = g.Epsilon * 0.99
 			mentions(t, protocol.Check(off), "promise does not hold")
-			for _, s := range promise.Statements {
-				t.Logf("%-20s %v", s.Observer, s.Guarantee)
-			}
-			t.Logf("%+v; %d envelopes", p.Question.Histogram.Randomizer, p.Envelopes.PerDevice)
 		})
 	}
 }

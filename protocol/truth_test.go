@@ -1,0 +1,51 @@
+package protocol_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// The truth has a number for every cell of every table that was released, and
+// none for a crowd that was withheld.
+func TestTruth(t *testing.T) {
+	h := oneHot(drinks(), plan.Attribute{Name: "basket", Kind: "set", Size: 3, Most: 2})
+	h.Collect, h.Crowds = "split", []string{"north", "south", "east"}
+	p := asking(h)
+	p.Crowd.Minimum = 1000
+	p = design(t, p)
+	var values []protocol.Value
+	for i := range 4000 {
+		values = append(values, protocol.Answers{Crowd: i % 2, Values: []any{[]string{"coffee", "coffee", "tea", "beer"}[i%4], []int{i % 3, 2}}})
+	}
+	values = append(values, protocol.Answers{Crowd: 2, Values: []any{"tea", []int{}}})
+	proto := runnable(t, p)
+	tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(3, part...) }, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := model.(*protocol.HistogramModel).Truth(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]int{{1000, 1000, 0, 0}, nil, {1000, 0, 0, 1000}, nil} // of even and of odd i
+	for i, cells := range truth {
+		if want[i] != nil && !slices.Equal(cells, want[i]) {
+			t.Errorf("table %d: %v, want %v", i, cells, want[i])
+		}
+	}
+	if len(truth) != 4 || truth[1][2] != 2000 || truth[1][0]+truth[1][1] < 1332 || truth[1][0]+truth[1][1] > 1334 {
+		t.Errorf("%d tables; the sets of the first crowd: %v", len(truth), truth[1])
+	}
+	if _, err := model.(*protocol.HistogramModel).Truth([]protocol.Value{"tea"}); err == nil {
+		t.Error("a value of another kind was counted")
+	}
+}
