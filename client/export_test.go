@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -21,3 +22,6 @@ func (c *Client) AtStep(f func(step string)) { c.reach = f }
 
 // Steps are those at which a program may die, in order.
 var Steps = []string{"drawn", "spent", "sealed", "spooled", "sending", "answered", "recorded"}
+
+// SetRand replaces the randomness of delays, waits and the choice of instance.
+func (c *Client) SetRand(r *rand.Rand) { c.rand = r }

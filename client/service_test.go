@@ -5,7 +5,9 @@ import (
 	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -50,6 +52,7 @@ func newService(t testing.TB, p *plan.Plan, tokens bool) *service {
 	mux.HandleFunc(wire.ContributionPattern, s.answer(s.contribution))
 	mux.HandleFunc(wire.TokensPattern, s.answer(s.tokens))
 	s.Server = httptest.NewUnstartedServer(mux)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.EnableHTTP2 = true
 	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
 	s.StartTLS()
@@ -227,4 +230,32 @@ func ledger(t testing.TB, o client.Options) *client.Ledger {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// published is what a program is given from outside, for an example.
+func published() (text []byte, key, credential string, authorities *x509.CertPool, done func()) {
+	tb := &outside{}
+	p, _ := sample(tb, "rr", 1, 2)
+	s := newService(tb, &p, false)
+	return sign(p).Marshal(), plan.Publisher(publisher.Public().(ed25519.PublicKey)), bearer, s.roots(), func() {
+		for _, f := range tb.cleanups {
+			f()
+		}
+	}
+}
+
+// outside stands in for a test where there is none.
+type outside struct {
+	testing.TB
+	cleanups []func()
+}
+
+func (*outside) Helper()            {}
+func (*outside) Fatal(a ...any)     { panic(fmt.Sprint(a...)) }
+func (o *outside) Cleanup(f func()) { o.cleanups = append(o.cleanups, f) }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -1,0 +1,160 @@
+package client_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// The ledger forgets what was said, for age and for size, oldest first; it never
+// forgets what was spent or that a plan was answered.
+func TestTheLedgerForgetsMessagesOnly(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 200)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	o.Caps = client.Caps{Plan: client.Cap{Epsilon: 100}}
+	o.LedgerBytes, o.LedgerAge = 7000, 30*24*time.Hour // 200 messages take some 1,300 bytes, the rest of an answer 600
+	start := time.Now()
+	answer := func(i int, at time.Time) {
+		t.Helper()
+		q := p
+		q.Title = fmt.Sprintf("plan %d", i)
+		s.reset()
+		s.plan = q
+		c := opened(t, q, o)
+		c.SetTime(func() time.Time { return at }, nil)
+		if err := c.Report(t.Context(), value(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6 {
+		answer(i, start)
+	}
+	info, err := os.Stat(ledgerPath(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := ledger(t, o)
+	kept := 0
+	for i, e := range l.Entries {
+		if !e.Forgotten {
+			kept++
+		}
+		if i > 0 && l.Entries[i-1].Forgotten == false && e.Forgotten || e.Forgotten != (len(e.Parts[0].Messages) == 0) || e.Parts[0].State != client.Sent {
+			t.Errorf("entry %d: %v after %v, %d messages, %s", i, e.Forgotten, l.Entries[max(0, i-1)].Forgotten, len(e.Parts[0].Messages), e.Parts[0].State)
+		}
+	}
+	if len(l.Entries) != 6 || kept == 0 || kept == 6 || info.Size() > 7000+2000 {
+		t.Errorf("%d entries, %d with messages, %d bytes", len(l.Entries), kept, info.Size())
+	}
+	answer(6, start.AddDate(0, 0, 31))
+	l = ledger(t, o)
+	for i, e := range l.Entries[:6] {
+		if !e.Forgotten {
+			t.Errorf("entry %d is a month old and remembered", i)
+		}
+	}
+	if got, want := l.Spent(start, time.Hour).Epsilon, 7*l.Entries[0].Charge.Epsilon; got < want || got > want*1.001 {
+		t.Errorf("spent %v, want %v", got, want)
+	}
+	s.plan.Title = "plan 0"
+	if err := opened(t, s.plan, o).Answer(value(1)); err == nil {
+		t.Error("a plan that was forgotten was answered again")
+	}
+}
+
+// What the network sees of cover is what it sees of an answer.
+func TestCover(t *testing.T) {
+	for _, tokens := range []bool{false, true} {
+		p, _ := sample(t, "rr", 1, 3)
+		s := newService(t, &p, tokens)
+		o := device(t, s)
+		if err := opened(t, p, o).Cover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := opened(t, p, device(t, s)).Report(t.Context(), value(1)); err != nil {
+			t.Fatal(err)
+		}
+		kept, requests, cover := s.counts()
+		if kept != 1 || cover != 1 || requests%2 != 0 {
+			t.Fatalf("%d contributions, %d covers, %d requests", kept, cover, requests)
+		}
+		for i, r := range s.requests[:requests/2] {
+			other := s.requests[requests/2+i]
+			if len(r.path) != len(other.path) || len(r.body) != len(other.body) || len(r.authorization) != len(other.authorization) {
+				t.Errorf("cover: path, body and authorization of %d, %d, %d; an answer: %d, %d, %d",
+					len(r.path), len(r.body), len(r.authorization), len(other.path), len(other.body), len(other.authorization))
+			}
+		}
+		if l := ledger(t, o); len(l.Entries) > 0 || l.Spent(time.Now(), time.Hour) != (client.Charge{}) {
+			t.Errorf("cover was charged: %+v", l.Entries)
+		}
+		// With tokens the plan's were spent on cover; without any an answer may follow.
+		if err := opened(t, p, o).Answer(value(1)); (err != nil) != tokens {
+			t.Errorf("an answer after cover: %v", err)
+		}
+		if err := client.Consent(o.Folder, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := opened(t, p, o).Cover(t.Context()); err == nil {
+			t.Error("cover of a device that opted out")
+		}
+	}
+}
+
+// Delays are uniform up to the longest: 400 of them over four quarters tell a
+// share of a quarter from one of 0.4, nearly always.
+func TestDelay(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 1)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	o.Delay = time.Hour
+	c := opened(t, p, o)
+	c.SetRand(stattest.Rand(t))
+	start := time.Now()
+	var waits []time.Duration
+	c.SetTime(func() time.Time { return start }, func(d time.Duration) { waits = append(waits, d) })
+	for range 400 {
+		if err := c.Cover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts := make([]int, 4)
+	for _, d := range waits {
+		counts[int(4*d/o.Delay)]++
+	}
+	stattest.GTest(t, []float64{0.25, 0.25, 0.25, 0.25}, counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.4, 0.2, 0.2, 0.2}, counts) })
+}
+
+// The number and length of envelopes, and of everything else that is sent, are
+// the plan's, whatever the value; errors never hold it.
+func TestNothingShowsTheValue(t *testing.T) {
+	p, _ := sample(t, "3nb", 1, 2)
+	s := newService(t, &p, false)
+	sizes := map[int]bool{}
+	for class := range 2 {
+		for _, x := range []float32{0, 0.5, 1} {
+			s.reset()
+			if err := opened(t, p, device(t, s)).Report(t.Context(), protocol.Labelled{Features: []float32{x, 0, 0}, Class: class}); err != nil {
+				t.Fatal(err)
+			}
+			sizes[len(s.requests[0].body)+len(s.requests[0].path)] = true
+		}
+	}
+	if len(sizes) != 1 {
+		t.Errorf("%d different lengths", len(sizes))
+	}
+	c := opened(t, p, device(t, s))
+	for _, v := range []protocol.Value{0.62517, "0.62517", protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
+		if err := c.Report(t.Context(), v); err == nil || strings.Contains(err.Error(), "62517") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
