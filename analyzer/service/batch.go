@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -73,6 +74,9 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) Take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
 	outcome, err := s.take(ctx, h)
 	s.metrics.batch(ctx, outcome)
+	if errors.Is(err, store.ErrFull) {
+		s.o.Log.Error("a batch was refused: the database's disk is full")
+	}
 	return outcome, err
 }
 

@@ -221,6 +221,17 @@ func TestNothingCameIsWithheld(t *testing.T) {
 	r.wants(r.do("POST", wire.ClosePath([32]byte{1}), "", nil), 404, wire.UnknownPlan)
 }
 
+// A full disk is the operator's to mend, and the hop is told to come again.
+func TestAFullDiskIsSaid(t *testing.T) {
+	c := collect(t, nil)
+	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r.wants(r.register(c), created, "")
+	r.fail("store/count", store.ErrFull)
+	r.wants(r.put(c.handovers[0]), 507, wire.StorageFull)
+	r.fail("", nil)
+	r.wants(r.put(c.handovers[0]), created, "")
+}
+
 // A count of respondents that no machine's integers hold is a number like others.
 func TestRespondentsBeyondReason(t *testing.T) {
 	c := collect(t, nil)

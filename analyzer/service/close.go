@@ -113,7 +113,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err != nil {
 		return err
 	}
-	tallies, dropped, err := s.tallies(ctx, run.protocol)
+	c, err := s.counted(ctx, run.protocol)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 			return err
 		}
 	}
-	v := s.verdict(run.protocol, tallies, dropped, public)
+	v := s.verdict(run.protocol, c, public)
 	if err := s.o.Failpoint("written-up"); err != nil {
 		return err
 	}
@@ -136,53 +136,71 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	return nil
 }
 
-// tallies adds up what the instances counted: one tally a crowd, nil where no
-// batch came.
-func (s *Service) tallies(ctx context.Context, p *protocol.Protocol) ([]*tally.Counts, int, error) {
+// counted is what is on disk of a collection.
+type counted struct {
+	tallies []*tally.Counts // one a crowd, nil where no batch came
+	notes   []string        // what a release must say of them
+}
+
+// counted adds up what the instances counted.
+func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, error) {
+	c := counted{tallies: make([]*tally.Counts, p.Plan.Crowds())}
 	batches, err := s.o.Store.Batches(ctx, p.Plan.Name())
 	if err != nil {
-		return nil, 0, err
+		return c, err
 	}
-	all, dropped := make([]*tally.Counts, p.Plan.Crowds()), 0
+	dropped, came := 0, make([]int, len(c.tallies))
 	for _, b := range batches {
-		if b.Crowd >= len(all) {
-			return nil, 0, fmt.Errorf("service: a batch of crowd %d was counted for a plan of %d: the database is damaged", b.Crowd, len(all))
+		if b.Crowd >= len(c.tallies) {
+			return c, fmt.Errorf("service: a batch of crowd %d was counted for a plan of %d: the database is damaged", b.Crowd, len(c.tallies))
 		}
 		t := p.NewTally()
 		if err := s.o.Store.Counts(ctx, b, t.N); err != nil {
-			return nil, 0, err
+			return c, err
 		}
 		t.Respondents, t.Smallest = b.Respondents, b.Smallest
 		dropped += b.Dropped
-		if all[b.Crowd] == nil {
-			all[b.Crowd] = t
-		} else if err := all[b.Crowd].Merge(t); err != nil {
-			return nil, 0, err
+		came[b.Crowd]++
+		if c.tallies[b.Crowd] == nil {
+			c.tallies[b.Crowd] = t
+		} else if err := c.tallies[b.Crowd].Merge(t); err != nil {
+			return c, err
 		}
 	}
-	return all, dropped, nil
+	c.notes = analyzer.Lacks(dropped)
+	// Where every device has a part of its report in each instance, a missing batch
+	// is a part of everybody's report, and no estimate allows for that.
+	if all := p.Plan.Contributions(); all > 1 {
+		for crowd, n := range came {
+			if n > 0 && n < all {
+				c.tallies[crowd] = nil
+				c.notes = append(c.notes, fmt.Sprintf("Crowd %d is not in this release: batches of %d of the %d instances came, and its reports are spread over all.", crowd, n, all))
+			}
+		}
+	}
+	return c, nil
 }
 
 // verdict writes up a release, or says why there is none. It depends on nothing
 // but its arguments and the clock: what it cannot write up once it never can.
-func (s *Service) verdict(p *protocol.Protocol, tallies []*tally.Counts, dropped int, public protocol.Public) store.Verdict {
-	files, err := s.writeUp(p, tallies, dropped, public)
+func (s *Service) verdict(p *protocol.Protocol, c counted, public protocol.Public) store.Verdict {
+	files, err := s.writeUp(p, c, public)
 	if err != nil {
 		return store.Verdict{Reason: err.Error(), At: s.o.Now()}
 	}
 	return store.Verdict{Files: files, At: s.o.Now()}
 }
 
-func (s *Service) writeUp(p *protocol.Protocol, tallies []*tally.Counts, dropped int, public protocol.Public) (map[string][]byte, error) {
-	if err := analyzer.Kept(p, tallies); err != nil {
+func (s *Service) writeUp(p *protocol.Protocol, c counted, public protocol.Public) (map[string][]byte, error) {
+	if err := analyzer.Kept(p, c.tallies); err != nil {
 		return nil, err
 	}
-	r, _, err := analyzer.Publish(p, tallies, public)
+	r, _, err := analyzer.Publish(p, c.tallies, public)
 	if err != nil {
 		return nil, err
 	}
 	r.Created = s.o.Now().UTC()
-	r.Notes = append(r.Notes, analyzer.Lacks(dropped)...)
+	r.Notes = append(r.Notes, c.notes...)
 	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
 	var json, html, csv bytes.Buffer
 	if err := r.WriteJSON(&json); err != nil {

@@ -28,7 +28,7 @@ func TestACrashAtAnyStep(t *testing.T) {
 		for _, point := range points {
 			t.Run(kind+"/"+point, func(t *testing.T) {
 				r := start(t, fresh(t), c)
-				r.crashAt(point)
+				r.fail(point, errCrash)
 				crashed := 0
 				// try does something until it is done, with a new process after each crash.
 				try := func(do func() (done bool)) {
@@ -37,7 +37,7 @@ func TestACrashAtAnyStep(t *testing.T) {
 							return
 						}
 						crashed++
-						r.crashAt("")
+						r.fail("", nil)
 						r.restart()
 					}
 					t.Fatal("not done after a crash")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -64,31 +65,45 @@ type collection struct {
 	handovers []wire.Handover
 }
 
-// collect answers a plan; change may alter it before keys are made.
+// collect has the tiny density plan answered; change may alter it before.
 func collect(t testing.TB, change func(*plan.Plan)) *collection {
 	t.Helper()
-	p := plan.Plan{
+	p := route()
+	p.Question = plan.Question{Kind: "density", Density: &plan.Density{
+		Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
+		Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
+		Repetitions: 1,
+		Bitsum:      plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
+	}}
+	p.Budget = plan.Budget{Epsilon: 3.8, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.2}
+	p.Envelopes = plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: perDevice}
+	if change != nil {
+		change(&p)
+	}
+	return answered(t, p, func(i int) protocol.Value {
+		// Two thirds of all respondents are of crowd 0.
+		return protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2}
+	})
+}
+
+// route is a plan without a question.
+func route() plan.Plan {
+	return plan.Plan{
 		Version: plan.Version,
 		Title:   "A tiny collection",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
-			Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
-			Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
-			Repetitions: 1,
-			Bitsum:      plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
-		}},
-		Budget:    plan.Budget{Epsilon: 3.8, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.2},
-		Crowd:     plan.Crowd{Minimum: minimum},
-		Envelopes: plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: perDevice},
+		Crowd:   plan.Crowd{Minimum: minimum},
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{
 			{Hops: []plan.Party{{Operator: "North"}}}, {Hops: []plan.Party{{Operator: "East"}, {Operator: "West"}}},
 		}}},
 		Analyzer: plan.Party{Operator: "Research"},
 		Times:    plan.Times{Closes: closes},
 	}
+}
+
+// answered signs a plan and has it answered by all devices.
+func answered(t testing.TB, p plan.Plan, value func(i int) protocol.Value) *collection {
+	t.Helper()
 	c := &collection{}
-	if change != nil {
-		change(&p)
-	}
 	for _, in := range p.Route.Mix.Instances {
 		keys := make([]wire.SignKey, len(in.Hops))
 		for h := range in.Hops {
@@ -119,13 +134,14 @@ func collect(t testing.TB, change func(*plan.Plan)) *collection {
 		}
 	}
 	for i := range devices {
-		// Two thirds of all respondents are of crowd 0.
-		sent, err := device.Report(protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2})
+		sent, err := device.Report(value(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := entries[sent[0].Instance].Add(fmt.Sprint(i), sent[0].Contribution); err != nil {
-			t.Fatal(err)
+		for _, part := range sent {
+			if err := entries[part.Instance].Add(fmt.Sprint(i), part.Contribution); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for i, entry := range entries {
@@ -134,8 +150,8 @@ func collect(t testing.TB, change func(*plan.Plan)) *collection {
 			c.handovers = append(c.handovers, c.mix(t, b, keys.Hops[i]))
 		}
 	}
-	if len(c.handovers) != 4 {
-		t.Fatalf("%d batches left the shufflers, want 4", len(c.handovers))
+	if want := len(entries) * p.Crowds(); len(c.handovers) != want {
+		t.Fatalf("%d batches left the shufflers, want %d", len(c.handovers), want)
 	}
 	return c
 }
@@ -214,7 +230,8 @@ type rig struct {
 
 	mu    sync.Mutex
 	clock time.Time
-	crash string // the failpoint that fails
+	point string // the failpoint that fails
+	with  error
 
 	store   *store.Store
 	service *service.Service
@@ -253,8 +270,8 @@ func (r *rig) restart() {
 	fail := func(name string) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if name == r.crash {
-			return errCrash
+		if name == r.point {
+			return r.with
 		}
 		return nil
 	}
@@ -277,7 +294,7 @@ func (r *rig) restart() {
 	}
 }
 
-var errCrash = fmt.Errorf("a crash")
+var errCrash = errors.New("a crash")
 
 func (r *rig) now() time.Time {
 	r.mu.Lock()
@@ -291,10 +308,11 @@ func (r *rig) at(now time.Time) {
 	r.clock = now
 }
 
-func (r *rig) crashAt(name string) {
+// fail has a failpoint fail; none with an empty name.
+func (r *rig) fail(point string, with error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.crash = name
+	r.point, r.with = point, with
 }
 
 // do asks the service as an operator.

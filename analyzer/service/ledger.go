@@ -1,14 +1,17 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // Population is a group of people who may be asked by several plans, with what
@@ -32,17 +35,31 @@ func (p Population) validate() error {
 }
 
 // costs is what a plan's promise charges to its population: the guarantee against
-// the analyzer and the readers of its release, as long as a hop is honest.
+// the analyzer and the readers of its release, as long as a hop is honest. Where
+// the sizes of crowds are private they are charged too, and a replaced respondent
+// who changes crowds is charged for the one that is left and the one entered.
 func costs(p plan.Plan, promise protocol.Promise) (g account.Guarantee, note string, err error) {
-	for _, s := range promise.Statements {
-		if s.Guarantee.Trust == account.Shuffled {
-			if p.Question.Density != nil && p.Budget.LabelEpsilon == plan.Unprotected {
-				note = "features only: the plan leaves classes unprotected"
-			}
-			return s.Guarantee, note, nil
-		}
+	at := slices.IndexFunc(promise.Statements, func(s release.GuaranteeStatement) bool { return s.Guarantee.Trust == account.Shuffled })
+	if at < 0 {
+		return g, "", errors.New("service: the plan promises nothing where the shuffler is honest")
 	}
-	return g, "", fmt.Errorf("service: the plan promises nothing where the shuffler is honest")
+	g = promise.Statements[at].Guarantee
+	d := p.Crowd.Deletion
+	switch {
+	case p.Question.Density != nil && p.Budget.LabelEpsilon == plan.Unprotected:
+		return g, "features only: the plan leaves classes unprotected", nil
+	case d == nil && p.Question.Histogram != nil && p.Crowds() > 1:
+		return g, "answers only: who is in which crowd is public", nil
+	case d == nil:
+		return g, "", nil
+	}
+	all := []account.Guarantee{g, account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(g.Adjacency)}
+	if p.Crowds() > 1 && g.Adjacency == account.Replacement {
+		all = append(all, g)
+	}
+	sum, err := account.Compose(all...)
+	sum.Users = g.Users // the sizes rely on nobody's noise
+	return sum, "with the sizes of crowds, which are private", err
 }
 
 // convert states a guarantee for other neighbours. Removal exchanges a record for

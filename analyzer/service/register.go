@@ -58,7 +58,7 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
 	}
 	if err != nil {
-		return store.Failed, err
+		return store.Failed, storeProblem(err)
 	}
 	s.o.Log.Info("plan registered", "plan", name, "publisher", publisher.Name, "population", publisher.Population)
 	return outcome, nil

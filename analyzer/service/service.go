@@ -253,6 +253,8 @@ func storeProblem(err error) error {
 		return wire.Problemf(wire.EpochOver, "the collection is closed: batches that come later are not counted")
 	case errors.Is(err, store.ErrTaken):
 		return wire.Problemf(wire.BatchTaken, "another one was taken, and stays")
+	case errors.Is(err, store.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept: %w", store.ErrFull)
 	}
 	return err
 }

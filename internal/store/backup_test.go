@@ -35,7 +35,7 @@ func contents(t *testing.T, s *Store) map[string][][]any {
 
 func TestABackupOfEitherIsRestoredIntoEither(t *testing.T) {
 	both(t, func(t *testing.T, dsn string) {
-		from := full(t, dsn)
+		from := filled(t, dsn)
 		path := filepath.Join(t.TempDir(), "backup.db")
 		if err := from.Backup(t.Context(), path); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestABackupOfEitherIsRestoredIntoEither(t *testing.T) {
 
 func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	folder := t.TempDir()
-	s := full(t, filepath.Join(folder, "a.db"))
+	s := filled(t, filepath.Join(folder, "a.db"))
 	good := filepath.Join(folder, "good.db")
 	if err := s.Backup(t.Context(), good); err != nil {
 		t.Fatal(err)

@@ -23,10 +23,13 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "modernc.org/sqlite"             // the driver "sqlite"
+	modernc "modernc.org/sqlite"       // the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var (
@@ -36,6 +39,8 @@ var (
 	ErrTaken = errors.New("store: taken by something else")
 	// ErrClosed: the plan takes no more batches.
 	ErrClosed = errors.New("store: the plan is closed")
+	// ErrFull: the database's disk is full. What was to be written is not there.
+	ErrFull = errors.New("store: the disk is full")
 )
 
 // Outcome says whether a write found the same thing there already.
@@ -178,6 +183,14 @@ func (s *Store) Ready(ctx context.Context) error {
 // of it is on disk when write returns nil, or none ever was, except that a
 // connection lost while committing leaves open which: the caller asks again.
 func (s *Store) write(ctx context.Context, name string, do func(*sql.Tx) error) error {
+	err := s.transact(ctx, name, do)
+	if full(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+func (s *Store) transact(ctx context.Context, name string, do func(*sql.Tx) error) error {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -199,6 +212,17 @@ func (s *Store) write(ctx context.Context, name string, do func(*sql.Tx) error) 
 		return fmt.Errorf("store: %w", err)
 	}
 	return s.failpoint("store/" + name + "/committed")
+}
+
+// full recognizes what either database says when its disk is full.
+func full(err error) bool {
+	if e, ok := errors.AsType[*modernc.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_FULL
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "53100" // disk_full
+	}
+	return errors.Is(err, syscall.ENOSPC)
 }
 
 // query is what reads need of a database or a transaction.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -261,7 +262,7 @@ func TestTheLedgerIsNotOverspentByTwoAtOnce(t *testing.T) {
 
 func TestTheDatabaseRefusesToChangeWhatIsPublished(t *testing.T) {
 	both(t, func(t *testing.T, dsn string) {
-		s := full(t, dsn)
+		s := filled(t, dsn)
 		for _, table := range tables {
 			column := table.columns[len(table.columns)-1]
 			if _, err := s.writer.Exec("UPDATE " + table.name + " SET " + column + " = " + column); err == nil || !strings.Contains(err.Error(), "never updated") {
@@ -282,9 +283,9 @@ func TestTheDatabaseRefusesToChangeWhatIsPublished(t *testing.T) {
 	})
 }
 
-// full is a store with a plan that was released, one that was withheld, one that
+// filled is a store with a plan that was released, one that was withheld, one that
 // is open, and their batches.
-func full(t testing.TB, dsn string) *Store {
+func filled(t testing.TB, dsn string) *Store {
 	t.Helper()
 	s, ctx := open(t, dsn), t.Context()
 	for i, name := range []string{"aa", "bb", "cc"} {
@@ -315,7 +316,7 @@ func full(t testing.TB, dsn string) *Store {
 
 func TestDecideIsFinal(t *testing.T) {
 	both(t, func(t *testing.T, dsn string) {
-		s, ctx := full(t, dsn), t.Context()
+		s, ctx := filled(t, dsn), t.Context()
 		release := Verdict{Files: map[string][]byte{"json": []byte("other")}, At: now}
 		if o, err := s.Decide(ctx, "aa", release); o != Again || err != nil {
 			t.Error(o, err)
@@ -342,7 +343,7 @@ func TestDecideIsFinal(t *testing.T) {
 
 func TestExpiryTakesOldTalliesOnly(t *testing.T) {
 	both(t, func(t *testing.T, dsn string) {
-		s, ctx := full(t, dsn), t.Context()
+		s, ctx := filled(t, dsn), t.Context()
 		if n, err := s.Expire(ctx, now); n != 0 || err != nil {
 			t.Fatal(n, err)
 		}
@@ -369,7 +370,7 @@ func TestExpiryTakesOldTalliesOnly(t *testing.T) {
 // What expired is in none of the database's files any more.
 func TestExpiredBytesAreGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	s := full(t, path)
+	s := filled(t, path)
 	b := sampleBatch("cc", 5, 0)
 	b.Receipts = []byte("a receipt that is easy to find")
 	if o, err := s.Count(t.Context(), b, counted(5)); o != New {
@@ -402,6 +403,29 @@ func TestExpiredBytesAreGone(t *testing.T) {
 	}
 }
 
+// A full disk is told apart, leaves nothing half, and is over when there is room.
+func TestAFullDisk(t *testing.T) {
+	s, ctx := filled(t, filepath.Join(t.TempDir(), "a.db")), t.Context()
+	before := rows(t, s)
+	limit := func(pages int) {
+		if _, err := s.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(1) // that is, what there is
+	b := sampleBatch("cc", 7, 0)
+	if o, err := s.Count(ctx, b, counted(3)); o != Failed || !errors.Is(err, ErrFull) {
+		t.Fatal(o, err)
+	}
+	if diff := cmp.Diff(before, rows(t, s)); diff != "" {
+		t.Errorf("a full disk left something: %s", diff)
+	}
+	limit(1 << 30)
+	if o, err := s.Count(ctx, b, counted(3)); o != New {
+		t.Fatal(o, err)
+	}
+}
+
 // A crash at any point leaves all of a write or nothing, and the write can be
 // made again.
 func TestACrashLeavesNothingHalf(t *testing.T) {
@@ -431,7 +455,7 @@ func TestACrashLeavesNothingHalf(t *testing.T) {
 		}},
 	}
 	both(t, func(t *testing.T, dsn string) {
-		s := full(t, dsn)
+		s := filled(t, dsn)
 		for _, step := range steps {
 			before := rows(t, s)
 			for _, point := range []string{"store/" + step.name, "store/" + step.name + "/committed"} {
@@ -498,7 +522,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestTheFileIsItsOwners(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	s := full(t, path)
+	s := filled(t, path)
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
