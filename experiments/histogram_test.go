@@ -1,0 +1,92 @@
+package experiments
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/dataset"
+)
+
+func silent(string, int, int) {}
+
+// small is a population of 200 cells, some of them empty.
+func small() *dataset.Population {
+	p := &dataset.Population{Name: "small", Holders: make([]int, 200), Most: 3000}
+	for i := range 100 {
+		p.Holders[i] = 3000 / (i + 1)
+	}
+	return p
+}
+
+func exactly(encoding string, epsilon float64) Histogram {
+	return Histogram{Encoding: encoding, Accounting: account.ExactAccounting, Epsilon: epsilon, Delta: 1e-6, Adjacency: account.Removal, Runs: 1, Seed: 1}
+}
+
+// Every encoding is calibrated to the budget and not far below, is unbiased within
+// the error that its law states, and says what it costs.
+func TestHistogramKeepsItsBudget(t *testing.T) {
+	p := small()
+	for _, h := range []Histogram{
+		exactly(OneHot, 1), exactly(Asymmetric, 1), exactly(Central, 1),
+		{Encoding: OneHot, Fragments: 4}, {Encoding: OneHot, Adjacency: account.Replacement}, {Encoding: OneHot, Repeats: 3},
+		{Encoding: CountMean, Hashes: 4, Width: 64}, {Encoding: Count, Hashes: 4, Width: 32, Fragments: 2},
+	} {
+		want := exactly(h.Encoding, 1)
+		want.Fragments, want.Repeats, want.Hashes, want.Width = h.Fragments, h.Repeats, h.Hashes, h.Width
+		if h.Adjacency != "" {
+			want.Adjacency = h.Adjacency
+		}
+		want.Runs = 3
+		res, err := want.Run(p, silent)
+		if err != nil {
+			t.Errorf("%+v: %v", want, err)
+			continue
+		}
+		if e := *res.EpsilonCentral; e > 1 || e < 0.98 || res.Delta > 1e-6 {
+			t.Errorf("%+v: central epsilon %v at delta %v", want, e, res.Delta)
+		}
+		// Collisions of sketches are no noise of the devices.
+		if most := 60.; res.RMSE > res.Unbiased || !(res.Within > 0 && res.Within <= res.RMSE) || res.Unbiased > most && want.Hashes == 0 {
+			t.Errorf("%+v: errors %v, %v, %v", want, res.Unbiased, res.RMSE, res.Within)
+		}
+		if res.MessagesPerDevice > float64(res.EnvelopesPerDevice) || res.BytesPerDevice != 150*res.EnvelopesPerDevice {
+			t.Errorf("%+v: %v messages in %d envelopes of %d bytes", want, res.MessagesPerDevice, res.EnvelopesPerDevice, res.BytesPerDevice)
+		}
+		if len(res.Top) != topCells || !(res.Top[0].Low <= res.Top[0].Estimate && res.Top[0].Estimate <= res.Top[0].High) {
+			t.Errorf("%+v: top %v", want, res.Top)
+		}
+		if (want.Encoding == Central) != (res.EpsilonLocal == nil) {
+			t.Errorf("%+v: local epsilon %v", want, res.EpsilonLocal)
+		}
+	}
+}
+
+func TestHistogramRefuses(t *testing.T) {
+	for want, change := range map[string]func(h *Histogram){
+		"encoding":      func(h *Histogram) { h.Encoding = "two-hot" },
+		"accounting":    func(h *Histogram) { h.Accounting = "" },
+		"adjacency":     func(h *Histogram) { h.Adjacency = "" },
+		"give one":      func(h *Histogram) { h.Local = 1 },
+		"epsilon":       func(h *Histogram) { h.Epsilon = math.NaN() },
+		"delta":         func(h *Histogram) { h.Delta = 0 },
+		"fragments":     func(h *Histogram) { h.Fragments = -1 },
+		"hash function": func(h *Histogram) { h.Encoding = Count },
+		"runs":          func(h *Histogram) { h.Runs = 0 },
+	} {
+		h := exactly(OneHot, 1)
+		change(&h)
+		if _, err := h.Run(small(), silent); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v does not speak of %s", h, err, want)
+		}
+	}
+}
+
+func TestLargest(t *testing.T) {
+	x := []float64{1, 5, 5, 0, 7, 5}
+	got := largest(len(x), 3, func(i int) float64 { return x[i] })
+	if len(got) != 3 || got[0] != 4 || got[1] != 1 || got[2] != 2 {
+		t.Error(got)
+	}
+}
