@@ -257,7 +257,7 @@ func (c *Client) refuses(l *Ledger, now time.Time) error {
 	if err := off(l); err != nil {
 		return err
 	}
-	if l.entry(c.name) != nil || l.covered[c.name] {
+	if l.entry(c.name) != nil {
 		return ErrAnswered
 	}
 	if err := c.open(now); err != nil {

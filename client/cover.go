@@ -16,47 +16,30 @@ import (
 // away.
 //
 // A network that watches then cannot tell who answers, as long as devices that do
-// not answer send cover. The entry hop and the token issuer can tell; no estimate
-// and no count of respondents is touched. A device that is opted out sends
-// nothing. Where an entry hop demands tokens, cover takes the place of an answer:
-// it spends the plan's tokens.
+// not answer send cover, nor when those that do have answered. The entry hop and
+// the token issuer can tell; no estimate and no count of respondents is touched,
+// and nothing is spent. A device that is opted out sends nothing. Tokens that an
+// entry hop demands are shown and not used up.
 func (c *Client) Cover(ctx context.Context) error {
-	var tokens bool
 	err := c.locked(func(l *Ledger, now time.Time) error {
 		if err := off(l); err != nil {
 			return err
 		}
-		if err := c.open(now); err != nil {
-			return err
-		}
-		for _, i := range c.instances {
-			tokens = tokens || c.sender.tokens[i]
-		}
-		if !tokens || l.covered[c.name] {
-			return nil
-		}
-		if l.entry(c.name) != nil {
-			return ErrAnswered
-		}
-		return c.folder.append(l, record{Kind: kindCovered, At: now, Plan: c.name})
+		return c.open(now)
 	})
 	if err != nil {
 		return err
 	}
-	var all [][][]byte
-	if tokens {
-		if all, err = c.tokens(ctx); err != nil {
-			return err
-		}
+	tokens, err := c.tokens(ctx)
+	if err != nil {
+		return err
 	}
 	for _, instance := range c.coverInstances() {
 		s, err := c.coverBody(instance)
 		if err != nil {
 			return err
 		}
-		if c.sender.tokens[instance] {
-			s.token = all[instance][0]
-		}
+		s.token = tokens[instance][0] // nil where none is demanded
 		if err := c.wait(ctx, s.notBefore.Sub(s.created)); err != nil {
 			return err
 		}

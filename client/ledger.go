@@ -23,8 +23,7 @@ type Ledger struct {
 	Entries []Entry   // one a plan, oldest first
 
 	backstops map[[32]byte][]byte
-	covered   map[string]bool // plans to which cover was sent in the place of an answer
-	size      int             // good bytes of the journal
+	size      int // good bytes of the journal
 }
 
 // State is how far an entry has come.
@@ -85,7 +84,6 @@ const (
 	kindSpent   = "spent"
 	kindSent    = "sent"
 	kindDropped = "dropped"
-	kindCovered = "covered"
 )
 
 type spending struct {
@@ -155,7 +153,7 @@ func (r record) bytes() []byte {
 
 // replay reads a ledger from its records.
 func replay(records [][]byte) (*Ledger, error) {
-	l := &Ledger{backstops: map[[32]byte][]byte{}, covered: map[string]bool{}}
+	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	for _, line := range records {
 		r, err := parseRecord(line)
 		if err != nil {
@@ -182,9 +180,6 @@ func (l *Ledger) apply(r record) bool {
 			l.backstops[[32]byte(b.Key)] = b.Kept
 		}
 		return r.Spent != nil && l.spend(r)
-	case kindCovered:
-		l.covered[r.Plan] = true
-		return true
 	case kindSent, kindDropped:
 		e := l.entry(r.Plan)
 		if e == nil {
