@@ -30,6 +30,8 @@ func (d *density) rounds() int { return d.features.Sensitivity().Coordinates }
 
 func (d *density) loss() account.Event { return kde.Loss(d.features, d.channel) }
 
+func (d *density) again() account.Event { return d.loss() }
+
 func (d *density) overflow(honest, envelopes int) float64 {
 	if b, ok := d.bits.(varying); ok {
 		return b.OverflowProb(d.features.Channels(), envelopes)

@@ -59,6 +59,9 @@ type table interface {
 	// event is the privacy event of shuffled reports, with the noise of so many; of
 	// several that bound it, the one with the smaller epsilon at delta.
 	event(users int, delta float64) account.Event
+	// again is the one that composes with that of other collections, in which the
+	// same backstop may come.
+	again(users int) account.Event
 	// local is the pure guarantee against who sees so many contributions of one
 	// device, and message that against who sees a single message.
 	local(contributions int) account.Guarantee

@@ -221,7 +221,7 @@ func (t *bits) draw(r *rand.Rand, held [][]uint32, out []uint64) {
 // Appendix B; docs/histograms.md), and the smaller is taken. A respondent holds up
 // to items cells, and each is a bit that changes.
 func (t *bits) event(users int, delta float64) account.Event {
-	rows := t.repeated(t.mechanism.Fragment, users, t.tau())
+	rows := t.again(users)
 	if t.tau() == 1 {
 		return rows
 	}
@@ -234,6 +234,12 @@ func (t *bits) event(users int, delta float64) account.Event {
 		return rows
 	}
 	return backstops
+}
+
+// again is that of the rows: given all backstops, their fragments are fresh in every
+// collection. The backstops' own is not, and does not compose (docs/histograms.md).
+func (t *bits) again(users int) account.Event {
+	return t.repeated(t.mechanism.Fragment, users, t.tau())
 }
 
 func (t *bits) repeated(m randomize.OneHot, users, rows int) account.Event {

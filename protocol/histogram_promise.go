@@ -56,13 +56,22 @@ func (h *histogram) slack() float64 {
 func (h *histogram) loss() account.Event { return h.thinned(h.plan.HonestMinimum()) }
 
 func (h *histogram) thinned(honest int) account.Event {
+	return h.composed(honest, func(t table, users int) account.Event { return t.event(users, h.plan.Budget.Delta) })
+}
+
+func (h *histogram) again() account.Event {
+	return h.composed(h.plan.HonestMinimum(), table.again)
+}
+
+// composed is the event of all that a respondent answers, among so many honest ones.
+func (h *histogram) composed(honest int, event func(t table, users int) account.Event) account.Event {
 	users := hidden(honest, parts(h.ask), h.slack())
 	if h.ask.Collect == plan.CollectSample {
-		return h.worst().event(users, h.plan.Budget.Delta)
+		return event(h.worst(), users)
 	}
 	var all account.All
 	for _, t := range h.tables {
-		all.Events = append(all.Events, t.event(users, h.plan.Budget.Delta))
+		all.Events = append(all.Events, event(t, users))
 	}
 	if len(all.Events) == 1 {
 		return all.Events[0]

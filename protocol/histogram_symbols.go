@@ -178,6 +178,8 @@ func (t *symbols) event(users int, _ float64) account.Event {
 	return account.AnyRandomizer{Users: users, Epsilon: t.epsilon}
 }
 
+func (t *symbols) again(users int) account.Event { return t.event(users, 0) }
+
 func (t *symbols) local(int) account.Guarantee { return t.mechanism.Local(t.adjacency) }
 
 // message is at most the whole report.

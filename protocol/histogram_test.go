@@ -88,9 +88,8 @@ func designs() map[string]plan.Plan {
 }
 
 func spread(p *plan.Plan, instances int) {
-	p.Route.Mix.Spread = plan.SpreadAll
 	one := p.Route.Mix.Instances[0]
-	p.Route.Mix.Instances = nil
+	p.Route.Mix = &plan.Mix{Spread: plan.SpreadAll}
 	for range instances {
 		p.Route.Mix.Instances = append(p.Route.Mix.Instances, one)
 	}

@@ -119,7 +119,11 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 	r.Sections = append(r.Sections, honesty)
 	for crowd, t := range tallies {
 		if t == nil {
-			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: fewer than %d respondents; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.question.crowdName(crowd), p.Plan.Crowd.Minimum))
+			few := fmt.Sprintf("fewer than %d respondents", p.Plan.Crowd.Minimum)
+			if p.Plan.Crowd.Deletion != nil {
+				few += " after deletion, or lost to its noise"
+			}
+			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.question.crowdName(crowd), few))
 		}
 	}
 	return r, nil

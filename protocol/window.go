@@ -22,12 +22,20 @@ type Spending struct {
 // Spent composes what each of the collections costs one who took part in all of
 // them, whatever it answered and whatever it had read of the earlier ones.
 func Spent(delta float64, collections ...*Protocol) (Spending, error) {
+	return spent(delta, len(collections) > 1, collections)
+}
+
+func spent(delta float64, several bool, collections []*Protocol) (Spending, error) {
 	var all account.All
 	var s Spending
 	overflow, slack := 0.0, 0.0
 	for _, p := range collections {
 		n := p.Plan.HonestMinimum()
-		all.Events = append(all.Events, p.question.loss())
+		event := p.question.loss()
+		if several {
+			event = p.question.again()
+		}
+		all.Events = append(all.Events, event)
 		overflow += float64(n) * p.question.overflow(n, p.Plan.Envelopes.PerDevice)
 		slack += p.question.slack()
 		s.Class += p.question.crowdLoss()
@@ -61,7 +69,7 @@ func alikeFeatures(collections []*Protocol) [][]*Protocol {
 func apart(delta float64, kinds [][]*Protocol) (account.Guarantee, error) {
 	var costs []account.Guarantee
 	for _, k := range kinds {
-		s, err := Spent(delta/float64(len(kinds)), k...)
+		s, err := spent(delta/float64(len(kinds)), true, k)
 		if err != nil {
 			return account.Guarantee{}, err
 		}
