@@ -2,7 +2,6 @@ package issuer
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -328,107 +327,6 @@ func TestRateOfARespondent(t *testing.T) {
 	wants(t, p, wire.RateLimited, "the third")
 	if _, p := w.issue("bob", asks); p != nil {
 		t.Errorf("another respondent: %v", p)
-	}
-}
-
-func TestPlans(t *testing.T) {
-	w := newWorld(t)
-	register := func(s plan.Signed) (int, *wire.Problem) {
-		r, _, p := w.do("PUT", wire.PlanPath(s.Plan.Hash()), "", wire.SignedPlanType, s.Marshal())
-		return r.StatusCode, p
-	}
-	changed := func(change func(*plan.Plan)) plan.Signed {
-		p := w.plan
-		mix := *p.Route.Mix
-		mix.Instances = []plan.Instance{{Hops: append([]plan.Party(nil), p.Route.Mix.Instances[0].Hops...)}}
-		p.Route.Mix = &mix
-		change(&p)
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		return plan.Sign(p, w.publisher)
-	}
-	good := changed(func(p *plan.Plan) { p.Title = "another" })
-	if status, p := register(good); status != http.StatusCreated {
-		t.Errorf("a new plan: %d, %v", status, p)
-	}
-	if status, p := register(good); status != http.StatusOK {
-		t.Errorf("the same again: %d, %v", status, p)
-	}
-	if _, text, p := w.do("GET", wire.PlanPath(good.Plan.Hash()), "", "", nil); p != nil || !bytes.Equal(text, good.Marshal()) {
-		t.Errorf("the plan does not come back: %v", p)
-	}
-	unknown, err := token.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	forged := good
-	forged.Plan.Title = "forged"
-	for name, s := range map[string]plan.Signed{
-		"a stranger's":       plan.Sign(w.plan, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, 32))),
-		"a forged one":       forged,
-		"one without an end": changed(func(p *plan.Plan) { p.Times.Closes = time.Time{} }),
-		"one long over":      changed(func(p *plan.Plan) { p.Times = plan.Times{Closes: opens.Add(-48 * time.Hour)} }),
-		"another's key":      changed(func(p *plan.Plan) { p.Route.Mix.Instances[0].Hops[1].Tokens = unknown.Public().String() }),
-		"one without tokens": changed(func(p *plan.Plan) {
-			for i := range p.Route.Mix.Instances[0].Hops {
-				p.Route.Mix.Instances[0].Hops[i].Tokens = ""
-			}
-		}),
-	} {
-		if name == "a stranger's" { // under another name, as this one is here
-			s = plan.Sign(changed(func(p *plan.Plan) { p.Title = "a stranger's" }).Plan, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, 32)))
-		}
-		_, p := register(s)
-		wants(t, p, wire.PlanRefused, name)
-	}
-	_, _, p := w.do("PUT", wire.PlanPath([32]byte{}), "", wire.SignedPlanType, good.Marshal())
-	wants(t, p, wire.BadRequest, "under another name")
-
-	if len(w.service.Status(context.Background()).Tables[0].Rows) != 2 || w.service.Ready(context.Background()) != nil {
-		t.Error("the status does not show two plans")
-	}
-	w.now = w.plan.Times.Closes.Add(defaultRetention)
-	if err := w.service.Sweep(); err != nil {
-		t.Fatal(err)
-	}
-	w.restart()
-	left, err := filepath.Glob(filepath.Join(w.options.Folder, "*.*"))
-	if err != nil || len(left) != 1 { // the secret
-		t.Errorf("%d files are left (%v)", len(left), err)
-	}
-	asks, _ := w.ask(token.Seed{1})
-	_, p = w.issue("alice", asks)
-	wants(t, p, wire.UnknownPlan, "after the retention")
-}
-
-// Nothing that rests on the issuer's disk names a respondent or a request.
-func TestNothingReadableRests(t *testing.T) {
-	w := newWorld(t)
-	asks, _ := w.ask(token.Seed{1})
-	if _, p := w.issue("alice", asks); p != nil {
-		t.Fatal(p)
-	}
-	entries, err := os.ReadDir(w.options.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(w.options.Folder, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(text, []byte("alice")) || bytes.Contains(text, asks.Asks[0].Blinded[:16]) {
-			t.Errorf("%s shows who asked, or for what", e.Name())
-		}
-	}
-}
-
-func TestOneIssuerAFolder(t *testing.T) {
-	w := newWorld(t)
-	if s, err := New(w.options); err == nil {
-		s.Close()
-		t.Error("a second issuer on the folder")
 	}
 }
 

@@ -4,15 +4,10 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -276,130 +271,5 @@ func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
 func TestContributionAndCoverHaveDifferentNames(t *testing.T) {
 	if body := []byte("body"); ContributionID(body) == CoverID(body) {
 		t.Error("cover would be counted")
-	}
-}
-
-func TestCheckType(t *testing.T) {
-	for got, ok := range map[string]bool{
-		ContributionType: true, "Application/vnd.confetti.contribution;version=1": true, "": false, BatchType: false,
-		"application/vnd.confetti.contribution": false, "application/vnd.confetti.contribution; version=2": false, "application/json": false, "/": false,
-	} {
-		r := httptest.NewRequest("PUT", "/", nil)
-		r.Header.Set("Content-Type", got)
-		err := CheckType(r, ContributionType)
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", got, err)
-		}
-		if err != nil {
-			w := httptest.NewRecorder()
-			WriteProblem(w, err)
-			if w.Code != http.StatusUnsupportedMediaType || w.Header().Get("Accept") != ContributionType {
-				t.Errorf("%q: status %d, Accept %q", got, w.Code, w.Header().Get("Accept"))
-			}
-		}
-	}
-}
-
-func TestProblemsComeBack(t *testing.T) {
-	for _, k := range Kinds {
-		w := httptest.NewRecorder()
-		sent := Problemf(k.Code, "a \"detail\"\n%w", os.ErrNotExist)
-		sent.RetryAfter = 1500 * time.Millisecond
-		WriteProblem(w, fmt.Errorf("wrapped: %w", sent))
-		got := ReadProblem(w.Result())
-		if got == nil || w.Code != k.Status || got.Status != k.Status || got.Code != k.Code || got.Detail != sent.Detail || got.Remedy != k.Remedy || got.Title != k.Title || got.RetryAfter != 2*time.Second || got.Retry() != k.Retry {
-			t.Errorf("%s came back as %+v", k.Code, got)
-		}
-		if !errors.Is(sent, os.ErrNotExist) {
-			t.Error("the cause is lost on the side that made it")
-		}
-	}
-	w := httptest.NewRecorder()
-	WriteProblem(w, errors.New("a secret"))
-	if p := ReadProblem(w.Result()); p.Code != Internal || strings.Contains(w.Body.String(), "secret") {
-		t.Errorf("an unforeseen error gave %s", w.Body)
-	}
-	if p := AsProblem(fmt.Errorf("x: %w", &http.MaxBytesError{Limit: 5})); p.Code != TooLarge {
-		t.Errorf("a body over its limit gave %v", p)
-	}
-	// What proxies on the way answer is no document of ours.
-	for _, c := range []struct {
-		status  int
-		header  string
-		body    string
-		retries bool
-	}{{502, "text/html", "<html>", true}, {404, "application/problem+json", "{", false}, {503, "application/problem+json", `{"code":"of-later","status":200}`, true}, {429, "application/problem+json", strings.Repeat(" ", maxProblem) + "{}", true}} {
-		w := httptest.NewRecorder()
-		w.Header().Set("Content-Type", c.header)
-		w.WriteHeader(c.status)
-		w.WriteString(c.body)
-		if p := ReadProblem(w.Result()); p == nil || p.Status != c.status || p.Retry() != c.retries {
-			t.Errorf("%d %s gave %v", c.status, c.body[:1], p)
-		}
-	}
-	if p := ReadProblem(&http.Response{StatusCode: 201}); p != nil {
-		t.Error("a success is a problem")
-	}
-}
-
-func TestKindsAreWhole(t *testing.T) {
-	seen := map[Code]bool{}
-	for i, k := range Kinds {
-		if seen[k.Code] || k.Title == "" || k.Remedy == "" || http.StatusText(k.Status) == "" {
-			t.Errorf("%+v", k)
-		}
-		seen[k.Code] = true
-		if i > 0 && Kinds[i-1].Status > k.Status {
-			t.Errorf("%s is not in the order of statuses", k.Code)
-		}
-		if strings.ToLower(string(k.Code)) != string(k.Code) {
-			t.Errorf("%s", k.Code)
-		}
-	}
-}
-
-func TestSignKeyFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "receipts.json")
-	key, err := GenerateSignKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := CreateSignKeyFile(path, key, "hop 0"); err != nil {
-		t.Fatal(err)
-	}
-	got, purpose, err := ReadSignKeyFile(path)
-	if err != nil || purpose != "hop 0" || got.Public().String() != key.Public().String() {
-		t.Errorf("read %v for %q: %v", got, purpose, err)
-	}
-	public, err := ParseVerifyKey(key.Public().String())
-	if err != nil || !public.Verify([]byte("m"), got.Sign([]byte("m"))) || public.Verify([]byte("n"), got.Sign([]byte("m"))) {
-		t.Errorf("signatures do not verify as they should (%v)", err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string][2]string{"another suite": {`"ed25519"`, `"x25519"`}, "another key": {`"private_key": "`, `"private_key": "AAAA`}} {
-		bad := filepath.Join(t.TempDir(), "bad")
-		changed := bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
-		if err := os.WriteFile(bad, changed, 0o600); err != nil || slices.Equal(changed, text) {
-			t.Fatal(err)
-		}
-		if _, _, err := ReadSignKeyFile(bad); err == nil {
-			t.Errorf("%s was accepted", name)
-		}
-	}
-	for _, bad := range []string{"", "ed25519:", "ed25519:AAAA", key.Public().String() + "=", "x25519" + strings.TrimPrefix(key.Public().String(), "ed25519")} {
-		if _, err := ParseVerifyKey(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
-		}
-	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
-		if s := fmt.Sprintf(verb, struct{ k SignKey }{signer(1)}); strings.Contains(s, "1 1 1 1") || strings.Contains(s, "01010101") {
-			t.Errorf("%s prints the key", verb)
-		}
-	}
-	if (VerifyKey{}).Verify(nil, make([]byte, 64)) || !(SignKey{}).Public().IsZero() || (VerifyKey{}).String() != "" || (SignKey{}).Private() != nil {
-		t.Error("no key is some key")
 	}
 }
