@@ -94,63 +94,81 @@ func (b *Box) filter(label string) string {
 	return b.begin + "*." + label
 }
 
-// each reads a stream from its beginning to where it ends now.
-func each(ctx context.Context, stream jetstream.Stream, filter string, fn func(m jetstream.Msg, sequence uint64) error) error {
-	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}})
-	if err != nil {
-		return explain(err)
-	}
-	info, err := consumer.Info(ctx)
-	if err != nil {
-		return explain(err)
-	}
-	if info.NumPending == 0 {
-		return forget(ctx, stream, info.Name)
-	}
-	// What the server sends ahead: enough to keep both busy, and little to hold.
-	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(256, MaxBody+headroom))
-	if err != nil {
-		return explain(err)
-	}
-	defer messages.Stop()
-	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return explain(err)
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return explain(err)
-		}
-		if err := fn(m, meta.Sequence.Stream); err != nil {
-			return err
-		}
-		if meta.NumPending == 0 {
-			return nil
-		}
-	}
-}
+// ahead is how many bytes are under way between the server and each, roughly: it
+// asks for as many messages as would have them if all were like the longest yet.
+const ahead = 8 << 20
 
-func forget(ctx context.Context, stream jetstream.Stream, consumer string) error {
-	if err := stream.DeleteConsumer(ctx, consumer); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return explain(err)
+// each reads a stream from its beginning to where it ends now. A message that is
+// missing from the sequence is an error, not a gap.
+func each(ctx context.Context, stream jetstream.Stream, filter string, fn func(m jetstream.Msg, sequence uint64) error) error {
+	consumer, err := pending(ctx, stream, filter)
+	if err != nil {
+		return err
+	}
+	defer forget(context.WithoutCancel(ctx), stream, consumer)
+	left, longest := consumer.CachedInfo().NumPending, ahead // the first comes alone
+	for next := uint64(1); left > 0; {
+		batch, err := consumer.Fetch(int(min(left, uint64(max(1, ahead/longest)), 1024)), jetstream.FetchMaxWait(callTimeout))
+		if err != nil {
+			return explain(err)
+		}
+		before := next
+		for m := range batch.Messages() {
+			meta, err := m.Metadata()
+			if err != nil {
+				return explain(err)
+			}
+			if meta.Sequence.Consumer != next {
+				return fmt.Errorf("%w: a message went missing on its way", ErrUnavailable)
+			}
+			if err := fn(m, meta.Sequence.Stream); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return explain(err)
+			}
+			if next == 1 {
+				longest = 1
+			}
+			longest = max(longest, len(m.Data()))
+			left = meta.NumPending
+			next++
+		}
+		if err := batch.Error(); err != nil {
+			return explain(err)
+		}
+		if next == before {
+			return fmt.Errorf("%w: messages do not come", ErrUnavailable)
+		}
 	}
 	return nil
 }
 
-// Count is the number of messages with that label (with any for "").
-func (b *Box) Count(ctx context.Context, label string) (int, error) {
+// pending is a consumer that has consumed nothing yet: it knows how much there is.
+func pending(ctx context.Context, stream jetstream.Stream, filter string) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	// A consumer that never consumes: the server counts for it what it would get.
-	c, err := b.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		FilterSubject: b.filter(label), AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: callTimeout,
+	c, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: startTimeout,
 	})
+	return c, explain(err)
+}
+
+// forget deletes a consumer. One that is left behind the server deletes itself.
+func forget(ctx context.Context, stream jetstream.Stream, c jetstream.Consumer) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	stream.DeleteConsumer(ctx, c.CachedInfo().Name)
+}
+
+// Count is the number of messages with that label (with any for "").
+func (b *Box) Count(ctx context.Context, label string) (int, error) {
+	c, err := pending(ctx, b.stream, b.filter(label))
 	if err != nil {
-		return 0, explain(err)
+		return 0, err
 	}
-	info := c.CachedInfo()
-	return int(info.NumPending), forget(ctx, b.stream, info.Name)
+	defer forget(context.WithoutCancel(ctx), b.stream, c)
+	return int(c.CachedInfo().NumPending), nil
 }
 
 // Labels counts the messages of every label.
