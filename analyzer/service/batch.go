@@ -1,15 +1,18 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // putBatch answers PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}:
@@ -34,19 +37,23 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err := wire.CheckType(r, wire.BatchType); err != nil {
 		return err
 	}
-	// What nobody registered is refused before any of it is read.
 	p, err := s.o.Store.Plan(r.Context(), name)
 	if err != nil {
 		return storeProblem(err)
 	}
-	if p.Closed.IsZero() {
-		run, err := s.run(r.Context(), name)
-		if err != nil {
-			return err
-		}
-		if int(instance) >= len(run.receipts) || int(hop) != len(run.receipts[instance]) {
-			return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
-		}
+	signed, err := plan.ParseSigned(p.Signed)
+	if err != nil {
+		return fmt.Errorf("service: plan %s, which was registered before: %w", name, err)
+	}
+	keys, err := receiptKeys(signed.Plan)
+	if err != nil {
+		return err
+	}
+	if int(instance) >= len(keys) || int(hop) != len(keys[instance]) {
+		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
+	}
+	if err := vouched(r, signed.Plan.Hash(), instance, crowd, keys[instance]); err != nil {
+		return err
 	}
 	body, err := serve.ReadBody(w, r, s.o.BatchSize)
 	if err != nil {
@@ -65,6 +72,36 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.WriteHeader(status(outcome))
+	return nil
+}
+
+// handoverHeader is the length of what stands before a handover's receipts.
+var handoverHeader = len(wire.MarshalHandover(nil, nil))
+
+// vouched reads the receipts before a batch, and puts them back: whoever cannot
+// show one that the last hop signed for the path sends no batch, however large.
+func vouched(r *http.Request, plan [32]byte, instance uint16, crowd uint32, keys []wire.VerifyKey) error {
+	head := make([]byte, handoverHeader+len(keys)*wire.ReceiptSize)
+	switch _, err := io.ReadFull(r.Body, head); {
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return wire.Problemf(wire.RequestTimeout, "the body broke off")
+	case err != nil:
+		return wire.Problemf(wire.BatchRefused, "the body is shorter than the receipts of %d hops", len(keys))
+	}
+	last, err := wire.ParseReceipt(head[len(head)-wire.ReceiptSize:])
+	if err == nil {
+		err = last.Verify(keys[len(keys)-1])
+	}
+	if err == nil && (last.Plan != plan || last.Instance != instance || last.Crowd != crowd) {
+		err = errors.New("service: the last receipt is of another batch than the path names")
+	}
+	if err != nil {
+		return wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}
 	return nil
 }
 

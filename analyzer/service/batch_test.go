@@ -3,6 +3,7 @@ package service_test
 import (
 	"bytes"
 	"math"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func TestBatchesThatAreRefused(t *testing.T) {
 			r[0].Respondents++
 			return r
 		}), wire.ReceiptRefused, "hop 0"},
-		"a missing receipt": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt { return r[1:] }), wire.BatchRefused, "1 receipts"},
+		"a missing receipt": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt { return r[1:] }), wire.ReceiptRefused, "receipt"},
 		"a batch that its receipt does not bear out": {func() wire.Handover {
 			h := single
 			h.Batch.Envelopes = slices.Clone(h.Batch.Envelopes)
@@ -59,7 +60,7 @@ func TestBatchesThatAreRefused(t *testing.T) {
 		"fewer envelopes than the honest send": {c.spoiled(t, single, func(h *wire.Handover) {
 			h.Batch.Envelopes = h.Batch.Envelopes[:4*perDevice-1]
 		}), wire.BatchRefused, "honest minimum"},
-		"another instance's receipts": {withReceipts(single, func([]wire.SignedReceipt) []wire.SignedReceipt { return c.handovers[1].Receipts }), wire.ReceiptRefused, "hop 0"},
+		"another instance's receipts": {withReceipts(single, func([]wire.SignedReceipt) []wire.SignedReceipt { return c.handovers[1].Receipts }), wire.ReceiptRefused, "of another batch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
@@ -105,13 +106,35 @@ func TestHostileRequests(t *testing.T) {
 		}
 	}
 	r.wants(r.do("PUT", path(h), "application/octet-stream", good), 415, wire.UnsupportedMediaType)
-	r.wants(r.do("PUT", path(c.handovers[1]), wire.BatchType, good), 400, wire.BadRequest)
+	r.wants(r.do("PUT", path(c.handovers[1]), wire.BatchType, good), 422, wire.ReceiptRefused)
 	plan := h.Batch.Plan
 	r.wants(r.do("PUT", wire.BatchPath(plan, 0, 0, 0), wire.BatchType, good), 421, wire.WrongRole)
 	r.wants(r.do("PUT", wire.BatchPath(plan, 7, 1, 0), wire.BatchType, good), 421, wire.WrongRole)
 	r.wants(r.do("PUT", strings.Replace(path(h), "instances/0", "instances/00", 1), wire.BatchType, good), 400, wire.BadRequest)
 	r.wants(r.do("PUT", wire.BatchPath([32]byte{1}, 0, 1, 0), wire.BatchType, good), 404, wire.UnknownPlan)
 	r.wants(r.put(h), created, "")
+}
+
+// endless is a body that somebody would go on sending for ever.
+type endless struct{ read int }
+
+func (e *endless) Read(b []byte) (int, error) { e.read += len(b); return len(b), nil }
+func (e *endless) Close() error               { return nil }
+
+// Who cannot show a receipt of the last hop is not listened to any further.
+func TestBodiesWithoutAReceiptAreNotRead(t *testing.T) {
+	c := collect(t, nil)
+	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r.wants(r.register(c), created, "")
+	sent := &endless{}
+	q := httptest.NewRequest("PUT", path(c.handovers[0]), sent)
+	q.Header.Set("Content-Type", wire.BatchType)
+	w := httptest.NewRecorder()
+	r.server.ServeHTTP(w, q)
+	r.wants(w, 422, wire.ReceiptRefused)
+	if sent.read > 1000 {
+		t.Errorf("%d bytes of it were read", sent.read)
+	}
 }
 
 // A crowd that was counted is not counted again, whatever comes in its name.

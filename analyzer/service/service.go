@@ -218,23 +218,8 @@ func (s *Service) prepare(signed plan.Signed) (*running, error) {
 	if r.counter, err = analyzer.NewCounter(r.protocol, key); err != nil {
 		return nil, err
 	}
-	for i, in := range signed.Plan.Route.Mix.Instances {
-		keys := make([]wire.VerifyKey, len(in.Hops))
-		for h, hop := range in.Hops {
-			if hop.Receipts == "" {
-				continue
-			}
-			if keys[h], err = wire.ParseVerifyKey(hop.Receipts); err != nil {
-				return nil, fmt.Errorf("service: receipt key of hop %d of instance %d: %w", h, i, err)
-			}
-		}
-		// Whoever knows the analyzer's public key can seal a batch to it.
-		if keys[len(keys)-1].IsZero() {
-			return nil, fmt.Errorf("service: the plan names no receipt key for the last hop of instance %d, without which nobody could tell whose batch it is", i)
-		}
-		r.receipts = append(r.receipts, keys)
-	}
-	return r, nil
+	r.receipts, err = receiptKeys(signed.Plan)
+	return r, err
 }
 
 // forget lets go of what a closed plan needs in memory.
