@@ -44,7 +44,7 @@ var layers = [][]string{
 	{"protocol"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/service", "analyzer/service"},
-	{"simulate"},
+	{"simulate", "internal/chaos"},
 	{"experiments"},
 	{"cmd/confetti", "cmd/confetti-shuffler"},
 }
