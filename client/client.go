@@ -23,6 +23,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -30,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -63,25 +65,41 @@ type Options struct {
 	SpoolAge    time.Duration // of what waits; 0: seven days
 	LedgerBytes int           // above it the ledger forgets messages, oldest first; 0: 16 MB
 	LedgerAge   time.Duration // after it the ledger forgets messages; 0: a year
+
+	Now       func() time.Time  // nil: the system's clock
+	Transport http.RoundTripper // in the place of the network, Certificate and Roots; nil: none
+
+	// Failpoint is called at each named step (see Failpoints), in tests of
+	// crashes. Its error ends what is being done as a crash would: nothing after it
+	// happens. nil: none.
+	Failpoint func(name string) error
+}
+
+// Failpoints are the steps that Options.Failpoint is called at, in order.
+var Failpoints = []string{
+	"answer-drawn",              // nothing of it lasts
+	"answer-spent",              // in the ledger, not sealed
+	"contribution-sealed",       // not on disk
+	"contribution-spooled",      // on disk, not sent
+	"contribution-acknowledged", // by the entry hop, not marked
+	"contribution-marked",       // as sent, its file still there
 }
 
 func (o Options) withDefaults() Options {
 	if o.Caps == (Caps{}) {
 		o.Caps = DefaultCaps
 	}
-	o.SpoolBytes = defaultTo(o.SpoolBytes, 64<<20)
-	o.SpoolAge = defaultTo(o.SpoolAge, 7*24*time.Hour)
-	o.LedgerBytes = defaultTo(o.LedgerBytes, 16<<20)
-	o.LedgerAge = defaultTo(o.LedgerAge, 365*24*time.Hour)
-	return o
-}
-
-func defaultTo[T comparable](v, standard T) T {
-	var zero T
-	if v == zero {
-		return standard
+	o.SpoolBytes = cmp.Or(o.SpoolBytes, 64<<20)
+	o.SpoolAge = cmp.Or(o.SpoolAge, 7*24*time.Hour)
+	o.LedgerBytes = cmp.Or(o.LedgerBytes, 16<<20)
+	o.LedgerAge = cmp.Or(o.LedgerAge, 365*24*time.Hour)
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	return v
+	if o.Failpoint == nil {
+		o.Failpoint = func(string) error { return nil }
+	}
+	return o
 }
 
 // Client answers one plan on one device. It is safe for concurrent use, and so
@@ -98,9 +116,8 @@ type Client struct {
 	instances  []int // that the policy leaves
 	sender     *sender
 
-	now   func() time.Time
-	wait  func(context.Context, time.Duration) error
-	reach func(step string) // tests crash there
+	now  func() time.Time
+	wait func(context.Context, time.Duration) error
 
 	mu       sync.Mutex // of what follows, which is not safe for concurrent use
 	pipeline *Pipeline
@@ -133,7 +150,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), instances: instances, rand: rng.New(), now: time.Now, wait: wait, reach: func(string) {}}
+	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), instances: instances, rand: rng.New(), now: o.Now, wait: wait}
 	if c.charge, c.oneMessage, err = charge(promise); err != nil {
 		return nil, err
 	}
@@ -220,10 +237,13 @@ func (c *Client) Answer(v protocol.Value) error {
 				return err
 			}
 		}
-		c.reach("drawn")
-		err = c.folder.append(l, c.spending(a, m, now))
-		c.reach("spent")
-		return err
+		if err := c.options.Failpoint("answer-drawn"); err != nil {
+			return err
+		}
+		if err := c.folder.append(l, c.spending(a, m, now)); err != nil {
+			return err
+		}
+		return c.options.Failpoint("answer-spent")
 	})
 }
 

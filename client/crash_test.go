@@ -6,32 +6,21 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/plan"
 )
 
-// died is what a program that dies at a step panics with.
-type died string
+var errDied = errors.New("died")
 
-// dieAt reports, and dies at the step; false if it lived.
-func dieAt(t *testing.T, c *client.Client, step string, class int) (dead bool) {
+// dyingAt answers with the value in a program that dies at the step.
+func dyingAt(t *testing.T, p plan.Plan, o client.Options, step string, class int) error {
 	t.Helper()
-	c.AtStep(func(s string) {
-		if s == step {
-			panic(died(s))
+	o.Failpoint = func(name string) error {
+		if name == step {
+			return errDied
 		}
-	})
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case died:
-			dead = true
-		default:
-			panic(r)
-		}
-	}()
-	if err := c.Report(t.Context(), value(class)); err != nil && !errors.Is(err, client.ErrAnswered) {
-		t.Error(err)
+		return nil
 	}
-	return false
+	return opened(t, p, o).Report(t.Context(), value(class))
 }
 
 // Wherever the program dies, once or at two steps one after the other, the next
@@ -41,18 +30,21 @@ func TestACrashNeverSaysTwoThings(t *testing.T) {
 	for _, tokens := range []bool{false, true} {
 		p, _ := sample(t, "rr", 2, 3)
 		s := newService(t, &p, tokens)
-		for i, first := range client.Steps {
+		for i, first := range client.Failpoints {
 			seconds := []string{""}
 			if !tokens { // which take their time and are asked for between two steps only
-				seconds = append(seconds, client.Steps[i:]...)
+				seconds = append(seconds, client.Failpoints[i:]...)
 			}
 			for _, second := range seconds {
 				s.reset()
 				o := device(t, s)
-				if !dieAt(t, opened(t, p, o), first, 0) {
-					t.Fatalf("did not die at %s", first)
+				if err := dyingAt(t, p, o, first, 0); !errors.Is(err, errDied) {
+					t.Fatalf("did not die at %s: %v", first, err)
 				}
-				dieAt(t, opened(t, p, o), second, 1) // another value: what was said stays said
+				// Another value: what was said stays said.
+				if err := dyingAt(t, p, o, second, 1); err != nil && !errors.Is(err, errDied) && !errors.Is(err, client.ErrAnswered) {
+					t.Fatalf("after %s, dying at %q: %v", first, second, err)
+				}
 				err := opened(t, p, o).Report(t.Context(), value(1))
 				if err != nil && !errors.Is(err, client.ErrAnswered) {
 					t.Fatalf("after %s and %s: %v", first, second, err)

@@ -74,7 +74,7 @@ func (c *Client) Deliver(ctx context.Context) error {
 			err = errors.Join(err, &DroppedError{p.Reason})
 		}
 	}
-	return err
+	return errors.Join(cause, err) // cause: a fault of this device after the last was sent
 }
 
 // parts are those of the plan's answer that are in a state.
@@ -112,9 +112,12 @@ func (c *Client) send(ctx context.Context, instance int) (retry bool, after time
 			return false, 0, err // the respondent may have opted out while it waited
 		}
 	}
-	c.reach("sending")
 	err = c.sender.contribute(ctx, *s)
-	c.reach("answered")
+	if err == nil {
+		if err := c.options.Failpoint("contribution-acknowledged"); err != nil {
+			return false, 0, err
+		}
+	}
 	problem, refused := errors.AsType[*wire.Problem](err)
 	switch {
 	case err == nil:
@@ -124,7 +127,9 @@ func (c *Client) send(ctx context.Context, instance int) (retry bool, after time
 					return err
 				}
 			}
-			c.reach("recorded")
+			if err := c.options.Failpoint("contribution-marked"); err != nil {
+				return err
+			}
 			if err := c.folder.unspool(c.name, instance); err != nil {
 				return err
 			}
@@ -187,7 +192,9 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.reach("sealed")
+	if err := c.options.Failpoint("contribution-sealed"); err != nil {
+		return nil, err
+	}
 	kept := &made
 	err = c.locked(func(l *Ledger, _ time.Time) error {
 		if !l.waits(c.name, instance) {
@@ -202,8 +209,10 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 		kept = &earlier
 		return err
 	})
-	c.reach("spooled")
-	return kept, err
+	if err != nil {
+		return nil, err
+	}
+	return kept, c.options.Failpoint("contribution-spooled")
 }
 
 // toSeal is the part to be sent through an instance; nil if it does not wait.

@@ -17,11 +17,5 @@ func (c *Client) SetTime(now func() time.Time, wait func(time.Duration)) {
 	}
 }
 
-// AtStep calls f at each step of an answer; it may panic, as a program may die.
-func (c *Client) AtStep(f func(step string)) { c.reach = f }
-
-// Steps are those at which a program may die, in order.
-var Steps = []string{"drawn", "spent", "sealed", "spooled", "sending", "answered", "recorded"}
-
 // SetRand replaces the randomness of delays, waits and the choice of instance.
 func (c *Client) SetRand(r *rand.Rand) { c.rand = r }

@@ -83,12 +83,16 @@ func httpClient(o Options, show bool) *http.Client {
 	if show && o.Certificate != nil {
 		config.Certificates = []tls.Certificate{*o.Certificate}
 	}
+	var transport http.RoundTripper = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
+		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: 30 * time.Second,
+	}
+	if o.Transport != nil {
+		transport = o.Transport
+	}
 	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
-			MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: 30 * time.Second,
-		},
-		Timeout: attemptTime,
+		Transport: transport,
+		Timeout:   attemptTime,
 		// What is meant for one party is not carried on to another.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
