@@ -138,6 +138,9 @@ func (p *printer) section(s Section) {
 	}
 	for _, f := range s.Figures {
 		p.figure(f)
+		if f.Kind != Bars {
+			p.line("    drawn in %s.svg", f.Name)
+		}
 	}
 	for _, l := range s.Lists {
 		p.list(l)

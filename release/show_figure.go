@@ -2,10 +2,23 @@ package release
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 )
+
+// ShowFigure writes one figure as Show does: bars and grids as text draws them, of
+// others what they show.
+func ShowFigure(w io.Writer, f Figure) error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	var p printer
+	p.figure(f)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
 
 // figure draws what text can; other figures it describes.
 func (p *printer) figure(f Figure) {
@@ -20,9 +33,6 @@ func (p *printer) figure(f Figure) {
 			f.X.Label, FormatNumber(f.Grid.Left), FormatNumber(f.Grid.Right), f.Y.Label, FormatNumber(f.Grid.Bottom), FormatNumber(f.Grid.Top), FormatNumber(f.Grid.Largest())))
 	default:
 		p.paragraph("    ", f.Alt)
-	}
-	if f.Kind != Bars {
-		p.line("    drawn in %s.svg", f.Name)
 	}
 }
 
