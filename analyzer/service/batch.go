@@ -159,7 +159,9 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 	if err := s.o.Failpoint("batch-opened"); err != nil {
 		return store.Failed, err
 	}
-	outcome, err := s.o.Store.Count(ctx, mark, t.N)
+	// A hop that has lost patience comes again: what is opened by then is kept, or
+	// a batch that takes longer than its hop waits would never be counted.
+	outcome, err := s.o.Store.Count(context.WithoutCancel(ctx), mark, t.N)
 	if err != nil {
 		return store.Failed, storeProblem(err)
 	}

@@ -230,8 +230,8 @@ type rig struct {
 
 	mu    sync.Mutex
 	clock time.Time
-	point string // the failpoint that fails
-	with  error
+	point string // the failpoint at which something happens
+	then  func() error
 
 	store   *store.Store
 	service *service.Service
@@ -269,9 +269,10 @@ func (r *rig) restart() {
 	}
 	fail := func(name string) error {
 		r.mu.Lock()
-		defer r.mu.Unlock()
-		if name == r.point {
-			return r.with
+		point, then := r.point, r.then
+		r.mu.Unlock()
+		if name == point {
+			return then()
 		}
 		return nil
 	}
@@ -308,12 +309,14 @@ func (r *rig) at(now time.Time) {
 	r.clock = now
 }
 
-// fail has a failpoint fail; none with an empty name.
-func (r *rig) fail(point string, with error) {
+// hook has something happen at a failpoint; nowhere with an empty name.
+func (r *rig) hook(point string, then func() error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.point, r.with = point, with
+	r.point, r.then = point, then
 }
+
+func (r *rig) fail(point string, with error) { r.hook(point, func() error { return with }) }
 
 // do asks the service as an operator.
 func (r *rig) do(method, path, contentType string, body []byte) *httptest.ResponseRecorder {

@@ -32,7 +32,7 @@ type Plan struct {
 	Registered time.Time `json:"registered"`
 	Closes     time.Time `json:"closes,omitzero"`
 	Closed     time.Time `json:"closed,omitzero"`
-	Closer     string    `json:"closer,omitempty"`
+	Closer     string    `json:"closer,omitempty"` // for operators only
 	Decided    time.Time `json:"decided,omitzero"`
 	Reason     string    `json:"reason,omitempty"` // why it is withheld
 	Formats    []string  `json:"formats,omitempty"`
@@ -59,7 +59,7 @@ func describe(p store.Plan) Plan {
 	return d
 }
 
-// Plans is every registered plan.
+// Plans is every registered plan, without what is only its operators' business.
 func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
 	stored, err := s.o.Store.Plans(ctx)
 	if err != nil {
@@ -68,6 +68,7 @@ func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
 	all := make([]Plan, len(stored))
 	for i, p := range stored {
 		all[i] = describe(p)
+		all[i].Closer = ""
 	}
 	return all, nil
 }
