@@ -25,6 +25,10 @@ type cli struct {
 	Experiment experimentCommand `cmd:"" help:"The papers' measurements."`
 	Release    releaseCommand    `cmd:"" help:"Look at releases."`
 	Keys       keysCommand       `cmd:"" help:"Make and show key files."`
+	Up         upCommand         `cmd:"" help:"Try everything on this machine: services, tokens, a plan to answer."`
+	Serve      serveCommand      `cmd:"" help:"Run a service."`
+	Submit     submitCommand     `cmd:"" help:"Answer a plan, as a device does."`
+	Ledger     ledgerCommand     `cmd:"" help:"What a device has agreed to, spent and said."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -21,6 +21,11 @@ type planCommand struct {
 	New   planNew   `cmd:"" help:"Author a plan: noise is calibrated to the budget."`
 	Check planCheck `cmd:"" help:"Recompute a plan's promise, and what it costs a device."`
 	Show  planShow  `cmd:"" help:"Show a plan in its canonical form, with its name."`
+
+	Sign     planSign     `cmd:"" help:"Sign a plan, as its publisher."`
+	Verify   planVerify   `cmd:"" help:"Check a signed plan."`
+	Register planRegister `cmd:"" help:"Bring a signed plan to everybody whom it names."`
+	Close    planClose    `cmd:"" help:"End a collection before its time."`
 }
 
 type planCheck struct {

@@ -8,7 +8,8 @@ import (
 )
 
 type releaseCommand struct {
-	Show releaseShow `cmd:"" help:"Show a release in the terminal."`
+	Show  releaseShow  `cmd:"" help:"Show a release in the terminal."`
+	Fetch releaseFetch `cmd:"" help:"Get a release from its analyzer."`
 }
 
 type releaseShow struct {

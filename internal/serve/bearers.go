@@ -81,9 +81,15 @@ func (f *bearerFile) hash(token string) [sha256.Size]byte {
 // AddBearer draws a token for the name, writes its hash to the file, which it
 // makes if there is none, and returns the token: it is kept nowhere else.
 func AddBearer(r *rand.Rand, path, name string) (string, error) {
-	if name == "" || strings.ContainsAny(name, " \t\r\n") {
-		return "", errors.New("serve: a token needs a name without white space")
+	tokens, err := AddBearers(r, path, name)
+	if err != nil {
+		return "", err
 	}
+	return tokens[0], nil
+}
+
+// AddBearers is AddBearer for many names at once, all or none.
+func AddBearers(r *rand.Rand, path string, names ...string) ([]string, error) {
 	f, err := readBearerFile(path)
 	var text []byte
 	switch {
@@ -92,17 +98,24 @@ func AddBearer(r *rand.Rand, path, name string) (string, error) {
 		rng.Reader(r).Read(f.salt)
 		text = fmt.Appendf(nil, "%s %s\n", bearersFormat, base64url.EncodeToString(f.salt))
 	case err != nil:
-		return "", err
+		return nil, err
 	default:
 		if text, err = os.ReadFile(path); err != nil {
-			return "", fmt.Errorf("serve: %w", err)
+			return nil, fmt.Errorf("serve: %w", err)
 		}
 	}
-	secret := make([]byte, 32)
-	rng.Reader(r).Read(secret)
-	token := bearerPrefix + base64url.EncodeToString(secret)
-	hash := f.hash(token)
-	return token, replaceFile(path, fmt.Appendf(text, "%s %s\n", name, base64url.EncodeToString(hash[:])))
+	tokens := make([]string, len(names))
+	for i, name := range names {
+		if name == "" || strings.ContainsAny(name, " \t\r\n") {
+			return nil, errors.New("serve: a token needs a name without white space")
+		}
+		secret := make([]byte, 32)
+		rng.Reader(r).Read(secret)
+		tokens[i] = bearerPrefix + base64url.EncodeToString(secret)
+		hash := f.hash(tokens[i])
+		text = fmt.Appendf(text, "%s %s\n", name, base64url.EncodeToString(hash[:]))
+	}
+	return tokens, replaceFile(path, text)
 }
 
 // replaceFile writes the file whole, with mode 0600, or leaves what was there.

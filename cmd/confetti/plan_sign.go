@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"time"
+
+	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	shuffler "github.com/confetti-dp/confetti/shuffler/service"
+)
+
+type planSign struct {
+	File   string    `arg:"" help:"A plan in TOML or JSON." type:"path"`
+	Key    string    `help:"The publisher's private key: confetti keys new --for publisher." required:"" type:"path" placeholder:"FILE"`
+	Out    string    `help:"Where to write the signed plan." required:"" type:"path" placeholder:"FILE"`
+	Opens  time.Time `help:"When the collection opens; as the plan says without it." placeholder:"TIME"`
+	Closes time.Time `help:"When it closes; as the plan says without it." placeholder:"TIME"`
+}
+
+func (planSign) Help() string {
+	return "Signs only a plan whose promise follows from its numbers. Times are RFC 3339.\n\nExample:\n  confetti plan sign plan.toml --key publisher.json --closes 2027-01-31T00:00:00Z --out plan.signed.json"
+}
+
+func (c planSign) Run(std streams) error {
+	p, err := readPlan(c.File)
+	if err != nil {
+		return err
+	}
+	if !c.Opens.IsZero() {
+		p.Times.Opens = c.Opens.UTC()
+	}
+	if !c.Closes.IsZero() {
+		p.Times.Closes = c.Closes.UTC()
+	}
+	if p.Times.Closes.IsZero() {
+		return usagef("%s does not say when the collection closes, which services need: give --closes", c.File)
+	}
+	if err := p.Validate(); err != nil {
+		return usageError{err}
+	}
+	if err := protocol.Check(p); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	key, _, err := wire.ReadSignKeyFile(c.Key)
+	if err != nil {
+		return err
+	}
+	signed := plan.Sign(p, key.Private())
+	if err := createWhole(c.Out, append(signed.Marshal(), '\n')); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists: choose another name", c.Out)
+		}
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "plan       %s\npublisher  %s\n", p.Name(), signed.Publisher)
+	return err
+}
+
+type planVerify struct {
+	File      string   `arg:"" help:"A signed plan." type:"path"`
+	Publisher []string `help:"Public keys of those who may have signed it; without, only the signature is checked." placeholder:"KEY"`
+}
+
+func (planVerify) Help() string {
+	return "Checks signature and promise.\n\nExample:\n  confetti plan verify plan.signed.json --publisher ed25519:bm90IGEga2V5LCBhbiBleGFtcGxlIG9mIGEga2V5IQ"
+}
+
+func (c planVerify) Run(std streams) error {
+	signed, err := readSigned(c.File)
+	if err != nil {
+		return err
+	}
+	trusted := c.Publisher
+	if len(trusted) == 0 {
+		trusted = []string{signed.Publisher}
+	}
+	if err := signed.Verify(trusted...); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if err := protocol.Check(signed.Plan); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	_, err = fmt.Fprintf(std.out, "plan       %s\npublisher  %s\nthe signature is the publisher's, and the promise holds\n", signed.Plan.Name(), signed.Publisher)
+	return err
+}
+
+type planRegister struct {
+	signedFlag
+	serviceFlags
+}
+
+func (planRegister) Help() string {
+	return `Brings a signed plan to the analyzer, every hop and the issuer that it names. The
+analyzer asks for an operator's token; it refuses a plan that its population cannot
+afford, and then nobody else is asked.
+
+Example:
+  confetti plan register plan.signed.json --token operator.token`
+}
+
+func (c planRegister) Run(std streams) error {
+	signed, err := c.read(c.Dir)
+	if err != nil {
+		return err
+	}
+	s, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	ctx, stop := untilStopped()
+	defer stop()
+	return s.register(ctx, std.out, signed)
+}
+
+type planClose struct {
+	signedFlag
+	serviceFlags
+	Wait time.Duration `help:"How long to wait until every crowd has reached the analyzer, before it closes too." default:"10m"`
+}
+
+func (planClose) Help() string {
+	return `Ends a collection before its time: first at the entry hops, and once every crowd
+was counted or withheld, at the analyzer, which then publishes the release or says
+why it may not. The token must be an operator's of all of them, as in a trial; an
+operator of one service calls POST /v1/plans/PLAN/close there.
+
+Example:
+  confetti plan close --dir trial`
+}
+
+func (c planClose) Run(std streams) error {
+	signed, err := c.read(c.Dir)
+	if err != nil {
+		return err
+	}
+	s, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	ctx, stop := untilStopped()
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	at := wire.ClosePath(signed.Plan.Hash())
+	for _, p := range parties(signed.Plan) {
+		if p.role != "shuffler" || p.hop > 0 {
+			continue
+		}
+		if _, _, err := s.do(ctx, http.MethodPost, p.url+at, "", nil); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s takes no more contributions\n", p.name)
+	}
+	if err := s.settled(ctx, signed); err != nil {
+		return err
+	}
+	_, text, err := s.do(ctx, http.MethodPost, signed.Plan.Analyzer.URL+at, "", nil)
+	if err != nil {
+		return err
+	}
+	var state analyzer.Plan
+	if err := json.Unmarshal(text, &state); err != nil {
+		return err
+	}
+	if state.State == analyzer.Withheld {
+		return fmt.Errorf("nothing is released: %s", state.Reason)
+	}
+	_, err = fmt.Fprintf(std.out, "%s\n", state.State)
+	return err
+}
+
+// settled returns once every crowd of every instance was handed to the analyzer or
+// withheld on its way.
+func (s *services) settled(ctx context.Context, signed plan.Signed) error {
+	for {
+		left, err := s.underWay(ctx, signed)
+		if err == nil && left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("%d crowds are still on their way: wait for longer", left), err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// underWay counts crowds of instances on which no hop has the last word yet.
+func (s *services) underWay(ctx context.Context, signed plan.Signed) (int, error) {
+	left := 0
+	for i, in := range signed.Plan.Route.Mix.Instances {
+		over := map[uint32]bool{}
+		for h, hop := range in.Hops {
+			text, err := s.get(ctx, hop.URL+wire.StatusPath(signed.Plan.Hash()))
+			if err != nil {
+				return 0, err
+			}
+			var all []shuffler.Status
+			if err := json.Unmarshal(text, &all); err != nil {
+				return 0, fmt.Errorf("%s: %w", hop.URL, err)
+			}
+			for _, st := range all {
+				if st.Instance != i || st.Hop != h {
+					continue
+				}
+				for _, c := range st.Crowds {
+					if c.Phase == "withheld" || c.Phase == "forwarded" && h == len(in.Hops)-1 {
+						over[c.Crowd] = true
+					}
+				}
+			}
+		}
+		left += signed.Plan.Crowds() - len(over)
+	}
+	return left, nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/issuer"
+	shuffler "github.com/confetti-dp/confetti/shuffler/service"
+)
+
+type serveCommand struct {
+	Shuffler serveShuffler `cmd:"" help:"Mix: take contributions and batches, and hand them on unlinkable."`
+	Analyzer serveAnalyzer `cmd:"" help:"Count batches and publish releases."`
+	Issuer   serveIssuer   `cmd:"" help:"Sign single-use tokens, one for a respondent and hop."`
+}
+
+// configFlags are those of every service.
+type configFlags struct {
+	Config string `help:"Configuration (TOML); docs/operating.md has every setting." required:"" type:"path" placeholder:"FILE"`
+	Check  bool   `help:"Only check the configuration and the files that it names."`
+}
+
+// operated is a service's configuration: it is checked, and run until the
+// context ends.
+type operated interface {
+	Check() error
+	Run(context.Context, *slog.Logger) error
+}
+
+// run reads the configuration into c, and checks or runs it.
+func (f configFlags) run(std streams, c operated) error {
+	if err := serve.ReadConfig(f.Config, c); err != nil {
+		return usageError{err}
+	}
+	if err := c.Check(); err != nil {
+		return usageError{fmt.Errorf("%s:\n%w", f.Config, err)}
+	}
+	if f.Check {
+		fmt.Fprintf(std.out, "%s is fine\n", f.Config)
+		return nil
+	}
+	ctx, stop := untilStopped()
+	defer stop()
+	return c.Run(ctx, slog.New(slog.NewTextHandler(std.err, nil)))
+}
+
+// untilStopped ends when the process is asked to stop; asked twice, it dies.
+func untilStopped() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+type serveShuffler struct{ configFlags }
+
+func (serveShuffler) Help() string {
+	return "Example:\n  confetti serve shuffler --config shuffler.toml --check"
+}
+
+func (c serveShuffler) Run(std streams) error { return c.run(std, &shuffler.Config{}) }
+
+type serveAnalyzer struct{ configFlags }
+
+func (serveAnalyzer) Help() string {
+	return "Example:\n  confetti serve analyzer --config analyzer.toml --check"
+}
+
+func (c serveAnalyzer) Run(std streams) error { return c.run(std, &analyzerRun{}) }
+
+// analyzerRun is an analyzer whose releases bear this program's version.
+type analyzerRun struct{ analyzer.Config }
+
+// Run is the analyzer until the context ends.
+func (c *analyzerRun) Run(ctx context.Context, log *slog.Logger) error {
+	return c.Config.Run(ctx, log, version())
+}
+
+type serveIssuer struct{ configFlags }
+
+func (serveIssuer) Help() string {
+	return "Example:\n  confetti serve issuer --config issuer.toml --check"
+}
+
+func (c serveIssuer) Run(std streams) error { return c.run(std, &issuer.Config{}) }

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+type submitCommand struct {
+	File string `arg:"" help:"The answer: a .csv, .jsonl or .npy file with one row, or with --devices several." type:"path"`
+	columns
+
+	Dir       string        `help:"Folder of confetti up: stands for all files below." type:"path" placeholder:"DIR"`
+	Plan      string        `help:"The signed plan." type:"path" placeholder:"FILE"`
+	Publisher []string      `help:"Public keys of publishers whose plans are answered." placeholder:"KEY"`
+	Folder    string        `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
+	Bearer    string        `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
+	Roots     string        `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Policy    string        `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
+	Delay     time.Duration `help:"The longest that an answer waits on the device, so that its time tells less." placeholder:"TIME"`
+	Devices   bool          `help:"For trials: every row is a device of its own, which opts in."`
+	JSON      bool          `help:"Print JSON."`
+}
+
+func (submitCommand) Help() string {
+	return `Refuses, with a reason, a plan that no named publisher signed, whose promise does
+not follow from its numbers, or that would spend more than a device may. A device
+must have opted in: confetti ledger opt-in. What cannot be sent now waits in the
+folder and goes with the next submit.
+
+` + answersHelp + `
+
+Example:
+  confetti submit answer.csv --dir trial
+  confetti submit answers.csv --dir trial --devices`
+}
+
+func (c submitCommand) Run(std streams) error {
+	signed, o, bearers, err := c.options()
+	if err != nil {
+		return err
+	}
+	values, err := c.answers(c.File, signed.Plan)
+	if err != nil {
+		return err
+	}
+	if len(values) > 1 && !c.Devices {
+		return usagef("%s has %d answers and a device gives one: give one row, or for a trial --devices", c.File, len(values))
+	}
+	if len(values) > len(bearers) {
+		return usagef("%s has %d answers for %d devices with a token: leave out rows, or give more devices tokens", c.File, len(values), len(bearers))
+	}
+	ctx, stop := untilStopped()
+	defer stop()
+	if !c.Devices {
+		return c.one(ctx, std, signed, o, values[0])
+	}
+	return c.many(ctx, std, signed, o, bearers, values)
+}
+
+// options are those of the one device, or the first, and the tokens of all.
+func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers []string, err error) {
+	if c.Dir != "" {
+		t := trial(c.Dir)
+		key, _, err := wire.ReadSignKeyFile(t.path(trialPublisher))
+		if err != nil {
+			return signed, o, nil, err
+		}
+		c.Plan, c.Roots, c.Bearer, c.Publisher = t.path(trialPlan), t.path(trialRoots), t.path(trialDevices), []string{key.Public().String()}
+		if c.Folder == "" {
+			c.Folder = t.path(trialSimulated)
+			if !c.Devices {
+				c.Folder = device(c.Folder, 0)
+			}
+		}
+	}
+	if c.Plan == "" || c.Folder == "" || len(c.Publisher) == 0 {
+		return signed, o, nil, usagef("name --plan, --publisher and --folder, or with --dir a trial")
+	}
+	if signed, err = readSigned(c.Plan); err != nil {
+		return signed, o, nil, err
+	}
+	bearers = []string{""}
+	if c.Bearer != "" {
+		text, err := os.ReadFile(c.Bearer)
+		if err != nil {
+			return signed, o, nil, fmt.Errorf("--bearer: %w", err)
+		}
+		bearers = strings.Fields(string(text))
+		if len(bearers) == 0 {
+			return signed, o, nil, usagef("--bearer: %s has no token", c.Bearer)
+		}
+	}
+	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Bearer: bearers[0], Delay: c.Delay}
+	if c.Roots != "" {
+		if o.Roots, err = serve.ReadPool(c.Roots); err != nil {
+			return signed, o, nil, err
+		}
+	}
+	if c.Policy != "" {
+		o.Policy, err = client.ReadPolicy(c.Policy)
+	}
+	return signed, o, bearers, err
+}
+
+func device(folder string, i int) string {
+	return filepath.Join(folder, fmt.Sprintf("device-%06d", i+1))
+}
+
+// report answers as one device.
+func report(ctx context.Context, signed plan.Signed, o client.Options, v protocol.Value) (client.Charge, error) {
+	c, err := client.Open(signed, o)
+	if err != nil {
+		return client.Charge{}, err
+	}
+	defer c.Close()
+	return c.Charge(), c.Report(ctx, v)
+}
+
+func (c submitCommand) one(ctx context.Context, std streams, signed plan.Signed, o client.Options, v protocol.Value) error {
+	charge, err := report(ctx, signed, o, v)
+	if errors.Is(err, client.ErrNotOptedIn) {
+		return fmt.Errorf("%w: confetti ledger opt-in %s", err, o.Folder)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return writeJSON(std.out, struct {
+			Plan   string        `json:"plan"`
+			Charge client.Charge `json:"charge"`
+		}{signed.Plan.Name(), charge})
+	}
+	_, err = fmt.Fprintf(std.out, "answered: epsilon %.4g at delta %.3g spent; to see what was said:\n  confetti ledger show %s\n", charge.Epsilon, charge.Delta, o.Folder)
+	return err
+}
+
+// atOnce is how many simulated devices are busy at the same time: most of it is
+// waiting for services.
+const atOnce = 16
+
+// outcome is what became of many devices.
+type outcome struct {
+	Plan     string `json:"plan"`
+	Sent     int    `json:"sent"`
+	Waiting  int    `json:"waiting"`  // on their devices, to be sent later
+	Answered int    `json:"answered"` // had answered before
+	Refused  int    `json:"refused"`
+}
+
+func (c submitCommand) many(ctx context.Context, std streams, signed plan.Signed, o client.Options, bearers []string, values []protocol.Value) error {
+	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
+		return err
+	}
+	var (
+		mu      sync.Mutex
+		done    int
+		out     = outcome{Plan: signed.Plan.Name()}
+		failure error // the first
+		workers sync.WaitGroup
+	)
+	show, finish := progress(std.err)
+	rows := make(chan int)
+	for range min(atOnce, len(values)) {
+		workers.Go(func() {
+			for i := range rows {
+				one := o
+				one.Folder, one.Bearer = device(o.Folder, i), bearers[i]
+				err := client.Consent(one.Folder, true)
+				if err == nil {
+					_, err = report(ctx, signed, one, values[i])
+				}
+				mu.Lock()
+				out.count(err)
+				if err != nil && failure == nil && !errors.Is(err, client.ErrAnswered) {
+					failure = fmt.Errorf("row %d: %w", i+1, err)
+				}
+				done++
+				show("submit", done, len(values))
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range values {
+		if ctx.Err() != nil {
+			break
+		}
+		rows <- i
+	}
+	close(rows)
+	workers.Wait()
+	finish()
+	var err error
+	if c.JSON {
+		err = writeJSON(std.out, out)
+	} else {
+		_, err = fmt.Fprintf(std.out, "%d answers sent, %d wait to be sent, %d devices had answered before, %d refused\n", out.Sent, out.Waiting, out.Answered, out.Refused)
+	}
+	return errors.Join(err, failure, ctx.Err())
+}
+
+func (o *outcome) count(err error) {
+	var waiting *client.WaitingError
+	switch {
+	case err == nil:
+		o.Sent++
+	case errors.As(err, &waiting):
+		o.Waiting++
+	case errors.Is(err, client.ErrAnswered):
+		o.Answered++
+	default:
+		o.Refused++
+	}
+}
