@@ -113,7 +113,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// connections is how many a service holds to PostgreSQL: one writes, some read.
+// connections is how many a service holds to its database: one writes, some read.
 const connections = 8
 
 func (s *Store) openPostgres(dsn string) error {
@@ -155,6 +155,7 @@ func (s *Store) openSQLite(path string) error {
 	if s.reader, err = sql.Open("sqlite", sqliteURI(path)+"?"+readMode); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
+	s.reader.SetMaxOpenConns(connections)
 	return nil
 }
 
