@@ -85,3 +85,5 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 		{Observer: "shuffler honest", Who: "The analyzer, and whoever reads this release, as long as one hop of the shuffler keeps its permutation to itself.", Guarantee: features, Note: shuffledNote},
 	}, nil
 }
+
+func (d *density) expected() float64 { return 0 }

@@ -81,6 +81,7 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 	}
 	if t.asked.Kind == "grid" {
 		s.Tables = append(s.Tables, marginals(t)...)
+		s.Figures = append(s.Figures, m.places(t))
 		s.Figures = append(s.Figures, m.picture(t))
 	}
 	if t.asked.Kind == "buckets" && t.errors.independent {

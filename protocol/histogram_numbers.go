@@ -77,6 +77,22 @@ func (m *HistogramModel) picture(t *HistogramTable) release.Figure {
 	}
 }
 
+// places is the picture of a grid.
+func (m *HistogramModel) places(t *HistogramTable) release.Figure {
+	const most = 1 << 10 // a side
+	x, y := t.asked.X, t.asked.Y
+	grid := release.Grid{Columns: x.Cells, Left: x.Low, Right: x.High, Bottom: y.Low, Top: y.High, Values: make([]float64, x.Cells*y.Cells)}
+	for cell := range grid.Values {
+		grid.Values[cell] = t.Values[cell].Mean
+	}
+	grid = grid.Coarse(most, most)
+	return release.Figure{
+		Name: m.key(t, "grid", "-"), Kind: release.Heat, Title: fmt.Sprintf("Where respondents lie: %s", m.title(t)),
+		Alt: fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", x.Cells, y.Cells, m.title(t), release.FormatNumber(grid.Largest())),
+		X:   release.Axis{Label: "x"}, Y: release.Axis{Label: "y"}, Grid: &grid,
+	}
+}
+
 // marginals are the sums of a grid along its axes.
 func marginals(t *HistogramTable) []release.Table {
 	columns := t.asked.X.Cells

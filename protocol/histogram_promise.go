@@ -105,6 +105,14 @@ func (h *histogram) overflow(_, envelopes int) float64 {
 	return math.Min(1, sum)
 }
 
+func (h *histogram) expected() float64 {
+	if !h.ask.Randomizer.OneHot() {
+		return float64(h.plan.Envelopes.PerDevice)
+	}
+	all := h.together()
+	return all.mechanism.Messages(all.items, all.tau())
+}
+
 // together is one table with all bits that a device sends at most.
 func (h *histogram) together() *bits {
 	all := *h.tables[0].(*bits)

@@ -88,10 +88,16 @@ func (p *Protocol) cost() []release.Metric {
 		all = largest
 	}
 	bytes := e.PerDevice * all
-	return []release.Metric{
-		{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"},
-		{Name: "bytes_per_device", Label: "Bytes per device", Value: float64(bytes), Unit: release.Bytes, Note: fmt.Sprintf("sealed in %d layers, suite %s", hops+1, e.Suite)},
+	metrics := []release.Metric{{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"}}
+	if expected := p.question.expected(); expected > 0 {
+		metrics = append(metrics, release.Metric{Name: "messages_expected", Label: "Of these no dummies", Value: expected, Note: "in the mean, of the longest answer"})
+		if rare := p.question.overflow(p.Plan.HonestMinimum(), e.PerDevice); rare > 0 {
+			metrics = append(metrics, release.Metric{Name: "overflow_probability", Label: "A report outgrows them", Value: rare, Note: fmt.Sprintf("probability, for which messages are dropped; it takes %.2g of delta", p.overflowDelta())})
+		}
 	}
+	return append(metrics, release.Metric{
+		Name: "bytes_per_device", Label: "Bytes per device", Value: float64(bytes), Unit: release.Bytes, Note: fmt.Sprintf("sealed in %d layers, suite %s", hops+1, e.Suite),
+	})
 }
 
 // Statement is a release with all that follows from the plan and the realised

@@ -97,6 +97,9 @@ type question interface {
 	crowdName(crowd int) string
 	// overflow bounds the probability that a report outgrows its envelopes.
 	overflow(honest, envelopes int) float64
+	// expected is the mean number of messages in the longest report that a value
+	// asks for, dummies left out; 0 where it is not stated.
+	expected() float64
 }
 
 // New makes a valid plan runnable. It checks the plan's form, not its promise:
