@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/shuffler"
 )
 
-// close marks the epoch as over.
+// close marks the epoch as over. The caller holds working.
 func (t *post) close(ctx context.Context) error {
 	e := t.epochNow()
 	if e.Closed {

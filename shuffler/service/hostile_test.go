@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -378,12 +379,21 @@ func TestKeysOverlap(t *testing.T) {
 	if err := s.Load(context.Background(), next); err != nil {
 		t.Fatal(err)
 	}
+	w.restart(0)
 	w.contribute(0, 1, 2, 3) // to the plan of the old key
 	w.end()
 	if err := w.step(); err != nil {
 		t.Fatal(err)
 	}
 	wantCrowds(t, w, map[uint32][]string{0: sent(1, 2, 3)})
+	// A key that is taken away stops its plan and no other.
+	if err := os.Remove(w.keys(0) + "/next.json"); err != nil {
+		t.Fatal(err)
+	}
+	w.restart(0)
+	if s := w.hops[0].service; len(s.Statuses()) != 1 || len(s.Status(t.Context()).Alarms) != 1 {
+		t.Errorf("%+v", s.Status(t.Context()))
+	}
 }
 
 // After the retention nothing is left, and the plan cannot come back.

@@ -82,6 +82,9 @@ type Service struct {
 	meters  meters
 	mixing  chan struct{} // one crowd is in memory at a time
 
+	idle    []string   // plans of an earlier process that cannot be served, and why
+	loading sync.Mutex // one plan at a time
+
 	mu    sync.Mutex
 	plans map[[32]byte]*served
 	wake  chan struct{} // closed and replaced when a post is added
@@ -140,7 +143,13 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		if err != nil {
 			return nil, fmt.Errorf("service: a plan that was served before: %w", err)
 		}
-		if err := s.add(ctx, signed); err != nil {
+		err = s.add(ctx, signed)
+		if p, ok := errors.AsType[*wire.Problem](err); ok {
+			// A key that was taken away stops its plans, not the others.
+			s.idle = append(s.idle, fmt.Sprintf("%.16s is not served any more: %s", signed.Plan.Name(), p.Detail))
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -158,6 +167,8 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		return refused(err.Error())
 	}
 	p, hash := signed.Plan, signed.Plan.Hash()
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	s.mu.Lock()
 	_, there := s.plans[hash]
 	full := len(s.plans) >= s.o.Limits.Plans
@@ -263,10 +274,14 @@ func (s *Service) Close(ctx context.Context, hash [32]byte) error {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
 	}
 	for _, post := range p.posts {
-		if post.hop != 0 {
+		// Once it is closed, an epoch may be at work for long.
+		if post.hop != 0 || post.epochNow().Closed {
 			continue
 		}
-		if err := post.close(ctx); err != nil {
+		post.working.Lock()
+		err := post.close(ctx)
+		post.working.Unlock()
+		if err != nil {
 			return err
 		}
 		post.poke()

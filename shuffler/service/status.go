@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -104,7 +105,7 @@ func (t *post) about(n int) string {
 
 // Status is the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
-	page := &serve.Status{}
+	page := &serve.Status{Alarms: slices.Clone(s.idle)}
 	if n, err := s.o.Queue.Bytes(ctx); err == nil {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))})
 	}

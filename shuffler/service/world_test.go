@@ -276,7 +276,7 @@ func (w *world) read(crowd uint32) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	o, err := envelope.NewOpener(w.analyzer, w.plan.Hash(), 0, h.Batch.Hop, envelope.X25519.Size(1, payload))
+	o, err := envelope.NewOpener(w.analyzer, w.plan.Hash(), 0, h.Batch.Hop, envelope.X25519.Size(1, w.plan.Envelopes.PayloadBytes))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -331,13 +331,13 @@ func (w *world) contribution(crowd uint32, device int) []byte {
 	for _, k := range w.opening {
 		keys = append(keys, k.Public())
 	}
-	s, err := envelope.NewSealer(envelope.Route(w.plan.Hash(), 0, crowd, append(keys, w.analyzer.Public())...), payload)
+	s, err := envelope.NewSealer(envelope.Route(w.plan.Hash(), 0, crowd, append(keys, w.analyzer.Public())...), w.plan.Envelopes.PayloadBytes)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	c := envelope.Contribution{Plan: w.plan.Hash(), Crowd: crowd}
-	for i := range perDevice {
-		e, err := s.Seal(message(device, i))
+	for i := range w.plan.Envelopes.PerDevice {
+		e, err := s.Seal(append(message(device, i), make([]byte, w.plan.Envelopes.PayloadBytes-payload)...))
 		if err != nil {
 			w.t.Fatal(err)
 		}
