@@ -47,7 +47,7 @@ import (
 type Options struct {
 	Publishers []string // whose plans are answered: public keys, as of plan.Publisher
 	Folder     string   // where the ledger and the spool are; one respondent's, private to it
-	Policy     Policy   // the administrator's, see ReadPolicy
+	Policy     string   // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
 	Caps       Caps     // the zero value stands for DefaultCaps
 
 	// Who the respondent is to the token issuer and, where it demands no token, to
@@ -113,7 +113,6 @@ type Client struct {
 	oneMessage float64
 	folder     folder
 	secret     secret
-	instances  []int // that the policy leaves
 	sender     *sender
 
 	now  func() time.Time
@@ -138,8 +137,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err := signed.Verify(o.Publishers...); err != nil {
 		return nil, err
 	}
-	instances, err := o.Policy.permits(signed)
-	if err != nil {
+	if _, _, err := o.permits(signed); err != nil {
 		return nil, err
 	}
 	proto, err := protocol.New(signed.Plan)
@@ -150,7 +148,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), instances: instances, rand: rng.New(), now: o.Now, wait: wait}
+	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
 	if c.charge, c.oneMessage, err = charge(promise); err != nil {
 		return nil, err
 	}
@@ -160,7 +158,6 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if c.pipeline, err = New(proto, rng.New()); err != nil {
 		return nil, err
 	}
-	c.pipeline.Instance = func(int) int { return c.instances[c.rand.IntN(len(c.instances))] }
 	if c.folder, err = openFolder(o.Folder); err != nil {
 		return nil, err
 	}
@@ -215,11 +212,16 @@ func (c *Client) Answer(v protocol.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.locked(func(l *Ledger, now time.Time) error {
+		policy, instances, err := c.allowed(l, now)
+		if err != nil {
+			return err
+		}
 		if err := c.refuses(l, now); err != nil {
 			return err
 		}
 		m := &memory{ledger: l, secret: c.secret}
 		c.pipeline.Memory = m
+		c.pipeline.Instance = func(int) int { return instances[c.rand.IntN(len(instances))] }
 		a, err := c.pipeline.answer(v)
 		if err != nil {
 			return err
@@ -229,8 +231,8 @@ func (c *Client) Answer(v protocol.Value) error {
 			asked.Local = 0
 		}
 		caps := []Caps{c.options.Caps}
-		if c.options.Policy.Caps != nil {
-			caps = append(caps, *c.options.Policy.Caps)
+		if policy.Caps != nil {
+			caps = append(caps, *policy.Caps)
 		}
 		for _, cap := range caps {
 			if err := cap.allow(l.Spent(now, cap.Period), asked); err != nil {
@@ -274,14 +276,8 @@ func (c *Client) spending(a answer, m *memory, now time.Time) record {
 
 // refuses says why the plan may not be answered now.
 func (c *Client) refuses(l *Ledger, now time.Time) error {
-	if err := off(l); err != nil {
-		return err
-	}
 	if l.entry(c.name) != nil {
 		return ErrAnswered
-	}
-	if err := c.open(now); err != nil {
-		return err
 	}
 	size, err := c.folder.sweep(l, now)
 	if err != nil {
@@ -293,27 +289,34 @@ func (c *Client) refuses(l *Ledger, now time.Time) error {
 	return nil
 }
 
-// open says why the plan's collection is not.
-func (c *Client) open(now time.Time) error {
-	t := c.signed.Plan.Times
-	if !t.Opens.IsZero() && now.Before(t.Opens) {
-		return ErrNotOpen
-	}
-	if !t.Closes.IsZero() && !now.Before(t.Closes) {
-		return ErrClosed
-	}
-	return nil
-}
-
-// off says why nothing may be answered or sent at all.
-func off(l *Ledger) error {
+// allowed says why nothing of the plan may be answered or sent now, and what the
+// policy is, with the instances that it leaves.
+func (c *Client) allowed(l *Ledger, now time.Time) (p Policy, instances []int, err error) {
 	if os.Getenv(Off) != "" {
-		return ErrOff
+		return p, nil, ErrOff
 	}
 	if !l.OptedIn {
-		return ErrNotOptedIn
+		return p, nil, ErrNotOptedIn
 	}
-	return nil
+	t := c.signed.Plan.Times
+	if !t.Opens.IsZero() && now.Before(t.Opens) {
+		return p, nil, ErrNotOpen
+	}
+	if !t.Closes.IsZero() && !now.Before(t.Closes) {
+		return p, nil, ErrClosed
+	}
+	return c.options.permits(c.signed)
+}
+
+// permits reads the policy and says why it does not allow a plan.
+func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err error) {
+	if o.Policy != "" {
+		if p, err = ReadPolicy(o.Policy); err != nil {
+			return p, nil, err
+		}
+	}
+	instances, err = p.permits(signed)
+	return p, instances, err
 }
 
 // locked runs f on the ledger as it is on the disk, alone.

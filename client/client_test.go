@@ -140,7 +140,7 @@ func TestRefuses(t *testing.T) {
 		"before it opens":    {func(_ *client.Options, p *plan.Plan) { p.Times.Opens = time.Now().Add(time.Hour) }, client.ErrNotOpen},
 		"after it closes":    {func(_ *client.Options, p *plan.Plan) { p.Times.Closes = time.Now().Add(-time.Hour) }, client.ErrClosed},
 		"above a plan's cap": {func(o *client.Options, _ *plan.Plan) { o.Caps.Plan.Epsilon = 1 }, nil},
-		"above the policy's": {func(o *client.Options, _ *plan.Plan) { o.Policy.Caps = &client.Caps{Plan: client.Cap{Delta: 1e-9}} }, nil},
+		"above the policy's": {func(o *client.Options, _ *plan.Plan) { o.Policy = policyFile(t, `{"caps": {"plan": {"delta": 1e-9}}}`) }, nil},
 		"local cap":          {func(o *client.Options, _ *plan.Plan) { o.Caps.Plan.Local = 0.5 }, nil},
 		"no room":            {func(o *client.Options, _ *plan.Plan) { o.SpoolBytes = 10 }, nil},
 	} {

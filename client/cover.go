@@ -21,11 +21,10 @@ import (
 // and nothing is spent. A device that is opted out sends nothing. Tokens that an
 // entry hop demands are shown and not used up.
 func (c *Client) Cover(ctx context.Context) error {
-	err := c.locked(func(l *Ledger, now time.Time) error {
-		if err := off(l); err != nil {
-			return err
-		}
-		return c.open(now)
+	var instances []int
+	err := c.locked(func(l *Ledger, now time.Time) (err error) {
+		_, instances, err = c.allowed(l, now)
+		return err
 	})
 	if err != nil {
 		return err
@@ -34,7 +33,7 @@ func (c *Client) Cover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, instance := range c.coverInstances() {
+	for _, instance := range c.coverInstances(instances) {
 		s, err := c.coverBody(instance)
 		if err != nil {
 			return err
@@ -51,13 +50,13 @@ func (c *Client) Cover(ctx context.Context) error {
 }
 
 // coverInstances are those that an answer would go through.
-func (c *Client) coverInstances() []int {
+func (c *Client) coverInstances(allowed []int) []int {
 	if c.signed.Plan.Route.Mix.Spread == plan.SpreadAll {
-		return c.instances
+		return allowed
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return []int{c.instances[c.rand.IntN(len(c.instances))]}
+	return []int{allowed[c.rand.IntN(len(allowed))]}
 }
 
 func (c *Client) coverBody(instance int) (spooled, error) {

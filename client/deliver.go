@@ -218,9 +218,6 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 // toSeal is the part to be sent through an instance; nil if it does not wait.
 func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 	err = c.locked(func(l *Ledger, now time.Time) error {
-		if err := off(l); err != nil {
-			return err
-		}
 		if _, err := c.folder.sweep(l, now); err != nil {
 			return err
 		}
@@ -231,6 +228,8 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 		crowd = e.Crowd
 		if i := slices.IndexFunc(e.Parts, func(p Part) bool { return p.Instance == instance && p.State == Waiting }); i >= 0 {
 			part = &e.Parts[i]
+			_, _, err := c.allowed(l, now)
+			return err
 		}
 		return nil
 	})

@@ -207,8 +207,10 @@ func (f folder) consent(in bool, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := f.append(l, record{Kind: kindConsent, At: now, OptedIn: in}); err != nil {
-		return err
+	if in != l.OptedIn || l.Since.IsZero() {
+		if err := f.append(l, record{Kind: kindConsent, At: now, OptedIn: in}); err != nil {
+			return err
+		}
 	}
 	if in {
 		return nil

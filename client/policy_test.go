@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,16 +11,20 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"net/http"
 )
 
-func readPolicy(t *testing.T, text string) (client.Policy, error) {
+func policyFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.json")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return client.ReadPolicy(path)
+	return path
+}
+
+func readPolicy(t *testing.T, text string) (client.Policy, error) {
+	t.Helper()
+	return client.ReadPolicy(policyFile(t, text))
 }
 
 func TestReadPolicy(t *testing.T) {
@@ -65,27 +71,33 @@ func TestPolicyDecides(t *testing.T) {
 		p.Route.Mix.Instances[i].Hops[0].Operator = operator
 	}
 	s := newService(t, &p, false)
-	policy := func(change func(*client.Policy)) client.Options {
+	under := func(text string) client.Options {
 		o := device(t, s)
-		change(&o.Policy)
+		o.Policy = policyFile(t, text)
 		return o
 	}
 	publisher := device(t, s).Publishers[0]
-	for name, o := range map[string]client.Options{
-		"off":             policy(func(p *client.Policy) { p.Off = true }),
-		"denied":          policy(func(p *client.Policy) { p.Publishers.Deny = []string{publisher} }),
-		"not allowed":     policy(func(p *client.Policy) { p.Publishers.Allow = []string{"ed25519:other"} }),
-		"every way there": policy(func(p *client.Policy) { p.Operators.Deny = []string{"North", "South", "West"} }),
+	for name, text := range map[string]string{
+		"off":             `{"off": true}`,
+		"denied":          fmt.Sprintf(`{"publishers": {"deny": [%q]}}`, publisher),
+		"not allowed":     `{"publishers": {"allow": ["ed25519:other"]}}`,
+		"every way there": `{"operators": {"deny": ["North", "South", "West"]}}`,
 	} {
-		if _, err := client.Open(sign(p), o); err == nil || !strings.Contains(err.Error(), "refused") {
+		if _, err := client.Open(sign(p), under(text)); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s: %v", name, err)
+		}
+		// A policy that comes later holds from then on.
+		o := under("{}")
+		c := opened(t, p, o)
+		if err := os.WriteFile(o.Policy, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Report(t.Context(), value(0)); err == nil || !strings.Contains(err.Error(), "refused") || len(ledger(t, o).Entries) > 0 {
+			t.Errorf("%s, later: %v", name, err)
 		}
 	}
 	for range 10 { // a forbidden instance would be drawn with probability 1 - 3^-10
-		o := policy(func(p *client.Policy) {
-			p.Operators.Deny = []string{"North", "West"}
-			p.Publishers.Allow = []string{publisher}
-		})
+		o := under(fmt.Sprintf(`{"operators": {"deny": ["North", "West"]}, "publishers": {"allow": [%q]}}`, publisher))
 		if err := opened(t, p, o).Report(t.Context(), value(0)); err != nil {
 			t.Fatal(err)
 		}

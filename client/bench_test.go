@@ -1,0 +1,48 @@
+package client_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/confetti-dp/confetti/client"
+)
+
+// What a device does once a plan: check it, and answer it to a service on the
+// same machine, with everything on disk that must be.
+func BenchmarkDevice(b *testing.B) {
+	p, _ := sample(b, "rr", 1, 64)
+	s := newService(b, &p, false)
+	signed, o := sign(p), device(b, s)
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			c, err := client.Open(signed, o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			c.Close()
+		}
+	})
+	b.Run("report", func(b *testing.B) {
+		n := 0
+		for b.Loop() {
+			b.StopTimer()
+			s.reset()
+			o := o
+			o.Folder = filepath.Join(b.TempDir(), fmt.Sprint(n))
+			n++
+			if err := client.Consent(o.Folder, true); err != nil {
+				b.Fatal(err)
+			}
+			c, err := client.Open(signed, o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			if err := c.Report(b.Context(), value(1)); err != nil {
+				b.Fatal(err)
+			}
+			c.Close()
+		}
+	})
+}
