@@ -88,21 +88,27 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Budget:    c.Budget,
 		Crowd:     plan.Crowd{Minimum: c.Minimum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
-		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: make([]plan.Instance, c.Instances)}},
+		Route:     mixRoute(c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
 	p.Question.Density.Kernel.Seed = publicSeed(c.Seed)
-	for i := range p.Route.Mix.Instances {
-		for h := range c.Hops {
-			p.Route.Mix.Instances[i].Hops = append(p.Route.Mix.Instances[i].Hops, plan.Party{Operator: fmt.Sprintf("instance %d, hop %d", i+1, h+1)})
-		}
-	}
 	keys, err := simulate.NewKeys(&p)
 	if err != nil {
 		return p, keys, err
 	}
 	p, err = protocol.Design(p)
 	return p, keys, err
+}
+
+// mixRoute is through so many hops in each of so many instances.
+func mixRoute(instances, hops int) plan.Route {
+	m := &plan.Mix{Instances: make([]plan.Instance, instances)}
+	for i := range m.Instances {
+		for h := range hops {
+			m.Instances[i].Hops = append(m.Instances[i].Hops, plan.Party{Operator: fmt.Sprintf("instance %d, hop %d", i+1, h+1)})
+		}
+	}
+	return plan.Route{Kind: "mix", Mix: m}
 }
 
 func publicSeed(seed uint64) string {

@@ -1,0 +1,266 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Survey asks a population one histogram question through the whole flow: plan,
+// devices, shuffler, analyzer, release. Unlike a Histogram, which measures a
+// mechanism on counts, it has all that a plan can ask: several attributes, sets,
+// crowds.
+type Survey struct {
+	Title        string
+	Histogram    plan.Histogram // without the noise, which follows; seeds follow from Seed, and Collect, where it is left out, from what errs less
+	Budget       plan.Budget
+	Minimum      int     // smallest crowd that is released; 0: the smallest there is, as far as deletion leaves it
+	CrowdEpsilon float64 // of the sizes of crowds, at the budget's delta, by randomized deletion; 0: they are public
+	Instances    int
+	Hops         int
+	Suite        string
+	Full         bool // fidelity: every message sealed, mixed and opened; otherwise counts from their law
+	Seed         uint64
+}
+
+// SurveyResult compares a survey's estimates with the truth, which only a
+// simulation knows. Errors are in respondents and over all cells of all tables,
+// epsilons as in HistogramResult.
+type SurveyResult struct {
+	Dataset            string        `json:"dataset"`
+	Encoding           string        `json:"encoding"`
+	Accounting         string        `json:"accounting"`
+	Adjacency          string        `json:"adjacency"`
+	Collect            string        `json:"collect,omitempty"`
+	Fidelity           string        `json:"fidelity"`
+	Devices            int           `json:"devices"`
+	Cells              int           `json:"cells"`
+	Fragments          int           `json:"fragments"`
+	Seed               uint64        `json:"seed"`
+	RMSE               float64       `json:"rmse"` // of estimates that are taken to zero where they are below
+	Linf               float64       `json:"linf"` // the largest error of those
+	Unbiased           float64       `json:"rmse_unbiased"`
+	EpsilonCentral     *float64      `json:"epsilon_central"`
+	EpsilonLocal       *float64      `json:"epsilon_local"`
+	EpsilonOneFragment *float64      `json:"epsilon_one_fragment"`
+	Delta              float64       `json:"delta"`
+	Method             string        `json:"method"`
+	MessagesPerDevice  float64       `json:"messages_per_device"` // mean of a full answer, dummies left out
+	EnvelopesPerDevice int           `json:"envelopes_per_device"`
+	BytesPerDevice     int           `json:"bytes_per_device"`
+	Withheld           []string      `json:"withheld,omitempty"`
+	Top                []TopCell     `json:"top"`              // of the first table
+	Tables             []SurveyTable `json:"tables,omitempty"` // where there are several
+	Seconds            float64       `json:"seconds"`
+}
+
+// SurveyTable is one attribute in one crowd.
+type SurveyTable struct {
+	Attribute string    `json:"attribute"`
+	Crowd     string    `json:"crowd,omitempty"`
+	Devices   int       `json:"devices"`
+	Cells     int       `json:"cells"`
+	RMSE      float64   `json:"rmse"`
+	Linf      float64   `json:"linf"`
+	Top       []TopCell `json:"top"`
+}
+
+// Surveyed is what a survey gives.
+type Surveyed struct {
+	Plan    plan.Plan
+	Release release.Release
+	Result  SurveyResult
+	Choice  string // of sample or split in words, where Collect was left out
+}
+
+// Run collects from the population, which name names, and publishes.
+func (s Survey) Run(name string, population []protocol.Answers, progress simulate.Progress) (Surveyed, error) {
+	start := time.Now()
+	p, keys, choice, err := s.plan(population)
+	if err != nil {
+		return Surveyed{}, err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return Surveyed{}, err
+	}
+	values := make([]protocol.Value, len(population))
+	for i, a := range population {
+		values[i] = a
+	}
+	var col simulate.Collection
+	if s.Full {
+		col, err = simulate.Full(proto, keys, values, s.Seed, progress)
+	} else {
+		col, err = simulate.Law(proto, values, s.Seed, progress)
+	}
+	if err != nil {
+		return Surveyed{}, err
+	}
+	r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{})
+	if err != nil {
+		return Surveyed{}, err
+	}
+	r.Created = time.Now().UTC()
+	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
+	if col.Dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", col.Dropped))
+	}
+	res := SurveyResult{Dataset: name, Fidelity: "law", Devices: len(population), Seed: s.Seed, Withheld: r.Withheld}
+	if s.Full {
+		res.Fidelity = "full"
+	}
+	res.asked(p)
+	if err := res.promised(proto); err != nil {
+		return Surveyed{}, err
+	}
+	if err := res.compare(p, model.(*protocol.HistogramModel), values); err != nil {
+		return Surveyed{}, err
+	}
+	res.Seconds = time.Since(start).Seconds()
+	return Surveyed{p, r, res, choice}, nil
+}
+
+// plan is the survey's plan, noise calibrated and keys made.
+func (s Survey) plan(population []protocol.Answers) (p plan.Plan, keys simulate.Keys, choice string, err error) {
+	h := s.Histogram
+	if h.Randomizer.Name == "local-hash" {
+		h.Randomizer.Seed = publicSeed(s.Seed)
+	}
+	if h.Sketch != nil {
+		sketch := *h.Sketch
+		sketch.Seed = publicSeed(s.Seed)
+		h.Sketch = &sketch
+	}
+	p = plan.Plan{
+		Version: plan.Version, Title: s.Title,
+		Question:  plan.Question{Kind: "histogram", Histogram: &h},
+		Budget:    s.Budget,
+		Crowd:     plan.Crowd{Minimum: s.Minimum},
+		Envelopes: plan.Envelopes{Suite: s.Suite},
+		Route:     mixRoute(s.Instances, s.Hops),
+		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	deleted := 0
+	if s.CrowdEpsilon > 0 {
+		c, err := account.NewCrowd(s.CrowdEpsilon, s.Budget.Delta)
+		if err != nil {
+			return p, keys, "", err
+		}
+		p.Crowd.Deletion = &plan.Deletion{Epsilon: s.CrowdEpsilon, Delta: s.Budget.Delta, Noise: c.Noise, Threshold: c.Threshold}
+		deleted = 2 * c.Threshold // at most, but for delta
+	}
+	if s.Minimum == 0 {
+		sizes := make([]int, p.Crowds())
+		for _, a := range population {
+			sizes[a.Crowd]++
+		}
+		p.Crowd.Minimum = slices.Min(sizes) - deleted
+		if p.Crowd.Minimum < 1 {
+			return p, keys, "", fmt.Errorf("the smallest of %d crowds has %d respondents, of whom randomized deletion may take %d: leave small crowds out, or allow their sizes a larger epsilon", len(sizes), slices.Min(sizes), deleted)
+		}
+	}
+	if keys, err = simulate.NewKeys(&p); err != nil {
+		return p, keys, "", err
+	}
+	if len(h.Attributes) > 1 && h.Collect == "" {
+		p, choice, err = protocol.Choose(p)
+	} else {
+		p, err = protocol.Design(p)
+	}
+	return p, keys, choice, err
+}
+
+func (r *SurveyResult) asked(p plan.Plan) {
+	h := p.Question.Histogram
+	r.Encoding, r.Accounting, r.Adjacency, r.Collect = h.Randomizer.Name, h.Randomizer.Accounting, p.Budget.Adjacency, h.Collect
+	if h.Sketch != nil {
+		r.Encoding = h.Sketch.Name
+	}
+	r.Fragments = max(1, h.Randomizer.Fragments)
+	for _, a := range h.Attributes {
+		r.Cells += a.Domain()
+	}
+}
+
+// promised states what the plan promises and costs.
+func (r *SurveyResult) promised(proto *protocol.Protocol) error {
+	promise, err := proto.Promise()
+	if err != nil {
+		return err
+	}
+	for _, s := range promise.Statements {
+		epsilon := &s.Guarantee.Epsilon
+		if math.IsInf(*epsilon, 1) {
+			epsilon = nil // JSON has no infinity
+		}
+		switch s.Guarantee.Trust {
+		case account.Shuffled:
+			r.EpsilonCentral = epsilon
+		case account.Local:
+			r.EpsilonLocal = epsilon
+		case account.OneFragment:
+			r.EpsilonOneFragment = epsilon
+		}
+	}
+	r.Delta, r.Method = promise.Shuffled.Delta, promise.Shuffled.Method
+	for _, m := range promise.Cost {
+		switch m.Name {
+		case "messages_per_device":
+			r.EnvelopesPerDevice = int(m.Value)
+		case "messages_expected":
+			r.MessagesPerDevice = m.Value
+		case "bytes_per_device":
+			r.BytesPerDevice = int(m.Value)
+		}
+	}
+	return nil
+}
+
+// compare measures the estimates against the truth.
+func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel, values []protocol.Value) error {
+	truth, err := m.Truth(values)
+	if err != nil {
+		return err
+	}
+	var raw, positive float64
+	cells := 0
+	for i, t := range m.Tables {
+		table := SurveyTable{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
+		if names := p.Question.Histogram.Crowds; len(names) > 0 {
+			table.Crowd = names[t.Crowd]
+		}
+		squares := 0.0
+		for cell, v := range t.Values {
+			e := v.Mean - float64(truth[i][cell])
+			raw += e * e
+			e = math.Max(0, v.Mean) - float64(truth[i][cell])
+			squares += e * e
+			table.Linf = math.Max(table.Linf, math.Abs(e))
+		}
+		table.RMSE = math.Sqrt(squares / float64(table.Cells))
+		positive += squares
+		cells += table.Cells
+		top := t.Top(topCells)
+		for j, ends := range t.Intervals(top, intervalLevel) {
+			table.Top = append(table.Top, TopCell{t.Name(top[j]), t.Values[top[j]].Mean, ends[0], ends[1]})
+		}
+		r.Linf = math.Max(r.Linf, table.Linf)
+		r.Tables = append(r.Tables, table)
+	}
+	if cells > 0 {
+		r.RMSE, r.Unbiased, r.Top = math.Sqrt(positive/float64(cells)), math.Sqrt(raw/float64(cells)), r.Tables[0].Top
+	}
+	if len(r.Tables) == 1 {
+		r.Tables = nil
+	}
+	return nil
+}
