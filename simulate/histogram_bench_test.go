@@ -1,0 +1,54 @@
+package simulate_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// BenchmarkLawOfHistogram draws a million respondents over 100,000 values of Zipf's
+// law, estimates, and describes.
+func BenchmarkLawOfHistogram(b *testing.B) {
+	const respondents, cells = 1_000_000, 100_000
+	p := tiny("one-hot")
+	p.Question.Histogram.Attributes = []plan.Attribute{{Name: "word", Kind: "categories", Size: cells}}
+	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal"}
+	p.Crowd.Minimum, p.Envelopes.PerDevice = respondents, 0
+	keys := [...]*plan.Party{&p.Analyzer, &p.Route.Mix.Instances[0].Hops[0], &p.Route.Mix.Instances[0].Hops[1]}
+	for _, party := range keys {
+		party.Key = "x25519:never used"
+	}
+	p, err := protocol.Design(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := replay.New(1)
+	values := make([]protocol.Value, respondents)
+	for i := range values {
+		cell := int(math.Exp(r.Float64() * math.Log(cells)))
+		values[i] = protocol.Answers{Values: []any{cell - 1}}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		col, err := simulate.Law(proto, values, 1, quiet)
+		if err != nil {
+			b.Fatal(err)
+		}
+		model, err := proto.Learn(proto.Estimate(col.Tallies), col.Tallies)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := model.Describe(protocol.Public{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*respondents/b.Elapsed().Seconds(), "respondents/s")
+}
