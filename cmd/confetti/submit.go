@@ -102,14 +102,9 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 			return signed, o, nil, usagef("--bearer: %s has no token", c.Bearer)
 		}
 	}
-	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Bearer: bearers[0], Delay: c.Delay}
+	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Policy: c.Policy, Bearer: bearers[0], Delay: c.Delay}
 	if c.Roots != "" {
-		if o.Roots, err = serve.ReadPool(c.Roots); err != nil {
-			return signed, o, nil, err
-		}
-	}
-	if c.Policy != "" {
-		o.Policy, err = client.ReadPolicy(c.Policy)
+		o.Roots, err = serve.ReadPool(c.Roots)
 	}
 	return signed, o, bearers, err
 }
