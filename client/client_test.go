@@ -20,6 +20,7 @@ func TestReport(t *testing.T) {
 			p, _ := sample(t, "rr", 2, 3)
 			s := newService(t, &p, tokens)
 			o := device(t, s)
+			o.Certificate = &s.TLS.Certificates[0] // any will do
 			c := opened(t, p, o)
 			if err := c.Report(t.Context(), value(1)); err != nil {
 				t.Fatal(err)
@@ -41,8 +42,9 @@ func TestReport(t *testing.T) {
 				t.Errorf("%d contributions after a second answer", kept)
 			}
 			for _, r := range s.requests {
-				if tokens && strings.Contains(r.path, "contributions") && strings.Contains(r.authorization, bearer) {
-					t.Error("the entry hop was told who contributes, though it takes tokens")
+				known := r.certificate && strings.Contains(r.authorization, bearer)
+				if anonymous := tokens && strings.Contains(r.path, "contributions"); known == anonymous || anonymous && r.certificate {
+					t.Errorf("who sends is told to %s: %v", r.path, known)
 				}
 			}
 		})
@@ -162,5 +164,21 @@ func TestRefuses(t *testing.T) {
 	}
 	if kept, requests, _ := s.counts(); kept+requests > 0 {
 		t.Errorf("%d requests", requests)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 2)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	signed, err := client.Fetch(t.Context(), s.URL+"/", p.Hash(), o)
+	if err != nil || signed.Plan.Name() != p.Name() || signed.Verify(o.Publishers...) != nil {
+		t.Errorf("fetched %s: %v", signed.Plan.Name(), err)
+	}
+	if _, err := client.Fetch(t.Context(), s.URL, [32]byte{1}, o); err == nil || !strings.Contains(err.Error(), "another plan") {
+		t.Errorf("another plan: %v", err)
+	}
+	if _, err := client.Fetch(t.Context(), "http://127.0.0.1:1", p.Hash(), o); err == nil || !strings.Contains(err.Error(), "https") {
+		t.Errorf("in the clear: %v", err)
 	}
 }

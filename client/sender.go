@@ -135,7 +135,9 @@ func do(ctx context.Context, client *http.Client, method, address, mediaType, au
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	request.Header.Set("Content-Type", mediaType)
+	if mediaType != "" {
+		request.Header.Set("Content-Type", mediaType)
+	}
 	request.Header.Set("User-Agent", "confetti")
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)

@@ -41,6 +41,7 @@ type service struct {
 type request struct {
 	path          string
 	authorization string
+	certificate   bool // the device showed one
 	body          []byte
 }
 
@@ -51,10 +52,13 @@ func newService(t testing.TB, p *plan.Plan, tokens bool) *service {
 	mux := http.NewServeMux()
 	mux.HandleFunc(wire.ContributionPattern, s.answer(s.contribution))
 	mux.HandleFunc(wire.TokensPattern, s.answer(s.tokens))
+	mux.HandleFunc(wire.PlanPattern, s.answer(func(*http.Request, []byte) (int, []byte, error) {
+		return http.StatusOK, sign(s.plan).Marshal(), nil
+	}))
 	s.Server = httptest.NewUnstartedServer(mux)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.EnableHTTP2 = true
-	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert}
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	keys := map[token.Context]token.PrivateKey{}
@@ -90,7 +94,7 @@ func (s *service) answer(f func(*http.Request, []byte) (int, []byte, error)) htt
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.requests = append(s.requests, request{r.URL.Path, r.Header.Get("Authorization"), body})
+		s.requests = append(s.requests, request{r.URL.Path, r.Header.Get("Authorization"), len(r.TLS.PeerCertificates) > 0, body})
 		if s.fail != nil {
 			err = s.fail(r)
 		}

@@ -1,0 +1,34 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Fetch reads a signed plan from a service that has it: a hop, the issuer or the
+// analyzer, at an address such as https://hop.example. The plan is that of the
+// hash or none; whether its publisher is trusted is for Open.
+func Fetch(ctx context.Context, address string, hash [32]byte, o Options) (plan.Signed, error) {
+	if !strings.HasPrefix(address, "https://") {
+		return plan.Signed{}, errors.New("client: plans are fetched over https only")
+	}
+	unknown := httpClient(o, false)
+	defer unknown.CloseIdleConnections()
+	text, err := do(ctx, unknown, http.MethodGet, strings.TrimSuffix(address, "/")+wire.PlanPath(hash), "", "", nil, plan.MaxSignedBytes)
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	if signed.Plan.Hash() != hash {
+		return plan.Signed{}, errors.New("client: the service gives another plan than was asked for")
+	}
+	return signed, nil
+}
