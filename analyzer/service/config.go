@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -131,7 +132,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, software string) erro
 	if err != nil {
 		return err
 	}
-	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
+	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, c.status(service)
 	server, err := serve.New(http)
 	if err != nil {
 		return err
@@ -143,4 +144,21 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, software string) erro
 	stop()
 	background.Wait()
 	return err
+}
+
+// status is the service's page, with what SQLite takes of the disk.
+func (c Config) status(service *Service) func(context.Context) *serve.Status {
+	return func(ctx context.Context) *serve.Status {
+		page := service.Status(ctx)
+		var bytes int64
+		for _, suffix := range []string{"", "-wal"} {
+			if file, err := os.Stat(string(c.Database) + suffix); err == nil && c.Database != "" {
+				bytes += file.Size()
+			}
+		}
+		if bytes > 0 {
+			page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))})
+		}
+		return page
+	}
 }

@@ -1,47 +1,68 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 type keysCommand struct {
-	New  keysNew  `cmd:"" help:"Make a private key file for a hop or an analyzer; prints the public key for the plan."`
+	New  keysNew  `cmd:"" help:"Make a private key file; prints the public key for the plan or the configuration."`
 	Show keysShow `cmd:"" help:"Show the public part of a key file."`
 }
 
 type keysNew struct {
-	File    string `arg:"" help:"Where to write the private key (mode 0600)." type:"path"`
-	Suite   string `help:"x25519, or x-wing against recorded traffic and later quantum computers." enum:"x25519,x-wing" default:"x25519"`
-	Purpose string `help:"Whose key it is, for people." default:"hop or analyzer"`
+	File    string `arg:"" help:"Where to write the private key (mode 0600). A service looks for *.json in its folder of keys." type:"path"`
+	For     string `help:"opening: envelopes, by a hop or an analyzer; receipts: signed by a hop; tokens: signed by an issuer for one hop and plan; publisher: of plans." enum:"opening,receipts,tokens,publisher" default:"opening"`
+	Suite   string `help:"Of a key for opening: x25519, or x-wing against recorded traffic and later quantum computers." enum:"x25519,x-wing" default:"x25519"`
+	Purpose string `help:"Whose key it is, for people." placeholder:"TEXT"`
 	Replace bool   `help:"Overwrite an existing file: what was sealed to its key is then lost."`
 	JSON    bool   `help:"Print JSON."`
 }
 
 func (keysNew) Help() string {
-	return "Example:\n  confetti keys new analyzer.key --purpose analyzer"
+	return "Example:\n  confetti keys new analyzer.json --purpose analyzer\n  confetti keys new receipts.json --for receipts"
 }
 
 func (c keysNew) Run(std streams) error {
-	key, err := envelope.GenerateKey(envelope.Suite(c.Suite))
+	write, err := c.generate()
 	if err != nil {
 		return err
 	}
-	f := envelope.KeyFile{Key: key, Purpose: c.Purpose}
-	write := envelope.CreateKeyFile
-	if c.Replace {
-		write = envelope.ReplaceKeyFile
-	}
-	if err := uninterrupted(func() error { return write(c.File, f) }); err != nil {
-		if errors.Is(err, fs.ErrExist) {
+	if err := uninterrupted(write); err != nil {
+		if errors.Is(err, fs.ErrExist) && c.For == "opening" {
 			return fmt.Errorf("%w (--replace)", err)
 		}
 		return err
 	}
-	return showKey(std, f, c.JSON)
+	return keysShow{c.File, c.JSON}.Run(std)
+}
+
+// generate draws a key and returns what writes it.
+func (c keysNew) generate() (write func() error, err error) {
+	if c.Replace && c.For != "opening" {
+		return nil, usagef("--replace is for keys that open envelopes: old keys of %s stay, as plans and receipts name them; choose another name", c.For)
+	}
+	switch c.For {
+	case "receipts", "publisher":
+		key, err := wire.GenerateSignKey()
+		return func() error { return wire.CreateSignKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
+	case "tokens":
+		key, err := token.GenerateKey()
+		return func() error { return token.CreateKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
+	}
+	key, err := envelope.GenerateKey(envelope.Suite(c.Suite))
+	f := envelope.KeyFile{Key: key, Purpose: cmp.Or(c.Purpose, "hop or analyzer")}
+	if c.Replace {
+		return func() error { return envelope.ReplaceKeyFile(c.File, f) }, err
+	}
+	return func() error { return envelope.CreateKeyFile(c.File, f) }, err
 }
 
 type keysShow struct {
@@ -49,30 +70,42 @@ type keysShow struct {
 	JSON bool   `help:"Print JSON."`
 }
 
-func (keysShow) Help() string { return "Example:\n  confetti keys show analyzer.key" }
+func (keysShow) Help() string { return "Example:\n  confetti keys show analyzer.json" }
 
 func (c keysShow) Run(std streams) error {
-	f, err := envelope.ReadKeyFile(c.File)
+	f, err := readKey(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no key file at %s: check the path, or make one with confetti keys new", c.File)
 	}
 	if err != nil {
 		return err
 	}
-	return showKey(std, f, c.JSON)
-}
-
-// showKey prints the public half only.
-func showKey(std streams, f envelope.KeyFile, asJSON bool) error {
-	public := f.Key.Public()
-	if asJSON {
+	id := keyfile.ID(f.PublicKey) // the public half only
+	if c.JSON {
 		return writeJSON(std.out, struct {
 			Purpose   string `json:"purpose"`
 			Suite     string `json:"suite"`
 			ID        string `json:"id"`
 			PublicKey string `json:"public_key"`
-		}{f.Purpose, string(public.Suite()), public.ID(), public.String()})
+		}{f.Purpose, f.Suite, id, f.PublicKey})
 	}
-	_, err := fmt.Fprintf(std.out, "purpose     %s\nsuite       %s\nid          %s\npublic key  %s\n", f.Purpose, public.Suite(), public.ID(), public)
+	_, err = fmt.Fprintf(std.out, "purpose     %s\nsuite       %s\nid          %s\npublic key  %s\n", f.Purpose, f.Suite, id, f.PublicKey)
 	return err
+}
+
+// readKey reads a key file of any suite, strictly: its two halves belong together.
+func readKey(path string) (keyfile.File, error) {
+	f, err := keyfile.Read(path)
+	if err != nil {
+		return f, err
+	}
+	switch {
+	case envelope.Suite(f.Suite).Validate() == nil:
+		_, err = envelope.ReadKeyFile(path)
+	case f.Suite == token.Suite:
+		_, _, err = token.ReadKeyFile(path)
+	default:
+		_, _, err = wire.ReadSignKeyFile(path)
+	}
+	return f, err
 }

@@ -29,6 +29,10 @@ type cli struct {
 	Serve      serveCommand      `cmd:"" help:"Run a service."`
 	Submit     submitCommand     `cmd:"" help:"Answer a plan, as a device does."`
 	Ledger     ledgerCommand     `cmd:"" help:"What a device has agreed to, spent and said."`
+	Top        topCommand        `cmd:"" help:"Watch services at work."`
+	Token      tokenCommand      `cmd:"" help:"Bearer tokens, by which services tell who asks."`
+	Budget     budgetCommand     `cmd:"" help:"What populations have spent."`
+	Analyzer   analyzerCommand   `cmd:"" help:"Back an analyzer up, and restore it."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

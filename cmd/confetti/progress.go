@@ -10,12 +10,7 @@ import (
 // progress draws a bar on a terminal and is quiet elsewhere. The function it
 // returns is told how far a stage has come; done clears the line.
 func progress(w io.Writer) (report func(stage string, done, total int), finish func()) {
-	f, ok := w.(*os.File)
-	if ok {
-		info, err := f.Stat()
-		ok = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	if !ok {
+	if f, ok := w.(*os.File); !ok || !terminal(f) {
 		return func(string, int, int) {}, func() {}
 	}
 	var bar *progressbar.ProgressBar
@@ -36,4 +31,9 @@ func progress(w io.Writer) (report func(stage string, done, total int), finish f
 			bar.Clear()
 		}
 	}
+}
+
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
