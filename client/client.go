@@ -259,14 +259,14 @@ func (c *Client) spending(a answer, m *memory, now time.Time) record {
 		s.Expires = closes
 	}
 	for i, payloads := range a.parts {
-		var said []fragment.Message
+		var said []Message
 		for _, p := range payloads {
 			m, dummy, err := fragment.Unpack(p)
 			if err != nil {
 				panic("client: " + err.Error()) // it was packed a moment ago
 			}
 			if !dummy {
-				said = append(said, m)
+				said = append(said, Message(m))
 			}
 		}
 		s.Parts = append(s.Parts, spokenPart{Instance: a.instances[i], Messages: packMessages(said)})

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -23,7 +22,7 @@ func story() []byte {
 		{Kind: kindConsent, At: someTime, OptedIn: true},
 		{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
 			Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: unlimited}, OneMessage: 3,
-			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{{1, packMessages([]fragment.Message{{Channel: 7, Symbol: 1}})}, {2, nil}},
+			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{{1, packMessages([]Message{{Channel: 7, Symbol: 1}})}, {2, nil}},
 		}},
 		{Kind: kindSent, At: someTime, Plan: plan, Instance: 2},
 		{Kind: kindDropped, At: someTime, Plan: plan, Instance: 1, Reason: "too late"},

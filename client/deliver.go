@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -247,7 +248,11 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pipeline.Tokens = func(instance int) ([][]byte, error) { return tokens[instance], nil }
-	contribution, err := c.pipeline.seal(destination{part.Instance, crowd}, c.pipeline.protocol.Fragment(c.rand, part.Messages))
+	said := make([]fragment.Message, len(part.Messages))
+	for i, m := range part.Messages {
+		said[i] = fragment.Message(m)
+	}
+	contribution, err := c.pipeline.seal(destination{part.Instance, crowd}, c.pipeline.protocol.Fragment(c.rand, said))
 	if err != nil {
 		return spooled{}, err
 	}

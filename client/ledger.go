@@ -12,15 +12,13 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"github.com/confetti-dp/confetti/dp/fragment"
 )
 
 // Ledger is everything that a device has agreed to, spent and said.
 type Ledger struct {
-	OptedIn bool
-	Since   time.Time // of the last word on it; zero where there was none
-	Entries []Entry   // one a plan, oldest first
+	OptedIn bool      `json:"opted_in"`
+	Since   time.Time `json:"since,omitzero"` // of the last word on it; zero where there was none
+	Entries []Entry   `json:"entries"`        // one a plan, oldest first
 
 	backstops map[[32]byte][]byte
 	size      int // good bytes of the journal
@@ -37,27 +35,33 @@ const (
 
 // Entry is one plan that the device has answered.
 type Entry struct {
-	At         time.Time
-	Plan       string // the plan's name
-	Title      string
-	Publisher  string
-	Charge     Charge
-	Reused     bool    // a kept backstop was said again, which costs nothing where everyone colludes
-	OneMessage float64 // epsilon of one message seen by itself; negative where there is no limit
-	Crowd      int     // which the network saw
-	CrowdName  string
-	Expires    time.Time // what still waits then is dropped
-	Parts      []Part    // one a contribution
-	Forgotten  bool      // the messages were deleted, for their age or the ledger's size
+	At         time.Time `json:"at"`
+	Plan       string    `json:"plan"` // the plan's name
+	Title      string    `json:"title"`
+	Publisher  string    `json:"publisher"`
+	Charge     Charge    `json:"charge"`
+	Reused     bool      `json:"reused"`      // a kept backstop was said again, which costs nothing where everyone colludes
+	OneMessage float64   `json:"one_message"` // epsilon (replacement) of one message seen by itself; negative: no limit
+	Crowd      int       `json:"crowd"`       // which the network saw
+	CrowdName  string    `json:"crowd_name"`
+	Expires    time.Time `json:"expires"`   // what still waits then is dropped
+	Parts      []Part    `json:"parts"`     // one a contribution
+	Forgotten  bool      `json:"forgotten"` // the messages were deleted, for their age or the ledger's size
 }
 
 // Part is what one contribution of an entry says.
 type Part struct {
-	Instance int
-	Messages []fragment.Message // dummies left out
-	State    State
-	Ended    time.Time // when it was sent or dropped
-	Reason   string    // why it was dropped
+	Instance int       `json:"instance"`
+	State    State     `json:"state"`
+	Ended    time.Time `json:"ended,omitzero"`   // when it was sent or dropped
+	Reason   string    `json:"reason,omitempty"` // why it was dropped
+	Messages []Message `json:"messages"`         // dummies left out
+}
+
+// Message is one that the device has said: a symbol for a channel of the plan.
+type Message struct {
+	Channel uint32 `json:"channel"`
+	Symbol  uint8  `json:"symbol"`
 }
 
 // Waiting reports whether anything of the entry has still to be sent.
@@ -111,7 +115,7 @@ type keptBackstop struct {
 
 const messageBytes = 5
 
-func packMessages(ms []fragment.Message) []byte {
+func packMessages(ms []Message) []byte {
 	b := make([]byte, 0, messageBytes*len(ms))
 	for _, m := range ms {
 		b = append(binary.BigEndian.AppendUint32(b, m.Channel), m.Symbol)
@@ -119,13 +123,13 @@ func packMessages(ms []fragment.Message) []byte {
 	return b
 }
 
-func unpackMessages(b []byte) ([]fragment.Message, bool) {
+func unpackMessages(b []byte) ([]Message, bool) {
 	if len(b)%messageBytes != 0 {
 		return nil, false
 	}
-	ms := make([]fragment.Message, len(b)/messageBytes)
+	ms := make([]Message, len(b)/messageBytes)
 	for i := range ms {
-		ms[i] = fragment.Message{Channel: binary.BigEndian.Uint32(b[messageBytes*i:]), Symbol: b[messageBytes*i+4]}
+		ms[i] = Message{Channel: binary.BigEndian.Uint32(b[messageBytes*i:]), Symbol: b[messageBytes*i+4]}
 	}
 	return ms, true
 }
@@ -207,7 +211,7 @@ func (l *Ledger) spend(r record) bool {
 		if !ok {
 			return false
 		}
-		e.Parts = append(e.Parts, Part{Instance: p.Instance, Messages: ms, State: Waiting})
+		e.Parts = append(e.Parts, Part{Instance: p.Instance, State: Waiting, Messages: ms})
 	}
 	l.Entries = append(l.Entries, e)
 	return true

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/confetti-dp/confetti/dp/fragment"
 )
 
 // Belief is what seeing something of a given epsilon (replacement) can make of a
@@ -57,7 +55,7 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 	fmt.Fprintf(b, "\n%s\n", printable(e.Title))
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, printable(e.Publisher))
 	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), printable(e.CrowdName))
-	fmt.Fprintf(b, "  spent     epsilon %.4g, delta %.3g, as long as one mixing server is honest\n", e.Charge.Epsilon, e.Charge.Delta)
+	fmt.Fprintf(b, "  spent     epsilon %.4g, delta %.3g, as long as one mixing server is honest\n            (replacement: this answer exchanged for any other)\n", e.Charge.Epsilon, e.Charge.Delta)
 	switch {
 	case e.Reused:
 		b.WriteString("            and nothing more though everyone colludes: it said again what was drawn for an earlier plan\n")
@@ -119,7 +117,7 @@ func (p Part) show(b *strings.Builder, forgotten bool) {
 	b.WriteString(line + "\n")
 }
 
-func messageText(m fragment.Message) string { return fmt.Sprintf("%d:%d", m.Channel, m.Symbol) }
+func messageText(m Message) string { return fmt.Sprintf("%d:%d", m.Channel, m.Symbol) }
 
 // printable takes out what could command a terminal: titles are others' words.
 func printable(s string) string {
