@@ -26,10 +26,10 @@ type Charge struct {
 // JSON has no infinity.
 const unlimited = -1
 
-// charge reads what a plan costs off its promise, and likewise oneMessage, the
-// epsilon of a single message seen by itself. What is said of the answer and of
-// the sizes of crowds adds up.
-func charge(p protocol.Promise) (c Charge, oneMessage float64, err error) {
+// charge reads off a plan's promise what it costs, the epsilon of a single message
+// seen by itself, and what the promise leaves out. What is said of the answer and
+// of the sizes of crowds adds up.
+func charge(p protocol.Promise) (c Charge, oneMessage float64, note string, err error) {
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
 		g := s.Guarantee
@@ -45,13 +45,13 @@ func charge(p protocol.Promise) (c Charge, oneMessage float64, err error) {
 		case account.Local:
 			c.Local = worse(c.Local, epsilon)
 		case account.OneFragment:
-			oneMessage = worse(oneMessage, epsilon)
+			oneMessage, note = worse(oneMessage, epsilon), s.Note
 		}
 	}
 	if !said[account.Shuffled] || !said[account.Local] || !said[account.OneFragment] || !c.valid() {
-		return Charge{}, 0, errors.New("client: the plan gives no guarantee that could be charged")
+		return Charge{}, 0, "", errors.New("client: the plan gives no guarantee that could be charged")
 	}
-	return c, oneMessage, nil
+	return c, oneMessage, note, nil
 }
 
 // worse is the larger of two epsilons, the first as it is kept.

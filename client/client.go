@@ -111,6 +111,7 @@ type Client struct {
 	name       string
 	charge     Charge
 	oneMessage float64
+	note       string
 	folder     folder
 	secret     secret
 	sender     *sender
@@ -149,7 +150,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
-	if c.charge, c.oneMessage, err = charge(promise); err != nil {
+	if c.charge, c.oneMessage, c.note, err = charge(promise); err != nil {
 		return nil, err
 	}
 	if c.sender, err = newSender(signed.Plan, o); err != nil {
@@ -252,7 +253,7 @@ func (c *Client) Answer(v protocol.Value) error {
 // spending is the record of an answer.
 func (c *Client) spending(a answer, m *memory, now time.Time) record {
 	s := &spending{
-		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), OneMessage: c.oneMessage,
+		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), OneMessage: c.oneMessage, Note: c.note,
 		Crowd: a.crowd, CrowdName: c.pipeline.protocol.CrowdName(a.crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {

@@ -21,7 +21,7 @@ func story() []byte {
 	for _, r := range []record{
 		{Kind: kindConsent, At: someTime, OptedIn: true},
 		{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
-			Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: unlimited}, OneMessage: 3,
+			Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: unlimited}, OneMessage: 3, Note: "Labels are not protected.",
 			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{{1, packMessages([]Message{{Channel: 7, Symbol: 1}})}, {2, nil}},
 		}},
 		{Kind: kindSent, At: someTime, Plan: plan, Instance: 2},

@@ -40,9 +40,10 @@ type Entry struct {
 	Title      string    `json:"title"`
 	Publisher  string    `json:"publisher"`
 	Charge     Charge    `json:"charge"`
-	Reused     bool      `json:"reused"`      // a kept backstop was said again, which costs nothing where everyone colludes
-	OneMessage float64   `json:"one_message"` // epsilon (replacement) of one message seen by itself; negative: no limit
-	Crowd      int       `json:"crowd"`       // which the network saw
+	Reused     bool      `json:"reused"`         // a kept backstop was said again, which costs nothing where everyone colludes
+	OneMessage float64   `json:"one_message"`    // epsilon (replacement) of one message seen by itself; negative: no limit
+	Note       string    `json:"note,omitempty"` // what the epsilons do not speak of
+	Crowd      int       `json:"crowd"`          // which the network saw
 	CrowdName  string    `json:"crowd_name"`
 	Expires    time.Time `json:"expires"`   // what still waits then is dropped
 	Parts      []Part    `json:"parts"`     // one a contribution
@@ -96,6 +97,7 @@ type spending struct {
 	Charge     Charge       `json:"charge"`
 	Reused     bool         `json:"reused,omitempty"`
 	OneMessage float64      `json:"one_message"`
+	Note       string       `json:"note,omitempty"`
 	Crowd      int          `json:"crowd"`
 	CrowdName  string       `json:"crowd_name"`
 	Parts      []spokenPart `json:"parts"`
@@ -205,7 +207,7 @@ func (l *Ledger) spend(r record) bool {
 		return false
 	}
 	s := r.Spent
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, OneMessage: s.OneMessage, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, OneMessage: s.OneMessage, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
 	for _, p := range s.Parts {
 		ms, ok := unpackMessages(p.Messages)
 		if !ok {

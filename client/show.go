@@ -76,6 +76,9 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 		low, high := Belief(prior, seen.epsilon)
 		fmt.Fprintf(b, "    %6s to %6s  %s\n", percent(low, math.Floor), percent(high, math.Ceil), seen.what)
 	}
+	if e.Note != "" {
+		fmt.Fprintf(b, "  Note: %s\n", printable(e.Note))
+	}
 	for _, p := range e.Parts {
 		p.show(b, e.Forgotten)
 	}
