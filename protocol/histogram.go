@@ -166,11 +166,13 @@ func (h *histogram) answered(r *rand.Rand) []int {
 }
 
 // answers is how many attributes a device answers.
-func (h *histogram) answers() int {
-	if h.ask.Collect == plan.CollectSample {
+func (h *histogram) answers() int { return answers(h.ask) }
+
+func answers(ask plan.Histogram) int {
+	if ask.Collect == plan.CollectSample {
 		return 1
 	}
-	return len(h.attributes)
+	return len(ask.Attributes)
 }
 
 // commitment is what a device has settled on for one attribute: where report

@@ -80,7 +80,9 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 		}
 	}
 	if t.asked.Kind == "grid" {
-		s.Tables = append(s.Tables, marginals(t)...)
+		if t.errors.independent {
+			s.Tables = append(s.Tables, marginals(t)...)
+		}
 		s.Figures = append(s.Figures, m.places(t))
 		s.Figures = append(s.Figures, m.picture(t))
 	}

@@ -72,7 +72,7 @@ func target(p plan.Plan, ask plan.Histogram) account.Target {
 	t := account.Target{Users: p.HonestMinimum(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - overflowShare) * p.Budget.Delta}
 	if n := parts(ask); n > 1 {
 		slack := slackShare * p.Budget.Delta
-		t.Users, t.Delta = hidden(t.Users, n, slack), t.Delta-slack
+		t.Users, t.Delta = hidden(t.Users, n, slack/float64(answers(ask))), t.Delta-slack
 	}
 	return t
 }

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -64,14 +63,23 @@ func (t *HistogramTable) Name(cell int) string { return t.attribute.cells.Name(c
 
 // Top are the cells with the largest estimates, the largest first, at most so many.
 func (t *HistogramTable) Top(most int) []int {
-	cells := make([]int, len(t.Values))
-	for i := range cells {
-		cells[i] = i
+	var top []int
+	for i, v := range t.Values {
+		if len(top) == most {
+			if v.Mean <= t.Values[top[most-1]].Mean {
+				continue // as a rule: there are many cells and few of them largest
+			}
+			top = top[:most-1]
+		}
+		at, _ := slices.BinarySearchFunc(top, v.Mean, func(j int, mean float64) int {
+			if t.Values[j].Mean >= mean { // of equal ones the first cell first
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, at, i)
 	}
-	slices.SortFunc(cells, func(i, j int) int {
-		return cmp.Or(cmp.Compare(t.Values[j].Mean, t.Values[i].Mean), cmp.Compare(i, j))
-	})
-	return cells[:min(most, len(cells))]
+	return top
 }
 
 // HeavyHitters are the cells of which it may be said that somebody holds them, the

@@ -16,8 +16,8 @@ import (
 // sketch, hide nobody here. Who was asked what depends on nobody's answers, so let
 // everybody see it: given that, each part of the respondents runs its mechanism by
 // itself, and one respondent's data touches its own part only. That part holds
-// fewer than hidden of so many honest respondents with probability slack, which is
-// added to delta (docs/histograms.md).
+// fewer than hidden of so many honest respondents with probability slack, over all
+// that it answers, which is added to delta (docs/histograms.md).
 
 // slackShare of delta pays for parts that came out smaller.
 const slackShare = 0.01
@@ -65,7 +65,7 @@ func (h *histogram) again() account.Event {
 
 // composed is the event of all that a respondent answers, among so many honest ones.
 func (h *histogram) composed(honest int, event func(t table, users int) account.Event) account.Event {
-	users := hidden(honest, parts(h.ask), h.slack())
+	users := hidden(honest, parts(h.ask), h.slack()/float64(h.answers()))
 	if h.ask.Collect == plan.CollectSample {
 		return event(h.worst(), users)
 	}

@@ -1,12 +1,17 @@
 package protocol_test
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -74,6 +79,10 @@ func designs() map[string]plan.Plan {
 	add("count", oneHot(drinks()), func(p *plan.Plan, h *plan.Histogram) {
 		h.Sketch, p.Crowd.Minimum = &plan.Sketch{Name: "count", Hashes: 3, Width: 8, Seed: hexSeed}, 3000
 		h.Randomizer.Fragments = 2
+	})
+	add("split sketch", oneHot(drinks(), rising), func(p *plan.Plan, h *plan.Histogram) {
+		h.Collect, p.Crowd.Minimum = "split", 3000
+		h.Sketch = &plan.Sketch{Name: "count-mean", Hashes: 3, Width: 8, Seed: hexSeed}
 	})
 	for _, name := range []string{"krr", "subset", "local-hash", "hadamard"} {
 		add(name, oneHot(drinks()), func(p *plan.Plan, h *plan.Histogram) {
@@ -201,4 +210,23 @@ func TestHistogramFlow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The largest cells come as sorting all of them would give.
+func TestTopIsTheHeadOfTheSortedCells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := protocol.HistogramTable{}
+		for _, mean := range rapid.SliceOfN(rapid.IntRange(-3, 3), 1, 40).Draw(t, "means") {
+			table.Values = append(table.Values, estimate.Value{Mean: float64(mean)})
+		}
+		all := make([]int, len(table.Values))
+		for i := range all {
+			all[i] = i
+		}
+		slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(table.Values[j].Mean, table.Values[i].Mean) })
+		most := rapid.IntRange(1, 45).Draw(t, "most")
+		if got := table.Top(most); !slices.Equal(got, all[:min(most, len(all))]) {
+			t.Fatalf("top %d of %v: %v", most, table.Values, got)
+		}
+	})
 }

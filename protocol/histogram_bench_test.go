@@ -1,0 +1,59 @@
+package protocol_test
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// BenchmarkHistogramDevice is all that a device does before sealing, over a domain of
+// 2,795,520 cells at a local epsilon of 13 (ESA, Table II: Map).
+func BenchmarkHistogramDevice(b *testing.B) {
+	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
+	h.Randomizer.Epsilon, h.Randomizer.Flip = 13, 2.2603e-6
+	h.Randomizer.Keep = 1 - h.Randomizer.Flip
+	p := asking(h)
+	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 32, 8
+	proto := runnable(b, p)
+	r := replay.New(1)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		symbol, err := proto.Encode(protocol.Answers{Values: []any{i % 2_795_520}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		report, err := proto.Randomize(r, symbol, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if payloads := proto.Fragment(r, report.Parts[0]); len(payloads) != 32 {
+			b.Fatal("envelopes")
+		}
+	}
+}
+
+// BenchmarkHistogramEstimate estimates and describes three million cells.
+func BenchmarkHistogramEstimate(b *testing.B) {
+	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 3_000_000})
+	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 13, 1-1e-4, 1e-4
+	p := asking(h)
+	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1000, 8
+	proto := runnable(b, p)
+	tallies := newTallies(proto)
+	r := replay.New(1)
+	tallies[0].Respondents = 1_000_000
+	for i := range tallies[0].N {
+		tallies[0].N[i] = 90 + r.Uint64N(20)
+	}
+	for b.Loop() {
+		model, err := proto.Learn(proto.Estimate(tallies), tallies)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := model.Describe(protocol.Public{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
