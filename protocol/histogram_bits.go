@@ -253,11 +253,12 @@ func (t *bits) local(contributions int) account.Guarantee {
 	if t.tau() == 1 {
 		return t.mechanism.Fragment.LocalSet(t.items, t.adjacency)
 	}
-	return t.times(t.mechanism.Exposed(contributions*t.rows, t.adjacency))
+	return t.exposed(contributions * t.rows)
 }
 
-// times composes what is seen of the items of a set.
-func (t *bits) times(g account.Guarantee) account.Guarantee {
+// exposed is the guarantee against who sees so many report fragments of a device.
+func (t *bits) exposed(seen int) account.Guarantee {
+	g := t.mechanism.Exposed(seen, t.adjacency)
 	if t.items > 1 {
 		g.Epsilon *= float64(t.items)
 		g.Bound = account.Upper
@@ -272,7 +273,7 @@ func (t *bits) times(g account.Guarantee) account.Guarantee {
 // ratio is Keep/Flip, the second that between a full report and an empty one.
 func (t *bits) message(envelopes int) account.Guarantee {
 	if t.tau() > 1 {
-		return t.times(t.mechanism.Exposed(1, t.adjacency))
+		return t.exposed(1)
 	}
 	m := t.mechanism.Fragment
 	overflow := m.OverflowProb(t.items, envelopes)

@@ -27,6 +27,9 @@ func (m *HistogramModel) Describe(Public) ([]release.Metric, []release.Section, 
 	}
 	headline := []release.Metric{{Name: "respondents", Label: "Respondents counted", Value: float64(total), Unit: release.Count}}
 	var sections []release.Section
+	if len(m.Respondents) > 1 {
+		sections = append(sections, m.crowds())
+	}
 	for _, t := range m.Tables {
 		metrics, section, err := m.describe(t)
 		if err != nil {
@@ -78,6 +81,8 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 		if len(hitters) > 0 {
 			s.Lists = append(s.Lists, m.list(t, hitters))
 		}
+	} else {
+		s.Text += " Which values somebody holds is not listed: of the far tails of this mechanism's errors nothing is proved."
 	}
 	if t.asked.Kind == "grid" {
 		if t.errors.independent {
@@ -95,6 +100,22 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 		s.Tables = append(s.Tables, poisoning)
 	}
 	return headline, s, nil
+}
+
+// crowds are the numbers of respondents.
+func (m *HistogramModel) crowds() release.Section {
+	t := release.Table{Title: "Respondents by crowd", Columns: []release.Column{{Label: "crowd"}, {Label: "respondents", Unit: release.Count}}}
+	if m.question.plan.Crowd.Deletion != nil {
+		t.Note = "After randomized deletion: sizes are private, and these are smaller at random."
+	}
+	for crowd, n := range m.Respondents {
+		cell := release.Number(float64(n), 0)
+		if n == 0 {
+			cell = release.Text("withheld")
+		}
+		t.Rows = append(t.Rows, []release.Cell{release.Text(m.question.ask.Crowds[crowd]), cell})
+	}
+	return release.Section{Title: "Crowds", Tables: []release.Table{t}}
 }
 
 // table lists cells with their errors.

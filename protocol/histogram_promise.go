@@ -154,7 +154,24 @@ func (h *histogram) crowdLoss() float64 {
 	return math.Inf(1)
 }
 
-func (h *histogram) threatModels(account.Guarantee) []release.Table { return nil }
+// threatModels are what is learned by who sees some of a device's report fragments.
+func (h *histogram) threatModels(account.Guarantee) []release.Table {
+	if !h.ask.Randomizer.OneHot() || h.ask.Randomizer.Fragments <= 1 {
+		return nil
+	}
+	t := release.Table{
+		Title:   "If some of your report fragments are seen, and known to be yours (ESA, Theorem IV.1)",
+		Columns: []release.Column{{Label: "fragments seen", Unit: release.Count}, {Label: "epsilon"}},
+		Note:    fmt.Sprintf("Of %d fragments behind a backstop of epsilon %.4g, which is never exceeded, however often the same is asked.", h.ask.Randomizer.Fragments, h.ask.Randomizer.Backstop),
+	}
+	b := h.together()
+	for seen := 1; ; seen = min(2*seen, b.tau()) {
+		t.Rows = append(t.Rows, []release.Cell{release.Number(float64(seen), 0), epsilonCell(b.exposed(seen).Epsilon)})
+		if seen == b.tau() {
+			return []release.Table{t}
+		}
+	}
+}
 
 func (h *histogram) assumptions() []string {
 	var out []string
