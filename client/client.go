@@ -11,13 +11,17 @@
 //	c, err := client.Open(signed, client.Options{Folder: dir, Publishers: trusted, Bearer: credential})
 //	err = c.Report(ctx, protocol.Labelled{Features: x, Class: 2})
 //
+// Fetch gets a signed plan from a service. An administrator's policy file and the
+// environment variable CONFETTI_OFF can forbid what the respondent allows. Cover
+// sends what looks like an answer, to hide who answers from a network that watches.
+//
 // What the device keeps is in one folder: the ledger of what was spent and said
-// (ReadLedger), and the spool of what has not been sent yet. The order is: the
-// report is drawn, written into the ledger, which spends for it, sealed, spooled,
-// sent. A crash anywhere leaves either nothing spent and nothing said, or one
-// report that is sent to the end, always the same one. A report that cannot be
-// sent now waits (WaitingError) and goes with a later Report or Deliver of the
-// same plan, until it expires.
+// (ReadLedger; Show prints it, with what may be believed of it), and the spool of
+// what has not been sent yet. The order is: the report is drawn, written into the
+// ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves
+// either nothing spent and nothing said, or one report that is sent to the end,
+// always the same one. A report that cannot be sent now waits (WaitingError) and
+// goes with a later Report or Deliver of the same plan, until it expires.
 //
 // Pipeline is encode to seal alone, without a device's conscience, for simulations.
 package client

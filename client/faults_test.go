@@ -131,9 +131,16 @@ func TestLeftoversAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(o.Folder, ".new-456"), []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	opened(t, p, o)
-	if n := spooled(t, o); n != 0 {
-		t.Errorf("%d files are left", n)
+	files, err := os.ReadDir(o.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := spooled(t, o); n != 0 || len(files) != 4 { // ledger, lock, secret, spool
+		t.Errorf("%d spooled files and %v are left", n, files)
 	}
 }
 

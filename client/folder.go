@@ -19,6 +19,7 @@ const (
 	secretFile  = "secret"
 	lockFile    = "lock"
 	spoolFolder = "spool"
+	unfinished  = ".new-" // begins the names of files that have not got their own yet
 )
 
 const secretBytes = 32
@@ -54,7 +55,7 @@ func (f folder) path(elements ...string) string {
 // write puts a file in its place whole or not at all.
 func (f folder) write(data []byte, elements ...string) error {
 	path := f.path(elements...)
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), unfinished+"*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}

@@ -17,8 +17,8 @@ import (
 const (
 	journalHead = "confetti-ledger/v1\n"
 
-	// maxJournal bounds what is read into memory: a hundred times what a ledger is
-	// compacted to.
+	// maxJournal bounds what is read into memory, in bytes: far above what a ledger
+	// is compacted to.
 	maxJournal = 1 << 30
 )
 

@@ -138,6 +138,17 @@ func (f folder) sweep(l *Ledger, now time.Time) (size int64, err error) {
 			}
 		}
 	}
+	names, err := os.ReadDir(f.path())
+	if err != nil {
+		return 0, fmt.Errorf("client: %w", err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name.Name(), unfinished) {
+			if err := f.remove(name.Name()); err != nil {
+				return 0, err
+			}
+		}
+	}
 	files, err := os.ReadDir(f.path(spoolFolder))
 	if err != nil {
 		return 0, fmt.Errorf("client: %w", err)
