@@ -53,7 +53,10 @@ func (b *Box) Put(ctx context.Context, key, label string, body []byte) (again bo
 	digest := fmt.Sprintf("%x", sha256.Sum256(body))
 	m := &nats.Msg{Subject: b.begin + key + "." + label, Data: body, Header: nats.Header{digestHeader: {digest}}}
 	mark := b.begin + key + ".*"
-	_, err = b.q.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequenceForSubject(0, mark))
+	if err := b.q.lastResort(); err != nil {
+		return false, err
+	}
+	_, err = b.q.publish(ctx, m, jetstream.WithExpectLastSequenceForSubject(0, mark))
 	if !taken(err) {
 		return false, explain(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -70,6 +71,9 @@ type Queue struct {
 	js       jetstream.JetStream
 	replicas int
 	streams  string // folder of the embedded server's streams
+
+	stuck atomic.Bool // the last write was not answered
+	usage usage
 }
 
 // Open starts the embedded server or connects to the cluster, and returns when
@@ -174,29 +178,13 @@ func (q *Queue) Close() {
 }
 
 // Healthy returns an error if the queue cannot take anything now: a cluster out
-// of reach, or an embedded server that stopped because its disk was full. The
-// latter needs a restart.
+// of reach, a disk that is full, or an embedded server that stopped because it
+// was. The last needs a restart.
 func (q *Queue) Healthy(ctx context.Context) error {
-	if q.server != nil && !q.server.JetStreamEnabled() {
-		return errors.New("queue: the embedded server has stopped, as it does when the disk is full: make room and restart")
+	if q.server != nil && (q.stuck.Load() || !q.server.JetStreamEnabled()) {
+		return errors.New("queue: the embedded server writes nothing, as after the disk was full: make room and restart")
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if _, err := q.js.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return nil
-}
-
-// Bytes is what the queue's boxes and records take of the disk.
-func (q *Queue) Bytes(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	info, err := q.js.AccountInfo(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return int64(info.Store), nil
+	return q.Room(ctx, 0)
 }
 
 var (

@@ -380,6 +380,12 @@ func TestFull(t *testing.T) {
 	}
 	defer q.Close()
 	b := box(t, q, "in")
+	// Half of it is for what comes in.
+	for more, want := range map[int64]error{0: nil, 1 << 19: nil, 1<<19 + 1: ErrFull, 1 << 30: ErrFull} {
+		if err := q.Room(ctx, more); !errors.Is(err, want) {
+			t.Errorf("room for %d: %v, want %v", more, err, want)
+		}
+	}
 	kept := 0
 	for ; kept < 100; kept++ {
 		if _, err = b.Put(ctx, fmt.Sprint(kept), "0", make([]byte, 1<<16)); err != nil {
@@ -392,8 +398,9 @@ func TestFull(t *testing.T) {
 	if got := content(t, b, ""); len(got) != kept {
 		t.Errorf("%d were acknowledged, %d are there", kept, len(got))
 	}
-	if err := q.Healthy(ctx); err != nil {
-		t.Error(err)
+	q.usage.at = time.Time{}
+	if err := q.Healthy(ctx); !errors.Is(err, ErrFull) {
+		t.Errorf("full and healthy: %v", err)
 	}
 	// A batch that leaves makes room.
 	if err := q.Drop(ctx, "in"); err != nil {
@@ -401,6 +408,10 @@ func TestFull(t *testing.T) {
 	}
 	if _, err := box(t, q, "in").Put(ctx, "a", "0", make([]byte, 1<<16)); err != nil {
 		t.Errorf("after room was made: %v", err)
+	}
+	q.usage.at = time.Time{}
+	if err := q.Healthy(ctx); err != nil {
+		t.Error(err)
 	}
 }
 

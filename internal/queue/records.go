@@ -58,7 +58,7 @@ func (r *Records) Set(ctx context.Context, key string, value []byte, revision ui
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	m := &nats.Msg{Subject: r.begin + key, Data: value}
-	ack, err := r.q.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
+	ack, err := r.q.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
 	if taken(err) {
 		return 0, ErrChanged
 	}

@@ -140,6 +140,9 @@ func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	size := t.entry.ContributionSize()
+	if err := s.o.Queue.Room(r.Context(), int64(size)); err != nil {
+		return storage(err)
+	}
 	body, err := serve.ReadBody(w, r, int64(size))
 	if err != nil {
 		return err

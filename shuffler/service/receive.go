@@ -67,7 +67,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again bool, err error) {
-	receipts, head, err := t.readHead(r, c)
+	receipts, head, total, err := t.readHead(r, c)
 	if err != nil {
 		return false, err
 	}
@@ -91,6 +91,9 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
 	q, name := t.s.o.Queue, t.batchName(c)
+	if err := q.Room(ctx, total); err != nil {
+		return false, storage(err)
+	}
 	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
 		return false, storage(err)
 	}
@@ -150,25 +153,27 @@ func copyBody(to *chunks, w http.ResponseWriter, body io.Reader) error {
 }
 
 // readHead reads and checks what stands before the envelopes: the receipts of
-// the earlier hops, and the batch's own header, which it returns.
-func (t *post) readHead(r *http.Request, c uint32) ([]wire.SignedReceipt, []byte, error) {
+// the earlier hops, and the batch's own header, which it returns with the length
+// of the whole.
+func (t *post) readHead(r *http.Request, c uint32) (receipts []wire.SignedReceipt, header []byte, total int64, err error) {
 	// The form is wire.Handover's: a few bytes, receipts, then the batch.
 	prefix := len(wire.MarshalHandover(make([]wire.SignedReceipt, t.hop), nil))
 	head := make([]byte, prefix+batchHeader)
 	if _, err := io.ReadFull(r.Body, head); err != nil {
-		return nil, nil, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
 	}
-	header := head[prefix:]
+	header = head[prefix:]
 	number := int64(binary.BigEndian.Uint32(header[40:]))
 	size := int64(binary.BigEndian.Uint32(header[44:]))
 	want, least, most := t.batchBounds(binary.BigEndian.Uint32(header[49:]))
-	switch total := int64(len(head)) + number*size; {
+	total = int64(len(head)) + number*size
+	switch {
 	case size != int64(want):
-		return nil, nil, wire.Problemf(wire.BatchRefused, "envelopes of %d bytes: the plan's have %d here", size, want)
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "envelopes of %d bytes: the plan's have %d here", size, want)
 	case r.ContentLength >= 0 && r.ContentLength != total:
-		return nil, nil, wire.Problemf(wire.BatchRefused, "a body of %d bytes: %d envelopes of %d bytes make %d", r.ContentLength, number, size, total)
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "a body of %d bytes: %d envelopes of %d bytes make %d", r.ContentLength, number, size, total)
 	case number < least || number > most:
-		return nil, nil, wire.Problemf(wire.BatchRefused, "%d envelopes: need %d to %d", number, least, most)
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "%d envelopes: need %d to %d", number, least, most)
 	default:
 		r.Body = http.MaxBytesReader(nil, r.Body, total-int64(len(head)))
 	}
@@ -178,20 +183,20 @@ func (t *post) readHead(r *http.Request, c uint32) ([]wire.SignedReceipt, []byte
 	binary.BigEndian.PutUint32(one[prefix+40:], 1)
 	h, err := wire.ParseHandover(one)
 	if err != nil {
-		return nil, nil, wire.Problemf(wire.BatchRefused, "%w", err)
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	b := h.Batch
 	if b.Plan != t.hash || int(b.Instance) != t.instance || int(b.Hop) != t.hop || b.Crowd != c {
-		return nil, nil, wire.Problemf(wire.BatchRefused, "the batch is of another plan, instance, hop or crowd than the path says")
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "the batch is of another plan, instance, hop or crowd than the path says")
 	}
 	if int64(b.Respondents) < int64(t.plan.Crowd.Minimum) {
-		return nil, nil, wire.Problemf(wire.BatchRefused, "fewer than %d distinct respondents, the plan's minimum", t.plan.Crowd.Minimum)
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "fewer than %d distinct respondents, the plan's minimum", t.plan.Crowd.Minimum)
 	}
 	b.Envelopes = make([][]byte, number)
 	if err := wire.CheckChain(h.Receipts, t.receiptKeys, b, h.Receipts[len(h.Receipts)-1].BatchOut); err != nil {
-		return nil, nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+		return nil, nil, 0, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
-	return h.Receipts, header, nil
+	return h.Receipts, header, total, nil
 }
 
 // batchBounds are the length of an envelope that reaches this hop, and how many
