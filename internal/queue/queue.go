@@ -206,15 +206,26 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 	c.Discard = jetstream.DiscardNew
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	s, err := q.js.Stream(ctx, c.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = q.js.CreateStream(ctx, c)
+	for {
+		s, err := q.js.Stream(ctx, c.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			s, err = q.js.CreateStream(ctx, c)
+		}
+		// After the last box is dropped the server removes the folder of all, in
+		// the background: it may do so under a new one.
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == noStore && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err != nil {
+			return nil, explain(err)
+		}
+		return s, nil
 	}
-	if err != nil {
-		return nil, explain(err)
-	}
-	return s, nil
 }
+
+// noStore is the code of a stream that could not be made.
+const noStore = 10049
 
 // subjects is what the subjects of a stream begin with.
 func subjects(stream string) string { return prefix + "." + stream + "." }
