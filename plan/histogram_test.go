@@ -62,6 +62,9 @@ func TestHistogramProblemsAreListed(t *testing.T) {
 		"names": {func(h *Histogram) {
 			h.Attributes[1].Name, h.Crowds, h.Attributes[0].Values = "drink", []string{"a", "a", ""}, []string{"x", "x"}
 		}, []string{`attribute "drink" is named twice`, `crowds: "a" is named twice`, "name at 3", `values: "x" is named twice`}},
+		"control characters": {func(h *Histogram) {
+			h.Attributes[0].Name, h.Attributes[0].Values, h.Crowds = "a\x1b", []string{"b\n"}, []string{"c\x00"}
+		}, []string{"attributes[0].name holds", "values: \"b\\n\" holds", "crowds: \"c\\x00\" holds"}},
 		"kinds": {func(h *Histogram) {
 			h.Attributes[0].Kind, h.Attributes[1].Most, h.Collect = "colours", 3, "guess"
 		}, []string{"attributes[0].kind", "most belongs to set", "collect"}},

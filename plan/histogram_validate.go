@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Limits of a histogram. The cells bound what an analyzer counts (8 bytes each);
@@ -27,6 +28,7 @@ func (h Histogram) validate(ps *Problems) {
 		where := fmt.Sprintf("%sattributes[%d]", at, i)
 		ps.add(strings.TrimSpace(a.Name) != "", "%s.name is empty: say what is asked", where)
 		ps.add(!names[a.Name], "%s: attribute %q is named twice", where, a.Name)
+		ps.add(!strings.ContainsFunc(a.Name, unicode.IsControl), "%s.name holds a control character", where)
 		names[a.Name] = true
 		a.validate(ps, where)
 		cells = min(MaxCells+1, cells+a.Domain())
@@ -114,12 +116,14 @@ func (x *Axis) validate(ps *Problems, at string) {
 	ps.add(x.Cells >= 1 && x.Cells <= MaxCells, "%s.cells must be between 1 and %d", at, MaxCells)
 }
 
-// distinct reports names that are empty or come twice.
+// distinct reports names that are empty, come twice, or hold what no release may
+// print.
 func distinct(ps *Problems, at string, names []string) {
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
 		ps.add(strings.TrimSpace(name) != "", "%s: the name at %d is empty", at, i+1)
 		ps.add(!seen[name], "%s: %q is named twice", at, name)
+		ps.add(!strings.ContainsFunc(name, unicode.IsControl), "%s: %q holds a control character", at, name)
 		seen[name] = true
 	}
 }

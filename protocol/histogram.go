@@ -111,9 +111,9 @@ func (h *histogram) consistent() error {
 	case !r.OneHot() && h.plan.Budget.Adjacency != string(account.Replacement):
 		return fmt.Errorf("protocol: %s is accounted for replacement: set budget.adjacency to %q", r.Name, account.Replacement)
 	}
-	for i, a := range h.attributes {
-		if a.items > 1 && !r.OneHot() {
-			return fmt.Errorf("protocol: attribute %q: %s answers with one cell, and a set has several: use one-hot", h.attributes[i].name, r.Name)
+	for _, a := range h.ask.Attributes {
+		if a.Kind == "set" && !r.OneHot() {
+			return fmt.Errorf("protocol: attribute %q: %s answers with one cell, and a set has several or none: use one-hot", a.Name, r.Name)
 		}
 	}
 	return nil

@@ -34,6 +34,37 @@ func BenchmarkHistogramDevice(b *testing.B) {
 	}
 }
 
+// BenchmarkHistogramCount counts opened payloads over as many cells.
+func BenchmarkHistogramCount(b *testing.B) {
+	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
+	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 13, 0.75, 0.25
+	p := asking(h)
+	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1<<20, 8
+	proto := runnable(b, p)
+	r := replay.New(1)
+	symbol, err := proto.Encode(protocol.Answers{Values: []any{1}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	report, err := proto.Randomize(r, symbol, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	payloads := proto.Fragment(r, report.Parts[0])
+	block := make([]byte, 8*len(payloads)) // one after the other, as opening leaves them
+	for i, payload := range payloads {
+		copy(block[8*i:], payload)
+	}
+	tally := proto.NewTally()
+	for i := 0; b.Loop(); i++ {
+		at := i & (1<<20 - 1)
+		if err := proto.Count(tally, block[8*at:8*at+8]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mmessages/s")
+}
+
 // BenchmarkHistogramEstimate estimates and describes three million cells.
 func BenchmarkHistogramEstimate(b *testing.B) {
 	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 3_000_000})

@@ -45,6 +45,9 @@ func TestHostileHistogramsAreRefused(t *testing.T) {
 		"a set of symbols": {"krr", func(_ *plan.Plan, h *plan.Histogram) {
 			h.Attributes[0] = plan.Attribute{Name: "s", Kind: "set", Size: 4, Most: 2}
 		}},
+		"a set of one symbol": {"krr", func(_ *plan.Plan, h *plan.Histogram) {
+			h.Attributes[0] = plan.Attribute{Name: "s", Kind: "set", Size: 4, Most: 1}
+		}},
 		"functions without end": {"local-hash", func(_ *plan.Plan, h *plan.Histogram) { h.Randomizer.Functions = math.MaxInt }},
 		"a subset of all":       {"subset", func(p *plan.Plan, h *plan.Histogram) { h.Randomizer.Subset = 4 }},
 		"fewer envelopes":       {"subset", func(p *plan.Plan, h *plan.Histogram) { h.Randomizer.Subset = 2 }},
