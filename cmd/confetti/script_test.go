@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -26,7 +27,11 @@ func TestMain(m *testing.M) {
 //	json [PATH [LOW HIGH]]
 //
 // which fails unless stdout was one JSON value and nothing else, with something
-// at the dotted PATH, with a number there from LOW to HIGH; and
+// at the dotted PATH, with a number there from LOW to HIGH;
+//
+//	until COMMAND [ARGUMENT...]
+//
+// which runs the command again and again, for a minute, until it succeeds; and
 //
 //	table FILE ROWS COLUMNS
 //
@@ -37,9 +42,22 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonOutput, "table": table,
+			"exits": exits, "json": jsonOutput, "table": table, "until": until,
 		},
 	})
+}
+
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: until COMMAND [ARGUMENT...]")
+	}
+	var err error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if err = ts.Exec(args[0], args[1:]...); err == nil {
+			return
+		}
+	}
+	ts.Check(err)
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

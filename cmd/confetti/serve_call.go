@@ -49,6 +49,9 @@ func (f serviceFlags) open() (*services, error) {
 			return nil, fmt.Errorf("--token: %w", err)
 		}
 		s.token = strings.TrimSpace(string(text))
+		if s.token == "" || strings.ContainsAny(s.token, " \t\r\n") {
+			return nil, fmt.Errorf("--token: %s is not one token: see confetti token add", f.Token)
+		}
 	}
 	return s, nil
 }

@@ -37,6 +37,13 @@ Example:
 }
 
 func (c upCommand) Run(std streams) error {
+	ctx, stop := untilStopped()
+	defer stop()
+	return c.run(ctx, std)
+}
+
+// run is the trial until the context ends.
+func (c upCommand) run(ctx context.Context, std streams) error {
 	t := trial(c.Dir)
 	if _, err := os.Stat(t.path(trialPlan)); errors.Is(err, os.ErrNotExist) {
 		if err := c.make(t); err != nil {
@@ -54,8 +61,6 @@ func (c upCommand) Run(std streams) error {
 		return err
 	}
 	defer log.Close()
-	ctx, stop := untilStopped()
-	defer stop()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var running sync.WaitGroup
