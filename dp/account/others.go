@@ -105,8 +105,9 @@ func (r recurrence) start(t, direction int) int {
 		step := 2 * math.Asinh(math.Abs(r.slope(x))/(2*math.Sqrt(r.none*r.both*x*(r.m-x))))
 		decay += step * float64(stride)
 		t += direction * stride
-		// Strides grow with what is left, so that the walk takes some ten evaluations.
-		stride = max(1, int((enough-decay)/(8*step)))
+		// Strides grow with what is left, so that the walk takes some ten evaluations;
+		// at most twofold, since the first step, near c/d, may hardly decay at all.
+		stride = max(1, min(2*stride, int((enough-decay)/(8*step))))
 	}
 	return min(int(r.m), max(0, t))
 }
