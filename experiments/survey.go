@@ -51,6 +51,7 @@ type SurveyResult struct {
 	EpsilonCentral     *float64      `json:"epsilon_central"`
 	EpsilonLocal       *float64      `json:"epsilon_local"`
 	EpsilonOneFragment *float64      `json:"epsilon_one_fragment"`
+	EpsilonCrowdSizes  *float64      `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
 	Delta              float64       `json:"delta"`
 	Method             string        `json:"method"`
 	MessagesPerDevice  float64       `json:"messages_per_device"` // mean of a full answer, dummies left out
@@ -203,8 +204,12 @@ func (r *SurveyResult) promised(proto *protocol.Protocol) error {
 			epsilon = nil // JSON has no infinity
 		}
 		switch s.Guarantee.Trust {
-		case account.Shuffled:
-			r.EpsilonCentral = epsilon
+		case account.Shuffled: // of the answers first
+			if r.EpsilonCentral == nil {
+				r.EpsilonCentral = epsilon
+			} else {
+				r.EpsilonCrowdSizes = epsilon
+			}
 		case account.Local:
 			r.EpsilonLocal = epsilon
 		case account.OneFragment:

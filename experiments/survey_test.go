@@ -104,7 +104,7 @@ func TestSurveyOfCrowds(t *testing.T) {
 	}
 	s.Histogram.Crowds = s.Histogram.Crowds[:2]
 	out := surveyed(t, s, people)
-	if r := out.Result; len(r.Tables) != 2 || r.Tables[0].Devices >= 1500 || r.Tables[0].Devices < out.Plan.Crowd.Minimum {
+	if r := out.Result; len(r.Tables) != 2 || !(*r.EpsilonCentral > 9 && *r.EpsilonCentral <= 10) || !(*r.EpsilonCrowdSizes > 0 && *r.EpsilonCrowdSizes <= 2) || r.Tables[0].Devices >= 1500 || r.Tables[0].Devices < out.Plan.Crowd.Minimum {
 		t.Errorf("minimum %d: %+v", out.Plan.Crowd.Minimum, r)
 	}
 }

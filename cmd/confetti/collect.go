@@ -6,40 +6,89 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
 )
 
 type collectCommand struct {
-	Simulate collectSimulate `cmd:"" help:"Simulate a collection from your own labelled vectors (.npy, .csv, .parquet)."`
+	Simulate collectSimulate `cmd:"" help:"Simulate a collection from your own data: a histogram of columns (--csv), or a density of labelled vectors."`
 }
 
+// collectSimulate has the flags of both questions: of densities those that
+// experiments have too.
 type collectSimulate struct {
-	File      string  `arg:"" help:"Training records: one row a respondent." type:"path"`
-	Label     string  `help:"Column that names the class; for .npy, the path of a second .npy with integers." required:"" placeholder:"NAME"`
+	File      string  `arg:"" help:"Densities: training records (.npy, .csv, .parquet), one row a respondent." type:"path" optional:""`
+	Label     string  `help:"Column that names the class; for .npy, the path of a second .npy with integers." placeholder:"NAME"`
 	Test      string  `help:"Public test records, in the same form." type:"path" placeholder:"FILE"`
 	TestLabel string  `help:"For a .npy of test records: the path of their labels." type:"path" placeholder:"FILE"`
 	TestShare float64 `help:"Without --test: share of the records set aside as the test set." default:"0.2"`
-	Minimum   int     `help:"Smallest class that may be released; 0 for the smallest there is." placeholder:"N"`
 	Normalize bool    `help:"Scale every record to unit length."`
-	Out       string  `help:"Also collect through the whole flow, by the law of the totals, and save the release here." type:"path" placeholder:"DIR"`
-	Full      bool    `help:"With --out: seal, mix and open every fragment instead."`
 	kdeFlags
+	collectHistogram `group:"Histograms of columns:"`
+
+	Minimum  int    `help:"Smallest class or crowd that may be released; 0 for the smallest there is." placeholder:"N" group:"Collection:"`
+	Out      string `help:"Collect through the whole flow, and save the release here." type:"path" placeholder:"DIR" group:"Collection:"`
+	Fidelity string `help:"law: counts drawn from their exact law; full: every message sealed, mixed and opened." enum:"law,full" default:"law" group:"Collection:"`
+	Full     bool   `help:"Short for --fidelity full." group:"Collection:"`
 }
 
 func (collectSimulate) Help() string {
-	return "Example:\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
+	return "Examples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
 }
 
-func (c collectSimulate) Run(std streams) error {
+func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
+
+func (c collectSimulate) Run(std streams, given *kong.Context) error {
+	if err := c.oneQuestion(given); err != nil {
+		return err
+	}
+	if c.CSV != "" {
+		return c.runHistogram(std)
+	}
+	return c.runDensity(std)
+}
+
+// questionless are the flags of every simulated collection.
+var questionless = []string{"epsilon", "delta", "accounting", "minimum", "out", "fidelity", "full", "seed", "json"}
+
+// oneQuestion refuses flags of the one kind of question beside those of the other,
+// which would say nothing.
+func (c collectSimulate) oneQuestion(given *kong.Context) error {
+	switch {
+	case c.CSV == "" && c.File == "":
+		return usagef("name a table: --csv FILE --column NAME for a histogram, or FILE --label NAME for a density")
+	case c.CSV != "" && c.File != "":
+		return usagef("%s beside --csv: a histogram is of one table", c.File)
+	case c.CSV == "" && c.Label == "":
+		return usagef("missing flags: --label=NAME, which names the class of each record")
+	}
+	for _, p := range given.Path {
+		if p.Flag == nil || slices.Contains(questionless, p.Flag.Name) {
+			continue
+		}
+		histogram := p.Flag.Group != nil && strings.HasPrefix(p.Flag.Group.Key, "Histograms")
+		switch {
+		case histogram && c.CSV == "":
+			return usagef("--%s is of histograms: leave it out, or name a table with --csv", p.Flag.Name)
+		case !histogram && c.CSV != "":
+			return usagef("--%s is of densities: leave it out, or name labelled vectors instead of --csv", p.Flag.Name)
+		}
+	}
+	return nil
+}
+
+func (c collectSimulate) runDensity(std streams) error {
 	cell, err := c.cell()
 	if err != nil {
 		return err
 	}
-	if err := c.check(); err != nil {
+	if err := c.checkDensity(); err != nil {
 		return err
 	}
 	set, err := c.load()
@@ -63,8 +112,8 @@ func (c collectSimulate) Run(std streams) error {
 	return c.measure(std, cell, set)
 }
 
-// check is of the flags by themselves, before anything is read.
-func (c collectSimulate) check() error {
+// checkDensity is of the flags by themselves, before anything is read.
+func (c collectSimulate) checkDensity() error {
 	switch {
 	case c.Test == "" && c.TestLabel != "":
 		return usagef("--test-label names labels of --test, which is missing")
@@ -72,7 +121,7 @@ func (c collectSimulate) check() error {
 		return usagef("--test-share is %v: give a number between 0 and 1, or name a file with --test", c.TestShare)
 	case c.Minimum < 0:
 		return usagef("--minimum is %d: give a number of respondents above 0, or 0 for the smallest class there is", c.Minimum)
-	case c.Out == "" && c.Full:
+	case c.Out == "" && c.full():
 		return usagef("--full says how to collect the release: name its folder with --out")
 	case c.Out != "" && !slices.Contains(plan.Bitsums, c.Bitsum):
 		return usagef("--bitsum %s is for comparison only: with --out it is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
@@ -135,7 +184,7 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
 		Bitsum: c.Bitsum, Accounting: c.Accounting,
 		Budget:  plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
-		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.Full, Seed: c.Seed,
+		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := progress(std.err)
 	out, err := col.Run(set, report)
@@ -143,9 +192,13 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 	if err != nil {
 		return err
 	}
-	out.Release.Provenance.Software = version()
-	out.Release.Provenance.Command = "confetti collect simulate"
-	if err := saveRelease(c.Out, out.Release, out.Plan); err != nil {
+	return c.save(std, out.Release, out.Plan)
+}
+
+func (c collectSimulate) save(std streams, r release.Release, p plan.Plan) error {
+	r.Provenance.Software = version()
+	r.Provenance.Command = "confetti collect simulate"
+	if err := saveRelease(c.Out, r, p); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, page.PageFile))

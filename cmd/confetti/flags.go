@@ -17,11 +17,16 @@ type dataFlag struct {
 
 // mechanismFlags are the choices that plans and experiments share.
 type mechanismFlags struct {
-	Bitsum       string  `help:"${bitsums}; to compare with, experiments and simulations have central, local and none." default:"rr"`
-	Accounting   string  `help:"Where the noise comes from: exact, or the route of the paper." enum:"exact,paper" default:"exact"`
-	Epsilon      float64 `help:"Privacy of the features." required:"" placeholder:"E"`
-	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-6"`
-	LabelEpsilon string  `help:"Local privacy of the label, or none: sent as it is." default:"none"`
+	budgetFlags
+	Bitsum       string `help:"${bitsums}; to compare with, experiments and simulations have central, local and none." default:"rr"`
+	LabelEpsilon string `help:"Local privacy of the label, or none: sent as it is." default:"none"`
+}
+
+// budgetFlags are those of every question.
+type budgetFlags struct {
+	Epsilon    float64 `help:"Privacy of what is asked, with honest shufflers." required:"" placeholder:"E"`
+	Delta      float64 `help:"Probability that the promise may fail by." default:"1e-6"`
+	Accounting string  `help:"Where the noise comes from: exact, or the route of the paper." enum:"exact,paper" default:"exact"`
 }
 
 // kernelFlags choose a kernel with its feature maps.
@@ -30,7 +35,7 @@ type kernelFlags struct {
 	Bandwidth   float64 `help:"Bandwidth of the kernels of a distance." default:"1"`
 	Clip        float64 `help:"Where ip-rotated clips, in standard deviations of a rotated coordinate." default:"2"`
 	Radius      float64 `help:"Of the ball round zero that holds all vectors, for the exponential kernels." default:"1"`
-	Buckets     int     `help:"That laplacian and exponential hash cells to: bits per feature map." default:"16"`
+	Buckets     int     `name:"kernel-buckets" help:"That laplacian and exponential hash cells to: bits per feature map." default:"16"`
 	Repetitions int     `help:"Feature maps; 0 for as many as the dimension. Kernels that hold a whole value in one map take 1."`
 }
 
@@ -78,7 +83,7 @@ func (k kernelFlags) check() error {
 		errs = append(errs, usagef("--radius is %v: give a number from 1e-6 to 1e6", k.Radius))
 	}
 	if k.Buckets < 2 || k.Buckets > 1<<16 {
-		errs = append(errs, usagef("--buckets is %d: give 2 to %d", k.Buckets, 1<<16))
+		errs = append(errs, usagef("--kernel-buckets is %d: give 2 to %d", k.Buckets, 1<<16))
 	}
 	if k.Repetitions < 0 || k.Repetitions > plan.MaxRepetitions {
 		errs = append(errs, usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, plan.MaxRepetitions))

@@ -73,3 +73,14 @@ func table(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("table: %s is none of .csv, .parquet, .npy", args[0])
 	}
 }
+
+// people writes made-up answers to a table as a spreadsheet would: byte order mark,
+// quoted fields, CRLF.
+func people(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: people FILE ROWS")
+	}
+	rows, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), peopleTable(rows), 0o644))
+}

@@ -36,13 +36,17 @@ func TestMain(m *testing.M) {
 //	table FILE ROWS COLUMNS
 //
 // which writes made-up records of two classes as .csv or .parquet, with a column
-// "class", or as .npy, with the classes in FILE-labels.npy.
+// "class", or as .npy, with the classes in FILE-labels.npy; and
+//
+//	people FILE ROWS
+//
+// which writes made-up answers as a spreadsheet would.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonOutput, "table": table, "until": until,
+			"exits": exits, "json": jsonOutput, "table": table, "people": people, "until": until,
 		},
 	})
 }

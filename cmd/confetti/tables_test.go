@@ -76,3 +76,17 @@ func npyHeader(kind, shape string) []byte {
 	b := append([]byte("\x93NUMPY\x01\x00"), byte(length), byte(length>>8))
 	return fmt.Appendf(b, "%-*s\n", length-1, dict)
 }
+
+// peopleTable is of people of two regions who drink, are of an age, have been
+// shopping, and are somewhere.
+func peopleTable(rows int) []byte {
+	r := replay.New(2)
+	var b bytes.Buffer
+	b.WriteString("\ufeff\"drink\",age,basket,lon,lat,region\r\n")
+	for i := range rows {
+		drink := []string{"\"coffee, black\"", "\"coffee, black\"", "tea", "water", "\"\"\"milk\"\"\""}[i%5]
+		basket := []string{"bread", "bread; milk", "eggs;milk ;bread"}[i%3]
+		fmt.Fprintf(&b, "%s,%.1f,%s,%.3f,%.3f,%s\r\n", drink, 40+15*r.NormFloat64(), basket, 10+3*r.NormFloat64(), 50+4*r.NormFloat64(), []string{"north", "south"}[i%2])
+	}
+	return b.Bytes()
+}

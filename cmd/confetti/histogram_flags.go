@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// histogramFlags describe a histogram question, beside its columns.
+type histogramFlags struct {
+	Kind      []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each; prefixes, beginnings of strings." default:"categories" sep:"none" placeholder:"KIND"`
+	Domain    []string `help:"File with the values that are asked about, one a line (prefixes: this round's candidates): for every column that has some, or one for each." type:"path" sep:"none" placeholder:"FILE"`
+	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
+	Most      int      `help:"Items that a set holds at most." placeholder:"N"`
+	Others    bool     `help:"Ask with one more cell, for all that is not declared."`
+	Encoding  string   `help:"onehot, asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: cms, cs." default:"onehot"`
+	Fragments int      `help:"Report fragments, each behind the device's backstop (one-hot)." default:"1" placeholder:"TAU"`
+	Hashes    int      `help:"Of the sketches cms and cs." default:"64"`
+	Width     int      `help:"Of the sketches cms and cs." default:"1024"`
+	Functions int      `help:"Public hash functions of local-hash." default:"256"`
+	Adjacency string   `help:"Neighbours differ by a replaced respondent, or by a removed one; removal without flag for one-hot, replacement for the others." placeholder:"NAME"`
+	Sample    bool     `help:"Of several columns each respondent answers one, drawn at random." xor:"collect"`
+	Split     bool     `help:"Of several columns each respondent answers all. With neither flag, what errs less."  xor:"collect"`
+
+	CrowdEpsilon float64 `help:"Keep the sizes of crowds private, by randomized deletion." placeholder:"E"`
+}
+
+// encoding is what --encoding names: a randomizer, in the rows of a sketch if it has one.
+type encoding struct{ randomizer, sketch string }
+
+var encodings = map[string]encoding{
+	"onehot":     {"one-hot", ""},
+	"asymmetric": {"one-hot-asymmetric", ""},
+	"krr":        {"krr", ""},
+	"subset":     {"subset", ""},
+	"local-hash": {"local-hash", ""},
+	"hadamard":   {"hadamard", ""},
+	"cms":        {"one-hot", "count-mean"},
+	"cs":         {"one-hot", "count"},
+}
+
+func encodingNames() string { return strings.Join(slices.Sorted(maps.Keys(encodings)), ", ") }
+
+// check is of the flags by themselves, before anything is read.
+func (f histogramFlags) check() error {
+	var errs []error
+	require := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, usagef(format, a...))
+		}
+	}
+	for _, kind := range f.Kind {
+		require(slices.Contains(plan.AttributeKinds, kind), "--kind is %q: give one of %s", kind, strings.Join(plan.AttributeKinds, ", "))
+	}
+	for _, text := range f.Buckets {
+		_, err := parseBuckets(text)
+		errs = append(errs, err)
+	}
+	set := slices.Contains(f.Kind, "set")
+	require(f.Most >= 0 && f.Most <= plan.MaxItems, "--most is %d: give 1 to %d items", f.Most, plan.MaxItems)
+	require(set || f.Most == 0, "--most is of sets: leave it out, or set --kind set")
+	e, known := encodings[f.Encoding]
+	oneHot := !known || plan.Randomizer{Name: e.randomizer}.OneHot()
+	require(known, "--encoding is %q: give one of %s", f.Encoding, encodingNames())
+	require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
+	require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding onehot, cms or cs")
+	require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)
+	require(f.Width >= 2 && f.Width <= plan.MaxCells, "--width is %d: give 2 to %d", f.Width, plan.MaxCells)
+	require(f.Functions >= 1 && f.Functions <= plan.MaxCells, "--functions is %d: give 1 to %d", f.Functions, plan.MaxCells)
+	require(f.Adjacency == "" || f.Adjacency == string(account.Removal) || f.Adjacency == string(account.Replacement), "--adjacency is %q: give %s or %s", f.Adjacency, account.Removal, account.Replacement)
+	require(oneHot || f.Adjacency != string(account.Removal), "--encoding %s is accounted for replacement: leave out --adjacency", f.Encoding)
+	require(oneHot && e.sketch == "" || !set, "--encoding %s answers with one cell, and a set has several: set --encoding onehot", f.Encoding)
+	require(e.sketch == "" || !f.Sample, "--encoding %s draws a row of the sketch for each respondent already: leave out --sample", f.Encoding)
+	require(!(f.CrowdEpsilon != 0) || f.CrowdEpsilon >= 1e-6 && f.CrowdEpsilon <= 100, "--crowd-epsilon is %v: give a number above 0 (from 1e-6 to 100)", f.CrowdEpsilon)
+	return errors.Join(errs...)
+}
+
+// histogram is the question, but for its attributes and crowds.
+func (f histogramFlags) histogram(accounting string) plan.Histogram {
+	e := encodings[f.Encoding]
+	h := plan.Histogram{Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}
+	if f.Fragments > 1 {
+		h.Randomizer.Fragments = f.Fragments
+	}
+	if e.randomizer == "local-hash" {
+		h.Randomizer.Functions = f.Functions
+	}
+	if e.sketch != "" {
+		h.Sketch = &plan.Sketch{Name: e.sketch, Hashes: f.Hashes, Width: f.Width}
+	}
+	switch {
+	case f.Sample:
+		h.Collect = plan.CollectSample
+	case f.Split:
+		h.Collect = plan.CollectSplit
+	}
+	return h
+}
+
+func (f histogramFlags) adjacency() string {
+	if encodings[f.Encoding].randomizer == "one-hot" {
+		return cmp.Or(f.Adjacency, string(account.Removal)) // as in ESA
+	}
+	return cmp.Or(f.Adjacency, string(account.Replacement))
+}
+
+func parseBuckets(text string) (plan.Axis, error) {
+	wrong := usagef("--buckets is %q: give two numbers, the lower first, and how many buckets, such as 0,100,20", text)
+	fields := strings.Split(text, ",")
+	if len(fields) != 3 {
+		return plan.Axis{}, wrong
+	}
+	low, errLow := strconv.ParseFloat(strings.TrimSpace(fields[0]), 64)
+	high, errHigh := strconv.ParseFloat(strings.TrimSpace(fields[1]), 64)
+	cells, errCells := strconv.Atoi(strings.TrimSpace(fields[2]))
+	if errors.Join(errLow, errHigh, errCells) != nil || !(-encode.MaxEnd <= low && low < high && high <= encode.MaxEnd) || cells < 1 || cells > plan.MaxCells {
+		return plan.Axis{}, wrong
+	}
+	return plan.Axis{Low: low, High: high, Cells: cells}, nil
+}
+
+// attributes are those of the columns. What flags give once holds for every column
+// that it is of. Where no domain is declared, values and most are empty.
+func (f histogramFlags) attributes(columns []string) ([]plan.Attribute, error) {
+	var all []plan.Attribute
+	kinds, domains, buckets := 0, 0, 0
+	kindOf := take(f.Kind, &kinds)
+	for len(columns) > 0 {
+		a := plan.Attribute{Name: columns[0], Kind: kindOf(), Others: f.Others}
+		columns = columns[1:]
+		axis := func() (plan.Axis, error) {
+			text := take(f.Buckets, &buckets)()
+			if text == "" {
+				return plan.Axis{}, usagef("--buckets are needed for column %q, one for every column of numbers or one for all", a.Name)
+			}
+			return parseBuckets(text)
+		}
+		var err error
+		switch a.Kind {
+		case "":
+			err = usagef("--kind is given %d times: once for all, or once for each of what the columns ask", len(f.Kind))
+		case "buckets":
+			var x plan.Axis
+			x, err = axis()
+			a.Low, a.High, a.Cells = x.Low, x.High, x.Cells
+		case "grid":
+			if len(columns) == 0 {
+				err = usagef("--kind grid takes two columns each: column %q has none beside it", a.Name)
+				break
+			}
+			var x, y plan.Axis
+			x, err = axis()
+			if err == nil {
+				y, err = axis()
+			}
+			a.Name, a.X, a.Y = a.Name+" and "+columns[0], &x, &y
+			columns = columns[1:]
+		default:
+			if a.Kind == "set" {
+				a.Most = f.Most
+			}
+			a.Others = a.Others || a.Kind == "prefixes"
+			if file := take(f.Domain, &domains)(); file != "" {
+				a.Values, err = dataset.ReadDomain(file)
+			} else if len(f.Domain) > 0 {
+				err = usagef("--domain is given %d times: once for all, or once for each column of names", len(f.Domain))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	for _, left := range []struct {
+		flag        string
+		given, used int
+	}{{"--kind", len(f.Kind), kinds}, {"--domain", len(f.Domain), domains}, {"--buckets", len(f.Buckets), buckets}} {
+		if left.given > left.used {
+			return nil, usagef("%s is given %d times, and columns ask for %d", left.flag, left.given, left.used)
+		}
+	}
+	return all, nil
+}
+
+// take gives one of several in turn, or the only one again and again; "" where there
+// are no more. used counts.
+func take(of []string, used *int) func() string {
+	return func() string {
+		*used++
+		switch {
+		case len(of) == 1:
+			return of[0]
+		case *used <= len(of):
+			return of[*used-1]
+		}
+		return ""
+	}
+}
