@@ -179,7 +179,7 @@ func (h *histogram) assumptions() []string {
 		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
 	}
 	if h.plan.Crowd.Deletion != nil {
-		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many.")
+		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. Who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated.")
 	}
 	return out
 }
