@@ -141,7 +141,7 @@ func (h Histogram) behindBackstop(bits randomize.OneHot, t account.Target) (repo
 		return reports{randomize.Fragmented{Backstop: symmetricBits(bits.K, local), Fragment: symmetricBits(bits.K, FragmentEpsilon(local, h.Fragments)), Tau: h.Fragments}}
 	}
 	local := epsilonOf(bits)
-	if h.Local > 0 || h.Accounting == account.PaperAccounting || t.Users > mostComposed {
+	if h.Local > 0 || h.Accounting == account.PaperAccounting {
 		m := tear(local)
 		return m, m.Validate()
 	}
@@ -157,10 +157,6 @@ func (h Histogram) behindBackstop(bits randomize.OneHot, t account.Target) (repo
 	m := tear(low)
 	return m, m.Validate()
 }
-
-// mostComposed is the largest number of respondents whose rows of fragments are
-// composed: with more, single laws of the accountant can take a minute.
-const mostComposed = 1 << 26
 
 // epsilonOf is that of a bit that flips both ways alike.
 func epsilonOf(bits randomize.OneHot) float64 { return math.Log1p(-bits.Flip) - math.Log(bits.Flip) }
@@ -205,7 +201,7 @@ func (h Histogram) exact(m reports, users int, delta float64) (account.Guarantee
 	if m.Tau == 1 {
 		return account.Epsilon(account.Repeat{Event: m.Fragment.Event(users, h.Adjacency), Rounds: h.repeats()}, delta)
 	}
-	if h.Adjacency == account.Replacement || users > mostComposed {
+	if h.Adjacency == account.Replacement {
 		// What shuffled backstops tell bounds what their fragments do.
 		return account.Epsilon(m.Backstop.Event(users, h.Adjacency), delta)
 	}

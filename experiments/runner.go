@@ -23,8 +23,10 @@ import (
 type Runner struct {
 	Out  string                                  // folder, made if need be
 	Load func(name string) (*dataset.Set, error) // of data sets that are not made up here
-	Tell simulate.Progress                       // of finished cells
-	stop func(measured int) error                // tests end a run early with it
+	// Population loads a population that is not made up here.
+	Population func(name string) (*dataset.Population, error)
+	Tell       simulate.Progress        // of finished cells
+	stop       func(measured int) error // tests end a run early with it
 }
 
 // Outcome counts what a run did.
@@ -60,16 +62,21 @@ func (r Runner) Run(cells []Cell) (Outcome, error) {
 		return cmp.Or(cmp.Compare(a.Dataset, b.Dataset), cmp.Compare(a.shared().key(), b.shared().key()))
 	})
 	b := newBench(r.Load)
+	p := populationBench{load: r.Population, out: r.Out}
 	for i, c := range missing {
 		r.Tell(c.String(), i, len(missing))
-		m, err := b.measure(c)
+		measure := b.measure
+		if c.Histogram != (Histogram{}) {
+			measure = p.measure
+		}
+		m, err := measure(c)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", c, err)
 		}
 		if err := kept.put(m); err != nil {
 			return out, err
 		}
-		if m.Result == nil {
+		if !m.measured() {
 			out.Refused++
 		} else {
 			out.Measured++

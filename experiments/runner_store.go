@@ -54,11 +54,11 @@ func openStore(dir string) (*store, error) {
 
 // has says whether the cell need not be measured. One that could not be is tried
 // again: that costs nothing, and a newer program may be able to.
-func (s *store) has(c Cell) bool { return s.done[c.key()].Result != nil }
+func (s *store) has(c Cell) bool { return s.done[c.key()].measured() }
 
 // put keeps a measured cell, on the disk before it returns.
 func (s *store) put(m Measured) error {
-	if old, ok := s.done[m.Cell.key()]; ok && m.Result == nil && old.Reason == m.Reason {
+	if old, ok := s.done[m.Cell.key()]; ok && !m.measured() && old.Reason == m.Reason {
 		return nil
 	}
 	line, err := json.Marshal(m)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -16,12 +17,15 @@ import (
 type Spec struct {
 	Name  string
 	Title string
-	// Paper is what KDE shows there and what stands in for it here.
+	// Paper is what KDE or ESA shows there and what stands in for it here.
 	Paper string
 	// Datasets are those that the measurement speaks of, unless others are asked for.
 	Datasets []string
 	cells    func(o Options, dataset string) []Cell
 	sections func(s Spec, measured []Measured) []release.Section
+	// populations says that the data sets are populations, of which histograms are
+	// measured.
+	populations bool
 }
 
 // Options bend a measurement without changing what it measures.
@@ -32,8 +36,8 @@ type Options struct {
 	Seed     uint64
 }
 
-// Cell is one point: a kernel, a bitsum and a budget on a data set. Cells that
-// are equal are measured once.
+// Cell is one point: a kernel, a bitsum and a budget on a data set, or a Histogram
+// of a population. Cells that are equal are measured once.
 type Cell struct {
 	Dataset      string             `json:"dataset"`
 	Kernel       encode.Kernel      `json:"kernel"`
@@ -53,6 +57,7 @@ type Cell struct {
 	Words        int                `json:"words,omitempty"`        // of each class
 	CostOnly     bool               `json:"cost_only,omitempty"`    // nothing but what the accountant and the bitsum say
 	NearestMean  bool               `json:"nearest_mean,omitempty"` // classify with corrected norms too
+	Histogram    Histogram          `json:"histogram,omitzero"`     // but for its seed and runs; then no more of the above is set
 }
 
 // key names the cell: a digest of all that determines its result.
@@ -74,15 +79,19 @@ func (c Cell) kde() KDE {
 }
 
 func (c Cell) String() string {
+	if h := c.Histogram; h != (Histogram{}) {
+		return fmt.Sprintf("%s, %s", c.Dataset, h)
+	}
 	return fmt.Sprintf("%s, %s, %s by %s accounting, epsilon %g", c.Dataset, c.Kernel, c.Bitsum, c.Accounting, c.Epsilon)
 }
 
 // Measured is a cell with what came out: a result, or the reason why there is
 // none, such as a theorem that does not hold there.
 type Measured struct {
-	Cell   Cell       `json:"cell"`
-	Result *KDEResult `json:"result,omitempty"`
-	Reason string     `json:"reason,omitempty"`
+	Cell      Cell             `json:"cell"`
+	Result    *KDEResult       `json:"result,omitempty"`
+	Histogram *HistogramResult `json:"histogram,omitempty"` // of a histogram cell, instead of Result
+	Reason    string           `json:"reason,omitempty"`
 	// Unproved says why the noise, which is that of a printed formula outside its
 	// domain, keeps no promise. It is measured because KDE does.
 	Unproved string              `json:"unproved,omitempty"`
@@ -93,22 +102,25 @@ type Measured struct {
 	NearestMeanNoPrivacy float64 `json:"nearest_mean_no_privacy,omitempty"`
 }
 
+// measured says whether there is a result.
+func (m Measured) measured() bool { return m.Result != nil || m.Histogram != nil }
+
 // Decoding is a class in words, best first.
 type Decoding struct {
 	Highest []string `json:"highest"` // by density, as in KDE
 	Apart   []string `json:"apart"`   // by density less that in the other classes
 }
 
-// Specs are all measurements, in the order of the paper.
+// Specs are all measurements, in the order of the papers.
 func Specs() []Spec {
-	return []Spec{
+	return append([]Spec{
 		figure1("figure1", 5), figure2(), figure3(), figure4(),
 		figure1("figure5", 10), figure1("figure6", 7), figure1("figure7", 5), figure1("figure8", 3),
 		labelTable("table2", "DBPedia-14", "mnist", []float64{2, 4.5, 7}), labelTable("table3", "AG News", "agnews_lsa256", []float64{2, 4.5, 7}),
 		labelTable("table4", "SST2", "sst2", []float64{2, 4.5, 7}), labelTable("table5", "CIFAR-10", "fashion-mnist", []float64{1.5, 3, 4.7}),
 		wordTable("table1", 3.2), wordTable("table6", 5.7), wordTable("table7", 4.4), wordTable("table8", 3.2),
 		beyond(), kernels(), extrapolation(),
-	}
+	}, esaSpecs()...)
 }
 
 // Find is the measurement of that name.
@@ -119,6 +131,26 @@ func Find(name string) (Spec, bool) {
 		return Spec{}, false
 	}
 	return all[i], true
+}
+
+// Takes says whether the measurement can be made on a data set, and whether that
+// needs the folder of data sets.
+func (s Spec) Takes(set string) (takes, folder bool) {
+	if s.populations {
+		made := slices.Contains(MadeUpPopulations(), set)
+		folder = slices.Contains(dataset.PopulationNames(), set)
+		return made || folder || dataset.IsPicture(set), folder
+	}
+	folder = slices.Contains(dataset.Names(), set)
+	return folder || slices.Contains(MadeUp(), set), folder
+}
+
+// Choices names what Takes takes.
+func (s Spec) Choices() []string {
+	if s.populations {
+		return slices.Concat(MadeUpPopulations(), dataset.PopulationNames(), []string{"a PNG file"})
+	}
+	return slices.Concat(dataset.Names(), MadeUp())
 }
 
 // Cells are the spec's cells under the options.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/experiments"
@@ -36,18 +35,22 @@ func (c experimentRun) Run(std streams) error {
 	}
 	cells := spec.Cells(experiments.Options{Datasets: c.Dataset, Runs: c.Runs, Quick: c.Quick, Seed: c.Seed})
 	for _, cell := range cells {
-		switch known := slices.Contains(dataset.Names(), cell.Dataset); {
-		case known && c.Data == "":
+		switch takes, folder := spec.Takes(cell.Dataset); {
+		case !takes:
+			return usagef("--dataset %s is unknown: choose from %s", cell.Dataset, strings.Join(spec.Choices(), ", "))
+		case folder && c.Data == "":
 			return usagef("data set %s needs the folder of data sets: --data DIR or CONFETTI_DATA", cell.Dataset)
-		case !known && !slices.Contains(experiments.MadeUp(), cell.Dataset):
-			return usagef("--dataset %s is unknown: choose from %s, %s", cell.Dataset, strings.Join(dataset.Names(), ", "), strings.Join(experiments.MadeUp(), ", "))
 		}
 	}
 	if err := writable(c.Out); err != nil {
 		return err
 	}
 	report, finish := progress(std.err)
-	runner := experiments.Runner{Out: c.Out, Tell: report, Load: func(name string) (*dataset.Set, error) { return dataset.Load(c.Data, name) }}
+	runner := experiments.Runner{
+		Out: c.Out, Tell: report,
+		Load:       func(name string) (*dataset.Set, error) { return dataset.Load(c.Data, name) },
+		Population: func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) },
+	}
 	out, err := runner.Run(cells)
 	finish()
 	if err != nil {

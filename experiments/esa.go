@@ -1,0 +1,159 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+// The sketch of ESA's tables is that of a deployment it cites.
+const esaHashes, esaWidth = 1024, 65536
+
+// noNoise is a local epsilon at which bits hardly ever flip: the rows without
+// privacy of Table V.
+const noNoise = 30
+
+var esaBudgets = []float64{0.05, 0.25, 0.5, 0.75, 1}
+
+// esaDelta is ESA's, by the number of respondents; 1e-6 for what is not of ESA's size.
+func esaDelta(set string) float64 {
+	switch set {
+	case horseLike, "horse-sketch", "horse-filled", "camera", "coins":
+		return 5e-8
+	case childLike:
+		return 5e-9
+	case mapLike, heavyHitters, "en-words":
+		return 5e-10
+	}
+	return 1e-6
+}
+
+// way is a Histogram without a budget.
+func way(encoding string, by account.Accounting, fragments int) Histogram {
+	h := Histogram{Encoding: encoding, Accounting: by, Fragments: fragments}
+	if encoding == CountMean || encoding == Count {
+		h.Hashes, h.Width = esaHashes, esaWidth
+	}
+	return h
+}
+
+// fragmented are reports of an encoding as they are, and in 4, 16 and 256 fragments.
+func fragmented(encoding string, by account.Accounting) []Histogram {
+	return []Histogram{way(encoding, by, 0), way(encoding, by, 4), way(encoding, by, 16), way(encoding, by, 256)}
+}
+
+func repeated(encoding string, by account.Accounting) []Histogram {
+	ways := []Histogram{way(encoding, by, 0), way(encoding, by, 0), way(encoding, by, 0)}
+	ways[1].Repeats, ways[2].Repeats = 2, 5
+	return ways
+}
+
+var esaCurator = way(Central, account.ExactAccounting, 0)
+
+// esaCells is every way at every budget.
+func esaCells(set string, epsilons []float64, ways []Histogram) []Cell {
+	var cells []Cell
+	for _, epsilon := range epsilons {
+		for _, h := range ways {
+			h.Epsilon, h.Delta = epsilon, esaDelta(set)
+			cells = append(cells, esaCell(h))
+		}
+	}
+	return cells
+}
+
+func esaCell(h Histogram) Cell {
+	if h.Adjacency == "" {
+		h.Adjacency = account.Removal
+	}
+	return Cell{Histogram: h, Runs: 1}
+}
+
+// esaLocal is every way at a local epsilon.
+func esaLocal(set string, epsilon float64, ways []Histogram) []Cell {
+	var cells []Cell
+	for _, h := range ways {
+		h.Local, h.Delta = epsilon, esaDelta(set)
+		cells = append(cells, esaCell(h))
+	}
+	return cells
+}
+
+func esaSpecs() []Spec {
+	paper, exact := account.PaperAccounting, account.ExactAccounting
+	grid := func(epsilons []float64, ways ...[]Histogram) func(o Options, set string) []Cell {
+		return func(o Options, set string) []Cell {
+			return esaCells(set, o.some(epsilons...), slices.Concat(ways...))
+		}
+	}
+	oneHots := [][]Histogram{{esaCurator}, fragmented(OneHot, paper), fragmented(OneHot, exact)}
+	specs := []Spec{
+		{
+			Name: "esa-table1", Datasets: []string{heavyHitters}, Title: "Heavy hitters, one-hot",
+			Paper: "Table I: 200 million reports of 1.78 million values, one-hot reports and report fragments.",
+			cells: grid([]float64{0.0025, 0.01, 0.05, 0.25, 1}, oneHots...),
+		},
+		{
+			Name: "esa-table1-sketch", Datasets: []string{heavyHitters}, Title: "Heavy hitters, sketched",
+			Paper: "Table I, the right half: the same reports in a sketch of 1,024 hash functions by 65,536 cells, and the sketch alone without privacy. (ESA says count sketch, and means what its Table III calls count-mean sketch.)",
+			cells: func(o Options, set string) []Cell {
+				return append(esaCells(set, o.some(0.0025, 0.01, 0.05, 0.25, 1), []Histogram{way(CountMean, paper, 0)}), esaLocal(set, noNoise, []Histogram{way(CountMean, exact, 0)})...)
+			},
+		},
+		{
+			Name: "esa-table3", Datasets: []string{horseLike, childLike, mapLike, heavyHitters}, Title: "Four populations",
+			Paper: "Table III: local epsilon 2, central epsilon 0.05 and 1, and a sketch with the flips of the last.",
+			cells: func(o Options, set string) []Cell {
+				ways := []Histogram{way(OneHot, paper, 0), way(OneHot, exact, 0)}
+				cells := append(esaLocal(set, 2, ways[:1]), esaCells(set, []float64{0.05, 1}, ways)...)
+				return append(cells, esaCells(set, []float64{1}, []Histogram{way(CountMean, paper, 0)})...)
+			},
+		},
+		{
+			Name: "esa-table4", Datasets: []string{horseLike}, Title: "A sparse picture",
+			Paper: "Table IV: the horse, by a curator, by one-hot reports, and by report fragments.",
+			cells: grid(esaBudgets, oneHots...),
+		},
+		{
+			Name: "esa-table5", Datasets: []string{horseLike}, Title: "A sparse picture, sketched",
+			Paper: "Table V: the horse by a sketch of 1,024 hash functions by 65,536 cells, and that sketch without privacy. ESA gives the sketch the flips of one-hot reports and claims no central epsilon below the local one; ours is what the devices of a row hide.",
+			cells: func(o Options, set string) []Cell {
+				cells := esaCells(set, o.some(esaBudgets...), fragmented(CountMean, paper))
+				return append(cells, esaLocal(set, noNoise, []Histogram{way(CountMean, exact, 0)})...)
+			},
+		},
+		{
+			Name: "esa-table6", Datasets: []string{horseLike}, Title: "One report or several",
+			Paper: "Table VI: every respondent reports once, twice or five times, with as large a share of the local epsilon. Under exact accounting all reports together keep the central epsilon.",
+			cells: grid(esaBudgets, repeated(OneHot, paper), repeated(OneHot, exact)),
+		},
+		{
+			Name: "esa-table7", Datasets: []string{horseLike}, Title: "One hash function or several",
+			Paper: "Table VII: every respondent answers for one, two or five hash functions of the sketch, with as large a share of the local epsilon.",
+			cells: grid(esaBudgets, repeated(CountMean, paper)),
+		},
+		{
+			Name: "esa-table8", Datasets: []string{mapLike}, Title: "A map",
+			Paper: "Table VIII: as Table IV, for 237 million respondents on 2.8 million cells.",
+			cells: grid(esaBudgets, oneHots...),
+		},
+		{
+			Name: "esa-table9", Datasets: []string{childLike}, Title: "A dense picture",
+			Paper: "Table IX: as Table IV, for a picture without black.",
+			cells: grid(esaBudgets, oneHots...),
+		},
+	}
+	for i := range specs {
+		specs[i].sections, specs[i].populations = esaTables, true
+	}
+	return specs
+}
+
+// claimed is a local or central epsilon for people.
+func claimed(epsilon *float64) string {
+	if epsilon == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.2f", *epsilon)
+}

@@ -1,0 +1,52 @@
+package experiments
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+// esaTables have a row for each cell, beside what ESA prints for it.
+func esaTables(s Spec, cells []Measured) []release.Section {
+	return perDataset(cells, func(set string, cells []Measured) release.Section {
+		var gaps []string
+		t := release.Table{
+			Title: "Root mean square error, in respondents",
+			Columns: []release.Column{{Label: "budget"}, {Label: "reports"}, {Label: "ESA"}, {Label: "RMSE"}, {Label: "within bounds"}, {Label: "unbiased"}, {Label: "largest error"},
+				{Label: "local epsilon"}, {Label: "one fragment"}, {Label: "central epsilon, exactly"}, {Label: "messages"}, {Label: "bytes", Unit: release.Bytes}},
+			Note: "Estimates are taken to zero where they are below; \"within bounds\" to the largest count that the public knows to be possible too. \"paper\" is ESA's accounting, Lemma II.6, \"exact\" ours; local epsilons are for removal. The column of exact central epsilons is what the very same reports keep.",
+		}
+		for _, m := range cells {
+			h := m.Histogram
+			if h == nil {
+				gaps = append(gaps, fmt.Sprintf("No %s: %s.", m.Cell.Histogram, m.Reason))
+				continue
+			}
+			printed := release.Text("–")
+			if x, ok := esaPrinted(s.Name, set, m.Cell.Histogram); ok {
+				printed = release.Number(x, 0)
+			}
+			within := release.Text("–")
+			if h.Within > 0 {
+				within = release.Number(h.Within, 0)
+			}
+			t.Rows = append(t.Rows, []release.Cell{
+				release.Text(budgetOf(m.Cell.Histogram)), release.Text(m.Cell.Histogram.way()), printed, release.Number(h.RMSE, 0), within, release.Number(h.Unbiased, 0), release.Number(h.Linf, 0),
+				release.Text(claimed(h.EpsilonLocal)), release.Text(claimed(h.EpsilonOneFragment)), release.Text(fmt.Sprintf("%.3g", *h.EpsilonCentralExact)),
+				release.Number(h.MessagesPerDevice, 0), release.Number(float64(h.BytesPerDevice), 0),
+			})
+		}
+		return release.Section{Text: strings.Join(gaps, " "), Tables: []release.Table{t}}
+	})
+}
+
+func budgetOf(h Histogram) string {
+	if h.Local == noNoise {
+		return "no privacy"
+	}
+	if h.Local > 0 {
+		return fmt.Sprintf("local %g", h.Local)
+	}
+	return fmt.Sprintf("central %g", h.Epsilon)
+}

@@ -1,0 +1,258 @@
+package experiments
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// esaSizes are respondents and cells of ESA, Table II.
+var esaSizes = map[string][2]int{
+	horseLike: {1_914_589, 87_680}, mapLike: {236_559_063, 2_795_520}, childLike: {50_409_435, 358_337}, heavyHitters: {203_950_512, 1_778_120},
+}
+
+// stated is what a cell says of its guarantee, without drawing anything.
+func stated(t *testing.T, set string, h Histogram) HistogramResult {
+	t.Helper()
+	h.Delta, h.Adjacency, h.Runs = esaDelta(set), account.Removal, 1
+	d, err := h.design(esaSizes[set][0], esaSizes[set][1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := HistogramResult{Repeats: h.repeats()}
+	d.state(&res)
+	return res
+}
+
+// The populations have the sizes of Table II, and the horse its share of black.
+func TestPopulationsHaveTheSizesOfTheTables(t *testing.T) {
+	for set, size := range esaSizes {
+		if set == mapLike && testing.Short() {
+			continue
+		}
+		p, err := Population(set, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		black := 0
+		for _, h := range p.Holders {
+			if h == 0 {
+				black++
+			}
+			if h < 0 || p.Most > 0 && h > p.Most {
+				t.Fatalf("%s: %d respondents in a cell", set, h)
+			}
+		}
+		if p.Respondents() != size[0] || len(p.Holders) != size[1] || !p.Synthetic {
+			t.Errorf("%s: %d respondents in %d cells", set, p.Respondents(), len(p.Holders))
+		}
+		if share := float64(black) / float64(size[1]); set == horseLike && math.Abs(share-0.85) > 0.001 || set == childLike && black > 0 {
+			t.Errorf("%s: %v of it is black", set, share)
+		}
+	}
+}
+
+// ESA, Tables I, III, IV, VIII and IX: the local epsilons of attribute fragments, to
+// two decimals, from Lemma II.6; and the messages of Table III. Theorem III.1, which
+// the paper says it computes them by, gives others.
+func TestESALocalEpsilons(t *testing.T) {
+	for _, c := range []struct {
+		set             string
+		epsilon, local  float64
+		messages, total float64 // as printed; 0: not printed
+	}{
+		{horseLike, 0.05, 2.94, 4403.42, 0}, {horseLike, 0.25, 5.96, 0, 0}, {horseLike, 0.5, 7.28, 0, 0}, {horseLike, 0.75, 8.03, 0, 0}, {horseLike, 1, 8.55, 17.97, 0},
+		{mapLike, 1, 13.14, 6.49, 0}, {childLike, 1, 11.70, 3.97, 0}, {heavyHitters, 1, 12.99, 5.06, 0},
+	} {
+		res := stated(t, c.set, Histogram{Encoding: OneHot, Accounting: account.PaperAccounting, Epsilon: c.epsilon})
+		if math.Abs(*res.EpsilonLocal-c.local) > 0.005 || *res.EpsilonCentral > c.epsilon {
+			t.Errorf("%s, central %v: local epsilon %.4f, printed %v", c.set, c.epsilon, *res.EpsilonLocal, c.local)
+		}
+		if c.messages > 0 && math.Abs(res.MessagesPerDevice/c.messages-1) > 0.01 {
+			t.Errorf("%s, central %v: %v messages, printed %v", c.set, c.epsilon, res.MessagesPerDevice, c.messages)
+		}
+		if g, err := account.ESATheoremIII1(esaSizes[c.set][0], c.local, esaDelta(c.set)); err == nil && g.Epsilon < 1.02*c.epsilon {
+			t.Errorf("%s: Theorem III.1 gives %v, as the tables do", c.set, g.Epsilon)
+		}
+	}
+}
+
+// printedFragments is ESA, Table IV: the epsilon of one fragment and of all, by
+// central epsilon, for 4, 16 and 256 fragments.
+var printedFragments = map[float64][3][2]float64{
+	0.05: {{1.37, 2.91}, {0.50, 2.94}, {0.03, 2.94}},
+	0.25: {{4.35, 5.96}, {3.13, 5.96}, {0.70, 5.96}},
+	0.5:  {{5.67, 7.28}, {4.45, 7.28}, {1.76, 7.28}},
+	0.75: {{6.42, 8.03}, {5.19, 8.03}, {2.49, 8.03}},
+	1:    {{6.94, 8.55}, {5.71, 8.55}, {3.00, 8.55}},
+}
+
+// Fragments whose variance is that of the backstop, in the sense of FragmentEpsilon,
+// give every cell of Table IV. With the limit eps_b - ln tau the cells of large epsilons
+// come out, and the five others do not.
+func TestESAEpsilonsOfFragments(t *testing.T) {
+	for epsilon, row := range printedFragments {
+		for i, tau := range []int{4, 16, 256} {
+			res := stated(t, horseLike, Histogram{Encoding: OneHot, Accounting: account.PaperAccounting, Epsilon: epsilon, Fragments: tau})
+			if math.Abs(*res.EpsilonOneFragment-row[i][0]) > 0.011 || math.Abs(*res.EpsilonLocal-row[i][1]) > 0.011 {
+				t.Errorf("central %v, %d fragments: %.4f and %.4f, printed %v", epsilon, tau, *res.EpsilonOneFragment, *res.EpsilonLocal, row[i])
+			}
+			lambda, err := account.CheuCorollary47Lambda(esaSizes[horseLike][0], epsilon, esaDelta(horseLike))
+			if err != nil {
+				t.Fatal(err)
+			}
+			backstop := math.Log(2*float64(esaSizes[horseLike][0])/lambda - 1)
+			limit := 0. // where it is not above zero there is nothing to compare
+			if f := backstop - math.Log(float64(tau)); f > 0 {
+				if limit, err = account.ESATheoremIV1(backstop, f, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			large := tau <= 16 && epsilon >= 0.25 || epsilon >= 0.75
+			if near := math.Abs(limit-row[i][0]) <= 0.01; near != large {
+				t.Errorf("central %v, %d fragments: %.4f by eps_b - ln tau, printed %v", epsilon, tau, limit, row[i][0])
+			}
+		}
+	}
+}
+
+// The criterion of the sparse picture: at central epsilon 1 the paper's accounting has
+// an error of 12 to 16, exact accounting of at most 5.6, and a curator less than that.
+func TestESASparsePicture(t *testing.T) {
+	p, err := Population(horseLike, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errorOf := func(h Histogram) float64 {
+		h.Epsilon, h.Delta, h.Adjacency, h.Runs, h.Seed = 1, 5e-8, account.Removal, 1, 1
+		res, err := h.Run(p, silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.RMSE
+	}
+	paper, exact, curator := errorOf(way(OneHot, account.PaperAccounting, 0)), errorOf(way(OneHot, account.ExactAccounting, 0)), errorOf(esaCurator)
+	if paper < 12 || paper > 16 || exact > 5.6 || curator > exact {
+		t.Errorf("paper %v, exact %v, curator %v", paper, exact, curator)
+	}
+	if split := errorOf(repeated(OneHot, account.PaperAccounting)[1]); split < 4*paper {
+		t.Errorf("two reports with half of the local epsilon each: %v", split)
+	}
+}
+
+// Bits that are sent half of the time count an empty cell with less noise than
+// symmetric ones at the same central epsilon, and a cell that many hold with more.
+func TestAsymmetricCountsEmptyCellsBetter(t *testing.T) {
+	for _, adjacency := range []account.Adjacency{account.Removal, account.Replacement} {
+		var empty, held [2]float64
+		for i, encoding := range []string{OneHot, Asymmetric} {
+			h := exactly(encoding, 1)
+			h.Adjacency = adjacency
+			m, err := h.reports(1_000_000, 1_000_000, 0, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			empty[i], held[i] = math.Sqrt(m.Fragment.Variance(0, 1_000_000)), math.Sqrt(m.Fragment.Variance(10_000, 1_000_000))
+		}
+		if !(empty[1] < 0.9*empty[0] && held[1] > held[0]) {
+			t.Errorf("%s: errors of an empty cell %v, of one that 10,000 hold %v", adjacency, empty, held)
+		}
+	}
+}
+
+// The criterion of the words on a few seeds; dp/estimate has it on 200.
+func TestHeavyHittersOfWords(t *testing.T) {
+	for seed := range uint64(4) {
+		p, err := Population(zipfWords, seed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := exactly(OneHot, 1)
+		h.Seed, h.Runs = seed, 5
+		res, err := h.Run(p, silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := res.Discoveries; f.False > 0.05 || f.Top100 < 95 {
+			t.Errorf("seed %d: %+v", seed, f)
+		}
+	}
+}
+
+// Every error that ESA prints is compared with a measurement, of a population that needs no
+// folder.
+func TestESASpecsAreWhole(t *testing.T) {
+	compared := map[string]int{}
+	for _, s := range esaSpecs() {
+		for _, c := range s.Cells(Options{Seed: 1}) {
+			if takes, folder := s.Takes(c.Dataset); !takes || folder {
+				t.Errorf("%s: %s is not made up", s.Name, c.Dataset)
+			}
+			if _, ok := esaPrinted(s.Name, c.Dataset, c.Histogram); ok {
+				compared[s.Name]++
+			}
+		}
+	}
+	for name, n := range map[string]int{"esa-table3": 16, "esa-table4": 25, "esa-table5": 21, "esa-table6": 15, "esa-table7": 15, "esa-table8": 25, "esa-table9": 25} {
+		if compared[name] != n {
+			t.Errorf("%s: %d of %d printed errors are compared", name, compared[name], n)
+		}
+	}
+}
+
+// A table of a picture of one's own: page, numbers and pictures; a second run measures
+// nothing.
+func TestESATableOfAPicture(t *testing.T) {
+	dir := t.TempDir()
+	m := image.NewGray(image.Rect(0, 0, 20, 10))
+	for i := range m.Pix {
+		m.Pix[i] = uint8(10 * (i % 20))
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(dir, "own.png")
+	if err := os.WriteFile(own, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := Find("esa-table6")
+	r := Runner{Out: filepath.Join(dir, "out"), Tell: silent, Population: func(name string) (*dataset.Population, error) { return dataset.LoadPopulation("", name) }}
+	cells := s.Cells(Options{Datasets: []string{own}, Quick: true, Seed: 1})
+	out, err := r.Run(cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Measured != len(cells)-out.Refused || out.Measured == 0 {
+		t.Errorf("%d of %d measured, %d refused", out.Measured, len(cells), out.Refused)
+	}
+	again, err := r.Run(cells)
+	if err != nil || again.Measured != 0 {
+		t.Errorf("measured %d again: %v", again.Measured, err)
+	}
+	if err := s.Page(r.Out, again.Cells, release.Provenance{Software: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Cells []Measured }
+	text, err := os.ReadFile(filepath.Join(r.Out, "esa-table6.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil || len(doc.Cells) != len(cells) || !strings.Contains(string(text), `"epsilon_one_fragment"`) {
+		t.Errorf("%d cells in JSON: %v", len(doc.Cells), err)
+	}
+	p, err := readPicture(filepath.Join(r.Out, PictureFolder, pictureOf(own)+".png"))
+	if err != nil || p.columns != 20 || !bytes.Equal(p.pixels, m.Pix) {
+		t.Errorf("the picture itself came out otherwise: %v", err)
+	}
+}
