@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type submitCommand struct {
 	File string `arg:"" help:"The answer: a .csv, .jsonl or .npy file with one row, or with --devices several." type:"path"`
 	columns
 
-	Dir       string        `help:"Folder of confetti up: stands for all files below." type:"path" placeholder:"DIR"`
+	Dir       string        `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
 	Plan      string        `help:"The signed plan." type:"path" placeholder:"FILE"`
 	Publisher []string      `help:"Public keys of publishers whose plans are answered." placeholder:"KEY"`
 	Folder    string        `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
@@ -77,7 +78,8 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 		if err != nil {
 			return signed, o, nil, err
 		}
-		c.Plan, c.Roots, c.Bearer, c.Publisher = t.path(trialPlan), t.path(trialRoots), t.path(trialDevices), []string{key.Public().String()}
+		c.Plan, c.Roots, c.Bearer = cmp.Or(c.Plan, t.path(trialPlan)), cmp.Or(c.Roots, t.path(trialRoots)), cmp.Or(c.Bearer, t.path(trialDevices))
+		c.Publisher = append(c.Publisher, key.Public().String())
 		if c.Folder == "" {
 			c.Folder = t.path(trialSimulated)
 			if !c.Devices {

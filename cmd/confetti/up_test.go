@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// startTrial runs a trial of a plan with a small crowd, and stops it when the test
+// ends, after which nothing of it may be left running. before may change files.
+func startTrial(t *testing.T, minimum, devices int, before func(trial, plan.Signed)) (trial, *services, plan.Signed) {
+	t.Helper()
+	none := goleak.IgnoreCurrent()
+	p, err := upCommand{}.draft()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Crowd.Minimum = minimum
+	p.Analyzer.Key = newOpener(t, "")
+	for h := range p.Route.Mix.Instances[0].Hops {
+		p.Route.Mix.Instances[0].Hops[h].Key = newOpener(t, "")
+	}
+	if p, err = protocol.Design(p); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "plan.toml")
+	if err := os.WriteFile(file, author.TOML(p), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := trial(filepath.Join(t.TempDir(), "trial"))
+	c := upCommand{Dir: string(at), Plan: file, Closes: time.Hour, Devices: devices}
+	if err := c.make(at); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := readSigned(at.path(trialPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before != nil {
+		before(at, signed)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	var out bytes.Buffer
+	go func() { done <- c.run(ctx, streams{&out, io.Discard}) }()
+	s, err := serviceFlags{Dir: string(at)}.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.close()
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("%v\n%s", err, &out)
+		}
+		goleak.VerifyNone(t, none)
+	})
+	for _, p := range parties(signed.Plan) {
+		if err := s.await(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.register(ctx, io.Discard, signed); err != nil {
+		t.Fatal(err)
+	}
+	return at, s, signed
+}
+
+// newOpener makes a key that opens envelopes, writes it unless path is empty, and
+// returns the public one.
+func newOpener(t *testing.T, path string) string {
+	t.Helper()
+	key, err := envelope.GenerateKey(envelope.X25519)
+	if err == nil && path != "" {
+		err = envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "test"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Public().String()
+}
+
+// command runs a command line in this process and fails the test if it fails.
+func command(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, err bytes.Buffer
+	if code := run(args, streams{&out, &err}); code != 0 {
+		t.Fatalf("confetti %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &err)
+	}
+	return out.String()
+}
+
+func colours(t *testing.T, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "values.csv")
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"colour"})
+	for range n {
+		w.Write([]string{"green"})
+	}
+	w.Flush()
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A new plan brings new keys while the old one is still being answered: services
+// hold both, and take the new ones up without a restart.
+func TestKeysRotateWithOverlap(t *testing.T) {
+	const devices = 12
+	at, s, first := startTrial(t, 10, devices, nil)
+	second, errRefused := rotate(t, at, first, func(signed plan.Signed) error { return s.register(t.Context(), io.Discard, signed) })
+	if errRefused == nil || !strings.Contains(errRefused.Error(), "private key") {
+		t.Errorf("a plan whose keys nobody has yet: %v", errRefused)
+	}
+	command(t, "plan", "register", second, "--dir", string(at))
+	values := colours(t, devices)
+	// Both are answered, the new one first, by the same devices.
+	command(t, "submit", values, "--dir", string(at), "--devices", "--plan", second)
+	command(t, "submit", values, "--dir", string(at), "--devices")
+	for _, file := range []string{at.path(trialPlan), second} {
+		command(t, "plan", "close", file, "--dir", string(at))
+		signed, err := readSigned(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := s.progress(t.Context(), signed)
+		if err != nil || state.State != analyzer.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != devices {
+			t.Errorf("%s: %+v, %v", file, state, err)
+		}
+	}
+	if text := command(t, "budget", "show", "--dir", string(at)); strings.Count(text, "by trial on") != 2 {
+		t.Errorf("the budget does not list both plans:\n%s", text)
+	}
+}
+
+// rotate signs the same question with new keys for everybody. It tries to register
+// the plan before the private keys are there.
+func rotate(t *testing.T, at trial, signed plan.Signed, register func(plan.Signed) error) (file string, refused error) {
+	t.Helper()
+	publisher, _, err := wire.ReadSignKeyFile(at.path(trialPublisher))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Parse(signed.Plan.Canonical())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Made elsewhere, and brought to the services' folders later.
+	var moves [][2]string
+	place := func(folder, name string) string {
+		made := filepath.Join(t.TempDir(), name)
+		moves = append(moves, [2]string{made, filepath.Join(folder, "keys", name)})
+		return made
+	}
+	p.Analyzer.Key = newOpener(t, place(at.folder(party{role: "analyzer"}), "new.json"))
+	for h := range p.Route.Mix.Instances[0].Hops {
+		hop, folder := &p.Route.Mix.Instances[0].Hops[h], at.folder(party{role: "shuffler", hop: h})
+		hop.Key = newOpener(t, place(folder, "new.json"))
+		sign, err := wire.GenerateSignKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := token.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hop.Receipts, hop.Tokens = sign.Public().String(), tokens.Public().String()
+		if err := wire.CreateSignKeyFile(place(folder, "new-receipts.json"), sign, "test"); err != nil {
+			t.Fatal(err)
+		}
+		if err := token.CreateKeyFile(place(at.folder(party{role: "issuer"}), fmt.Sprintf("new-%d.json", h)), tokens, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	renewed := plan.Sign(p, publisher.Private())
+	refused = register(renewed)
+	for _, m := range moves {
+		if err := os.Rename(m[0], m[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file = filepath.Join(t.TempDir(), "second.json")
+	if err := os.WriteFile(file, renewed.Marshal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, refused
+}
+
+// Profiles are on a port of their own and nowhere else.
+func TestProfilesHaveAPortOfTheirOwn(t *testing.T) {
+	debug, err := addresses(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(debug[0], "https://")
+	_, s, signed := startTrial(t, 10, 1, func(at trial, signed plan.Signed) {
+		path := at.config(parties(signed.Plan)[1])
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, fmt.Appendf(text, "debug = '%s'\n", address), 0o600) // [http] is the last section
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	client := &http.Client{Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	res, err := client.Get("http://" + address + "/debug/pprof/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("profiles: %s", res.Status)
+	}
+	if status, _, err := s.do(t.Context(), http.MethodGet, parties(signed.Plan)[1].url+"/debug/pprof/", "", nil); status != http.StatusNotFound {
+		t.Errorf("profiles on the service's own port: %d, %v", status, err)
+	}
+}
