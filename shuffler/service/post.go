@@ -52,7 +52,7 @@ type crowd struct {
 	Phase    phase    `json:"phase"`
 	In       []byte   `json:"in,omitempty"`       // later hops: SHA-256 of the batch that came
 	Receipts [][]byte `json:"receipts,omitempty"` // of the hops so far; from mixed on with our own
-	Size     int64    `json:"size,omitempty"`     // bytes of the batch that leaves
+	Size     int64    `json:"size,omitempty"`     // bytes of the batch that came, from mixed on of the one that leaves
 
 	revision uint64
 }

@@ -120,7 +120,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	if err := t.s.o.Failpoint("batch-chunks-kept"); err != nil {
 		return false, err
 	}
-	next := crowd{Phase: received, In: digest[:]}
+	next := crowd{Phase: received, In: digest[:], Size: to.size}
 	for _, s := range receipts {
 		next.Receipts = append(next.Receipts, s.Bytes())
 	}
@@ -221,8 +221,8 @@ func (t *post) mixReceived(ctx context.Context, c uint32) error {
 		}
 		body := readBox(ctx, box)
 		defer body.Close()
-		data, err := io.ReadAll(body)
-		if err != nil {
+		data := make([]byte, t.state(c).Size)
+		if _, err := io.ReadFull(body, data); err != nil {
 			return err
 		}
 		b, err := envelope.ParseBatch(data)

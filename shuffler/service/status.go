@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -114,6 +115,12 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		if st.Failing != "" {
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
 		}
+		if full, known := st.reached(); known {
+			page.Gauges = append(page.Gauges, serve.Gauge{
+				Name: where, Share: float64(full) / float64(len(st.Crowds)),
+				Text: fmt.Sprintf("%d of %d crowds have enough respondents", full, len(st.Crowds)),
+			})
+		}
 		table := serve.Table{
 			Title:   fmt.Sprintf("%s: %s, %s, closes %s", where, st.Title, st.Phase, st.Closes.UTC().Format(time.RFC3339)),
 			Columns: []string{"crowd", "phase", "respondents", "in", "out", "dropped", "duplicates", "tokens"},
@@ -131,6 +138,20 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		page.Tables = append(page.Tables, table)
 	}
 	return page
+}
+
+// reached is how many crowds that are being collected have enough respondents,
+// where that may be known.
+func (st Status) reached() (full int, known bool) {
+	for _, c := range st.Crowds {
+		if c.About == "private" || c.About == "" {
+			return 0, false
+		}
+		if strings.HasPrefix(c.About, "at least") {
+			full++
+		}
+	}
+	return full, true
 }
 
 // meters are the numbers of /metrics. They add up over plans, and leave out what

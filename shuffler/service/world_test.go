@@ -435,3 +435,15 @@ func grep(t testing.TB, dir, text string) (files []string) {
 	}
 	return files
 }
+
+// fresh starts a stopped hop on an empty disk, with the plan.
+func (w *world) fresh(hop int) {
+	w.t.Helper()
+	if err := os.RemoveAll(filepath.Join(w.dir, fmt.Sprint("queue", hop))); err != nil {
+		w.t.Fatal(err)
+	}
+	w.start(hop)
+	if err := w.hops[hop].service.Load(context.Background(), w.signed); err != nil {
+		w.t.Fatal(err)
+	}
+}
