@@ -1,0 +1,94 @@
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var (
+	schedules = flag.Int("chaos.schedules", 200, "seeded schedules of TestSchedules")
+	firstSeed = flag.Uint64("chaos.first", 1, "seed of the first one")
+	oneSeed   = flag.Uint64("chaos.seed", 0, "run the schedule of this seed alone and tell what happens")
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := os.RemoveAll(rings().dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Whatever happens, every acknowledged report is counted once when its crowd is
+// released, none is that nobody may have sent, and nothing leaves below n_min. A
+// schedule that shows otherwise is made as short as it gets.
+func TestSchedules(t *testing.T) {
+	if *oneSeed != 0 {
+		tell(t, *oneSeed)
+		return
+	}
+	var next atomic.Uint64
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for range runtime.GOMAXPROCS(0) + 1 { // one waits for the disk now and then
+		wg.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= uint64(*schedules) || t.Failed() {
+					return
+				}
+				check(t, *firstSeed+i)
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d schedules in %.1f s", min(uint64(*schedules), next.Load()), time.Since(begin).Seconds())
+}
+
+func check(t *testing.T, seed uint64) {
+	s := draw(seed)
+	w, err := s.run(fmt.Sprint("seed ", seed), nil)
+	if err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+		return
+	}
+	if len(w.violations) == 0 {
+		return
+	}
+	small, tries := shrink(s, func(c schedule) bool { return c.fails(nil) })
+	t.Errorf("seed %d: %s\nAfter %d tries to make it shorter:\n%v\n(go test ./internal/chaos -run TestSchedules -chaos.seed %d -v tells the whole of it)",
+		seed, strings.Join(w.violations, "; "), tries, small, seed)
+}
+
+// fails reports that a schedule shows a violation.
+func (s schedule) fails(twin func(*world)) bool {
+	w, err := s.run("shrinking", twin)
+	return err == nil && len(w.violations) > 0
+}
+
+func tell(t *testing.T, seed uint64) {
+	s := draw(seed)
+	t.Log(s)
+	w, err := s.run(fmt.Sprint("seed ", seed), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + strings.Join(w.log, "\n"))
+	for _, v := range w.violations {
+		t.Error(v)
+	}
+}

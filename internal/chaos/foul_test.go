@@ -1,0 +1,110 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+func (w *world) ctx() context.Context { return context.Background() }
+
+// forge seals a contribution that says a cell, as whoever knows the plan can;
+// where hops demand tokens, it has made-up ones.
+func (w *world) forge(cell, instance, crowd int) (envelope.Contribution, error) {
+	pipeline, err := client.New(w.proto, rng.New())
+	if err != nil {
+		return envelope.Contribution{}, err
+	}
+	pipeline.Instance = func(int) int { return instance }
+	pipeline.Tokens = func(i int) ([][]byte, error) {
+		tokens := make([][]byte, len(w.signed.Plan.Route.Mix.Instances[i].Hops))
+		for h := range tokens {
+			tokens[h] = make([]byte, token.Size)
+			rng.Reader(rng.New()).Read(tokens[h])
+		}
+		return tokens, nil
+	}
+	sealed, err := pipeline.Report(protocol.Answers{Crowd: crowd, Values: []any{cell}})
+	if err != nil {
+		return envelope.Contribution{}, err
+	}
+	return sealed[0].Contribution, nil
+}
+
+// hand puts a contribution at its entry's door.
+func (w *world) hand(who string, cell int, c envelope.Contribution, authorization string) {
+	body, err := c.Marshal()
+	if err != nil {
+		w.broken = errors.Join(w.broken, err)
+		return
+	}
+	id := wire.ContributionID(body)
+	w.said[id] = &contribution{who: who, cell: cell, instance: c.Instance, crowd: c.Crowd}
+	header := http.Header{"Content-Type": {wire.ContributionType}}
+	if authorization != "" {
+		header.Set("Authorization", authorization)
+	}
+	x := &parcel{"outside", hopName(int(c.Instance), 0), http.MethodPut, wire.ContributionPath(w.signed.Plan.Hash(), c.Instance, id), header, body}
+	if _, err := w.net.send(x); err != nil {
+		w.say("%v", err)
+	}
+}
+
+// second is another contribution of a respondent, with what it showed the first
+// time: a bearer token, or a single-use token that it has spent.
+func (w *world) second(d int) {
+	authorization := "Bearer " + w.ring.bearers[d]
+	if w.shape.tokens {
+		authorization = ""
+		for _, x := range w.net.past {
+			if x.from == deviceName(d) {
+				authorization = x.header.Get("Authorization")
+			}
+		}
+		if authorization == "" {
+			return // it has no token that one could take
+		}
+	}
+	cell := maxDevices + d
+	c, err := w.forge(cell, w.instanceOf(d), w.crowdOf(d))
+	if err != nil {
+		w.broken = errors.Join(w.broken, err)
+		return
+	}
+	w.hand(deviceName(d), cell, c, authorization)
+}
+
+// stranger is a contribution of somebody whom no service knows: with nothing to
+// show, with something made up, or with what a device showed another plan.
+func (w *world) stranger(d int, kind string) {
+	cell := 2*maxDevices + d
+	c, err := w.forge(cell, w.instanceOf(d), w.crowdOf(d))
+	if err != nil {
+		w.broken = errors.Join(w.broken, err)
+		return
+	}
+	authorization := ""
+	switch kind {
+	case "forged":
+		made := make([]byte, token.Size)
+		rng.Reader(rng.New()).Read(made)
+		authorization = wire.TokenAuthorization(made)
+		if !w.shape.tokens {
+			authorization = "Bearer " + strings.Repeat("A", len(w.ring.bearers[0]))
+		}
+	case "elsewhere": // what is good at another door: a bearer token where a single-use one is wanted
+		authorization = wire.TokenAuthorization(make([]byte, token.Size))
+		if w.shape.tokens {
+			authorization = "Bearer " + w.ring.bearers[d]
+		}
+	}
+	w.hand("", cell, c, authorization)
+}

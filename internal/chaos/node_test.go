@@ -1,0 +1,261 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
+
+	analyzing "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/issuer"
+	shuffling "github.com/confetti-dp/confetti/shuffler/service"
+)
+
+var errCrash = errors.New("chaos: a crash")
+
+// node is a service, or a device, with a disk. It crashes at a failpoint or
+// between requests: the disk is copied as it is at that moment, and everything
+// that the old process does afterwards goes nowhere.
+type node struct {
+	w    *world
+	name string
+	dir  string // the disk of the running process
+	lost string // of one that crashed, as it was then; "" while it runs
+	runs int
+
+	armed  string // the failpoint to crash at
+	left   int    // how many times it is passed before
+	torn   int    // how many bytes of a half-written record the crash leaves
+	offset time.Duration
+	room   int64 // bytes that a hop's queue may use; 0: as it likes
+
+	handler http.Handler
+	step    func(context.Context) error
+	store   *store.Store
+	queue   *queue.Queue
+	stop    func()
+}
+
+func (n *node) now() time.Time { return n.w.now.Add(n.offset) }
+
+func (n *node) up() bool { return n.lost == "" }
+
+// failpoint is given to every service.
+func (n *node) failpoint(name string) error {
+	if !n.up() {
+		return errCrash
+	}
+	if name != n.armed {
+		return nil
+	}
+	if n.left--; n.left >= 0 {
+		return nil
+	}
+	n.crash()
+	return errCrash
+}
+
+// crash ends the process as kill -9 does.
+func (n *node) crash() {
+	if !n.up() {
+		return
+	}
+	n.armed = ""
+	n.runs++
+	n.w.say("%s crashes", n.name)
+	n.lost = filepath.Join(n.w.dir, fmt.Sprintf("%s-%d", n.name, n.runs))
+	if err := copyDisk(n.dir, n.lost); err != nil {
+		n.w.broken = errors.Join(n.w.broken, err)
+	}
+	if n.torn > 0 {
+		if err := tear(n.lost, n.torn); err != nil {
+			n.w.broken = errors.Join(n.w.broken, err)
+		}
+		n.torn = 0
+	}
+}
+
+// restart brings a crashed node up again on what was on its disk.
+func (n *node) restart() {
+	if n.up() {
+		return
+	}
+	n.w.say("%s starts again", n.name)
+	n.stop()
+	if err := os.RemoveAll(n.dir); err != nil {
+		n.w.broken = errors.Join(n.w.broken, err)
+	}
+	n.dir, n.lost = n.lost, ""
+	if err := n.start(); err != nil {
+		n.w.violation("%s does not start again: %v", n.name, err)
+	}
+}
+
+func (n *node) start() error {
+	ctx := context.Background()
+	n.stop = func() {}
+	switch {
+	case n.name == "issuer":
+		return n.startIssuer()
+	case n.name == "analyzer":
+		return n.startAnalyzer(ctx)
+	case strings.HasPrefix(n.name, "hop"):
+		return n.startHop(ctx)
+	}
+	return nil // a device opens its folder each time
+}
+
+func (n *node) startIssuer() error {
+	s, err := issuer.New(issuer.Options{
+		Folder: n.dir, Keys: n.w.ring.keys("issuer"), Publishers: []string{n.w.ring.trusted()}, Bearers: n.w.ring.people("respondents"),
+		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: n.now, Failpoint: n.failpoint,
+	})
+	if err != nil {
+		return err
+	}
+	n.stop = func() { s.Close() }
+	n.step = func(context.Context) error { return s.Sweep() }
+	return n.serve(serve.Config{Name: "issuer", Routes: s.Routes(), Private: s.Private(), Ready: s.Ready})
+}
+
+func (n *node) startAnalyzer(ctx context.Context) (err error) {
+	if n.store, err = store.Open(ctx, store.Config{DSN: filepath.Join(n.dir, "a.db"), Failpoint: n.failpoint}); err != nil {
+		return err
+	}
+	n.stop = func() { n.store.Close() }
+	s, err := analyzing.New(analyzing.Options{
+		Store: n.store, Keys: n.w.ring.keys("analyzer"), Operators: n.w.ring.people("operators"),
+		Publishers:  []analyzing.Publisher{{Name: "Research", Key: n.w.ring.trusted(), Population: "all"}},
+		Populations: map[string]analyzing.Population{"all": {Epsilon: 1000, Delta: 0.1, Adjacency: account.Replacement}},
+		Software:    "chaos", Now: n.now, Failpoint: n.failpoint,
+	})
+	if err != nil {
+		return err
+	}
+	n.step = s.Step
+	return n.serve(serve.Config{Name: "analyzer", Routes: s.Routes(), Ready: s.Ready})
+}
+
+func (n *node) startHop(ctx context.Context) (err error) {
+	if n.queue, err = queue.Open(ctx, queue.Config{Dir: n.dir, MaxBytes: n.room}); err != nil {
+		return err
+	}
+	n.stop = n.queue.Close
+	s, err := shuffling.New(ctx, shuffling.Options{
+		Queue: n.queue, Keys: n.w.ring.keys(n.name), Publishers: []string{n.w.ring.trusted()}, Bearers: n.w.ring.people("respondents"),
+		Client: &http.Client{Transport: n.w.net.from(n.name)}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: n.now, Failpoint: n.failpoint,
+	})
+	if err != nil {
+		return err
+	}
+	n.step = s.Step
+	return n.serve(serve.Config{Name: "shuffler", Routes: s.Routes(), Private: s.Private(), Ready: s.Ready})
+}
+
+func (n *node) serve(c serve.Config) error {
+	s, err := serve.New(c)
+	n.handler = s
+	return err
+}
+
+// copyDisk copies a folder of a process that does nothing just now but tidy up
+// behind itself: a file that goes away meanwhile is gone.
+func copyDisk(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rest, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rest), 0o700)
+		}
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rest), b, 0o600)
+	})
+}
+
+// tear leaves the first bytes of a record at the end of every file of a disk that
+// grows by records: a write that the crash cut short, which nobody had acknowledged.
+func tear(dir string, most int) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		record := recordOf(filepath.Base(path))
+		if record == nil {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		half := record(b)
+		if len(half) < 2 {
+			return nil
+		}
+		half = half[:min(most, len(half)-1)]
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(half)
+		return errors.Join(err, f.Close())
+	})
+}
+
+// recordOf finds the first record in the files of a kind; nil for files that do
+// not grow by records.
+func recordOf(name string) func([]byte) []byte {
+	after := func(header, size int) func([]byte) []byte {
+		return func(b []byte) []byte {
+			if len(b) < header+size {
+				return nil
+			}
+			return b[header : header+size]
+		}
+	}
+	switch {
+	case strings.HasSuffix(name, ".blk"): // of the queue: a length of four bytes comes first
+		return func(b []byte) []byte {
+			if len(b) < 4 {
+				return nil
+			}
+			return after(0, int(binary.LittleEndian.Uint32(b)&0x7fffffff))(b)
+		}
+	case strings.HasSuffix(name, "-wal"): // of SQLite: a header, then pages of 4096 bytes with headers of 24
+		return after(32, 24+4096)
+	case strings.HasSuffix(name, ".log"): // of the issuer
+		return after(len("confetti-issued/v1\n"), 36)
+	case name == "ledger":
+		return func(b []byte) []byte {
+			_, rest, _ := bytes.Cut(b, []byte("\n"))
+			line, _, _ := bytes.Cut(rest, []byte("\n"))
+			return line
+		}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// observe sees every request when it is sent.
+func (w *world) observe(x *parcel) {
+	if id, c, ok := contributionOf(x); ok && w.said[id] == nil {
+		one := &contribution{instance: c.Instance, crowd: c.Crowd, cell: -1}
+		if n := w.nodes[x.from]; n != nil {
+			one.who = x.from
+		}
+		w.said[id] = one
+	}
+	if strings.Contains(x.path, "/batches/") {
+		w.observeBatch(x)
+	}
+}
+
+// observeBatch checks what leaves a hop.
+func (w *world) observeBatch(x *parcel) {
+	h, err := wire.ParseHandover(x.body)
+	if err != nil {
+		w.violation("%s sends what is no batch: %v", x.from, err)
+		return
+	}
+	b := h.Batch
+	if int(b.Respondents) < w.shape.minimum || len(b.Envelopes) < w.shape.minimum {
+		w.violation("%s lets a batch of %d respondents and %d envelopes leave: the minimum is %d", x.from, b.Respondents, len(b.Envelopes), w.shape.minimum)
+	}
+	key := fmt.Sprintf("%d %d %d", b.Instance, b.Hop, b.Crowd)
+	if before, there := w.sent[key]; there && before != h.Digest {
+		w.violation("%s lets another batch of crowd %d leave than before", x.from, b.Crowd)
+	}
+	w.sent[key] = h.Digest
+	w.left[b.Instance] = true
+}
+
+// heard sees every answer that a service gives, whether or not it gets through.
+func (w *world) heard(x *parcel, res *http.Response) {
+	w.maybe(x)
+	id, c, ok := contributionOf(x)
+	if !ok || res.StatusCode >= 300 {
+		return
+	}
+	one := w.said[id]
+	one.kept = true
+	if one.who == "" {
+		w.violation("%s takes a contribution from somebody unknown", x.to)
+	}
+	if res.StatusCode == http.StatusCreated && w.left[c.Instance] {
+		w.violation("%s takes a contribution after something has left", x.to)
+	}
+}
+
+// maybe notes that a contribution has reached its entry.
+func (w *world) maybe(x *parcel) {
+	if id, _, ok := contributionOf(x); ok {
+		w.said[id].at = true
+	}
+}
+
+// finish heals everything, lets the collection come to its end, and checks what
+// has come of it.
+func (w *world) finish() {
+	w.net.fault = map[string][]string{}
+	w.net.arrive()
+	for _, name := range w.names() {
+		n := w.nodes[name]
+		n.armed, n.offset = "", 0
+		if n.room != 0 {
+			n.room = 0
+			n.crash()
+		}
+		n.restart()
+	}
+	if w.now.Before(closes) {
+		for d := range w.shape.devices {
+			w.again(d)
+		}
+		w.now = closes
+	}
+	for range 3 {
+		for _, name := range w.services() {
+			if name != "analyzer" {
+				w.step(name)
+			}
+		}
+	}
+	w.check()
+	w.now = closes.Add(2 * time.Hour)
+	w.step("analyzer")
+	w.checkVerdict()
+}
+
+// counted is what the analyzer has of every batch: how often each cell came.
+func (w *world) counted() map[[2]int][]uint64 {
+	ctx := context.Background()
+	all := map[[2]int][]uint64{}
+	s := w.nodes["analyzer"].store
+	batches, err := s.Batches(ctx, w.signed.Plan.Name())
+	if err != nil {
+		w.violation("the analyzer's batches: %v", err)
+		return nil
+	}
+	for _, b := range batches {
+		t := w.proto.NewTally()
+		if err := s.Counts(ctx, b, t.N); err != nil {
+			w.violation("the analyzer's counts: %v", err)
+		}
+		all[[2]int{b.Instance, b.Crowd}] = t.N
+	}
+	return all
+}
+
+// check compares what was counted with what was acknowledged.
+func (w *world) check() {
+	for d := range w.shape.devices {
+		w.readLedger(d)
+	}
+	counts := w.counted()
+	kept, whole := map[[2]int]int{}, map[string]int{}
+	for _, c := range w.claims() {
+		at := [2]int{int(c.instance), int(c.crowd)}
+		if c.kept {
+			kept[at]++
+		}
+		batch, released := counts[at]
+		if !released {
+			continue
+		}
+		times := int(batch[c.cell])
+		whole[fmt.Sprint(c.who, " ", c.instance)] += times
+		switch {
+		case c.kept && times != 1:
+			w.violation("%s was acknowledged by instance %d and counted %d times", c.who, c.instance, times)
+		case times > 0 && (c.who == "" || !c.at):
+			w.violation("cell %d was counted %d times: nobody who may sent it", c.cell, times)
+		}
+	}
+	for who, times := range whole {
+		if times > 1 {
+			w.violation("%s was counted %d times", who, times)
+		}
+	}
+	for at, batch := range counts {
+		people := 0
+		for _, times := range batch {
+			people += min(1, int(times))
+		}
+		if people < w.shape.minimum {
+			w.violation("crowd %d of instance %d was released with %d people: the minimum is %d", at[1], at[0], people, w.shape.minimum)
+		}
+	}
+	for at, n := range kept {
+		if _, released := counts[at]; n >= w.shape.minimum && !released && w.takesBatches() {
+			w.violation("crowd %d of instance %d has %d contributions and was not released", at[1], at[0], n)
+		}
+	}
+	w.checkDisks()
+}
+
+// claims are the contributions that were sent, those of one cell taken together.
+func (w *world) claims() []contribution {
+	type claim struct {
+		cell     int
+		instance uint16
+		crowd    uint32
+	}
+	all := map[claim]contribution{}
+	for _, c := range w.said {
+		key := claim{c.cell, c.instance, c.crowd}
+		one, there := all[key]
+		if !there {
+			one = *c
+		}
+		one.kept, one.at = one.kept || c.kept, one.at || c.at
+		all[key] = one
+	}
+	return slices.Collect(maps.Values(all))
+}
+
+// takesBatches reports whether the analyzer's collection is open: a clock that
+// runs fast may have closed it before a batch came.
+func (w *world) takesBatches() bool {
+	p, err := w.nodes["analyzer"].store.Plan(context.Background(), w.signed.Plan.Name())
+	if err != nil {
+		w.violation("the analyzer's plan: %v", err)
+	}
+	return p.Closed.IsZero()
+}
+
+// checkDisks wants nothing left on hops but marks.
+func (w *world) checkDisks() {
+	if !w.takesBatches() {
+		return // what cannot be delivered waits until the retention is over
+	}
+	for _, name := range w.services() {
+		n := w.nodes[name]
+		if n.queue == nil {
+			continue
+		}
+		boxes, err := n.queue.Boxes(context.Background(), "")
+		boxes = slices.DeleteFunc(boxes, func(name string) bool { return strings.HasPrefix(name, "spent_") })
+		if err != nil || len(boxes) > 0 {
+			w.violation("%s still holds %v, %v", name, boxes, err)
+		}
+	}
+}
+
+// readLedger tells the cells of what a device has said from its own ledger.
+func (w *world) readLedger(d int) {
+	l, err := client.ReadLedger(w.nodes[deviceName(d)].dir)
+	if err != nil {
+		w.violation("ledger of %s: %v", deviceName(d), err)
+		return
+	}
+	for _, one := range w.said {
+		if one.who != deviceName(d) || one.cell >= 0 {
+			continue
+		}
+		if len(l.Entries) != 1 || len(l.Entries[0].Parts) != 1 || len(l.Entries[0].Parts[0].Messages) != 1 {
+			w.violation("%s sent what its ledger does not have", one.who)
+			one.cell = d
+			continue
+		}
+		one.cell = int(l.Entries[0].Parts[0].Messages[0].Channel)
+	}
+	// What the device takes for sent was acknowledged.
+	for _, e := range l.Entries {
+		for _, p := range e.Parts {
+			if p.State == client.Sent && !slices.ContainsFunc(slices.Collect(maps.Values(w.said)), func(c *contribution) bool {
+				return c.who == deviceName(d) && c.kept && int(c.instance) == p.Instance
+			}) {
+				w.violation("%s takes for sent what nobody has acknowledged", deviceName(d))
+			}
+		}
+	}
+}
+
+// checkVerdict wants one verdict, the same each time that it is asked for.
+func (w *world) checkVerdict() {
+	p, err := w.nodes["analyzer"].store.Plan(context.Background(), w.signed.Plan.Name())
+	if err != nil || p.Decided.IsZero() {
+		w.violation("the collection ended without a verdict: %v", err)
+		return
+	}
+	if released := len(w.counted()) > 0; released != p.Released {
+		w.violation("%d batches were counted, released is %v: %s", len(w.counted()), p.Released, p.Reason)
+	}
+}

@@ -1,0 +1,129 @@
+package chaos
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+)
+
+// twins are services with a bug planted at their door. Each must be caught, and
+// shrunk to little more than what the bug needs.
+var twins = map[string]struct {
+	plant func(*world)
+	most  int // events that a shrunk schedule may have
+}{
+	// The entry acknowledges what it holds in memory, and writes it down one event
+	// later. n_min reports and a crash show it.
+	"acknowledged before it is on disk": {func(w *world) {
+		type held struct {
+			x         *parcel
+			run, ages int
+		}
+		var memory []held
+		w.twin = func(x *parcel) *http.Response {
+			if _, _, ok := contributionOf(x); !ok || x.from == "outside" {
+				return nil
+			}
+			memory = append(memory, held{x: x, run: w.nodes[x.to].runs})
+			return &http.Response{StatusCode: http.StatusCreated, Body: http.NoBody, Header: http.Header{}}
+		}
+		w.tick = func() {
+			var young []held
+			for _, m := range memory {
+				switch m.ages++; {
+				case m.run != w.nodes[m.x.to].runs: // gone with the process
+				case m.ages > 1:
+					w.net.handIn(m.x)
+				default:
+					young = append(young, m)
+				}
+			}
+			memory = young
+		}
+	}, 6},
+	// A retry is not recognized: every one comes as somebody else's.
+	"a retry is counted again": {func(w *world) {
+		seen := map[[32]byte]bool{}
+		w.twin = func(x *parcel) *http.Response {
+			id, c, ok := contributionOf(x)
+			if !ok || x.from == "outside" || w.shape.tokens {
+				return nil
+			}
+			if seen[id] {
+				body, err := w.forge(w.deviceCell(x.from), int(c.Instance), int(c.Crowd))
+				if err != nil {
+					return nil
+				}
+				again, err := body.Marshal()
+				if err != nil {
+					return nil
+				}
+				copied := *x
+				copied.body = again
+				copied.header = x.header.Clone()
+				copied.header.Set("Authorization", "Bearer "+w.ring.bearers[maxDevices-1])
+				w.net.handIn(&copied)
+			}
+			seen[id] = true
+			return nil
+		}
+	}, 7},
+	// Whoever knocks is let in.
+	"nobody is asked who they are": {func(w *world) {
+		w.twin = func(x *parcel) *http.Response {
+			if !w.shape.tokens && strings.Contains(x.path, "/contributions/") && x.header.Get("Authorization") == "" {
+				x.header.Set("Authorization", "Bearer "+w.ring.bearers[maxDevices-1])
+			}
+			return nil
+		}
+	}, 2},
+}
+
+func TestPlantedBugsAreCaughtAndShrunk(t *testing.T) {
+	for name, twin := range twins {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := uint64(1); seed < 60; seed++ {
+				s := draw(seed)
+				if !s.fails(twin.plant) {
+					continue
+				}
+				small, tries := shrink(s, func(c schedule) bool { return c.fails(twin.plant) })
+				t.Logf("seed %d: from %d events to %d in %d tries\n%v", seed, len(s.events), len(small.events), tries, small)
+				if len(small.events) > twin.most {
+					t.Errorf("%d events are left, want at most %d", len(small.events), twin.most)
+				}
+				if small.fails(nil) {
+					t.Error("what is left fails without the bug")
+				}
+				return
+			}
+			t.Error("no schedule has caught it")
+		})
+	}
+}
+
+// The shrinker finds what matters among what does not, wherever it stands.
+func TestShrink(t *testing.T) {
+	r := replay.New(5)
+	for range 50 {
+		s := schedule{}
+		for i := range 40 {
+			s.events = append(s.events, event{n: i})
+		}
+		a, b, c := r.IntN(40), r.IntN(40), r.IntN(40)
+		small, _ := shrink(s, func(s schedule) bool {
+			found := map[int]bool{}
+			for _, e := range s.events {
+				found[e.n] = true
+			}
+			return found[a] && found[b] && found[c]
+		})
+		distinct := map[int]bool{a: true, b: true, c: true}
+		if len(small.events) != len(distinct) {
+			t.Errorf("%d events are left, want %d", len(small.events), len(distinct))
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// world is a collection under way: nodes, a network, the true time, and what an
+// omniscient observer has seen.
+type world struct {
+	ring   *ring
+	shape  shape
+	dir    string
+	signed plan.Signed
+	proto  *protocol.Protocol
+	now    time.Time
+	nodes  map[string]*node
+	net    *network
+	twin   func(*parcel) *http.Response // a broken entry in the place of the real one, for a request; nil: none
+	tick   func()                       // of the twin, after each event; nil: nothing
+
+	said       map[[32]byte]*contribution
+	sent       map[string][32]byte // digest of the batch that left for a hop and crowd
+	left       map[uint16]bool     // instances from whose entry something has left
+	violations []string
+	broken     error // the harness itself
+	log        []string
+}
+
+// contribution is one that somebody sent.
+type contribution struct {
+	who      string // respondent; "" for somebody whom no service knows
+	cell     int
+	instance uint16
+	crowd    uint32
+	kept     bool // the entry acknowledged it
+	at       bool // it reached the entry whole while that could take it
+}
+
+func newWorld(s shape, title string) (*world, error) {
+	w := &world{
+		ring: rings(), shape: s, now: opens.Add(time.Minute), nodes: map[string]*node{},
+		said: map[[32]byte]*contribution{}, sent: map[string][32]byte{}, left: map[uint16]bool{},
+	}
+	w.net = &network{w: w, fault: map[string][]string{}}
+	var err error
+	if w.signed, err = w.ring.plan(title, s, address, plan.Times{Opens: opens, Closes: closes}); err != nil {
+		return nil, err
+	}
+	if w.proto, err = protocol.New(w.signed.Plan); err != nil {
+		return nil, err
+	}
+	if w.dir, err = os.MkdirTemp("", "confetti-chaos-"); err != nil {
+		return nil, err
+	}
+	for i := range s.hops {
+		deny := fmt.Sprintf(`{"operators": {"deny": [%q]}}`, hopName(1-i, 0)) // there are two at most
+		if err := os.WriteFile(w.policy(i), []byte(deny), 0o600); err != nil {
+			return w, err
+		}
+	}
+	for _, name := range w.names() {
+		n := &node{w: w, name: name, dir: filepath.Join(w.dir, name)}
+		w.nodes[name] = n
+		if err := os.Mkdir(n.dir, 0o700); err != nil {
+			return w, err
+		}
+		if err := n.start(); err != nil {
+			return w, err
+		}
+		if strings.HasPrefix(name, "device") {
+			if err := client.Consent(n.dir, true); err != nil {
+				return w, err
+			}
+			continue
+		}
+		if err := w.register(name); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// names are the nodes of the shape, in the order in which batches travel.
+func (w *world) names() []string {
+	var names []string
+	for d := range w.shape.devices {
+		names = append(names, deviceName(d))
+	}
+	return append(names, w.services()...)
+}
+
+func (w *world) services() []string {
+	var names []string
+	if w.shape.tokens {
+		names = append(names, "issuer")
+	}
+	for i, hops := range w.shape.hops {
+		for h := range hops {
+			names = append(names, hopName(i, h))
+		}
+	}
+	return append(names, "analyzer")
+}
+
+// register brings a service the plan, as its publisher does.
+func (w *world) register(name string) error {
+	header := http.Header{"Content-Type": {wire.SignedPlanType}, "Authorization": {"Bearer " + w.ring.operator}}
+	res, err := w.net.deliver(&parcel{"publisher", name, http.MethodPut, wire.PlanPath(w.signed.Plan.Hash()), header, w.signed.Marshal()}, len(w.signed.Marshal()))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= 300 {
+		return fmt.Errorf("chaos: %s refuses the plan: %v", name, wire.ReadProblem(res))
+	}
+	return nil
+}
+
+func (w *world) close() {
+	for _, n := range w.nodes {
+		if n.stop != nil {
+			n.stop()
+		}
+	}
+	w.broken = errors.Join(w.broken, os.RemoveAll(w.dir))
+}
+
+func (w *world) say(format string, a ...any) {
+	w.log = append(w.log, fmt.Sprintf("%s  ", w.now.Format("15:04"))+fmt.Sprintf(format, a...))
+}
+
+func (w *world) violation(format string, a ...any) {
+	v := fmt.Sprintf(format, a...)
+	w.say("VIOLATION: %s", v)
+	if !slices.Contains(w.violations, v) {
+		w.violations = append(w.violations, v)
+	}
+}
+
+// instanceOf is where a device's policy lets it send: a schedule is to run the
+// same way each time.
+func (w *world) instanceOf(d int) int { return d % len(w.shape.hops) }
+
+func (w *world) policy(instance int) string {
+	return filepath.Join(w.dir, fmt.Sprintf("policy-%d.json", instance))
+}
+
+func (w *world) deviceCell(name string) (cell int) {
+	fmt.Sscanf(name, "device%d", &cell)
+	return cell
+}
+
+func (w *world) crowdOf(d int) int { return d / len(w.shape.hops) % w.shape.crowds }
+
+// device opens a device's client, does something with it and lets go of it. The
+// context ends at the first failure, so that nothing waits for the clock on the wall.
+func (w *world) device(d int, do func(context.Context, *client.Client) error) {
+	n := w.nodes[deviceName(d)]
+	if !n.up() {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o := client.Options{
+		Publishers: []string{w.ring.trusted()}, Folder: n.dir, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint,
+		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
+		Transport: &hasty{w.net.from(n.name), cancel},
+	}
+	if len(w.shape.hops) > 1 {
+		o.Policy = w.policy(w.instanceOf(d))
+	}
+	c, err := client.Open(w.signed, o)
+	if err != nil {
+		if n.up() {
+			w.violation("%s cannot open its folder: %v", n.name, err)
+		}
+		return
+	}
+	defer c.Close()
+	if err := do(ctx, c); err != nil {
+		w.say("%s: %v", n.name, err)
+	}
+}
+
+// hasty ends a context at the first failure.
+type hasty struct {
+	http.RoundTripper
+	cancel context.CancelFunc
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *hasty) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := h.RoundTripper.RoundTrip(r)
+	if err != nil || res.StatusCode >= 300 {
+		h.cancel()
+	}
+	return res, err
+}
+
+func (w *world) report(d int) {
+	w.device(d, func(ctx context.Context, c *client.Client) error {
+		return c.Report(ctx, protocol.Answers{Crowd: w.crowdOf(d), Values: []any{d}})
+	})
+}
+
+func (w *world) again(d int) {
+	w.device(d, func(ctx context.Context, c *client.Client) error { return c.Deliver(ctx) })
+}
+
+// step lets a service do what is due.
+func (w *world) step(name string) {
+	n := w.nodes[name]
+	if n == nil || !n.up() || n.step == nil {
+		return
+	}
+	if err := n.step(context.Background()); err != nil {
+		w.say("%s: %v", name, err)
+	}
+}
