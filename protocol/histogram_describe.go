@@ -89,7 +89,6 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 			s.Tables = append(s.Tables, marginals(t)...)
 		}
 		s.Figures = append(s.Figures, m.places(t))
-		s.Figures = append(s.Figures, m.picture(t))
 	}
 	if t.asked.Kind == "buckets" && t.errors.independent {
 		if err := distribution(m, t, &s); err != nil {

@@ -56,27 +56,6 @@ func distribution(m *HistogramModel, t *HistogramTable, s *release.Section) erro
 	return nil
 }
 
-// picture shades the cells of a grid, as few as a figure takes.
-func (m *HistogramModel) picture(t *HistogramTable) release.Figure {
-	x, y := *t.asked.X, *t.asked.Y
-	grid := release.Grid{Columns: x.Cells, Left: x.Low, Right: x.High, Bottom: y.Low, Top: y.High, Values: make([]float64, x.Cells*y.Cells)}
-	for i := range grid.Values {
-		grid.Values[i] = t.Values[i].Mean
-	}
-	coarse := 1
-	for (x.Cells/coarse)*(y.Cells/coarse) > release.MaxGrid {
-		coarse++
-	}
-	if coarse > 1 {
-		grid = grid.Coarse(max(1, x.Cells/coarse), max(1, y.Cells/coarse))
-	}
-	return release.Figure{
-		Name: m.key(t, "picture", "-"), Kind: release.Heat, Title: fmt.Sprintf("Respondents by %s", m.title(t)),
-		Alt: fmt.Sprintf("Estimated respondents in each cell of the %d by %d grid of %s, shaded from none to the most.", x.Cells, y.Cells, m.title(t)),
-		X:   release.Axis{Label: "x"}, Y: release.Axis{Label: "y"}, Grid: &grid,
-	}
-}
-
 // places is the picture of a grid.
 func (m *HistogramModel) places(t *HistogramTable) release.Figure {
 	const most = 1 << 10 // a side
