@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/release"
@@ -37,8 +38,16 @@ func esaTables(s Spec, cells []Measured) []release.Section {
 				release.Number(h.MessagesPerDevice, 0), release.Number(float64(h.BytesPerDevice), 0),
 			})
 		}
+		if len(cells) > 0 && isPicture(cells) {
+			gaps = append([]string{fmt.Sprintf("Pictures: %s; from the left the truth, %s.", s.sheetName(set), strings.Join(waysOf(cells), "; "))}, gaps...)
+		}
 		return release.Section{Text: strings.Join(gaps, " "), Tables: []release.Table{t}}
 	})
+}
+
+// isPicture says whether the cells' population is one: its luminosity has a bound.
+func isPicture(cells []Measured) bool {
+	return slices.ContainsFunc(cells, func(m Measured) bool { return m.Histogram != nil && m.Histogram.Within > 0 })
 }
 
 func budgetOf(h Histogram) string {

@@ -251,6 +251,9 @@ func TestESATableOfAPicture(t *testing.T) {
 	if err != nil || len(doc.Cells) != len(cells) || !strings.Contains(string(text), `"epsilon_one_fragment"`) {
 		t.Errorf("%d cells in JSON: %v", len(doc.Cells), err)
 	}
+	if sheet, err := readPicture(filepath.Join(r.Out, s.sheetName(own))); err != nil || sheet.columns != 7*24-4 || sheet.rows() != 2*14-4 {
+		t.Errorf("a sheet of %d by %d: %v", sheet.columns, sheet.rows(), err)
+	}
 	p, err := readPicture(filepath.Join(r.Out, PictureFolder, pictureOf(own)+".png"))
 	if err != nil || p.columns != 20 || !bytes.Equal(p.pixels, m.Pix) {
 		t.Errorf("the picture itself came out otherwise: %v", err)

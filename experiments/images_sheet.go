@@ -63,7 +63,7 @@ func readPicture(path string) (picture, error) {
 // many columns wide.
 func (p picture) small(columns int) picture {
 	side := (p.columns + columns - 1) / columns
-	if side == 1 {
+	if side <= 1 {
 		return p
 	}
 	out := picture{columns: p.columns / side}

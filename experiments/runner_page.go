@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/release"
@@ -15,7 +17,7 @@ import (
 )
 
 // Page writes a spec's cells into the folder: NAME.json, NAME.html and every
-// figure as SVG and PNG. Provenance says by which command; its randomness is filled in.
+// figure as SVG and PNG, and what became of pictures as PNG. Provenance says by which command; its randomness is filled in.
 func (s Spec) Page(dir string, cells []Measured, by release.Provenance) error {
 	if len(cells) > 0 {
 		by.Randomness = fmt.Sprintf("simulated from seed %d", cells[0].Cell.Seed)
@@ -33,6 +35,13 @@ func (s Spec) Page(dir string, cells []Measured, by release.Provenance) error {
 		for _, f := range sec.Figures {
 			write(f.Name+".svg", func(w io.Writer) error { return page.WriteSVG(w, f) })
 			write(f.Name+".png", func(w io.Writer) error { return page.WritePNG(w, f) })
+		}
+	}
+	if s.populations && err == nil {
+		var sheets map[string]picture
+		sheets, err = s.sheets(dir, cells)
+		for _, name := range slices.Sorted(maps.Keys(sheets)) {
+			write(name, sheets[name].write)
 		}
 	}
 	write(s.Name+".html", func(w io.Writer) error { return page.WriteDocument(w, doc) })
