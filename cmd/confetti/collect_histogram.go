@@ -27,7 +27,7 @@ type collectHistogram struct {
 
 // checkHistogram is of the flags by themselves, before anything is read.
 func (c collectSimulate) checkHistogram() error {
-	errs := []error{checkBudget(c.Epsilon, c.Delta), c.histogramFlags.check()}
+	errs := []error{checkBudget(c.Epsilon, c.Delta), c.histogramFlags.check(), c.checkAccounting(c.Accounting)}
 	if len(c.Column) == 0 {
 		errs = append(errs, usagef("--csv needs the columns to count: --column NAME, one or more"))
 	}
@@ -36,11 +36,11 @@ func (c collectSimulate) checkHistogram() error {
 			errs = append(errs, usagef("--column %s is given twice", name))
 		}
 	}
+	if c.Crowd == "" && c.CrowdEpsilon != 0 {
+		errs = append(errs, usagef("--crowd-epsilon is of the sizes of crowds: name their column with --crowd"))
+	}
 	if c.Minimum < 0 || c.Minimum > plan.MaxCrowd {
 		errs = append(errs, usagef("--minimum is %d: give 1 to %d respondents, or 0 for the smallest crowd there is", c.Minimum, plan.MaxCrowd))
-	}
-	if c.Accounting == "paper" && encodings[c.Encoding].randomizer != "one-hot" {
-		errs = append(errs, usagef("--accounting paper: the paper has none for --encoding %s", c.Encoding))
 	}
 	if c.Out != "" {
 		errs = append(errs, writable(c.Out))
@@ -64,8 +64,8 @@ func (c collectSimulate) runHistogram(std streams) error {
 	for _, note := range t.notes {
 		fmt.Fprintln(std.err, "note: "+note)
 	}
-	h := c.histogramFlags.histogram(c.Accounting)
-	h.Attributes, h.Crowds = attributes, t.crowds
+	h := c.histogram(attributes, c.Accounting)
+	h.Crowds = t.crowds
 	s := experiments.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
 		Histogram:    h,

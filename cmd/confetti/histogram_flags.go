@@ -83,10 +83,17 @@ func (f histogramFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// histogram is the question, but for its attributes and crowds.
-func (f histogramFlags) histogram(accounting string) plan.Histogram {
+func (f histogramFlags) checkAccounting(accounting string) error {
+	if accounting == "paper" && encodings[f.Encoding].randomizer != "one-hot" {
+		return usagef("--accounting paper: the paper has none for --encoding %s", f.Encoding)
+	}
+	return nil
+}
+
+// histogram is the question, but for its crowds, noise and seeds.
+func (f histogramFlags) histogram(attributes []plan.Attribute, accounting string) plan.Histogram {
 	e := encodings[f.Encoding]
-	h := plan.Histogram{Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}
+	h := plan.Histogram{Attributes: attributes, Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}
 	if f.Fragments > 1 {
 		h.Randomizer.Fragments = f.Fragments
 	}
@@ -99,7 +106,7 @@ func (f histogramFlags) histogram(accounting string) plan.Histogram {
 	switch {
 	case f.Sample:
 		h.Collect = plan.CollectSample
-	case f.Split:
+	case f.Split || len(attributes) > 1 && h.Sketch != nil: // whose rows are drawn already
 		h.Collect = plan.CollectSplit
 	}
 	return h

@@ -72,6 +72,7 @@ type description struct {
 	plan     plan.Plan
 	promise  protocol.Promise
 	verified time.Duration // what recomputing the promise took
+	choice   string        // of several attributes: how the two ways of asking them compare
 }
 
 // describe recomputes the promise, and measures the seconds here and now, with
@@ -87,6 +88,11 @@ func describe(p plan.Plan) (description, error) {
 		return d, err
 	}
 	d.verified = time.Since(start)
+	if h := p.Question.Histogram; h != nil && len(h.Attributes) > 1 {
+		if _, _, d.choice, err = protocol.CompareCollect(p); err != nil {
+			d.choice = "only this plan's can be designed: " + err.Error()
+		}
+	}
 	seconds, err := sealSeconds(p)
 	if err != nil {
 		return d, err
@@ -102,7 +108,8 @@ func (d description) writeJSON(w io.Writer) error {
 		Delta      float64                      `json:"delta"`
 		Guarantees []release.GuaranteeStatement `json:"guarantees"`
 		Cost       map[string]float64           `json:"cost"`
-	}{d.plan.Name(), d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}}
+		Choice     string                       `json:"choice,omitempty"`
+	}{d.plan.Name(), d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
 	}
@@ -116,12 +123,15 @@ func (d description) write(out io.Writer) error {
 	for i, s := range d.promise.Statements {
 		fmt.Fprintf(w, "%s\t%s\n", s.Observer, s.Guarantee)
 		// What holds for several observers in a row is said once, after the last.
-		if i+1 == len(d.promise.Statements) || d.promise.Statements[i+1].Note != s.Note {
+		if s.Note != "" && (i+1 == len(d.promise.Statements) || d.promise.Statements[i+1].Note != s.Note) {
 			fmt.Fprintf(w, "\t%s\n", s.Note)
 		}
 	}
 	for _, m := range d.promise.Cost {
 		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
+	}
+	if d.choice != "" {
+		fmt.Fprintf(w, "Sample or split\t%s\n", d.choice)
 	}
 	return w.Flush()
 }

@@ -18,14 +18,13 @@ import (
 )
 
 type planNew struct {
-	File string `arg:"" help:"Where to write the plan (TOML)." type:"path"`
+	Density   planNewDensity   `cmd:"" default:"withargs" help:"Ask for a density of vectors in each class (the kind of plan without a name)."`
+	Histogram planNewHistogram `cmd:"" help:"Ask how many hold each value."`
+}
 
-	Title     string   `help:"What the respondents are asked." default:"A density for each class"`
-	Dimension int      `help:"Length of a respondent's vector." required:"" placeholder:"D"`
-	Classes   []string `help:"Names of the classes." required:"" placeholder:"A"`
-	Normalize bool     `help:"Scale vectors to unit length on the device."`
-	kernelFlags
-	mechanismFlags
+// planParties are the flags of every new plan.
+type planParties struct {
+	File           string  `arg:"" help:"Where to write the plan (TOML)." type:"path"`
 	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents." required:"" placeholder:"N"`
 	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
 	Suite          string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
@@ -34,21 +33,53 @@ type planNew struct {
 	Keys           string  `help:"Folder for new private keys of all parties; in a real collection each party makes its own and sends its public key." required:"" type:"path" placeholder:"DIR"`
 }
 
-func (planNew) Help() string {
-	return "Example:\n  confetti plan new plan.toml --dimension 256 --classes Business,Sports --epsilon 2 --minimum 3000 --keys keys"
+// check is of the flags by themselves. The plan's own check would find these too,
+// in its own terms, but only after room has been made for the parties.
+func (c planParties) check() error {
+	var errs []error
+	require := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, usagef(format, a...))
+		}
+	}
+	require(c.DishonestShare >= 0 && c.DishonestShare < 1, "--dishonest-share is %v: give a number from 0 to below 1", c.DishonestShare)
+	require(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
+	require(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
+	require(c.Hops >= 1 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
+	return errors.Join(errs...)
 }
 
-func (c planNew) Run(std streams) error {
-	p, err := c.draft()
-	if err != nil {
-		return err
+// plan is one of these parties with the question, its budget and its crowds, but
+// without keys and noise.
+func (c planParties) plan(title string, q plan.Question, b plan.Budget) (plan.Plan, error) {
+	if _, err := os.Stat(c.File); err == nil {
+		return plan.Plan{}, fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return plan.Plan{}, err
 	}
+	b.DishonestShare = c.DishonestShare
+	p := plan.Plan{
+		Version: plan.Version, Title: title, Question: q, Budget: b,
+		Crowd:     plan.Crowd{Minimum: c.Minimum},
+		Envelopes: plan.Envelopes{Suite: c.Suite},
+		Route:     mixRoute(c.Instances, c.Hops),
+		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	if p.HonestMinimum() < 1 {
+		return p, usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
+	}
+	return p, nil
+}
+
+// write designs the plan, gives its parties keys, and writes both; what design
+// refuses is of the flags named.
+func (c planParties) write(std streams, p plan.Plan, design func(plan.Plan) (plan.Plan, error), flags ...string) error {
 	keys, err := newKeys(&p)
 	if err != nil {
 		return err
 	}
-	if p, err = protocol.Design(p); err != nil {
-		return refused(err, "epsilon", "delta", "minimum", "dishonest-share", "dimension", "repetitions", "bitsum", "accounting")
+	if p, err = design(p); err != nil {
+		return refused(err, append(flags, "epsilon", "delta", "minimum", "dishonest-share", "accounting")...)
 	}
 	if err := p.Validate(); err != nil {
 		return usageError{err}
@@ -64,51 +95,50 @@ func (c planNew) Run(std streams) error {
 	return d.write(std.out)
 }
 
+type planNewDensity struct {
+	planParties
+	Title     string   `help:"What the respondents are asked." default:"A density for each class"`
+	Dimension int      `help:"Length of a respondent's vector." required:"" placeholder:"D"`
+	Classes   []string `help:"Names of the classes." required:"" placeholder:"A"`
+	Normalize bool     `help:"Scale vectors to unit length on the device."`
+	kernelFlags
+	mechanismFlags
+}
+
+func (planNewDensity) Help() string {
+	return "Example:\n  confetti plan new density plan.toml --dimension 256 --classes Business,Sports --epsilon 2 --minimum 3000 --keys keys"
+}
+
+func (c planNewDensity) Run(std streams) error {
+	p, err := c.draft()
+	if err != nil {
+		return err
+	}
+	return c.write(std, p, protocol.Design, "dimension", "repetitions", "bitsum")
+}
+
 // draft is the plan as asked for, without keys and noise.
-func (c planNew) draft() (plan.Plan, error) {
+func (c planNewDensity) draft() (plan.Plan, error) {
 	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
-	errs := []error{checkBudget(c.Epsilon, c.Delta), c.kernelFlags.check(), labelErr}
+	errs := []error{checkBudget(c.Epsilon, c.Delta), c.kernelFlags.check(), labelErr, c.planParties.check()}
 	check := func(ok bool, format string, a ...any) {
 		if !ok {
 			errs = append(errs, usagef(format, a...))
 		}
 	}
-	// The plan's own check would find these too, in its own terms, but only
-	// after room has been made for the parties.
 	check(c.Dimension >= 1 && c.Dimension <= plan.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, plan.MaxDimension)
 	check(len(c.Classes) >= 1 && len(c.Classes) <= plan.MaxClasses, "--classes names %d: give 1 to %d", len(c.Classes), plan.MaxClasses)
 	check(slices.Contains(plan.Bitsums, c.Bitsum), "--bitsum is %q: a plan's is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
-	check(c.DishonestShare >= 0 && c.DishonestShare < 1, "--dishonest-share is %v: give a number from 0 to below 1", c.DishonestShare)
-	check(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
-	check(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
-	check(c.Hops >= 1 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
 	if err := errors.Join(errs...); err != nil {
-		return plan.Plan{}, err
-	}
-	if _, err := os.Stat(c.File); err == nil {
-		return plan.Plan{}, fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
-	} else if !errors.Is(err, fs.ErrNotExist) {
 		return plan.Plan{}, err
 	}
 	kernel, repetitions := c.choose(c.Dimension)
 	kernel.Seed = freshSeed()
-	p := plan.Plan{
-		Version: plan.Version, Title: c.Title,
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
-			Dimension: c.Dimension, Classes: c.Classes, Normalize: c.Normalize,
-			Kernel: kernel, Repetitions: repetitions,
-			Bitsum: plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
-		}},
-		Budget:    plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label, DishonestShare: c.DishonestShare},
-		Crowd:     plan.Crowd{Minimum: c.Minimum},
-		Envelopes: plan.Envelopes{Suite: c.Suite},
-		Route:     mixRoute(c.Instances, c.Hops),
-		Analyzer:  plan.Party{Operator: "analyzer"},
-	}
-	if p.HonestMinimum() < 1 {
-		return p, usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
-	}
-	return p, nil
+	return c.plan(c.Title, plan.Question{Kind: "density", Density: &plan.Density{
+		Dimension: c.Dimension, Classes: c.Classes, Normalize: c.Normalize,
+		Kernel: kernel, Repetitions: repetitions,
+		Bitsum: plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
+	}}, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label})
 }
 
 // freshSeed is public: it decides nothing about privacy, but nobody should have
@@ -155,7 +185,7 @@ func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
 
 // save writes the keys and then the plan. After an error nothing that it wrote
 // remains.
-func (c planNew) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error) {
+func (c planParties) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error) {
 	var made []string
 	defer func() {
 		if err != nil {
