@@ -131,7 +131,7 @@ func (t *HistogramTable) Consistent() ([]float64, error) {
 
 // Poisoned bounds how far so many malicious devices, counted among the respondents
 // and sending what they like, could move the estimate of any one cell. ok is false
-// where that is not known (sketches, local hashing, Hadamard response).
+// where that is not known (sketches, local hashing).
 func (m *HistogramModel) Poisoned(t *HistogramTable, devices int) (down, up float64, ok bool) {
 	law := t.errors.mean
 	if law == nil {

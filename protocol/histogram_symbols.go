@@ -20,7 +20,9 @@ type symbols struct {
 	size      int
 	epsilon   float64
 	adjacency account.Adjacency
-	cell      *estimate.Cell // the law of a cell's count, N aside; nil if channels are no cells
+	// cell is the law of how many reports support a cell, N aside; nil where hash
+	// functions, which are few, decide that too.
+	cell *estimate.Cell
 }
 
 // symbolizer is a mechanism of one cell (dp/randomize).
@@ -67,15 +69,16 @@ func (m hashes) Variance(holders, n int) float64 {
 
 func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*symbols, error) {
 	t := &symbols{messages: 1, size: a.cells.Size(), epsilon: z.Epsilon, adjacency: adjacency}
+	k, e := float64(t.size), math.Exp(z.Epsilon)
 	switch z.Name {
 	case "krr":
-		m := randomize.KRR{K: t.size, Epsilon: z.Epsilon}
-		t.mechanism = kary{m}
-		if m.Validate() == nil {
-			t.cell = &estimate.Cell{Keep: m.Prob(0, 0), Flip: m.Prob(1, 0)}
-		}
-	case "subset":
+		t.mechanism = kary{randomize.KRR{K: t.size, Epsilon: z.Epsilon}}
+		t.cell = &estimate.Cell{Keep: e / (e + k - 1), Flip: 1 / (e + k - 1)}
+	case "subset": // of w cells: e^epsilon w to k-w that the own cell is one of them
 		t.mechanism, t.messages = subsets{randomize.SubsetSelection{K: t.size, W: z.Subset, Epsilon: z.Epsilon}}, z.Subset
+		w := float64(z.Subset)
+		keep := w * e / (w*e + k - w)
+		t.cell = &estimate.Cell{Keep: keep, Flip: (w - keep) / (k - 1)}
 	case "local-hash":
 		m := randomize.LocalHash{K: t.size, G: z.Range, Functions: z.Functions, Epsilon: z.Epsilon}
 		if n, err := hex.Decode(m.Seed[:], []byte(z.Seed)); err != nil || n != len(m.Seed) {
@@ -84,6 +87,7 @@ func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*s
 		t.mechanism = hashes{m}
 	case "hadamard":
 		t.mechanism = randomize.Hadamard{K: t.size, Epsilon: z.Epsilon}
+		t.cell = &estimate.Cell{Keep: e / (e + 1), Flip: 0.5} // by a plus in the cell's row
 	default:
 		return nil, fmt.Errorf("no code for the randomizer %q", z.Name)
 	}

@@ -107,7 +107,7 @@ func TestLawDeletesAsManyAsTheNoiseSays(t *testing.T) {
 // 98.6 %, such as intervals of 68 % or of 99.5 %.
 func TestIntervalsOfHistogramsCover(t *testing.T) {
 	const n, runs = 600, 1500
-	for _, kind := range []string{"one-hot", "sample", "fragments", "spread", "krr"} {
+	for _, kind := range []string{"one-hot", "sample", "fragments", "spread", "krr", "subset", "hadamard"} {
 		t.Run(kind, func(t *testing.T) {
 			p := tiny(kind)
 			a := &p.Question.Histogram.Attributes[0]
