@@ -3,8 +3,10 @@ package chaos
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 var (
@@ -57,6 +61,25 @@ func TestSchedules(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d schedules in %.1f s", min(uint64(*schedules), next.Load()), time.Since(begin).Seconds())
+	t.Log(seen)
+	if *schedules < 200 || *firstSeed != 1 {
+		return
+	}
+	want := []string{"crowd released", "contribution acknowledged"}
+	for _, f := range faults {
+		want = append(want, "link "+f)
+	}
+	for _, crash := range everyCrash() {
+		want = append(want, "crash of "+crash)
+	}
+	for _, code := range []wire.Code{wire.StorageFull, wire.AlreadyContributed, wire.Unauthenticated, wire.TokenRefused, wire.EpochOver, wire.NotOpen} {
+		want = append(want, "answer "+string(code))
+	}
+	for _, w := range want {
+		if seen.count(w) == 0 {
+			t.Errorf("no schedule has seen: %s", w)
+		}
+	}
 }
 
 func check(t *testing.T, seed uint64) {
@@ -91,4 +114,36 @@ func tell(t *testing.T, seed uint64) {
 	for _, v := range w.violations {
 		t.Error(v)
 	}
+}
+
+// tally counts what schedules have come by: a proof that nothing went wrong is
+// worth what was tried.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+var seen = &tally{n: map[string]int{}}
+
+func (t *tally) add(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n[what]++
+}
+
+func (t *tally) count(what string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n[what]
+}
+
+// String is a list for people.
+func (t *tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(t.n)) {
+		fmt.Fprintf(&b, "\n%6d %s", t.n[what], what)
+	}
+	return b.String()
 }

@@ -74,6 +74,7 @@ func (n *network) send(x *parcel) (*http.Response, error) {
 	if queue := n.fault[x.to]; len(queue) > 0 {
 		fault, n.fault[x.to] = queue[0], queue[1:]
 		n.w.say("%s -> %s: %s", x.from, x.to, fault)
+		seen.add("link " + fault)
 	}
 	n.w.observe(x)
 	if strings.Contains(x.path, "/contributions/") {

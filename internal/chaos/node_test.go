@@ -35,9 +35,8 @@ type node struct {
 	lost string // of one that crashed, as it was then; "" while it runs
 	runs int
 
-	armed  string // the failpoint to crash at
-	left   int    // how many times it is passed before
-	torn   int    // how many bytes of a half-written record the crash leaves
+	armed  map[string]int // failpoints to crash at, and how many times they are passed before
+	torn   int            // how many bytes of a half-written record the crash leaves
 	offset time.Duration
 	room   int64 // bytes that a hop's queue may use; 0: as it likes
 
@@ -57,14 +56,30 @@ func (n *node) failpoint(name string) error {
 	if !n.up() {
 		return errCrash
 	}
-	if name != n.armed {
+	left, armed := n.armed[name]
+	if !armed || left > 0 {
+		if armed {
+			n.armed[name]--
+		}
 		return nil
 	}
-	if n.left--; n.left >= 0 {
-		return nil
-	}
+	delete(n.armed, name)
+	seen.add("crash of " + n.kind() + " at " + name)
 	n.crash()
 	return errCrash
+}
+
+// kind is the role of a node.
+func (n *node) kind() string {
+	switch {
+	case strings.HasPrefix(n.name, "device"):
+		return "device"
+	case strings.HasPrefix(n.name, "hop") && strings.HasSuffix(n.name, ".0"):
+		return "entry"
+	case strings.HasPrefix(n.name, "hop"):
+		return "hop"
+	}
+	return n.name
 }
 
 // crash ends the process as kill -9 does.
@@ -72,7 +87,6 @@ func (n *node) crash() {
 	if !n.up() {
 		return
 	}
-	n.armed = ""
 	n.runs++
 	n.w.say("%s crashes", n.name)
 	n.lost = filepath.Join(n.w.dir, fmt.Sprintf("%s-%d", n.name, n.runs))

@@ -49,6 +49,11 @@ func (w *world) observeBatch(x *parcel) {
 // heard sees every answer that a service gives, whether or not it gets through.
 func (w *world) heard(x *parcel, res *http.Response) {
 	w.maybe(x)
+	if res.StatusCode >= 300 {
+		if p := wire.ReadProblem(res); p != nil {
+			seen.add("answer " + string(p.Code))
+		}
+	}
 	id, c, ok := contributionOf(x)
 	if !ok || res.StatusCode >= 300 {
 		return
@@ -71,36 +76,47 @@ func (w *world) maybe(x *parcel) {
 }
 
 // finish heals everything, lets the collection come to its end, and checks what
-// has come of it.
+// has come of it. Crashes that are still to come, come.
 func (w *world) finish() {
 	w.net.fault = map[string][]string{}
 	w.net.arrive()
 	for _, name := range w.names() {
 		n := w.nodes[name]
-		n.armed, n.offset = "", 0
+		n.offset = 0
 		if n.room != 0 {
 			n.room = 0
 			n.crash()
 		}
-		n.restart()
 	}
-	if w.now.Before(closes) {
+	w.restartAll()
+	for round := 0; round < 3 && w.now.Before(closes); round++ {
 		for d := range w.shape.devices {
 			w.again(d)
 		}
-		w.now = closes
+		w.restartAll()
 	}
-	for range 3 {
+	w.now = slices.MaxFunc([]time.Time{w.now, closes}, time.Time.Compare)
+	for range 6 {
 		for _, name := range w.services() {
 			if name != "analyzer" {
 				w.step(name)
 			}
 		}
+		w.restartAll()
 	}
 	w.check()
 	w.now = closes.Add(2 * time.Hour)
-	w.step("analyzer")
+	for range 6 {
+		w.step("analyzer")
+		w.restartAll()
+	}
 	w.checkVerdict()
+}
+
+func (w *world) restartAll() {
+	for _, name := range w.names() {
+		w.nodes[name].restart()
+	}
 }
 
 // counted is what the analyzer has of every batch: how often each cell came.
@@ -134,6 +150,7 @@ func (w *world) check() {
 		at := [2]int{int(c.instance), int(c.crowd)}
 		if c.kept {
 			kept[at]++
+			seen.add("contribution acknowledged")
 		}
 		batch, released := counts[at]
 		if !released {
@@ -154,6 +171,7 @@ func (w *world) check() {
 		}
 	}
 	for at, batch := range counts {
+		seen.add("crowd released")
 		people := 0
 		for _, times := range batch {
 			people += min(1, int(times))

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/store"
 
 	analyzing "github.com/confetti-dp/confetti/analyzer/service"
 	shuffling "github.com/confetti-dp/confetti/shuffler/service"
@@ -55,14 +55,29 @@ func (s schedule) String() string {
 	return b.String()
 }
 
-// draw makes the schedule of a seed.
+// draw makes the schedule of a seed. One crash of it goes in turn through all
+// failpoints of all roles, so that so many seeds reach every one.
 func draw(seed uint64) schedule {
 	r := replay.New(seed, 1)
-	s := schedule{shape: shape{tokens: r.IntN(3) == 0, minimum: 3 + r.IntN(2), devices: 6 + r.IntN(maxDevices-5), crowds: 1 + r.IntN(2)}}
+	crashes := everyCrash()
+	kind, point, _ := strings.Cut(crashes[seed%uint64(len(crashes))], " at ")
+	s := schedule{shape: shape{tokens: r.IntN(3) == 0, minimum: 2 + r.IntN(2), devices: 6 + r.IntN(maxDevices-5), crowds: 1 + r.IntN(2)}}
 	for range 1 + r.IntN(maxInstances) {
 		s.shape.hops = append(s.shape.hops, 1+r.IntN(maxHops))
 	}
+	if kind == "issuer" {
+		s.shape.tokens = true
+	}
+	if kind == "hop" {
+		s.shape.hops[0] = max(2, s.shape.hops[0])
+	}
 	w := &world{shape: s.shape}
+	for _, name := range w.names() {
+		if n := (node{name: name}); n.kind() == kind {
+			s.events = append(s.events, event{do: "crash at", who: name, at: point})
+			break
+		}
+	}
 	pick := func() string { names := w.services(); return names[r.IntN(len(names))] }
 	devices := r.Perm(s.shape.devices)
 	for len(devices) > 0 {
@@ -100,10 +115,10 @@ func trouble(r *rand.Rand, s shape, pick func() string) []event {
 	case 1:
 		return []event{{do: "crash", who: who, n: torn}}
 	case 2, 3, 4:
-		points := failpoints(who)
+		points := failpoints[(&node{name: who}).kind()]
 		return []event{{do: "crash at", who: who, at: points[r.IntN(len(points))], n: r.IntN(3)}}
 	case 5:
-		points := client.Failpoints
+		points := failpoints["device"]
 		return []event{{do: "crash at", who: d, at: points[r.IntN(len(points))]}}
 	case 6, 7:
 		return []event{{do: "link", who: who, at: faults[r.IntN(len(faults))], n: 1 + r.IntN(3)}}
@@ -129,17 +144,26 @@ func trouble(r *rand.Rand, s shape, pick func() string) []event {
 	}
 }
 
-// failpoints are those that a schedule crashes a service at.
-func failpoints(who string) []string {
-	switch who {
-	case "issuer":
-		return []string{"before mark", "after mark"}
-	case "analyzer":
-		return append(slices.Clone(analyzing.Failpoints), slices.DeleteFunc(slices.Clone(store.Failpoints), func(p string) bool {
-			return strings.Contains(p, "backup") || strings.Contains(p, "restore") || strings.Contains(p, "expire")
-		})...)
+// failpoints are those that a schedule crashes a node at. Registering is not in
+// it: it comes before the schedule.
+var failpoints = map[string][]string{
+	"device":   client.Failpoints,
+	"issuer":   {"before mark", "after mark"},
+	"analyzer": append(slices.Clone(analyzing.Failpoints), "store/count", "store/count/committed", "store/close", "store/close/committed", "store/decide", "store/decide/committed"),
+	"entry":    slices.DeleteFunc(slices.Clone(shuffling.Failpoints), func(p string) bool { return strings.HasPrefix(p, "batch-") }),
+	"hop": slices.DeleteFunc(slices.Clone(shuffling.Failpoints), func(p string) bool {
+		return strings.HasPrefix(p, "contribution-") || strings.HasPrefix(p, "epoch-")
+	}),
+}
+
+// everyCrash lists them.
+func everyCrash() (all []string) {
+	for _, kind := range slices.Sorted(maps.Keys(failpoints)) {
+		for _, point := range failpoints[kind] {
+			all = append(all, kind+" at "+point)
+		}
 	}
-	return shuffling.Failpoints
+	return all
 }
 
 // run lets a schedule happen and returns what must not have. A nil world says
@@ -188,7 +212,7 @@ func (w *world) happens(e event) {
 		n.torn = e.n
 		n.crash()
 	case "crash at":
-		n.armed, n.left, n.torn = e.at, e.n, 100*(e.n%2)
+		n.armed[e.at], n.torn = e.n, 100*(e.n%2)
 	case "restart":
 		n.restart()
 	case "link":

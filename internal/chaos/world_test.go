@@ -72,7 +72,7 @@ func newWorld(s shape, title string) (*world, error) {
 		}
 	}
 	for _, name := range w.names() {
-		n := &node{w: w, name: name, dir: filepath.Join(w.dir, name)}
+		n := &node{w: w, name: name, dir: filepath.Join(w.dir, name), armed: map[string]int{}}
 		w.nodes[name] = n
 		if err := os.Mkdir(n.dir, 0o700); err != nil {
 			return w, err
