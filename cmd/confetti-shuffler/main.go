@@ -19,7 +19,7 @@ import (
 )
 
 type cli struct {
-	Config string `help:"Configuration (TOML); docs/operating.md has every setting." required:"" type:"path" placeholder:"FILE"`
+	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
 }
 
@@ -29,17 +29,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // asked for, the configuration included, and 1 for any other failure.
 func run(args []string, out, err io.Writer) int {
 	code, exited := 0, false
-	c := cli{}
-	parser, fault := kong.New(&c,
-		kong.Name("confetti-shuffler"),
-		kong.Description("Mix contributions of a collection, without being able to read them."),
-		kong.Writers(out, err),
-		kong.Exit(func(n int) { code, exited = n, true }),
-	)
-	if fault != nil {
-		panic("confetti-shuffler: " + fault.Error()) // a fault in the struct above
-	}
-	_, fault = parser.Parse(args)
+	var c cli
+	_, fault := newParser(&c, out, err, func(n int) { code, exited = n, true }).Parse(args)
 	if exited {
 		return code // --help has printed
 	}
@@ -68,4 +59,18 @@ func run(args []string, out, err io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// newParser reads the flags into c; exit is called after --help.
+func newParser(c *cli, out, err io.Writer, exit func(code int)) *kong.Kong {
+	parser, fault := kong.New(c,
+		kong.Name("confetti-shuffler"),
+		kong.Description("Mix contributions of a collection, without being able to read them."),
+		kong.Writers(out, err),
+		kong.Exit(exit),
+	)
+	if fault != nil {
+		panic("confetti-shuffler: " + fault.Error()) // a fault in the struct above
+	}
+	return parser
 }

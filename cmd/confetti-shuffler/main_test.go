@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"debug/elf"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +80,35 @@ func TestTheBinaryCannotReadReports(t *testing.T) {
 	// The same look at a program that could.
 	if found := readers(packages(t, build(t, "./testdata/reader"))); !slices.Contains(found, "dp/fragment") || !slices.Contains(found, "dp/tally") || !slices.Contains(found, "protocol") {
 		t.Errorf("in a program that could read reports only %v was found", found)
+	}
+}
+
+// The command lines under deploy are ones that this program takes.
+func TestDeployedCommandLines(t *testing.T) {
+	unit, err := os.ReadFile("../../deploy/systemd/confetti-shuffler.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compose, err := os.ReadFile("../../deploy/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, err := os.ReadFile("../../deploy/helm/confetti/templates/statefulset.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`ExecStart(?:Pre)?=/usr/bin/confetti-shuffler (.*)`).FindAllSubmatch(unit, -1)
+	lines = append(lines, regexp.MustCompile(`command: \[("--config".*)\]`).FindAllSubmatch(compose, -1)...)
+	lines = append(lines, regexp.MustCompile(`args: \[("--config".*)\]`).FindAllSubmatch(chart, -1)...)
+	if len(lines) != 4 {
+		t.Fatalf("%d command lines, want 2 of the unit, 1 of the compose file, 1 of the chart", len(lines))
+	}
+	for _, l := range lines {
+		var c cli
+		args := strings.Fields(strings.NewReplacer(`", "`, " ", `"`, "", "{{ .Values.role }}", "shuffler").Replace(string(l[1])))
+		if _, err := newParser(&c, io.Discard, io.Discard, func(int) {}).Parse(args); err != nil || c.Config == "" {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type serveCommand struct {
 
 // configFlags are those of every service.
 type configFlags struct {
-	Config string `help:"Configuration (TOML); docs/operating.md has every setting." required:"" type:"path" placeholder:"FILE"`
+	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
 }
 
