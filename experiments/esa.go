@@ -144,10 +144,54 @@ func esaSpecs() []Spec {
 			cells: grid(esaBudgets, oneHots...),
 		},
 	}
+	specs = append(specs, esaBounds(), esaOurs(), esaCrowds())
 	for i := range specs {
-		specs[i].sections, specs[i].populations = esaTables, true
+		if specs[i].populations = true; specs[i].sections != nil {
+			continue
+		}
+		specs[i].sections = esaTables
 	}
 	return specs
+}
+
+// esaOurs is what exact accounting makes of other encodings and other populations.
+func esaOurs() Spec {
+	exact := account.ExactAccounting
+	return Spec{
+		Name: "esa-exact", Datasets: []string{horseLike, zipfWords, heavyHitters}, Title: "At equal central epsilon",
+		Paper: "Beyond ESA: one-hot reports by either accounting, bits that are sent half of the time, and report fragments, all at one central epsilon; heavy hitters at a false-discovery rate of 5 %.",
+		cells: func(o Options, set string) []Cell {
+			ways := []Histogram{esaCurator, way(OneHot, account.PaperAccounting, 0), way(OneHot, exact, 0), way(Asymmetric, exact, 0), way(OneHot, exact, 16)}
+			cells := esaCells(set, o.some(0.25, 1), ways)
+			for i := range cells {
+				cells[i].Runs = 5
+			}
+			return cells
+		},
+	}
+}
+
+// esaCrowds splits a local epsilon between a report and the name of its crowd.
+func esaCrowds() Spec {
+	return Spec{
+		Name: "esa-crowds", Datasets: []string{horseLike}, Title: "Crowds named by the value",
+		Paper: "Section V: reports in crowds that a hash of the value names, the local epsilon of Table IV split between the name and the report. The first row does without.",
+		cells: func(o Options, set string) []Cell {
+			var cells []Cell
+			for _, local := range o.some(5.96, 7.28, 8.55) {
+				ways := []Histogram{way(OneHot, account.ExactAccounting, 0)}
+				for _, crowds := range []int{2, 16, 256} {
+					for _, share := range []float64{1, 2, 4} {
+						h := way(DerivedCrowds, account.ExactAccounting, 0)
+						h.Crowds, h.CrowdEpsilon = crowds, share
+						ways = append(ways, h)
+					}
+				}
+				cells = append(cells, esaLocal(set, local, ways)...)
+			}
+			return cells
+		},
+	}
 }
 
 // claimed is a local or central epsilon for people.

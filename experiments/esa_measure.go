@@ -109,5 +109,8 @@ func (h Histogram) way() string {
 	if h.Repeats > 1 {
 		s += fmt.Sprintf(" %d times", h.Repeats)
 	}
+	if h.Crowds > 0 {
+		return s + fmt.Sprintf(", %d at epsilon %g", h.Crowds, h.CrowdEpsilon)
+	}
 	return s + ", " + string(h.Accounting)
 }

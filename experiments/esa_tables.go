@@ -28,13 +28,17 @@ func esaTables(s Spec, cells []Measured) []release.Section {
 			if x, ok := esaPrinted(s.Name, set, m.Cell.Histogram); ok {
 				printed = release.Number(x, 0)
 			}
+			central := "–"
+			if h.EpsilonCentralExact != nil {
+				central = fmt.Sprintf("%.3g", *h.EpsilonCentralExact)
+			}
 			within := release.Text("–")
 			if h.Within > 0 {
 				within = release.Number(h.Within, 0)
 			}
 			t.Rows = append(t.Rows, []release.Cell{
 				release.Text(budgetOf(m.Cell.Histogram)), release.Text(m.Cell.Histogram.way()), printed, release.Number(h.RMSE, 0), within, release.Number(h.Unbiased, 0), release.Number(h.Linf, 0),
-				release.Text(claimed(h.EpsilonLocal)), release.Text(claimed(h.EpsilonOneFragment)), release.Text(fmt.Sprintf("%.3g", *h.EpsilonCentralExact)),
+				release.Text(claimed(h.EpsilonLocal)), release.Text(claimed(h.EpsilonOneFragment)), release.Text(central),
 				release.Number(h.MessagesPerDevice, 0), release.Number(float64(h.BytesPerDevice), 0),
 			})
 		}

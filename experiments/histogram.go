@@ -30,12 +30,15 @@ type Histogram struct {
 	Repeats   int               `json:"repeats,omitempty"`   // every respondent reports so often, each time with that share of the local epsilon; 0: once
 	Hashes    int               `json:"hashes,omitempty"`    // of a sketch
 	Width     int               `json:"width,omitempty"`     // of a sketch
-	Runs      int               `json:"runs,omitempty"`
-	Seed      uint64            `json:"seed,omitempty"`
+	Crowds    int               `json:"crowds,omitempty"`    // of derived crowds
+	// CrowdEpsilon is the part of Local that the name of a derived crowd takes.
+	CrowdEpsilon float64 `json:"crowd_epsilon,omitempty"`
+	Runs         int     `json:"runs,omitempty"`
+	Seed         uint64  `json:"seed,omitempty"`
 }
 
 // Encodings are what Histogram.Encoding may be.
-var Encodings = []string{OneHot, Asymmetric, CountMean, Count, Central}
+var Encodings = []string{OneHot, Asymmetric, CountMean, Count, Central, DerivedCrowds}
 
 const (
 	OneHot     = "one-hot"            // ESA, Algorithm 1
@@ -131,6 +134,9 @@ func (h Histogram) Validate() error {
 	check(h.Repeats <= 1 || h.Encoding != Asymmetric && h.Encoding != Central, "repeats: %s has none", h.Encoding)
 	check(!sketched || h.Hashes >= 1 && h.Width >= 2, "%s: needs at least one hash function of two cells", h.Encoding)
 	check(sketched || h.Hashes == 0 && h.Width == 0, "hash functions: %s has none", h.Encoding)
+	check((h.Encoding == DerivedCrowds) == (h.Crowds >= 2), "%d crowds: %s has two or more, and nothing else any", h.Crowds, DerivedCrowds)
+	check((h.Encoding == DerivedCrowds) == (h.CrowdEpsilon > 0) && (h.CrowdEpsilon == 0 || h.CrowdEpsilon < h.Local), "epsilon %v of the crowd: %s needs one below the local epsilon", h.CrowdEpsilon, DerivedCrowds)
+	check(h.Encoding != DerivedCrowds || max(h.Fragments, h.Repeats) <= 1 && h.Adjacency == account.Removal, "%s: without fragments and repeats, for removal", DerivedCrowds)
 	check(h.Runs >= 1 && h.Runs <= 10000, "runs %d: must be 1 to 10000", h.Runs)
 	return errors.Join(errs...)
 }

@@ -25,8 +25,11 @@ type histogramDesign struct {
 
 // design calibrates the noise of n respondents over k cells.
 func (h Histogram) design(n, k int) (histogramDesign, error) {
-	if h.Encoding == Central {
+	switch h.Encoding {
+	case Central:
 		return h.curator()
+	case DerivedCrowds:
+		return h.derivedCrowds(n, k), nil
 	}
 	s, width, err := h.sketch(k)
 	if err != nil {
