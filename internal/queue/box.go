@@ -45,8 +45,8 @@ func (q *Queue) Box(ctx context.Context, name string) (*Box, error) {
 func (b *Box) Put(ctx context.Context, key, label string, body []byte) (again bool, err error) {
 	mustBe(nameForm, key)
 	mustBe(nameForm, label)
-	if len(body) > MaxBody {
-		return false, fmt.Errorf("queue: a body of %d bytes: the limit is %d", len(body), MaxBody)
+	if most := b.q.MaxBody(); len(body) > most {
+		return false, fmt.Errorf("queue: a body of %d bytes: the limit is %d", len(body), most)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

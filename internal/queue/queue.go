@@ -27,9 +27,12 @@ import (
 )
 
 const (
-	// MaxBody is the longest message, in bytes: the embedded server's limit
+	// MaxBody is the longest message of the embedded server, in bytes: its limit
 	// less what the headers take. JetStream gives up on records above 32 MiB.
 	MaxBody = 16<<20 - headroom
+
+	// ChunkBody is a length that every server takes by default, in bytes.
+	ChunkBody = 1<<20 - headroom
 
 	headroom = 1 << 12 // bytes of headers, generously
 
@@ -86,7 +89,10 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		return nil, fmt.Errorf("queue: %d replicas: a cluster has 1 to 5, the embedded server 1", c.Replicas)
 	}
 	q := &Queue{replicas: max(c.Replicas, 1)}
-	options := []nats.Option{nats.Name(prefix), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond)}
+	options := []nats.Option{
+		nats.Name(prefix), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // it would write to the terminal
+	}
 	if c.Dir != "" {
 		if err := q.start(c); err != nil {
 			return nil, err
@@ -176,6 +182,10 @@ func (q *Queue) Close() {
 		q.server.WaitForShutdown()
 	}
 }
+
+// MaxBody is the longest message that this queue takes, in bytes: at most the
+// constant, less with a cluster whose max_payload is lower.
+func (q *Queue) MaxBody() int { return min(MaxBody, int(q.conn.MaxPayload())-headroom) }
 
 // Healthy returns an error if the queue cannot take anything now: a cluster out
 // of reach, a disk that is full, or an embedded server that stopped because it

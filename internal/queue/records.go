@@ -52,8 +52,8 @@ func (r *Records) Get(ctx context.Context, key string) (value []byte, revision u
 // that is not there, and returns the new one. Return means on disk.
 func (r *Records) Set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	mustBe(keyForm, key)
-	if len(value) > MaxBody {
-		return 0, fmt.Errorf("queue: a record of %d bytes: the limit is %d", len(value), MaxBody)
+	if most := r.q.MaxBody(); len(value) > most {
+		return 0, fmt.Errorf("queue: a record of %d bytes: the limit is %d", len(value), most)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

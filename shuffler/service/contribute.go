@@ -25,8 +25,8 @@ func (t *post) openEntry(ctx context.Context) error {
 	if t.entry, err = shuffler.NewEntry(t.plan, t.instance); err != nil {
 		return err
 	}
-	if size := t.entry.ContributionSize(); size > queue.MaxBody {
-		return refused(fmt.Sprintf("a contribution has %d bytes: the limit here is %d", size, queue.MaxBody))
+	if size, most := t.entry.ContributionSize(), t.s.o.Queue.MaxBody(); size > most {
+		return refused(fmt.Sprintf("a contribution has %d bytes: the limit here is %d", size, most))
 	}
 	if text := t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens; text != "" {
 		if t.tokens, err = token.ParsePublicKey(text); err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -35,7 +36,12 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 	return t.s.o.Failpoint("outbox-purged")
 }
 
+// slowest is the rate in bytes a second below which sending is given up.
+const slowest = 64 << 10
+
 func (t *post) send(ctx context.Context, c uint32, state crowd) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience+time.Duration(state.Size/slowest)*time.Second)
+	defer cancel()
 	receipts := make([]wire.SignedReceipt, len(state.Receipts))
 	for i, text := range state.Receipts {
 		var err error
@@ -64,6 +70,9 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 	defer res.Body.Close()
 	if p := wire.ReadProblem(res); p != nil {
 		return fmt.Errorf("service: %s refuses: %w", t.next().Operator, p)
+	}
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated { // a proxy on the way, perhaps
+		return fmt.Errorf("service: %s answers %d, which acknowledges nothing", t.next().Operator, res.StatusCode)
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 1<<10)) // so that the connection can serve again
 	return nil

@@ -135,7 +135,7 @@ func TestRateOfARespondent(t *testing.T) {
 }
 
 // caught is what the entry of a world hands to the second hop, for one crowd.
-func caught(t *testing.T) (*world, []byte) {
+func caught(t testing.TB) (*world, []byte) {
 	t.Helper()
 	w := newWorld(t, 2, nil)
 	w.contribute(0, 1, 2, 3, 4)

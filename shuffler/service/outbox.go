@@ -17,7 +17,7 @@ import (
 
 // chunk is how much of a batch goes into one message of a box, in bytes: much
 // beside what a message costs, little beside what a process has.
-const chunk = 1 << 20
+const chunk = queue.ChunkBody
 
 // chunks writes a stream into a box.
 type chunks struct {

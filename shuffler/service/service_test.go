@@ -127,7 +127,11 @@ func TestNextOutOfReach(t *testing.T) {
 		t.Fatal("the analyzer is out of reach and nobody says so")
 	}
 	w.restart(0)
-	w.cut, w.unheard = false, true // it gets through, the answer does not
+	w.cut, w.elsewhere = false, true
+	if err := w.step(); err == nil {
+		t.Fatal("a redirection was taken for an acknowledgement")
+	}
+	w.elsewhere, w.unheard = false, true // it gets through, the answer does not
 	if err := w.step(); err == nil {
 		t.Fatal("an answer that nobody heard was taken for one")
 	}
