@@ -14,9 +14,10 @@ import (
 )
 
 type experimentCommand struct {
-	List experimentList `cmd:"" help:"Name the measurements."`
-	Run  experimentRun  `cmd:"" help:"Make a figure or a table of the paper, or one of ours."`
-	KDE  experimentKDE  `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
+	List      experimentList      `cmd:"" help:"Name the measurements."`
+	Run       experimentRun       `cmd:"" help:"Make a figure or a table of the paper, or one of ours."`
+	KDE       experimentKDE       `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
+	Histogram experimentHistogram `cmd:"" help:"Error and cost of private counts of a population."`
 }
 
 type experimentKDE struct {

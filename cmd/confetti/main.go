@@ -95,7 +95,7 @@ func newParser(std streams, exit func(code int)) *kong.Kong {
 		kong.Writers(std.out, std.err),
 		kong.Exit(exit),
 		kong.Bind(std),
-		kong.Vars{"version": version(), "kernels": kernelNames(), "bitsums": strings.Join(plan.Bitsums, ", ")},
+		kong.Vars{"version": version(), "kernels": kernelNames(), "bitsums": strings.Join(plan.Bitsums, ", "), "populations": strings.Join(populations(), ", ")},
 	)
 	if err != nil {
 		panic("confetti: " + err.Error()) // a fault in the command structs themselves
