@@ -12,7 +12,7 @@ import (
 
 const (
 	maxWordLines = 1 << 24
-	maxWordCount = 1 << 40 // the sum of that many lines stays within an int
+	maxWordCount = 1 << 38 // the sum of that many lines stays within an int
 )
 
 // ReadWordCounts reads a gzipped table of words as a population: a line each, of
