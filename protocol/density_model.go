@@ -17,6 +17,7 @@ type Public struct {
 	Words       []string       // a vocabulary
 	WordVectors blas32.General // one row a word, in the respondents' feature space
 	Test        Records        // of nobody who was asked
+	Groups      []Group        // of the cells of a histogram
 }
 
 // Records are labelled feature vectors.

@@ -19,8 +19,8 @@ const (
 
 // Describe states, for each attribute of each crowd, the largest cells with their
 // errors, which cells somebody holds, the distribution of numbers, and how far
-// malicious devices could have moved it. It has no use for public data.
-func (m *HistogramModel) Describe(Public) ([]release.Metric, []release.Section, error) {
+// malicious devices could have moved it. Of the public data it takes the groups.
+func (m *HistogramModel) Describe(public Public) ([]release.Metric, []release.Section, error) {
 	total := 0
 	for _, n := range m.Respondents {
 		total += n
@@ -37,7 +37,8 @@ func (m *HistogramModel) Describe(Public) ([]release.Metric, []release.Section, 
 		}
 		headline, sections = append(headline, metrics...), append(sections, section)
 	}
-	return headline, sections, nil
+	groups, err := m.groups(public.Groups)
+	return headline, append(sections, groups...), err
 }
 
 // key names a table's metrics and figures: by attribute, and by crowd if there are several.

@@ -1,0 +1,136 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Group regroups cells of an attribute, after the collection: reports are private
+// already, so asking anew what they carry costs nothing more.
+type Group struct {
+	Attribute string   // its name
+	Name      string   // of the group
+	Cells     []string // by name, as releases print them
+}
+
+// Group is the number of respondents who hold one of the cells (of a set: who hold
+// them in all, each counted), and what share of all respondents that is, with the
+// share's interval at the given level. ok is false where the errors of cells hang
+// together, so that those of their sum are not known (all but one-hot answers).
+func (t *HistogramTable) Group(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool) {
+	if !t.errors.independent {
+		return count, share, 0, 0, false
+	}
+	in := make([]bool, len(t.Values))
+	for _, cell := range cells {
+		in[cell] = true
+	}
+	var part, rest []estimate.Value
+	for cell, v := range t.Values {
+		if in[cell] {
+			part = append(part, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	count = estimate.Sum(part)
+	if t.attribute.items == 1 { // everybody holds one cell: together they are known
+		count = count.Given(estimate.Sum(t.Values), float64(t.Respondents))
+	}
+	share, low, high = estimate.Share(estimate.Sum(part), estimate.Sum(rest), level)
+	return count, share, low, high, true
+}
+
+// groups are the tables of what is asked of an attribute: each crowd's, and all
+// crowds together, whose errors are independent.
+func (m *HistogramModel) groups(asked []Group) ([]release.Section, error) {
+	var sections []release.Section
+	for i, a := range m.question.attributes {
+		of := slices.DeleteFunc(slices.Clone(asked), func(g Group) bool { return g.Attribute != a.name })
+		if len(of) == 0 {
+			continue
+		}
+		var tables []*HistogramTable
+		for _, t := range m.Tables {
+			if t.Attribute == i {
+				tables = append(tables, t)
+			}
+		}
+		if len(tables) == 0 {
+			continue // every crowd was withheld
+		}
+		cells, err := byName(tables[0], of)
+		if err != nil {
+			return nil, err
+		}
+		section, err := m.regrouped(a.name, tables, of, cells)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, section)
+	}
+	for _, g := range asked {
+		if !slices.ContainsFunc(m.question.attributes, func(a attribute) bool { return a.name == g.Attribute }) {
+			return nil, fmt.Errorf("protocol: group %q: the plan asks for no attribute named %q", g.Name, g.Attribute)
+		}
+	}
+	return sections, nil
+}
+
+// byName finds the cells of each group.
+func byName(t *HistogramTable, groups []Group) ([][]int, error) {
+	at := map[string]int{}
+	for cell := range t.Values {
+		at[t.Name(cell)] = cell
+	}
+	cells := make([][]int, len(groups))
+	for i, g := range groups {
+		for _, name := range g.Cells {
+			cell, ok := at[name]
+			if !ok {
+				return nil, fmt.Errorf("protocol: group %q: attribute %q has no cell named %q", g.Name, g.Attribute, name)
+			}
+			if slices.Contains(cells[i], cell) {
+				return nil, fmt.Errorf("protocol: group %q names the cell %q twice", g.Name, name)
+			}
+			cells[i] = append(cells[i], cell)
+		}
+	}
+	return cells, nil
+}
+
+func (m *HistogramModel) regrouped(attribute string, tables []*HistogramTable, groups []Group, cells [][]int) (release.Section, error) {
+	s := release.Section{
+		Title: fmt.Sprintf("Groups of %s", attribute),
+		Text:  "What the reports carry, put together anew. It costs no privacy: they were private before.",
+	}
+	percent := fmt.Sprintf("%g %%", 100*level)
+	columns := []release.Column{{Label: "group"}, {Label: "cells", Unit: release.Count}, {Label: "respondents", Unit: release.Count},
+		{Label: "share", Unit: release.Share}, {Label: "low, " + percent, Unit: release.Share}, {Label: "high", Unit: release.Share}}
+	all := make([]estimate.Value, len(groups))
+	for _, t := range tables {
+		out := release.Table{Title: m.title(t), Columns: columns}
+		for i, g := range groups {
+			count, share, low, high, ok := t.Group(cells[i], level)
+			if !ok {
+				return s, fmt.Errorf("protocol: group %q: the errors of %s hang together, so that those of a sum are not known: only one-hot answers can be regrouped", g.Name, attribute)
+			}
+			all[i] = estimate.Value{Mean: all[i].Mean + count.Mean, StdErr: math.Hypot(all[i].StdErr, count.StdErr)}
+			out.Rows = append(out.Rows, []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0),
+				release.Number(count.Mean, count.StdErr), release.Number(share.Mean, share.StdErr), release.Number(low, 0), release.Number(high, 0)})
+		}
+		s.Tables = append(s.Tables, out)
+	}
+	if len(tables) > 1 {
+		out := release.Table{Title: "All crowds together", Columns: columns[:3:3]}
+		for i, g := range groups {
+			out.Rows = append(out.Rows, []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0), release.Number(all[i].Mean, all[i].StdErr)})
+		}
+		s.Tables = append(s.Tables, out)
+	}
+	return s, nil
+}

@@ -1,0 +1,117 @@
+package protocol_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// drinkers are a population of two crowds: 1,500 of 3,000 in the north hold coffee,
+// 1,000 tea and 500 water; of 2,000 in the south 200, 800 and 1,000.
+func drinkers() (values []protocol.Value) {
+	add := func(crowd, n int, drink string) {
+		for range n {
+			values = append(values, protocol.Answers{Crowd: crowd, Values: []any{drink}})
+		}
+	}
+	add(0, 1500, "coffee")
+	add(0, 1000, "tea")
+	add(0, 500, "water")
+	add(1, 200, "coffee")
+	add(1, 800, "tea")
+	add(1, 1000, "water")
+	return values
+}
+
+// 400 populations drawn from their law: a group is unbiased (an error of a third of
+// its standard error would show), its standard error is that of the draws, and the
+// interval of its share covers the truth as often as it says. The twin forgets
+// that what two cells share is known.
+func TestGroupsAreUnbiasedWithTheirErrors(t *testing.T) {
+	p := designs()["crowds"]
+	p.Crowd.Deletion = nil
+	proto := runnable(t, design(t, p))
+	r := stattest.Rand(t)
+	var counts, squares []float64
+	covered, stdErr, naive := 0, 0.0, 0.0
+	const runs = 400
+	for range runs {
+		tallies, err := proto.Draw(drinkers(), streams(r.Uint64()), func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		north := learned(t, proto, tallies).Tables[0]
+		count, _, low, high, ok := north.Group([]int{0, 1}, 0.95)
+		if !ok {
+			t.Fatal("one-hot answers cannot be grouped")
+		}
+		counts = append(counts, count.Mean)
+		squares = append(squares, (count.Mean-2500)*(count.Mean-2500))
+		stdErr, naive = count.StdErr, math.Hypot(north.Values[0].StdErr, north.Values[1].StdErr)
+		if low <= 2500./3000 && 2500./3000 <= high {
+			covered++
+		}
+	}
+	stattest.Mean(t, 2500, stdErr*stdErr, counts)
+	stattest.Mean(t, stdErr*stdErr, 2*math.Pow(stdErr, 4), squares)
+	stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, naive*naive, 2*math.Pow(naive, 4), squares) })
+	stattest.Binomial(t, 0.95, runs, covered)
+}
+
+func TestGroupsInARelease(t *testing.T) {
+	p := designs()["crowds"]
+	p.Crowd.Deletion = nil
+	proto := runnable(t, design(t, p))
+	tallies, err := proto.Draw(drinkers(), streams(1), func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := learned(t, proto, tallies)
+	warm := protocol.Group{Attribute: "drink", Name: "warm", Cells: []string{"coffee", "tea"}}
+	everything := protocol.Group{Attribute: "drink", Name: "everything", Cells: []string{"coffee", "tea", "water", model.Tables[0].Name(3)}}
+	_, sections, err := model.Describe(protocol.Public{Groups: []protocol.Group{warm, everything}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sections[len(sections)-1]
+	if len(s.Tables) != 3 {
+		t.Fatalf("%d tables, want one a crowd and one of all", len(s.Tables))
+	}
+	for i, n := range []float64{3000, 2000, 5000} {
+		row := s.Tables[i].Rows[1]
+		if got := *row[2].Value; math.Abs(got-n) > 1e-6 || row[2].StdErr > 1e-6 {
+			t.Errorf("table %d: all cells together hold %v of %v", i, got, n)
+		}
+	}
+	for name, c := range map[string]struct {
+		group protocol.Group
+		want  string
+	}{
+		"no such attribute": {protocol.Group{Attribute: "food", Name: "x", Cells: []string{"tea"}}, `no attribute named "food"`},
+		"no such cell":      {protocol.Group{Attribute: "drink", Name: "x", Cells: []string{"beer"}}, `no cell named "beer"`},
+		"twice":             {protocol.Group{Attribute: "drink", Name: "x", Cells: []string{"tea", "tea"}}, "twice"},
+	} {
+		if _, _, err := model.Describe(protocol.Public{Groups: []protocol.Group{c.group}}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func learned(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts) *protocol.HistogramModel {
+	t.Helper()
+	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.(*protocol.HistogramModel)
+}
+
+func streams(seed uint64) protocol.Stream {
+	return func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
+}
