@@ -26,6 +26,7 @@ type mechanismParameters struct {
 	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"Parameters of the mechanism"`
 	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"Parameters of the mechanism"`
 	FlipProbability  *float64 `help:"rr, one-hot, vector: probability that a bit is flipped." placeholder:"P" group:"Parameters of the mechanism"`
+	KeepProbability  *float64 `help:"one-hot: probability that a set bit is sent, where that is not one less the other (asymmetric: 0.5 errs least)." placeholder:"P" group:"Parameters of the mechanism"`
 	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"Parameters of the mechanism"`
 	Coordinates      *int     `help:"vector: bits of a respondent." placeholder:"D" group:"Parameters of the mechanism"`
 	SquaredGap       *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares (D/R^2 for unit vectors clipped at R deviations)." placeholder:"G" group:"Parameters of the mechanism"`
@@ -57,8 +58,12 @@ var mechanisms = map[string]mechanism{
 	"rr": {[]string{"users", "flip-probability"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
 		return account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
 	}},
-	"one-hot": {[]string{"users", "flip-probability", "adjacency"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Adjacency: account.Adjacency(p.Adjacency)}
+	"one-hot": {[]string{"users", "flip-probability", "adjacency"}, []string{"rounds", "keep-probability"}, func(p mechanismParameters) account.Event {
+		e := account.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Adjacency: account.Adjacency(p.Adjacency)}
+		if p.KeepProbability != nil {
+			e.Keep = *p.KeepProbability
+		}
+		return e
 	}},
 	"vector": {[]string{"users", "coordinates", "flip-probability", "squared-gap"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
 		return account.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
@@ -106,7 +111,7 @@ func (p mechanismParameters) flags() map[string]float64 {
 		}
 	}
 	for name, x := range map[string]*float64{
-		"flip-probability": p.FlipProbability, "squared-gap": p.SquaredGap, "local-epsilon": p.LocalEpsilon,
+		"flip-probability": p.FlipProbability, "keep-probability": p.KeepProbability, "squared-gap": p.SquaredGap, "local-epsilon": p.LocalEpsilon,
 		"noise": p.Noise, "flood-shape": p.FloodShape, "flood-probability": p.FloodProbability,
 		"backstop": p.Backstop, "fragment": p.Fragment, "sigma": p.Sigma, "sensitivity": p.Sensitivity, "scale": p.Scale, "mean": p.Mean,
 		"sampling": p.Sampling, "noise-multiplier": p.NoiseMultiplier,

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"github.com/confetti-dp/confetti/dp/account"
 )
 
@@ -12,6 +14,7 @@ type accountCalibrate struct {
 	Delta         *float64 `help:"Probability that the bound by epsilon may fail by; pure under the paper's accounting has none."`
 	Accounting    string   `help:"exact, or the route of the paper (rr, 3nb, pure)." enum:"exact,paper" default:"exact"`
 	Adjacency     string   `help:"one-hot: which data sets are neighbours." enum:"replacement,removal" default:"replacement"`
+	Keep          *float64 `name:"keep-probability" help:"one-hot: probability that a set bit is sent, where that is not one less the other (asymmetric: 0.5 errs least)." placeholder:"P"`
 	Coordinates   *int     `help:"vector: bits of a respondent." placeholder:"D"`
 	SquaredGap    *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares." placeholder:"G"`
 	Sensitivity   float64  `help:"gaussian: how far one record moves the sum, in the two-norm." default:"1" placeholder:"L2"`
@@ -53,6 +56,14 @@ func (c accountCalibrate) check() error {
 	} else if c.Coordinates != nil || c.SquaredGap != nil {
 		return usagef("--coordinates and --squared-gap belong to --mechanism vector: leave them out")
 	}
+	if c.Keep != nil {
+		if c.Mechanism != "one-hot" {
+			return usagef("--keep-probability belongs to --mechanism one-hot: leave it out")
+		}
+		if err := probability("keep-probability", *c.Keep); err != nil {
+			return err
+		}
+	}
 	if c.ExtraMessages != nil {
 		if c.Mechanism != "3nb" || c.Accounting == "paper" {
 			return usagef("--extra-messages belongs to --mechanism 3nb with --accounting exact: leave it out")
@@ -85,7 +96,7 @@ func (c accountCalibrate) Run(std streams) error {
 		s.Guarantee, err = account.Certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
 	}
 	if err != nil {
-		return refused(err, "users", "rounds", "epsilon", "delta", "accounting", "coordinates", "squared-gap")
+		return refused(err, "users", "rounds", "epsilon", "delta", "accounting", "keep-probability", "coordinates", "squared-gap")
 	}
 	return s.print(std, c.JSON)
 }
@@ -113,6 +124,13 @@ func (c accountCalibrate) calibrate(s *statement) (event account.Event, err erro
 		return e, err
 	case "one-hot":
 		var e account.OneHot
+		if c.Keep != nil {
+			if e, s.Guarantee, err = account.CalibrateAsymmetricOneHot(t, *c.Keep, account.Adjacency(c.Adjacency)); err == nil {
+				s.add("flip_probability", "flip probability", e.Flip, "that a coordinate's bit is sent which is not set")
+				s.add("rmse", "RMSE", math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip))/(e.Keep-e.Flip), "of the count of a coordinate that nobody sets, in respondents")
+			}
+			return e, err
+		}
 		if e, s.Guarantee, err = account.CalibrateOneHot(t, account.Adjacency(c.Adjacency)); err == nil {
 			s.add("flip_probability", "flip probability", e.Flip, "of every coordinate's bit")
 			s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")

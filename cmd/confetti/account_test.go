@@ -13,7 +13,7 @@ import (
 func TestAccountRefusesHostileParameters(t *testing.T) {
 	good := map[string][]string{
 		"rr":                {"--users=100", "--rounds=2", "--flip-probability=0.2"},
-		"one-hot":           {"--users=100", "--rounds=2", "--flip-probability=0.2", "--adjacency=removal"},
+		"one-hot":           {"--users=100", "--rounds=2", "--flip-probability=0.2", "--adjacency=removal", "--keep-probability=0.5"},
 		"vector":            {"--users=20", "--rounds=2", "--coordinates=2", "--flip-probability=0.2", "--squared-gap=1"},
 		"krr":               {"--users=100", "--rounds=2", "--symbols=3", "--local-epsilon=1"},
 		"any":               {"--users=100", "--rounds=2", "--local-epsilon=1"},
@@ -49,7 +49,7 @@ func TestAccountRefusesHostileParameters(t *testing.T) {
 					}
 				}
 				code, _, err := accountRun(slices.Delete(slices.Concat(args, parameters), len(args)+i, len(args)+i+1))
-				optional := flag == "--rounds" || name == "3nb" && flag == "--users"
+				optional := flag == "--rounds" || flag == "--keep-probability" || name == "3nb" && flag == "--users"
 				if optional != (code == 0) || !optional && !strings.Contains(err, flag+" is missing") {
 					t.Errorf("%s without %s: exit code %d: %s", name, flag, code, err)
 				}
