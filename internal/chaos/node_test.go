@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,14 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
-
-	analyzing "github.com/confetti-dp/confetti/analyzer/service"
-	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/internal/store"
-	"github.com/confetti-dp/confetti/issuer"
-	shuffling "github.com/confetti-dp/confetti/shuffler/service"
 )
 
 var errCrash = errors.New("chaos: a crash")
@@ -40,11 +32,8 @@ type node struct {
 	offset time.Duration
 	room   int64 // bytes that a hop's queue may use; 0: as it likes
 
+	process
 	handler http.Handler
-	step    func(context.Context) error
-	store   *store.Store
-	queue   *queue.Queue
-	stop    func()
 }
 
 func (n *node) now() time.Time { return n.w.now.Add(n.offset) }
@@ -107,7 +96,7 @@ func (n *node) restart() {
 		return
 	}
 	n.w.say("%s starts again", n.name)
-	n.stop()
+	n.end()
 	if err := os.RemoveAll(n.dir); err != nil {
 		n.w.broken = errors.Join(n.w.broken, err)
 	}
@@ -117,70 +106,17 @@ func (n *node) restart() {
 	}
 }
 
-func (n *node) start() error {
-	ctx := context.Background()
-	n.stop = func() {}
-	switch {
-	case n.name == "issuer":
-		return n.startIssuer()
-	case n.name == "analyzer":
-		return n.startAnalyzer(ctx)
-	case strings.HasPrefix(n.name, "hop"):
-		return n.startHop(ctx)
+func (n *node) start() (err error) {
+	if n.kind() == "device" { // it opens its folder each time
+		return nil
 	}
-	return nil // a device opens its folder each time
-}
-
-func (n *node) startIssuer() error {
-	s, err := issuer.New(issuer.Options{
-		Folder: n.dir, Keys: n.w.ring.keys("issuer"), Publishers: []string{n.w.ring.trusted()}, Bearers: n.w.ring.people("respondents"),
-		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: n.now, Failpoint: n.failpoint,
+	n.process, err = launch(n.name, setting{
+		ring: n.w.ring, dir: n.dir, room: n.room, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
 	})
 	if err != nil {
 		return err
 	}
-	n.stop = func() { s.Close() }
-	n.step = func(context.Context) error { return s.Sweep() }
-	return n.serve(serve.Config{Name: "issuer", Routes: s.Routes(), Private: s.Private(), Ready: s.Ready})
-}
-
-func (n *node) startAnalyzer(ctx context.Context) (err error) {
-	if n.store, err = store.Open(ctx, store.Config{DSN: filepath.Join(n.dir, "a.db"), Failpoint: n.failpoint}); err != nil {
-		return err
-	}
-	n.stop = func() { n.store.Close() }
-	s, err := analyzing.New(analyzing.Options{
-		Store: n.store, Keys: n.w.ring.keys("analyzer"), Operators: n.w.ring.people("operators"),
-		Publishers:  []analyzing.Publisher{{Name: "Research", Key: n.w.ring.trusted(), Population: "all"}},
-		Populations: map[string]analyzing.Population{"all": {Epsilon: 1000, Delta: 0.1, Adjacency: account.Replacement}},
-		Software:    "chaos", Now: n.now, Failpoint: n.failpoint,
-	})
-	if err != nil {
-		return err
-	}
-	n.step = s.Step
-	return n.serve(serve.Config{Name: "analyzer", Routes: s.Routes(), Ready: s.Ready})
-}
-
-func (n *node) startHop(ctx context.Context) (err error) {
-	if n.queue, err = queue.Open(ctx, queue.Config{Dir: n.dir, MaxBytes: n.room}); err != nil {
-		return err
-	}
-	n.stop = n.queue.Close
-	s, err := shuffling.New(ctx, shuffling.Options{
-		Queue: n.queue, Keys: n.w.ring.keys(n.name), Publishers: []string{n.w.ring.trusted()}, Bearers: n.w.ring.people("respondents"),
-		Client: &http.Client{Transport: n.w.net.from(n.name)}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: n.now, Failpoint: n.failpoint,
-	})
-	if err != nil {
-		return err
-	}
-	n.step = s.Step
-	return n.serve(serve.Config{Name: "shuffler", Routes: s.Routes(), Private: s.Private(), Ready: s.Ready})
-}
-
-func (n *node) serve(c serve.Config) error {
-	s, err := serve.New(c)
-	n.handler = s
+	n.handler, err = serve.New(n.config)
 	return err
 }
 

@@ -139,11 +139,17 @@ func (w *world) counted() map[[2]int][]uint64 {
 	return all
 }
 
-// check compares what was counted with what was acknowledged.
+// check compares what was counted with what was acknowledged, and looks at the disks.
 func (w *world) check() {
 	for d := range w.shape.devices {
 		w.readLedger(d)
 	}
+	w.compare()
+	w.checkDisks()
+}
+
+// compare is what was said beside what was counted.
+func (w *world) compare() {
 	counts := w.counted()
 	kept, whole := map[[2]int]int{}, map[string]int{}
 	for _, c := range w.claims() {
@@ -185,7 +191,6 @@ func (w *world) check() {
 			w.violation("crowd %d of instance %d has %d contributions and was not released", at[1], at[0], n)
 		}
 	}
-	w.checkDisks()
 }
 
 // claims are the contributions that were sent, those of one cell taken together.

@@ -130,9 +130,7 @@ func (w *world) register(name string) error {
 
 func (w *world) close() {
 	for _, n := range w.nodes {
-		if n.stop != nil {
-			n.stop()
-		}
+		n.end()
 	}
 	w.broken = errors.Join(w.broken, os.RemoveAll(w.dir))
 }

@@ -1,0 +1,114 @@
+package chaos
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	analyzing "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/issuer"
+	shuffling "github.com/confetti-dp/confetti/shuffler/service"
+)
+
+// setting is what a service runs in.
+type setting struct {
+	ring      *ring
+	dir       string // its disk
+	room      int64  // bytes that a hop's queue may use; 0: as it likes
+	now       func() time.Time
+	failpoint func(string) error
+	network   http.RoundTripper // to the next hop and the analyzer
+	log       *slog.Logger      // nil: none
+}
+
+// process is a running service, whatever its role.
+type process struct {
+	config serve.Config
+	step   func(context.Context) error // does once what is due
+	run    func(context.Context)       // does it all the time
+	store  *store.Store                // the analyzer's
+	queue  *queue.Queue                // a hop's
+	stop   func()
+}
+
+// end lets go of everything that the process holds.
+func (p process) end() {
+	if p.stop != nil {
+		p.stop()
+	}
+}
+
+// launch starts the service of that name on what is in its folder.
+func launch(name string, s setting) (process, error) {
+	switch {
+	case name == "issuer":
+		return launchIssuer(s)
+	case name == "analyzer":
+		return launchAnalyzer(s)
+	case strings.HasPrefix(name, "hop"):
+		return launchHop(name, s)
+	}
+	panic("chaos: no service " + name)
+}
+
+func launchIssuer(s setting) (process, error) {
+	i, err := issuer.New(issuer.Options{
+		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"),
+		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+	})
+	if err != nil {
+		return process{}, err
+	}
+	return process{
+		config: serve.Config{Name: "issuer", Routes: i.Routes(), Private: i.Private(), Ready: i.Ready, Status: i.Status},
+		step:   func(context.Context) error { return i.Sweep() }, run: i.Run, stop: func() { i.Close() },
+	}, nil
+}
+
+func launchAnalyzer(s setting) (process, error) {
+	db, err := store.Open(context.Background(), store.Config{DSN: filepath.Join(s.dir, "a.db"), Failpoint: s.failpoint})
+	if err != nil {
+		return process{}, err
+	}
+	a, err := analyzing.New(analyzing.Options{
+		Store: db, Keys: s.ring.keys("analyzer"), Operators: s.ring.people("operators"),
+		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}},
+		Populations: map[string]analyzing.Population{"all": {Epsilon: 1000, Delta: 0.1, Adjacency: account.Replacement}},
+		Software:    "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
+	})
+	if err != nil {
+		db.Close()
+		return process{}, err
+	}
+	return process{
+		config: serve.Config{Name: "analyzer", Routes: a.Routes(), Ready: a.Ready, Status: a.Status},
+		step:   a.Step, run: func(ctx context.Context) { a.Run(ctx) }, store: db, stop: func() { db.Close() },
+	}, nil
+}
+
+func launchHop(name string, s setting) (process, error) {
+	ctx := context.Background()
+	q, err := queue.Open(ctx, queue.Config{Dir: s.dir, MaxBytes: s.room})
+	if err != nil {
+		return process{}, err
+	}
+	h, err := shuffling.New(ctx, shuffling.Options{
+		Queue: q, Keys: s.ring.keys(name), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"),
+		Client: &http.Client{Transport: s.network}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+	})
+	if err != nil {
+		q.Close()
+		return process{}, err
+	}
+	return process{
+		config: serve.Config{Name: "shuffler", Routes: h.Routes(), Private: h.Private(), Ready: h.Ready, Status: h.Status},
+		step:   h.Step, run: h.Run, queue: q, stop: q.Close,
+	}, nil
+}
