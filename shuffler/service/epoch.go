@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -45,13 +47,8 @@ func (t *post) endEpoch(ctx context.Context) (done bool, err error) {
 	if err := t.s.o.Failpoint("epoch-sealed"); err != nil {
 		return false, err
 	}
-	for c := range uint32(len(t.crowds)) {
-		if t.state(c).Phase != "" {
-			continue
-		}
-		if err := t.endCrowd(ctx, c); err != nil {
-			return false, err
-		}
+	if err := t.endCrowds(ctx); err != nil {
+		return false, err
 	}
 	if err := t.s.o.Queue.Drop(ctx, t.inName()); err != nil {
 		return false, err
@@ -62,43 +59,102 @@ func (t *post) endEpoch(ctx context.Context) (done bool, err error) {
 	return true, t.markEpoch(ctx, epoch{Closed: true, Purged: true, revision: t.epochNow().revision})
 }
 
-// endCrowd deletes at random where the plan says so, and mixes or destroys the rest.
-func (t *post) endCrowd(ctx context.Context, c uint32) error {
-	label := fmt.Sprint(c)
-	n, err := t.inbox.Count(ctx, label)
-	if err != nil {
-		return err
+// drawn is a crowd of which it is known who stays, on its way into memory.
+type drawn struct {
+	kept  []bool // by order of arrival
+	seen  int
+	batch envelope.Batch
+}
+
+// together is how many bytes of contributions are read in one pass of the inbox,
+// or one crowd if it has more. A pass for each of many small crowds would read
+// the whole inbox so many times.
+const together = 64 << 20
+
+// endCrowds deletes at random where the plan says so, and mixes or destroys what
+// is left of every crowd that an earlier process has not.
+func (t *post) endCrowds(ctx context.Context) error {
+	pass, bytes := map[uint32]*drawn{}, 0
+	flush := func() error {
+		defer func() { pass, bytes = map[uint32]*drawn{}, 0 }()
+		return t.alone(ctx, func() error { return t.mixDrawn(ctx, pass) })
 	}
-	kept, respondents, err := t.entry.Survivors(rng.New(), n)
-	if errors.Is(err, shuffler.ErrWithheld) {
-		return t.withhold(ctx, c, nil)
-	}
-	if err != nil {
-		return err
-	}
-	return t.alone(ctx, func() error {
-		b := envelope.Batch{Plan: t.hash, Instance: uint16(t.instance), Crowd: c, Respondents: uint32(respondents)}
-		i := 0
-		err := t.inbox.Each(ctx, label, func(_ string, body []byte) error {
-			i++
-			if i > n {
-				return errors.New("service: an inbox grew after it was sealed")
-			}
-			if !kept[i-1] {
-				return nil
-			}
-			one, err := envelope.ParseContribution(body)
-			b.Envelopes = append(b.Envelopes, one.Envelopes...)
-			return err
-		})
+	for c := range uint32(len(t.crowds)) {
+		if t.state(c).Phase != "" {
+			continue
+		}
+		n, err := t.inbox.Count(ctx, fmt.Sprint(c))
 		if err != nil {
 			return err
 		}
-		return t.mix(ctx, b, crowd{})
-	})
+		kept, respondents, err := t.entry.Survivors(rng.New(), n)
+		if errors.Is(err, shuffler.ErrWithheld) {
+			err = t.withhold(ctx, c, nil)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		size := respondents * t.entry.ContributionSize()
+		if len(pass) > 0 && bytes+size > t.s.together {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		bytes += size
+		pass[c] = &drawn{kept: kept, batch: envelope.Batch{Plan: t.hash, Instance: uint16(t.instance), Crowd: c, Respondents: uint32(respondents)}}
+	}
+	return flush()
 }
 
-// alone runs what holds a crowd in memory, one at a time in the whole service.
+// mixDrawn reads the crowds of one pass and mixes them, one after the other.
+func (t *post) mixDrawn(ctx context.Context, pass map[uint32]*drawn) error {
+	if len(pass) == 0 {
+		return nil
+	}
+	label := ""
+	if len(pass) == 1 {
+		for c := range pass {
+			label = fmt.Sprint(c)
+		}
+	}
+	err := t.inbox.Each(ctx, label, func(key string, body []byte) error {
+		if key == secretKey {
+			return nil
+		}
+		one, err := envelope.ParseContribution(body)
+		if err != nil {
+			return err
+		}
+		d := pass[one.Crowd]
+		if d == nil {
+			return nil
+		}
+		d.seen++
+		if d.seen <= len(d.kept) && d.kept[d.seen-1] {
+			d.batch.Envelopes = append(d.batch.Envelopes, one.Envelopes...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Sorted(maps.Keys(pass)) {
+		d := pass[c]
+		if d.seen != len(d.kept) {
+			return errors.New("service: an inbox changed after it was sealed")
+		}
+		if err := t.mix(ctx, d.batch, crowd{}); err != nil {
+			return err
+		}
+		delete(pass, c)
+	}
+	return nil
+}
+
+// alone runs what holds crowds in memory, one at a time in the whole service.
 func (t *post) alone(ctx context.Context, fn func() error) error {
 	select {
 	case t.s.mixing <- struct{}{}:

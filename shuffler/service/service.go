@@ -75,12 +75,13 @@ const (
 
 // Service is a running mixing operator. It is safe for concurrent use.
 type Service struct {
-	o       Options
-	records *queue.Records
-	rates   *serve.Rates[serve.Respondent]
-	total   *serve.Rates[struct{}] // nil: no limit
-	meters  meters
-	mixing  chan struct{} // one crowd is in memory at a time
+	o        Options
+	records  *queue.Records
+	rates    *serve.Rates[serve.Respondent]
+	total    *serve.Rates[struct{}] // nil: no limit
+	meters   meters
+	mixing   chan struct{} // held by whoever has crowds in memory
+	together int           // the constant, but for tests
 
 	idle    []string   // plans of an earlier process that cannot be served, and why
 	loading sync.Mutex // one plan at a time
@@ -123,7 +124,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1),
+		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: together,
 		rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys),
 		plans: map[[32]byte]*served{}, wake: make(chan struct{}),
 	}

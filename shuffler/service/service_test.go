@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 func mkdir(t testing.TB, dir string) {
@@ -115,6 +116,22 @@ func TestCrashAnywhere(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// Crowds that do not go into memory together are read one after the other.
+func TestPasses(t *testing.T) {
+	for _, together := range []int{1, 2 * 3 * 400, 1 << 20} { // one crowd a pass, two, all
+		w := newWorld(t, 1, func(p *plan.Plan) { p.Question.Density.Classes = []string{"a", "b", "c", "d"} })
+		w.hops[0].service.together = together
+		for d := range 12 {
+			w.contribute([]uint32{0, 2, 3, 0}[d%4], d)
+		}
+		w.end()
+		if err := w.step(); err != nil {
+			t.Fatal(err)
+		}
+		wantCrowds(t, w, map[uint32][]string{0: sent(0, 3, 4, 7, 8, 11), 2: sent(1, 5, 9), 3: sent(2, 6, 10)})
 	}
 }
 
