@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
@@ -17,7 +18,7 @@ import (
 // histogramFlags describe a histogram question, beside its columns.
 type histogramFlags struct {
 	Kind      []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each; prefixes, beginnings of strings." default:"categories" sep:"none" placeholder:"KIND"`
-	Domain    []string `help:"File with the values that are asked about, one a line (prefixes: this round's candidates): for every column that has some, or one for each." type:"path" sep:"none" placeholder:"FILE"`
+	Domain    []string `help:"File with the values that are asked about, one a line (prefixes: this round's candidates, of which those shorter than the longest are whole strings): for every column that has some, or one for each." type:"path" sep:"none" placeholder:"FILE"`
 	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
 	Most      int      `help:"Items that a set holds at most." placeholder:"N"`
 	Others    bool     `help:"Ask with one more cell, for all that is not declared."`
@@ -180,6 +181,9 @@ func (f histogramFlags) attributes(columns []string) ([]plan.Attribute, error) {
 			} else if len(f.Domain) > 0 {
 				err = usagef("--domain is given %d times: once for all, or once for each column of names", len(f.Domain))
 			}
+			if a.Kind == "prefixes" {
+				closeShorter(a.Values)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -195,6 +199,20 @@ func (f histogramFlags) attributes(columns []string) ([]plan.Attribute, error) {
 		}
 	}
 	return all, nil
+}
+
+// closeShorter makes whole strings of the candidates that are shorter than the
+// longest: beginnings are all of one length.
+func closeShorter(candidates []string) {
+	longest := 0
+	for _, c := range candidates {
+		longest = max(longest, utf8.RuneCountInString(c))
+	}
+	for i, c := range candidates {
+		if utf8.RuneCountInString(c) < longest {
+			candidates[i] = c + string(encode.End)
+		}
+	}
 }
 
 // take gives one of several in turn, or the only one again and again; "" where there
