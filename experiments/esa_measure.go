@@ -63,15 +63,25 @@ func (b *populationBench) population(c Cell) (*dataset.Population, error) {
 	}
 	b.last, b.name, b.seed = p, c.Dataset, c.Seed
 	if p.Columns > 0 {
-		err = b.keep(pictureOf(c.Dataset), p, nil)
+		err = b.keep(truthOf(c.Dataset), p, nil)
 	}
 	return p, err
 }
 
-// pictureOf names a population's own picture, of which the name may be a path.
-func pictureOf(set string) string {
-	return "truth-" + strings.TrimSuffix(filepath.Base(set), filepath.Ext(set))
+// stem names files of a population, whose name may be a path: lower-case letters,
+// digits and hyphens.
+func stem(set string) string {
+	base := strings.ToLower(strings.TrimSuffix(filepath.Base(set), filepath.Ext(set)))
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			return c
+		}
+		return '-'
+	}, base)
 }
+
+// truthOf is the file of a population's own picture, without its extension.
+func truthOf(set string) string { return "truth-" + stem(set) }
 
 // keep writes the picture of estimates or, without any, of the truth.
 func (b *populationBench) keep(name string, p *dataset.Population, values []estimate.Value) error {

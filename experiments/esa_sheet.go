@@ -21,7 +21,7 @@ func (s Spec) sheets(dir string, cells []Measured) (map[string]picture, error) {
 			p, err := readPicture(filepath.Join(dir, PictureFolder, name+".png"))
 			return p.small(panelColumns), err
 		}
-		truth, err := read(pictureOf(set))
+		truth, err := read(truthOf(set))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it is no picture
 		}
@@ -51,7 +51,7 @@ func (s Spec) sheets(dir string, cells []Measured) (map[string]picture, error) {
 
 // sheetName is the file of a population's sheet, lower-case as those of figures.
 func (s Spec) sheetName(set string) string {
-	return s.Name + "-" + pictureOf(set)[len("truth-"):] + "-pictures.png"
+	return s.Name + "-" + stem(set) + "-pictures.png"
 }
 
 // waysOf are the reports that cells are about, in their order.

@@ -45,8 +45,36 @@ func esaTables(s Spec, cells []Measured) []release.Section {
 		if len(cells) > 0 && isPicture(cells) {
 			gaps = append([]string{fmt.Sprintf("Pictures: %s; from the left the truth, %s.", s.sheetName(set), strings.Join(waysOf(cells), "; "))}, gaps...)
 		}
-		return release.Section{Text: strings.Join(gaps, " "), Tables: []release.Table{t}}
+		sec := release.Section{Text: strings.Join(gaps, " "), Tables: []release.Table{t}}
+		if f, ok := errorFigure(s, set, cells); ok {
+			sec.Figures = append(sec.Figures, f)
+		}
+		return sec
 	})
+}
+
+// errorFigure draws errors over central epsilons; false where there is only one.
+func errorFigure(s Spec, set string, cells []Measured) (release.Figure, bool) {
+	f := release.Figure{
+		Name: s.Name + "-" + stem(set), Title: fmt.Sprintf("Errors of %s", set), Kind: release.Lines,
+		Alt: fmt.Sprintf("Root mean square error of the histogram of %s against the central epsilon, a line for each way to report.", set),
+		X:   release.Axis{Label: "central epsilon", Log: true}, Y: release.Axis{Label: "root mean square error (respondents)", Log: true},
+	}
+	names, of := split(cells, func(m Measured) string { return m.Cell.Histogram.way() })
+	budgets := map[float64]bool{}
+	for _, name := range names {
+		line := release.Series{Label: name}
+		for _, m := range of[name] {
+			if h := m.Histogram; h != nil && m.Cell.Histogram.Epsilon > 0 {
+				line.X, line.Y = append(line.X, m.Cell.Histogram.Epsilon), append(line.Y, h.RMSE)
+				budgets[m.Cell.Histogram.Epsilon] = true
+			}
+		}
+		if len(line.X) > 0 {
+			f.Series = append(f.Series, line)
+		}
+	}
+	return f, len(budgets) > 1
 }
 
 // isPicture says whether the cells' population is one: its luminosity has a bound.

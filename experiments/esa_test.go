@@ -223,7 +223,7 @@ func TestESATableOfAPicture(t *testing.T) {
 	if err := png.Encode(&b, m); err != nil {
 		t.Fatal(err)
 	}
-	own := filepath.Join(dir, "own.png")
+	own := filepath.Join(dir, "My own_picture.PNG")
 	if err := os.WriteFile(own, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestESATableOfAPicture(t *testing.T) {
 	if sheet, err := readPicture(filepath.Join(r.Out, s.sheetName(own))); err != nil || sheet.columns != 7*24-4 || sheet.rows() != 2*14-4 {
 		t.Errorf("a sheet of %d by %d: %v", sheet.columns, sheet.rows(), err)
 	}
-	p, err := readPicture(filepath.Join(r.Out, PictureFolder, pictureOf(own)+".png"))
+	p, err := readPicture(filepath.Join(r.Out, PictureFolder, truthOf(own)+".png"))
 	if err != nil || p.columns != 20 || !bytes.Equal(p.pixels, m.Pix) {
 		t.Errorf("the picture itself came out otherwise: %v", err)
 	}
