@@ -56,7 +56,7 @@ type HistogramResult struct {
 	Encoding    string  `json:"encoding"`
 	Accounting  string  `json:"accounting"`
 	Adjacency   string  `json:"adjacency"`
-	Respondents int     `json:"respondents"`
+	Respondents int     `json:"devices"`
 	Cells       int     `json:"cells"`
 	Fragments   int     `json:"fragments"`
 	Repeats     int     `json:"repeats"`
