@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/confetti-dp/confetti/client"
 )
@@ -29,9 +30,69 @@ func (c ledgerShow) Run(std streams) error {
 		return err
 	}
 	if c.JSON {
-		return writeJSON(std.out, l)
+		return writeJSON(std.out, ledgerView(l, c.Prior))
 	}
 	return client.Show(std.out, l, c.Prior)
+}
+
+// shownLedger is a ledger in JSON.
+type shownLedger struct {
+	OptedIn bool         `json:"opted_in"`
+	Since   time.Time    `json:"since,omitzero"`
+	Prior   float64      `json:"prior"`
+	Answers []shownEntry `json:"answers"`
+}
+
+type shownEntry struct {
+	At         time.Time     `json:"at"`
+	Plan       string        `json:"plan"`
+	Title      string        `json:"title"`
+	Publisher  string        `json:"publisher"`
+	Charge     client.Charge `json:"charge"`
+	OneMessage float64       `json:"one_message"` // epsilon; negative where there is no limit
+	Reused     bool          `json:"reused"`
+	Crowd      string        `json:"crowd"`
+	// Belief is how firmly somebody with the prior can believe it afterwards: low and
+	// high, after what each observer sees.
+	Belief struct {
+		OneMessage  [2]float64 `json:"one_message"`
+		AllMessages [2]float64 `json:"all_messages"`
+		Analyzer    [2]float64 `json:"analyzer"`
+	} `json:"belief"`
+	Forgotten bool        `json:"forgotten"`
+	Parts     []shownPart `json:"parts"`
+}
+
+type shownPart struct {
+	Instance int         `json:"instance"`
+	State    string      `json:"state"`
+	Ended    time.Time   `json:"ended,omitzero"`
+	Reason   string      `json:"reason,omitempty"`
+	Messages [][2]uint32 `json:"messages"` // channel and symbol
+}
+
+func ledgerView(l *client.Ledger, prior float64) shownLedger {
+	out := shownLedger{OptedIn: l.OptedIn, Since: l.Since, Prior: prior, Answers: []shownEntry{}}
+	belief := func(epsilon float64) [2]float64 {
+		low, high := client.Belief(prior, epsilon)
+		return [2]float64{low, high}
+	}
+	for _, e := range l.Entries {
+		one := shownEntry{
+			At: e.At, Plan: e.Plan, Title: e.Title, Publisher: e.Publisher, Charge: e.Charge,
+			OneMessage: e.OneMessage, Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
+		}
+		one.Belief.OneMessage, one.Belief.AllMessages, one.Belief.Analyzer = belief(e.OneMessage), belief(e.Charge.Local), belief(e.Charge.Epsilon)
+		for _, p := range e.Parts {
+			part := shownPart{Instance: p.Instance, State: string(p.State), Ended: p.Ended, Reason: p.Reason, Messages: [][2]uint32{}}
+			for _, m := range p.Messages {
+				part.Messages = append(part.Messages, [2]uint32{m.Channel, uint32(m.Symbol)})
+			}
+			one.Parts = append(one.Parts, part)
+		}
+		out.Answers = append(out.Answers, one)
+	}
+	return out
 }
 
 type ledgerOptIn struct {
