@@ -82,26 +82,6 @@ func (t *post) epochSecret(ctx context.Context) (serve.Secret, error) {
 // are longer and whose labels are numbers.
 const secretKey = "secret"
 
-func (t *post) markEpoch(ctx context.Context, next epoch) error {
-	value, err := json.Marshal(next)
-	if err != nil {
-		panic("service: " + err.Error()) // bytes and booleans always encode
-	}
-	if next.revision, err = t.s.records.Set(ctx, t.epochKey(), value, t.epochNow().revision); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.epoch = next
-	return nil
-}
-
-func (t *post) epochNow() epoch {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.epoch
-}
-
 // contribute takes a contribution: authenticated, of the plan's one length, on
 // disk before it is acknowledged, and once for a respondent.
 func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {

@@ -1,0 +1,129 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/shuffler"
+)
+
+// A phase of a crowd at a hop. The empty one is before anything has happened.
+type phase string
+
+const (
+	received  phase = "received"  // a later hop has the batch
+	mixed     phase = "mixed"     // in the outbox
+	forwarded phase = "forwarded" // the next hop has it
+	withheld  phase = "withheld"  // too few respondents: destroyed
+)
+
+// crowd is the mark of one crowd at one hop.
+type crowd struct {
+	Phase    phase    `json:"phase"`
+	In       []byte   `json:"in,omitempty"`       // later hops: SHA-256 of the batch that came
+	Receipts [][]byte `json:"receipts,omitempty"` // of the hops so far; from mixed on with our own
+	Size     int64    `json:"size,omitempty"`     // bytes of the batch that came, from mixed on of the one that leaves
+
+	revision uint64
+}
+
+// epoch is the mark of an entry.
+type epoch struct {
+	Closed bool `json:"closed"`
+	Purged bool `json:"purged"` // contributions, and who sent them, are gone
+
+	revision uint64
+}
+
+func (t *post) crowdKey(c uint32) string  { return fmt.Sprintf("crowd.%s.%d", t.name, c) }
+func (t *post) epochKey() string          { return "epoch." + t.name }
+func (t *post) inName() string            { return "in_" + t.name }
+func (t *post) spentName() string         { return "spent_" + t.name }
+func (t *post) outName(c uint32) string   { return fmt.Sprintf("out_%s_%d", t.name, c) }
+func (t *post) batchName(c uint32) string { return fmt.Sprintf("in_%s_%d", t.name, c) }
+
+// restore reads the marks of an earlier process.
+func (t *post) restore(ctx context.Context) error {
+	r := t.s.records
+	err := r.Each(ctx, "crowd."+t.name, func(key string, value []byte, revision uint64) error {
+		var c uint32
+		if _, err := fmt.Sscanf(key[len("crowd."+t.name):], ".%d", &c); err != nil || int(c) >= len(t.crowds) {
+			return fmt.Errorf("service: the record %s is none of ours", key)
+		}
+		state := crowd{revision: revision}
+		if err := json.Unmarshal(value, &state); err != nil {
+			return fmt.Errorf("service: the record %s is damaged", key)
+		}
+		t.crowds[c] = state
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !t.demandsTokens() {
+		return nil
+	}
+	b, err := t.s.o.Queue.Box(ctx, t.spentName())
+	if err != nil {
+		return err
+	}
+	for c, state := range t.crowds {
+		if state.Phase != mixed && state.Phase != forwarded {
+			continue
+		}
+		err := b.Each(ctx, fmt.Sprint(c), func(_ string, body []byte) error {
+			for ; len(body) >= 32; body = body[32:] {
+				t.spent[uint32(c)] = append(t.spent[uint32(c)], shuffler.TokenID(body))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// state is the mark of a crowd.
+func (t *post) state(c uint32) crowd {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crowds[c]
+}
+
+// mark makes a crowd's new state last.
+func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
+	value, err := json.Marshal(next)
+	if err != nil {
+		panic("service: " + err.Error()) // bytes and numbers always encode
+	}
+	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), value, t.state(c).revision)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.crowds[c] = next
+	return nil
+}
+
+func (t *post) markEpoch(ctx context.Context, next epoch) error {
+	value, err := json.Marshal(next)
+	if err != nil {
+		panic("service: " + err.Error()) // bytes and booleans always encode
+	}
+	if next.revision, err = t.s.records.Set(ctx, t.epochKey(), value, t.epochNow().revision); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch = next
+	return nil
+}
+
+func (t *post) epochNow() epoch {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.epoch
+}
