@@ -178,6 +178,17 @@ func (c *child) kill() (lived bool) {
 	return lived
 }
 
+// quit has it tell what it is doing, and end.
+func (c *child) quit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cmd != nil {
+		c.cmd.Process.Signal(syscall.SIGQUIT)
+		<-c.done
+		c.cmd = nil
+	}
+}
+
 func (c *child) alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -100,7 +100,7 @@ func killAll(t *testing.T, seed uint64) int {
 		t.Log("\n" + strings.Join(w.log, "\n"))
 		for _, name := range w.services() {
 			t.Log(name, w.status(name))
-			w.children[name].kill()
+			w.children[name].quit()
 			t.Logf("%s:\n%s", name, w.children[name].errs)
 		}
 	}
