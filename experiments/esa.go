@@ -12,7 +12,7 @@ const esaHashes, esaWidth = 1024, 65536
 
 // noNoise is a local epsilon at which bits hardly ever flip: the rows without
 // privacy of Table V.
-const noNoise = 30
+const noNoise = 27
 
 var esaBudgets = []float64{0.05, 0.25, 0.5, 0.75, 1}
 
@@ -194,9 +194,9 @@ func esaCrowds() Spec {
 	}
 }
 
-// claimed is a local or central epsilon for people.
+// claimed is a local epsilon for people, to whom a large one promises nothing.
 func claimed(epsilon *float64) string {
-	if epsilon == nil {
+	if epsilon == nil || *epsilon > account.Meaningless {
 		return "none"
 	}
 	return fmt.Sprintf("%.2f", *epsilon)
