@@ -36,6 +36,22 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 	return t.s.o.Failpoint("outbox-purged")
 }
 
+// peerError is what keeps the next one from having a batch.
+type peerError struct {
+	operator, what string // for the status: of the plan, and of ours
+	cause          error
+}
+
+func (e *peerError) Error() string {
+	text := "service: " + e.operator + " " + e.what
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	return text
+}
+
+func (e *peerError) Unwrap() error { return e.cause }
+
 // slowest is the rate in bytes a second below which sending is given up.
 const slowest = 64 << 10
 
@@ -65,14 +81,14 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 	req.Header.Set("Content-Type", wire.BatchType)
 	res, err := t.s.o.Client.Do(req)
 	if err != nil {
-		return fmt.Errorf("service: %s is out of reach: %w", t.next().Operator, err)
+		return &peerError{t.next().Operator, "is out of reach", err}
 	}
 	defer res.Body.Close()
 	if p := wire.ReadProblem(res); p != nil {
-		return fmt.Errorf("service: %s refuses: %w", t.next().Operator, p)
+		return &peerError{t.next().Operator, "refuses: " + string(p.Code), p}
 	}
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated { // a proxy on the way, perhaps
-		return fmt.Errorf("service: %s answers %d, which acknowledges nothing", t.next().Operator, res.StatusCode)
+		return &peerError{t.next().Operator, fmt.Sprintf("answers %d, which acknowledges nothing", res.StatusCode), nil}
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 1<<10)) // so that the connection can serve again
 	return nil

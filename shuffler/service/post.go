@@ -61,7 +61,7 @@ type post struct {
 	spent  map[uint32][]shuffler.TokenID
 	busy   map[uint32]bool // crowds whose inbox somebody has claimed
 	counts []int           // entry: contributions to each crowd
-	failed string          // code of the last problem, for the operator
+	failed string          // what went wrong last, for the operator
 	erased bool            // the retention is over and nothing is left
 }
 
@@ -162,16 +162,20 @@ func (t *post) run(ctx context.Context) {
 	}
 }
 
-// note keeps the code of a failure for the status and writes it to the log.
+// note keeps what failed for the status, in words that name nobody, and writes
+// it to the log.
 func (t *post) note(err error) {
-	code := ""
+	failed := ""
 	if err != nil && !errors.Is(err, context.Canceled) {
-		code = string(wire.AsProblem(err).Code)
+		failed = string(wire.AsProblem(err).Code)
+		if peer, ok := errors.AsType[*peerError](err); ok {
+			failed = peer.operator + " " + peer.what
+		}
 		t.s.o.Log.Warn("not done, will be tried again", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "error", err.Error())
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed = code
+	t.failed = failed
 }
 
 const (
