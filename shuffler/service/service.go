@@ -317,7 +317,9 @@ func (s *Service) Step(ctx context.Context) error {
 	posts, _ := s.posts()
 	var errs []error
 	for _, p := range posts {
-		errs = append(errs, p.advance(ctx))
+		err := p.advance(ctx)
+		p.note(err)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

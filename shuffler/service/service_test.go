@@ -143,6 +143,9 @@ func TestNextOutOfReach(t *testing.T) {
 	if err := w.step(); err == nil {
 		t.Fatal("the analyzer is out of reach and nobody says so")
 	}
+	if st := w.hops[0].service.Statuses()[0]; st.Failing != "analyzer is out of reach" {
+		t.Errorf("the operator is told %q", st.Failing)
+	}
 	w.restart(0)
 	w.cut, w.elsewhere = false, true
 	if err := w.step(); err == nil {

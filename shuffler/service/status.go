@@ -26,7 +26,7 @@ type Status struct {
 	Hop      int       `json:"hop"`
 	Opens    time.Time `json:"opens,omitzero"`
 	Closes   time.Time `json:"closes"`
-	Phase    string    `json:"phase"` // "collecting", "closed"; later hops "waiting" until a batch has come
+	Phase    string    `json:"phase"`             // "collecting", "closed"; later hops "waiting" until a batch has come
 	Failing  string    `json:"failing,omitempty"` // what was tried last and is tried again
 	Crowds   []Crowd   `json:"crowds"`
 }
