@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/release"
@@ -14,6 +15,7 @@ const (
 	discoveryRate = 0.05 // share of listed heavy hitters that nobody holds, in expectation
 	tableRows     = 50
 	figureBars    = 20
+	figureBuckets = 40
 	listItems     = 100
 )
 
@@ -67,7 +69,7 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 		return nil, s, err
 	}
 	s.Tables = append(s.Tables, table)
-	s.Figures = append(s.Figures, m.bars(t, top[:min(figureBars, len(top))]))
+	s.Figures = append(s.Figures, m.bars(t, top))
 	largest := t.Intervals(top[:1], level)[0]
 	headline := []release.Metric{{
 		Name: m.key(t, "largest", "_"), Label: fmt.Sprintf("Respondents with the most frequent %s, %q", m.title(t), t.Name(top[0])),
@@ -148,10 +150,18 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 	return out, nil
 }
 
+// bars shows the largest cells, or all of a number's buckets in their order where
+// there is room.
 func (m *HistogramModel) bars(t *HistogramTable, cells []int) release.Figure {
+	what := "The most frequent values of %s"
+	if t.asked.Kind == "buckets" && len(cells) == len(t.Values) && len(cells) <= figureBuckets {
+		what, cells = "Respondents by %s", slices.Sorted(slices.Values(cells))
+	} else {
+		cells = cells[:min(figureBars, len(cells))]
+	}
 	f := release.Figure{
-		Name: m.key(t, "top", "-"), Kind: release.Bars, Title: fmt.Sprintf("The most frequent values of %s", m.title(t)),
-		Alt: fmt.Sprintf("Estimated respondents for each of the %d most frequent values of %s, with %g %% intervals.", len(cells), m.title(t), 100*level),
+		Name: m.key(t, "top", "-"), Kind: release.Bars, Title: fmt.Sprintf(what, m.title(t)),
+		Alt: fmt.Sprintf("Estimated respondents for each of %d values of %s, with %g %% intervals.", len(cells), m.title(t), 100*level),
 		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "respondents (1)"},
 		Categories: t.attribute.cellNames(cells),
 	}
