@@ -57,6 +57,8 @@ type SurveyResult struct {
 	MessagesPerDevice  float64       `json:"messages_per_device"` // mean of a full answer, dummies left out
 	EnvelopesPerDevice int           `json:"envelopes_per_device"`
 	BytesPerDevice     int           `json:"bytes_per_device"`
+	Rounds             []SurveyRound `json:"rounds,omitempty"` // of a search
+	Found              int           `json:"found,omitempty"`  // strings, by a search
 	Withheld           []string      `json:"withheld,omitempty"`
 	Top                []TopCell     `json:"top"`              // of the first table
 	Tables             []SurveyTable `json:"tables,omitempty"` // where there are several
@@ -97,41 +99,71 @@ func (s Survey) Run(name string, population []protocol.Answers, progress simulat
 	for i, a := range population {
 		values[i] = a
 	}
-	var col simulate.Collection
-	if s.Full {
-		col, err = simulate.Full(proto, keys, values, s.Seed, progress)
-	} else {
-		col, err = simulate.Law(proto, values, s.Seed, progress)
-	}
+	r, model, err := s.collect(proto, keys, values, s.Seed, progress)
 	if err != nil {
 		return Surveyed{}, err
 	}
-	r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{})
+	res, err := s.result(name, proto, len(population))
 	if err != nil {
 		return Surveyed{}, err
 	}
-	r.Created = time.Now().UTC()
-	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
-	if col.Dropped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", col.Dropped))
-	}
-	res := SurveyResult{Dataset: name, Fidelity: "law", Devices: len(population), Seed: s.Seed, Withheld: r.Withheld}
-	if s.Full {
-		res.Fidelity = "full"
-	}
-	res.asked(p)
-	if err := res.promised(proto); err != nil {
-		return Surveyed{}, err
-	}
-	if err := res.compare(p, model.(*protocol.HistogramModel), values); err != nil {
+	res.Withheld = r.Withheld
+	if err := res.compare(p, model, values); err != nil {
 		return Surveyed{}, err
 	}
 	res.Seconds = time.Since(start).Seconds()
 	return Surveyed{p, r, res, choice}, nil
 }
 
+// collect asks the question of all values, and publishes.
+func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []protocol.Value, seed uint64, progress simulate.Progress) (release.Release, *protocol.HistogramModel, error) {
+	var col simulate.Collection
+	var err error
+	if s.Full {
+		col, err = simulate.Full(proto, keys, values, seed, progress)
+	} else {
+		col, err = simulate.Law(proto, values, seed, progress)
+	}
+	if err != nil {
+		return release.Release{}, nil, err
+	}
+	r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{})
+	if err != nil {
+		return r, nil, err
+	}
+	r.Created = time.Now().UTC()
+	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
+	if col.Dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", col.Dropped))
+	}
+	return r, model.(*protocol.HistogramModel), nil
+}
+
+// result is what is known before the answers.
+func (s Survey) result(name string, proto *protocol.Protocol, devices int) (SurveyResult, error) {
+	res := SurveyResult{Dataset: name, Fidelity: "law", Devices: devices, Seed: s.Seed}
+	if s.Full {
+		res.Fidelity = "full"
+	}
+	res.asked(proto.Plan)
+	return res, res.promised(proto)
+}
+
 // plan is the survey's plan, noise calibrated and keys made.
 func (s Survey) plan(population []protocol.Answers) (p plan.Plan, keys simulate.Keys, choice string, err error) {
+	if p, keys, err = s.draft(population); err != nil {
+		return p, keys, "", err
+	}
+	if h := p.Question.Histogram; len(h.Attributes) > 1 && h.Collect == "" {
+		p, choice, err = protocol.Choose(p)
+	} else {
+		p, err = protocol.Design(p)
+	}
+	return p, keys, choice, err
+}
+
+// draft is the plan without its noise.
+func (s Survey) draft(population []protocol.Answers) (p plan.Plan, keys simulate.Keys, err error) {
 	h := s.Histogram
 	if h.Randomizer.Name == "local-hash" {
 		h.Randomizer.Seed = publicSeed(s.Seed)
@@ -154,7 +186,7 @@ func (s Survey) plan(population []protocol.Answers) (p plan.Plan, keys simulate.
 	if s.CrowdEpsilon > 0 {
 		c, err := account.NewCrowd(s.CrowdEpsilon, s.Budget.Delta)
 		if err != nil {
-			return p, keys, "", err
+			return p, keys, err
 		}
 		p.Crowd.Deletion = &plan.Deletion{Epsilon: s.CrowdEpsilon, Delta: s.Budget.Delta, Noise: c.Noise, Threshold: c.Threshold}
 		deleted = 2 * c.Threshold // at most, but for delta
@@ -166,18 +198,11 @@ func (s Survey) plan(population []protocol.Answers) (p plan.Plan, keys simulate.
 		}
 		p.Crowd.Minimum = slices.Min(sizes) - deleted
 		if p.Crowd.Minimum < 1 {
-			return p, keys, "", fmt.Errorf("the smallest of %d crowds has %d respondents, of whom randomized deletion may take %d: leave small crowds out, or allow their sizes a larger epsilon", len(sizes), slices.Min(sizes), deleted)
+			return p, keys, fmt.Errorf("the smallest of %d crowds has %d respondents, of whom randomized deletion may take %d: leave small crowds out, or allow their sizes a larger epsilon", len(sizes), slices.Min(sizes), deleted)
 		}
 	}
-	if keys, err = simulate.NewKeys(&p); err != nil {
-		return p, keys, "", err
-	}
-	if len(h.Attributes) > 1 && h.Collect == "" {
-		p, choice, err = protocol.Choose(p)
-	} else {
-		p, err = protocol.Design(p)
-	}
-	return p, keys, choice, err
+	keys, err = simulate.NewKeys(&p)
+	return p, keys, err
 }
 
 func (r *SurveyResult) asked(p plan.Plan) {

@@ -4,16 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments"
-	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -23,6 +20,11 @@ type collectHistogram struct {
 	Column []string `help:"Column to count; several are several questions." sep:"none" placeholder:"NAME"`
 	Crowd  string   `help:"Column that names the respondent's crowd, which is public; each crowd has its own release." placeholder:"NAME"`
 	histogramFlags
+
+	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
+	Alphabet string `help:"Of such a search: the characters that strings are made of." placeholder:"CHARS"`
+	Ahead    int    `help:"Of such a search: characters that a round goes on by." default:"1"`
+	Least    int    `help:"Of such a search: beginnings that no more respondents of a round have are not looked for." default:"0" placeholder:"N"`
 }
 
 // checkHistogram is of the flags by themselves, before anything is read.
@@ -42,10 +44,30 @@ func (c collectSimulate) checkHistogram() error {
 	if c.Minimum < 0 || c.Minimum > plan.MaxCrowd {
 		errs = append(errs, usagef("--minimum is %d: give 1 to %d respondents, or 0 for the smallest crowd there is", c.Minimum, plan.MaxCrowd))
 	}
+	if c.Rounds < 1 || c.Rounds > maxRounds {
+		errs = append(errs, usagef("--rounds is %d: give 1 to %d", c.Rounds, maxRounds))
+	}
+	if c.Ahead < 1 || c.Ahead > maxRounds {
+		errs = append(errs, usagef("--ahead is %d: give 1 to %d", c.Ahead, maxRounds))
+	}
+	if c.Least < 0 {
+		errs = append(errs, usagef("--least is %d: give a number of respondents, or 0", c.Least))
+	}
+	if c.searches() && (len(c.Column) > 1 || c.Crowd != "") {
+		errs = append(errs, usagef("--kind prefixes without --domain searches one column, of one crowd"))
+	}
 	if c.Out != "" {
 		errs = append(errs, writable(c.Out))
 	}
 	return errors.Join(errs...)
+}
+
+// maxRounds bounds a search: no string that is looked for is longer.
+const maxRounds = 1 << 10
+
+// searches says that strings are to be found which nobody has declared.
+func (c collectHistogram) searches() bool {
+	return slices.Contains(c.Kind, "prefixes") && len(c.Domain) == 0
 }
 
 // runHistogram counts columns of a table.
@@ -76,7 +98,13 @@ func (c collectSimulate) runHistogram(std streams) error {
 		Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := progress(std.err)
-	out, err := s.Run(filepath.Base(c.CSV), t.respondents, report)
+	var out experiments.Surveyed
+	if c.searches() {
+		search := sketch.Search{Alphabet: t.alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
+		out, err = s.Search(filepath.Base(c.CSV), t.respondents, search, c.Rounds, report)
+	} else {
+		out, err = s.Run(filepath.Base(c.CSV), t.respondents, report)
+	}
 	finish()
 	if err != nil {
 		return inDomain(err)
@@ -97,17 +125,28 @@ func (c collectSimulate) runHistogram(std streams) error {
 	return showSurvey(std.out, out)
 }
 
+// falseStrings is the share of the beginnings that a round keeps, in expectation,
+// which nobody has, or no more than --least.
+const falseStrings = 0.05
+
 // showSurvey prints what was found, and its figures as far as text has them.
 func showSurvey(w io.Writer, s experiments.Surveyed) error {
 	r := s.Result
+	over := fmt.Sprintf("%d cells", r.Cells)
+	if len(r.Rounds) > 0 {
+		over = "the strings found"
+	}
 	rows := []string{
 		fmt.Sprintf("devices              %d", r.Devices),
-		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %d cells; largest %.4g)", r.RMSE, r.Cells, r.Linf),
+		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.RMSE, over, r.Linf),
 		"shuffler honest      " + epsilonText(r.EpsilonCentral) + fmt.Sprintf(" at delta %g (%s adjacency; %s)", r.Delta, r.Adjacency, r.Method),
 		"everyone colludes    " + epsilonText(r.EpsilonLocal),
 		"one fragment seen    " + epsilonText(r.EpsilonOneFragment),
 		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
 		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),
+	}
+	if len(r.Rounds) > 0 {
+		rows = append(rows, fmt.Sprintf("strings found        %d, in %d rounds of about %d respondents each", r.Found, len(r.Rounds), r.Rounds[0].Devices))
 	}
 	for _, withheld := range r.Withheld {
 		rows = append(rows, "withheld             "+withheld)
@@ -115,6 +154,9 @@ func showSurvey(w io.Writer, s experiments.Surveyed) error {
 	rows = append(rows, fmt.Sprintf("seconds              %.1f", r.Seconds))
 	if _, err := fmt.Fprintln(w, strings.Join(rows, "\n")); err != nil {
 		return err
+	}
+	if len(r.Rounds) > 0 { // whose release is of the last round's respondents only
+		return showTop(w, "The most frequent of the strings found, with 95 % intervals", r.Top)
 	}
 	for _, section := range s.Release.Sections {
 		for _, f := range section.Figures {
@@ -126,148 +168,24 @@ func showSurvey(w io.Writer, s experiments.Surveyed) error {
 	return nil
 }
 
+// showTop draws the largest estimates as bars.
+func showTop(w io.Writer, title string, top []experiments.TopCell) error {
+	if len(top) == 0 {
+		return nil
+	}
+	f := release.Figure{Name: "top", Title: title, Alt: title, Kind: release.Bars, Series: make([]release.Series, 1)}
+	s := &f.Series[0]
+	for _, t := range top {
+		f.Categories = append(f.Categories, t.Value)
+		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
+	}
+	return release.ShowFigure(w, f)
+}
+
 // epsilonText is an epsilon, nil if there is none.
 func epsilonText(epsilon *float64) string {
 	if epsilon == nil {
 		return "no guarantee"
 	}
 	return fmt.Sprintf("epsilon %.4g", *epsilon)
-}
-
-// answersTable is what respondents answer.
-type answersTable struct {
-	respondents []protocol.Answers
-	crowds      []string
-	notes       []string // where the data stood in for what has to be declared
-}
-
-// readTable reads the columns, and gives the attributes without a domain the values
-// that are there.
-func (c collectHistogram) readTable(attributes []plan.Attribute) (*answersTable, error) {
-	names := c.Column
-	if c.Crowd != "" {
-		names = append(slices.Clone(names), c.Crowd)
-	}
-	columns, err := dataset.ReadColumns(c.CSV, names...)
-	if err != nil {
-		return nil, err
-	}
-	t := &answersTable{respondents: make([]protocol.Answers, len(columns.Lines))}
-	at := 0
-	for i := range attributes {
-		a := &attributes[i]
-		answers, err := t.answers(a, columns, at)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.CSV, err)
-		}
-		for row := range t.respondents {
-			t.respondents[row].Values = append(t.respondents[row].Values, answers(row))
-		}
-		at++
-		if a.Kind == "grid" {
-			at++
-		}
-	}
-	if c.Crowd != "" {
-		t.crowds = distinct(columns.Values[at])
-		number := index(t.crowds)
-		for row, name := range columns.Values[at] {
-			t.respondents[row].Crowd = number[name]
-		}
-		t.note("the crowds were taken from column %q (%d of them)", c.Crowd, len(t.crowds))
-	}
-	return t, nil
-}
-
-func (t *answersTable) note(format string, a ...any) {
-	t.notes = append(t.notes, fmt.Sprintf(format, a...)+": in a real collection they are public, and declared before anybody is asked.")
-}
-
-// answers are those to one attribute, by row, from its columns that begin at number at.
-func (t *answersTable) answers(a *plan.Attribute, columns *dataset.Columns, at int) (func(row int) any, error) {
-	values := columns.Values[at]
-	switch a.Kind {
-	case "buckets":
-		x, err := columns.Numbers(at)
-		return func(row int) any { return x[row] }, err
-	case "grid":
-		x, err := columns.Numbers(at)
-		if err != nil {
-			return nil, err
-		}
-		y, err := columns.Numbers(at + 1)
-		return func(row int) any { return encode.Point{X: x[row], Y: y[row]} }, err
-	case "prefixes":
-		if len(a.Values) == 0 {
-			return nil, usagef("--kind prefixes counts declared beginnings of strings: name a file of candidates with --domain")
-		}
-		return func(row int) any { return values[row] }, nil
-	case "set":
-		return t.sets(a, columns, at)
-	}
-	if len(a.Values) == 0 {
-		a.Values = distinct(values)
-		t.note("the values of column %q were taken from the data (%d of them)", a.Name, len(a.Values))
-	}
-	if err := inside(a, columns, at, func(row int) []string { return values[row : row+1] }); err != nil {
-		return nil, err
-	}
-	return func(row int) any { return values[row] }, nil
-}
-
-func (t *answersTable) sets(a *plan.Attribute, columns *dataset.Columns, at int) (func(row int) any, error) {
-	sets := make([][]string, len(columns.Lines))
-	largest, found := 1, []string{}
-	for row, text := range columns.Values[at] {
-		for item := range strings.SplitSeq(text, ";") {
-			if item = strings.TrimSpace(item); item != "" && !slices.Contains(sets[row], item) {
-				sets[row] = append(sets[row], item)
-			}
-		}
-		largest = max(largest, len(sets[row]))
-		if len(a.Values) == 0 {
-			found = append(found, sets[row]...)
-		}
-	}
-	if len(a.Values) == 0 {
-		a.Values = distinct(found)
-		t.note("the values of column %q were taken from the data (%d of them)", a.Name, len(a.Values))
-	}
-	if a.Most == 0 {
-		a.Most = min(largest, plan.MaxItems)
-		t.note("the most items of a set in column %q were taken from the data (%d)", a.Name, a.Most)
-	}
-	for row, set := range sets {
-		if len(set) > a.Most {
-			return nil, fmt.Errorf("line %d, column %q is a set of %d items, and a device reports at most %d: raise --most", columns.Lines[row], a.Name, len(set), a.Most)
-		}
-	}
-	return func(row int) any { return sets[row] }, inside(a, columns, at, func(row int) []string { return sets[row] })
-}
-
-// inside checks that all that respondents hold is declared, or counted among others.
-func inside(a *plan.Attribute, columns *dataset.Columns, at int, held func(row int) []string) error {
-	if a.Others {
-		return nil
-	}
-	declared := index(a.Values)
-	for row, line := range columns.Lines {
-		for _, v := range held(row) {
-			if _, ok := declared[v]; !ok {
-				return fmt.Errorf("line %d, column %q is outside the declared domain: declare it with --domain, or set --others", line, columns.Names[at])
-			}
-		}
-	}
-	return nil
-}
-
-func distinct(values []string) []string { return slices.Sorted(maps.Keys(index(values))) }
-
-// index is where each value stands, the last place of several.
-func index(values []string) map[string]int {
-	at := make(map[string]int, len(values))
-	for i, v := range values {
-		at[v] = i
-	}
-	return at
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/release"
 )
 
 type experimentHistogram struct {
@@ -123,11 +122,5 @@ func (c experimentHistogram) show(std streams, r experiments.HistogramResult) er
 	if _, err := fmt.Fprintln(std.out, strings.Join(rows, "\n")); err != nil {
 		return err
 	}
-	f := release.Figure{Name: "top", Title: "The most frequent values, with 95 % intervals", Alt: "Estimates of the most frequent values.", Kind: release.Bars, Series: make([]release.Series, 1)}
-	s := &f.Series[0]
-	for _, t := range r.Top {
-		f.Categories = append(f.Categories, t.Value)
-		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
-	}
-	return release.ShowFigure(std.out, f)
+	return showTop(std.out, "The most frequent values, with 95 % intervals", r.Top)
 }

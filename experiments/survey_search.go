@@ -1,0 +1,107 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// SurveyRound is one round of a search.
+type SurveyRound struct {
+	Candidates int `json:"candidates"`
+	Devices    int `json:"devices"`
+}
+
+// Search finds the frequent strings of a population whose domain nobody has declared
+// (protocol.FirstRound): the survey's one attribute is of kind prefixes, without
+// values. The respondents are dealt into so many rounds, each into one, so that
+// everybody spends the budget once. Errors are those of the strings that were found,
+// taken for the whole population: the last round's respondents are a sample of it.
+// The release is that of the last round.
+func (s Survey) Search(name string, population []protocol.Answers, search sketch.Search, rounds int, progress simulate.Progress) (Surveyed, error) {
+	const forRounds, forCounts = 0x5ea, 0x5eb
+	start := time.Now()
+	values := make([]protocol.Value, len(population))
+	for to, from := range replay.New(s.Seed, forRounds).Perm(len(population)) {
+		values[to] = population[from]
+	}
+	p, keys, err := s.draft(population[:len(population)/rounds])
+	if err != nil {
+		return Surveyed{}, err
+	}
+	if p, err = protocol.FirstRound(p, search); err != nil {
+		return Surveyed{}, err
+	}
+	var asked []SurveyRound
+	for round := range rounds {
+		group := values[round*len(values)/rounds : (round+1)*len(values)/rounds]
+		asked = append(asked, SurveyRound{Candidates: len(p.Question.Histogram.Attributes[0].Values), Devices: len(group)})
+		proto, err := protocol.New(p)
+		if err != nil {
+			return Surveyed{}, err
+		}
+		r, model, err := s.collect(proto, keys, group, replay.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
+		if err != nil {
+			return Surveyed{}, err
+		}
+		next, found, done, err := protocol.NextRound(p, model, search)
+		if err != nil {
+			return Surveyed{}, err
+		}
+		if !done {
+			p = next
+			continue
+		}
+		res, err := s.result(name, proto, len(population))
+		if err != nil {
+			return Surveyed{}, err
+		}
+		res.Rounds, res.Found = asked, len(found)
+		res.compareFound(found, len(group), population)
+		res.Seconds = time.Since(start).Seconds()
+		return Surveyed{Plan: p, Release: r, Result: res}, nil
+	}
+	return Surveyed{}, fmt.Errorf("the search has not come to the ends of strings after %d rounds, which had up to %d candidates: allow more rounds, go further ahead in each, or look for more frequent strings", rounds, asked[rounds-1].Candidates)
+}
+
+// compareFound measures what the last round's respondents say of the population.
+func (r *SurveyResult) compareFound(found []protocol.Found, sampled int, population []protocol.Answers) {
+	truth := make(map[string]int, len(found))
+	for _, a := range population {
+		truth[a.Values[0].(string)]++
+	}
+	estimates := make([]estimate.Value, len(found))
+	positive, raw := 0.0, 0.0
+	for i, f := range found {
+		estimates[i] = ofAll(f.Respondents, sampled, len(population))
+		e := estimates[i].Mean - float64(truth[f.Text])
+		raw += e * e
+		e = math.Max(0, estimates[i].Mean) - float64(truth[f.Text])
+		positive += e * e
+		r.Linf = math.Max(r.Linf, math.Abs(e))
+	}
+	r.Top = []TopCell{}
+	if len(found) == 0 {
+		return
+	}
+	r.RMSE, r.Unbiased = math.Sqrt(positive/float64(len(found))), math.Sqrt(raw/float64(len(found)))
+	for _, i := range largest(len(found), topCells, func(i int) float64 { return estimates[i].Mean }) {
+		low, high := estimates[i].Interval(intervalLevel)
+		r.Top = append(r.Top, TopCell{found[i].Text, estimates[i].Mean, math.Max(0, low), high})
+	}
+}
+
+// ofAll takes the number of holders among n respondents, drawn without replacement
+// from all, for that among all; its error is that of the noise and of the draw.
+func ofAll(v estimate.Value, n, all int) estimate.Value {
+	scale := float64(all) / float64(n)
+	share := math.Min(1, math.Max(0, v.Mean/float64(n)))
+	drawn := float64(n) * share * (1 - share) * (1 - 1/scale)
+	return estimate.Value{Mean: scale * v.Mean, StdErr: scale * math.Sqrt(v.StdErr*v.StdErr+drawn)}
+}
