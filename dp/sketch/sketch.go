@@ -97,11 +97,12 @@ func (r rows) cell(a *[4]uint64, p point) uint32 {
 	hi, lo := bits.Mul64(a[1], p.x)
 	hi2, lo2 := bits.Mul64(a[2], p.x2)
 	hi3, lo3 := bits.Mul64(a[3], p.x3)
-	var carry, carry2, carry3 uint64
-	lo, carry = bits.Add64(lo, lo2, 0)
-	lo, carry2 = bits.Add64(lo, lo3, 0)
-	lo, carry3 = bits.Add64(lo, a[0], 0)
-	h := reduce(hi+hi2+hi3+carry+carry2+carry3, lo)
+	lo, carry := bits.Add64(lo, lo2, 0)
+	hi, _ = bits.Add64(hi, hi2, carry)
+	lo, carry = bits.Add64(lo, lo3, 0)
+	hi, _ = bits.Add64(hi, hi3, carry)
+	lo, carry = bits.Add64(lo, a[0], 0)
+	h := reduce(hi+carry, lo)
 	cell, _ := bits.Mul64(h<<3, r.cells)
 	return uint32(cell)
 }

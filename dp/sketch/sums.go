@@ -5,11 +5,14 @@ import (
 	"sync"
 )
 
+// block is how many candidates look at a row together: their points and sums are a
+// megabyte, which stays in a shared cache while all rows pass, and the counts that they
+// look at come from memory, 8 bytes times the cells of a row for every block.
+const block = 1 << 15
+
 // sums are the counts of each candidate's cells over all rows and, if others are asked
-// for, those of the cells that differ in the lowest bit.
-//
-// It goes row by row, so that the counts of one row stay in the cache while all
-// candidates look there, and splits the candidates among the processors.
+// for, those of the cells that differ in the lowest bit. It splits the candidates among
+// the processors.
 func (r rows) sums(counts []uint64, candidates []uint32, others bool) (own, other []uint64) {
 	own = make([]uint64, len(candidates))
 	if others {
@@ -20,16 +23,20 @@ func (r rows) sums(counts []uint64, candidates []uint32, others bool) (own, othe
 	for start := 0; start < len(candidates); start += part {
 		end := min(start+part, len(candidates))
 		working.Go(func() {
-			points := make([]point, end-start)
-			for i := range points {
-				points[i] = newPoint(candidates[start+i])
-			}
-			for i := range r.coefficients {
-				row := counts[i*r.Cells() : (i+1)*r.Cells()]
-				if others {
-					r.addBoth(row, &r.coefficients[i], points, own[start:end], other[start:end])
-				} else {
-					r.add(row, &r.coefficients[i], points, own[start:end])
+			points := make([]point, 0, min(block, end-start))
+			for from := start; from < end; from += block {
+				to := min(from+block, end)
+				points = points[:0]
+				for _, c := range candidates[from:to] {
+					points = append(points, newPoint(c))
+				}
+				for i := range r.coefficients {
+					row := counts[i*r.Cells() : (i+1)*r.Cells()]
+					if others {
+						r.addBoth(row, &r.coefficients[i], points, own[from:to], other[from:to])
+					} else {
+						r.add(row, &r.coefficients[i], points, own[from:to])
+					}
 				}
 			}
 		})
