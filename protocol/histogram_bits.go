@@ -312,7 +312,7 @@ type perDevice struct {
 // the number of holders nearest to that.
 func (p perDevice) estimate(count, n float64) estimate.Value {
 	holders := (count - n*p.other.mean) / (p.held.mean - p.other.mean)
-	return estimate.Value{Mean: holders, StdErr: p.deviation(math.Max(0, math.Min(n, holders)), n)}
+	return estimate.Value{Mean: holders, StdErr: p.deviation(max(0, min(n, holders)), n)}
 }
 
 func (p perDevice) deviation(holders, n float64) float64 {
