@@ -61,33 +61,39 @@ func BenchmarkNumpy(b *testing.B) {
 	for _, path := range paths {
 		for _, c := range numpyCases {
 			b.Run(path.name+"/"+c.name, func(b *testing.B) {
-				script := startNumpy(b)
+				script := startNumpy(b, "docs/numpy_baseline.py")
 				run := path.start(b, c.protocol(b))
-				var ours, theirs time.Duration
-				var theirPeak int
-				resetPeak()
-				for b.Loop() {
-					start := time.Now()
-					for range path.runs {
-						run()
-					}
-					ours += time.Since(start)
-					answer := script.run(path.name+"/"+c.name, path.runs)
-					theirs += time.Duration(float64(path.runs) * answer.Seconds * float64(time.Second))
-					theirPeak = answer.Peak
-				}
-				if kB, ok := peak(); ok {
-					b.ReportMetric(float64(kB)*1024/1e6, "peak-MB")
-					b.ReportMetric(float64(theirPeak)/1e6, "numpy-peak-MB")
-				}
-				n := float64(b.N * path.runs)
-				b.ReportMetric(float64(ours.Microseconds())/n, "us")
-				b.ReportMetric(float64(theirs.Microseconds())/n, "numpy-us")
-				b.ReportMetric(float64(ours)/float64(theirs), "ratio")
-				b.ReportMetric(0, "ns/op") // both together: of no meaning
+				script.beside(path.name+"/"+c.name, path.runs, path.runs, run)
 			})
 		}
 	}
+}
+
+// beside alternates our runs of a case with those of the script, which may be fewer.
+func (s numpyScript) beside(name string, runs, theirRuns int, run func()) {
+	b := s.b
+	var ours, theirs time.Duration
+	var theirPeak int
+	resetPeak()
+	for b.Loop() {
+		start := time.Now()
+		for range runs {
+			run()
+		}
+		ours += time.Since(start) / time.Duration(runs)
+		answer := s.run(name, theirRuns)
+		theirs += time.Duration(answer.Seconds * float64(time.Second))
+		theirPeak = answer.Peak
+	}
+	if kB, ok := peak(); ok {
+		b.ReportMetric(float64(kB)*1024/1e6, "peak-MB")
+		b.ReportMetric(float64(theirPeak)/1e6, "numpy-peak-MB")
+	}
+	n := float64(b.N) * float64(time.Microsecond)
+	b.ReportMetric(float64(ours)/n, "us")
+	b.ReportMetric(float64(theirs)/n, "numpy-us")
+	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+	b.ReportMetric(0, "ns/op") // both together: of no meaning
 }
 
 // protocol is that of DBPedia's size.
@@ -182,7 +188,8 @@ func law(b *testing.B, p *protocol.Protocol) func() {
 	}
 }
 
-// numpyScript is docs/numpy_baseline.py, running.
+// numpyScript is one of ours in numpy, running: docs/numpy_baseline.py says what it is
+// told and answers.
 type numpyScript struct {
 	b       *testing.B
 	in      io.Writer
@@ -190,12 +197,12 @@ type numpyScript struct {
 }
 
 // startNumpy skips where there is no numpy. It is given as many threads as we have.
-func startNumpy(b *testing.B) numpyScript {
+func startNumpy(b *testing.B, script string) numpyScript {
 	b.Helper()
 	if exec.Command(python, "-c", "import numpy").Run() != nil {
 		b.Skipf("%s has no numpy: docs/numpy_baseline.py says how to get it", python)
 	}
-	cmd := exec.Command(python, "docs/numpy_baseline.py", strconv.Itoa(runtime.GOMAXPROCS(0)))
+	cmd := exec.Command(python, script, strconv.Itoa(runtime.GOMAXPROCS(0)))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,0 +1,221 @@
+package confetti_test
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// The hot paths of histograms beside docs/numpy_histograms.py, which does what a user
+// of a local differential privacy library for numpy would. docs/performance.md has the
+// numbers.
+
+// What the script has, too.
+const (
+	histogramCells    = 2_795_520   // of the device: ESA, Table II, Map
+	histogramMessages = 100_000_000 // counted
+	histogramTable    = 3_000_000   // cells estimated
+	sketchHashes      = 1024
+	sketchWidth       = 65_536
+)
+
+// BenchmarkHistogramNumpy alternates ours with numpy: a device before sealing, counting
+// messages, estimating cells and describing them, a simulation by law, and the estimates
+// from a sketch. Of what a numpy user does in two ways, ours is the same in both.
+func BenchmarkHistogramNumpy(b *testing.B) {
+	for _, c := range []struct {
+		name            string
+		runs, theirRuns int // in a turn
+		start           func(*testing.B) func()
+	}{
+		{"device/dense", 20_000, 20, histogramDevice},
+		{"device/sparse", 20_000, 5000, histogramDevice},
+		{"count/100-million", 1, 1, histogramCount},
+		{"estimate/3-million", 20, 20, histogramEstimate},
+		{"describe/3-million", 1, 1, histogramDescribe},
+		{"law/heavy-hitters", 1, 1, histogramLaw},
+		{"sketch/1024x65536", 1, 1, histogramSketch},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			script := startNumpy(b, "docs/numpy_histograms.py")
+			script.beside(c.name, c.runs, c.theirRuns, c.start(b))
+		})
+	}
+}
+
+// asking is a histogram of one attribute of numbered cells answered by symmetric one-hot
+// reports of the given local epsilon under removal, over two hops.
+func asking(b *testing.B, cells int, local float64) *protocol.Protocol {
+	b.Helper()
+	m := randomize.Symmetric(cells, local, account.Removal)
+	p := plan.Plan{
+		Version: plan.Version, Title: "benchmark",
+		Question: plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+			Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: cells}},
+			Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Epsilon: local, Keep: m.Keep, Flip: m.Flip},
+		}},
+		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-9, Adjacency: "removal"},
+		Crowd:     plan.Crowd{Minimum: 1000},
+		Envelopes: plan.Envelopes{PerDevice: m.SmallestCap(1, 1e-12), PayloadBytes: 8, Suite: "x25519"},
+		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "entry"}, {Operator: "second"}}}}}},
+		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	if _, err := simulate.NewKeys(&p); err != nil {
+		b.Fatal(err)
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return proto
+}
+
+// histogramDevice makes one value's fragments, all that a device does before sealing.
+func histogramDevice(b *testing.B) func() {
+	p, r := asking(b, histogramCells, 13), rng.New()
+	value := 0
+	return func() {
+		value = (value + 1) % histogramCells
+		symbol, err := p.Encode(protocol.Answers{Values: []any{value}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		report, err := p.Randomize(r, symbol, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if payloads := p.Fragment(r, report.Parts[0]); len(payloads) != p.Plan.Envelopes.PerDevice {
+			b.Fatal("a device sends a constant number of envelopes")
+		}
+	}
+}
+
+// histogramCount counts opened payloads on all cores as the analyzer does, each with a
+// tally of its own. The same ten million are counted ten times: any one of them is long
+// out of the caches by then. Their cells are uniform, the worst case for the tally.
+func histogramCount(b *testing.B) func() {
+	const kept = histogramMessages / 10
+	p, r := asking(b, histogramCells, 13), replay.New(1)
+	payloads := make([][]byte, 0, kept)
+	for len(payloads) < kept {
+		messages := make([]fragment.Message, 10_000)
+		for i := range messages {
+			messages[i].Channel = r.Uint32N(histogramCells)
+		}
+		payloads = append(payloads, fragment.Pack(r, messages, len(messages), 8)...)
+	}
+	return func() {
+		tallies := make([]*tally.Counts, runtime.GOMAXPROCS(0))
+		var working sync.WaitGroup
+		for w := range tallies {
+			working.Go(func() {
+				tallies[w] = p.NewTally()
+				for range histogramMessages / kept {
+					for i := w; i < kept; i += len(tallies) {
+						if err := p.Count(tallies[w], payloads[i]); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				}
+			})
+		}
+		working.Wait()
+		for _, t := range tallies[1:] {
+			if err := tallies[0].Merge(t); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// counted is a question of three million cells with the tally of two million devices, of
+// which one cell in seven is held: about as sparse as an image.
+func counted(b *testing.B) (*protocol.Protocol, []*tally.Counts) {
+	const devices = 2_000_000
+	p, r := asking(b, histogramTable, 10), replay.New(2)
+	t := p.NewTally()
+	t.Respondents, t.Smallest = devices, devices
+	holders := make([]int, histogramTable)
+	for range devices {
+		holders[7*int(histogramTable/7*r.Float64()*r.Float64())]++
+	}
+	q := p.Plan.Question.Histogram.Randomizer
+	randomize.OneHot{K: histogramTable, Keep: q.Keep, Flip: q.Flip}.DrawCounts(r, holders, devices, t.N)
+	return p, []*tally.Counts{t}
+}
+
+// histogramEstimate debiases three million cells, with standard errors.
+func histogramEstimate(b *testing.B) func() {
+	p, tallies := counted(b)
+	return func() { p.Estimate(tallies) }
+}
+
+// histogramDescribe does all that a release says of them: estimates, intervals, the
+// projection, heavy hitters.
+func histogramDescribe(b *testing.B) func() {
+	p, tallies := counted(b)
+	return func() {
+		model, err := p.Learn(p.Estimate(tallies), tallies)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := model.Describe(protocol.Public{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// heavyHitters is that population of ESA, Table II, in its size.
+func heavyHitters(b *testing.B) *dataset.Population {
+	population, err := experiments.Population("heavy-hitters", 1, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return population
+}
+
+// histogramLaw is a cell of ESA's Table I, 204 million reports of 1.78 million values:
+// calibration, the counts' law, estimates, errors, heavy hitters.
+func histogramLaw(b *testing.B) func() {
+	population := heavyHitters(b)
+	h := experiments.Histogram{
+		Encoding: experiments.OneHot, Accounting: account.ExactAccounting, Adjacency: account.Removal,
+		Epsilon: 1, Delta: 5e-10, Runs: 1, Seed: 1,
+	}
+	return func() {
+		if _, err := h.Run(population, func(string, int, int) {}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// histogramSketch estimates these 1.78 million values, with standard errors, from the
+// counts of a sketch.
+func histogramSketch(b *testing.B) func() {
+	population := heavyHitters(b)
+	s, err := sketch.NewCountMean(sketchHashes, sketchWidth, [32]byte{1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := randomize.Symmetric(sketchWidth, 13, account.Removal)
+	counts, candidates := make([]uint64, s.Channels()), make([]uint32, len(population.Holders))
+	drawn := s.DrawCounts(replay.New(3), m, population.Holders, counts)
+	for i := range candidates {
+		candidates[i] = uint32(i)
+	}
+	return func() { s.Estimate(counts, drawn, sketch.OneHot(m), candidates) }
+}
