@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
 
@@ -19,7 +20,6 @@ const (
 	secretFile  = "secret"
 	lockFile    = "lock"
 	spoolFolder = "spool"
-	unfinished  = ".new-" // begins the names of files that have not got their own yet
 )
 
 const secretBytes = 32
@@ -54,20 +54,10 @@ func (f folder) path(elements ...string) string {
 
 // write puts a file in its place whole or not at all.
 func (f folder) write(data []byte, elements ...string) error {
-	path := f.path(elements...)
-	tmp, err := os.CreateTemp(filepath.Dir(path), unfinished+"*") // mode 0600
-	if err != nil {
+	if err := durable.Replace(f.path(elements...), data, 0o600); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("client: write %s: %w", path, errors.Join(err, os.Remove(tmp.Name())))
-	}
-	return flush(filepath.Dir(path))
+	return nil
 }
 
 // remove takes a file away for good; one that is gone already is no error.
@@ -76,20 +66,10 @@ func (f folder) remove(elements ...string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("client: %w", err)
 	}
-	return flush(filepath.Dir(path))
-}
-
-// flush makes the names in a folder survive a power cut.
-func flush(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
+	if err := durable.SyncFolder(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	err = d.Sync()
-	if runtime.GOOS == "windows" {
-		err = nil // it cannot, and renames there are written through
-	}
-	return errors.Join(err, d.Close())
+	return nil
 }
 
 // secret keys what a device keeps of its values: whoever finds the ledger

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -143,7 +144,7 @@ func (f folder) sweep(l *Ledger, now time.Time) (size int64, err error) {
 		return 0, fmt.Errorf("client: %w", err)
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name.Name(), unfinished) {
+		if strings.HasPrefix(name.Name(), durable.Unfinished) {
 			if err := f.remove(name.Name()); err != nil {
 				return 0, err
 			}

@@ -23,6 +23,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -196,12 +197,12 @@ func (s *Service) Load(signed plan.Signed) error {
 		return err
 	}
 	// Last: a plan that is on disk can be served.
-	if err := serve.WriteFile(s.path(hash, "plan"), signed.Marshal()); err != nil {
+	if err := durable.Replace(s.path(hash, "plan"), signed.Marshal(), 0o600); err != nil {
 		s.plans[hash].log.close()
 		delete(s.plans, hash)
-		return err
+		return fmt.Errorf("issuer: %w", err)
 	}
-	return syncFolder(s.o.Folder)
+	return nil
 }
 
 func (s *Service) path(hash [32]byte, kind string) string {

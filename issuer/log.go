@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func (l *markLog) read(path string) error {
 	}
 	if len(text) < len(logHeader) && bytes.HasPrefix([]byte(logHeader), text) {
 		// New, or torn when it was. Its name must be on disk before any mark.
-		if err := errors.Join(l.writeFile([]byte(logHeader), 0), syncFolder(filepath.Dir(path))); err != nil {
+		if err := errors.Join(l.writeFile([]byte(logHeader), 0), durable.SyncFolder(filepath.Dir(path))); err != nil {
 			return fmt.Errorf("issuer: begin %s: %w", path, err)
 		}
 		text = []byte(logHeader)
@@ -256,11 +257,3 @@ func (l *markLog) healthy() error {
 }
 
 func (l *markLog) close() error { return l.file.Close() }
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -13,9 +13,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 const (
@@ -72,23 +73,24 @@ func Decode(suite, text string) ([]byte, error) {
 // Create writes the file whole, with mode 0600, or not at all. A file that
 // exists already is left as it is; the error is then fs.ErrExist.
 func Create(path string, f File) error {
-	// A hard link is the one way to name a finished file that fails when the
-	// name is taken; a rename would replace it.
-	return write(path, f, func(tmp string) error {
-		err := os.Link(tmp, path)
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%w: choose another name, or say that it may be replaced (what was sealed to the old key is then lost)", fs.ErrExist)
-		}
-		return err
-	})
+	err := durable.Create(path, f.text(), 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("keyfile: write %s: %w: choose another name, or say that it may be replaced (what was sealed to the old key is then lost)", path, fs.ErrExist)
+	}
+	return prefixed(err)
 }
 
 // Replace is Create for callers who have been told to overwrite.
-func Replace(path string, f File) error {
-	return write(path, f, func(tmp string) error { return os.Rename(tmp, path) })
+func Replace(path string, f File) error { return prefixed(durable.Replace(path, f.text(), 0o600)) }
+
+func prefixed(err error) error {
+	if err != nil {
+		return fmt.Errorf("keyfile: %w", err)
+	}
+	return nil
 }
 
-func write(path string, f File, publish func(tmp string) error) error {
+func (f File) text() []byte {
 	text, err := json.MarshalIndent(document{
 		Format:     format,
 		Suite:      f.Suite,
@@ -100,21 +102,7 @@ func write(path string, f File, publish func(tmp string) error) error {
 	if err != nil {
 		panic("keyfile: " + err.Error()) // strings always encode
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".confetti-key-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("keyfile: write: %w", err)
-	}
-	defer os.Remove(tmp.Name()) // gone already after a rename
-	_, err = tmp.Write(append(text, '\n'))
-	// On disk before it has its name, or a crash could leave the name on nothing.
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = publish(tmp.Name())
-	}
-	if err != nil {
-		return fmt.Errorf("keyfile: write %s: %w", path, err)
-	}
-	return nil
+	return append(text, '\n')
 }
 
 // Read reads a file that Create wrote. It refuses a file that others may read,

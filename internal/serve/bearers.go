@@ -11,10 +11,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -115,25 +115,10 @@ func AddBearers(r *rand.Rand, path string, names ...string) ([]string, error) {
 		hash := f.hash(tokens[i])
 		text = fmt.Appendf(text, "%s %s\n", name, base64url.EncodeToString(hash[:]))
 	}
-	return tokens, replaceFile(path, text)
-}
-
-// replaceFile writes the file whole, with mode 0600, or leaves what was there.
-func replaceFile(path string, text []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".confetti-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
+	if err := durable.Replace(path, text, 0o600); err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
 	}
-	defer os.Remove(tmp.Name()) // gone already after the rename
-	_, err = tmp.Write(text)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("serve: write %s: %w", path, err)
-	}
-	return nil
+	return tokens, nil
 }
 
 func readBearerFile(path string) (*bearerFile, error) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
 
@@ -154,4 +155,4 @@ func pemBlock(kind string, der []byte) []byte {
 
 // WriteFile writes a file with mode 0600, whole or not at all: for keys and
 // certificates that a trial has made.
-func WriteFile(path string, text []byte) error { return replaceFile(path, text) }
+func WriteFile(path string, text []byte) error { return durable.Replace(path, text, 0o600) }

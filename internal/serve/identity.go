@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -32,8 +33,8 @@ func OpenSecret(r *rand.Rand, path string) (Secret, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, secretSize)
 		rng.Reader(r).Read(key)
-		if err := replaceFile(path, []byte(secretFormat+base64url.EncodeToString(key)+"\n")); err != nil {
-			return Secret{}, err
+		if err := durable.Replace(path, []byte(secretFormat+base64url.EncodeToString(key)+"\n"), 0o600); err != nil {
+			return Secret{}, fmt.Errorf("serve: %w", err)
 		}
 		return NewSecret(key), nil
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 // A backup is a SQLite file, whichever database it was made of, and is restored
@@ -57,7 +59,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := os.Link(copied, path); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
 	}
-	return syncFolder(filepath.Dir(path))
+	return durable.SyncFolder(filepath.Dir(path))
 }
 
 // vacuum copies a SQLite database as of one moment, on a connection of its own:
@@ -102,15 +104,6 @@ func settle(path string) error {
 	if err := f.Chmod(0o600); err != nil {
 		return err
 	}
-	return f.Sync()
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	return f.Sync()
 }
 

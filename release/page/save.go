@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -117,7 +118,7 @@ func place(dir string, files []file, ours *[]string) error {
 		}
 		*ours = append(*ours, final)
 	}
-	return flush(dir)
+	return durable.SyncFolder(dir)
 }
 
 // stage writes data to a temporary file in dir, down to the disk.
@@ -134,15 +135,6 @@ func stage(dir string, data []byte) (name string, err error) {
 		err = f.Sync()
 	}
 	return f.Name(), errors.Join(err, f.Close())
-}
-
-// flush makes the names in dir survive a power cut.
-func flush(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 func ignoreMissing(err error) error {
