@@ -31,6 +31,7 @@ type network struct {
 	fault map[string][]string // what happens to the next requests to a node
 	late  []*parcel           // under way
 	past  []*parcel           // contributions that have been under way
+	tap   func(*parcel)       // sees every request before it arrives; nil: nobody
 }
 
 // parcel is a request that can be delivered again.
@@ -77,6 +78,9 @@ func (n *network) send(x *parcel) (*http.Response, error) {
 		seen.add("link " + fault)
 	}
 	n.w.observe(x)
+	if n.tap != nil {
+		n.tap(x)
+	}
 	if strings.Contains(x.path, "/contributions/") {
 		n.past = append(n.past, x)
 	}
