@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -56,15 +57,19 @@ func distribution(m *HistogramModel, t *HistogramTable, s *release.Section) erro
 	return nil
 }
 
-// places is the picture of a grid.
+// places is the picture of a grid, as fine and as exact as is seen: a release with one
+// for each of several crowds should not grow out of hand.
 func (m *HistogramModel) places(t *HistogramTable) release.Figure {
-	const most = 1 << 10 // a side
+	const most = 1 << 9 // cells a side
 	x, y := t.asked.X, t.asked.Y
 	grid := release.Grid{Columns: x.Cells, Left: x.Low, Right: x.High, Bottom: y.Low, Top: y.High, Values: make([]float64, x.Cells*y.Cells)}
 	for cell := range grid.Values {
 		grid.Values[cell] = t.Values[cell].Mean
 	}
 	grid = grid.Coarse(most, most)
+	for i, v := range grid.Values {
+		grid.Values[i] = math.Round(10*v) / 10
+	}
 	return release.Figure{
 		Name: m.key(t, "grid", "-"), Kind: release.Heat, Title: fmt.Sprintf("Where respondents lie: %s", m.title(t)),
 		Alt: fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", x.Cells, y.Cells, m.title(t), release.FormatNumber(grid.Largest())),
