@@ -65,6 +65,9 @@ func (c collectSimulate) checkHistogram() error {
 // maxRounds bounds a search: no string that is looked for is longer.
 const maxRounds = 1 << 10
 
+// mostCells is some 3 GB: a cell takes about 200 bytes, from its count to the page.
+const mostCells = 1 << 24
+
 // searches says that strings are to be found which nobody has declared.
 func (c collectHistogram) searches() bool {
 	return slices.Contains(c.Kind, "prefixes") && len(c.Domain) == 0
@@ -82,6 +85,13 @@ func (c collectSimulate) runHistogram(std streams) error {
 	t, err := c.readTable(attributes)
 	if err != nil {
 		return err
+	}
+	cells := 0
+	for _, a := range attributes {
+		cells = min(mostCells+1, cells+a.Domain()*max(1, len(t.crowds)))
+	}
+	if cells > mostCells {
+		return fmt.Errorf("a simulation holds all cells of all crowds in memory, at most %d: ask for fewer", mostCells)
 	}
 	for _, note := range t.notes {
 		fmt.Fprintln(std.err, "note: "+note)
