@@ -249,17 +249,26 @@ func (q *Queue) Drop(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	stream := boxStream(name)
-	if err := q.js.DeleteStream(ctx, stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+	err := q.js.DeleteStream(ctx, stream)
+	missing := errors.Is(err, jetstream.ErrStreamNotFound)
+	if err != nil && !missing {
 		return explain(err)
 	}
 	if q.streams == "" {
 		return nil
 	}
-	// The server renames the folder and removes it in the background.
+	// The server renames the folder and removes it in the background. One that it
+	// does not know is what a crash left of a box half made or half removed.
 	for gone := false; !gone; {
 		gone = true
 		for _, dir := range []string{stream, ".." + stream, "." + stream} {
-			if _, err := os.Lstat(filepath.Join(q.streams, dir)); !errors.Is(err, os.ErrNotExist) {
+			path := filepath.Join(q.streams, dir)
+			if missing {
+				if err := os.RemoveAll(path); err != nil {
+					return fmt.Errorf("queue: %w", err)
+				}
+			}
+			if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 				gone = false
 			}
 		}

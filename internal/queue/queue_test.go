@@ -203,6 +203,29 @@ func traces(t testing.TB, dir, text string) (files []string, bytesOnDisk int64) 
 }
 
 // What is dropped is gone from every file of the folder, keys and content.
+// A crash can leave the folder of a box that the server does not know: nobody
+// waits for it to go.
+func TestDropTakesWhatACrashLeft(t *testing.T) {
+	q := open(t, t.TempDir())
+	box(t, q, "in")
+	for _, dir := range []string{"", ".", ".."} {
+		left := filepath.Join(q.streams, dir+boxStream("half"), "msgs")
+		if err := os.MkdirAll(left, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(left, "1.blk"), []byte("content"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.Drop(context.Background(), "half"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(q.streams, "*half*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	box(t, q, "half")
+}
+
 func TestDropLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
