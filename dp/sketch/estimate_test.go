@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -259,6 +260,38 @@ func TestSumsAreThoseOfEachCandidate(t *testing.T) {
 		}
 		if got := int(own[i]) - int(other[i]); got != difference {
 			t.Fatalf("candidate %d: %d, want %d", i, got, difference)
+		}
+	}
+}
+
+// Whatever way rows are gone through, by blocks, brought near or not, a candidate's sums
+// are those of its own cells and their neighbours.
+func TestSumsAreThoseOfACandidatesCells(t *testing.T) {
+	s, err := NewCount(3, 100, [32]byte{7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make([]uint64, s.Channels())
+	for i := range counts {
+		counts[i] = uint64(i) * 0x9e3779b97f4a7c15 >> 40
+	}
+	for _, n := range []int{1, 20, 1000, runtime.GOMAXPROCS(0)*block + 5} {
+		candidates := make([]uint32, n)
+		for i := range candidates {
+			candidates[i] = uint32(i) * 31
+		}
+		own, other := s.sums(counts, candidates, true)
+		alone, _ := s.sums(counts, candidates, false)
+		for i, c := range candidates {
+			var a, b uint64
+			for row := range s.Rows() {
+				cell := s.Cell(row, c)
+				a += counts[s.Channel(row, cell)]
+				b += counts[s.Channel(row, cell^1)]
+			}
+			if own[i] != a || other[i] != b || alone[i] != a {
+				t.Fatalf("candidate %d of %d: sums %d, %d and %d, want %d and %d", i, n, own[i], other[i], alone[i], a, b)
+			}
 		}
 	}
 }

@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// block is how many candidates look at a row together: their points and sums are a
-// megabyte, which stays in a shared cache while all rows pass, and the counts that they
-// look at come from memory, 8 bytes times the cells of a row for every block.
-const block = 1 << 15
+// block is how many candidates look at a row together: their points and sums are two
+// megabytes, which stay in a shared cache while all rows pass.
+const block = 1 << 16
 
 // sums are the counts of each candidate's cells over all rows and, if others are asked
 // for, those of the cells that differ in the lowest bit. It splits the candidates among
@@ -23,7 +22,7 @@ func (r rows) sums(counts []uint64, candidates []uint32, others bool) (own, othe
 	for start := 0; start < len(candidates); start += part {
 		end := min(start+part, len(candidates))
 		working.Go(func() {
-			points := make([]point, 0, min(block, end-start))
+			points, near := make([]point, 0, min(block, end-start)), []uint64(nil)
 			for from := start; from < end; from += block {
 				to := min(from+block, end)
 				points = points[:0]
@@ -32,6 +31,11 @@ func (r rows) sums(counts []uint64, candidates []uint32, others bool) (own, othe
 				}
 				for i := range r.coefficients {
 					row := counts[i*r.Cells() : (i+1)*r.Cells()]
+					if len(points) >= r.Cells()/8 {
+						// More looks than lines of 8 counts: brought near in order, none waits for memory.
+						near = append(near[:0], row...)
+						row = near
+					}
 					if others {
 						r.addBoth(row, &r.coefficients[i], points, own[from:to], other[from:to])
 					} else {
