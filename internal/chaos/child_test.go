@@ -3,6 +3,7 @@ package chaos
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -31,6 +32,7 @@ type order struct {
 	Dir   string // its disk
 	Ring  string // folder of keys
 	Home  string // folder of certificates and clocks
+	At    string // address to listen at; "": any
 	Point string // the failpoint that it kills itself at; "": none
 	Left  int    // how many times it passes it before
 }
@@ -74,7 +76,7 @@ func (o order) serve() error {
 	if err != nil {
 		return err
 	}
-	p.config.Listen, p.config.TLS = "127.0.0.1:0", serve.TLS(certificate, nil)
+	p.config.Listen, p.config.TLS = cmp.Or(o.At, "127.0.0.1:0"), serve.TLS(certificate, nil)
 	s, err := serve.New(p.config)
 	if err != nil {
 		return err
@@ -154,7 +156,9 @@ func (c *child) start() error {
 		}
 		return fmt.Errorf("chaos: %s does not start: %s", c.Name, c.errs)
 	}
-	c.link.to(strings.TrimSpace(line))
+	if c.link != nil {
+		c.link.to(strings.TrimSpace(line))
+	}
 	return nil
 }
 

@@ -40,6 +40,9 @@ type town struct {
 // killed with signal 9, at a failpoint or at any moment, its disk torn or full and
 // its clock wrong, over TLS through links that are slow and cut.
 func TestKilledProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the processes would be this one, which the race detector slows down")
+	}
 	kills := 0
 	for seed := range uint64(*processes) {
 		kills += killAll(t, *firstSeed+seed)

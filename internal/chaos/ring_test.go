@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -129,6 +130,7 @@ type shape struct {
 	minimum int   // n_min
 	devices int
 	crowds  int
+	sent    int // envelopes of a contribution; 0: two
 }
 
 // plan is a collection of that shape. The question is k-ary randomized response
@@ -173,7 +175,7 @@ func (r *ring) plan(title string, s shape, address func(name string) string, tim
 	if err != nil {
 		return plan.Signed{}, err
 	}
-	p.Envelopes.PerDevice = 2
+	p.Envelopes.PerDevice = cmp.Or(s.sent, 2)
 	if err := protocol.Check(p); err != nil {
 		return plan.Signed{}, err
 	}

@@ -82,6 +82,9 @@ var twins = map[string]struct {
 }
 
 func TestPlantedBugsAreCaughtAndShrunk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs many schedules")
+	}
 	for name, twin := range twins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
