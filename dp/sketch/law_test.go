@@ -101,6 +101,22 @@ func TestDevicesAndDrawnCountsHaveTheLaw(t *testing.T) {
 		device(1, r.IntN(s.Rows()), c)
 	}))
 	stattest.GTest(t, exact, sample(func(c []uint64) { s.DrawCounts(r, m, []int{1, 1}, c) }))
+	// One fragment, where either it or its backstop changes nothing.
+	same := randomize.OneHot{K: 2, Keep: 1}
+	for _, f := range []randomize.Fragmented{{Backstop: m, Fragment: same, Tau: 1}, {Backstop: same, Fragment: m, Tau: 1}} {
+		stattest.GTest(t, exact, sample(func(c []uint64) { s.DrawFragments(r, f, []int{1, 1}, c) }))
+	}
+	// Two of them behind one backstop: every count is even.
+	pairs := randomize.Fragmented{Backstop: m, Fragment: same, Tau: 2}
+	stattest.GTest(t, exact, sample(func(c []uint64) {
+		s.DrawFragments(r, pairs, []int{1, 1}, c)
+		for i := range c {
+			if c[i]%2 != 0 {
+				t.Fatal("two fragments that repeat the backstop say different things")
+			}
+			c[i] /= 2
+		}
+	}))
 	twin := sample(func(c []uint64) {
 		device(0, r.IntN(9)/5, c)
 		device(1, r.IntN(9)/5, c)
