@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
 )
@@ -59,6 +61,44 @@ func TestHistogramKeepsItsBudget(t *testing.T) {
 		}
 		if (want.Encoding == Central) != (res.EpsilonLocal == nil) {
 			t.Errorf("%+v: local epsilon %v", want, res.EpsilonLocal)
+		}
+	}
+}
+
+// The same seed gives the same numbers, another one others; runs differ among themselves.
+func TestHistogramIsTheSameForASeed(t *testing.T) {
+	run := func(seed uint64, runs int) HistogramResult {
+		h := exactly(OneHot, 1)
+		h.Seed, h.Runs, h.Fragments = seed, runs, 4
+		res, err := h.Run(small(), silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Seconds = 0
+		return res
+	}
+	a, b := run(1, 1), run(1, 1)
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("one seed, two results: %s", diff)
+	}
+	if c := run(2, 1); c.RMSE == a.RMSE || c.Top[0] == a.Top[0] {
+		t.Error("two seeds, one result")
+	}
+	if c := run(1, 2); c.RMSE == a.RMSE || c.Top[0] != a.Top[0] {
+		t.Error("a second run adds nothing, or changes the first")
+	}
+}
+
+// The counts of the heavy hitters' table: 1.78 million cells of 204 million respondents.
+func BenchmarkHeavyHittersByLaw(b *testing.B) {
+	p, err := Population(heavyHitters, 1, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := Histogram{Encoding: OneHot, Accounting: account.ExactAccounting, Epsilon: 1, Delta: 5e-10, Adjacency: account.Removal, Runs: 1, Seed: 1}
+	for b.Loop() {
+		if _, err := h.Run(p, silent); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
