@@ -234,6 +234,9 @@ func (s *Service) add(signed plan.Signed) error {
 	if len(p.keys) == 0 {
 		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
 	}
+	if err := s.claim(signed.Plan); err != nil {
+		return err
+	}
 	hash := signed.Plan.Hash()
 	if p.log, err = openLog(s.path(hash, "log")); err != nil {
 		return err
@@ -245,20 +248,12 @@ func (s *Service) add(signed plan.Signed) error {
 // readKeys reads the keys of tokens from a folder of key files (*.json), by the
 // text form of their public ones. Keys of another use are passed over.
 func readKeys(folder string) (map[string]token.PrivateKey, error) {
-	entries, err := os.ReadDir(folder)
+	files, err := keyfile.ReadFolder(folder)
 	if err != nil {
-		return nil, fmt.Errorf("issuer: folder of keys: %w", err)
+		return nil, err
 	}
 	keys := map[string]token.PrivateKey{}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		path := filepath.Join(folder, e.Name())
-		file, err := keyfile.Read(path)
-		if err != nil {
-			return nil, err
-		}
+	for path, file := range files {
 		if file.Suite != token.Suite {
 			continue
 		}

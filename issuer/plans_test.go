@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,7 +34,12 @@ func TestPlans(t *testing.T) {
 		}
 		return plan.Sign(p, w.publisher)
 	}
-	good := changed(func(p *plan.Plan) { p.Title = "another" })
+	good := changed(func(p *plan.Plan) {
+		p.Title = "another"
+		for h := range p.Route.Mix.Instances[0].Hops {
+			p.Route.Mix.Instances[0].Hops[h].Tokens = w.newKey(fmt.Sprintf("new-%d.json", h))
+		}
+	})
 	if status, p := register(good); status != http.StatusCreated {
 		t.Errorf("a new plan: %d, %v", status, p)
 	}
@@ -78,7 +85,7 @@ func TestPlans(t *testing.T) {
 	}
 	w.restart()
 	left, err := filepath.Glob(filepath.Join(w.options.Folder, "*.*"))
-	if err != nil || len(left) != 1 { // the secret
+	if err != nil || len(left) != 1+5 { // the secret, and which keys have signed
 		t.Errorf("%d files are left (%v)", len(left), err)
 	}
 	asks, _ := w.ask(token.Seed{1})
@@ -113,5 +120,54 @@ func TestOneIssuerAFolder(t *testing.T) {
 	if s, err := New(w.options); err == nil {
 		s.Close()
 		t.Error("a second issuer on the folder")
+	}
+}
+
+// newKey is a token key whose private half the issuer has.
+func (w *world) newKey(file string) string {
+	w.t.Helper()
+	key, err := token.GenerateKey()
+	if err == nil {
+		err = token.CreateKeyFile(filepath.Join(w.options.Keys, file), key, "test")
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return key.Public().String()
+}
+
+// A respondent of two plans with one key could have both tokens signed for one of
+// them: the issuer does not see which. So no second plan gets the key, neither
+// beside the first nor when that is forgotten, and what is free stays free.
+func TestAKeySignsForOnePlan(t *testing.T) {
+	w := newWorld(t)
+	fresh := w.newKey("new.json")
+	second := w.plan
+	second.Title, second.Times.Closes = "second", opens.Add(100*24*time.Hour)
+	mix := *second.Route.Mix
+	mix.Instances = []plan.Instance{{Hops: append([]plan.Party(nil), mix.Instances[0].Hops...)}}
+	mix.Instances[0].Hops[0].Tokens = fresh
+	second.Route.Mix = &mix
+	load := func(when string) {
+		t.Helper()
+		err := w.service.Load(plan.Sign(second, w.publisher))
+		p, _ := errors.AsType[*wire.Problem](err)
+		wants(t, p, wire.PlanRefused, when)
+	}
+	load("beside the first")
+	w.now = w.plan.Times.Closes.Add(defaultRetention)
+	if err := w.service.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	load("after the first")
+	w.restart()
+	load("after a restart")
+	mix.Instances[0].Hops[1].Tokens = ""
+	if err := w.service.Load(plan.Sign(second, w.publisher)); err != nil {
+		t.Errorf("a key that no plan has had: %v", err)
+	}
+	w.restart()
+	if rows := w.service.Status(t.Context()).Tables[0].Rows; len(rows) != 1 {
+		t.Errorf("%d plans after a restart", len(rows))
 	}
 }
