@@ -37,9 +37,10 @@ func (h Histogram) design(n, k int) (histogramDesign, error) {
 	}
 	users, slack := n, 0.
 	if s != nil {
-		// Who else is in one's row hides one; how many are is charged to delta.
+		// Who else is in one's row hides one, in each of the repeats; how many are is
+		// charged to delta.
 		slack = h.Delta / 100
-		users = s.RowUsers(n, slack)
+		users = s.RowUsers(n, slack/float64(h.repeats()))
 	}
 	m, err := h.reports(n, users, slack, width)
 	if err != nil {
