@@ -98,11 +98,12 @@ func respondent(e Event) (report, fragment float64, reason string) {
 	case RandomizedResponse:
 		return e.local(), e.local(), ""
 	case OneHot:
-		one, _, _ := respondent(e.bit())
+		b := e.bit().(interface{ bit() bit }).bit()
+		one := max(b.local(), b.mirror().local())
 		if e.Adjacency == Removal {
 			return one, one, ""
 		}
-		return 2 * one, one, ""
+		return b.local() + b.mirror().local(), one, "" // one bit falls and another rises
 	case AsymmetricResponse:
 		b := e.bit()
 		one := max(b.local(), b.mirror().local())

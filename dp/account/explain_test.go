@@ -35,6 +35,8 @@ func TestExplain(t *testing.T) {
 		{"rr", Repeat{bit, 5}, 5 * local, local},
 		{"one-hot, removal", OneHot{500, 0.2, Removal, 0}, local, local},
 		{"one-hot, replacement", Repeat{OneHot{500, 0.2, Replacement, 0}, 2}, 4 * local, local},
+		{"asymmetric, removal", OneHot{500, 0.1, Removal, 0.5}, math.Log(5), math.Log(5)},
+		{"asymmetric, replacement", OneHot{500, 0.1, Replacement, 0.5}, math.Log(9), math.Log(5)},
 		// Squared gaps 0.36 over 4 coordinates: 0.3 each before the flips, 0.18 after.
 		{"vector", VectorResponse{500, 4, 0.2, 0.36}, 4 * math.Log(1+0.18/0.2), math.Log(1 + 0.36/0.2)},
 		{"krr", KaryResponse{500, 3, 1}, 1, 1},
