@@ -138,15 +138,23 @@ func unpackMessages(b []byte) ([]Message, bool) {
 
 // parseRecord is strict: a record of a later version must not be passed over.
 func parseRecord(line []byte) (r record, err error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return r, errDamaged
-	}
-	if _, err := d.Token(); err != io.EOF {
+	if strict(line, &r) != nil {
 		return r, errDamaged
 	}
 	return r, nil
+}
+
+// strict reads one JSON document whose fields are all known, and nothing after it.
+func strict(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("text goes on after the closing brace")
+	}
+	return nil
 }
 
 func (r record) bytes() []byte {

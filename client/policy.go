@@ -90,13 +90,8 @@ func parsePolicy(text []byte) (Policy, error) {
 	if err := uniqueKeys(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return Policy{}, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&form); err != nil {
+	if err := strict(text, &form); err != nil {
 		return Policy{}, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return Policy{}, errors.New("text goes on after the closing brace")
 	}
 	var p Policy
 	p.Off = form.Off

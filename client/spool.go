@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -69,12 +68,7 @@ func parseSpooled(data []byte) (s spooled, err error) {
 		return s, errSpool
 	}
 	var h spoolHead
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if d.Decode(&h) != nil || h.Format != spoolFormat {
-		return s, errSpool
-	}
-	if _, err := d.Token(); err != io.EOF {
+	if strict(line, &h) != nil || h.Format != spoolFormat {
 		return s, errSpool
 	}
 	s = spooled{instance: h.Instance, created: h.Created, notBefore: h.NotBefore, body: body}
