@@ -29,26 +29,3 @@ func LogDiscreteLaplaceCDF(k int, a float64) float64 {
 func LogDiscreteLaplaceSurvival(k int, a float64) float64 {
 	return LogDiscreteLaplaceCDF(-k-1, a) // symmetric about zero
 }
-
-// DiscreteLaplaceWindow tabulates the law on the least -m..m that leaves at most
-// tail outside on each side (see Window).
-func DiscreteLaplaceWindow(a, tail float64) (Window, error) {
-	if err := checkWindow(tail, finitePositive(a), "discrete laplace needs a decay in (0, infinity)"); err != nil {
-		return Window{}, err
-	}
-	// P(X > m) = e^{-a(m+1)}/(1+e^-a) <= tail.
-	tail = math.Max(tail, smallestTail)
-	needed := math.Max(0, math.Ceil((-math.Log(tail)-math.Log1p(math.Exp(-a)))/a-1))
-	if needed > reach {
-		return Window{}, errTooWide
-	}
-	m := int(needed)
-	w := Window{Lo: -m, P: make([]float64, 2*m+1)}
-	for k := 0; k <= m; k++ {
-		p := math.Exp(LogDiscreteLaplacePMF(k, a))
-		w.P[m+k], w.P[m-k] = p, p
-	}
-	w.Below = math.Exp(LogDiscreteLaplaceSurvival(m, a)) * slack
-	w.Above = w.Below
-	return w, nil
-}

@@ -30,28 +30,3 @@ func Log1mExp(x float64) float64 {
 	}
 	return math.Log1p(-math.Exp(x))
 }
-
-// LogExpm1 is log(e^x - 1) for x >= 0, and NaN below. It does not overflow.
-func LogExpm1(x float64) float64 {
-	if x > math.Ln2 {
-		return x + math.Log1p(-math.Exp(-x))
-	}
-	return math.Log(math.Expm1(x))
-}
-
-// LogSumExp is the log of the sum of e^x over xs, compensated; minus infinity
-// when xs is empty.
-func LogSumExp(xs []float64) float64 {
-	top := negInf
-	for _, x := range xs {
-		top = math.Max(top, x) // keeps a NaN
-	}
-	if math.IsInf(top, 0) || math.IsNaN(top) {
-		return top
-	}
-	var s Sum
-	for _, x := range xs {
-		s.Add(math.Exp(x - top))
-	}
-	return top + math.Log(s.Value())
-}

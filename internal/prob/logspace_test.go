@@ -22,14 +22,12 @@ func TestLogSpaceAgainstOracle(t *testing.T) {
 		sum, _ := bigAdd(bigLog(bigAdd(one, y)), bigNew(a)).Float64()
 		check("LogAdd", LogAdd(a, b), sum)
 		check("LogAdd, swapped", LogAdd(b, a), sum)
-		check("LogSumExp", LogSumExp([]float64{b, a}), sum)
 		if gap == 0 {
 			return
 		}
 		rest, _ := bigLog(bigSub(one, y)).Float64()
 		check("Log1mExp", Log1mExp(-gap), rest)
 		check("LogSub", LogSub(a, b), a+rest)
-		check("LogExpm1", LogExpm1(gap), gap+rest)
 	})
 }
 
@@ -53,13 +51,6 @@ func TestLogSpaceEnds(t *testing.T) {
 		{"1 - e^0", Log1mExp(0), negInf},
 		{"1 - e^-inf", Log1mExp(negInf), 0},
 		{"1 - e^1", Log1mExp(1), nan},
-		{"e^0 - 1", LogExpm1(0), negInf},
-		{"e^1e6 - 1", LogExpm1(1e6), 1e6},
-		{"e^-1 - 1", LogExpm1(-1), nan},
-		{"empty sum", LogSumExp(nil), negInf},
-		{"sum of zeros", LogSumExp([]float64{negInf, negInf}), negInf},
-		{"sum with infinity", LogSumExp([]float64{0, inf}), inf},
-		{"sum with NaN", LogSumExp([]float64{0, nan, 1}), nan},
 	} {
 		if c.got != c.want && !(math.IsNaN(c.got) && math.IsNaN(c.want)) {
 			t.Errorf("%s: got %v, want %v", c.name, c.got, c.want)

@@ -64,15 +64,6 @@ func TestWindows(t *testing.T) {
 			func(k int) float64 { return LogNegativeBinomialPMF(k, r, q) },
 			func(k int) float64 { return LogNegativeBinomialCDF(k, r, q) },
 			func(k int) float64 { return LogNegativeBinomialSurvival(k, r, q) })
-
-		a := math.Exp(rapid.Float64Range(-5, 6).Draw(t, "log decay"))
-		if w, err = DiscreteLaplaceWindow(a, tail); err != nil {
-			t.Fatal(err)
-		}
-		checkWindowAgainst(t, w, tail,
-			func(k int) float64 { return LogDiscreteLaplacePMF(k, a) },
-			func(k int) float64 { return LogDiscreteLaplaceCDF(k, a) },
-			func(k int) float64 { return LogDiscreteLaplaceSurvival(k, a) })
 	})
 }
 
@@ -110,9 +101,6 @@ func TestWindowsOutsideTheirDomain(t *testing.T) {
 		"nb too wide to the left": func() (Window, error) { return NegativeBinomialWindow(1e9, 1-1e-9, 1e-9) },
 		"nb too wide":             func() (Window, error) { return NegativeBinomialWindow(1, 1-1e-12, 1e-9) },
 		"nb 1e200":                func() (Window, error) { return NegativeBinomialWindow(1e200, 0.5, 1e-9) },
-		"decay zero":              func() (Window, error) { return DiscreteLaplaceWindow(0, 1e-9) },
-		"decay NaN":               func() (Window, error) { return DiscreteLaplaceWindow(nan, 1e-9) },
-		"laplace too wide":        func() (Window, error) { return DiscreteLaplaceWindow(1e-12, 1e-9) },
 	} {
 		if _, err := build(); err == nil {
 			t.Errorf("%s: no error", name)
