@@ -165,14 +165,6 @@ func (s *Server) Listen() (net.Addr, error) {
 	return l.Addr(), nil
 }
 
-// DebugAddr is where profiles are, after Listen; nil without any.
-func (s *Server) DebugAddr() net.Addr {
-	if s.debug == nil {
-		return nil
-	}
-	return s.debug.listener.Addr()
-}
-
 // Serve answers requests until the context ends, then lets those under way
 // finish, for as long as Limits.Stop. It listens first if Listen has not been
 // called. A graceful stop is no error.
