@@ -27,7 +27,8 @@ type Survey struct {
 	Instances    int
 	Hops         int
 	Suite        string
-	Full         bool // fidelity: every message sealed, mixed and opened; otherwise counts from their law
+	Groups       []protocol.Group // of cells, for the release
+	Full         bool             // fidelity: every message sealed, mixed and opened; otherwise counts from their law
 	Seed         uint64
 }
 
@@ -127,7 +128,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []p
 	if err != nil {
 		return release.Release{}, nil, err
 	}
-	r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{})
+	r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{Groups: s.Groups})
 	if err != nil {
 		return r, nil, err
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -19,6 +21,7 @@ type collectHistogram struct {
 	CSV    string   `name:"csv" help:"Table: a line of column names, then one line a respondent." type:"path" placeholder:"FILE"`
 	Column []string `help:"Column to count; several are several questions." sep:"none" placeholder:"NAME"`
 	Crowd  string   `help:"Column that names the respondent's crowd, which is public; each crowd has its own release." placeholder:"NAME"`
+	Groups string   `help:"Table with the columns group and value (and column, with several): the release says how many respondents hold a value of each group." type:"path" placeholder:"FILE"`
 	histogramFlags
 
 	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
@@ -55,6 +58,9 @@ func (c collectSimulate) checkHistogram() error {
 	}
 	if c.searches() && (len(c.Column) > 1 || c.Crowd != "") {
 		errs = append(errs, usagef("--kind prefixes without --domain searches one column, of one crowd"))
+	}
+	if c.searches() && c.Groups != "" {
+		errs = append(errs, usagef("--groups needs declared values: a search does not know them yet"))
 	}
 	if c.Out != "" {
 		errs = append(errs, writable(c.Out))
@@ -96,6 +102,10 @@ func (c collectSimulate) runHistogram(std streams) error {
 	for _, note := range t.notes {
 		fmt.Fprintln(std.err, "note: "+note)
 	}
+	groups, err := c.groups()
+	if err != nil {
+		return err
+	}
 	h := c.histogram(attributes, c.Accounting)
 	h.Crowds = t.crowds
 	s := experiments.Survey{
@@ -105,7 +115,7 @@ func (c collectSimulate) runHistogram(std streams) error {
 		Minimum:      c.Minimum,
 		CrowdEpsilon: c.CrowdEpsilon,
 		Instances:    1, Hops: 2, Suite: "x25519",
-		Full: c.full(), Seed: c.Seed,
+		Groups: groups, Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := progress(std.err)
 	var out experiments.Surveyed
@@ -133,6 +143,34 @@ func (c collectSimulate) runHistogram(std streams) error {
 		return writeJSON(std.out, out.Result)
 	}
 	return showSurvey(std.out, out)
+}
+
+// groups reads which values of a column belong together.
+func (c collectHistogram) groups() ([]protocol.Group, error) {
+	if c.Groups == "" {
+		return nil, nil
+	}
+	names := []string{"group", "value"}
+	if len(c.Column) > 1 {
+		names = append(names, "column")
+	}
+	t, err := dataset.ReadColumns(c.Groups, names...)
+	if err != nil {
+		return nil, err
+	}
+	var groups []protocol.Group
+	for row, name := range t.Values[0] {
+		column := c.Column[0]
+		if len(names) > 2 {
+			column = t.Values[2][row]
+		}
+		at := slices.IndexFunc(groups, func(g protocol.Group) bool { return g.Name == name && g.Attribute == column })
+		if at < 0 {
+			at, groups = len(groups), append(groups, protocol.Group{Attribute: column, Name: name})
+		}
+		groups[at].Cells = append(groups[at].Cells, t.Values[1][row])
+	}
+	return groups, nil
 }
 
 // falseStrings is the share of the beginnings that a round keeps, in expectation,
