@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -132,6 +133,30 @@ func Read(path string) (File, error) {
 		return File{}, fmt.Errorf("keyfile: %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// ReadFolder reads every key file (*.json) of a folder, by its path. The error
+// tells of those that cannot be read; the others come all the same.
+func ReadFolder(dir string) (map[string]File, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("keyfile: folder of keys: %w", err)
+	}
+	files := map[string]File{}
+	var unread error
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if filepath.Ext(path) != ".json" {
+			continue
+		}
+		f, err := Read(path)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		files[path] = f
+	}
+	return files, unread
 }
 
 func parse(text []byte) (File, error) {

@@ -42,6 +42,32 @@ func TestFilesComeBack(t *testing.T) {
 	}
 }
 
+// The folder's name would be a pattern, if anybody took it for one.
+func TestReadFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[keys]")
+	if _, err := ReadFolder(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.json", "b.json", "other"} {
+		if err := Create(filepath.Join(dir, name), File{Suite: "x25519", Purpose: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := ReadFolder(dir)
+	if err != nil || len(files) != 2 || files[filepath.Join(dir, "b.json")].Purpose != "b.json" {
+		t.Errorf("%d files, %v; want a.json and b.json", len(files), err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "c.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := ReadFolder(dir); err == nil || len(files) != 2 {
+		t.Errorf("beside a file without a key: %d files, %v; want two and an error", len(files), err)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, text := range []string{"", "ed25519", "x25519:AQID", "ed25519:AQID=", "ed25519:AQI", "ed25519:AR", "ed25519:AQ\nID", "ed25519:AQ+D"} {
 		if raw, err := Decode("ed25519", text); err == nil && Encode("ed25519", raw) != text {
