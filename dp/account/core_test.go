@@ -438,3 +438,24 @@ func TestVectorsKOV(t *testing.T) {
 		within(t, what+" Bun-Steinke", bun, r.Bun, 1e-12)
 	}
 }
+
+// Where the flips of all users together are a few hundred, the envelope's start and
+// slope come from different numbers of ones, which is no mistake.
+func TestFewFlipsAmongMany(t *testing.T) {
+	last := 0.0
+	for _, local := range []float64{13.3, 13.6317, 13.9, 14.5, 15.5} {
+		e := Repeat{RandomizedResponse{203_950_512, flipOf(local)}, 4}
+		g, err := Epsilon(e, 5e-8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low, err := LowerEpsilon(e, 5e-8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Epsilon <= last || g.Epsilon < low.Epsilon || g.Epsilon > 1.05*low.Epsilon {
+			t.Errorf("local epsilon %v: %v after %v, and a lower bound of %v", local, g.Epsilon, last, low.Epsilon)
+		}
+		last = g.Epsilon
+	}
+}

@@ -120,9 +120,9 @@ func FromCurves(forward, backward []float64, step float64) (*Distribution, error
 	last := len(backward) - 1
 	// With q the changes of slope, sum x q = h(0) - slope - h(last) and sum q = -slope.
 	zero := 1 + slope + mirrored - forward[0]
-	if zero < 0 && zero > -massTolerance {
-		// Slack in the bounds made the curve too steep at one for a pair of
-		// worlds. The larger of it and of the line that is just flat enough is
+	if zero < 0 && zero > -envelopeTolerance {
+		// Slack in the bounds, or an envelope that takes its start from one pair of
+		// worlds and its slope from another, made the curve too steep at one. The larger of it and of the line that is just flat enough is
 		// still convex, and no lower.
 		forward = above(forward, slope-zero, step)
 		if up, slope, err = hull(forward, step); err != nil {
@@ -196,6 +196,11 @@ const (
 	roundingTolerance = 1e-12
 	massTolerance     = 1e-6
 )
+
+// envelopeTolerance is by how much the slope of an envelope may exceed what a pair
+// of worlds can have, before it is taken for a mistake. Where few atoms lie near a
+// loss of zero, whose largest may hold some percent, this happens.
+const envelopeTolerance = 0.05
 
 func (d *Distribution) checked() (*Distribution, error) {
 	if !(d.infinite >= 0 && d.infinite <= 1+massTolerance) {
