@@ -216,7 +216,9 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 		Who: "The analyzer, and whoever reads this release, as long as one hop of the shuffler keeps its permutation to itself.",
 	})
 	if d := h.plan.Crowd.Deletion; d != nil {
-		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Adjacency(h.plan.Budget.Adjacency))
+		// Whatever the answers' neighbours are: who is in another crowd leaves one and
+		// enters one.
+		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
 		statements = append(statements, release.GuaranteeStatement{
 			Observer: "sizes of crowds", Guarantee: sizes,
 			Who:  "The analyzer, and whoever reads this release, of what the sizes of crowds tell about which one you are in. The entry hop knows it.",

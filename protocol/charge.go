@@ -1,0 +1,62 @@
+package protocol
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Charge is what answering the plan costs who answers other plans too, against the
+// observers of the shuffled guarantee: charges add up, in whatever order plans were
+// asked. It is more than that guarantee where answering is more than one answer
+// hidden once:
+//
+//   - A backstop that is kept may stand behind the answers to several plans. What
+//     its own coins hide is then counted once for all of them, and does not add up;
+//     the fragments' coins are fresh (docs/histograms.md).
+//   - Where the sizes of crowds are private, who answers from another crowd pays for
+//     the sizes, and for the answer in the crowd that is left and in the one that is
+//     entered: there another respondent's record stands in its place.
+//
+// Removal is then that of the respondent from its crowd. Neighbours under
+// replacement give one person other answers that repeat themselves where the first
+// ones did: that an answer has changed since an earlier plan is not hidden by a
+// backstop that is kept.
+func (p *Protocol) Charge(promise Promise) (account.Guarantee, error) {
+	at := slices.IndexFunc(promise.Statements, func(s release.GuaranteeStatement) bool { return s.Guarantee.Trust == account.Shuffled })
+	if at < 0 {
+		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler is honest")
+	}
+	g := promise.Statements[at].Guarantee
+	if h := p.Plan.Question.Histogram; h != nil && h.Randomizer.Fragments > 1 {
+		s, err := spent(p.Plan.Budget.Delta, true, []*Protocol{p})
+		if err != nil {
+			return account.Guarantee{}, err
+		}
+		g = s.Features
+	}
+	return withSizes(p.Plan, g)
+}
+
+// withSizes adds to an answer's charge that of a crowd whose size is private.
+func withSizes(p plan.Plan, g account.Guarantee) (account.Guarantee, error) {
+	d := p.Crowd.Deletion
+	if d == nil {
+		return g, nil
+	}
+	all := []account.Guarantee{account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(g.Adjacency), g}
+	if p.Crowds() > 1 && g.Adjacency == account.Replacement {
+		all = append(all, g)
+	} else if p.Crowds() > 1 {
+		// The record that takes the place is not the reference: two removals lead to it.
+		all[1].Epsilon *= 2
+		all[1].Delta = math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta*(1+0x1p-50))
+	}
+	sum, err := account.Compose(all...)
+	sum.Users = g.Users // the sizes rely on nobody's noise
+	return sum, err
+}

@@ -1,0 +1,77 @@
+package protocol_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// Several answers behind one backstop cost what their rows of fragments do,
+// composed; a guarantee that counts on the backstop's coins would be claimed anew
+// for every plan.
+func TestKeptBackstopsAreChargedByTheirFragments(t *testing.T) {
+	p := small()["fragments"]
+	p.Crowd.Minimum = 2
+	proto := runnable(t, p)
+	promise := promised(t, proto)
+	g, err := proto.Charge(promise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := p.Question.Histogram.Randomizer
+	rows, err := account.Epsilon(account.Repeat{Event: account.OneHot{Users: 2, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, Rounds: z.Fragments}, p.Budget.Delta)
+	if err != nil || math.Abs(g.Epsilon/rows.Epsilon-1) > 1e-9 || g.Epsilon <= promise.Shuffled.Epsilon {
+		t.Errorf("charged %v, the rows cost %v, the promise is %v (%v)", g.Epsilon, rows.Epsilon, promise.Shuffled.Epsilon, err)
+	}
+}
+
+// A crowd that a respondent leaves has another's record in the place of its own, and
+// so has the one that it enters.
+func TestPrivateSizesAreCharged(t *testing.T) {
+	for _, adjacency := range []account.Adjacency{account.Replacement, account.Removal} {
+		p := small()["symmetric"]
+		p.Crowd.Minimum, p.Budget.Adjacency, p.Budget.Epsilon = 2, string(adjacency), 100
+		crowd, err := account.NewCrowd(0.5, 1e-7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := *p.Question.Histogram
+		p.Question.Histogram = &h
+		h.Randomizer.Epsilon = 100
+		charged := func(d *plan.Deletion, crowds ...string) account.Guarantee {
+			t.Helper()
+			h.Crowds, p.Crowd.Deletion = crowds, d
+			proto := runnable(t, p)
+			g, err := proto.Charge(promised(t, proto))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		deletion := &plan.Deletion{Epsilon: 0.5, Delta: 1e-7, Noise: crowd.Noise, Threshold: crowd.Threshold}
+		public, one, two := charged(nil, "a", "b"), charged(deletion), charged(deletion, "a", "b")
+		sizes := crowd.Guarantee(adjacency)
+		if math.Abs(one.Epsilon-public.Epsilon-sizes.Epsilon) > 1e-12 || one.Delta < public.Delta+sizes.Delta {
+			t.Errorf("%s: one crowd is charged %v, beside an answer of %v and sizes of %v", adjacency, one, public, sizes)
+		}
+		delta := 2 * public.Delta
+		if adjacency == account.Removal {
+			delta = (1 + math.Exp(public.Epsilon)) * public.Delta
+		}
+		if math.Abs(two.Epsilon-2*public.Epsilon-sizes.Epsilon) > 1e-12 || two.Delta < delta+sizes.Delta || two.Delta > 1.0001*(delta+sizes.Delta) {
+			t.Errorf("%s: two crowds are charged %v, beside an answer of %v and sizes of %v", adjacency, two, public, sizes)
+		}
+	}
+}
+
+func promised(t *testing.T, p *protocol.Protocol) protocol.Promise {
+	t.Helper()
+	promise, err := p.Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return promise
+}
