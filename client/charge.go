@@ -14,7 +14,8 @@ import (
 // person's answer exchanged for any other. A promise under removal is charged
 // twice its epsilon, since a replacement is a removal and its reverse.
 type Charge struct {
-	// Epsilon and Delta hold as long as one hop of the shuffler is honest.
+	// Epsilon and Delta hold as long as one hop of the shuffler is honest. They count
+	// the crowd that the answer comes from where its size is private.
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	// Local is the epsilon that holds though everyone colludes; negative where
@@ -27,31 +28,37 @@ type Charge struct {
 const unlimited = -1
 
 // charge reads off a plan's promise what it costs, the epsilon of a single message
-// seen by itself, and what the promise leaves out. What is said of the answer and
-// of the sizes of crowds adds up.
-func charge(p protocol.Promise) (c Charge, oneMessage float64, note string, err error) {
+// seen by itself, and what the promise leaves out.
+func charge(p protocol.Promise, shuffled account.Guarantee) (c Charge, oneMessage float64, note string, err error) {
+	if c.Epsilon, c.Delta = replaced(shuffled); shuffled.Trust != account.Shuffled {
+		return Charge{}, 0, "", errNoGuarantee
+	}
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
-		g := s.Guarantee
-		said[g.Trust] = true
-		epsilon, delta := g.Epsilon, g.Delta
-		if g.Adjacency == account.Removal {
-			// Two removals in a row: the second acts on what the first let through.
-			epsilon, delta = 2*g.Epsilon, math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta)
-		}
-		switch g.Trust {
-		case account.Shuffled, account.Central:
-			c.Epsilon, c.Delta = above(c.Epsilon+epsilon), math.Min(1, above(c.Delta+delta))
+		said[s.Guarantee.Trust] = true
+		epsilon, _ := replaced(s.Guarantee)
+		switch s.Guarantee.Trust {
 		case account.Local:
 			c.Local = worse(c.Local, epsilon)
 		case account.OneFragment:
 			oneMessage, note = worse(oneMessage, epsilon), s.Note
 		}
 	}
-	if !said[account.Shuffled] || !said[account.Local] || !said[account.OneFragment] || !c.valid() {
-		return Charge{}, 0, "", errors.New("client: the plan gives no guarantee that could be charged")
+	if !said[account.Local] || !said[account.OneFragment] || !c.valid() {
+		return Charge{}, 0, "", errNoGuarantee
 	}
 	return c, oneMessage, note, nil
+}
+
+var errNoGuarantee = errors.New("client: the plan gives no guarantee that could be charged")
+
+// replaced states a guarantee under replacement: of two removals in a row the
+// second acts on what the first let through.
+func replaced(g account.Guarantee) (epsilon, delta float64) {
+	if g.Adjacency == account.Removal {
+		return above(2 * g.Epsilon), math.Min(1, above((1+math.Exp(g.Epsilon))*g.Delta))
+	}
+	return above(g.Epsilon), above(g.Delta)
 }
 
 // worse is the larger of two epsilons, the first as it is kept.

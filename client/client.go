@@ -154,7 +154,11 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
-	if c.charge, c.oneMessage, c.note, err = charge(promise); err != nil {
+	shuffled, err := proto.Charge(promise)
+	if err != nil {
+		return nil, err
+	}
+	if c.charge, c.oneMessage, c.note, err = charge(promise, shuffled); err != nil {
 		return nil, err
 	}
 	if c.sender, err = newSender(signed.Plan, o); err != nil {

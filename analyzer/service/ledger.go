@@ -1,17 +1,14 @@
 package service
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Population is a group of people who may be asked by several plans, with what
@@ -34,32 +31,18 @@ func (p Population) validate() error {
 	return nil
 }
 
-// costs is what a plan's promise charges to its population: the guarantee against
-// the analyzer and the readers of its release, as long as a hop is honest. Where
-// the sizes of crowds are private they are charged too, and a replaced respondent
-// who changes crowds is charged for the one that is left and the one entered.
-func costs(p plan.Plan, promise protocol.Promise) (g account.Guarantee, note string, err error) {
-	at := slices.IndexFunc(promise.Statements, func(s release.GuaranteeStatement) bool { return s.Guarantee.Trust == account.Shuffled })
-	if at < 0 {
-		return g, "", errors.New("service: the plan promises nothing where the shuffler is honest")
-	}
-	g = promise.Statements[at].Guarantee
-	d := p.Crowd.Deletion
+// leftOut says what the charge of a plan does not speak of, or counts beside the
+// answers.
+func leftOut(p plan.Plan) string {
 	switch {
 	case p.Question.Density != nil && p.Budget.LabelEpsilon == plan.Unprotected:
-		return g, "features only: the plan leaves classes unprotected", nil
-	case d == nil && p.Question.Histogram != nil && p.Crowds() > 1:
-		return g, "answers only: who is in which crowd is public", nil
-	case d == nil:
-		return g, "", nil
+		return "features only: the plan leaves classes unprotected"
+	case p.Crowd.Deletion != nil:
+		return "with the sizes of crowds, which are private"
+	case p.Question.Histogram != nil && p.Crowds() > 1:
+		return "answers only: who is in which crowd is public"
 	}
-	all := []account.Guarantee{g, account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(g.Adjacency)}
-	if p.Crowds() > 1 && g.Adjacency == account.Replacement {
-		all = append(all, g)
-	}
-	sum, err := account.Compose(all...)
-	sum.Users = g.Users // the sizes rely on nobody's noise
-	return sum, "with the sizes of crowds, which are private", err
+	return ""
 }
 
 // convert states a guarantee for other neighbours. Removal exchanges a record for

@@ -11,8 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/release"
 )
 
 var adjacencies = []account.Adjacency{account.Replacement, account.Removal}
@@ -111,19 +109,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// Private sizes of crowds are charged, and whoever may change crowds is charged
-// for both; where a plan leaves something out the ledger says so.
-func TestWhatAPlanCosts(t *testing.T) {
-	shuffled := account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement, Trust: account.Shuffled, Users: 400, Rounds: 3, Bound: account.Upper, Method: "m"}
-	local := shuffled
-	local.Epsilon, local.Trust = 9, account.Local
-	promise := protocol.Promise{Statements: []release.GuaranteeStatement{{Guarantee: local}, {Guarantee: shuffled}}}
-	crowd, err := account.NewCrowd(0.5, 1e-7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sizes := crowd.Guarantee(account.Replacement)
-	deletion := &plan.Deletion{Epsilon: 0.5, Delta: 1e-7, Noise: crowd.Noise, Threshold: crowd.Threshold}
+// Where a charge leaves something out the ledger says so.
+func TestWhatAChargeLeavesOut(t *testing.T) {
 	histogram := func(d *plan.Deletion, crowds ...string) plan.Plan {
 		return plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Crowds: crowds}}, Crowd: plan.Crowd{Deletion: d}}
 	}
@@ -131,23 +118,18 @@ func TestWhatAPlanCosts(t *testing.T) {
 		return plan.Plan{Question: plan.Question{Density: &plan.Density{Classes: []string{"a", "b"}}}, Budget: plan.Budget{LabelEpsilon: label}}
 	}
 	for name, c := range map[string]struct {
-		plan           plan.Plan
-		epsilon, delta float64
-		note           string
+		plan plan.Plan
+		note string
 	}{
-		"one crowd":           {histogram(nil), 1, 1e-6, ""},
-		"public crowds":       {histogram(nil, "a", "b"), 1, 1e-6, "crowd is public"},
-		"private crowds":      {histogram(deletion, "a", "b"), 2 + sizes.Epsilon, 2e-6 + sizes.Delta, "private"},
-		"one of private size": {histogram(deletion), 1 + sizes.Epsilon, 1e-6 + sizes.Delta, "private"},
-		"classes":             {density(2), 1, 1e-6, ""},
-		"unprotected classes": {density(plan.Unprotected), 1, 1e-6, "features only"},
+		"one crowd":           {histogram(nil), ""},
+		"public crowds":       {histogram(nil, "a", "b"), "crowd is public"},
+		"private crowds":      {histogram(&plan.Deletion{}, "a", "b"), "private"},
+		"one of private size": {histogram(&plan.Deletion{}), "private"},
+		"classes":             {density(2), ""},
+		"unprotected classes": {density(plan.Unprotected), "features only"},
 	} {
-		g, note, err := costs(c.plan, promise)
-		if err != nil || g.Epsilon < c.epsilon || g.Epsilon > c.epsilon*1.000001 || g.Delta < c.delta || g.Delta > c.delta*1.000001 || g.Users != 400 || !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
-			t.Errorf("%s: %v, %q, %v", name, g, note, err)
+		if note := leftOut(c.plan); !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
+			t.Errorf("%s: %q", name, note)
 		}
-	}
-	if _, _, err := costs(histogram(nil), protocol.Promise{Statements: promise.Statements[:1]}); err == nil {
-		t.Error("a promise against those who collude was taken for one against the analyzer")
 	}
 }

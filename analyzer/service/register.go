@@ -39,7 +39,7 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
-	asked, note, err := costs(signed.Plan, promise)
+	asked, err := r.protocol.Charge(promise)
 	if err != nil {
 		return store.Failed, err
 	}
@@ -48,7 +48,7 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 		Name: name, Signed: signed.Marshal(), Registered: s.o.Now(),
 		Spending: store.Spending{
 			Population: publisher.Population, Publisher: publisher.Name,
-			Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: string(asked.Adjacency), Users: asked.Users, Method: asked.Method, Note: note,
+			Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: string(asked.Adjacency), Users: asked.Users, Method: asked.Method, Note: leftOut(signed.Plan),
 		},
 	}, func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
 	if over, ok := errors.AsType[*overspent](err); ok {
