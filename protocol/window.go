@@ -20,7 +20,9 @@ type Spending struct {
 }
 
 // Spent composes what each of the collections costs one who took part in all of
-// them, whatever it answered and whatever it had read of the earlier ones.
+// them, whatever it had read of the earlier ones, and whatever it answered where
+// nothing is kept. With kept backstops neighbours answer alike in the same
+// collections (Charge).
 func Spent(delta float64, collections ...*Protocol) (Spending, error) {
 	return spent(delta, len(collections) > 1, collections)
 }
