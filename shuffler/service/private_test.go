@@ -156,6 +156,10 @@ func TestPrivateSizes(t *testing.T) {
 		if st := w.hops[0].service.Statuses()[0]; st.Crowds[0].About != "private" || st.Crowds[1].About != "private" {
 			t.Errorf("%+v", st.Crowds)
 		}
+		onDisk := func() string { return w.hops[0].service.Status(t.Context()).Facts[0].Value }
+		if !strings.Contains(onDisk(), "private") {
+			t.Errorf("contributions are of one length, and the page says how many bytes there are: %s", onDisk())
+		}
 		rec := httptest.NewRecorder()
 		w.hops[0].server.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		for line := range strings.Lines(rec.Body.String()) {
@@ -166,6 +170,9 @@ func TestPrivateSizes(t *testing.T) {
 		w.end()
 		if err := w.step(); err != nil {
 			t.Fatal(err)
+		}
+		if !strings.Contains(onDisk(), "MiB") {
+			t.Errorf("on disk when nothing tells more than batches do: %s", onDisk())
 		}
 		stayed := len(w.read(0)) / perDevice
 		if stayed == 0 || stayed == n { // withheld, or none deleted: tells little

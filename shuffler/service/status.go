@@ -107,7 +107,9 @@ func (t *post) about(n int) string {
 // Status is the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	page := &serve.Status{Alarms: slices.Clone(s.idle)}
-	if n, err := s.o.Queue.Bytes(ctx); err == nil {
+	if s.disclosing() {
+		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: "private, as the sizes of crowds here are"})
+	} else if n, err := s.o.Queue.Bytes(ctx); err == nil {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))})
 	}
 	for _, st := range s.Statuses() {
@@ -138,6 +140,15 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		page.Tables = append(page.Tables, table)
 	}
 	return page
+}
+
+// disclosing reports whether the bytes on disk would tell the size of a crowd that
+// is private: contributions are of one length, and lie there until they are mixed.
+func (s *Service) disclosing() bool {
+	posts, _ := s.posts()
+	return slices.ContainsFunc(posts, func(t *post) bool {
+		return t.hop == 0 && t.plan.Crowd.Deletion != nil && !t.epochNow().Purged
+	})
 }
 
 // reached is how many crowds that are being collected have enough respondents,
