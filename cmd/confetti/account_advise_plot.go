@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
 )
@@ -93,7 +94,7 @@ func (c accountAdvise) draw(std streams, task account.Task) error {
 			return err
 		}
 		file := strings.TrimSuffix(c.Plot, ext) + f.suffix + ext
-		if err := writeWhole(file, b.Bytes()); err != nil {
+		if err := durable.Replace(file, b.Bytes(), 0o644); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.err, "wrote %s\n", file)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/release"
@@ -25,29 +26,6 @@ func writeJSON(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(b, '\n'))
 	return err
-}
-
-// writeWhole writes a file completely or not at all, over an earlier one.
-func writeWhole(path string, data []byte) error { return publish(path, data, os.Rename) }
-
-// createWhole is writeWhole for a new file. One that exists already is left as
-// it is; the error is then fs.ErrExist.
-func createWhole(path string, data []byte) error {
-	return publish(path, data, os.Link) // unlike a rename, a link fails where the name is taken
-}
-
-// publish gives a finished temporary file its name.
-func publish(path string, data []byte, name func(from, to string) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".confetti-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w: choose another place", path, err)
-	}
-	defer os.Remove(f.Name()) // gone already after a rename
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return name(f.Name(), path)
 }
 
 // writable finds out before long work whether the folder dir, which need not
@@ -100,6 +78,6 @@ func saveRelease(dir string, r release.Release, p plan.Plan) error {
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
-		return writeWhole(filepath.Join(dir, "plan.toml"), author.TOML(p))
+		return durable.Replace(filepath.Join(dir, "plan.toml"), author.TOML(p), 0o644)
 	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -18,26 +17,6 @@ func files(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	return len(entries)
-}
-
-func TestCreateWhole(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "plan.toml")
-	if err := createWhole(path, []byte("first")); err != nil {
-		t.Fatal(err)
-	}
-	if err := createWhole(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v", err)
-	}
-	if got, _ := os.ReadFile(path); string(got) != "first" {
-		t.Errorf("the file was overwritten: %q", got)
-	}
-	if err := writeWhole(path, []byte("third")); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := os.ReadFile(path); string(got) != "third" || files(t, dir) != 1 {
-		t.Errorf("%q, %d files", got, files(t, dir))
-	}
 }
 
 func TestWritableLeavesNothing(t *testing.T) {

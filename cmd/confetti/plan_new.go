@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
@@ -206,7 +207,7 @@ func (c planParties) save(p plan.Plan, keys map[string]envelope.KeyFile) (err er
 		}
 		made = append(made, path)
 	}
-	if err := createWhole(c.File, author.TOML(p)); err != nil {
+	if err := durable.Create(c.File, author.TOML(p), 0o644); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
 		}

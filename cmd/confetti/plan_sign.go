@@ -10,6 +10,7 @@ import (
 	"time"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -53,7 +54,7 @@ func (c planSign) Run(std streams) error {
 		return err
 	}
 	signed := plan.Sign(p, key.Private())
-	if err := createWhole(c.Out, append(signed.Marshal(), '\n')); err != nil {
+	if err := durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s exists: choose another name", c.Out)
 		}

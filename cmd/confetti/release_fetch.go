@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 type releaseFetch struct {
@@ -42,7 +44,7 @@ func (c releaseFetch) Run(std streams) error {
 	return uninterrupted(func() error {
 		errs := []error{os.MkdirAll(c.Out, 0o755)}
 		for format, text := range files {
-			errs = append(errs, writeWhole(filepath.Join(c.Out, "release."+format), text))
+			errs = append(errs, durable.Replace(filepath.Join(c.Out, "release."+format), text, 0o644))
 		}
 		if err := errors.Join(errs...); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
@@ -89,7 +90,7 @@ func (c upCommand) make(t trial) error {
 		return err
 	}
 	if err := errors.Join(
-		serve.WriteFile(t.path(trialRoots), ca.PEM()),
+		durable.Replace(t.path(trialRoots), ca.PEM(), 0o600),
 		wire.CreateSignKeyFile(t.path(trialPublisher), publisher, "publisher of the trial"),
 		t.tokens(c.Devices),
 	); err != nil {
@@ -113,7 +114,7 @@ func (c upCommand) make(t trial) error {
 	if err := protocol.Check(p); err != nil {
 		return err
 	}
-	return serve.WriteFile(t.path(trialPlan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'))
+	return durable.Replace(t.path(trialPlan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
 }
 
 // draft is the plan without parties' keys and addresses.
@@ -222,8 +223,8 @@ func (t trial) tokens(devices int) error {
 		return err
 	}
 	return errors.Join(
-		serve.WriteFile(t.path(trialOperator), []byte(operator+"\n")),
-		serve.WriteFile(t.path(trialDevices), []byte(strings.Join(tokens, "\n")+"\n")),
+		durable.Replace(t.path(trialOperator), []byte(operator+"\n"), 0o600),
+		durable.Replace(t.path(trialDevices), []byte(strings.Join(tokens, "\n")+"\n"), 0o600),
 	)
 }
 
@@ -236,9 +237,9 @@ func (t trial) equip(p party, ca *serve.Authority, publisher string) error {
 	address, _ := strings.CutPrefix(p.url, "https://")
 	text := fmt.Sprintf("keys = 'keys'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", partyConfig(p, publisher), address, trialOperators)
 	return errors.Join(
-		serve.WriteFile(filepath.Join(t.folder(p), "server.crt"), certificate),
-		serve.WriteFile(filepath.Join(t.folder(p), "server.key"), key),
-		serve.WriteFile(t.config(p), []byte(text)),
+		durable.Replace(filepath.Join(t.folder(p), "server.crt"), certificate, 0o600),
+		durable.Replace(filepath.Join(t.folder(p), "server.key"), key, 0o600),
+		durable.Replace(t.config(p), []byte(text), 0o600),
 	)
 }
 
@@ -278,5 +279,5 @@ func (t trial) values(p plan.Plan, devices int) error {
 		w.Write([]string{asked.Values[min(i, r.IntN(len(asked.Values)))]})
 	}
 	w.Flush()
-	return serve.WriteFile(t.path(trialValues), b.Bytes())
+	return durable.Replace(t.path(trialValues), b.Bytes(), 0o600)
 }

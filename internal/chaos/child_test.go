@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/serve"
 )
 
@@ -106,7 +107,7 @@ func readClock(home, name string) time.Duration {
 }
 
 func writeClock(home, name string, ahead time.Duration) error {
-	return serve.WriteFile(filepath.Join(home, name+".clock"), strconv.AppendInt(nil, int64(ahead), 10))
+	return durable.Replace(filepath.Join(home, name+".clock"), strconv.AppendInt(nil, int64(ahead), 10), 0o600)
 }
 
 // child is a service in a process of its own, behind a faulty link that keeps its

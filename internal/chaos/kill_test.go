@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -129,8 +130,8 @@ func newTown(t testing.TB, seed uint64) *town {
 	cert, key, err := w.authority.Server("127.0.0.1")
 	check(err)
 	check(errors.Join(
-		serve.WriteFile(filepath.Join(w.dir, "roots.pem"), w.authority.PEM()),
-		serve.WriteFile(filepath.Join(w.dir, "cert.pem"), cert), serve.WriteFile(filepath.Join(w.dir, "key.pem"), key),
+		durable.Replace(filepath.Join(w.dir, "roots.pem"), w.authority.PEM(), 0o600),
+		durable.Replace(filepath.Join(w.dir, "cert.pem"), cert, 0o600), durable.Replace(filepath.Join(w.dir, "key.pem"), key, 0o600),
 	))
 	for i, name := range w.services() {
 		k, err := newLink(replay.New(seed, 3, uint64(i)))

@@ -24,6 +24,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -138,8 +139,8 @@ func newLoad(t *testing.T, people int) *load {
 	cert, key, err := authority.Server("127.0.0.1")
 	check(err)
 	check(errors.Join(
-		serve.WriteFile(filepath.Join(w.dir, "roots.pem"), authority.PEM()),
-		serve.WriteFile(filepath.Join(w.dir, "cert.pem"), cert), serve.WriteFile(filepath.Join(w.dir, "key.pem"), key),
+		durable.Replace(filepath.Join(w.dir, "roots.pem"), authority.PEM(), 0o600),
+		durable.Replace(filepath.Join(w.dir, "cert.pem"), cert, 0o600), durable.Replace(filepath.Join(w.dir, "key.pem"), key, 0o600),
 	))
 	w.client, err = serve.Client(serve.Path(filepath.Join(w.dir, "roots.pem")))
 	check(err)

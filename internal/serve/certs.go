@@ -14,7 +14,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
 
@@ -152,7 +151,3 @@ func certificate(name string, lasts time.Duration) (*x509.Certificate, *ecdsa.Pr
 func pemBlock(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
-
-// WriteFile writes a file with mode 0600, whole or not at all: for keys and
-// certificates that a trial has made.
-func WriteFile(path string, text []byte) error { return durable.Replace(path, text, 0o600) }

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -293,7 +294,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(WriteFile(certFile, cert), WriteFile(keyFile, key), WriteFile(pool, ca.PEM())); err != nil {
+		if err := errors.Join(durable.Replace(certFile, cert, 0o600), durable.Replace(keyFile, key, 0o600), durable.Replace(pool, ca.PEM(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
