@@ -280,7 +280,7 @@ func TestStalledConnections(t *testing.T) {
 	go func() { wg.Wait(); close(ended) }()
 	// Meanwhile an honest device is served, though it may wait for a place.
 	x := w.net.past[0]
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
 	r, err := http.NewRequest(x.method, "https://"+target+x.path, bytes.NewReader(x.body))
 	if err != nil {
