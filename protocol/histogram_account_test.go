@@ -182,6 +182,10 @@ func small() map[string]plan.Plan {
 	add("symmetric", oneHot(three), func(_ *plan.Plan, z *plan.Randomizer) { z.Keep, z.Flip = 0.8, 0.2 })
 	add("set", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 2}), nil)
 	add("set, replacement", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 2}), replacement)
+	add("set of one, replacement", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 1}), func(p *plan.Plan, z *plan.Randomizer) {
+		replacement(p, z) // an empty set has more dummies than another, and names tell little
+		z.Keep, z.Flip, p.Envelopes.PerDevice = 0.9, 0.8, 3
+	})
 	split := oneHot(two, two)
 	split.Attributes[1].Name, split.Collect = "c", "split"
 	add("split", split, nil)

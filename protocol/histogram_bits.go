@@ -22,6 +22,7 @@ type bits struct {
 	rows      int // report fragments in a contribution
 	size      int // cells of the attribute
 	items     int
+	all       bool // everybody holds so many: there are no smaller sets
 	adjacency account.Adjacency
 	sketch    folding // nil: the cells themselves
 }
@@ -37,7 +38,7 @@ type folding interface {
 }
 
 func newBits(ask plan.Histogram, a attribute, adjacency account.Adjacency, contributions int) (*bits, error) {
-	t := &bits{size: a.cells.Size(), items: a.items, adjacency: adjacency}
+	t := &bits{size: a.cells.Size(), items: a.items, all: a.all, adjacency: adjacency}
 	k := t.size
 	if s := ask.Sketch; s != nil {
 		var seed [32]byte
@@ -279,9 +280,11 @@ func (t *bits) message(envelopes int) account.Guarantee {
 	overflow := m.OverflowProb(t.items, envelopes)
 	named := math.Log(m.Keep/m.Flip) - math.Log1p(-overflow)
 	dummies := 0.0
-	if t.adjacency == account.Removal || t.items > 1 {
+	if t.adjacency == account.Removal || t.items > 1 || !t.all {
 		n := float64(envelopes)
-		dummies = math.Log((n - m.Messages(0) + overflow*float64(m.K)) / (n - m.Messages(t.items)))
+		least := n - m.Messages(t.items)
+		// The differences round by as much as n does.
+		dummies = math.Log((n-m.Messages(0)+overflow*float64(m.K))/least) + 0x1p-50*n/least
 		if math.IsNaN(dummies) {
 			dummies = math.Inf(1)
 		}

@@ -17,7 +17,8 @@ type cells interface {
 type attribute struct {
 	name   string
 	cells  cells
-	items  int // cells that a respondent holds at most
+	items  int  // cells that a respondent holds at most
+	all    bool // everybody holds as many: sets may be smaller
 	encode func(answer any) ([]uint32, error)
 }
 
@@ -44,7 +45,7 @@ func either[N, M any](kind string, names func(N) ([]uint32, error), numbers func
 }
 
 func newAttribute(a plan.Attribute) (attribute, error) {
-	out := attribute{name: a.Name, items: a.Items()}
+	out := attribute{name: a.Name, items: a.Items(), all: a.Kind != "set"}
 	var err error
 	switch a.Kind {
 	case "categories":

@@ -134,7 +134,7 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 			{Label: "low, all at once", Unit: release.Count}, {Label: "high", Unit: release.Count}, {Label: "consistent", Unit: release.Count}},
 		Note: fmt.Sprintf("The first interval holds the number of each value with probability %s, the second those of all %d values together. The last column is not below zero", percent, len(t.Values)),
 	}
-	if t.attribute.items == 1 {
+	if t.attribute.all {
 		out.Note += " and sums to the respondents over all values"
 	}
 	out.Note += "; it is biased, and has no error of its own."

@@ -38,7 +38,7 @@ func (t *HistogramTable) Group(cells []int, level float64) (count, share estimat
 		}
 	}
 	count = estimate.Sum(part)
-	if t.attribute.items == 1 { // everybody holds one cell: together they are known
+	if t.attribute.all { // everybody holds one cell: together they are known
 		count = count.Given(estimate.Sum(t.Values), float64(t.Respondents))
 	}
 	share, low, high = estimate.Share(estimate.Sum(part), estimate.Sum(rest), level)

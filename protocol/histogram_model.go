@@ -123,7 +123,7 @@ func (t *HistogramTable) Intervals(cells []int, level float64) [][2]float64 {
 // and, where every respondent holds one cell, of the right sum. They are biased and
 // have no standard errors.
 func (t *HistogramTable) Consistent() ([]float64, error) {
-	if t.attribute.items > 1 {
+	if !t.attribute.all {
 		return estimate.Clip(t.Values), nil
 	}
 	return estimate.Project(t.Values, float64(t.Respondents))
