@@ -1,10 +1,6 @@
 package service
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -22,18 +18,11 @@ type Keys struct {
 // as an issuer's, are passed over.
 func ReadKeys(dir string) (Keys, error) {
 	keys := Keys{Open: map[string]envelope.PrivateKey{}, Sign: map[string]wire.SignKey{}}
-	if _, err := os.Stat(dir); err != nil {
-		return Keys{}, fmt.Errorf("service: folder of keys: %w", err)
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	files, err := keyfile.ReadFolder(dir)
 	if err != nil {
-		return Keys{}, fmt.Errorf("service: folder of keys: %w", err)
+		return Keys{}, err
 	}
-	for _, path := range paths {
-		file, err := keyfile.Read(path)
-		if err != nil {
-			return Keys{}, err
-		}
+	for path, file := range files {
 		switch {
 		case envelope.Suite(file.Suite).Validate() == nil:
 			f, err := envelope.ReadKeyFile(path)
