@@ -217,9 +217,6 @@ func TestGrid(t *testing.T) {
 	if open.Size() != 6 || closed.Size() != 7 || closed.Name(6) != Others || closed.Name(4) != "x [1, 2) y [0, 1]" || open.Name(0) != "x (-inf, 1) y (-inf, 0)" {
 		t.Errorf("shape of a grid: %q, %q", closed.Name(4), open.Name(0))
 	}
-	if gx, gy := open.Axes(); gx != x || gy != y {
-		t.Error("axes")
-	}
 	for _, p := range []Point{{math.NaN(), 0}, {0, math.Inf(1)}} {
 		_, err := closed.Encode(p)
 		refused(t, err, "no finite number", "")

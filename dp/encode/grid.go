@@ -24,9 +24,6 @@ func NewGrid(x, y Axis, others bool) (*Grid, error) {
 	return &Grid{x, y, others}, nil
 }
 
-// Axes are what the grid cuts up.
-func (g *Grid) Axes() (x, y Axis) { return g.x, g.y }
-
 // Size is the number of cells.
 func (g *Grid) Size() int { return withOthers(g.x.Cells*g.y.Cells, g.others) }
 
