@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -89,16 +88,11 @@ func (c columns) answers(path string, p plan.Plan) ([]protocol.Value, error) {
 
 // rows returns a reader of rows by column; CSV has texts only.
 func rows(extension string, r io.Reader) (next func() (map[string]any, error), err error) {
-	b := bufio.NewReader(r)
 	switch extension {
 	case ".csv":
-		if bom, err := b.Peek(3); err == nil && bytes.Equal(bom, []byte("\ufeff")) {
-			b.Discard(3)
-		}
-		c := csv.NewReader(b)
-		head, err := c.Read()
+		c, head, err := dataset.NewCSV(r)
 		if err != nil {
-			return nil, errors.New("has no line of column names")
+			return nil, err
 		}
 		return func() (map[string]any, error) {
 			cells, err := c.Read()
@@ -112,7 +106,7 @@ func rows(extension string, r io.Reader) (next func() (map[string]any, error), e
 			return fields, err
 		}, nil
 	case ".jsonl":
-		lines := bufio.NewScanner(b)
+		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, maxLine)
 		return func() (map[string]any, error) {
 			if !lines.Scan() {

@@ -120,6 +120,13 @@ func TestAnswersSayNoValue(t *testing.T) {
 	}
 }
 
+// The later of two columns of one name would answer for both.
+func TestColumnsAreToldApart(t *testing.T) {
+	if _, err := rows(".csv", strings.NewReader("floor,floor\n1,2\n")); err == nil || !strings.Contains(err.Error(), "told apart") {
+		t.Error(err)
+	}
+}
+
 // Whatever is in a file, reading it ends with values or an error.
 func FuzzAnswers(f *testing.F) {
 	f.Add(true, "crowd,colour,floor\nsouth,green,3\n")

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -42,9 +41,7 @@ func ReadColumns(path string, names ...string) (*Columns, error) {
 }
 
 func decodeColumns(r io.Reader, names []string) (*Columns, error) {
-	in := csv.NewReader(withoutMark(r))
-	in.ReuseRecord = true
-	header, err := columnNames(in)
+	in, header, err := NewCSV(r)
 	if err != nil {
 		return nil, err
 	}

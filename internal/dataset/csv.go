@@ -22,9 +22,7 @@ func readCSV(path, label string) (*Table, error) {
 
 // decodeCSV reads RFC 4180 with a header. Rows are named by their line.
 func decodeCSV(r io.Reader, label string) (*Table, error) {
-	in := csv.NewReader(withoutMark(r))
-	in.ReuseRecord = true
-	names, err := columnNames(in)
+	in, names, err := NewCSV(r)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +67,15 @@ func decodeCSV(r io.Reader, label string) (*Table, error) {
 		}
 		rows++
 	}
+}
+
+// NewCSV reads the line of column names, all of them different, after a byte order
+// mark if there is one. The reader uses a record's memory again for the next.
+func NewCSV(r io.Reader) (in *csv.Reader, names []string, err error) {
+	in = csv.NewReader(withoutMark(r))
+	in.ReuseRecord = true
+	names, err = columnNames(in)
+	return in, names, err
 }
 
 // withoutMark skips a byte order mark, which would be taken for a part of the first
