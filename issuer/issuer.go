@@ -234,12 +234,19 @@ func (s *Service) add(signed plan.Signed) error {
 	if len(p.keys) == 0 {
 		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
 	}
-	if err := s.claim(signed.Plan); err != nil {
+	hash := signed.Plan.Hash()
+	marks := s.path(hash, "log")
+	_, missing := os.Stat(marks)
+	free, err := s.unclaimed(signed.Plan, missing == nil)
+	if err != nil {
 		return err
 	}
-	hash := signed.Plan.Hash()
-	if p.log, err = openLog(s.path(hash, "log")); err != nil {
+	// The log first: a plan whose keys are claimed has had one.
+	if p.log, err = openLog(marks); err != nil {
 		return err
+	}
+	if err := claim(free, signed.Plan); err != nil {
+		return errors.Join(err, p.log.close())
 	}
 	s.plans[hash] = p
 	return nil

@@ -162,6 +162,10 @@ func TestAKeySignsForOnePlan(t *testing.T) {
 	load("after the first")
 	w.restart()
 	load("after a restart")
+	w.now = w.plan.Times.Opens // the clock was wrong
+	if err := w.service.Load(w.signed); err == nil {
+		t.Error("a plan is served again whose marks are gone")
+	}
 	mix.Instances[0].Hops[1].Tokens = ""
 	if err := w.service.Load(plan.Sign(second, w.publisher)); err != nil {
 		t.Errorf("a key that no plan has had: %v", err)
