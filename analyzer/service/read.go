@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -79,7 +80,7 @@ func (s *Service) getPlans(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, all)
+	return serve.WriteJSON(w, all)
 }
 
 // getReleases answers GET /v1/releases: plans on which there is a verdict.
@@ -94,7 +95,7 @@ func (s *Service) getReleases(w http.ResponseWriter, r *http.Request) error {
 			decided = append(decided, p)
 		}
 	}
-	return writeJSON(w, decided)
+	return serve.WriteJSON(w, decided)
 }
 
 // getPlan answers GET /v1/plans/{plan} with the plan as its publisher signed it.
@@ -152,7 +153,7 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 	for _, b := range batches {
 		out.Batches = append(out.Batches, Batch{b.Instance, b.Crowd, b.Respondents, b.Smallest, b.Dropped, b.Counted})
 	}
-	return writeJSON(w, out)
+	return serve.WriteJSON(w, out)
 }
 
 var releaseTypes = map[string]string{"json": "application/json", "csv": "text/csv; charset=utf-8; header=present", "html": "text/html; charset=utf-8"}

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
@@ -78,9 +79,14 @@ func (s *Server) status(ctx context.Context) Status {
 }
 
 func (s *Server) statusJSON(w http.ResponseWriter, r *http.Request) error {
-	body, err := json.Marshal(s.status(r.Context()))
+	return WriteJSON(w, s.status(r.Context()))
+}
+
+// WriteJSON answers with v as it is now: nobody may keep it.
+func WriteJSON(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return fmt.Errorf("serve: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"net/http"
@@ -199,6 +198,5 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	for _, t := range p.posts {
 		all = append(all, t.status())
 	}
-	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(all)
+	return serve.WriteJSON(w, all)
 }
