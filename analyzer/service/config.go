@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -67,11 +67,15 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.HTTP.Operators == "" {
 		fault("http.operators", errors.New("name a file of bearer tokens: operators register and close plans"))
 	}
-	files, err := filepath.Glob(filepath.Join(string(c.Keys), "*.json"))
-	if err == nil && (c.Keys == "" || len(files) == 0) {
-		err = errors.New("no private key (*.json) is there: see confetti keys new")
+	if c.Keys == "" {
+		fault("keys", errors.New("name a folder of private keys"))
+	} else {
+		keys, err := keyfile.ReadFolder(string(c.Keys))
+		if err == nil && len(keys) == 0 {
+			err = errors.New("no private key (*.json) is there: see confetti keys new")
+		}
+		fault("keys", err)
 	}
-	fault("keys", err)
 	_, err = c.DSN()
 	fault("database", err)
 	o = Options{
