@@ -187,6 +187,9 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		// Its marks are gone: a batch that was mixed then could be mixed again.
 		return refused("the plan has closed too long ago")
 	}
+	if _, gone, err := s.records.Get(ctx, goneKey(hash)); err != nil || gone != 0 {
+		return cmp.Or(err, refused("the plan was served here before, and what left then is not known any more: give it a new name"))
+	}
 	if err := s.add(ctx, signed); err != nil {
 		return err
 	}
@@ -199,6 +202,10 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 }
 
 func planKey(hash [32]byte) string { return fmt.Sprintf("plan.%x", hash) }
+
+// goneKey is of a plan that was forgotten. The record stays: the clock may be wrong
+// now or have been then, and with its marks gone a crowd could be mixed twice.
+func goneKey(hash [32]byte) string { return fmt.Sprintf("gone.%x", hash) }
 
 // over reports whether everything about a plan is due to be deleted.
 func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
@@ -337,6 +344,9 @@ func (s *Service) forget(ctx context.Context, hash [32]byte) error {
 		if !erased {
 			return nil
 		}
+	}
+	if _, err := s.records.Set(ctx, goneKey(hash), nil, 0); err != nil && !errors.Is(err, queue.ErrChanged) {
+		return err
 	}
 	if err := s.records.Delete(ctx, planKey(hash)); err != nil {
 		return err
