@@ -2,8 +2,6 @@ package chaos
 
 import (
 	"bytes"
-	"crypto/ecdh"
-	"crypto/hpke"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -16,8 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,15 +90,16 @@ func TestLoad(t *testing.T) {
 	// The machine is never quite idle: each of the two is set beside what it could
 	// do right before and after.
 	after := bareRate()
-	bareHop, bareAnalyzer := (before+between)/2, (between+after)/2
+	bareHop, bareAnalyzer := (before.rate+between.rate)/2, (between.rate+after.rate)/2
+	cost := (before.cost + between.cost + after.cost) / 3
 	slices.Sort(waits)
 	at := func(share float64) time.Duration { return waits[int(share*float64(len(waits)-1))] }
 	t.Logf("%.0f envelopes in contributions of %d and crowds of at most %d contributions; %d cores", n, loadSent, loadCrowd, runtime.GOMAXPROCS(0))
-	t.Logf("bare crypto/hpke: %.0f, %.0f and %.0f openings a second before, between and after", before, between, after)
+	t.Logf("bare crypto/hpke: %.0f, %.0f and %.0f openings a second before, between and after; processor %.1f us each", before.rate, between.rate, after.rate, cost)
 	t.Logf("accept on disk: %.0f envelopes a second; latency median %.1f ms, p99 %.1f ms, most %.1f ms, %d at once", n/accepting.Seconds(), ms(at(0.5)), ms(at(0.99)), ms(at(1)), loadHands)
-	t.Logf("hop: mix and hand on %.0f a second (%.0f %% of bare), with accepting %.0f (%.0f %%); processor %.1f us an envelope to accept, %.1f to mix",
-		n/mixing.Seconds(), 100*n/mixing.Seconds()/bareHop, n/(accepting+mixing).Seconds(), 100*n/(accepting+mixing).Seconds()/bareHop, spent.Seconds()/n*1e6, mixed.Seconds()/n*1e6)
-	t.Logf("analyzer: open, count and keep %.0f a second (%.0f %% of bare); processor %.1f us an envelope", n/counting.Seconds(), 100*n/counting.Seconds()/bareAnalyzer, counted.Seconds()/n*1e6)
+	t.Logf("hop: mix and hand on %.0f a second (%.0f %% of bare), with accepting %.0f (%.0f %%); processor %.1f us an envelope to accept and %.1f to mix (bare is %.0f %% of both)",
+		n/mixing.Seconds(), 100*n/mixing.Seconds()/bareHop, n/(accepting+mixing).Seconds(), 100*n/(accepting+mixing).Seconds()/bareHop, spent.Seconds()/n*1e6, mixed.Seconds()/n*1e6, 100*cost/((spent+mixed).Seconds()/n*1e6))
+	t.Logf("analyzer: open, count and keep %.0f a second (%.0f %% of bare); processor %.1f us an envelope (bare is %.0f %% of it)", n/counting.Seconds(), 100*n/counting.Seconds()/bareAnalyzer, counted.Seconds()/n*1e6, 100*cost/(counted.Seconds()/n*1e6))
 	t.Logf("memory: hop %d MB at its peak, %d MB after the first crowd and %d MB after the last was accepted; analyzer %d MB at its peak", hopPeak>>20, memory[0]>>20, memory[len(memory)-1]>>20, analyzerPeak>>20)
 	if early, late := memory[len(memory)/5], memory[len(memory)-1]; n >= 1e6 && late > early+early/2+64<<20 {
 		t.Errorf("memory grows from %d MB after a fifth of the contributions to %d MB after all", early>>20, late>>20)
@@ -323,73 +320,4 @@ func (w *load) count() {
 			w.t.Fatal(err)
 		}
 	}
-}
-
-// bareRate is how many envelopes the machine opens a second with the standard
-// library's HPKE, on all cores, and nothing else.
-func bareRate() float64 {
-	const each = 5000
-	must := func(err error) {
-		if err != nil {
-			panic(err)
-		}
-	}
-	key, err := ecdh.X25519().GenerateKey(nil)
-	must(err)
-	private, err := hpke.NewDHKEMPrivateKey(key)
-	must(err)
-	kdf, aead, info := hpke.HKDFSHA256(), hpke.AES128GCM(), make([]byte, 52)
-	enc, sender, err := hpke.NewSender(private.PublicKey(), kdf, aead, info)
-	must(err)
-	sealed, err := sender.Seal(nil, make([]byte, 56))
-	must(err)
-	begin := time.Now()
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for range each {
-				r, err := hpke.NewRecipient(enc, private, kdf, aead, info)
-				must(err)
-				_, err = r.Open(nil, sealed)
-				must(err)
-			}
-		})
-	}
-	wg.Wait()
-	return float64(each*runtime.GOMAXPROCS(0)) / time.Since(begin).Seconds()
-}
-
-// memory is a number of the kernel's about a process, in bytes.
-func (c *child) memory(t *testing.T, what string) int64 {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		t.Skipf("no memory of processes here: %v", err)
-	}
-	_, rest, _ := strings.Cut(string(text), what+":")
-	n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
-}
-
-// processor is the time that a process has had of the cores.
-func (c *child) processor(t *testing.T) time.Duration {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
-	if err != nil {
-		t.Skipf("no times of processes here: %v", err)
-	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	f := strings.Fields(rest) // from the third field on; times are fields 14 and 15
-	var ticks int64
-	for _, at := range []int{11, 12} {
-		n, err := strconv.ParseInt(f[at], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
 }
