@@ -59,12 +59,6 @@ func (c Context) message(nonce []byte) []byte {
 // issuer answers again.
 type Seed [32]byte
 
-// NewSeed draws a seed.
-func NewSeed(r *rand.Rand) (s Seed) {
-	rng.Reader(r).Read(s[:])
-	return s
-}
-
 // stream is the randomness of one request: nobody who lacks the seed can tell
 // it from coins, and no two requests share any.
 func (s Seed) stream(key PublicKey, c Context) *rand.Rand {

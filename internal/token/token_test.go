@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
@@ -157,17 +158,21 @@ func TestTokensDoNotLinkToRequests(t *testing.T) {
 	_, key := readVector(t)
 	const trials = 200
 	r := stattest.Rand(t)
+	newSeed := func() (s Seed) {
+		rng.Reader(r).Read(s[:])
+		return s
+	}
 	guess := func(answer, right, wrong []byte) bool {
 		return blinding(key, answer, right).Cmp(blinding(key, answer, wrong)) < 0
 	}
 	won, wonTwin := 0, 0
 	for range trials {
-		_, answer, token := issue(t, key, NewSeed(r), Context{})
-		_, _, decoy := issue(t, key, NewSeed(r), Context{})
+		_, answer, token := issue(t, key, newSeed(), Context{})
+		_, _, decoy := issue(t, key, newSeed(), Context{})
 		if guess(answer, token, decoy) {
 			won++
 		}
-		short := NewSeed(r)
+		short := newSeed()
 		y := new(big.Int).SetBytes(token[nonceBytes:])
 		y.Mul(y, new(big.Int).SetBytes(bytes.Repeat(short[:], 4))).Mod(y, key.key().N)
 		if guess(y.Bytes(), token, decoy) {
