@@ -22,7 +22,6 @@ var (
 	schedules = flag.Int("chaos.schedules", 200, "seeded schedules of TestSchedules")
 	firstSeed = flag.Uint64("chaos.first", 1, "seed of the first one")
 	processes = flag.Int("chaos.processes", 5, "seeded schedules of TestKilledProcesses")
-	soak      = flag.Duration("soak", 0, "how long TestSoak runs schedules")
 	oneSeed   = flag.Uint64("chaos.seed", 0, "run the schedule of this seed alone and tell what happens")
 )
 
@@ -88,31 +87,6 @@ func TestSchedules(t *testing.T) {
 			t.Errorf("no schedule has seen: %s", w)
 		}
 	}
-}
-
-// Schedule after schedule, nothing is left over in the process: neither memory
-// nor goroutines.
-func TestSoak(t *testing.T) {
-	if *soak == 0 {
-		t.Skip("it takes as long as -soak says")
-	}
-	begin, said := time.Now(), time.Now()
-	seed, early, routines := *firstSeed, int64(0), 0
-	for ; time.Since(begin) < *soak && !t.Failed(); seed++ {
-		check(t, seed)
-		if time.Since(said) > *soak/10 {
-			said = time.Now()
-			held := heap()
-			t.Logf("%v: %d schedules, %d kB held, %d goroutines", time.Since(begin).Round(time.Second), seed-*firstSeed+1, held>>10, runtime.NumGoroutine())
-			if early == 0 {
-				early, routines = held, runtime.NumGoroutine()
-			}
-		}
-	}
-	if held := heap(); held > early+32<<20 || runtime.NumGoroutine() > routines+20 {
-		t.Errorf("from %d to %d kB and from %d to %d goroutines", early>>10, held>>10, routines, runtime.NumGoroutine())
-	}
-	t.Log(seen)
 }
 
 func check(t *testing.T, seed uint64) {

@@ -80,7 +80,7 @@ func launchAnalyzer(s setting) (process, error) {
 	a, err := analyzing.New(analyzing.Options{
 		Store: db, Keys: s.ring.keys("analyzer"), Operators: s.ring.people("operators"),
 		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}},
-		Populations: map[string]analyzing.Population{"all": {Epsilon: 1000, Delta: 0.1, Adjacency: account.Replacement}},
+		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
 		Software:    "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
