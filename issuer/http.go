@@ -180,25 +180,11 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication, whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	hash, err := wire.PathPlan(r)
+	signed, err := serve.ReadPlan(w, r)
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
-		return err
-	}
-	text, err := serve.ReadBody(w, r, plan.MaxSignedBytes)
-	if err != nil {
-		return err
-	}
-	signed, err := plan.ParseSigned(text)
-	if err != nil {
-		return wire.Problemf(wire.PlanRefused, "%w", err)
-	}
-	if signed.Plan.Hash() != hash {
-		return wire.Problemf(wire.BadRequest, "{plan} in the path is not the plan's name")
-	}
-	if _, err := s.plan(hash); err == nil {
+	if _, err := s.plan(signed.Plan.Hash()); err == nil {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

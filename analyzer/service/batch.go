@@ -18,22 +18,11 @@ import (
 // putBatch answers PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}:
 // 201 when the batch is counted and its tally on disk, 200 for the same again.
 func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
-	name, err := planName(r)
+	leg, err := wire.PathLeg(r)
 	if err != nil {
 		return err
 	}
-	instance, err := wire.PathInstance(r)
-	if err != nil {
-		return err
-	}
-	hop, err := wire.PathHop(r)
-	if err != nil {
-		return err
-	}
-	crowd, err := wire.PathCrowd(r)
-	if err != nil {
-		return err
-	}
+	name := nameOf(leg.Plan)
 	if err := wire.CheckType(r, wire.BatchType); err != nil {
 		return err
 	}
@@ -49,10 +38,10 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if int(instance) >= len(keys) || int(hop) != len(keys[instance]) {
+	if int(leg.Instance) >= len(keys) || int(leg.Hop) != len(keys[leg.Instance]) {
 		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
 	}
-	if err := vouched(r, signed.Plan.Hash(), instance, crowd, keys[instance]); err != nil {
+	if err := vouched(r, leg, keys[leg.Instance]); err != nil {
 		return err
 	}
 	body, err := serve.ReadBody(w, r, s.o.BatchSize)
@@ -64,7 +53,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	b := h.Batch
-	if nameOf(b.Plan) != name || b.Instance != instance || b.Hop != hop || b.Crowd != crowd {
+	if leg != (wire.Leg{Plan: b.Plan, Instance: b.Instance, Hop: b.Hop, Crowd: b.Crowd}) {
 		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
 	}
 	outcome, err := s.Take(r.Context(), h)
@@ -80,7 +69,7 @@ var handoverHeader = len(wire.MarshalHandover(nil, nil))
 
 // vouched reads the receipts before a batch, and puts them back: whoever cannot
 // show one that the last hop signed for the path sends no batch, however large.
-func vouched(r *http.Request, plan [32]byte, instance uint16, crowd uint32, keys []wire.VerifyKey) error {
+func vouched(r *http.Request, leg wire.Leg, keys []wire.VerifyKey) error {
 	head := make([]byte, handoverHeader+len(keys)*wire.ReceiptSize)
 	switch _, err := io.ReadFull(r.Body, head); {
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
@@ -92,7 +81,7 @@ func vouched(r *http.Request, plan [32]byte, instance uint16, crowd uint32, keys
 	if err == nil {
 		err = last.Verify(keys[len(keys)-1])
 	}
-	if err == nil && (last.Plan != plan || last.Instance != instance || last.Crowd != crowd) {
+	if err == nil && (last.Plan != leg.Plan || last.Instance != leg.Instance || last.Crowd != leg.Crowd) {
 		err = errors.New("service: the last receipt is of another batch than the path names")
 	}
 	if err != nil {

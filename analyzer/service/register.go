@@ -84,23 +84,9 @@ func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome,
 
 // register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	name, err := planName(r)
+	signed, err := serve.ReadPlan(w, r)
 	if err != nil {
 		return err
-	}
-	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
-		return err
-	}
-	body, err := serve.ReadBody(w, r, plan.MaxSignedBytes)
-	if err != nil {
-		return err
-	}
-	signed, err := plan.ParseSigned(body)
-	if err != nil {
-		return wire.Problemf(wire.PlanRefused, "%w", err)
-	}
-	if signed.Plan.Name() != name {
-		return wire.Problemf(wire.BadRequest, "the plan in the body is %.8s, not the one in the path", signed.Plan.Name())
 	}
 	outcome, err := s.Register(r.Context(), signed)
 	if err != nil {

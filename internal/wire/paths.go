@@ -84,16 +84,30 @@ func PathInstance(r *http.Request) (uint16, error) {
 	return uint16(n), err
 }
 
-// PathHop reads {hop}.
-func PathHop(r *http.Request) (uint8, error) {
-	n, err := pathNumber(r, "hop", 8)
-	return uint8(n), err
+// Leg is which batch of a plan a request is about: a crowd's, through an instance,
+// as it comes to a hop.
+type Leg struct {
+	Plan     [32]byte
+	Instance uint16
+	Hop      uint8
+	Crowd    uint32
 }
 
-// PathCrowd reads {crowd}.
-func PathCrowd(r *http.Request) (uint32, error) {
-	n, err := pathNumber(r, "crowd", 32)
-	return uint32(n), err
+// PathLeg reads {plan}, {instance}, {hop} and {crowd}.
+func PathLeg(r *http.Request) (l Leg, err error) {
+	if l.Plan, err = PathPlan(r); err != nil {
+		return l, err
+	}
+	if l.Instance, err = PathInstance(r); err != nil {
+		return l, err
+	}
+	hop, err := pathNumber(r, "hop", 8)
+	if err != nil {
+		return l, err
+	}
+	crowd, err := pathNumber(r, "crowd", 32)
+	l.Hop, l.Crowd = uint8(hop), uint32(crowd)
+	return l, err
 }
 
 // ParsePlanName reads a plan's name: 64 lower-case hex digits.

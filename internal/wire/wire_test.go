@@ -217,13 +217,10 @@ func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
 		seen = append(seen, "contribution")
 	})
 	mux.HandleFunc(BatchPattern, func(w http.ResponseWriter, r *http.Request) {
-		p, e1 := PathPlan(r)
-		i, e2 := PathInstance(r)
-		h, e3 := PathHop(r)
-		c, e4 := PathCrowd(r)
-		if err := errors.Join(e1, e2, e3, e4); err != nil {
+		leg, err := PathLeg(r)
+		if err != nil {
 			WriteProblem(w, err)
-		} else if p != plan || i != 1 || h != 255 || c != 1<<32-1 {
+		} else if leg != (Leg{Plan: plan, Instance: 1, Hop: 255, Crowd: 1<<32 - 1}) {
 			t.Error("the parts of a batch's path do not come back")
 		}
 		seen = append(seen, "batch")

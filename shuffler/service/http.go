@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // Routes are the paths of a shuffler, for serve.Config.
@@ -47,25 +46,11 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication: whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	hash, err := wire.PathPlan(r)
+	signed, err := serve.ReadPlan(w, r)
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
-		return err
-	}
-	text, err := serve.ReadBody(w, r, plan.MaxSignedBytes)
-	if err != nil {
-		return err
-	}
-	signed, err := plan.ParseSigned(text)
-	if err != nil {
-		return wire.Problemf(wire.PlanRefused, "%w", err)
-	}
-	if signed.Plan.Hash() != hash {
-		return wire.Problemf(wire.BadRequest, "{plan} in the path is not the plan's name")
-	}
-	if _, there := s.plan(hash); there {
+	if _, there := s.plan(signed.Plan.Hash()); there {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

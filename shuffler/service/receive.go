@@ -21,39 +21,27 @@ const patience = 30 * time.Second
 // it is acknowledged. The receipts stand before the batch and are checked before
 // a byte of it is kept; they say what its digest will be.
 func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
-	hash, err := wire.PathPlan(r)
+	leg, err := wire.PathLeg(r)
 	if err != nil {
 		return err
 	}
-	instance, err := wire.PathInstance(r)
-	if err != nil {
-		return err
-	}
-	hop, err := wire.PathHop(r)
-	if err != nil {
-		return err
-	}
-	number, err := wire.PathCrowd(r)
-	if err != nil {
-		return err
-	}
-	if hop == 0 {
+	if leg.Hop == 0 {
 		return wire.Problemf(wire.WrongRole, "the entry takes contributions, not batches")
 	}
-	t, err := s.post(hash, instance, hop)
+	t, err := s.post(leg.Plan, leg.Instance, leg.Hop)
 	if err != nil {
 		return err
 	}
 	if err := wire.CheckType(r, wire.BatchType); err != nil {
 		return err
 	}
-	if int64(number) >= int64(len(t.crowds)) {
+	if int64(leg.Crowd) >= int64(len(t.crowds)) {
 		return wire.Problemf(wire.BadRequest, "the plan has %d crowds, counted from 0", len(t.crowds))
 	}
 	if s.over(t.plan) {
 		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
 	}
-	again, err := t.receive(w, r, number)
+	again, err := t.receive(w, r, leg.Crowd)
 	if err != nil {
 		return err
 	}
