@@ -21,7 +21,7 @@ import (
 var (
 	schedules = flag.Int("chaos.schedules", 200, "seeded schedules of TestSchedules")
 	firstSeed = flag.Uint64("chaos.first", 1, "seed of the first one")
-	processes = flag.Int("chaos.processes", 5, "seeded schedules of TestKilledProcesses")
+	processes = flag.Int("chaos.processes", 10, "seeded schedules of TestKilledProcesses")
 	oneSeed   = flag.Uint64("chaos.seed", 0, "run the schedule of this seed alone and tell what happens")
 )
 
