@@ -63,6 +63,9 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	case c.Bearers != "":
 		bearers, err = serve.ReadBearers(string(c.Bearers))
 		fault("bearers", err)
+		if c.HTTP.Clients != "" {
+			fault("bearers", errors.New("a respondent who has both a token and a certificate would count twice: set bearers or http.clients, not both"))
+		}
 	case c.HTTP.Clients == "":
 		fault("bearers", errors.New("nobody could be told apart: name a file of bearer tokens, or as http.clients authorities of certificates"))
 	}

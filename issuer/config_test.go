@@ -2,6 +2,7 @@ package issuer
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,5 +22,17 @@ func TestConfigReachesTheService(t *testing.T) {
 	}
 	if http.Limits.Stop != time.Minute || http.Metrics != o.Metrics {
 		t.Errorf("%+v", http)
+	}
+}
+
+// A respondent with a token and a certificate must not be two.
+func TestOneKindOfCredential(t *testing.T) {
+	both := Config{Bearers: "respondents", HTTP: serve.HTTP{Clients: "clients.crt"}}
+	if err := both.Check(); err == nil || !strings.Contains(err.Error(), "would count twice") {
+		t.Errorf("a configuration with both: %v", err)
+	}
+	both.HTTP.Clients = ""
+	if err := both.Check(); err != nil && strings.Contains(err.Error(), "would count twice") {
+		t.Errorf("bearers alone: %v", err)
 	}
 }

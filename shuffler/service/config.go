@@ -77,6 +77,9 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	if c.Bearers != "" {
 		bearers, err = serve.ReadBearers(string(c.Bearers))
 		fault("bearers", err)
+		if c.HTTP.Clients != "" {
+			fault("bearers", errors.New("a respondent who has both a token and a certificate would count twice: set bearers or http.clients, not both"))
+		}
 	}
 	client, err := serve.Client(c.Roots)
 	fault("roots", err)

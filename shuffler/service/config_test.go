@@ -2,6 +2,7 @@ package service
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,5 +23,17 @@ func TestConfigReachesTheService(t *testing.T) {
 	}
 	if s.http.Limits.Stop != time.Minute || s.http.Metrics != o.Metrics {
 		t.Errorf("%+v", s.http)
+	}
+}
+
+// A respondent with a token and a certificate must not be two.
+func TestOneKindOfCredential(t *testing.T) {
+	both := Config{Bearers: "respondents", HTTP: serve.HTTP{Clients: "clients.crt"}}
+	if err := both.Check(); err == nil || !strings.Contains(err.Error(), "would count twice") {
+		t.Errorf("a configuration with both: %v", err)
+	}
+	both.HTTP.Clients = ""
+	if err := both.Check(); err != nil && strings.Contains(err.Error(), "would count twice") {
+		t.Errorf("bearers alone: %v", err)
 	}
 }
