@@ -1,14 +1,11 @@
 package dataset
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 )
 
@@ -20,18 +17,9 @@ const pointColumns, pointRows = 256, 256
 // smallest rectangle of degrees that holds them all, north at the top. A
 // collection would have to declare the rectangle.
 func ReadPoints(path string) (*Population, error) {
-	f, err := os.Open(path)
+	points, err := gunzip(path, decodePoints)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(bufio.NewReaderSize(f, 1<<16))
-	if err != nil {
-		return nil, fmt.Errorf("%s is not gzipped: %w", path, err)
-	}
-	points, err := decodePoints(z)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return onGrid(points), nil
 }

@@ -19,20 +19,24 @@ const (
 // fields set apart by tabs, of which the first is the word and the last how many
 // respondents have it.
 func ReadWordCounts(path string) (*Population, error) {
+	return gunzip(path, decodeWordCounts)
+}
+
+// gunzip decodes a gzipped file.
+func gunzip[T any](path string, decode func(io.Reader) (T, error)) (v T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(bufio.NewReaderSize(f, 1<<16))
 	if err != nil {
-		return nil, fmt.Errorf("%s is not gzipped: %w", path, err)
+		return v, fmt.Errorf("%s is not gzipped: %w", path, err)
 	}
-	p, err := decodeWordCounts(z)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if v, err = decode(z); err != nil {
+		return v, fmt.Errorf("%s: %w", path, err)
 	}
-	return p, nil
+	return v, nil
 }
 
 func decodeWordCounts(r io.Reader) (*Population, error) {
