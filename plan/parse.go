@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -38,8 +37,23 @@ func Parse(text []byte) (Plan, error) {
 	}
 	// What decoding forgives shows here: repeated keys, keys in another case or
 	// order, white space, numbers written differently, text that goes on.
-	if !bytes.Equal(p.Canonical(), text) {
-		return Plan{}, errors.New("plan: a plan, but not in its canonical form: have the author write it anew (confetti plan show --json)")
+	if canonical := p.Canonical(); !bytes.Equal(canonical, text) {
+		return Plan{}, fmt.Errorf("plan: a plan, but not in its canonical form: %s: have the author write it anew (confetti plan show --json)", difference(text, canonical))
 	}
 	return p, nil
+}
+
+// difference says where a text first departs from the one that is due.
+func difference(got, want []byte) string {
+	at := 0
+	for at < len(got) && at < len(want) && got[at] == want[at] {
+		at++
+	}
+	here := func(text []byte) string {
+		if at == len(text) {
+			return "the end"
+		}
+		return fmt.Sprintf("%q", text[at:min(at+16, len(text))])
+	}
+	return fmt.Sprintf("byte %d begins %s where %s is due", at+1, here(got), here(want))
 }

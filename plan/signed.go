@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 )
@@ -64,8 +65,35 @@ func (s Signed) Marshal() []byte {
 	return append(append(b, s.Plan.Canonical()...), '}')
 }
 
-// ParseSigned reads exactly what Marshal writes. It does not Verify.
+// IsSigned says whether the text begins as a signed plan does and a plan alone, in
+// whatever language, does not.
+func IsSigned(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"publisher":`)) }
+
+// ReadSigned reads a file that holds a signed plan, as confetti plan sign writes it.
+// It does not Verify. Errors begin with the path.
+func ReadSigned(path string) (Signed, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Signed{}, fmt.Errorf("plan: %w", err) // names the path
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxSignedBytes+1))
+	if err != nil {
+		return Signed{}, fmt.Errorf("plan: %w", err)
+	}
+	s, err := ParseSigned(text)
+	if err != nil {
+		return Signed{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// ParseSigned reads what Marshal writes, and the same with a line's end after it, as
+// a file has one. It does not Verify.
 func ParseSigned(text []byte) (Signed, error) {
+	if line, ended := bytes.CutSuffix(text, []byte("\n")); ended {
+		text = bytes.TrimSuffix(line, []byte("\r"))
+	}
 	if len(text) > MaxSignedBytes {
 		return Signed{}, fmt.Errorf("plan: text is longer than %d bytes", MaxSignedBytes)
 	}
@@ -77,7 +105,7 @@ func ParseSigned(text []byte) (Signed, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&form); err != nil {
-		return Signed{}, fmt.Errorf("plan: not a signed plan: %w", err)
+		return Signed{}, fmt.Errorf("plan: not a signed plan, which is a JSON object of publisher, signature and plan: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return Signed{}, errors.New("plan: text goes on after the signed plan")
@@ -91,8 +119,8 @@ func ParseSigned(text []byte) (Signed, error) {
 		return Signed{}, fmt.Errorf("plan: the signature is not %d bytes in base64url", ed25519.SignatureSize)
 	}
 	s := Signed{Plan: p, Publisher: form.Publisher, Signature: signature}
-	if !bytes.Equal(s.Marshal(), text) {
-		return Signed{}, errors.New("plan: a signed plan, but not in its one form: have the publisher write it anew")
+	if one := s.Marshal(); !bytes.Equal(one, text) {
+		return Signed{}, fmt.Errorf("plan: a signed plan, but not in its one form: %s: have the publisher write it anew (confetti plan sign)", difference(text, one))
 	}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,7 +68,8 @@ func TestParseSignedRefusesEveryOtherForm(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":                {"", "not a signed plan"},
 		"plan alone":           {string(sample().Canonical()), "unknown field"},
-		"white space":          {strings.Replace(good, `,"plan"`, `, "plan"`, 1), "one form"},
+		"white space":          {strings.Replace(good, `,"plan"`, `, "plan"`, 1), `byte 169 begins " \"plan\":{\"versio" where "\"plan\":{\"version" is due`},
+		"number not shortest":  {strings.Replace(good, `"epsilon":4,`, `"epsilon":4.0,`, 1), `begins ".0,`},
 		"plan in another form": {strings.Replace(good, `"epsilon":4,`, `"epsilon":4.0,`, 1), "canonical"},
 		"repeated key":         {`{"publisher":"x",` + good[1:], "one form"},
 		"short signature":      {strings.Replace(good, `"signature":"`, `"signature":"AA","signature":"`, 1), "one form"},
@@ -83,6 +85,39 @@ func TestParseSignedRefusesEveryOtherForm(t *testing.T) {
 	}
 }
 
+// A file ends with a line's end, which is no part of the form, and goes no further.
+func TestReadSignedTakesTheFileThatASignerWrites(t *testing.T) {
+	signed := Sign(sample(), publisher())
+	path := filepath.Join(t.TempDir(), "plan.signed.json")
+	for _, end := range []string{"", "\n", "\r\n"} {
+		text := append(signed.Marshal(), end...)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadSigned(path)
+		if err != nil || !cmp.Equal(signed, read) || !bytes.Equal(read.Marshal(), signed.Marshal()) {
+			t.Errorf("end %q: %v\n%s", end, err, cmp.Diff(signed, read))
+		}
+		if !IsSigned(text) {
+			t.Error("not told from a plan alone")
+		}
+	}
+	if IsSigned(signed.Plan.Canonical()) {
+		t.Error("a plan alone is taken for a signed one")
+	}
+	for name, text := range map[string]string{"two line ends": string(signed.Marshal()) + "\n\n", "cut short": string(signed.Marshal()[:100])} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSigned(path); err == nil || !strings.HasPrefix(err.Error(), path) {
+			t.Errorf("%s: error %v does not begin with the path", name, err)
+		}
+	}
+	if _, err := ReadSigned(path + "x"); err == nil || !strings.Contains(err.Error(), path+"x") {
+		t.Errorf("error %v does not name the path", err)
+	}
+}
+
 func FuzzParseSigned(f *testing.F) {
 	f.Add(Sign(sample(), publisher()).Marshal())
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -90,7 +125,7 @@ func FuzzParseSigned(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !bytes.Equal(s.Marshal(), text) {
+		if one := s.Marshal(); !bytes.Equal(one, text) && string(text) != string(one)+"\n" && string(text) != string(one)+"\r\n" {
 			t.Error("two texts of one signed plan were read")
 		}
 	})

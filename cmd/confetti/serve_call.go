@@ -117,13 +117,9 @@ func (f signedFlag) read(dir string) (plan.Signed, error) {
 }
 
 func readSigned(path string) (plan.Signed, error) {
-	text, err := os.ReadFile(path)
+	signed, err := plan.ReadSigned(path)
 	if err != nil {
-		return plan.Signed{}, err
-	}
-	signed, err := plan.ParseSigned(bytes.TrimSuffix(text, []byte("\n")))
-	if err != nil {
-		return plan.Signed{}, fmt.Errorf("%s: %w: sign a plan with confetti plan sign", path, err)
+		return plan.Signed{}, fmt.Errorf("%w: sign a plan with confetti plan sign", err)
 	}
 	return signed, nil
 }
