@@ -117,7 +117,7 @@ func (m *HistogramModel) regrouped(attribute string, tables []*HistogramTable, g
 		for i, g := range groups {
 			count, share, low, high, ok := t.Group(cells[i], level)
 			if !ok {
-				return s, fmt.Errorf("protocol: group %q: the errors of %s hang together, so that those of a sum are not known: only one-hot answers can be regrouped", g.Name, attribute)
+				return s, fmt.Errorf("protocol: group %q: the errors of %s are correlated, so that the error of a sum is not known: only one-hot answers can be regrouped", g.Name, attribute)
 			}
 			all[i] = estimate.Value{Mean: all[i].Mean + count.Mean, StdErr: math.Hypot(all[i].StdErr, count.StdErr)}
 			out.Rows = append(out.Rows, []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0),
