@@ -37,8 +37,8 @@ func (h Histogram) design(n, k int) (histogramDesign, error) {
 	}
 	users, slack := n, 0.
 	if s != nil {
-		// Who else is in one's row hides one, in each of the repeats; how many are is
-		// charged to delta.
+		// Only respondents in the same sketch row add noise to it, in each repeat. The
+		// chance that a row has fewer than users is charged to delta.
 		slack = h.Delta / 100
 		users = s.RowUsers(n, slack/float64(h.repeats()))
 	}

@@ -18,7 +18,7 @@ type attribute struct {
 	name   string
 	cells  cells
 	items  int  // cells that a respondent holds at most
-	all    bool // everybody holds as many: sets may be smaller
+	all    bool // every respondent holds exactly items cells; false for sets, which may hold fewer
 	encode func(answer any) ([]uint32, error)
 }
 

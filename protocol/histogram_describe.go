@@ -180,7 +180,7 @@ func (m *HistogramModel) list(t *HistogramTable, hitters []int) release.List {
 		Note:  fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise (Benjamini and Hochberg).", 100*discoveryRate),
 	}
 	if !t.errors.independent {
-		out.Note = fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise, however errors hang together (Benjamini and Yekutieli).", 100*discoveryRate)
+		out.Note = fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise, however the errors are correlated (Benjamini and Yekutieli).", 100*discoveryRate)
 	}
 	if len(hitters) > listItems {
 		out.Note += fmt.Sprintf(" The first %d of %d are shown.", listItems, len(hitters))

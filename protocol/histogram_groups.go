@@ -19,8 +19,8 @@ type Group struct {
 
 // Group is the number of respondents who hold one of the cells (of a set: who hold
 // them in all, each counted), and what share of all respondents that is, with the
-// share's interval at the given level. ok is false where the errors of cells hang
-// together, so that those of their sum are not known (all but one-hot answers).
+// share's interval at the given level. ok is false where the errors of cells are
+// correlated, so that the error of their sum is not known (all but one-hot answers).
 func (t *HistogramTable) Group(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool) {
 	if !t.errors.independent {
 		return count, share, 0, 0, false

@@ -222,7 +222,7 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
 		statements = append(statements, release.GuaranteeStatement{
 			Observer: "sizes of crowds", Guarantee: sizes,
-			Who:  "The analyzer, and whoever reads this release, of what the sizes of crowds tell about which one you are in. The entry hop knows it.",
+			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
 			Note: "Beside the answers: who would be in another crowd altogether counts this once and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
 		})
 	}

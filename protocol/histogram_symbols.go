@@ -43,7 +43,7 @@ func (m kary) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 	emit(uint32(m.KRR.Randomize(r, x)))
 }
 
-// subsets are drawn device by device: the cells of one report hang together.
+// subsets are drawn device by device: the cells of one report are correlated.
 type subsets struct{ randomize.SubsetSelection }
 
 func (m subsets) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
@@ -55,7 +55,7 @@ func (m subsets) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	}
 }
 
-// hashes spread those who do not hold a cell evenly, for want of knowing better.
+// hashes assumes that the other cells are held by equally many.
 type hashes struct{ randomize.LocalHash }
 
 func (m hashes) Variance(holders, n int) float64 {

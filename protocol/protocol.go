@@ -70,8 +70,8 @@ type question interface {
 	draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error)
 	// loss is the privacy event of the smallest crowd's tally.
 	loss() account.Event
-	// again is the same for one who takes part in other collections too, and for whom
-	// what is kept in memory may be used in several.
+	// again is the event that composes with other collections that reuse this
+	// device's backstop.
 	again() account.Event
 	// thinned is the same where only so many honest respondents add the noise
 	// that HonestMinimum were to add; nil if what is left is not known to hide anything.

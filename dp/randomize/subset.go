@@ -121,7 +121,7 @@ func (m SubsetSelection) LogProb(holds bool) float64 {
 }
 
 // DrawCounts draws the analyzer's counts of all cells from their exact joint law when
-// holders[x] devices hold x, device by device: the cells of one report hang together.
+// holders[x] devices hold x, device by device: the cells of one report are correlated.
 // holders and out have K entries.
 func (m SubsetSelection) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	m.must()
