@@ -38,7 +38,7 @@ func New(p *protocol.Protocol, key envelope.PrivateKey) (*Analyzer, error) {
 func (a *Analyzer) Add(b envelope.Batch) error {
 	from := origin{b.Instance, b.Crowd}
 	if a.counted[from] {
-		return fmt.Errorf("analyzer: the batch of instance %d and crowd %d was counted already: there is one of each", b.Instance, b.Crowd)
+		return fmt.Errorf("analyzer: the batch of instance %d and crowd %d was counted already: there is one of each", int(b.Instance)+1, int64(b.Crowd)+1)
 	}
 	t, dropped, err := a.counter.Count(b)
 	if err != nil {

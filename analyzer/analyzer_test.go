@@ -155,8 +155,8 @@ func TestRefusesBatchesWhole(t *testing.T) {
 		want  string
 	}{
 		"another plan":               {func(b *envelope.Batch) { b.Plan[0] ^= 1 }, "another plan"},
-		"an instance that is not":    {func(b *envelope.Batch) { b.Instance = 2 }, "instance 2"},
-		"a crowd that is not":        {func(b *envelope.Batch) { b.Crowd = 2 }, "crowd 2"},
+		"an instance that is not":    {func(b *envelope.Batch) { b.Instance = 2 }, "instance 3"},
+		"a crowd that is not":        {func(b *envelope.Batch) { b.Crowd = 2 }, "crowd 3"},
 		"straight from the entry":    {func(b *envelope.Batch) { b.Hop = 0 }, "whole cascade"},
 		"a hop beyond":               {func(b *envelope.Batch) { b.Hop = 2 }, "whole cascade"},
 		"too few respondents":        {func(b *envelope.Batch) { b.Respondents = minimum - 1 }, "minimum of 5"},

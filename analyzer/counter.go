@@ -74,11 +74,11 @@ func (c *Counter) accepts(b envelope.Batch) error {
 	p := c.protocol.Plan
 	switch {
 	case b.Plan != c.protocol.Hash:
-		return fmt.Errorf("analyzer: the batch belongs to another plan (%x...)", b.Plan[:4])
+		return fmt.Errorf("analyzer: the batch belongs to another plan (%x...)", b.Plan[:6])
 	case int(b.Instance) >= len(c.openers):
-		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", b.Instance, len(c.openers))
+		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", int(b.Instance)+1, len(c.openers))
 	case int(b.Crowd) >= p.Crowds():
-		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", b.Crowd, p.Crowds())
+		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", int64(b.Crowd)+1, p.Crowds())
 	case int(b.Hop) != len(p.Route.Mix.Instances[b.Instance].Hops):
 		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", b.Hop, len(p.Route.Mix.Instances[b.Instance].Hops))
 	case int(b.Respondents) < p.Crowd.Minimum:

@@ -20,7 +20,11 @@ type WaitingError struct {
 
 // Error says how many wait, and why.
 func (e *WaitingError) Error() string {
-	return fmt.Sprintf("client: %d contributions wait on the device, to be sent later: %v", e.Parts, e.Cause)
+	waiting := "1 contribution waits"
+	if e.Parts != 1 {
+		waiting = fmt.Sprintf("%d contributions wait", e.Parts)
+	}
+	return fmt.Sprintf("client: %s on the device, to be sent later: %v", waiting, e.Cause)
 }
 
 // Unwrap is the cause.

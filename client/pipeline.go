@@ -57,7 +57,7 @@ func New(p *protocol.Protocol, r *rand.Rand) (*Pipeline, error) {
 		for _, party := range append(in.Hops[:len(in.Hops):len(in.Hops)], p.Plan.Analyzer) {
 			key, err := envelope.ParsePublicKey(party.Key)
 			if err != nil {
-				return nil, fmt.Errorf("client: instance %d, key of %s: %w", i, party.Operator, err)
+				return nil, fmt.Errorf("client: instance %d, key of %s: %w", i+1, party.Operator, err)
 			}
 			keys = append(keys, key)
 		}
@@ -175,7 +175,7 @@ func (c *Pipeline) tokens(instance int) ([][]byte, error) {
 		return nil, nil
 	}
 	if c.Tokens == nil {
-		return nil, fmt.Errorf("client: instance %d demands tokens and there is nobody to ask for them", instance)
+		return nil, fmt.Errorf("client: instance %d demands tokens and there is nobody to ask for them", instance+1)
 	}
 	tokens, err := c.Tokens(instance)
 	if err != nil {
@@ -183,7 +183,7 @@ func (c *Pipeline) tokens(instance int) ([][]byte, error) {
 	}
 	for hop, h := range hops {
 		if (h.Tokens != "") != (hop < len(tokens) && tokens[hop] != nil) {
-			return nil, fmt.Errorf("client: instance %d: the tokens at hand are not those that its hops demand", instance)
+			return nil, fmt.Errorf("client: instance %d: the tokens at hand are not those that its hops demand", instance+1)
 		}
 	}
 	return tokens, nil

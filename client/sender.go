@@ -53,7 +53,7 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 	for i, in := range p.Route.Mix.Instances {
 		entry := in.Hops[0]
 		if entry.URL == "" {
-			return nil, fmt.Errorf("client: the plan gives no address for the entry hop of instance %d (%s): it can be simulated, but not answered", i, entry.Operator)
+			return nil, fmt.Errorf("client: the plan gives no address for the entry hop of instance %d (%s): it can be simulated, but not answered", i+1, entry.Operator)
 		}
 		s.entries = append(s.entries, strings.TrimSuffix(entry.URL, "/"))
 		s.tokens = append(s.tokens, entry.Tokens != "")

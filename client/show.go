@@ -91,7 +91,7 @@ func percent(x float64, round func(float64) float64) string {
 }
 
 func (p Part) show(b *strings.Builder, forgotten bool) {
-	fmt.Fprintf(b, "  through instance %d: %s", p.Instance, p.State)
+	fmt.Fprintf(b, "  through instance %d: %s", p.Instance+1, p.State)
 	if !p.Ended.IsZero() {
 		fmt.Fprintf(b, " on %s", date(p.Ended))
 	}

@@ -29,7 +29,7 @@ func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 			}
 			key, err := token.ParsePublicKey(hop.Tokens)
 			if err != nil {
-				return nil, fmt.Errorf("client: instance %d, hop %d: %w", i, h, err)
+				return nil, fmt.Errorf("client: instance %d, hop %d: %w", i+1, h+1, err)
 			}
 			request, err := token.NewRequest(seed, key, token.Context{Plan: c.hash, Instance: uint16(i), Hop: uint8(h)})
 			if err != nil {

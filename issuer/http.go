@@ -204,7 +204,7 @@ func (s *Service) Status(context.Context) *serve.Status {
 			issued = fmt.Sprint(p.log.len())
 		}
 		pl := p.signed.Plan
-		table.Rows = append(table.Rows, []string{pl.Name()[:16], pl.Title, pl.Times.Closes.UTC().Format(time.RFC3339), fmt.Sprint(len(p.keys)), issued})
+		table.Rows = append(table.Rows, []string{plan.Short(pl.Name()), pl.Title, pl.Times.Closes.UTC().Format(time.RFC3339), fmt.Sprint(len(p.keys)), issued})
 	}
 	return &serve.Status{Tables: []serve.Table{table}}
 }

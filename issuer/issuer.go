@@ -226,7 +226,7 @@ func (s *Service) add(signed plan.Signed) error {
 			}
 			key, ours := keys[party.Tokens]
 			if !ours {
-				return wire.Problemf(wire.PlanRefused, "the private key of the tokens of instance %d, hop %d is not here", i, h)
+				return wire.Problemf(wire.PlanRefused, "the private key of the tokens of instance %d, hop %d is not here", i+1, h+1)
 			}
 			p.keys[hop{uint16(i), uint8(h)}] = key
 		}

@@ -37,7 +37,7 @@ func (s *Service) unclaimed(p plan.Plan, marked bool) (paths []string, err error
 			case err != nil:
 				return nil, fmt.Errorf("issuer: %w", err)
 			case !bytes.Equal(text, owner(p)):
-				return nil, wire.Problemf(wire.PlanRefused, "the key of the tokens of instance %d, hop %d is another plan's: each plan needs keys of its own", i, h)
+				return nil, wire.Problemf(wire.PlanRefused, "the key of the tokens of instance %d, hop %d is another plan's: each plan needs keys of its own", i+1, h+1)
 			case !marked:
 				return nil, wire.Problemf(wire.PlanRefused, "the plan was served here before, and whom it gave tokens is not known any more: give it a new name, and new keys")
 			}

@@ -202,6 +202,10 @@ func (p Plan) Name() string {
 	return hex.EncodeToString(h[:])
 }
 
+// Short is how people are shown a plan's name: its first 12 digits. A name that is
+// shorter, and so none, stays what it is.
+func Short(name string) string { return name[:min(12, len(name))] }
+
 // Crowds is the number of crowds that respondents fall into. A crowd is public.
 func (p Plan) Crowds() int {
 	switch {

@@ -76,7 +76,7 @@ type Withheld struct {
 }
 
 func (w Withheld) String() string {
-	return fmt.Sprintf("crowd %d is withheld: fewer than %d distinct respondents, the plan's minimum", w.Crowd, w.Minimum)
+	return fmt.Sprintf("crowd %d is withheld: fewer than %d distinct respondents, the plan's minimum", w.Crowd+1, w.Minimum)
 }
 
 // Close ends the epoch and deletes what it held: respondents, the contributions

@@ -52,7 +52,7 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 		return nil, fmt.Errorf("shuffler: instance %d has no hop %d: it has %d, counted from 0", instance, hop, len(in.hops))
 	}
 	if key.Public().String() != in.hops[hop].Key {
-		return nil, fmt.Errorf("shuffler: %v is not the key that the plan names for hop %d of instance %d", key, hop, instance)
+		return nil, fmt.Errorf("shuffler: %v is not the key that the plan names for hop %d of instance %d", key, hop+1, instance+1)
 	}
 	opener, err := envelope.NewOpener(key, in.plan, in.number, uint8(hop), in.size(hop))
 	if err != nil {
@@ -110,7 +110,7 @@ func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) {
 	h.mixed[b.Crowd] = true
 	h.mu.Unlock()
 	if again {
-		return envelope.Batch{}, Receipt{}, fmt.Errorf("%w: crowd %d", ErrMixed, b.Crowd)
+		return envelope.Batch{}, Receipt{}, fmt.Errorf("%w: crowd %d", ErrMixed, b.Crowd+1)
 	}
 	out, receipt, err := h.mix(rng.New(), b)
 	if err != nil { // nothing has left
@@ -174,7 +174,7 @@ func (h *Hop) spend(crowd uint32, ids map[TokenID]struct{}) (int, error) {
 	defer h.mu.Unlock()
 	maps.DeleteFunc(ids, func(id TokenID, _ struct{}) bool { _, before := h.spent[id]; return before })
 	if len(ids) < h.in.minimum {
-		return len(ids), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, crowd, h.in.minimum)
+		return len(ids), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, crowd+1, h.in.minimum)
 	}
 	for id := range ids {
 		h.spent[id] = crowd
@@ -187,10 +187,10 @@ func (h *Hop) accepts(b envelope.Batch) error {
 		return err
 	}
 	if int(b.Hop) != h.hop {
-		return fmt.Errorf("shuffler: a batch for hop %d of the cascade: this is hop %d", b.Hop, h.hop)
+		return fmt.Errorf("shuffler: a batch for hop %d of the cascade: this is hop %d", int(b.Hop)+1, h.hop+1)
 	}
 	if int64(b.Respondents) < int64(h.in.minimum) {
-		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd, h.in.minimum)
+		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd+1, h.in.minimum)
 	}
 	whole := int64(b.Respondents) * int64(h.in.perDevice) // below 2^32 * 2^20
 	n := int64(len(b.Envelopes))
@@ -205,7 +205,7 @@ func (h *Hop) accepts(b envelope.Batch) error {
 // guarantee counts on. Theirs always open: what is lost is the doing of others.
 func (h *Hop) enough(crowd uint32, envelopes int) error {
 	if need := int64(h.in.honest) * int64(h.in.perDevice); int64(envelopes) < need {
-		return fmt.Errorf("%w: crowd %d has %d envelopes left and the guarantee counts on at least %d", ErrWithheld, crowd, envelopes, need)
+		return fmt.Errorf("%w: crowd %d has %d envelopes left and the guarantee counts on at least %d", ErrWithheld, crowd+1, envelopes, need)
 	}
 	return nil
 }

@@ -83,9 +83,9 @@ func (in instance) size(hop int) int {
 func (in instance) accepts(hash [32]byte, number uint16, crowd uint32) error {
 	switch {
 	case hash != in.plan:
-		return fmt.Errorf("shuffler: made for the plan that begins with %x: this is %x", hash[:4], in.plan[:4])
+		return fmt.Errorf("shuffler: made for the plan that begins with %x: this is %x", in.plan[:6], hash[:6])
 	case number != in.number:
-		return fmt.Errorf("shuffler: made for instance %d: this is instance %d", number, in.number)
+		return fmt.Errorf("shuffler: made for instance %d: this is instance %d", int(in.number)+1, int(number)+1)
 	case int64(crowd) >= int64(in.crowds):
 		return fmt.Errorf("shuffler: names a crowd that the plan has not: it has %d, counted from 0", in.crowds)
 	}

@@ -53,7 +53,7 @@ func TestBothFidelitiesWithholdASmallCrowd(t *testing.T) {
 		if col.Tallies[0] == nil || col.Tallies[0].Respondents != 10 || col.Tallies[1] != nil {
 			t.Errorf("%s: tallies %+v", name, col.Tallies)
 		}
-		if len(col.Withheld) != 1 || !strings.Contains(col.Withheld[0], "crowd 1") || !strings.Contains(col.Withheld[0], "fewer than 8") {
+		if len(col.Withheld) != 1 || !strings.Contains(col.Withheld[0], "crowd 2") || !strings.Contains(col.Withheld[0], "fewer than 8") {
 			t.Errorf("%s: withheld %q", name, col.Withheld)
 		}
 	}

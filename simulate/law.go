@@ -17,7 +17,7 @@ func Law(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Pr
 	col.Tallies, err = p.Draw(values, stream, func(done int) { progress("draw totals", done, len(values)) })
 	for crowd, t := range col.Tallies {
 		if t == nil {
-			col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", crowd, p.Plan.Crowd.Minimum))
+			col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", crowd+1, p.Plan.Crowd.Minimum))
 		}
 	}
 	return col, err

@@ -123,7 +123,7 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 		return store.Failed, storeProblem(err)
 	}
 	if int(b.Instance) >= len(run.receipts) {
-		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance)
+		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance+1)
 	}
 	if err := s.bornOut(run, h); err != nil {
 		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
@@ -170,7 +170,7 @@ func (s *Service) bornOut(run *running, h wire.Handover) error {
 	p := run.signed.Plan
 	for i, hop := range p.Route.Mix.Instances[h.Batch.Instance].Hops {
 		if hop.Tokens != "" && int64(h.Receipts[i].Tokens) < int64(p.Crowd.Minimum) {
-			return fmt.Errorf("service: receipt of hop %d: fewer single-use tokens than the plan's minimum of %d", i, p.Crowd.Minimum)
+			return fmt.Errorf("service: receipt of hop %d: fewer single-use tokens than the plan's minimum of %d", i+1, p.Crowd.Minimum)
 		}
 	}
 	return nil

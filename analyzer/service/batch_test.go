@@ -40,15 +40,15 @@ func TestBatchesThatAreRefused(t *testing.T) {
 		"a receipt that a stranger signed": {withReceipts(single, func(r []wire.SignedReceipt) []wire.SignedReceipt {
 			r[0] = r[0].Receipt.Sign(stranger)
 			return r
-		}), wire.ReceiptRefused, "hop 0"},
+		}), wire.ReceiptRefused, "hop 1"},
 		"a receipt without a signature": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt {
 			r[1].Signature = [64]byte{}
 			return r
-		}), wire.ReceiptRefused, "hop 1"},
+		}), wire.ReceiptRefused, "hop 2"},
 		"an earlier hop's receipt changed": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt {
 			r[0].Respondents++
 			return r
-		}), wire.ReceiptRefused, "hop 0"},
+		}), wire.ReceiptRefused, "hop 1"},
 		"a missing receipt": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt { return r[1:] }), wire.ReceiptRefused, "receipt"},
 		"a batch that its receipt does not bear out": {func() wire.Handover {
 			h := single

@@ -175,7 +175,7 @@ func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, e
 		for crowd, n := range came {
 			if n > 0 && n < all {
 				c.tallies[crowd] = nil
-				c.notes = append(c.notes, fmt.Sprintf("Crowd %d is not in this release: batches of %d of the %d instances came, and its reports are spread over all.", crowd, n, all))
+				c.notes = append(c.notes, fmt.Sprintf("Crowd %d is not in this release: %d of %d batches came, one an instance, and its reports are spread over all.", crowd+1, n, all))
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func TestACrowdThatCameInPartIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(got.Notes, " "); !strings.Contains(notes, "Crowd 1 is not in this release: batches of 1 of the 2 instances came") {
+	if notes := strings.Join(got.Notes, " "); !strings.Contains(notes, "Crowd 2 is not in this release: 1 of 2 batches came") {
 		t.Errorf("notes %q", notes)
 	}
 	if b, err := r.service.Budget(t.Context(), "residents"); err != nil || len(b.Plans) != 1 || !strings.Contains(b.Plans[0].Note, "crowd is public") {

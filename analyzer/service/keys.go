@@ -37,12 +37,12 @@ func receiptKeys(p plan.Plan) ([][]wire.VerifyKey, error) {
 			}
 			var err error
 			if keys[h], err = wire.ParseVerifyKey(hop.Receipts); err != nil {
-				return nil, fmt.Errorf("service: receipt key of hop %d of instance %d: %w", h, i, err)
+				return nil, fmt.Errorf("service: receipt key of hop %d of instance %d: %w", h+1, i+1, err)
 			}
 		}
 		// Whoever knows the analyzer's public key can seal a batch to it.
 		if keys[len(keys)-1].IsZero() {
-			return nil, fmt.Errorf("service: the plan names no receipt key for the last hop of instance %d, without which nobody could tell whose batch it is", i)
+			return nil, fmt.Errorf("service: the plan names no receipt key for the last hop of instance %d, without which nobody could tell whose batch it is", i+1)
 		}
 		all = append(all, keys)
 	}

@@ -121,7 +121,7 @@ func (o *overspent) Error() string {
 		if i == 0 {
 			lead = "; of that are spent: "
 		}
-		fmt.Fprintf(&b, "%s%.4g at %.3g (%s) by %s with plan %.8s", lead, s.Epsilon, s.Delta, s.Adjacency, s.Publisher, s.Plan)
+		fmt.Fprintf(&b, "%s%.4g at %.3g (%s) by %s with plan %s", lead, s.Epsilon, s.Delta, s.Adjacency, s.Publisher, plan.Short(s.Plan))
 	}
 	fmt.Fprintf(&b, "; this plan asks for %.4g at %.3g (%s)", o.asked.Epsilon, o.asked.Delta, o.asked.Adjacency)
 	return b.String()

@@ -78,10 +78,10 @@ func TestAdjacenciesAreConverted(t *testing.T) {
 
 func TestNothingIsLeft(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
-	spent := []store.Spending{{Plan: "aaaaaaaabb", Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
+	spent := []store.Spending{{Plan: strings.Repeat("a", 64), Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
 	err := p.check("all", guarantee(store.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}), spent)
 	over, is := errors.AsType[*overspent](err)
-	if !is || !strings.Contains(err.Error(), "by Research with plan aaaaaaaa;") {
+	if !is || !strings.Contains(err.Error(), "by Research with plan aaaaaaaaaaaa;") {
 		t.Fatal(err)
 	}
 	if epsilon, _, err := over.fits(); epsilon > 0 || err != nil {

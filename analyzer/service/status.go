@@ -36,7 +36,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		d := describe(p)
 		states[d.State]++
 		if d.State == Withheld {
-			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %.8s is withheld: %s", d.Plan, d.Reason))
+			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
 		}
 		batches, err := s.o.Store.Batches(ctx, p.Name)
 		if err != nil {
@@ -56,8 +56,8 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		st.Gauges = append(st.Gauges, serve.Gauge{
 			Name:  "budget of " + name,
 			Share: max(b.Spent.Epsilon/b.Allowed.Epsilon, b.Spent.Delta/b.Allowed.Delta),
-			Text: fmt.Sprintf("epsilon %.4g of %.4g, delta %.3g of %.3g (%s), by %d plans",
-				b.Spent.Epsilon, b.Allowed.Epsilon, b.Spent.Delta, b.Allowed.Delta, b.Allowed.Adjacency, len(b.Plans)),
+			Text: fmt.Sprintf("epsilon %.4g of %.4g, delta %.3g of %.3g (%s), by %s",
+				b.Spent.Epsilon, b.Allowed.Epsilon, b.Spent.Delta, b.Allowed.Delta, b.Allowed.Adjacency, serve.Count(len(b.Plans), "plan", "plans")),
 		})
 	}
 	return nil
@@ -71,13 +71,13 @@ func planRow(d Plan, p store.Plan, batches []store.Batch) []string {
 	}
 	came := strconv.Itoa(len(batches))
 	if signed, err := plan.ParseSigned(p.Signed); err == nil {
-		came = fmt.Sprintf("%d of at most %d", len(batches), signed.Plan.Crowds()*len(signed.Plan.Route.Mix.Instances))
+		came = fmt.Sprintf("%d of %d", len(batches), signed.Plan.Crowds()*len(signed.Plan.Route.Mix.Instances))
 	}
 	closes := "when told"
 	if !d.Closes.IsZero() {
 		closes = d.Closes.UTC().Format(time.RFC3339)
 	}
-	return []string{d.Plan[:8], d.Title, string(d.State), closes, came, strconv.Itoa(respondents), strconv.Itoa(dropped)}
+	return []string{plan.Short(d.Plan), d.Title, string(d.State), closes, came, strconv.Itoa(respondents), strconv.Itoa(dropped)}
 }
 
 // metrics count what the service does, of all plans together.

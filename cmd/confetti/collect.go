@@ -198,7 +198,7 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 func (c collectSimulate) save(std streams, r release.Release, p plan.Plan) error {
 	r.Provenance.Software = version()
 	r.Provenance.Command = "confetti collect simulate"
-	if err := saveRelease(c.Out, r, p); err != nil {
+	if err := saveRelease(std, c.Out, r, p); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, page.PageFile))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
@@ -18,7 +20,7 @@ type keysCommand struct {
 }
 
 type keysNew struct {
-	File    string `arg:"" help:"Where to write the private key (mode 0600). A service looks for *.json in its folder of keys." type:"path"`
+	File    string `arg:"" help:"Where to write the private key (mode 0600), in a folder that is made (mode 0700) if it is not there. A service looks for *.json in its folder of keys." type:"path"`
 	For     string `help:"opening: envelopes, by a hop or an analyzer; receipts: signed by a hop; tokens: signed by an issuer for one hop and plan; publisher: of plans." enum:"opening,receipts,tokens,publisher" default:"opening"`
 	Suite   string `help:"Of a key for opening: x25519, or x-wing against recorded traffic and later quantum computers." enum:"x25519,x-wing" default:"x25519"`
 	Purpose string `help:"Whose key it is, for people." placeholder:"TEXT"`
@@ -33,6 +35,10 @@ func (keysNew) Help() string {
 func (c keysNew) Run(std streams) error {
 	write, err := c.generate()
 	if err != nil {
+		return err
+	}
+	// A folder of keys is its owner's alone, and a missing one no reason to stop.
+	if err := os.MkdirAll(filepath.Dir(c.File), 0o700); err != nil {
 		return err
 	}
 	if err := uninterrupted(write); err != nil {

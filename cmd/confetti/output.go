@@ -71,9 +71,25 @@ func uninterrupted(write func() error) error {
 	}
 }
 
+// announceReplaced says which earlier release in the folder is about to be
+// replaced, if there is one.
+func announceReplaced(w io.Writer, dir string) {
+	if _, err := os.Stat(filepath.Join(dir, page.JSONFile)); err != nil {
+		return
+	}
+	r, err := page.Open(dir)
+	switch {
+	case err != nil: // something else under its name
+		fmt.Fprintf(w, "note: the release.json in %s is replaced; it could not be read\n", dir)
+	default:
+		fmt.Fprintf(w, "note: the earlier release in %s is replaced: %q of %s\n", dir, r.Title, r.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+}
+
 // saveRelease writes a release and, since its page names the plan by its hash
 // for anybody to check, the plan.
-func saveRelease(dir string, r release.Release, p plan.Plan) error {
+func saveRelease(std streams, dir string, r release.Release, p plan.Plan) error {
+	announceReplaced(std.err, dir)
 	return uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
 			return err

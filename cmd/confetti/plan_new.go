@@ -92,7 +92,7 @@ func (c planParties) write(std streams, p plan.Plan, design func(plan.Plan) (pla
 	if err := uninterrupted(func() error { return c.save(p, keys) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "wrote %s (%s...) and the private keys of its parties in %s\n", c.File, p.Name()[:12], c.Keys)
+	fmt.Fprintf(std.err, "wrote %s (%s...) and the private keys of its parties in %s\n", c.File, plan.Short(p.Name()), c.Keys)
 	return d.write(std.out)
 }
 

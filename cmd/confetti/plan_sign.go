@@ -11,6 +11,7 @@ import (
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -175,8 +176,30 @@ func (c planClose) Run(std streams) error {
 	if state.State == analyzer.Withheld {
 		return fmt.Errorf("nothing is released: %s", state.Reason)
 	}
-	_, err = fmt.Fprintf(std.out, "%s\n", state.State)
+	_, err = fmt.Fprintf(std.out, "%s; to get the release:\n  confetti release fetch %s\n", state.State, c.again())
 	return err
+}
+
+// again is what the next command that asks about the same plan is given.
+func (c planClose) again() string {
+	if c.Plan == "" {
+		return fmt.Sprintf("--dir %s --out %s", c.Dir, trial(c.Dir).path("release"))
+	}
+	words := c.Plan
+	for _, f := range []struct{ flag, value string }{{"dir", c.Dir}, {"roots", c.Roots}} {
+		if f.value != "" {
+			words += " --" + f.flag + " " + f.value
+		}
+	}
+	return words + " --out release"
+}
+
+// stillOpen says why a collection is not closed at the analyzer yet.
+func stillOpen(crowds int, err error) error {
+	if err != nil {
+		return fmt.Errorf("it is not known whether all crowds have arrived, and the analyzer is open: try again, or give a longer --wait: %w", err)
+	}
+	return fmt.Errorf("%s on the way, and the analyzer is open: try again, or give a longer --wait", serve.Count(crowds, "crowd is still", "crowds are still"))
 }
 
 // settled returns once every crowd of every instance was handed to the analyzer or
@@ -189,7 +212,7 @@ func (s *services) settled(ctx context.Context, signed plan.Signed) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%d crowds are still on their way: wait for longer", left), err)
+			return stillOpen(left, err)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -40,6 +41,9 @@ func (c releaseFetch) Run(std streams) error {
 		if files[format], err = s.get(ctx, url); err != nil {
 			return err
 		}
+	}
+	if before, err := os.ReadFile(filepath.Join(c.Out, "release.json")); err == nil && !bytes.Equal(before, files["json"]) {
+		announceReplaced(std.err, c.Out)
 	}
 	return uninterrupted(func() error {
 		errs := []error{os.MkdirAll(c.Out, 0o755)}

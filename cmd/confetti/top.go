@@ -221,7 +221,7 @@ func trouble(now []sight) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of %d services do not answer or raise an alarm", bad, len(now))
+		return fmt.Errorf("of %s %d did not answer or raised an alarm", serve.Count(len(now), "service", "services"), bad)
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func (c upCommand) attend(ctx context.Context, std streams, t trial, signed plan
 			return err
 		}
 	}
-	over := !time.Now().Before(signed.Plan.Times.Closes)
+	state, err := s.progress(ctx, signed) // an error where it is not registered yet
+	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzer.Open
 	if !over {
 		if err := s.register(ctx, io.Discard, signed); err != nil {
 			return err
@@ -167,12 +168,16 @@ func (t trial) introduce(out io.Writer, signed plan.Signed, over bool) {
 	for _, party := range parties(p) {
 		fmt.Fprintf(out, "  %-20s %s\n", party.name, party.url)
 	}
-	fmt.Fprintf(out, "\nIt asks: %s\nThe least crowd is %d respondents in each of %d crowds.\n", p.Title, p.Crowd.Minimum, p.Crowds())
+	needs := serve.Count(p.Crowd.Minimum, "respondent", "respondents")
+	if p.Crowds() > 1 {
+		needs += fmt.Sprintf(" in each of %d crowds", p.Crowds())
+	}
+	fmt.Fprintf(out, "\nIt asks: %s\nIt needs %s.\n", p.Title, needs)
 	if over {
 		fmt.Fprintf(out, "The collection has closed. For another one, start a trial in another folder.\n")
 		return
 	}
-	fmt.Fprintf(out, "The collection closes at %s.\n\nNow type, in another terminal:\n", p.Times.Closes.Local().Format(time.DateTime))
+	fmt.Fprintf(out, "The collection closes at %s.\n\nNow type, in another terminal:\n", p.Times.Closes.Local().Format("2006-01-02 15:04:05 -07:00"))
 	if _, err := os.Stat(t.path(trialValues)); err == nil {
 		fmt.Fprintf(out, "  confetti submit %s --dir %s --devices\n", t.path(trialValues), t)
 	} else {

@@ -48,7 +48,7 @@ func decodeColumns(r io.Reader, names []string) (*Columns, error) {
 	at := make([]int, len(names))
 	for i, name := range names {
 		if at[i] = slices.Index(header, name); at[i] < 0 {
-			return nil, fmt.Errorf("no column %q: the first line names %d others", name, len(header))
+			return nil, fmt.Errorf("no column %q: the first line names %s", name, others(len(header)))
 		}
 	}
 	c := &Columns{Names: names, Values: make([][]string, len(names))}
@@ -74,6 +74,13 @@ func decodeColumns(r io.Reader, names []string) (*Columns, error) {
 		return nil, errors.New("holds a line of column names and nothing else: nothing to read")
 	}
 	return c, nil
+}
+
+func others(n int) string {
+	if n == 1 {
+		return "1 other"
+	}
+	return fmt.Sprintf("%d others", n)
 }
 
 func badText(s string) string {

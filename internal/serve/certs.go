@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
@@ -23,6 +24,13 @@ import (
 func ReadCertificate(certFile, keyFile string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	w, err := watch(func() (*tls.Certificate, error) {
 		c, err := tls.LoadX509KeyPair(certFile, keyFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			for _, name := range []string{certFile, keyFile} {
+				if _, err := os.Stat(name); err != nil {
+					return nil, fmt.Errorf("serve: %s is not there", name)
+				}
+			}
+		}
 		if err != nil {
 			// Not wrapped: the cause may quote the key's file.
 			return nil, fmt.Errorf("serve: %s and %s are not a certificate and its key in PEM", certFile, keyFile)

@@ -47,6 +47,14 @@ type Table struct {
 	Rows    [][]string `json:"rows"`
 }
 
+// Count is a number with the noun that goes with it, one or many.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 //go:embed status.html
 var statusHTML string
 

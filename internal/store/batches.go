@@ -39,7 +39,7 @@ func taken(ctx context.Context, q query, b Batch) (Outcome, error) {
 	case err == nil && bytes.Equal(digest, b.SHA256[:]):
 		return Again, nil
 	case err == nil:
-		return Failed, fmt.Errorf("%w: another batch of instance %d and crowd %d was counted: there is one of each", ErrTaken, b.Instance, b.Crowd)
+		return Failed, fmt.Errorf("%w: another batch of instance %d and crowd %d was counted: there is one of each", ErrTaken, b.Instance+1, b.Crowd+1)
 	case !errors.Is(err, sql.ErrNoRows):
 		return Failed, fmt.Errorf("store: %w", err)
 	}

@@ -73,7 +73,7 @@ func ParseHandover(data []byte) (Handover, error) {
 		return Handover{}, err
 	}
 	if int(batch.Hop) != n {
-		return Handover{}, fmt.Errorf("wire: handover: %d receipts with a batch for hop %d: need one of each earlier hop", n, batch.Hop)
+		return Handover{}, fmt.Errorf("wire: handover: %d receipts with a batch that came through %d hops: need one of each", n, batch.Hop)
 	}
 	h.Batch, h.Digest = batch, sha256.Sum256(rest)
 	return h, nil

@@ -99,9 +99,9 @@ func (s SignedReceipt) Hash() [32]byte { return sha256.Sum256(s.Bytes()) }
 func (s SignedReceipt) Verify(k VerifyKey) error {
 	switch {
 	case k.IsZero() && s.Signature != [ed25519.SignatureSize]byte{}:
-		return fmt.Errorf("wire: receipt of hop %d: signed, but the plan names no key for it", s.Hop)
+		return fmt.Errorf("wire: receipt of hop %d: signed, but the plan names no key for it", int(s.Hop)+1)
 	case !k.IsZero() && !k.Verify(append([]byte(receiptDomain), s.Receipt.Bytes()...), s.Signature[:]):
-		return fmt.Errorf("wire: receipt of hop %d: not signed with the key that the plan names", s.Hop)
+		return fmt.Errorf("wire: receipt of hop %d: not signed with the key that the plan names", int(s.Hop)+1)
 	}
 	return nil
 }
@@ -123,10 +123,10 @@ func ParseReceipt(b []byte) (SignedReceipt, error) {
 		BatchIn: [32]byte(b[64:]), BatchOut: [32]byte(b[96:]), Previous: [32]byte(b[128:]),
 	}
 	if uint64(r.In) != uint64(r.Out)+uint64(r.Dropped)+uint64(r.Duplicates) {
-		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: its numbers do not add up", r.Hop)
+		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: its numbers do not add up", int(r.Hop)+1)
 	}
 	if r.Hop == 0 && (r.BatchIn != [32]byte{} || r.Previous != [32]byte{}) {
-		return SignedReceipt{}, errors.New("wire: receipt of hop 0: it follows nothing and must say so")
+		return SignedReceipt{}, errors.New("wire: receipt of hop 1: it follows nothing and must say so")
 	}
 	return SignedReceipt{r, [ed25519.SignatureSize]byte(b[receiptBody:])}, nil
 }
@@ -137,10 +137,10 @@ func ParseReceipt(b []byte) (SignedReceipt, error) {
 // hop's receipt does not bear the batch out.
 func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Batch, digest [32]byte) error {
 	if len(receipts) != int(batch.Hop) || len(receipts) > len(keys) || len(receipts) == 0 {
-		return fmt.Errorf("wire: %d receipts with a batch for hop %d: need one of each earlier hop", len(receipts), batch.Hop)
+		return fmt.Errorf("wire: %d receipts with a batch that came through %d hops: need one of each", len(receipts), batch.Hop)
 	}
 	for i, s := range receipts {
-		at := func(what string) error { return fmt.Errorf("wire: receipt of hop %d: %s", i, what) }
+		at := func(what string) error { return fmt.Errorf("wire: receipt of hop %d: %s", i+1, what) }
 		switch {
 		case int(s.Hop) != i:
 			return at("it is of another hop")
@@ -164,7 +164,7 @@ func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Batch
 	}
 	last := receipts[len(receipts)-1]
 	if last.BatchOut != digest || int64(last.Out) != int64(len(batch.Envelopes)) {
-		return fmt.Errorf("wire: receipt of hop %d: the batch is not the one that it handed on", last.Hop)
+		return fmt.Errorf("wire: receipt of hop %d: the batch is not the one that it handed on", int(last.Hop)+1)
 	}
 	return nil
 }

@@ -77,13 +77,13 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
 		k, err := wire.ParseVerifyKey(party.Receipts)
 		if err != nil {
-			return nil, refused(fmt.Sprintf("hop %d of instance %d needs a key for its receipts", h, instance))
+			return nil, refused(fmt.Sprintf("hop %d of instance %d needs a key for its receipts", h+1, instance+1))
 		}
 		t.receiptKeys = append(t.receiptKeys, k)
 	}
 	sign, ok := keys.Sign[hops[hop].Receipts]
 	if !ok {
-		return nil, refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop, instance))
+		return nil, refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop+1, instance+1))
 	}
 	t.sign = sign
 	if t.next().URL == "" {

@@ -69,9 +69,9 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	case state.Phase != "" && bytes.Equal(state.In, digest[:]):
 		return true, nil
 	case state.Phase != "":
-		return false, wire.Problemf(wire.BatchTaken, "crowd %d", c)
+		return false, wire.Problemf(wire.BatchTaken, "crowd %d", c+1)
 	case !claimed:
-		p := wire.Problemf(wire.Overloaded, "a batch of crowd %d is coming in already", c)
+		p := wire.Problemf(wire.Overloaded, "a batch of crowd %d is coming in already", c+1)
 		p.RetryAfter = 5 * time.Second
 		return false, p
 	}
@@ -103,7 +103,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 		return drop(storage(err))
 	}
 	if to.sum() != digest {
-		return drop(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", t.hop-1))
+		return drop(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", t.hop))
 	}
 	if err := t.s.o.Failpoint("batch-chunks-kept"); err != nil {
 		return false, err

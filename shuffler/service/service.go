@@ -147,7 +147,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		err = s.add(ctx, signed)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			// A key that was taken away stops its plans, not the others.
-			s.idle = append(s.idle, fmt.Sprintf("%.16s is not served any more: %s", signed.Plan.Name(), p.Detail))
+			s.idle = append(s.idle, fmt.Sprintf("%s is not served any more: %s", plan.Short(signed.Plan.Name()), p.Detail))
 			continue
 		}
 		if err != nil {
@@ -259,7 +259,7 @@ func (s *Service) post(hash [32]byte, instance uint16, hop uint8) (*post, error)
 			return post, nil
 		}
 	}
-	return nil, wire.Problemf(wire.WrongRole, "this operator is not hop %d of instance %d", hop, instance)
+	return nil, wire.Problemf(wire.WrongRole, "this operator is not hop %d of instance %d", hop+1, instance+1)
 }
 
 // posts lists all posts, in the order of plans' names.

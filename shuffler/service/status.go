@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Status is how one hop of one instance of a plan is getting on. It holds what
@@ -112,7 +113,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))})
 	}
 	for _, st := range s.Statuses() {
-		where := fmt.Sprintf("%.16s instance %d hop %d", st.Plan, st.Instance, st.Hop)
+		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
 		if st.Failing != "" {
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
 		}
@@ -127,7 +128,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 			Columns: []string{"crowd", "phase", "respondents", "in", "out", "dropped", "duplicates", "tokens"},
 		}
 		for _, c := range st.Crowds {
-			row := []string{fmt.Sprint(c.Crowd), c.Phase, c.About}
+			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About}
 			if c.Respondents > 0 {
 				row[2] = fmt.Sprint(c.Respondents)
 				for _, n := range []uint32{c.In, c.Out, c.Dropped, c.Duplicates, c.Tokens} {
@@ -192,7 +193,7 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	}
 	p, ok := s.plan(hash)
 	if !ok {
-		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+		return wire.Problemf(wire.UnknownPlan, "the plan %s", plan.Short(fmt.Sprintf("%x", hash)))
 	}
 	var all []Status
 	for _, t := range p.posts {
