@@ -177,10 +177,23 @@ func join(a, b string) string {
 // sixth on average: 1/135,000 of it, so epsilon by about 4e-6 of itself.
 const pointsPerSpread = 150
 
-// losses composes privacy loss distributions. The pitch follows from the mean
-// variance of a round: the error of a part far narrower than the pitch is still
-// of second order, and counts against the spread of the whole.
+// losses composes privacy loss distributions.
 func (o options) losses(uses []use) (curve, error) {
+	directions, one, err := o.compositions(uses)
+	if err != nil {
+		return nil, err
+	}
+	if one {
+		return directions[0], nil
+	}
+	return worse(directions), nil
+}
+
+// compositions are those of the two directions in which neighbours may change, or twice
+// the same one that dominates both. The pitch follows from the mean variance of a round:
+// the error of a part far narrower than the pitch is still of second order, and counts
+// against the spread of the whole.
+func (o options) compositions(uses []use) (directions [2]*pld.Composition, one bool, err error) {
 	variance, rounds := 0.0, 0.0
 	for _, u := range uses {
 		s := u.event.(plder).spread()
@@ -194,29 +207,28 @@ func (o options) losses(uses []use) (curve, error) {
 		o.Step = l.lattice() / math.Ceil(l.lattice()/o.Step)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 1) {
-		return nil, fmt.Errorf("account: no grid of losses has pitch %v", o.Step)
+		return directions, false, fmt.Errorf("account: no grid of losses has pitch %v", o.Step)
 	}
-	var directions [2]*pld.Composition
-	one := true
+	one = true
 	for i := range directions {
 		directions[i] = new(pld.Composition)
 	}
 	for _, u := range uses {
 		ds, err := u.event.(plder).distributions(o)
 		if err != nil {
-			return nil, err
+			return directions, false, err
 		}
 		one = one && len(ds) == 1
 		for i := range directions {
 			if err := directions[i].Add(ds[min(i, len(ds)-1)], u.rounds); err != nil {
-				return nil, err
+				return directions, false, err
 			}
 		}
 	}
 	if one {
-		return directions[0], nil
+		directions[1] = directions[0]
 	}
-	return worse(directions), nil
+	return directions, one, nil
 }
 
 // worse is the larger of two profiles: the neighbours' direction is the adversary's.

@@ -114,14 +114,53 @@ func (c *Composition) Delta(epsilon float64) (float64, error) {
 	if len(c.parts) == 0 || c.empty() || epsilon >= c.highest() {
 		return inf, nil
 	}
-	// The tilt that makes epsilon the mean: K'(theta) = epsilon.
-	theta := c.saddle(func(_ float64, k cumulants) float64 { return k.mean - epsilon },
-		func(_ float64, k cumulants) float64 { return 0.05 * math.Sqrt(k.variance) })
-	t, err := c.tilt(theta)
+	t, err := c.tilt(c.at(epsilon))
 	if err != nil {
 		return 0, err
 	}
 	return min(1, inf+t.delta(epsilon)), nil
+}
+
+// at is the tilt that makes epsilon the mean: K'(theta) = epsilon.
+func (c *Composition) at(epsilon float64) float64 {
+	return c.saddle(func(_ float64, k cumulants) float64 { return k.mean - epsilon },
+		func(_ float64, k cumulants) float64 { return 0.05 * math.Sqrt(k.variance) })
+}
+
+// Deltas is Delta at each of the epsilons, which do not fall, up to the first that is
+// at most neglect, where it ends. It convolves once for every stretch of epsilons over
+// which one tilt keeps its digits.
+func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, error) {
+	inf := c.infinite()
+	deltas := make([]float64, 0, len(epsilons))
+	for len(deltas) < len(epsilons) {
+		rest := epsilons[len(deltas):]
+		if !(rest[0] >= 0) {
+			return nil, fmt.Errorf("pld: epsilon %v: need a number from 0", rest[0])
+		}
+		if len(c.parts) == 0 || c.empty() || rest[0] >= c.highest() {
+			if inf <= neglect {
+				return deltas, nil
+			}
+			deltas = append(deltas, inf)
+			continue
+		}
+		t, err := c.tilt(c.at(rest[0]))
+		if err != nil {
+			return nil, err
+		}
+		stretch, err := t.deltas(rest)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range stretch {
+			if d = min(1, inf+d); d <= neglect {
+				return deltas, nil
+			}
+			deltas = append(deltas, d)
+		}
+	}
+	return deltas, nil
 }
 
 // Epsilon is the least epsilon >= 0 whose Delta is at most delta: infinite if

@@ -226,3 +226,44 @@ func BenchmarkEpsilon768(b *testing.B) {
 		must[float64](b)(c.Epsilon(1e-6))
 	}
 }
+
+// A walk over many epsilons is as good as one convolution each, on either side, and ends
+// where nothing is left.
+func TestDeltasAreThoseOfEachEpsilon(t *testing.T) {
+	for _, build := range []func([]Atom, float64, float64) (*Distribution, error){FromAtoms, LowerFromAtoms} {
+		d := must[*Distribution](t)(build(twoPoint(0.1), 0, 0.005))
+		c := must[*Composition](t)(Compose(d, 200))
+		var at []float64
+		for i := range 4000 {
+			at = append(at, float64(i)*0.00473)
+		}
+		const neglect = 1e-40
+		got := must[[]float64](t)(c.Deltas(at, neglect))
+		if len(got) < 1000 || len(got) == len(at) {
+			t.Fatalf("%d of %d epsilons", len(got), len(at))
+		}
+		for i := 0; i < len(got); i += 37 {
+			want := must[float64](t)(c.Delta(at[i]))
+			if math.Abs(got[i]/want-1) > 1e-6 {
+				t.Errorf("lower %v: delta(%v) = %v, want %v", d.lower, at[i], got[i], want)
+			}
+			if exact := kFold(0.1, 200, at[i]); d.lower && got[i] > exact*(1+1e-9) || !d.lower && got[i] < exact*(1-1e-9) {
+				t.Errorf("lower %v: delta(%v) = %v, exactly %v", d.lower, at[i], got[i], exact)
+			}
+		}
+		if next := must[float64](t)(c.Delta(at[len(got)])); next > neglect*1.01 {
+			t.Errorf("ended where %v is left", next)
+		}
+	}
+	d := must[*Distribution](t)(FromAtoms([]Atom{{0, 0.9}}, 0.1, 1))
+	c := must[*Composition](t)(Compose(d, 1))
+	if got := must[[]float64](t)(c.Deltas([]float64{0, 1, 5}, 1e-9)); len(got) != 3 || got[2] != 0.1 {
+		t.Errorf("infinite mass: %v", got)
+	}
+	for _, bad := range [][]float64{{-1}, {math.NaN()}, {1, 0.5}} {
+		e := must[*Composition](t)(Compose(must[*Distribution](t)(FromAtoms(twoPoint(2), 0, 0.01)), 3))
+		if got, err := e.Deltas(bad, 0); err == nil {
+			t.Errorf("epsilons %v were taken: %v", bad, got)
+		}
+	}
+}

@@ -174,6 +174,51 @@ func (t *tilted) delta(epsilon float64) float64 {
 	return max(0, sum+t.signed()) * math.Exp(t.k-t.theta*epsilon)
 }
 
+// digits is the share of an answer that the slack may make up before another tilt is
+// worth its convolution.
+const digits = 1e-7
+
+// deltas is delta at the first of the epsilons, which do not fall, and at as many of
+// the next as this tilt has digits for. One walk down collects, over the losses l above
+// epsilon, the sums of q e^(-theta (l - epsilon)) and of the same times e^(epsilon - l).
+func (t *tilted) deltas(epsilons []float64) ([]float64, error) {
+	deltas := make([]float64, len(epsilons))
+	enough := len(epsilons)
+	up, down, before := 0.0, 0.0, math.Inf(1)
+	i := len(t.q) - 1
+	for j := len(epsilons) - 1; j >= 0; j-- {
+		epsilon := epsilons[j]
+		if !(epsilon >= 0 && epsilon <= math.Min(before, math.MaxFloat64)) {
+			return nil, fmt.Errorf("pld: epsilons %v and %v: need finite numbers from 0 that do not fall", epsilon, before)
+		}
+		if fall := before - epsilon; up > 0 {
+			up *= math.Exp(-t.theta * fall)
+			down *= math.Exp(-(t.theta + 1) * fall)
+		}
+		before = epsilon
+		for ; i >= 0; i-- {
+			above := float64(t.low+i)*t.step - epsilon
+			if above <= 0 {
+				break
+			}
+			p := math.Exp(-t.theta*above) * t.q[i]
+			up += p
+			down += p * math.Exp(-above)
+		}
+		// What the sums rounded, of up to as many terms and as many falls.
+		rounding := roundoff * float64(len(t.q)+2*len(epsilons)) * up
+		if t.lower {
+			rounding = -rounding
+		}
+		sum := up - down
+		if t.slack+math.Abs(rounding) > digits*sum {
+			enough = j
+		}
+		deltas[j] = max(0, sum+rounding+t.signed()) * math.Exp(t.k-t.theta*epsilon)
+	}
+	return deltas[:max(1, enough)], nil
+}
+
 // epsilon solves delta(epsilon) = target; inside says whether it lies in the
 // window, or else is known to lie below what is returned. On a cell of the grid
 // delta is up - e^epsilon down, with up and down the sums of p and of p e^-l over
