@@ -26,7 +26,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/costtest"},
 	{"internal/replay", "internal/dataset", "internal/keyfile"},
 	{"internal/stattest"},
 	{"plan", "envelope"},

@@ -12,7 +12,8 @@ import (
 
 // Fetch reads a signed plan from a service that has it: a hop, the issuer or the
 // analyzer, at an address such as https://hop.example. The plan is that of the
-// hash or none; whether its publisher is trusted is for Open.
+// hash, signed by one of the options' publishers, or none: nothing else that a
+// service sends is parsed.
 func Fetch(ctx context.Context, address string, hash [32]byte, o Options) (plan.Signed, error) {
 	if !strings.HasPrefix(address, "https://") {
 		return plan.Signed{}, errors.New("client: plans are fetched over https only")
@@ -23,12 +24,15 @@ func Fetch(ctx context.Context, address string, hash [32]byte, o Options) (plan.
 	if err != nil {
 		return plan.Signed{}, err
 	}
-	signed, err := plan.ParseSigned(text)
+	signed, err := plan.SplitSigned(text)
 	if err != nil {
 		return plan.Signed{}, err
 	}
-	if signed.Plan.Hash() != hash {
+	if signed.Hash() != hash {
 		return plan.Signed{}, errors.New("client: the service gives another plan than was asked for")
 	}
-	return signed, nil
+	if err := signed.Verify(o.Publishers...); err != nil {
+		return plan.Signed{}, err
+	}
+	return signed.Parse()
 }

@@ -180,11 +180,14 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication, whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, err := serve.ReadPlan(w, r)
+	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers, func(hash [32]byte) bool {
+		_, err := s.plan(hash)
+		return err == nil
+	})
 	if err != nil {
 		return err
 	}
-	if _, err := s.plan(signed.Plan.Hash()); err == nil {
+	if again {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

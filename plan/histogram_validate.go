@@ -24,10 +24,10 @@ func (h Histogram) validate(ps *Problems) {
 	ps.add(n >= 1 && n <= MaxAttributes, at+"attributes: name between 1 and %d", MaxAttributes)
 	names := map[string]bool{}
 	cells := 0
-	for i, a := range h.Attributes {
+	for i, a := range h.Attributes[:min(n, MaxAttributes)] {
 		where := fmt.Sprintf("%sattributes[%d]", at, i)
 		ps.add(strings.TrimSpace(a.Name) != "", "%s.name is empty: say what is asked", where)
-		ps.add(!names[a.Name], "%s: attribute %q is named twice", where, a.Name)
+		ps.add(!names[a.Name], "%s: attribute %s is named twice", where, quoted(a.Name))
 		ps.add(!strings.ContainsFunc(a.Name, unicode.IsControl), "%s.name holds a control character", where)
 		names[a.Name] = true
 		a.validate(ps, where)
@@ -40,11 +40,13 @@ func (h Histogram) validate(ps *Problems) {
 		ps.add(h.Collect == CollectSample || h.Collect == CollectSplit, at+`collect must be "sample" (one attribute, drawn at random, gets the whole budget) or "split" (each gets its share)`)
 	}
 	ps.add(len(h.Crowds) <= MaxClasses, at+"crowds must name at most %d crowds", MaxClasses)
-	distinct(ps, at+"crowds", h.Crowds)
+	if len(h.Crowds) <= MaxClasses {
+		distinct(ps, at+"crowds", h.Crowds)
+	}
 	h.Randomizer.validate(ps)
 	if h.Sketch != nil {
 		h.Sketch.validate(ps)
-		for i, a := range h.Attributes {
+		for i, a := range h.Attributes[:min(n, MaxAttributes)] {
 			ps.add(a.Kind != "set", "%sattributes[%d]: a sketch holds one cell a device, and a set has several: leave out sketch, or ask for categories", at, i)
 		}
 		if h.Sketch.Hashes <= MaxCells && h.Sketch.Width <= MaxCells && n <= MaxAttributes {
@@ -121,9 +123,18 @@ func (x *Axis) validate(ps *Problems, at string) {
 func distinct(ps *Problems, at string, names []string) {
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
-		ps.add(strings.TrimSpace(name) != "", "%s: the name at %d is empty", at, i+1)
-		ps.add(!seen[name], "%s: %q is named twice", at, name)
-		ps.add(!strings.ContainsFunc(name, unicode.IsControl), "%s: %q holds a control character", at, name)
+		if strings.TrimSpace(name) == "" {
+			ps.add(false, "%s: the name at %d is empty", at, i+1)
+		}
+		if seen[name] {
+			ps.add(false, "%s: %s is named twice", at, quoted(name))
+		}
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			ps.add(false, "%s: %s holds a control character", at, quoted(name))
+		}
+		if ps.full() {
+			return
+		}
 		seen[name] = true
 	}
 }

@@ -12,9 +12,14 @@ const MaxBytes = 8 << 20
 // Parse reads a plan in its canonical form, validates it as a whole, and refuses
 // every other form, so that the bytes that were signed are the bytes that the
 // plan is named by. Package author reads what people write.
+//
+// What it allocates is bounded by the length of the text, whatever the text.
 func Parse(text []byte) (Plan, error) {
 	if len(text) > MaxBytes {
 		return Plan{}, fmt.Errorf("plan: text is longer than %d bytes", MaxBytes)
+	}
+	if err := bounded(text); err != nil {
+		return Plan{}, err
 	}
 	// The version comes first, so that a newer plan is called newer and not malformed.
 	var form struct {

@@ -25,7 +25,11 @@ const (
 	minPayload     = 6 // kind, channel and symbol of a fragment
 )
 
-// Problems is every fault found in a plan.
+// MaxProblems is how many faults of a plan are listed. Whoever has corrected them
+// is told of the next.
+const MaxProblems = 20
+
+// Problems is the faults found in a plan, MaxProblems of them at most.
 type Problems []string
 
 // Error lists the problems, one a line.
@@ -33,17 +37,33 @@ func (p Problems) Error() string {
 	if len(p) == 1 {
 		return "plan: " + p[0]
 	}
-	return fmt.Sprintf("plan: %d problems:\n  - %s", len(p), strings.Join(p, "\n  - "))
+	number := fmt.Sprint(len(p))
+	if p.full() {
+		number = "at least " + number
+	}
+	return fmt.Sprintf("plan: %s problems:\n  - %s", number, strings.Join(p, "\n  - "))
 }
 
 func (p *Problems) add(ok bool, format string, a ...any) {
-	if !ok {
+	if !ok && !p.full() {
 		*p = append(*p, fmt.Sprintf(format, a...))
 	}
 }
 
-// Validate checks the plan's form as a whole and reports every problem at
-// once, as Problems. Whether the promise follows from the numbers is for
+// full says that nothing more is listed: a walk over a list may stop.
+func (p *Problems) full() bool { return len(*p) >= MaxProblems }
+
+// quoted is a name as a problem shows it: a long one by how it begins.
+func quoted(name string) string {
+	const most = 64 // bytes
+	if len(name) > most {
+		return fmt.Sprintf("%q...", name[:most])
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+// Validate checks the plan's form as a whole and reports its problems together,
+// as Problems, the first MaxProblems of them. Whether the promise follows from the numbers is for
 // protocol.Check, which runs the accountant.
 func (p Plan) Validate() error {
 	var ps Problems
@@ -102,11 +122,20 @@ func (q Question) validate(ps *Problems) {
 func (d Density) validate(ps *Problems) {
 	ps.add(d.Dimension >= 1 && d.Dimension <= MaxDimension, "question.density.dimension must be between 1 and %d", MaxDimension)
 	ps.add(len(d.Classes) >= 1 && len(d.Classes) <= MaxClasses, "question.density.classes must name between 1 and %d classes", MaxClasses)
-	seen := map[string]bool{}
-	for i, c := range d.Classes {
-		ps.add(strings.TrimSpace(c) != "", "question.density.classes: class %d has no name", i+1)
-		ps.add(!seen[c], "question.density.classes: class %q is named twice", c)
-		seen[c] = true
+	if len(d.Classes) <= MaxClasses {
+		seen := make(map[string]bool, len(d.Classes))
+		for i, c := range d.Classes {
+			if strings.TrimSpace(c) == "" {
+				ps.add(false, "question.density.classes: class %d has no name", i+1)
+			}
+			if seen[c] {
+				ps.add(false, "question.density.classes: class %s is named twice", quoted(c))
+			}
+			if ps.full() {
+				break
+			}
+			seen[c] = true
+		}
 	}
 	ps.add(d.Repetitions >= 1 && d.Repetitions <= MaxRepetitions, "question.density.repetitions must be between 1 and %d", MaxRepetitions)
 	d.Kernel.validate(ps)
@@ -249,9 +278,9 @@ func (r Route) validate(ps *Problems, suite string) {
 	ps.add(n >= 1 && n <= MaxInstances, "route.mix.instances must hold between 1 and %d instances", MaxInstances)
 	ps.add(r.Mix.Spread == "" || r.Mix.Spread == SpreadAll, `route.mix.spread must be left out or "all"`)
 	demanded := map[string]bool{}
-	for i, in := range r.Mix.Instances {
+	for i, in := range r.Mix.Instances[:min(n, MaxInstances)] {
 		ps.add(len(in.Hops) >= 1 && len(in.Hops) <= MaxHops, "route.mix.instances[%d].hops must hold between 1 and %d hops", i, MaxHops)
-		for j, h := range in.Hops {
+		for j, h := range in.Hops[:min(len(in.Hops), MaxHops)] {
 			at := fmt.Sprintf("route.mix.instances[%d].hops[%d]", i, j)
 			h.validate(ps, at, suite)
 			if h.Tokens != "" {

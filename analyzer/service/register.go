@@ -84,7 +84,8 @@ func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome,
 
 // register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, err := serve.ReadPlan(w, r)
+	// Register finds out itself whether the plan is here, with this signature.
+	signed, _, err := serve.ReadPlan(w, r, s.publishers, func([32]byte) bool { return false })
 	if err != nil {
 		return err
 	}

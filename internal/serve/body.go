@@ -30,6 +30,7 @@ func (m *memory) take(n int64) bool {
 // reservation is what one request holds, until it is answered.
 type reservation struct {
 	memory *memory
+	alone  chan struct{} // see enterAlone
 	body   time.Duration
 	held   int64
 }
@@ -47,6 +48,25 @@ func (r *reservation) release() {
 // request that announces a large body and sends none holds no more than this.
 const chunk = 64 << 10
 
+// enterAlone lets one request at a time go on; leave lets the next one in.
+func enterAlone(r *http.Request) (leave func(), err error) {
+	held := reserved(r)
+	select {
+	case held.alone <- struct{}{}:
+		return func() { <-held.alone }, nil
+	default:
+		return nil, overloaded("another long plan is coming in")
+	}
+}
+
+func reserved(r *http.Request) *reservation {
+	held, under := r.Context().Value(reservationKey{}).(*reservation)
+	if !under {
+		panic("serve: a body read outside a Server")
+	}
+	return held
+}
+
 // ReadBody reads the body of a request under a Server: at most limit bytes, in a
 // time that fits them, within what all requests together may hold. It is called
 // once for a request. The error is a *wire.Problem: TooLarge, Overloaded,
@@ -58,10 +78,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength >= 0 {
 		limit = r.ContentLength
 	}
-	held, under := r.Context().Value(reservationKey{}).(*reservation)
-	if !under {
-		panic("serve: ReadBody outside a Server")
-	}
+	held := reserved(r)
 	deadline := time.Now().Add(held.body + time.Duration(limit)*(time.Second/bodyRate))
 	control := http.NewResponseController(w)
 	// Both fail where there is no connection to limit, as in a test's recorder.

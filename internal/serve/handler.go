@@ -91,7 +91,7 @@ func (s *Server) admitted(h Handler) Handler {
 		default:
 			return overloaded("too many requests are under way")
 		}
-		held := &reservation{memory: s.memory, body: s.config.Limits.Body}
+		held := &reservation{memory: s.memory, alone: s.alone, body: s.config.Limits.Body}
 		defer held.release()
 		return h(w, r.WithContext(context.WithValue(r.Context(), reservationKey{}, held)))
 	}

@@ -1,32 +1,87 @@
 package serve
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// ReadPlan reads the signed plan that a request brings to PUT /v1/plans/{plan}.
-// Whether its publisher is trusted is for the service.
-func ReadPlan(w http.ResponseWriter, r *http.Request) (plan.Signed, error) {
+// smallPlan is the longest signed plan of which several may come at once, in bytes.
+const smallPlan = 256 << 10
+
+// ReadPlan reads the signed plan that a request brings to PUT /v1/plans/{plan}. Its
+// sender needs no credential: the signature is the authentication. So no byte of
+// the body is read before its head names one of the publishers (text forms), one
+// long body is read at a time, and nothing of the plan is parsed before the
+// signature is checked.
+//
+// known says whether the service has the plan already; again is then true and the
+// plan itself is not parsed.
+func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known func(hash [32]byte) bool) (signed plan.Signed, again bool, err error) {
 	hash, err := wire.PathPlan(r)
 	if err != nil {
-		return plan.Signed{}, err
+		return plan.Signed{}, false, err
 	}
 	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
-		return plan.Signed{}, err
+		return plan.Signed{}, false, err
 	}
+	if r.ContentLength > plan.MaxSignedBytes {
+		return plan.Signed{}, false, wire.Problemf(wire.TooLarge, "the body has %d bytes; at most %d fit here", r.ContentLength, plan.MaxSignedBytes)
+	}
+	head := make([]byte, plan.HeadBytes)
+	if n, err := io.ReadFull(r.Body, head); err == io.EOF || err == io.ErrUnexpectedEOF {
+		head = head[:n]
+	} else if err != nil {
+		return plan.Signed{}, false, bodyProblem(err)
+	}
+	refused := func(err error) (plan.Signed, bool, error) {
+		return plan.Signed{}, false, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	beginning, err := plan.ReadHead(head)
+	if err == nil {
+		err = plan.Trusted(beginning.Publisher, publishers...)
+	}
+	if err != nil {
+		return refused(err)
+	}
+	if r.ContentLength < 0 || r.ContentLength > smallPlan {
+		leave, err := enterAlone(r)
+		if err != nil {
+			return plan.Signed{}, false, err
+		}
+		defer leave()
+	}
+	r.Body = behind(head, r.Body)
 	text, err := ReadBody(w, r, plan.MaxSignedBytes)
 	if err != nil {
-		return plan.Signed{}, err
+		return plan.Signed{}, false, err
 	}
-	signed, err := plan.ParseSigned(text)
+	u, err := plan.SplitSigned(text)
+	if err == nil {
+		err = u.Verify(publishers...)
+	}
 	if err != nil {
-		return plan.Signed{}, wire.Problemf(wire.PlanRefused, "%w", err)
+		return refused(err)
 	}
-	if signed.Plan.Hash() != hash {
-		return plan.Signed{}, wire.Problemf(wire.BadRequest, "{plan} in the path is not the plan's name")
+	if u.Hash() != hash {
+		return plan.Signed{}, false, wire.Problemf(wire.BadRequest, "{plan} in the path is not the plan's name")
 	}
-	return signed, nil
+	if known(hash) {
+		return plan.Signed{}, true, nil
+	}
+	if signed, err = u.Parse(); err != nil {
+		return refused(err)
+	}
+	return signed, false, nil
+}
+
+// behind is a body of which the head was read, whole again.
+func behind(head []byte, body io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), body), body}
 }

@@ -91,6 +91,7 @@ type Server struct {
 	stopping chan struct{} // closed when no new work is wanted
 	inFlight chan struct{} // a place for each request under way
 	memory   *memory
+	alone    chan struct{} // held by the one who sends a long body without a credential
 }
 
 // New sets a service up. It does not listen yet.
@@ -104,7 +105,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, started: time.Now(), stopping: make(chan struct{}),
-		inFlight: make(chan struct{}, c.Limits.Requests), memory: &memory{free: c.Limits.Memory},
+		inFlight: make(chan struct{}, c.Limits.Requests), memory: &memory{free: c.Limits.Memory}, alone: make(chan struct{}, 1),
 	}
 	s.root = s.handler()
 	s.http = &http.Server{

@@ -153,7 +153,8 @@ func repeatedKeys(d *json.Decoder) error {
 	return nil
 }
 
-// unknownKeys lists every key of the tree that the type t has no field for.
+// unknownKeys lists the keys of the tree that the type t has no field for, the
+// first plan.MaxProblems of them.
 // encoding/json would stop at the first and match names in any case.
 func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 	for t.Kind() == reflect.Pointer {
@@ -173,6 +174,9 @@ func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 			names = append(names, name)
 		}
 		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if len(ps) >= plan.MaxProblems {
+				return ps[:plan.MaxProblems]
+			}
 			ft, ok := fields[k]
 			if !ok {
 				ps = append(ps, fmt.Sprintf("unknown key %q; known here: %s", strings.TrimPrefix(at+"."+k, "."), strings.Join(names, ", ")))
@@ -183,6 +187,9 @@ func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 	case []any:
 		if t.Kind() == reflect.Slice {
 			for i, e := range v {
+				if len(ps) >= plan.MaxProblems {
+					return ps[:plan.MaxProblems]
+				}
 				ps = append(ps, unknownKeys(fmt.Sprintf("%s[%d]", at, i), e, t.Elem())...)
 			}
 		}

@@ -46,11 +46,14 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication: whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, err := serve.ReadPlan(w, r)
+	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers, func(hash [32]byte) bool {
+		_, there := s.plan(hash)
+		return there
+	})
 	if err != nil {
 		return err
 	}
-	if _, there := s.plan(signed.Plan.Hash()); there {
+	if again {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package costtest
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// used is the processor time that the process has taken, in user mode and system.
+func used(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
