@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/confetti-dp/confetti/dp/account"
 )
 
 // Belief is what seeing something of a given epsilon (replacement) can make of a
@@ -55,15 +57,13 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 	fmt.Fprintf(b, "\n%s\n", printable(e.Title))
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, printable(e.Publisher))
 	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), printable(e.CrowdName))
-	fmt.Fprintf(b, "  spent     epsilon %.4g, delta %.3g, as long as one mixing server is honest\n            (replacement: this answer exchanged for any other)\n", e.Charge.Epsilon, e.Charge.Delta)
-	switch {
-	case e.Reused:
-		b.WriteString("            and nothing more though everyone colludes: it said again what was drawn for an earlier plan\n")
-	case e.Charge.Local < 0:
-		b.WriteString("            no limit though everyone colludes\n")
-	default:
-		fmt.Fprintf(b, "            epsilon %.4g though everyone colludes\n", e.Charge.Local)
+	fmt.Fprintf(b, "  spent     %s: %s\n", account.ShufflerHonest, promised(e.Charge.Epsilon, e.Charge.Delta))
+	if e.Reused {
+		fmt.Fprintf(b, "            %s: nothing more, it said again what was drawn for an earlier plan\n", account.EveryoneColludes)
+	} else {
+		fmt.Fprintf(b, "            %s: %s\n", account.EveryoneColludes, promised(e.Charge.Local, 0))
 	}
+	fmt.Fprintf(b, "            %s: %s\n", account.OneFragmentSeen, promised(e.OneMessage, 0))
 	fmt.Fprintf(b, "  Whoever believed something of the answer with %.4g%% before can believe it with\n", 100*prior)
 	for _, seen := range []struct {
 		epsilon float64
@@ -82,6 +82,12 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 	for _, p := range e.Parts {
 		p.show(b, e.Forgotten)
 	}
+}
+
+// promised is a charge, under replacement, in the words that releases have. A negative
+// epsilon is none at all.
+func promised(epsilon, delta float64) string {
+	return account.Guarantee{Epsilon: limitless(epsilon), Delta: delta, Adjacency: account.Replacement}.Verdict()
 }
 
 // percent prints a share in tenths of a percent, which round makes no narrower an

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-
-	"github.com/confetti-dp/confetti/dp/account"
 )
 
 // Schema is the version of the JSON form. It grows when a key changes meaning or
@@ -84,61 +81,5 @@ func strict(data []byte, v any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("text after the end of the document")
 	}
-	return nil
-}
-
-// JSON has no infinity, but an observer with no noise between him and the data has
-// an infinite epsilon, and the release must say so.
-const infinity = `"infinity"`
-
-type extended float64
-
-func (x extended) MarshalJSON() ([]byte, error) {
-	if math.IsInf(float64(x), 1) {
-		return []byte(infinity), nil
-	}
-	return json.Marshal(float64(x))
-}
-
-func (x *extended) UnmarshalJSON(data []byte) error {
-	if string(data) == infinity {
-		*x = extended(math.Inf(1))
-		return nil
-	}
-	return json.Unmarshal(data, (*float64)(x))
-}
-
-type statement struct {
-	Observer  string `json:"observer"`
-	Who       string `json:"who"`
-	Guarantee struct {
-		Epsilon           *extended `json:"epsilon"`
-		Delta             *float64  `json:"delta"`
-		account.Guarantee           // the other fields, under their own keys
-	} `json:"guarantee"`
-	Note string `json:"note,omitempty"`
-}
-
-// MarshalJSON writes an infinite epsilon as the string "infinity".
-func (g GuaranteeStatement) MarshalJSON() ([]byte, error) {
-	s := statement{Observer: g.Observer, Who: g.Who, Note: g.Note}
-	s.Guarantee.Guarantee = g.Guarantee
-	s.Guarantee.Epsilon = (*extended)(&g.Guarantee.Epsilon)
-	s.Guarantee.Delta = &g.Guarantee.Delta
-	return json.Marshal(s)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote; unknown keys are errors.
-func (g *GuaranteeStatement) UnmarshalJSON(data []byte) error {
-	var s statement
-	if err := strict(data, &s); err != nil {
-		return err
-	}
-	if s.Guarantee.Epsilon == nil || s.Guarantee.Delta == nil {
-		return errors.New("a guarantee lacks its epsilon or its delta")
-	}
-	*g = GuaranteeStatement{s.Observer, s.Who, s.Guarantee.Guarantee, s.Note}
-	g.Guarantee.Epsilon = float64(*s.Guarantee.Epsilon)
-	g.Guarantee.Delta = *s.Guarantee.Delta
 	return nil
 }

@@ -126,7 +126,7 @@ func FuzzRead(f *testing.F) {
 	short.Sections = nil // mutations of the long part find little
 	good := written(f, short)
 	f.Add(good)
-	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(infinity)))
+	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(`"infinity"`)))
 	f.Add([]byte(`{"schema": 1, "synthetic": false, "guarantees": [{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Read(bytes.NewReader(data))

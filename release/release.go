@@ -25,24 +25,18 @@ type Release struct {
 	// rendering says so at the top.
 	Synthetic bool `json:"synthetic"`
 
-	Headline    []Metric             `json:"headline"` // the answer in a few numbers
-	Guarantees  []GuaranteeStatement `json:"guarantees"`
-	Sections    []Section            `json:"sections,omitempty"`
-	Cost        []Metric             `json:"cost,omitempty"`        // what one device spent
-	Withheld    []string             `json:"withheld,omitempty"`    // what is not published, and why
-	Assumptions []string             `json:"assumptions,omitempty"` // what the guarantees rest on
-	Notes       []string             `json:"notes,omitempty"`
-	Provenance  Provenance           `json:"provenance"`
+	Headline    []Metric            `json:"headline"` // the answer in a few numbers
+	Guarantees  []account.Statement `json:"guarantees"`
+	Sections    []Section           `json:"sections,omitempty"`
+	Cost        []Metric            `json:"cost,omitempty"`        // what one device spent
+	Withheld    []string            `json:"withheld,omitempty"`    // what is not published, and why
+	Assumptions []string            `json:"assumptions,omitempty"` // what the guarantees rest on
+	Notes       []string            `json:"notes,omitempty"`
+	Provenance  Provenance          `json:"provenance"`
 }
 
 // GuaranteeStatement is a guarantee together with the observer it speaks of.
-type GuaranteeStatement struct {
-	Observer string // short: "everyone colludes", "one fragment seen", "shuffler honest"
-	Who      string // who that observer is, in plain words
-	// Guarantee may have an infinite epsilon, which is published as no protection.
-	Guarantee account.Guarantee
-	Note      string // a restriction the reader must not miss, such as "labels are not protected"
-}
+type GuaranteeStatement = account.Statement
 
 // Provenance says how the release came about.
 type Provenance struct {

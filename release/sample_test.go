@@ -24,7 +24,7 @@ func sample() Release {
 			{Name: "devices", Label: "Devices that took part", Value: users, Unit: Count},
 			{Name: "share_sports", Label: "Share of sports", Value: 0.2713, StdErr: 0.0031, Low: 0.2652, High: 0.2774, Level: 0.95, Unit: Share, Note: "the interval covers privacy noise and sampling"},
 		},
-		Guarantees: []GuaranteeStatement{
+		Guarantees: []account.Statement{
 			{Observer: "everyone colludes", Who: "Every server works together and keeps everything it receives. Only your own device is on your side.",
 				Guarantee: account.Guarantee{Epsilon: 1129.4, Delta: 0, Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 769, Bound: account.Exact,
 					Method: "sum of the randomized bits", Source: "KDE, Corollary 3.4"}},

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/confetti-dp/confetti/dp/account"
 )
 
 // columns is the width Show wraps at: the narrowest terminal in common use.
@@ -111,12 +113,13 @@ func (p *printer) metrics(ms []Metric) {
 	}
 }
 
-func (p *printer) guarantee(g GuaranteeStatement) {
-	p.line("  %s: %s", strings.ToUpper(g.Observer), g.Verdict())
-	p.paragraph("    ", g.Who)
+func (p *printer) guarantee(s account.Statement) {
+	g := s.Guarantee
+	p.paragraph("  ", strings.ToUpper(s.Observer)+": "+g.Verdict())
+	p.paragraph("    ", s.Who)
 	p.paragraph("    ", g.Meaning())
-	if g.Note != "" {
-		p.paragraph("    ", "Note: "+g.Note)
+	if s.Note != "" {
+		p.paragraph("    ", "Note: "+s.Note)
 	}
 	var rows [][]string
 	for _, f := range g.Facts() {

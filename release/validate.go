@@ -87,7 +87,7 @@ func (v *validator) finite(x reflect.Value, path string) {
 
 func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' }
 
-func (v *validator) guarantee(s GuaranteeStatement, path string) {
+func (v *validator) guarantee(s account.Statement, path string) {
 	g := s.Guarantee
 	v.require(s.Observer != "", path+".observer", "is empty")
 	v.require(s.Who != "", path+".who", "is empty")

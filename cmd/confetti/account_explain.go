@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"text/tabwriter"
 
@@ -44,16 +43,16 @@ func (c accountExplain) Run(std streams) error {
 		return writeJSON(std.out, c.document(views))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Someone who knows everybody's record but yours believes with probability %s %s.\n", percent(c.Prior), claim(views))
+	fmt.Fprintf(&b, "Someone who knows everybody's record but yours believes with probability %s some statement about yours.\n", percent(c.Prior))
 	fmt.Fprintf(&b, "Then they look. The most they may believe afterwards:\n\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "observer\tepsilon\tdelta\tbelief after, at most")
+	fmt.Fprintln(w, "observer\tpromise\tbelief after, at most")
 	for _, v := range views {
 		if v.Guarantee == nil {
-			fmt.Fprintf(w, "%s\tnone\t\t100 %%\n", v.Observer)
+			fmt.Fprintf(w, "%s\tnone\t100 %%\n", v.Observer)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.3g\t%s\n", v.Observer, wide(v.Guarantee.Epsilon), v.Guarantee.Delta, percent(v.Guarantee.Posterior(c.Prior)))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Observer, v.Guarantee.Verdict(), percent(v.Guarantee.Posterior(c.Prior)))
 	}
 	w.Flush()
 	for i, v := range views {
@@ -69,17 +68,6 @@ func (c accountExplain) Run(std streams) error {
 	return err
 }
 
-// claim is what the guarantees speak of: they bound the odds between your record
-// and what neighbours have in its place. All views of a mechanism have one adjacency.
-func claim(views []account.View) string {
-	for _, v := range views {
-		if v.Guarantee != nil && v.Guarantee.Adjacency == account.Removal {
-			return "that you answered with a certain record, rather than not at all"
-		}
-	}
-	return "some statement about yours"
-}
-
 // meaning says what a guarantee promises, and no more than that.
 func (c accountExplain) meaning(v account.View) string {
 	if v.Guarantee == nil {
@@ -87,25 +75,17 @@ func (c accountExplain) meaning(v account.View) string {
 	}
 	g := *v.Guarantee
 	var s strings.Builder
-	if !g.Meaningful() {
-		fmt.Fprintf(&s, "Epsilon is %s, which is no meaningful protection: the bound allows near certainty.", wide(g.Epsilon))
-	} else {
-		fmt.Fprintf(&s, "The odds of the statement change by a factor of at most %s, up or down: from %s to at most %s.",
-			wide(factor(g.Epsilon)), percent(c.Prior), percent(g.Posterior(c.Prior)))
+	fmt.Fprintf(&s, "%s. %s", capital(g.Verdict()), g.Meaning())
+	if g.Meaningful() {
+		fmt.Fprintf(&s, " A statement about your record that was believed with %s is believed with at most %s.", percent(c.Prior), percent(g.Posterior(c.Prior)))
 	}
 	if g.Delta > 0 {
-		fmt.Fprintf(&s, " They do no better than someone for whom that holds except with probability %.3g, when they learn your record.", g.Delta)
+		fmt.Fprintf(&s, " They do no better than someone for whom that holds except with probability delta, when they learn your record.")
 	}
 	if g.Users > 1 && g.Trust == account.Shuffled {
 		fmt.Fprintf(&s, " It relies on %s respondents who add their noise as they should.", thousands(g.Users))
 	}
-	fmt.Fprintf(&s, " Your record is compared with %s.", compared[g.Adjacency])
 	return s.String()
-}
-
-var compared = map[account.Adjacency]string{
-	account.Replacement: "any other record in its place",
-	account.Removal:     "no record, or the reference report, in its place",
 }
 
 func (c accountExplain) document(views []account.View) any {
@@ -115,6 +95,7 @@ func (c accountExplain) document(views []account.View) any {
 		Epsilon   *float64 `json:"epsilon"` // null: nothing is promised
 		Delta     *float64 `json:"delta"`
 		Adjacency string   `json:"adjacency,omitempty"`
+		Verdict   string   `json:"verdict,omitempty"`
 		Method    string   `json:"method,omitempty"`
 		Posterior float64  `json:"posterior"`
 		Meaning   string   `json:"meaning"`
@@ -128,14 +109,12 @@ func (c accountExplain) document(views []account.View) any {
 		o := view{Observer: v.Observer, Sees: v.Sees, Posterior: 1, Meaning: c.meaning(v)}
 		if g := v.Guarantee; g != nil {
 			o.Epsilon, o.Delta, o.Adjacency, o.Method, o.Posterior = &g.Epsilon, &g.Delta, string(g.Adjacency), g.Method, g.Posterior(c.Prior)
+			o.Verdict = g.Verdict()
 		}
 		out.Views = append(out.Views, o)
 	}
 	return out
 }
-
-// factor is e^epsilon, which says more to people than epsilon.
-func factor(epsilon float64) float64 { return math.Exp(epsilon) }
 
 // percent never rounds a probability to certainty.
 func percent(p float64) string {

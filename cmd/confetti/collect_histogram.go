@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -187,12 +189,15 @@ func showSurvey(w io.Writer, s experiments.Surveyed) error {
 	rows := []string{
 		fmt.Sprintf("devices              %d", r.Devices),
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.RMSE, over, r.Linf),
-		"shuffler honest      " + epsilonText(r.EpsilonCentral) + fmt.Sprintf(" at delta %g (%s adjacency; %s)", r.Delta, r.Adjacency, r.Method),
-		"everyone colludes    " + epsilonText(r.EpsilonLocal),
-		"one fragment seen    " + epsilonText(r.EpsilonOneFragment),
+	}
+	for _, s := range s.Release.Guarantees {
+		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
+	}
+	rows = append(rows,
+		"accounted by         "+r.Method,
 		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
 		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),
-	}
+	)
 	if len(r.Rounds) > 0 {
 		rows = append(rows, fmt.Sprintf("strings found        %d, in %d rounds of about %d respondents each", r.Found, len(r.Rounds), r.Rounds[0].Devices))
 	}
@@ -230,10 +235,11 @@ func showTop(w io.Writer, title string, top []experiments.TopCell) error {
 	return release.ShowFigure(w, f)
 }
 
-// epsilonText is an epsilon, nil if there is none.
-func epsilonText(epsilon *float64) string {
-	if epsilon == nil {
-		return "no guarantee"
+// verdict is a simulated guarantee in the words of a release; a nil epsilon is none at all.
+func verdict(epsilon *float64, delta float64, adjacency string) string {
+	g := account.Guarantee{Epsilon: math.Inf(1), Delta: delta, Adjacency: account.Adjacency(adjacency)}
+	if epsilon != nil {
+		g.Epsilon = *epsilon
 	}
-	return fmt.Sprintf("epsilon %.4g", *epsilon)
+	return g.Verdict()
 }

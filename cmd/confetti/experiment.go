@@ -96,7 +96,7 @@ func (c kdeFlags) measure(std streams, e experiments.KDE, set *dataset.Set) erro
 	}
 	epsilon := "none: no guarantee"
 	if res.Epsilon != nil {
-		epsilon = fmt.Sprintf("epsilon %.4g at delta %g (%s adjacency; %s)", *res.Epsilon, res.Delta, res.Adjacency, res.Method)
+		epsilon = fmt.Sprintf("%s; %s", verdict(res.Epsilon, res.Delta, res.Adjacency), res.Method)
 	}
 	labels := "not protected"
 	if e.LabelEpsilon > 0 {

@@ -109,9 +109,10 @@ func (c experimentHistogram) show(std streams, r experiments.HistogramResult) er
 	rows := []string{
 		fmt.Sprintf("%s%s: %d respondents over %d cells", r.Dataset, made, r.Respondents, r.Cells),
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square of estimates that are not below zero; largest %.4g)", r.RMSE, r.Linf),
-		"shuffler honest      " + epsilonText(r.EpsilonCentral) + fmt.Sprintf(" at delta %g (%s adjacency; %s)", r.Delta, r.Adjacency, r.Method),
-		"everyone colludes    " + epsilonText(r.EpsilonLocal),
-		"one fragment seen    " + epsilonText(r.EpsilonOneFragment),
+		"shuffler honest      " + verdict(r.EpsilonCentral, r.Delta, r.Adjacency),
+		"everyone colludes    " + verdict(r.EpsilonLocal, 0, r.Adjacency),
+		"one fragment seen    " + verdict(r.EpsilonOneFragment, 0, r.Adjacency),
+		"accounted by         " + r.Method,
 		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
 		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),
 		fmt.Sprintf("seconds              %.1f", r.Seconds),

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
@@ -119,7 +120,7 @@ func (d description) writeJSON(w io.Writer) error {
 func (d description) write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "plan\t%s\n", d.plan.Name())
-	fmt.Fprintf(w, "promise\tholds: epsilon %.4g of the promised %g at delta %g (recomputed in %.0f ms)\n", d.promise.Shuffled.Epsilon, d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.verified.Seconds()*1000)
+	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.verified.Seconds()*1000)
 	for i, s := range d.promise.Statements {
 		fmt.Fprintf(w, "%s\t%s\n", s.Observer, s.Guarantee)
 		// What holds for several observers in a row is said once, after the last.

@@ -22,8 +22,15 @@ type View struct {
 // With a positive Delta it is the bound for the following observer, than whom
 // none does better (Kairouz, Oh, Viswanath 2015): with probability Delta told the
 // truth, otherwise shown an answer whose likelihood ratio is at most e^Epsilon.
+//
+// A statement about a record is compared with other records in its place, so that a
+// removal guarantee counts as the replacement that follows from it.
 func (g Guarantee) Posterior(prior float64) float64 {
-	return prior / (prior + (1-prior)*math.Exp(-g.Epsilon))
+	epsilon := g.Epsilon
+	if h, ok := g.asReplacement(); ok {
+		epsilon = h.Epsilon
+	}
+	return prior / (prior + (1-prior)*math.Exp(-epsilon))
 }
 
 // Explain lists who may look at an event, or at its repetition, from those who
@@ -44,8 +51,8 @@ func Explain(e Event, delta float64) ([]View, error) {
 		}, nil
 	}
 	report, fragment, reason := respondent(one)
-	all := View{Observer: "everyone colludes", Sees: "which messages are yours, all of them, opened.", Reason: reason}
-	single := View{Observer: "one fragment seen", Sees: "a single one of your messages, opened, and that it is yours.", Reason: reason}
+	all := View{Observer: EveryoneColludes, Sees: "which messages are yours, all of them, opened.", Reason: reason}
+	single := View{Observer: OneFragmentSeen, Sees: "a single one of your messages, opened, and that it is yours.", Reason: reason}
 	if reason == "" {
 		local := Guarantee{
 			Epsilon: raised(report * float64(rounds)), Adjacency: g.Adjacency, Trust: Local, Users: 1, Rounds: rounds,
@@ -76,14 +83,14 @@ func (f Fragments) Explain(delta float64) ([]View, error) {
 		return nil, err
 	}
 	return []View{
-		{Observer: "everyone colludes", Sees: fmt.Sprintf("all %d of your fragments, opened, and that they are yours.", f.Tau), Guarantee: &all},
-		{Observer: "one fragment seen", Sees: "a single one of your fragments, opened, and that it is yours: what one colluding instance of the shuffler has.", Guarantee: &one},
+		{Observer: EveryoneColludes, Sees: fmt.Sprintf("all %d of your fragments, opened, and that they are yours.", f.Tau), Guarantee: &all},
+		{Observer: OneFragmentSeen, Sees: "a single one of your fragments, opened, and that it is yours: what one colluding instance of the shuffler has.", Guarantee: &one},
 		shuffled(g), reader(g),
 	}, nil
 }
 
 func shuffled(g Guarantee) View {
-	return View{Observer: "shuffler honest", Sees: "the opened messages of everybody, and not whose they are: at least one hop keeps its permutation to itself.", Guarantee: &g}
+	return View{Observer: ShufflerHonest, Sees: "the opened messages of everybody, and not whose they are: at least one hop keeps its permutation to itself.", Guarantee: &g}
 }
 
 // reader has what follows from a guarantee whatever is computed from it.

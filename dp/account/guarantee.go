@@ -66,15 +66,11 @@ func (g Guarantee) Meaningful() bool { return g.Epsilon <= Meaningless && g.Delt
 
 // String states the guarantee in one line, never a bare epsilon.
 func (g Guarantee) String() string {
-	if !g.Meaningful() {
-		return fmt.Sprintf("no meaningful protection (epsilon %.4g, %s, %s; %s)", g.Epsilon, g.Trust, g.Adjacency, g.Method)
-	}
 	rounds := "rounds"
 	if g.Rounds == 1 {
 		rounds = "round"
 	}
-	return fmt.Sprintf("(%.4g, %.3g)-DP, %s, %s adjacency, n = %d, %d %s; %s, %s",
-		g.Epsilon, g.Delta, g.Trust, g.Adjacency, g.Users, g.Rounds, rounds, g.Method, g.Bound)
+	return fmt.Sprintf("%s; %s, n = %s, %s %s; %s, %s", g.Verdict(), g.Trust, whole(float64(g.Users)), whole(float64(g.Rounds)), rounds, g.Method, g.Bound)
 }
 
 // Compose adds guarantees up by basic composition: epsilons and deltas sum.

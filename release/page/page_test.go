@@ -31,7 +31,7 @@ func paged(t testing.TB, r release.Release) string {
 func TestPageSaysEverything(t *testing.T) {
 	r := sample(t)
 	html := paged(t, r)
-	wants := []string{r.Title, r.Plan, "Synthetic data.", "84.62%", "95% interval 83.78% to 85.43%", "No meaningful protection", "ε = 1, δ = 10⁻⁶",
+	wants := []string{r.Title, r.Plan, "Synthetic data.", "84.62%", "95% interval 83.78% to 85.43%", "no meaningful protection", "epsilon 1, delta 1e-6 (replacement)",
 		"Confusion matrix", "1,822", "quarterback", "rank 1 to 3", "151 kB", "87.1 ms", "replacement", "9,000", "confetti plan check", "seed 7"}
 	wants = append(append(wants, r.Assumptions...), r.Withheld...)
 	for _, g := range r.Guarantees {

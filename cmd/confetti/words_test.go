@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+// asked is one collection with what it gives: a plan, a value of its kind, a release
+// and, of a histogram, what collect simulate prints.
+type asked struct {
+	plan     plan.Plan
+	value    protocol.Value
+	release  release.Release
+	terminal string
+}
+
+// everyKind are small collections of every kind of plan.
+func everyKind(t *testing.T) map[string]asked {
+	t.Helper()
+	quiet := func(string, int, int) {}
+	all := map[string]asked{}
+	colours := plan.Attribute{Name: "colour", Kind: "categories", Values: []string{"red", "green", "blue", "white"}}
+	survey := func(name string, change func(*experiments.Survey), value any) {
+		s := experiments.Survey{
+			Title: name, Histogram: plan.Histogram{Attributes: []plan.Attribute{colours}, Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"}},
+			Budget: plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal", DishonestShare: 0.1}, Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,
+		}
+		change(&s)
+		people := make([]protocol.Answers, 4000)
+		for i := range people {
+			people[i] = protocol.Answers{Values: []any{value}}
+			for range s.Histogram.Attributes[1:] {
+				people[i].Values = append(people[i].Values, "red")
+			}
+			if n := len(s.Histogram.Crowds); n > 0 {
+				people[i].Crowd = i % n
+			}
+		}
+		out, err := s.Run(name, people, quiet)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var b bytes.Buffer
+		if err := showSurvey(&b, out); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = asked{out.Plan, people[0], out.Release, b.String()}
+	}
+	survey("one-hot, removal", func(*experiments.Survey) {}, "red")
+	survey("one-hot, replacement", func(s *experiments.Survey) { s.Budget.Adjacency = "replacement" }, "red")
+	survey("asymmetric", func(s *experiments.Survey) { s.Histogram.Randomizer.Name = "one-hot-asymmetric" }, "red")
+	survey("k-ary", func(s *experiments.Survey) { s.Histogram.Randomizer.Name, s.Budget.Adjacency = "krr", "replacement" }, "red")
+	survey("subset", func(s *experiments.Survey) { s.Histogram.Randomizer.Name, s.Budget.Adjacency = "subset", "replacement" }, "red")
+	survey("hadamard", func(s *experiments.Survey) {
+		s.Histogram.Randomizer.Name, s.Budget.Adjacency = "hadamard", "replacement"
+	}, "red")
+	survey("local hashing", func(s *experiments.Survey) {
+		s.Histogram.Randomizer.Name, s.Budget.Adjacency, s.Histogram.Randomizer.Functions = "local-hash", "replacement", 16
+	}, "red")
+	survey("report fragments", func(s *experiments.Survey) { s.Histogram.Randomizer.Fragments = 4 }, "red")
+	survey("set", func(s *experiments.Survey) { s.Histogram.Attributes[0].Kind, s.Histogram.Attributes[0].Most = "set", 2 }, []string{"red", "blue"})
+	survey("buckets", func(s *experiments.Survey) {
+		s.Histogram.Attributes[0] = plan.Attribute{Name: "age", Kind: "buckets", Low: 0, High: 100, Cells: 10}
+	}, 42.0)
+	survey("grid", func(s *experiments.Survey) {
+		s.Histogram.Attributes[0] = plan.Attribute{Name: "place", Kind: "grid", X: &plan.Axis{High: 1, Cells: 3}, Y: &plan.Axis{High: 1, Cells: 2}}
+	}, encode.Point{X: 0.5, Y: 0.5})
+	survey("sample", func(s *experiments.Survey) {
+		s.Histogram.Attributes, s.Histogram.Collect = append(s.Histogram.Attributes, plan.Attribute{Name: "other", Kind: "categories", Values: colours.Values}), "sample"
+	}, "red")
+	survey("split", func(s *experiments.Survey) {
+		s.Histogram.Attributes, s.Histogram.Collect = append(s.Histogram.Attributes, plan.Attribute{Name: "other", Kind: "categories", Values: colours.Values}), "split"
+	}, "red")
+	survey("crowds", func(s *experiments.Survey) { s.Histogram.Crowds = []string{"north", "south"} }, "red")
+	survey("private sizes", func(s *experiments.Survey) { s.Histogram.Crowds, s.CrowdEpsilon = []string{"north", "south"}, 1 }, "red")
+	survey("no protection", func(s *experiments.Survey) { s.Budget.Epsilon = 15 }, "red")
+
+	set, err := dataset.Generate(1, dataset.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	density := func(name, bitsum string, label plan.LabelEpsilon) {
+		c := experiments.Collection{
+			Title: name, Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1.3}, Repetitions: 8, Normalize: true, Bitsum: bitsum, Accounting: "exact",
+			Budget:  plan.Budget{Epsilon: 2, Delta: 1e-6, Adjacency: "replacement", LabelEpsilon: label, DishonestShare: 0.05},
+			Minimum: 500, Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,
+		}
+		out, err := c.Run(set, quiet)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x := set.Train.X
+		all[name] = asked{plan: out.Plan, release: out.Release, value: protocol.Labelled{Features: x.Data[:x.Cols], Class: set.Train.Y[0]}}
+	}
+	density("density", "rr", plan.Unprotected)
+	density("density, private labels", "rr", 3)
+	density("density, 3nb", "3nb", plan.Unprotected)
+	return all
+}
+
+// Two surfaces of one plan cannot disagree: a release in a terminal, its page and its
+// JSON, collect simulate, account explain, plan check and the ledger of a device print
+// the same promise of every observer, of every kind of plan.
+func TestSurfacesAgree(t *testing.T) {
+	for name, a := range everyKind(t) {
+		t.Run(name, func(t *testing.T) {
+			a.release.Provenance.Software = "test"
+			var text, paged, written, checked bytes.Buffer
+			d, err := describe(a.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range []error{release.Show(&text, a.release), page.WriteHTML(&paged, a.release), a.release.WriteJSON(&written), d.write(&checked)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			terminal, pageText := joined(text.String()), joined(html.UnescapeString(paged.String()))
+			var document struct {
+				Guarantees []struct {
+					Observer, Verdict, Meaning string
+					Guarantee                  struct{ Adjacency string }
+					Replacement                *struct{ Epsilon any }
+				}
+			}
+			if err := json.Unmarshal(written.Bytes(), &document); err != nil || len(document.Guarantees) != len(a.release.Guarantees) {
+				t.Fatalf("%d guarantees in JSON, %v", len(document.Guarantees), err)
+			}
+			ledger := answered(t, a)
+			for i, s := range a.release.Guarantees {
+				g := s.Guarantee
+				says := func(surface, text, want string) {
+					if !strings.Contains(text, want) {
+						t.Errorf("%s: %s does not say %q", s.Observer, surface, want)
+					}
+				}
+				says("the terminal", terminal, strings.ToUpper(s.Observer)+": "+g.Verdict())
+				says("the terminal", terminal, g.Meaning())
+				says("the page", pageText, g.Verdict())
+				says("the page", pageText, g.Meaning())
+				says("plan check", joined(checked.String()), s.Observer+" "+g.Verdict())
+				says("account explain", accountExplain{Prior: 0.01}.meaning(account.View{Guarantee: &g}), capital(g.Verdict())+". "+g.Meaning())
+				if a.terminal != "" {
+					says("collect simulate", joined(a.terminal), s.Observer+" "+g.Verdict())
+				}
+				j := document.Guarantees[i]
+				if j.Observer != s.Observer || j.Verdict != g.Verdict() || j.Meaning != g.Meaning() || (j.Replacement != nil) != (g.Adjacency == account.Removal) {
+					t.Errorf("%s: JSON says %+v", s.Observer, j)
+				}
+				// A device keeps its account under replacement, and for the shuffled observer
+				// what counts beside other answers: that is the promise itself unless a backstop
+				// is kept or the sizes of crowds are private.
+				charged := g
+				if g.Trust == account.Shuffled {
+					proto, err := protocol.New(a.plan)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if charged, err = proto.Charge(d.promise); err != nil {
+						t.Fatal(err)
+					}
+					h := a.plan.Question.Histogram
+					if plain := a.plan.Crowd.Deletion == nil && (h == nil || h.Randomizer.Fragments < 2); plain && charged.Epsilon != g.Epsilon {
+						t.Errorf("epsilon %v is charged, %v is promised", charged.Epsilon, g.Epsilon)
+					}
+				}
+				if s.Observer == account.OneInstanceColludes || s.Observer == account.CrowdSizesSeen {
+					continue // a ledger charges for less trust, and sizes with the shuffled answer
+				}
+				r, err := charged.Under(account.Replacement)
+				if err != nil {
+					t.Fatal(err)
+				}
+				says("the ledger", ledger, s.Observer+": "+r.Verdict())
+				if charged == g && g.Adjacency == account.Removal && g.Meaningful() && !strings.Contains(g.Verdict(), r.Verdict()) {
+					t.Errorf("%q lacks the ledger's %q", g.Verdict(), r.Verdict())
+				}
+			}
+		})
+	}
+}
+
+// joined undoes the line breaks of a terminal.
+func joined(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// answered is what a device's ledger shows once the plan has been answered. Nothing is sent.
+func answered(t *testing.T, a asked) string {
+	t.Helper()
+	p := a.plan
+	mix := *p.Route.Mix
+	p.Route.Mix = &mix
+	publisher, err := wire.GenerateSignKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range mix.Instances {
+		hops := append([]plan.Party(nil), mix.Instances[i].Hops...)
+		for h := range hops {
+			hops[h].URL, hops[h].Receipts = "https://127.0.0.1:1", publisher.Public().String()
+		}
+		mix.Instances = append([]plan.Instance(nil), mix.Instances...)
+		mix.Instances[i].Hops = hops
+	}
+	p.Analyzer.URL = "https://127.0.0.1:1"
+	folder := filepath.Join(t.TempDir(), "device")
+	if err := client.Consent(folder, true); err != nil {
+		t.Fatal(err)
+	}
+	signed := plan.Sign(p, publisher.Private())
+	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: []string{publisher.Public().String()}, Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Answer(a.value); err != nil {
+		t.Fatal(err)
+	}
+	l, err := client.ReadLedger(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := client.Show(&b, l, 0.5); err != nil {
+		t.Fatal(err)
+	}
+	return joined(b.String())
+}

@@ -1,0 +1,184 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// The words of a guarantee. Whatever prints one (a release in a terminal, its page
+// and its JSON, the ledger of a device, account explain, plan check) prints these
+// sentences, so that two of them cannot disagree. Numbers are rounded up: neither an
+// epsilon nor what follows from it is printed smaller than it is.
+
+// Observers, from those who see most to those who see least.
+const (
+	EveryoneColludes    = "everyone colludes"
+	OneInstanceColludes = "one instance colludes"
+	OneFragmentSeen     = "one fragment seen"
+	ShufflerHonest      = "shuffler honest"
+	CrowdSizesSeen      = "sizes of crowds"
+)
+
+// NoProtection is how a guarantee reads that is not Meaningful.
+const NoProtection = "no meaningful protection"
+
+// Under states the guarantee for other neighbours. Two removals lead from one record
+// to any other:
+//
+//	P(x) <= e^epsilon P(ref) + delta <= e^epsilon (e^epsilon P(x') + delta) + delta,
+//
+// which is replacement with (2 epsilon, (1+e^epsilon) delta). Of a replacement
+// guarantee the law of any one record is a reference, so it is a removal guarantee as
+// it stands. It is an error to convert a lower bound, or to neighbours that are not known.
+func (g Guarantee) Under(a Adjacency) (Guarantee, error) {
+	switch {
+	case g.Adjacency == a:
+		return g, nil
+	case g.Bound == Lower:
+		return Guarantee{}, fmt.Errorf("account: a lower bound under %s says nothing under %s", g.Adjacency, a)
+	case g.Adjacency == Replacement && a == Removal:
+	case g.Adjacency == Removal && a == Replacement:
+		if g.Delta > 0 { // the product is rounded twice, the exponential once
+			g.Delta = math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta*(1+0x1p-50))
+		}
+		g.Epsilon *= 2
+		g.Method += ", twice for replacement"
+		g.Bound = Upper
+	default:
+		return Guarantee{}, fmt.Errorf("account: %s adjacency cannot be stated as %s", g.Adjacency, a)
+	}
+	g.Adjacency = a
+	return g, nil
+}
+
+// asReplacement is what a removal guarantee says of any other record; ok is false for
+// one that speaks of it anyway.
+func (g Guarantee) asReplacement() (h Guarantee, ok bool) {
+	if g.Adjacency == Replacement {
+		return h, false
+	}
+	h, err := g.Under(Replacement)
+	return h, err == nil
+}
+
+// Verdict is the guarantee in one line: never an epsilon without its adjacency, never
+// one above Meaningless without what that means. A removal guarantee has the number of
+// a replacement beside it.
+func (g Guarantee) Verdict() string {
+	s := g.verdict()
+	if h, ok := g.asReplacement(); ok && g.Meaningful() {
+		s += ", that is " + h.verdict()
+	}
+	return s
+}
+
+func (g Guarantee) verdict() string {
+	switch {
+	case math.IsInf(g.Epsilon, 1):
+		return NoProtection + " (no epsilon is proved)"
+	case g.Delta >= 1:
+		return NoProtection + " (delta is 1)"
+	case !g.Meaningful():
+		return fmt.Sprintf("%s (epsilon %s, %s)", NoProtection, AtMost(g.Epsilon, 4), g.Adjacency)
+	}
+	return fmt.Sprintf("epsilon %s, delta %s (%s)", AtMost(g.Epsilon, 4), AtMost(g.Delta, 3), g.Adjacency)
+}
+
+// Meaning says what the guarantee promises one person: the likelihood ratio of
+// whatever the observer sees is at most e^Epsilon, up to Delta.
+func (g Guarantee) Meaning() string {
+	switch {
+	case math.IsInf(g.Epsilon, 1):
+		return "No limit on what this observer may learn about one person can be given."
+	case g.Delta >= 1:
+		return "Delta is 1, so the statement is empty."
+	case !g.Meaningful():
+		return fmt.Sprintf("Above epsilon %d the limit on what this observer may learn about one person is so high that it protects nobody.", Meaningless)
+	}
+	other := "any other data in its place"
+	if g.Adjacency == Removal {
+		other = "a draw from the public reference law in its place"
+	}
+	s := fmt.Sprintf("Whatever this observer sees is at most %s as likely, or as unlikely, with one person's true data as with %s%s.", times(g.Epsilon), other, slack(g.Delta))
+	h, ok := g.asReplacement()
+	switch {
+	case ok && h.Meaningful():
+		s += fmt.Sprintf(" Compared with any other data it is at most %s as likely, or as unlikely%s.", times(h.Epsilon), slack(h.Delta))
+	case ok:
+		s += " Compared with any other data there is " + h.verdict() + "."
+	}
+	return s
+}
+
+// times is the likelihood ratio e^epsilon in words.
+func times(epsilon float64) string { return AtMost(math.Exp(epsilon), 2) + " times" }
+
+func slack(delta float64) string {
+	if delta == 0 {
+		return ", without exception"
+	}
+	return fmt.Sprintf(", save for a slack of delta: about one in %s", whole(math.Floor(1/delta+1e-6)))
+}
+
+// Fact is one thing that a guarantee depends on.
+type Fact struct{ Name, Value string }
+
+// Facts are all that is needed to recompute the guarantee.
+func (g Guarantee) Facts() []Fact {
+	fs := []Fact{
+		{"Neighbours", g.Adjacency.Words()},
+		{"Trust model", string(g.Trust)},
+		{"People, n", whole(float64(g.Users))},
+		{"Rounds", whole(float64(g.Rounds))},
+		{"Method", g.Method},
+		{"Kind of number", string(g.Bound)},
+	}
+	if g.Source != "" {
+		fs = append(fs, Fact{"Source", g.Source})
+	}
+	if g.Certified != "" {
+		fs = append(fs, Fact{"Checked over", g.Certified})
+	}
+	return fs
+}
+
+// Words says what neighbours are.
+func (a Adjacency) Words() string {
+	switch a {
+	case Replacement:
+		return "replacement: one person's data exchanged for any other"
+	case Removal:
+		return "removal: one person's data exchanged for a draw from the public reference law"
+	}
+	return string(a)
+}
+
+// AtMost prints x rounded up to so many significant digits, whole numbers from a
+// thousand on in groups.
+func AtMost(x float64, digits int) string {
+	if x == 0 {
+		return "0"
+	}
+	exponent := int(math.Floor(math.Log10(x)))
+	unit := math.Pow10(exponent + 1 - digits)
+	x = math.Ceil(x/unit-1e-6) * unit // 1e-6: numbers written with few digits stay
+	if exponent+1 >= digits {
+		return whole(x)
+	}
+	s := strconv.FormatFloat(x, 'g', digits, 64)
+	return strings.Replace(s, "e-0", "e-", 1)
+}
+
+// whole prints a whole number in groups of three digits, in powers of ten from 1e15 on.
+func whole(x float64) string {
+	if math.Abs(x) >= 1e15 {
+		return strings.Replace(strconv.FormatFloat(x, 'g', 3, 64), "e+", "e", 1)
+	}
+	s := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
