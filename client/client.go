@@ -20,8 +20,9 @@
 // what has not been sent yet. The order is: the report is drawn, written into the
 // ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves
 // either nothing spent and nothing said, or one report that is sent to the end,
-// always the same one. A report that cannot be sent now waits (WaitingError) and
-// goes with a later Report or Deliver of the same plan, until it expires.
+// always the same one. A report that cannot be sent now, or whose random delay is
+// not over, waits (WaitingError) and goes with a later Report or Deliver of the
+// same plan, until it expires.
 //
 // Pipeline is encode to seal alone, without a device's conscience, for simulations.
 package client
@@ -61,9 +62,19 @@ type Options struct {
 	Certificate *tls.Certificate
 	Roots       *x509.CertPool // authorities of the services; nil: the system's
 
-	// Delay is the longest that a contribution waits on the device. Each waits a
-	// uniform part of it, so that its time tells less of when it was made.
+	// Delay is the longest that a contribution waits on the device after its tokens
+	// were asked for. Each waits a uniform part of it, or of half the time until the
+	// plan closes if that is less: whoever sees a contribution come then learns only
+	// that its tokens were asked for within the last Delay, at every moment of it
+	// with the same probability. 0: DefaultDelay where the entry hop takes tokens,
+	// and knows a respondent by them alone; otherwise none. NoDelay: none.
 	Delay time.Duration
+
+	// Wait is the longest that one Report or Deliver waits in all, for delays and
+	// between attempts, beside the time that its requests take. 0: it does not wait,
+	// tries each contribution that is due once, and leaves the rest for a later
+	// Deliver.
+	Wait time.Duration
 
 	SpoolBytes  int64         // most of what waits; 0: 64 MB
 	SpoolAge    time.Duration // of what waits; 0: seven days
@@ -78,6 +89,15 @@ type Options struct {
 	// happens. nil: none.
 	Failpoint func(name string) error
 }
+
+const (
+	// DefaultDelay is the Delay that stands where none is set and tokens are taken.
+	DefaultDelay = time.Hour
+	// NoDelay sends at once. Together the issuer, who knows whose a token request is,
+	// and the entry hop can then tell by time which contribution is whose: for
+	// trials and tests.
+	NoDelay time.Duration = -1
+)
 
 // Failpoints are the steps that Options.Failpoint is called at, in order.
 var Failpoints = []string{
@@ -136,7 +156,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err := o.Caps.validate(); err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	if o.Delay < 0 || o.SpoolBytes < 0 || o.SpoolAge < 0 || o.LedgerBytes < 0 || o.LedgerAge < 0 {
+	if o.Delay < NoDelay || o.Wait < 0 || o.SpoolBytes < 0 || o.SpoolAge < 0 || o.LedgerBytes < 0 || o.LedgerAge < 0 {
 		return nil, errors.New("client: an option is negative")
 	}
 	if err := signed.Verify(o.Publishers...); err != nil {
@@ -201,6 +221,12 @@ func (c *Client) Close() { c.sender.close() }
 // answered before, what was said then is delivered, whatever the value, or
 // ErrAnswered tells that it has been. A *WaitingError says that the answer is
 // safe on the device and not yet sent; after any other error nothing was said.
+//
+// Report makes one attempt: a request for tokens, where the plan's hops demand
+// them, and one for each contribution that is due, of at most RequestTime each. It
+// waits for delays, and between further attempts, no longer than Options.Wait.
+// Where the entry hop takes tokens a *WaitingError is the rule, since a
+// contribution waits out its delay: call Deliver at its Next.
 func (c *Client) Report(ctx context.Context, v protocol.Value) error {
 	err := c.Answer(v)
 	if errors.Is(err, ErrAnswered) {

@@ -67,6 +67,7 @@ func TestTheSameBytesAreSentUntilAcknowledged(t *testing.T) {
 	s := newService(t, &p, false)
 	o := device(t, s)
 	s.setFail(func(*http.Request) error { return wire.Problemf(wire.Overloaded, "busy") })
+	o.Wait = 5 * time.Minute
 	var waits []time.Duration
 	c := opened(t, p, o)
 	c.SetTime(time.Now, func(d time.Duration) { waits = append(waits, d) })
@@ -99,6 +100,29 @@ func TestTheSameBytesAreSentUntilAcknowledged(t *testing.T) {
 	}
 	if err := again.Deliver(t.Context()); err != nil {
 		t.Errorf("nothing waits, and still: %v", err)
+	}
+}
+
+// Report does not wait for a service that is away: it tries once, and says what
+// waits. A later Deliver goes on.
+func TestReportTriesOnce(t *testing.T) {
+	p, _ := sample(t, "rr", 2, 3)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	s.setFail(func(*http.Request) error { return wire.Problemf(wire.Overloaded, "busy") })
+	c := opened(t, p, o)
+	start := time.Now()
+	c.SetTime(func() time.Time { return start }, func(d time.Duration) { t.Errorf("waited %v", d) })
+	var waiting *client.WaitingError
+	if err := c.Report(t.Context(), value(1)); !errors.As(err, &waiting) || !waiting.Next.After(start) {
+		t.Fatalf("error %v", err)
+	}
+	if _, requests, _ := s.counts(); requests != 1 {
+		t.Errorf("%d requests", requests)
+	}
+	s.setFail(nil)
+	if err := c.Deliver(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -20,6 +20,10 @@ import (
 // the token issuer can tell; no estimate and no count of respondents is touched,
 // and nothing is spent. A device that is opted out sends nothing. Tokens that an
 // entry hop demands are shown and not used up.
+//
+// Cover waits out its delay itself, whatever Options.Wait is, and tries once. A
+// device whose answers go out when the application calls Deliver calls Cover at
+// such times too.
 func (c *Client) Cover(ctx context.Context) error {
 	var instances []int
 	err := c.locked(func(l *Ledger, now time.Time) (err error) {
@@ -72,6 +76,6 @@ func (c *Client) coverBody(instance int) (spooled, error) {
 	}
 	body, err := contribution.Marshal()
 	s := spooled{plan: c.hash, instance: uint16(instance), created: c.now(), body: body}
-	s.notBefore = s.created.Add(c.delay())
+	s.notBefore = s.created.Add(c.delay(instance))
 	return s, err
 }

@@ -14,18 +14,25 @@ import (
 
 // WaitingError says that an answer is safe on the device and not yet sent.
 type WaitingError struct {
-	Parts int   // contributions that wait
-	Cause error // why the last attempt failed
+	Parts int       // contributions that wait
+	Next  time.Time // when Deliver may get on; zero if only somebody's action helps
+	Cause error     // why the last attempt failed, or ErrDelayed
 }
 
 // Error says how many wait, and why.
 func (e *WaitingError) Error() string {
-	waiting := "1 contribution waits"
+	waiting, when := "1 contribution waits", "later"
 	if e.Parts != 1 {
 		waiting = fmt.Sprintf("%d contributions wait", e.Parts)
 	}
-	return fmt.Sprintf("client: %s on the device, to be sent later: %v", waiting, e.Cause)
+	if !e.Next.IsZero() {
+		when = "from " + e.Next.UTC().Format(time.RFC3339) + " on"
+	}
+	return fmt.Sprintf("client: %s on the device, to be sent %s: %v", waiting, when, e.Cause)
 }
+
+// ErrDelayed is the Cause where nothing has failed and a random delay is not over.
+var ErrDelayed = errors.New("until a random delay is over, times would tell whose contribution it is")
 
 // Unwrap is the cause.
 func (e *WaitingError) Unwrap() error { return e.Cause }
@@ -37,49 +44,93 @@ type DroppedError struct{ Reason string }
 // Error gives the reason.
 func (e *DroppedError) Error() string { return "client: the contribution was dropped: " + e.Reason }
 
-// A contribution is tried so often before it is left for a later Deliver, after
-// waits that double from firstWait to longestWait.
+// Attempts are repeated after waits that double from firstWait to longestWait, as
+// long as Options.Wait allows.
 const (
-	attempts    = 8
 	firstWait   = time.Second
 	longestWait = 5 * time.Minute
 )
 
-// Deliver seals and sends what waits of the plan's answer, waits out its delay,
-// and tries again where that may help, until the context ends. A service that
-// asks for a longer wait than five minutes is left for a later Deliver. The error
-// is nil where nothing waits any more, a *WaitingError, or a *DroppedError.
+// attempt is what became of one attempt for one contribution that still waits.
+type attempt struct {
+	again bool      // the same may succeed by itself
+	due   time.Time // not before
+	tries int
+	err   error
+}
+
+// Deliver seals and sends what waits of the plan's answer and is due. It waits
+// for delays, and tries again where that may help, for as long as Options.Wait
+// says. The error is nil where nothing waits any more, a *WaitingError, or a
+// *DroppedError.
 func (c *Client) Deliver(ctx context.Context) error {
-	waiting, err := c.parts(Waiting)
+	before, err := c.parts(Waiting)
 	if err != nil {
 		return err
 	}
-	before := waiting
-	var cause error
-	for attempt := 0; len(waiting) > 0 && attempt < attempts; attempt++ {
-		cause = nil
-		var pause time.Duration // that a service asked for
-		again := false
+	last := map[int]attempt{} // by instance
+	until := c.now().Add(c.options.Wait)
+	for waiting := before; len(waiting) > 0; {
 		for _, p := range waiting {
-			retry, after, err := c.send(ctx, p.Instance)
-			pause, again = max(pause, after), again || retry
-			cause = errors.Join(cause, err)
+			if a, tried := last[p.Instance]; !tried || a.again && !a.due.After(c.now()) {
+				last[p.Instance] = c.try(ctx, p.Instance, a.tries)
+			}
 		}
 		if waiting, err = c.parts(Waiting); err != nil {
 			return err
 		}
-		last := attempt == attempts-1 || pause > longestWait
-		if len(waiting) > 0 && (!again || last || c.wait(ctx, pause+c.backoff(attempt)) != nil) {
-			return &WaitingError{Parts: len(waiting), Cause: errors.Join(cause, ctx.Err())}
+		if len(waiting) == 0 {
+			break
+		}
+		next, cause := soonest(waiting, last)
+		if next.IsZero() || next.After(until) || c.wait(ctx, next.Sub(c.now())) != nil {
+			return &WaitingError{Parts: len(waiting), Next: next, Cause: errors.Join(cause, ctx.Err())}
 		}
 	}
-	dropped, err := c.parts(Dropped)
+	for _, a := range last {
+		err = errors.Join(err, a.err) // a fault of this device after the last was sent
+	}
+	dropped, unreadable := c.parts(Dropped)
+	err = errors.Join(err, unreadable)
 	for _, p := range dropped {
 		if slices.ContainsFunc(before, func(b Part) bool { return b.Instance == p.Instance }) {
 			err = errors.Join(err, &DroppedError{p.Reason})
 		}
 	}
-	return errors.Join(cause, err) // cause: a fault of this device after the last was sent
+	return err
+}
+
+// soonest is when the first of the parts that wait may be tried again, zero for
+// never, and why they wait.
+func soonest(waiting []Part, last map[int]attempt) (next time.Time, cause error) {
+	for _, p := range waiting {
+		a := last[p.Instance]
+		if a.again && (next.IsZero() || a.due.Before(next)) {
+			next = a.due
+		}
+		cause = errors.Join(cause, a.err)
+	}
+	if cause == nil {
+		cause = ErrDelayed
+	}
+	return next, cause
+}
+
+// try makes one attempt for one contribution, or finds that it is not due.
+func (c *Client) try(ctx context.Context, instance, tries int) attempt {
+	s, err := c.sealed(ctx, instance)
+	if err == nil && s != nil {
+		// A clock that was set back must not hold a contribution longer than its delay.
+		if delay := min(s.notBefore.Sub(c.now()), c.longestDelay(instance)); delay > 0 {
+			return attempt{again: true, due: c.now().Add(delay), tries: tries}
+		}
+		err = c.send(ctx, *s)
+	}
+	if err == nil {
+		return attempt{}
+	}
+	again, after := retryable(err)
+	return attempt{again: again, due: c.now().Add(after + c.backoff(tries)), tries: tries + 1, err: err}
 }
 
 // parts are those of the plan's answer that are in a state.
@@ -95,38 +146,25 @@ func (c *Client) parts(state State) (parts []Part, err error) {
 
 // backoff is uniform between nothing and a limit that doubles: devices that a
 // service has failed together do not come back together.
-func (c *Client) backoff(attempt int) time.Duration {
+func (c *Client) backoff(tries int) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Duration(c.rand.Int64N(int64(min(firstWait<<attempt, longestWait)))) + 1
+	return time.Duration(c.rand.Int64N(int64(min(firstWait<<min(tries, 20), longestWait)))) + 1
 }
 
-// send makes one attempt for one contribution. Retry says whether the same may
-// succeed soon, and after how long at the earliest.
-func (c *Client) send(ctx context.Context, instance int) (retry bool, after time.Duration, err error) {
-	s, err := c.sealed(ctx, instance)
-	if s == nil || err != nil {
-		return retryable(err)
-	}
-	// A clock that was set back must not hold a contribution longer than its delay.
-	if delay := min(s.notBefore.Sub(c.now()), c.options.Delay); delay > 0 {
-		if err := c.wait(ctx, delay); err != nil {
-			return false, 0, err
-		}
-		if part, _, err := c.toSeal(instance); part == nil || err != nil {
-			return false, 0, err // the respondent may have opted out while it waited
-		}
-	}
-	err = c.sender.contribute(ctx, *s)
+// send makes one request for one contribution, and marks what became of it.
+func (c *Client) send(ctx context.Context, s spooled) error {
+	instance := int(s.instance)
+	err := c.sender.contribute(ctx, s)
 	if err == nil {
 		if err := c.options.Failpoint("contribution-acknowledged"); err != nil {
-			return false, 0, err
+			return err
 		}
 	}
 	problem, refused := errors.AsType[*wire.Problem](err)
 	switch {
 	case err == nil:
-		return false, 0, c.locked(func(l *Ledger, now time.Time) error {
+		return c.locked(func(l *Ledger, now time.Time) error {
 			if l.waits(c.name, instance) {
 				if err := c.folder.append(l, record{Kind: kindSent, At: now, Plan: c.name, Instance: instance}); err != nil {
 					return err
@@ -141,9 +179,9 @@ func (c *Client) send(ctx context.Context, instance int) (retry bool, after time
 			return c.folder.compact(l, now, c.options)
 		})
 	case refused && final(problem.Code):
-		return false, 0, c.drop(instance, fmt.Sprintf("the entry hop says %s", problem.Code))
+		return c.drop(instance, fmt.Sprintf("the entry hop says %s", problem.Code))
 	}
-	return retryable(err)
+	return err
 }
 
 func (c *Client) drop(instance int, reason string) error {
@@ -163,15 +201,13 @@ func final(code wire.Code) bool {
 }
 
 // retryable sorts errors of attempts: trying again soon helps against what may
-// pass by itself.
-func retryable(err error) (retry bool, after time.Duration, same error) {
+// pass by itself, after what a service asks for.
+func retryable(err error) (again bool, after time.Duration) {
 	if p, ok := errors.AsType[*wire.Problem](err); ok {
-		return p.Retry(), p.RetryAfter, err
+		return p.Retry(), p.RetryAfter
 	}
-	if _, ok := errors.AsType[*networkError](err); ok {
-		return true, 0, err
-	}
-	return false, 0, err
+	_, ok := errors.AsType[*networkError](err)
+	return ok, 0
 }
 
 // sealed is the spooled contribution of an instance. It is made the first time,
@@ -267,14 +303,26 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	now := c.now()
 	return spooled{
 		plan: c.hash, instance: uint16(part.Instance), id: wire.ContributionID(body), token: contribution.Token,
-		created: now, notBefore: now.Add(c.delay()), body: body,
+		created: now, notBefore: now.Add(c.delay(part.Instance)), body: body,
 	}, nil
 }
 
-// delay is uniform up to the longest.
-func (c *Client) delay() time.Duration {
-	if c.options.Delay == 0 {
+// delay is uniform up to the longest, or half the time that is left.
+func (c *Client) delay(instance int) time.Duration {
+	longest := c.longestDelay(instance)
+	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() {
+		longest = min(longest, closes.Sub(c.now())/2)
+	}
+	if longest <= 0 {
 		return 0
 	}
-	return time.Duration(c.rand.Int64N(int64(c.options.Delay)))
+	return time.Duration(c.rand.Int64N(int64(longest)))
+}
+
+// longestDelay of what goes through an instance.
+func (c *Client) longestDelay(instance int) time.Duration {
+	if c.options.Delay == 0 && c.sender.tokens[instance] {
+		return DefaultDelay
+	}
+	return max(0, c.options.Delay)
 }

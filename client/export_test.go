@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// SetTime replaces the clock, and lets waits pass without waiting.
+// SetTime replaces the clock, and lets waits pass without waiting: the clock is
+// then later by so much.
 func (c *Client) SetTime(now func() time.Time, wait func(time.Duration)) {
-	c.now = now
+	var waited time.Duration
+	c.now = func() time.Time { return now().Add(waited) }
 	c.wait = func(ctx context.Context, d time.Duration) error {
 		if wait != nil {
 			wait(d)
 		}
+		waited += d
 		return ctx.Err()
 	}
 }

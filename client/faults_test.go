@@ -191,12 +191,14 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		problem.RetryAfter = asked
 		return problem
 	})
-	c := opened(t, p, device(t, s))
+	o := device(t, s)
+	o.Wait = 10 * time.Minute
+	c := opened(t, p, o)
 	var waits []time.Duration
 	c.SetTime(time.Now, func(d time.Duration) { waits = append(waits, d) })
 	var waiting *client.WaitingError
-	if err := c.Report(t.Context(), value(1)); !errors.As(err, &waiting) {
-		t.Fatal(err)
+	if err := c.Report(t.Context(), value(1)); !errors.As(err, &waiting) || len(waits) == 0 {
+		t.Fatalf("%v after %d waits", err, len(waits))
 	}
 	for _, d := range waits {
 		if d <= asked {
@@ -230,6 +232,7 @@ func TestNoService(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	s := newService(t, &p, false)
 	o := device(t, s)
+	o.Wait = 5 * time.Minute
 	o.Roots = nil // the test's authority is not the system's
 	c := opened(t, p, o)
 	tries := 0

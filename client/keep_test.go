@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -104,29 +106,87 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// Delays are uniform up to the longest: 400 of them over four quarters tell a
-// share of a quarter from one of 0.4, nearly always.
+// Delays are uniform up to the longest, or half the time that is left: 400 of them
+// over four quarters tell a share of a quarter from one of 0.4, nearly always.
 func TestDelay(t *testing.T) {
-	p, _ := sample(t, "rr", 1, 1)
-	s := newService(t, &p, false)
-	o := device(t, s)
-	o.Delay = time.Hour
-	c := opened(t, p, o)
-	c.SetRand(stattest.Rand(t))
 	start := time.Now()
-	var waits []time.Duration
-	c.SetTime(func() time.Time { return start }, func(d time.Duration) { waits = append(waits, d) })
-	for range 400 {
-		if err := c.Cover(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	for name, closes := range map[string]time.Time{"no end": {}, "an end": start.Add(time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := sample(t, "rr", 1, 1)
+			p.Times.Closes = closes
+			s := newService(t, &p, false)
+			o := device(t, s)
+			o.Delay = time.Hour
+			longest := o.Delay
+			if !closes.IsZero() {
+				longest /= 2
+			}
+			c := opened(t, p, o)
+			c.SetRand(stattest.Rand(t))
+			counts := make([]int, 4)
+			for range 400 {
+				c.SetTime(func() time.Time { return start }, func(d time.Duration) { counts[int(4*d/longest)]++ })
+				if err := c.Cover(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stattest.GTest(t, []float64{0.25, 0.25, 0.25, 0.25}, counts)
+			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.4, 0.2, 0.2, 0.2}, counts) })
+		})
 	}
-	counts := make([]int, 4)
-	for _, d := range waits {
-		counts[int(4*d/o.Delay)]++
+}
+
+// Where nothing is said of delays, what is known by its token alone waits after
+// the token was asked for, and nothing else does. Without Wait, Report does not
+// wait for it: the contribution goes when Deliver is called at the time that
+// Report has named, and not before.
+func TestTheDefaultWaitsBetweenTokenAndContribution(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens bool
+		delay  time.Duration
+		waits  bool
+	}{
+		"tokens":                   {true, 0, true},
+		"tokens, at once":          {true, client.NoDelay, false},
+		"no tokens":                {false, 0, false},
+		"no tokens, asked to wait": {false, time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := sample(t, "rr", 1, 2)
+			s := newService(t, &p, c.tokens)
+			o := device(t, s)
+			o.Delay = c.delay
+			d := opened(t, p, o)
+			now := time.Now()
+			d.SetTime(func() time.Time { return now }, func(d time.Duration) { t.Errorf("waited %v", d) })
+			err := d.Report(t.Context(), value(1))
+			kept, requests, _ := s.counts()
+			if !c.waits {
+				if err != nil || kept != 1 {
+					t.Errorf("%v, %d contributions", err, kept)
+				}
+				return
+			}
+			var waiting *client.WaitingError
+			if !errors.As(err, &waiting) || !errors.Is(err, client.ErrDelayed) || kept != 0 || c.tokens != (requests == 1) {
+				t.Fatalf("%v, %d contributions, %d requests", err, kept, requests)
+			}
+			if wait := waiting.Next.Sub(now); wait <= 0 || wait > cmp.Or(c.delay, client.DefaultDelay) {
+				t.Errorf("next in %v", wait)
+			}
+			now = waiting.Next.Add(-time.Millisecond)
+			if err := d.Deliver(t.Context()); !errors.Is(err, client.ErrDelayed) {
+				t.Errorf("before its time: %v", err)
+			}
+			now = waiting.Next
+			if err := d.Deliver(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if kept, after, _ := s.counts(); kept != 1 || after != requests+1 {
+				t.Errorf("%d contributions, %d requests after %d", kept, after, requests)
+			}
+		})
 	}
-	stattest.GTest(t, []float64{0.25, 0.25, 0.25, 0.25}, counts)
-	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.4, 0.2, 0.2, 0.2}, counts) })
 }
 
 // The number and length of envelopes, and of everything else that is sent, are

@@ -144,7 +144,7 @@ func TestOptingOutDuringTheDelay(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	s := newService(t, &p, false)
 	o := device(t, s)
-	o.Delay = time.Hour
+	o.Delay, o.Wait = time.Hour, time.Hour
 	c := opened(t, p, o)
 	var waited time.Duration
 	c.SetTime(time.Now, func(d time.Duration) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -16,8 +17,12 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// attemptTime bounds one request with its answer.
-const attemptTime = 2 * time.Minute
+// RequestTime bounds one request with its answer, and connectTime the part of it
+// that finds nobody listening.
+const (
+	RequestTime = 2 * time.Minute
+	connectTime = 15 * time.Second
+)
 
 // sender speaks to the services that a plan names: HTTP over TLS 1.3, no cookie,
 // no redirect, and no header but those that every device sends alike.
@@ -85,14 +90,15 @@ func httpClient(o Options, show bool) *http.Client {
 	}
 	var transport http.RoundTripper = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: 30 * time.Second,
+		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: connectTime,
+		DialContext: (&net.Dialer{Timeout: connectTime}).DialContext,
 	}
 	if o.Transport != nil {
 		transport = o.Transport
 	}
 	return &http.Client{
 		Transport: transport,
-		Timeout:   attemptTime,
+		Timeout:   RequestTime,
 		// What is meant for one party is not carried on to another.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -22,23 +22,24 @@ type submitCommand struct {
 	File string `arg:"" help:"The answer: a .csv, .jsonl or .npy file with one row, or with --devices several." type:"path"`
 	columns
 
-	Dir       string        `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
-	Plan      string        `help:"The signed plan." type:"path" placeholder:"FILE"`
-	Publisher []string      `help:"Public keys of publishers whose plans are answered." placeholder:"KEY"`
-	Folder    string        `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
-	Bearer    string        `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
-	Roots     string        `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
-	Policy    string        `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
-	Delay     time.Duration `help:"The longest that an answer waits on the device, so that its time tells less." placeholder:"TIME"`
-	Devices   bool          `help:"For trials: every row is a device of its own, which opts in."`
-	JSON      bool          `help:"Print JSON."`
+	Dir       string         `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
+	Plan      string         `help:"The signed plan." type:"path" placeholder:"FILE"`
+	Publisher []string       `help:"Public keys of publishers whose plans are answered." placeholder:"KEY"`
+	Folder    string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
+	Bearer    string         `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
+	Roots     string         `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Policy    string         `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
+	Delay     *time.Duration `help:"The longest that an answer waits here after its token was asked for: each a random part of it. Without: 1h where the plan demands tokens, 0 in a trial. With 0, issuer and entry can tell by time whose an answer is." placeholder:"TIME"`
+	Devices   bool           `help:"For trials: every row is a device of its own, which opts in."`
+	JSON      bool           `help:"Print JSON."`
 }
 
 func (submitCommand) Help() string {
 	return `Refuses, with a reason, a plan that no named publisher signed, whose promise does
 not follow from its numbers, or that would spend more than a device may. A device
 must have opted in: confetti ledger opt-in. What cannot be sent now waits in the
-folder and goes with the next submit.
+folder and goes with the next submit; so does an answer whose random delay is not
+over when the command is stopped.
 
 ` + answersHelp + `
 
@@ -62,8 +63,12 @@ func (c submitCommand) Run(std streams) error {
 	if len(values) > len(bearers) {
 		return usagef("%s has %d answers for %d devices with a token: leave out rows, or give more devices tokens", c.File, len(values), len(bearers))
 	}
+	if c.Delay != nil && *c.Delay < 0 {
+		return usagef("--delay is negative: give 0 or more")
+	}
 	ctx, stop := untilStopped()
 	defer stop()
+	c.sayDelay(std, signed.Plan, o)
 	if !c.Devices {
 		return c.one(ctx, std, signed, o, values[0])
 	}
@@ -104,11 +109,47 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 			return signed, o, nil, usagef("--bearer: %s has no token", c.Bearer)
 		}
 	}
-	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Policy: c.Policy, Bearer: bearers[0], Delay: c.Delay}
+	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Policy: c.Policy, Bearer: bearers[0], Delay: c.delay()}
+	o.Wait = longest(o) + patience
 	if c.Roots != "" {
 		o.Roots, err = serve.ReadPool(c.Roots)
 	}
 	return signed, o, bearers, err
+}
+
+// delay is what was asked for, and none in a trial.
+func (c submitCommand) delay() time.Duration {
+	switch {
+	case c.Delay == nil && !c.trial():
+		return 0 // the default
+	case c.Delay == nil || *c.Delay == 0:
+		return client.NoDelay
+	}
+	return *c.Delay
+}
+
+// trial: all roles are in the hands of whoever tries them out.
+func (c submitCommand) trial() bool { return c.Dir != "" || c.Devices }
+
+// patience is how long a command waits for services that are away or busy.
+const patience = 15 * time.Second
+
+// longest is the delay of an answer to a plan that demands tokens, at most.
+func longest(o client.Options) time.Duration {
+	if o.Delay == 0 {
+		return client.DefaultDelay
+	}
+	return max(0, o.Delay)
+}
+
+// sayDelay tells whoever waits why.
+func (c submitCommand) sayDelay(std streams, p plan.Plan, o client.Options) {
+	switch {
+	case c.Delay == nil && c.trial():
+		fmt.Fprintln(std.err, "a trial: answers go out at once (--delay 0), so that their times tell whose they are")
+	case longest(o) > 0 && (c.Delay != nil || p.Route.Mix.Issuer != nil):
+		fmt.Fprintf(std.err, "the answer waits here for a random part of %v, so that its time does not tell whose it is; stop and submit again later if you like\n", longest(o))
+	}
 }
 
 func device(folder string, i int) string {

@@ -213,6 +213,7 @@ func (w *town) end() {
 func (w *town) send(ctx context.Context, d int, done <-chan struct{}) {
 	o := client.Options{
 		Publishers: []string{w.ring.trusted()}, Folder: filepath.Join(w.dir, deviceName(d)), Bearer: w.ring.bearers[d], Roots: w.authority.Pool(),
+		Delay: client.NoDelay, Wait: time.Minute,
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
 	}
 	c, err := client.Open(w.signed, o)
