@@ -31,11 +31,11 @@ func (e *WaitingError) Error() string {
 	return fmt.Sprintf("client: %s on the device, to be sent %s: %v", waiting, when, e.Cause)
 }
 
-// ErrDelayed is the Cause where nothing has failed and a random delay is not over.
-var ErrDelayed = errors.New("until a random delay is over, times would tell whose contribution it is")
-
 // Unwrap is the cause.
 func (e *WaitingError) Unwrap() error { return e.Cause }
+
+// ErrDelayed is the Cause where nothing has failed and a random delay is not over.
+var ErrDelayed = errors.New("until a random delay is over, times would tell whose contribution it is")
 
 // DroppedError says that a contribution will never count. What it cost stays
 // spent: it may have been sent.

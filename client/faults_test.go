@@ -174,8 +174,8 @@ func TestClockJumps(t *testing.T) {
 	at("back again", start.Add(time.Hour), "may spend")
 
 	s.setFail(func(*http.Request) error { return wire.Problemf(wire.Overloaded, "busy") })
-	at("a week on", start.AddDate(0, 0, 7), "wait on the device")
-	at("a year on", start.AddDate(1, 0, 0), "wait on the device")
+	at("a week on", start.AddDate(0, 0, 7), "on the device, to be sent")
+	at("a year on", start.AddDate(1, 0, 0), "on the device, to be sent")
 	l := ledger(t, o)
 	if e := l.Entries[2]; e.Parts[0].State != client.Dropped || spooled(t, o) != 1 {
 		t.Errorf("%+v, %d spooled", e.Parts, spooled(t, o))
