@@ -19,7 +19,8 @@ type Charge struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	// Local is the epsilon that holds though everyone colludes; negative where
-	// there is no limit.
+	// there is no limit. Of report fragments it is that of the backstop they come
+	// from, which bounds the fragments of all later plans too.
 	Local float64 `json:"local"`
 }
 
@@ -27,9 +28,10 @@ type Charge struct {
 // JSON has no infinity.
 const unlimited = -1
 
-// charge reads off a plan's promise what it costs, the epsilon of a single message
-// seen by itself, and what the promise leaves out.
-func charge(p protocol.Promise, shuffled account.Guarantee) (c Charge, oneMessage float64, note string, err error) {
+// charge reads off a plan's promise, and off what it keeps on the device (nil:
+// nothing), what it costs, the epsilon of a single message seen by itself, and what
+// the promise leaves out.
+func charge(p protocol.Promise, shuffled account.Guarantee, kept *protocol.Backstop) (c Charge, oneMessage float64, note string, err error) {
 	if c.Epsilon, c.Delta = replaced(shuffled); shuffled.Trust != account.Shuffled {
 		return Charge{}, 0, "", errNoGuarantee
 	}
@@ -43,6 +45,9 @@ func charge(p protocol.Promise, shuffled account.Guarantee) (c Charge, oneMessag
 		case account.OneFragment:
 			oneMessage, note = worse(oneMessage, epsilon), s.Note
 		}
+	}
+	if kept != nil {
+		c.Local = above(kept.Epsilon)
 	}
 	if !said[account.Local] || !said[account.OneFragment] || !c.valid() {
 		return Charge{}, 0, "", errNoGuarantee
@@ -92,10 +97,14 @@ func above(x float64) float64 {
 }
 
 // Caps limit what a device spends. A plan that would exceed one is refused
-// before anything is drawn.
+// before anything is drawn, whatever the value (afford).
 type Caps struct {
-	Plan   Cap // one plan
-	Window Cap // all plans within Period
+	Plan Cap // one plan
+	// Window caps all plans within Period. Where it has a Local, an answer in report
+	// fragments stands for its question that long, though the value changes meanwhile:
+	// a second backstop would have to be charged, and a device that refuses where a
+	// value is new would tell by its silence that it is.
+	Window Cap
 	Period time.Duration
 }
 
@@ -127,14 +136,6 @@ type SpentError struct {
 // Error names the cap, what was spent and what was asked.
 func (e *SpentError) Error() string {
 	return fmt.Sprintf("client: refused: %s may spend %s %.4g; %.4g is spent and the plan asks for %.4g: %s", e.Of, e.What, e.Limit, e.Spent, e.Asked, e.Remedy)
-}
-
-// allow says whether asked may be spent beside what has been.
-func (c Caps) allow(spent, asked Charge) error {
-	if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked); err != nil {
-		return err
-	}
-	return c.Window.allow(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", spent, asked)
 }
 
 func (c Cap) allow(of, remedy string, spent, asked Charge) error {

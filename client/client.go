@@ -136,6 +136,7 @@ type Client struct {
 	charge     Charge
 	oneMessage float64
 	note       string
+	question   []byte // protocol.Backstop's; nil where the plan keeps nothing
 	folder     folder
 	secret     secret
 	sender     *sender
@@ -178,7 +179,11 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.charge, c.oneMessage, c.note, err = charge(promise, shuffled); err != nil {
+	var kept *protocol.Backstop
+	if b, ok := proto.Backstop(); ok {
+		kept, c.question = &b, b.Question[:]
+	}
+	if c.charge, c.oneMessage, c.note, err = charge(promise, shuffled, kept); err != nil {
 		return nil, err
 	}
 	if c.sender, err = newSender(signed.Plan, o); err != nil {
@@ -254,30 +259,31 @@ func (c *Client) Answer(v protocol.Value) error {
 		if err := c.refuses(l, now); err != nil {
 			return err
 		}
+		caps := []Caps{c.options.Caps}
+		if policy.Caps != nil {
+			caps = append(caps, *policy.Caps)
+		}
+		stands, err := l.afford(now, caps, c.charge, c.question)
+		if err != nil {
+			return err
+		}
 		m := &memory{ledger: l, secret: c.secret}
+		if stands != nil {
+			m.stands = stands.Key
+		}
 		c.pipeline.Memory = m
 		c.pipeline.Instance = func(int) int { return instances[c.rand.IntN(len(instances))] }
 		a, err := c.pipeline.answer(v)
 		if err != nil {
 			return err
 		}
-		asked := c.charge
-		if m.reused() {
-			asked.Local = 0
-		}
-		caps := []Caps{c.options.Caps}
-		if policy.Caps != nil {
-			caps = append(caps, *policy.Caps)
-		}
-		for _, cap := range caps {
-			if err := cap.allow(l.Spent(now, cap.Period), asked); err != nil {
-				return err
-			}
+		if stands != nil {
+			stands = &Backed{stands.Question, m.used, stands.Term}
 		}
 		if err := c.options.Failpoint("answer-drawn"); err != nil {
 			return err
 		}
-		if err := c.folder.append(l, c.spending(a, m, now)); err != nil {
+		if err := c.folder.append(l, c.spending(a, m, stands, now)); err != nil {
 			return err
 		}
 		return c.options.Failpoint("answer-spent")
@@ -285,9 +291,9 @@ func (c *Client) Answer(v protocol.Value) error {
 }
 
 // spending is the record of an answer.
-func (c *Client) spending(a answer, m *memory, now time.Time) record {
+func (c *Client) spending(a answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
-		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), OneMessage: c.oneMessage, Note: c.note,
+		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage, Note: c.note,
 		Crowd: a.crowd, CrowdName: c.pipeline.protocol.CrowdName(a.crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {

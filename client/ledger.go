@@ -40,7 +40,8 @@ type Entry struct {
 	Title      string    `json:"title"`
 	Publisher  string    `json:"publisher"`
 	Charge     Charge    `json:"charge"`
-	Reused     bool      `json:"reused"`         // a kept backstop was said again, which costs nothing where everyone colludes
+	Reused     bool      `json:"reused"`         // it came from a backstop that was drawn for an earlier plan
+	Backed     *Backed   `json:"backed"`         // of report fragments; nil where nothing is kept
 	OneMessage float64   `json:"one_message"`    // epsilon (replacement) of one message seen by itself; negative: no limit
 	Note       string    `json:"note,omitempty"` // what the epsilons do not speak of
 	Crowd      int       `json:"crowd"`          // which the network saw
@@ -48,6 +49,15 @@ type Entry struct {
 	Expires    time.Time `json:"expires"`   // what still waits then is dropped
 	Parts      []Part    `json:"parts"`     // one a contribution
 	Forgotten  bool      `json:"forgotten"` // the messages were deleted, for their age or the ledger's size
+}
+
+// Backed says which backstop an answer in report fragments came from.
+type Backed struct {
+	Question []byte `json:"question"` // protocol.Backstop's: plans that share backstops have the same
+	Key      []byte `json:"key"`      // of the backstop among those kept
+	// Term is since when the backstop stands for the question, whatever the value is
+	// meanwhile (Caps.Window); zero where no cap asks for that.
+	Term time.Time `json:"term,omitzero"`
 }
 
 // Part is what one contribution of an entry says.
@@ -96,6 +106,7 @@ type spending struct {
 	Publisher  string       `json:"publisher"`
 	Charge     Charge       `json:"charge"`
 	Reused     bool         `json:"reused,omitempty"`
+	Backed     *Backed      `json:"backed,omitempty"` // records of before it was kept have none
 	OneMessage float64      `json:"one_message"`
 	Note       string       `json:"note,omitempty"`
 	Crowd      int          `json:"crowd"`
@@ -215,7 +226,10 @@ func (l *Ledger) spend(r record) bool {
 		return false
 	}
 	s := r.Spent
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, OneMessage: s.OneMessage, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
+	if s.Backed != nil && !l.keeps(s.Backed) {
+		return false
+	}
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
 	for _, p := range s.Parts {
 		ms, ok := unpackMessages(p.Messages)
 		if !ok {
@@ -225,6 +239,15 @@ func (l *Ledger) spend(r record) bool {
 	}
 	l.Entries = append(l.Entries, e)
 	return true
+}
+
+// keeps reports whether the backstop is one of those kept.
+func (l *Ledger) keeps(b *Backed) bool {
+	if len(b.Question) != 32 || len(b.Key) != 32 {
+		return false
+	}
+	_, kept := l.backstops[[32]byte(b.Key)]
+	return kept
 }
 
 // entry is the one of the plan, or nil.
@@ -238,19 +261,40 @@ func (l *Ledger) entry(plan string) *Entry {
 
 // Spent adds up what was spent within a period that ends now. What was spent
 // after now counts: the clock was set back since, and no budget comes of that.
+//
+// Whatever came from one backstop counts once where everyone colludes, in every
+// period in which something came from it: with all that it can ever tell.
 func (l *Ledger) Spent(now time.Time, period time.Duration) Charge {
+	return l.sum(now, period, func(e Entry) string { return string(e.Backed.Key) })
+}
+
+// sum adds up what was spent since; of the answers in report fragments that once
+// gives one name, the local epsilon counts once.
+func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) string) Charge {
 	var sum Charge
+	counted := map[string]bool{}
 	for _, e := range l.Entries {
-		if e.At.After(now.Add(-period)) {
-			c := e.Charge
-			if e.Reused {
+		if !e.within(now, period) {
+			continue
+		}
+		c := e.Charge
+		switch {
+		case e.Backed != nil:
+			name := once(e)
+			if counted[name] {
 				c.Local = 0
 			}
-			sum = sum.plus(c)
+			counted[name] = true
+		case e.Reused: // recorded by its fragments, before backstops were charged: what that one tells is not known
+			c.Local = unlimited
 		}
+		sum = sum.plus(c)
 	}
 	return sum
 }
+
+// within reports whether the entry counts in a period that ends now.
+func (e Entry) within(now time.Time, period time.Duration) bool { return e.At.After(now.Add(-period)) }
 
 // ReadLedger reads the ledger in a device's folder, and changes nothing.
 func ReadLedger(dir string) (*Ledger, error) { return folder(dir).readLedger() }

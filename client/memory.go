@@ -8,6 +8,8 @@ import "slices"
 type memory struct {
 	ledger   *Ledger
 	secret   secret
+	stands   []byte // the key of the one that is said, whatever the value; nil: the value's own
+	used     []byte // the key of the one that was said
 	recalled bool
 	staged   []keptBackstop
 }
@@ -18,8 +20,12 @@ func (m *memory) key(k [32]byte) [32]byte { return m.secret.derive("confetti/bac
 
 // Recall implements protocol.Memory.
 func (m *memory) Recall(k [32]byte) ([]byte, bool) {
-	kept, ok := m.ledger.backstops[m.key(k)]
-	m.recalled = m.recalled || ok
+	key := m.key(k)
+	if m.stands != nil {
+		key = [32]byte(m.stands)
+	}
+	kept, ok := m.ledger.backstops[key]
+	m.used, m.recalled = key[:], m.recalled || ok
 	return slices.Clone(kept), ok
 }
 

@@ -84,13 +84,98 @@ func TestBackstopsArePermanent(t *testing.T) {
 		t.Errorf("spent %+v in three answers of which two are alike", sum)
 	}
 
-	o.Caps = client.Caps{Window: client.Cap{Local: 2.5 * first.Charge.Local}, Period: time.Hour}
-	spent("thursday", "tea")
+	if first.Charge.Local < 0.99*other.Charge.Local || first.Backed == nil || string(first.Backed.Key) != string(again.Backed.Key) || string(first.Backed.Key) == string(other.Backed.Key) {
+		t.Errorf("came from %+v, %+v and %+v", first.Backed, again.Backed, other.Backed)
+	}
+}
+
+// Where a cap limits what everyone together may learn, the first answer to a
+// question stands for the whole period, whatever the value is meanwhile: none of the
+// later plans is refused for a new value, and none is charged again.
+func TestAnAnswerStandsUnderALocalCap(t *testing.T) {
+	p := fragmented(t)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	proto, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, ok := proto.Backstop()
+	if !ok {
+		t.Fatal("nothing is kept")
+	}
+	o.Caps = client.Caps{Window: client.Cap{Local: 1.5 * kept.Epsilon}, Period: time.Hour}
+	for i, name := range []string{"tea", "tea", "coffee", "water"} {
+		q := p
+		q.Title = fmt.Sprintf("plan %d", i)
+		s.reset()
+		s.plan = q
+		if err := opened(t, q, o).Report(t.Context(), drink(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	es := ledger(t, o).Entries
+	for i, e := range es {
+		if string(e.Backed.Key) != string(es[0].Backed.Key) || !e.Backed.Term.Equal(es[0].Backed.Term) || e.Reused != (i > 0) {
+			t.Errorf("answer %d came from %+v, the first from %+v", i, e.Backed, es[0].Backed)
+		}
+	}
+	if sum := ledger(t, o).Spent(time.Now(), time.Hour).Local; sum < kept.Epsilon || sum > 1.001*kept.Epsilon {
+		t.Errorf("%v was spent, want %v", sum, kept.Epsilon)
+	}
+	// Another question has no room beside it.
 	q := p
-	q.Title = "friday"
+	h := *p.Question.Histogram
+	h.Attributes = []plan.Attribute{{Name: "snack", Kind: "categories", Values: []string{"nuts", "fruit"}, Others: true}}
+	q.Question.Histogram = &h
+	s.reset()
 	s.plan = q
-	if err := opened(t, q, o).Report(t.Context(), drink("water")); err == nil || !strings.Contains(err.Error(), "epsilon though everyone colludes") {
-		t.Errorf("a third answer within a cap for two: %v", err)
+	if err := opened(t, q, o).Report(t.Context(), drink("nuts")); err == nil || !strings.Contains(err.Error(), "epsilon though everyone colludes") {
+		t.Errorf("a second backstop within a cap for one: %v", err)
+	}
+}
+
+// A publisher cannot have noisy fragments of a backstop charged first and have bare
+// ones of the same backstop for nothing afterwards: a cap refuses either, alone and
+// in either order.
+func TestALocalCapIsNotPassedBy(t *testing.T) {
+	bit := func(e float64) (keep, flip float64) { f := 1 / (1 + math.Exp(e)); return 1 - f, f }
+	build := func(title string, fragment float64) plan.Plan {
+		p, _ := sample(t, "rr", 1, 1)
+		p.Title = title
+		r := plan.Randomizer{Name: "one-hot", Accounting: "exact", Fragments: 2, Backstop: 10.001, Epsilon: fragment * 1.001}
+		r.BackstopKeep, r.BackstopFlip = bit(10)
+		r.Keep, r.Flip = bit(fragment)
+		p.Question = plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+			Attributes: []plan.Attribute{{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}, Others: true}},
+			Randomizer: r,
+		}}
+		p.Budget = plan.Budget{Epsilon: 2, Delta: 1e-6, Adjacency: "removal"}
+		p.Crowd.Minimum = 4_000_000
+		p.Envelopes = plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: 8}
+		if _, err := simulate.NewKeys(&p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	noisy, bare := build("noisy", 0.1), build("bare", 9.9)
+	s := newService(t, &noisy, false)
+	for name, plans := range map[string][]plan.Plan{"bare": {bare}, "noisy first": {noisy, bare}, "bare first": {bare, noisy}} {
+		o := device(t, s)
+		o.Caps = client.Caps{Plan: client.Cap{Local: 1}, Window: client.Cap{Local: 1}, Period: time.Hour}
+		for _, p := range plans {
+			for i := range p.Route.Mix.Instances {
+				for h := range p.Route.Mix.Instances[i].Hops {
+					p.Route.Mix.Instances[i].Hops[h].URL = s.URL
+				}
+			}
+			s.reset()
+			s.plan = p
+			c := opened(t, p, o)
+			if err := c.Report(t.Context(), drink("tea")); err == nil || !strings.Contains(err.Error(), "everyone colludes") {
+				t.Errorf("%s: the plan %q, which is charged %+v: %v", name, p.Title, c.Charge(), err)
+			}
+		}
 	}
 }
 

@@ -58,11 +58,16 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, printable(e.Publisher))
 	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), printable(e.CrowdName))
 	fmt.Fprintf(b, "  spent     %s: %s\n", account.ShufflerHonest, promised(e.Charge.Epsilon, e.Charge.Delta))
-	if e.Reused {
-		fmt.Fprintf(b, "            %s: nothing more, it said again what was drawn for an earlier plan\n", account.EveryoneColludes)
-	} else {
-		fmt.Fprintf(b, "            %s: %s\n", account.EveryoneColludes, promised(e.Charge.Local, 0))
+	local := promised(e.Charge.Local, 0)
+	switch {
+	case e.Reused && e.Backed == nil:
+		local = "more than was written down, it said again what was drawn for an earlier plan"
+	case e.Reused:
+		local += ", together with the earlier answers from the same backstop"
+	case e.Backed != nil:
+		local += ", together with all later answers from the same backstop"
 	}
+	fmt.Fprintf(b, "            %s: %s\n", account.EveryoneColludes, local)
 	fmt.Fprintf(b, "            %s: %s\n", account.OneFragmentSeen, promised(e.OneMessage, 0))
 	fmt.Fprintf(b, "  Whoever believed something of the answer with %.4g%% before can believe it with\n", 100*prior)
 	for _, seen := range []struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -30,9 +31,44 @@ func (h *histogram) recall(s cellsHeld, memory Memory) (key [32]byte, committed 
 	return key, committed, err
 }
 
-// backstopKey is the SHA-256 of a domain, the question and mechanism in canonical
-// JSON, a zero byte, and the cells held, each attribute's preceded by their number.
+// Backstop is what a plan keeps on a device for later plans, and what it tells.
+type Backstop struct {
+	// Question names the question with its mechanism, and no value: plans with the
+	// same one share a device's backstops.
+	Question [32]byte
+	// Epsilon bounds everything that is ever said from one backstop, by whatever
+	// fragments of whatever plans, though everyone colludes (replacement, delta 0).
+	Epsilon float64
+}
+
+// Backstop says what the plan keeps; ok is false where it keeps nothing.
+func (p *Protocol) Backstop() (b Backstop, ok bool) {
+	h, is := p.question.(*histogram)
+	if !is || h.ask.Randomizer.Fragments <= 1 {
+		return Backstop{}, false
+	}
+	all := h.together()
+	return Backstop{
+		Question: sha256.Sum256(h.backstopQuestion()),
+		Epsilon:  all.mechanism.Backstop.LocalSet(all.items, account.Replacement).Epsilon,
+	}, true
+}
+
+// backstopKey is the SHA-256 of the question's bytes, a zero byte, and the cells
+// held, each attribute's preceded by their number.
 func (h *histogram) backstopKey(s cellsHeld) [32]byte {
+	b := append(h.backstopQuestion(), 0)
+	for _, held := range s.held {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(held)))
+		for _, cell := range held {
+			b = binary.BigEndian.AppendUint32(b, cell)
+		}
+	}
+	return sha256.Sum256(b)
+}
+
+// backstopQuestion is a domain, and the question and mechanism in canonical JSON.
+func (h *histogram) backstopQuestion() []byte {
 	r := h.ask.Randomizer
 	question, err := json.Marshal(struct {
 		Attributes []plan.Attribute
@@ -43,15 +79,7 @@ func (h *histogram) backstopKey(s cellsHeld) [32]byte {
 	if err != nil {
 		panic("protocol: " + err.Error()) // numbers of a valid plan are finite
 	}
-	b := append([]byte("confetti/backstop/v1\n"), question...)
-	b = append(b, 0)
-	for _, held := range s.held {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(held)))
-		for _, cell := range held {
-			b = binary.BigEndian.AppendUint32(b, cell)
-		}
-	}
-	return sha256.Sum256(b)
+	return append([]byte("confetti/backstop/v1\n"), question...)
 }
 
 // pack writes commitments as unsigned varints: for each the attribute, a length,

@@ -157,3 +157,33 @@ func FuzzBackstop(f *testing.F) {
 		}
 	})
 }
+
+// What a backstop tells in the end is more than any number of its plan's fragments
+// do, and the same for all plans that share it; those that do not have another name.
+func TestBackstopsHaveNamesAndEpsilons(t *testing.T) {
+	for name, p := range fragmented(t) {
+		proto := runnable(t, p)
+		kept, ok := proto.Backstop()
+		if !ok {
+			t.Fatalf("%s keeps no backstop", name)
+		}
+		if local := promised(t, proto).Statements[0].Guarantee; !(kept.Epsilon >= local.Epsilon) {
+			t.Errorf("%s: the backstop tells %v, its fragments %v", name, kept.Epsilon, local.Epsilon)
+		}
+		same := p
+		h := *p.Question.Histogram
+		same.Question.Histogram = &h
+		same.Crowd.Minimum *= 2
+		h.Randomizer.Flip *= 0.9
+		if again, _ := runnable(t, same).Backstop(); again != kept {
+			t.Errorf("%s: other fragments and another crowd: %+v, not %+v", name, again, kept)
+		}
+		h.Randomizer.BackstopFlip *= 0.9
+		if again, _ := runnable(t, same).Backstop(); again.Question == kept.Question || again.Epsilon <= kept.Epsilon {
+			t.Errorf("%s: another backstop: %+v after %+v", name, again, kept)
+		}
+	}
+	if _, ok := runnable(t, small()["symmetric"]).Backstop(); ok {
+		t.Error("a plan without report fragments keeps a backstop")
+	}
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// afford says, before anything is drawn, whether the caps leave room for a plan's
+// charge, and which backstop an answer in report fragments to the question comes
+// from: with a Key it is that one, whatever the value; without, the value's own,
+// which is drawn if it is not kept. A nil question keeps no backstop.
+//
+// Who learns whether a device answers must not learn anything of its value. So this
+// looks at plans, times and caps only: not at the value, and not at whether a
+// backstop for it is kept. Where no cap on a period has a Local, any number of
+// backstops may be drawn, and nothing is ever refused for them. Where one has, the
+// first answer to a question begins a term of that period. Within the term the same
+// backstop is said again, which costs nothing new. After it the next answer begins
+// another term, with its own value, and is charged again, whether or not the value
+// is still the same; if there is no room for that, the old term goes on.
+func (l *Ledger) afford(now time.Time, caps []Caps, asked Charge, question []byte) (*Backed, error) {
+	if question == nil {
+		return nil, l.room(now, caps, asked, asked.Local)
+	}
+	term := longestLocal(caps)
+	if term == 0 {
+		return &Backed{Question: question}, l.room(now, caps, asked, asked.Local)
+	}
+	fresh := &Backed{Question: question, Term: now.UTC()}
+	last := l.standing(question, now, term)
+	if last == nil {
+		return fresh, l.room(now, caps, asked, asked.Local)
+	}
+	if !now.Before(last.Term.Add(term)) && l.room(now, caps, asked, asked.Local) == nil {
+		return fresh, nil
+	}
+	return last, l.room(now, caps, asked, 0)
+}
+
+// longestLocal is the longest period in which a cap limits what everyone together
+// may learn; 0 where none does.
+func longestLocal(caps []Caps) (longest time.Duration) {
+	for _, c := range caps {
+		if c.Window.Local > 0 {
+			longest = max(longest, c.Period)
+		}
+	}
+	return longest
+}
+
+// standing is the backstop that the last answer to the question came from, where
+// that was within the period and began or went on with a term; otherwise nil.
+func (l *Ledger) standing(question []byte, now time.Time, period time.Duration) *Backed {
+	var last *Backed
+	for _, e := range l.Entries {
+		if b := e.Backed; b != nil && !b.Term.IsZero() && bytes.Equal(b.Question, question) && e.within(now, period) {
+			last = b
+		}
+	}
+	return last
+}
+
+// room says whether the charge fits every cap, of which local is new where everyone
+// colludes.
+func (l *Ledger) room(now time.Time, caps []Caps, asked Charge, local float64) error {
+	for _, c := range caps {
+		if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked); err != nil {
+			return err
+		}
+		more := asked
+		more.Local = local
+		if err := c.Window.allow(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", l.counted(now, c.Period), more); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted is what counts against caps: Spent, but a number that no value moves. Each
+// term counts, though a later one may have found the backstop of an earlier one, and
+// so does each answer of a time without a Local cap, though some may have had the
+// same backstop.
+func (l *Ledger) counted(now time.Time, period time.Duration) Charge {
+	return l.sum(now, period, func(e Entry) string {
+		if e.Backed.Term.IsZero() {
+			return e.Plan
+		}
+		return fmt.Sprintf("%x %d", e.Backed.Question, e.Backed.Term.UnixNano())
+	})
+}
