@@ -27,7 +27,7 @@ import (
 // may import those below itself.
 var layers = [][]string{
 	{"internal/rng", "internal/prob", "internal/durable", "internal/costtest"},
-	{"internal/replay", "internal/dataset", "internal/keyfile"},
+	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain"},
 	{"internal/stattest"},
 	{"plan", "envelope"},
 	{"plan/author"},
@@ -58,7 +58,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/keyfile", "internal/token", "internal/wire", "internal/queue", "internal/serve"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/keyfile", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve"}
 
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -209,5 +210,9 @@ func (s *Service) Status(context.Context) *serve.Status {
 		pl := p.signed.Plan
 		table.Rows = append(table.Rows, []string{plan.Short(pl.Name()), pl.Title, pl.Times.Closes.UTC().Format(time.RFC3339), fmt.Sprint(len(p.keys)), issued})
 	}
-	return &serve.Status{Tables: []serve.Table{table}}
+	status := &serve.Status{Tables: []serve.Table{table}}
+	for _, path := range s.orphans() {
+		status.Alarms = append(status.Alarms, filepath.Base(path)+": "+orphaned)
+	}
+	return status
 }

@@ -10,6 +10,7 @@ package issuer
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/confetti-dp/confetti/internal/chain"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -130,7 +132,7 @@ func New(o Options) (*Service, error) {
 	if s.lock, err = lockFolder(o.Folder); err != nil {
 		return nil, err
 	}
-	secret, err := serve.OpenSecret(rng.New(), filepath.Join(o.Folder, "respondents.key"))
+	secret, err := s.openSecret()
 	if err == nil {
 		s.auth = serve.Authenticator{Secret: secret, Bearers: o.Bearers, Certificates: o.Certificates}
 		err = s.takeUp()
@@ -141,6 +143,21 @@ func New(o Options) (*Service, error) {
 	}
 	return s, nil
 }
+
+// openSecret reads the secret that respondents are known by, or draws one if
+// nobody is known yet: under a new one everybody would get a second token.
+func (s *Service) openSecret() (serve.Secret, error) {
+	path := filepath.Join(s.o.Folder, "respondents.key")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if logs, err := filepath.Glob(filepath.Join(s.o.Folder, "*.log")); err != nil || len(logs) > 0 {
+			return serve.Secret{}, errors.Join(err, fmt.Errorf("issuer: %s is missing, and without it nobody in the %d logs beside it would be known again: %s", path, len(logs), lostMarks))
+		}
+	}
+	return serve.OpenSecret(rng.New(), path)
+}
+
+// lostMarks is the step to take when it is not known any more who has a token.
+const lostMarks = "put it back as it was, and respondents.key with it; if it is lost, end the plan (docs/operating.md, When a disk is damaged)"
 
 // takeUp serves the plans that are in the folder.
 func (s *Service) takeUp() error {
@@ -154,14 +171,36 @@ func (s *Service) takeUp() error {
 			return fmt.Errorf("issuer: %w", err)
 		}
 		signed, err := plan.ParseSigned(text)
-		if err != nil {
-			return fmt.Errorf("issuer: %s: %w", path, err)
+		if err == nil {
+			err = signed.Verify(signed.Publisher) // it was when it came: has the disk changed it?
 		}
-		if err := s.add(signed); err != nil {
+		if err == nil && path != s.path(signed.Plan.Hash(), "plan") {
+			err = errors.New("it is another plan than its name says")
+		}
+		if err != nil {
+			return fmt.Errorf("issuer: %s is damaged: put it back as it was, or remove it and register the plan again: %w", path, err)
+		}
+		if err := s.add(signed, true); err != nil {
 			return fmt.Errorf("issuer: %s, which was served before: %w", path, err)
 		}
 	}
+	for _, path := range s.orphans() {
+		s.o.Log.Warn(orphaned, "file", path)
+	}
 	return nil
+}
+
+const orphaned = "a log of issued tokens is here without its plan: register the plan again, or remove the log if the plan is over"
+
+// orphans are the logs of plans that are not served.
+func (s *Service) orphans() (paths []string) {
+	all, _ := filepath.Glob(filepath.Join(s.o.Folder, "*.log"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(all, func(path string) bool {
+		hash, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
+		return err != nil || len(hash) != 32 || s.plans[[32]byte(hash)] != nil
+	})
 }
 
 // Close lets go of the folder. No request may be under way.
@@ -193,7 +232,7 @@ func (s *Service) Load(signed plan.Signed) error {
 	case s.over(signed.Plan):
 		return refused("the plan has closed too long ago")
 	}
-	if err := s.add(signed); err != nil {
+	if err := s.add(signed, false); err != nil {
 		return err
 	}
 	// Last: a plan that is on disk can be served.
@@ -212,8 +251,9 @@ func (s *Service) path(hash [32]byte, kind string) string {
 // over reports whether everything about a plan is due to be deleted.
 func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
 
-// add finds the plan's keys and opens its log.
-func (s *Service) add(signed plan.Signed) error {
+// add finds the plan's keys and opens its log, which is here if the plan was served
+// before.
+func (s *Service) add(signed plan.Signed, before bool) error {
 	keys, err := readKeys(s.o.Keys)
 	if err != nil {
 		return err
@@ -237,13 +277,26 @@ func (s *Service) add(signed plan.Signed) error {
 	hash := signed.Plan.Hash()
 	marks := s.path(hash, "log")
 	_, missing := os.Stat(marks)
+	if missing != nil && before {
+		return fmt.Errorf("issuer: %s is missing: %s", marks, lostMarks)
+	}
 	free, err := s.unclaimed(signed.Plan, missing == nil)
 	if err != nil {
 		return err
 	}
+	title := logTitle(signed.Plan.Name(), s.auth.Secret)
 	// The log first: a plan whose keys are claimed has had one.
-	if p.log, err = openLog(marks); err != nil {
-		return err
+	if missing != nil {
+		if err := chain.Create(marks, title); err != nil {
+			return fmt.Errorf("issuer: %w", err)
+		}
+	}
+	p.log, err = openLog(marks, s.path(hash, "end"), title, s.o.Log)
+	if errors.Is(err, chain.ErrDamaged) || errors.Is(err, chain.ErrShort) {
+		err = fmt.Errorf("%w; without it respondents could be given a second token: %s", err, lostMarks)
+	}
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
 	}
 	if err := claim(free, signed.Plan); err != nil {
 		return errors.Join(err, p.log.close())
@@ -321,13 +374,13 @@ func (s *Service) Sweep() error {
 		if !s.over(p.signed.Plan) {
 			continue
 		}
+		errs = append(errs, p.log.close())
 		// The plan first: without it the marks are nobody's, and no restart serves it.
-		for _, kind := range []string{"plan", "log"} {
+		for _, kind := range []string{"plan", "log", "end"} {
 			if err := os.Remove(s.path(hash, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("issuer: %w", err))
 			}
 		}
-		errs = append(errs, p.log.close())
 		delete(s.plans, hash)
 	}
 	return errors.Join(errs...)

@@ -1,18 +1,16 @@
 package issuer
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
+	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
-	"syscall"
+	"time"
 
+	"github.com/confetti-dp/confetti/internal/chain"
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -20,23 +18,34 @@ import (
 // the issuer's secret keys: who and what, nobody else can tell or forge.
 type mark struct{ who, what [16]byte }
 
-// markLog is the append-only file of a plan's marks:
+// markLog is the log of a plan's marks, in a folder:
 //
-//	confetti-issued/v1 and a line break
-//	who (16) || what (16) || CRC-32C of both (4), for each mark
+//	HASH.log  a package chain's log, whose groups are commits: who (16) || what (16) of each mark
+//	HASH.end  how far it had come, as of endEvery ago
 //
 // A mark is on disk before its request is answered. Marks that come while the
 // disk is busy are written together, maxCommit of them at most.
 type markLog struct {
-	file *os.File
+	endPath string
+	log     *slog.Logger
 
 	mu      sync.Mutex
+	file    groups
 	known   map[[16]byte][16]byte // who to what, those not yet on disk included
-	size    int64                 // of the file, as far as it is on disk
 	pending *commit               // is gathering
 	writing bool
-	broken  error // what is on disk is not known: nothing more is answered
-	write   func(b []byte, at int64) error
+	broken  error       // what is on disk is not known: nothing more is answered
+	end     chain.Point // of the log
+	late    *time.Timer // is going to write HASH.end; nil while it says end
+
+	ends sync.Mutex // held by whoever writes HASH.end
+}
+
+// groups is the log as a commit needs it.
+type groups interface {
+	Append(body []byte) error // chain.ErrFull: nothing was kept
+	End() chain.Point
+	Close() error
 }
 
 // commit is marks that are written together.
@@ -47,81 +56,83 @@ type commit struct {
 }
 
 const (
-	logHeader = "confetti-issued/v1\n"
-	markSize  = 36
+	logFormat = "confetti-issued/v2"
+	markSize  = 32
+	maxCommit = wire.MaxTokenAsks // marks
 
-	// maxCommit bounds how much of the end of a file a crash can have torn: what
-	// is damaged before that was on disk once, and no crash does it.
-	maxCommit = 4096
+	// endEvery is how late HASH.end may be: what rots at the end of the log that
+	// soon after it was written cannot be told from what a crash has torn.
+	endEvery = time.Second
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func (m mark) bytes() []byte {
-	b := append(append(make([]byte, 0, markSize), m.who[:]...), m.what[:]...)
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+// logTitle binds a log to its plan, and to the secret that its respondents are
+// known by: under another one they would all be new.
+func logTitle(plan string, secret serve.Secret) string {
+	known := secret.Respondent("log", []byte(plan))
+	return fmt.Sprintf("%s %s %x", logFormat, plan, known[:8])
 }
 
-// openLog reads the marks of the file, or makes it. What a crash has torn at its
-// end was never answered, and goes.
-func openLog(path string) (*markLog, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("issuer: %w", err)
+// openLog reads the marks of a log that was created, and cuts off what a crash has
+// torn at its end, which was never answered.
+func openLog(path, endPath, title string, log *slog.Logger) (*markLog, error) {
+	l := &markLog{endPath: endPath, log: log, known: map[[16]byte][16]byte{}}
+	var was chain.Point
+	text, unknown := os.ReadFile(endPath)
+	if unknown == nil {
+		unknown = was.UnmarshalText(text)
 	}
-	l := &markLog{file: file, known: map[[16]byte][16]byte{}}
-	l.write = l.writeFile
-	if err := l.read(path); err != nil {
+	file, err := chain.Open(path, title, maxCommit*markSize, was, l.read)
+	if err != nil {
+		return nil, err
+	}
+	l.file, l.end = file, file.End()
+	if unknown != nil && l.end.Number > 0 {
+		log.Warn("how far the log of issued tokens had come was not known: it was read as far as it goes", "file", endPath, "reason", unknown.Error())
+	}
+	if n := file.Torn(); n > 0 {
+		log.Warn("the log of issued tokens ended in a piece of a write that nobody was answered for: it was cut off", "file", path, "bytes", n)
+	}
+	if was != l.end {
+		err = l.writeEnd()
+	}
+	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *markLog) read(path string) error {
-	text, err := io.ReadAll(l.file)
-	if err != nil {
-		return fmt.Errorf("issuer: read %s: %w", path, err)
+// read takes the marks of one commit.
+func (l *markLog) read(body []byte) error {
+	if len(body)%markSize != 0 {
+		return fmt.Errorf("%w: a group is no list of marks", chain.ErrDamaged)
 	}
-	if len(text) < len(logHeader) && bytes.HasPrefix([]byte(logHeader), text) {
-		// New, or torn when it was. Its name must be on disk before any mark.
-		if err := errors.Join(l.writeFile([]byte(logHeader), 0), durable.SyncFolder(filepath.Dir(path))); err != nil {
-			return fmt.Errorf("issuer: begin %s: %w", path, err)
-		}
-		text = []byte(logHeader)
-	}
-	if !bytes.HasPrefix(text, []byte(logHeader)) {
-		return fmt.Errorf("issuer: %s is no log of issued tokens: restore it from a copy", path)
-	}
-	at := len(logHeader)
-	for ; at+markSize <= len(text); at += markSize {
-		b := text[at : at+markSize]
-		m := mark{[16]byte(b), [16]byte(b[16:])}
-		if !bytes.Equal(m.bytes(), b) {
-			break
-		}
-		if what, twice := l.known[m.who]; twice && what != m.what {
-			return fmt.Errorf("issuer: %s says two things of one respondent: restore it from a copy", path)
+	for ; len(body) > 0; body = body[markSize:] {
+		m := mark{[16]byte(body), [16]byte(body[16:])}
+		if _, twice := l.known[m.who]; twice {
+			return fmt.Errorf("%w: it says two things of one respondent", chain.ErrDamaged)
 		}
 		l.known[m.who] = m.what
-	}
-	if len(text)-at > maxCommit*markSize {
-		return fmt.Errorf("issuer: %s is damaged at byte %d, where no crash does it: restore it from a copy; without it respondents could be given a second token", path, at)
-	}
-	l.size = int64(at)
-	if at < len(text) {
-		if err := errors.Join(l.file.Truncate(l.size), l.file.Sync()); err != nil {
-			return fmt.Errorf("issuer: cut the torn end off %s: %w", path, err)
-		}
 	}
 	return nil
 }
 
-func (l *markLog) writeFile(b []byte, at int64) error {
-	if _, err := l.file.WriteAt(b, at); err != nil {
-		return err
+// writeEnd writes down how far the log has come.
+func (l *markLog) writeEnd() error {
+	l.ends.Lock()
+	defer l.ends.Unlock()
+	l.mu.Lock()
+	end := l.end
+	l.late = nil
+	l.mu.Unlock()
+	text, err := end.MarshalText()
+	if err != nil {
+		panic("issuer: " + err.Error()) // a number and a digest always encode
 	}
-	return l.file.Sync()
+	if err := durable.Replace(l.endPath, text, 0o600); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	return nil
 }
 
 // taken reports whether one of the marks is of a respondent whose other request
@@ -199,16 +210,16 @@ func (l *markLog) commit() {
 
 		var b []byte
 		for _, m := range c.marks {
-			b = append(b, m.bytes()...)
+			b = append(append(b, m.who[:]...), m.what[:]...)
 		}
 		var err error
 		if len(b) > 0 {
-			err = l.write(b, l.size)
+			err = l.file.Append(b)
 		}
 
 		l.mu.Lock()
 		if err == nil {
-			l.size += int64(len(b))
+			l.advance()
 			close(c.done)
 			l.mu.Unlock()
 			continue
@@ -218,12 +229,23 @@ func (l *markLog) commit() {
 	}
 }
 
+// advance sees to it that HASH.end follows the log.
+func (l *markLog) advance() {
+	if l.end = l.file.End(); l.late == nil {
+		l.late = time.AfterFunc(endEvery, func() {
+			if err := l.writeEnd(); err != nil {
+				l.log.Warn("how far the log of issued tokens has come cannot be written down", "reason", err.Error())
+			}
+		})
+	}
+}
+
 // fail takes back a commit that did not reach the disk, and the one that is
-// gathering behind it, which may count on its marks. A full disk gives the file
-// back as it was; after anything else nobody knows what is on disk.
+// gathering behind it, which may count on its marks. With a full disk the log is
+// as it was; after anything else nobody knows what is on disk.
 func (l *markLog) fail(err error, failed *commit) {
 	var answer error
-	if errors.Is(err, syscall.ENOSPC) && l.file.Truncate(l.size) == nil && l.file.Sync() == nil {
+	if errors.Is(err, chain.ErrFull) {
 		answer = wire.Problemf(wire.StorageFull, "the marks of issued tokens do not fit")
 	} else {
 		answer = fmt.Errorf("issuer: the log of issued tokens cannot be written, so that nothing more is signed until a restart: %w", err)
@@ -256,4 +278,15 @@ func (l *markLog) healthy() error {
 	return l.broken
 }
 
-func (l *markLog) close() error { return l.file.Close() }
+// close lets go of the files. Nothing may be under way.
+func (l *markLog) close() error {
+	l.mu.Lock()
+	late := l.late
+	l.mu.Unlock()
+	var err error
+	if late != nil {
+		late.Stop()
+		err = l.writeEnd() // if it is being written now: once more
+	}
+	return errors.Join(err, l.file.Close())
+}

@@ -2,10 +2,11 @@ package issuer
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
+	"github.com/confetti-dp/confetti/internal/chain"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -28,9 +28,14 @@ func numbered(who, what uint32) mark {
 	return m
 }
 
+const testTitle = logFormat + " of a test"
+
 func open(t testing.TB, path string) *markLog {
 	t.Helper()
-	l, err := openLog(path)
+	if err := chain.Create(path, testTitle); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	l, err := openLog(path, path+".end", testTitle, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,87 +73,17 @@ func TestLogKeepsTheFirst(t *testing.T) {
 	check("opened again")
 }
 
-// However a crash tears the last commit, what was acknowledged before is there,
-// and what is there can be added to.
-func TestTornEnds(t *testing.T) {
-	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
-		path := filepath.Join(dir, "log")
-		os.Remove(path)
-		l, err := openLog(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := rapid.IntRange(0, 5).Draw(t, "acknowledged")
-		for i := range n {
-			if _, err := l.put([]mark{numbered(uint32(i), 1)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l.close()
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The torn commit: a piece of it, zeros where the disk was late, or noise.
-		var torn []byte
-		for i := range rapid.IntRange(0, 3).Draw(t, "torn marks") {
-			torn = append(torn, numbered(uint32(100+i), 1).bytes()...)
-		}
-		if len(torn) > 0 {
-			torn = torn[:rapid.IntRange(0, len(torn)).Draw(t, "cut")]
-		}
-		for range rapid.IntRange(0, 2).Draw(t, "holes") {
-			if len(torn) > 0 {
-				at := rapid.IntRange(0, len(torn)-1).Draw(t, "hole")
-				torn[at] = rapid.Byte().Draw(t, "noise")
-			}
-		}
-		end := append(bytes.Clone(whole), torn...)
-		if n == 0 && rapid.Bool().Draw(t, "torn header") {
-			end = end[:rapid.IntRange(0, len(logHeader)).Draw(t, "of header")]
-		}
-		if err := os.WriteFile(path, end, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if l, err = openLog(path); err != nil {
-			t.Fatal(err)
-		}
-		for i := range n {
-			if !l.taken([]mark{numbered(uint32(i), 2)}) {
-				t.Fatalf("mark %d is lost", i)
-			}
-		}
-		if _, err := l.put([]mark{numbered(200, 1)}); err != nil {
-			t.Fatal(err)
-		}
-		l.close()
-		if l, err = openLog(path); err != nil {
-			t.Fatal(err)
-		}
-		defer l.close()
-		if !l.taken([]mark{numbered(200, 2)}) {
-			t.Fatal("a mark after the repair is lost")
-		}
-	})
+// faulty is a log whose disk fails now and then.
+type faulty struct {
+	groups
+	fail func() error
 }
 
-func TestDamageIsNoCrash(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	text := []byte(logHeader)
-	for i := range uint32(maxCommit + 2) {
-		text = append(text, numbered(i, 1).bytes()...)
+func (f *faulty) Append(body []byte) error {
+	if err := f.fail(); err != nil {
+		return err
 	}
-	text[len(logHeader)+5] ^= 1
-	for name, bad := range map[string][]byte{"damage far from the end": text, "no log": []byte("something else that is longer than a header"), "two things of one": append(append([]byte(logHeader), numbered(1, 1).bytes()...), numbered(1, 2).bytes()...)} {
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if l, err := openLog(path); err == nil {
-			l.close()
-			t.Errorf("%s was read", name)
-		}
-	}
+	return f.groups.Append(body)
 }
 
 func TestFullDisk(t *testing.T) {
@@ -157,27 +92,21 @@ func TestFullDisk(t *testing.T) {
 	if _, err := l.put([]mark{numbered(1, 1)}); err != nil {
 		t.Fatal(err)
 	}
-	full := true
-	l.write = func(b []byte, at int64) error {
-		if full {
-			l.file.WriteAt(b[:len(b)/2], at) // as much as fits
-			return &os.PathError{Op: "write", Err: syscall.ENOSPC}
-		}
-		return l.writeFile(b, at)
-	}
+	disk := error(chain.ErrFull)
+	l.file = &faulty{l.file, func() error { return disk }}
 	_, err := l.put([]mark{numbered(2, 1)})
 	if p, ok := errors.AsType[*wire.Problem](err); !ok || p.Code != wire.StorageFull {
 		t.Errorf("a full disk: %v", err)
 	}
-	full = false
+	disk = nil
 	if _, err := l.put([]mark{numbered(2, 2)}); err != nil { // nothing was answered to the first
 		t.Errorf("with room again: %v", err)
 	}
-	l.write = func([]byte, int64) error { return syscall.EIO }
+	disk = syscall.EIO
 	if _, err := l.put([]mark{numbered(3, 1)}); err == nil || l.healthy() == nil {
 		t.Error("a broken disk was taken for a good one")
 	}
-	l.write = l.writeFile
+	disk = nil
 	if _, err := l.put([]mark{numbered(4, 1)}); err == nil {
 		t.Error("went on without knowing what is on disk")
 	}
@@ -194,11 +123,11 @@ func TestConcurrentMarks(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "log"))
 	defer l.close()
 	commits := 0
-	l.write = func(b []byte, at int64) error {
+	l.file = &faulty{l.file, func() error {
 		commits++
 		time.Sleep(time.Millisecond)
-		return l.writeFile(b, at)
-	}
+		return nil
+	}}
 	const people, tries = 50, 8
 	var won [people]sync.Map
 	var wg sync.WaitGroup
@@ -275,23 +204,14 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-func FuzzLog(f *testing.F) {
-	f.Add([]byte(logHeader))
-	f.Add(append([]byte(logHeader), numbered(1, 1).bytes()...))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
+func FuzzMarks(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(make([]byte, markSize))
+	f.Add(make([]byte, 2*markSize))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		l := &markLog{known: map[[16]byte][16]byte{}}
+		if l.read(body) == nil && len(l.known)*markSize != len(body) {
+			t.Error("marks were passed over")
 		}
-		l, err := openLog(path)
-		if err != nil {
-			return
-		}
-		n := l.len()
-		l.close()
-		if l = open(t, path); l.len() != n {
-			t.Error("reads differently the second time")
-		}
-		l.close()
 	})
 }

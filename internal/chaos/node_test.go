@@ -198,8 +198,14 @@ func recordOf(name string) func([]byte) []byte {
 		}
 	case strings.HasSuffix(name, "-wal"): // of SQLite: a header, then pages of 4096 bytes with headers of 24
 		return after(32, 24+4096)
-	case strings.HasSuffix(name, ".log"): // of the issuer
-		return after(len("confetti-issued/v1\n"), 36)
+	case strings.HasSuffix(name, ".log"): // of the issuer: a line, then groups with a length of four bytes
+		return func(b []byte) []byte {
+			_, rest, _ := bytes.Cut(b, []byte("\n"))
+			if len(rest) < 4 {
+				return nil
+			}
+			return after(0, 8+int(binary.BigEndian.Uint32(rest)))(rest)
+		}
 	case name == "ledger":
 		return func(b []byte) []byte {
 			_, rest, _ := bytes.Cut(b, []byte("\n"))
