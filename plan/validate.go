@@ -13,6 +13,7 @@ import (
 
 // Limits keep a hostile plan from asking for unbounded work on a device.
 const (
+	MaxTitle       = 1 << 10 // bytes
 	MaxDimension   = 1 << 20
 	MaxClasses     = 1 << 16
 	MaxRepetitions = 1 << 20
@@ -69,6 +70,7 @@ func (p Plan) Validate() error {
 	var ps Problems
 	ps.add(p.Version == Version, "version is %d; this build reads version %d", p.Version, Version)
 	ps.add(strings.TrimSpace(p.Title) != "", "title is empty: say to the respondents what is asked")
+	ps.add(len(p.Title) <= MaxTitle, "title has more than %d bytes", MaxTitle)
 	p.Question.validate(&ps)
 	p.Budget.validate(&ps, p.Question.Kind)
 	ps.add(p.Crowd.Minimum >= 1 && p.Crowd.Minimum <= MaxCrowd, "crowd.minimum must be at least 1 respondent (and at most 2^30)")

@@ -65,12 +65,11 @@ func (s *Service) due(ctx context.Context, p store.Plan) (bool, error) {
 	if !p.Closed.IsZero() {
 		return true, nil
 	}
-	run, err := s.run(ctx, p.Name)
+	o, err := s.outline(ctx, p.Name)
 	if err != nil {
 		return false, err
 	}
-	closes := run.signed.Plan.Times.Closes
-	return !closes.IsZero() && !s.o.Now().Before(closes.Add(s.o.Grace)), nil
+	return !o.closes.IsZero() && !s.o.Now().Before(o.closes.Add(s.o.Grace)), nil
 }
 
 // expire deletes old tallies, now and then.
@@ -229,5 +228,5 @@ func (s *Service) postClose(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return storeProblem(err)
 	}
-	return serve.WriteJSON(w, describe(p))
+	return serve.WriteJSON(w, s.describe(r.Context(), p))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // State is how far a plan has come.
@@ -41,13 +40,14 @@ type Plan struct {
 
 var formats = []string{"csv", "html", "json"}
 
-func describe(p store.Plan) Plan {
+// describe tells a plan, without its title where it cannot be read any more.
+func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	d := Plan{
 		Plan: p.Name, Publisher: p.Spending.Publisher, State: Open,
 		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
 	}
-	if signed, err := plan.ParseSigned(p.Signed); err == nil { // it was when it was registered
-		d.Title, d.Closes = signed.Plan.Title, signed.Plan.Times.Closes
+	if o, err := s.outline(ctx, p.Name); err == nil {
+		d.Title, d.Closes = o.title, o.closes
 	}
 	switch {
 	case p.Released:
@@ -68,7 +68,7 @@ func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
 	}
 	all := make([]Plan, len(stored))
 	for i, p := range stored {
-		all[i] = describe(p)
+		all[i] = s.describe(ctx, p)
 		all[i].Closer = ""
 	}
 	return all, nil
@@ -104,12 +104,16 @@ func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.o.Store.Plan(r.Context(), name)
+	t, done, err := s.texts.read(name, func() ([]byte, [32]byte, error) {
+		signed, err := s.o.Store.Signed(r.Context(), name)
+		return signed, [32]byte{}, err
+	})
 	if err != nil {
 		return storeProblem(err)
 	}
+	defer done()
 	w.Header().Set("Content-Type", wire.SignedPlanType)
-	_, err = w.Write(p.Signed)
+	_, err = w.Write(t.body)
 	return err
 }
 
@@ -141,15 +145,15 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return storeProblem(err)
 	}
-	signed, err := plan.ParseSigned(p.Signed)
+	o, err := s.outline(r.Context(), name)
 	if err != nil {
-		return fmt.Errorf("service: plan %s, which was registered before: %w", name, err)
+		return err
 	}
 	batches, err := s.o.Store.Batches(r.Context(), name)
 	if err != nil {
 		return err
 	}
-	out := Progress{Plan: describe(p), Crowds: signed.Plan.Crowds(), Instances: len(signed.Plan.Route.Mix.Instances), Batches: []Batch{}}
+	out := Progress{Plan: s.describe(r.Context(), p), Crowds: o.crowds, Instances: o.instances, Batches: []Batch{}}
 	for _, b := range batches {
 		out.Batches = append(out.Batches, Batch{b.Instance, b.Crowd, b.Respondents, b.Smallest, b.Dropped, b.Counted})
 	}
@@ -171,26 +175,27 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return storeProblem(err)
 	}
-	switch describe(p).State {
+	switch s.describe(r.Context(), p).State {
 	case Open, Closed:
 		return wire.Problemf(wire.NotClosed, "there is no release yet")
 	case Withheld:
 		return wire.Problemf(wire.Withheld, "%s", p.Reason)
 	}
-	body, digest, err := s.o.Store.Release(r.Context(), name, format)
+	t, done, err := s.texts.read(name+"."+format, func() ([]byte, [32]byte, error) { return s.o.Store.Release(r.Context(), name, format) })
 	if errors.Is(err, store.ErrUnknown) {
 		return wire.Problemf(wire.NotFound, "the release was not written in this format")
 	}
 	if err != nil {
 		return err
 	}
+	defer done()
 	h := w.Header()
 	h.Set("Content-Type", releaseTypes[format])
-	h.Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", digest)))
+	h.Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", t.digest)))
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	if format == "html" {
 		h.Set("Content-Security-Policy", releasePolicy)
 	}
-	_, err = w.Write(body)
+	_, err = w.Write(t.body)
 	return err
 }

@@ -44,12 +44,12 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	}
 	budget := s.o.Populations[publisher.Population]
 	outcome, err := s.o.Store.Register(ctx, store.Plan{
-		Name: name, Signed: signed.Marshal(), Registered: s.o.Now(),
+		Name: name, Registered: s.o.Now(),
 		Spending: store.Spending{
 			Population: publisher.Population, Publisher: publisher.Name,
 			Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: string(asked.Adjacency), Users: asked.Users, Method: asked.Method, Note: leftOut(signed.Plan),
 		},
-	}, func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
+	}, signed.Marshal(), func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
 	if over, ok := errors.AsType[*overspent](err); ok {
 		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(signed.Plan))
 	}
@@ -78,8 +78,8 @@ func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
 
 // again reports that this very plan is registered.
 func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome, bool) {
-	p, err := s.o.Store.Plan(ctx, signed.Plan.Name())
-	return store.Again, err == nil && string(p.Signed) == string(signed.Marshal())
+	text, err := s.o.Store.Signed(ctx, signed.Plan.Name())
+	return store.Again, err == nil && string(text) == string(signed.Marshal())
 }
 
 // register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.

@@ -86,9 +86,13 @@ type Service struct {
 	concluding sync.Mutex
 	metrics    metrics
 
-	mu      sync.Mutex
-	running map[string]*running // by plan's name
-	expired time.Time           // when old tallies were last looked for
+	outlining sync.Mutex // one plan at a time
+	texts     texts
+
+	mu       sync.Mutex
+	running  map[string]*running // by plan's name
+	outlines map[string]outline  // likewise
+	expired  time.Time           // when old tallies were last looked for
 }
 
 // running is a plan whose batches are counted.
@@ -126,7 +130,7 @@ func New(o Options) (*Service, error) {
 		o.Failpoint = func(string) error { return nil }
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {
@@ -189,7 +193,11 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	signed, err := plan.ParseSigned(p.Signed)
+	text, err := s.o.Store.Signed(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := plan.ParseSigned(text)
 	if err != nil {
 		return nil, fmt.Errorf("service: plan %s, which was registered before: %w", name, err)
 	}

@@ -33,7 +33,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "state", "closes", "batches", "respondents", "fragments dropped"}}
 	states := map[State]int{}
 	for _, p := range plans {
-		d := describe(p)
+		d := s.describe(ctx, p)
 		states[d.State]++
 		if d.State == Withheld {
 			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
@@ -42,7 +42,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		if err != nil {
 			return err
 		}
-		table.Rows = append(table.Rows, planRow(d, p, batches))
+		table.Rows = append(table.Rows, s.planRow(ctx, d, batches))
 	}
 	for _, state := range []State{Open, Closed, Released, Withheld} {
 		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state])})
@@ -63,15 +63,15 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 	return nil
 }
 
-func planRow(d Plan, p store.Plan, batches []store.Batch) []string {
+func (s *Service) planRow(ctx context.Context, d Plan, batches []store.Batch) []string {
 	respondents, dropped := 0, 0
 	for _, b := range batches {
 		respondents += b.Respondents
 		dropped += b.Dropped
 	}
 	came := strconv.Itoa(len(batches))
-	if signed, err := plan.ParseSigned(p.Signed); err == nil {
-		came = fmt.Sprintf("%d of %d", len(batches), signed.Plan.Crowds()*len(signed.Plan.Route.Mix.Instances))
+	if o, err := s.outline(ctx, d.Plan); err == nil {
+		came = fmt.Sprintf("%d of %d", len(batches), o.crowds*o.instances)
 	}
 	closes := "when told"
 	if !d.Closes.IsZero() {

@@ -12,7 +12,6 @@ import (
 // Plan is a registered plan and what has become of it.
 type Plan struct {
 	Name       string // SHA-256 of its canonical form in hex
-	Signed     []byte // the plan with its publisher's signature, as it came
 	Registered time.Time
 
 	Spending Spending
@@ -38,16 +37,17 @@ type Spending struct {
 	Spent      time.Time
 }
 
-// Register writes a plan and what it costs its population. check is given what
+// Register writes a plan, signed as it came, and what it costs its population.
+// check is given what
 // that population has spent before and refuses the plan with an error, which
 // Register returns; nothing can be spent between check and the write. A plan
 // that is there already is not checked again.
-func (s *Store) Register(ctx context.Context, p Plan, check func(earlier []Spending) error) (Outcome, error) {
+func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(earlier []Spending) error) (Outcome, error) {
 	outcome := New
 	err := s.write(ctx, "register", func(tx *sql.Tx) error {
-		var signed []byte
-		switch err := tx.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", p.Name).Scan(&signed); {
-		case err == nil && bytes.Equal(signed, p.Signed):
+		var there []byte
+		switch err := tx.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", p.Name).Scan(&there); {
+		case err == nil && bytes.Equal(there, signed):
 			outcome = Again
 			return nil
 		case err == nil:
@@ -62,7 +62,7 @@ func (s *Store) Register(ctx context.Context, p Plan, check func(earlier []Spend
 		if err := check(earlier); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO plans (name, signed, registered) VALUES ($1, $2, $3)", p.Name, p.Signed, stamp(p.Registered)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO plans (name, signed, registered) VALUES ($1, $2, $3)", p.Name, signed, stamp(p.Registered)); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		b := p.Spending
@@ -100,7 +100,7 @@ func spendings(ctx context.Context, q query, population string) ([]Spending, err
 	return all, err
 }
 
-const selectPlans = `SELECT plans.name, plans.signed, plans.registered,
+const selectPlans = `SELECT plans.name, plans.registered,
 	spendings.population, spendings.publisher, spendings.epsilon, spendings.delta, spendings.adjacency, spendings.users, spendings.method, spendings.note,
 	closings.closer, closings.closed, verdicts.released, verdicts.reason, verdicts.decided
 	FROM plans JOIN spendings ON spendings.plan = plans.name
@@ -114,7 +114,7 @@ func plansWhere(ctx context.Context, q query, where string, args ...any) ([]Plan
 		var registered, closed, released, decided sql.NullInt64
 		var closer, reason sql.NullString
 		b := &p.Spending
-		if err := r.Scan(&p.Name, &p.Signed, &registered,
+		if err := r.Scan(&p.Name, &registered,
 			&b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note,
 			&closer, &closed, &released, &reason, &decided); err != nil {
 			return err
@@ -136,6 +136,19 @@ func (s *Store) Plans(ctx context.Context) ([]Plan, error) {
 // Plan finds a plan by name, or returns ErrUnknown.
 func (s *Store) Plan(ctx context.Context, name string) (Plan, error) {
 	return planNamed(ctx, s.reader, name)
+}
+
+// Signed is a plan with its publisher's signature, as it came, or ErrUnknown. It may
+// have megabytes, which is why nothing else reads it.
+func (s *Store) Signed(ctx context.Context, name string) ([]byte, error) {
+	var signed []byte
+	switch err := s.reader.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", name).Scan(&signed); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, fmt.Errorf("%w: no plan %s is registered", ErrUnknown, name)
+	case err != nil:
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return signed, nil
 }
 
 func planNamed(ctx context.Context, q query, name string) (Plan, error) {

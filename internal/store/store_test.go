@@ -53,14 +53,16 @@ func open(t testing.TB, dsn string) *Store {
 var now = time.Date(2026, 11, 21, 3, 0, 0, 123456000, time.UTC)
 
 func samplePlan(name string) Plan {
-	return Plan{Name: name, Signed: []byte("signed \x00" + name), Registered: now, Spending: Spending{
+	return Plan{Name: name, Registered: now, Spending: Spending{
 		Population: "residents", Publisher: "Research", Epsilon: 0.1 + 0.2, Delta: 1e-300, Adjacency: "replacement", Users: 400, Method: "exact", Note: "é",
 	}}
 }
 
+func signedOf(p Plan) []byte { return []byte("signed \x00" + p.Name) }
+
 func register(t testing.TB, s *Store, p Plan) {
 	t.Helper()
-	if o, err := s.Register(t.Context(), p, func([]Spending) error { return nil }); o != New {
+	if o, err := s.Register(t.Context(), p, signedOf(p), func([]Spending) error { return nil }); o != New {
 		t.Fatal(o, err)
 	}
 }
@@ -114,6 +116,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			t.Fatal(o, err)
 		}
 		p.Closed, p.Closer, p.Decided, p.Released = now.Add(time.Hour), "clock", now.Add(2*time.Hour), true
+		if signed, err := s.Signed(ctx, "aa"); string(signed) != string(signedOf(p)) || err != nil {
+			t.Errorf("signed: %q, %v", signed, err)
+		}
+		if _, err := s.Signed(ctx, "bb"); !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
 		plans, err := s.Plans(ctx)
 		if diff := cmp.Diff([]Plan{p}, plans); err != nil || diff != "" {
 			t.Fatal(err, diff)
@@ -224,7 +232,7 @@ func TestTheLedgerIsNotOverspentByTwoAtOnce(t *testing.T) {
 			go func() {
 				p := samplePlan(strings.Repeat("a", i+1))
 				p.Spending.Epsilon = 1
-				_, err := s.Register(t.Context(), p, func(earlier []Spending) error {
+				_, err := s.Register(t.Context(), p, signedOf(p), func(earlier []Spending) error {
 					if len(earlier) >= 2 {
 						return over
 					}
@@ -246,11 +254,10 @@ func TestTheLedgerIsNotOverspentByTwoAtOnce(t *testing.T) {
 			t.Errorf("%d spendings, %d refused, %v", len(spent), refused, err)
 		}
 		p := samplePlan(spent[0].Plan)
-		if o, err := s.Register(t.Context(), p, func([]Spending) error { return over }); o != Again {
+		if o, err := s.Register(t.Context(), p, signedOf(p), func([]Spending) error { return over }); o != Again {
 			t.Error("the same plan again:", o, err)
 		}
-		p.Signed = []byte("another")
-		if o, err := s.Register(t.Context(), p, func([]Spending) error { return nil }); o != Failed || !errors.Is(err, ErrTaken) {
+		if o, err := s.Register(t.Context(), p, []byte("another"), func([]Spending) error { return nil }); o != Failed || !errors.Is(err, ErrTaken) {
 			t.Error(o, err)
 		}
 	})

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// outline is what lists and batches need of a registered plan. It is read once for
+// a plan and process, because a plan may have megabytes and anybody may ask for a
+// list or send the beginning of a batch.
+type outline struct {
+	title     string
+	closes    time.Time // zero: when told
+	crowds    int
+	instances int
+	receipts  [][]wire.VerifyKey // see receiptKeys
+	err       error              // the plan cannot be read any more
+}
+
+// outline finds the outline of a registered plan.
+func (s *Service) outline(ctx context.Context, name string) (outline, error) {
+	find := func() (outline, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		o, there := s.outlines[name]
+		return o, there
+	}
+	o, there := find()
+	if !there {
+		s.outlining.Lock() // one plan at a time, and none twice
+		defer s.outlining.Unlock()
+		if o, there = find(); !there {
+			text, err := s.o.Store.Signed(ctx, name)
+			if err != nil {
+				return outline{}, err
+			}
+			o = outlineOf(name, text)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.outlines[name] = o
+		}
+	}
+	return o, o.err
+}
+
+func outlineOf(name string, text []byte) outline {
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return outline{err: fmt.Errorf("service: plan %s, which was registered before: %w", name, err)}
+	}
+	p := signed.Plan
+	keys, err := receiptKeys(p)
+	return outline{p.Title, p.Times.Closes, p.Crowds(), len(p.Route.Mix.Instances), keys, err}
+}
