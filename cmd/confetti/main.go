@@ -21,6 +21,7 @@ type cli struct {
 	Demo       demoCommand       `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
 	Plan       planCommand       `cmd:"" help:"Author, check and show plans."`
 	Account    accountCommand    `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
+	Sample     sampleCommand     `cmd:"" help:"Write a made-up table to try things out with."`
 	Collect    collectCommand    `cmd:"" help:"Collect from your own data."`
 	Experiment experimentCommand `cmd:"" help:"The papers' measurements."`
 	Release    releaseCommand    `cmd:"" help:"Look at releases."`
