@@ -23,15 +23,18 @@ type collectCommand struct {
 // collectSimulate has the flags of both questions: of densities those that
 // experiments have too.
 type collectSimulate struct {
-	File      string  `arg:"" help:"Densities: training records (.npy, .csv, .parquet), one row a respondent." type:"path" optional:""`
-	Label     string  `help:"Column that names the class; for .npy, the path of a second .npy with integers." placeholder:"NAME"`
-	Test      string  `help:"Public test records, in the same form." type:"path" placeholder:"FILE"`
-	TestLabel string  `help:"For a .npy of test records: the path of their labels." type:"path" placeholder:"FILE"`
-	TestShare float64 `help:"Without --test: share of the records set aside as the test set." default:"0.2"`
-	Normalize bool    `help:"Scale every record to unit length."`
+	File      string   `arg:"" help:"Densities: training records (.npy, .csv, .parquet), one row a respondent." type:"path" optional:""`
+	Label     string   `help:"Column that names the class; for .npy, the path of a second .npy with integers." placeholder:"NAME"`
+	Test      string   `help:"Public test records, in the same form." type:"path" placeholder:"FILE"`
+	TestLabel string   `help:"For a .npy of test records: the path of their labels." type:"path" placeholder:"FILE"`
+	TestShare float64  `help:"Without --test: share of the records set aside as the test set." default:"0.2"`
+	Normalize bool     `help:"Scale every record to unit length."`
+	Features  []string `help:"Columns that are features, by name or pattern (likes_*); without, all but the label." placeholder:"NAME"`
+	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
 	kdeFlags
 	collectHistogram `group:"Histograms of columns:"`
 
+	Missing  string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
 	Minimum  int    `help:"Smallest class or crowd that may be released; 0 for the smallest there is." placeholder:"N" group:"Collection:"`
 	Out      string `help:"Collect through the whole flow, and save the release here." type:"path" placeholder:"DIR" group:"Collection:"`
 	Fidelity string `help:"law: counts drawn from their exact law; full: every message sealed, mixed and opened." enum:"law,full" default:"law" group:"Collection:"`
@@ -55,7 +58,7 @@ func (c collectSimulate) Run(std streams, given *kong.Context) error {
 }
 
 // questionless are the flags of every simulated collection.
-var questionless = []string{"epsilon", "delta", "accounting", "minimum", "out", "fidelity", "full", "seed", "json"}
+var questionless = []string{"epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "seed", "json"}
 
 // oneQuestion refuses flags of the one kind of question beside those of the other,
 // which would say nothing.
@@ -91,9 +94,12 @@ func (c collectSimulate) runDensity(std streams) error {
 	if err := c.checkDensity(); err != nil {
 		return err
 	}
-	set, err := c.load()
+	set, notes, err := c.load()
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(std.err, "note: "+note)
 	}
 	counts := set.Train.Counts(len(set.Classes))
 	// Classes are counted, not named: of a column that was named by mistake they
@@ -105,7 +111,7 @@ func (c collectSimulate) runDensity(std streams) error {
 		return fmt.Errorf("the smallest of %d classes has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave small classes out", len(counts), n, c.Minimum)
 	}
 	if c.Out != "" {
-		if err := c.release(std, set, slices.Min(counts)); err != nil {
+		if err := c.release(std, set, notes, slices.Min(counts)); err != nil {
 			return inDomain(err)
 		}
 	}
@@ -131,43 +137,59 @@ func (c collectSimulate) checkDensity() error {
 	return nil
 }
 
-func (c collectSimulate) load() (*dataset.Set, error) {
-	train, err := dataset.ReadTable(c.File, c.Label)
-	if err != nil {
-		return nil, err
+// load reads the records, with what a reader must know of how they were read.
+func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
+	choice := dataset.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop}
+	if choice.Missing, err = c.missing(); err != nil {
+		return nil, nil, err
 	}
+	train, err := dataset.ReadTable(c.File, choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes = append(train.Notes, train.Doubts()...)
 	test := train // until some are set aside
 	if c.Test != "" {
-		label := c.Label
 		if c.TestLabel != "" {
-			label = c.TestLabel
+			choice.Label = c.TestLabel
 		}
-		if test, err = dataset.ReadTable(c.Test, label); err != nil {
-			return nil, err
+		if test, err = dataset.ReadTable(c.Test, choice); err != nil {
+			return nil, nil, err
+		}
+		for _, note := range test.Notes {
+			notes = append(notes, "Test records: "+note)
 		}
 	}
-	set, err := dataset.NewSet(filepath.Base(c.File), train, test)
-	if err != nil {
-		return nil, err
+	if set, err = dataset.NewSet(filepath.Base(c.File), train, test); err != nil {
+		return nil, nil, err
 	}
 	if c.Normalize { // before records are dealt, so that an error names a row of the file
 		if err := set.Train.Normalize(); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.File, err)
+			return nil, nil, fmt.Errorf("%s: %w", c.File, err)
 		}
 		if c.Test != "" {
 			if err := set.Test.Normalize(); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Test, err)
+				return nil, nil, fmt.Errorf("%s: %w", c.Test, err)
 			}
 		}
 	}
 	if c.Test == "" {
 		set.Test, set.Train = set.Train.Split(replay.New(c.Seed), c.TestShare)
 	}
-	return set, nil
+	return set, notes, nil
+}
+
+// missing is what an empty cell means.
+func (c collectSimulate) missing() (dataset.Missing, error) {
+	m, err := dataset.ParseMissing(c.Missing)
+	if err != nil {
+		return m, usagef("--missing is %q: %w", c.Missing, err)
+	}
+	return m, nil
 }
 
 // release runs the whole flow and saves what the analyzer would publish.
-func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) error {
+func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, smallest int) error {
 	label, err := parseLabelEpsilon(c.LabelEpsilon)
 	if err != nil {
 		return err
@@ -192,6 +214,7 @@ func (c collectSimulate) release(std streams, set *dataset.Set, smallest int) er
 	if err != nil {
 		return err
 	}
+	out.Release.Notes = append(out.Release.Notes, notes...)
 	return c.save(std, out.Release, out.Plan)
 }
 

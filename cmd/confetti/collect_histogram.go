@@ -90,7 +90,11 @@ func (c collectSimulate) runHistogram(std streams) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.readTable(attributes)
+	missing, err := c.missing()
+	if err != nil {
+		return err
+	}
+	t, err := c.readTable(attributes, missing)
 	if err != nil {
 		return err
 	}
@@ -156,7 +160,11 @@ func (c collectHistogram) groups() ([]protocol.Group, error) {
 	if len(c.Column) > 1 {
 		names = append(names, "column")
 	}
-	t, err := dataset.ReadColumns(c.Groups, names...)
+	var columns []dataset.Column
+	for _, name := range names {
+		columns = append(columns, dataset.Column{Name: name})
+	}
+	t, err := dataset.ReadColumns(c.Groups, dataset.Missing{}, columns...)
 	if err != nil {
 		return nil, err
 	}

@@ -22,20 +22,26 @@ type answersTable struct {
 
 // readTable reads the columns, and gives the attributes without a domain the values
 // that are there.
-func (c collectHistogram) readTable(attributes []plan.Attribute) (*answersTable, error) {
-	names := c.Column
-	if c.Crowd != "" {
-		names = append(slices.Clone(names), c.Crowd)
+func (c collectHistogram) readTable(attributes []plan.Attribute, missing dataset.Missing) (*answersTable, error) {
+	var columns []dataset.Column
+	for _, a := range attributes {
+		columns = append(columns, dataset.Column{Name: c.Column[len(columns)], MayBeEmpty: a.Kind == "set"})
+		if a.Kind == "grid" {
+			columns = append(columns, dataset.Column{Name: c.Column[len(columns)]})
+		}
 	}
-	columns, err := dataset.ReadColumns(c.CSV, names...)
+	if c.Crowd != "" {
+		columns = append(columns, dataset.Column{Name: c.Crowd})
+	}
+	table, err := dataset.ReadColumns(c.CSV, missing, columns...)
 	if err != nil {
 		return nil, err
 	}
-	t := &answersTable{respondents: make([]protocol.Answers, len(columns.Lines)), alphabet: []rune(c.Alphabet)}
+	t := &answersTable{respondents: make([]protocol.Answers, len(table.Lines)), alphabet: []rune(c.Alphabet), notes: table.Notes}
 	at := 0
 	for i := range attributes {
 		a := &attributes[i]
-		answers, err := t.answers(a, columns, at)
+		answers, err := t.answers(a, table, at)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.CSV, err)
 		}
@@ -49,7 +55,7 @@ func (c collectHistogram) readTable(attributes []plan.Attribute) (*answersTable,
 	}
 	if c.searches() && c.Alphabet == "" {
 		characters := map[rune]bool{}
-		for _, s := range columns.Values[0] {
+		for _, s := range table.Values[0] {
 			for _, r := range s {
 				characters[r] = true
 			}
@@ -58,9 +64,9 @@ func (c collectHistogram) readTable(attributes []plan.Attribute) (*answersTable,
 		t.note("the alphabet was taken from column %q (%d characters)", c.Column[0], len(t.alphabet))
 	}
 	if c.Crowd != "" {
-		t.crowds = distinct(columns.Values[at])
+		t.crowds = distinct(table.Values[at])
 		number := index(t.crowds)
-		for row, name := range columns.Values[at] {
+		for row, name := range table.Values[at] {
 			t.respondents[row].Crowd = number[name]
 		}
 		t.note("the crowds were taken from column %q (%d of them)", c.Crowd, len(t.crowds))
@@ -123,10 +129,14 @@ func (t *answersTable) sets(a *plan.Attribute, columns *dataset.Columns, at int)
 		a.Most = min(largest, plan.MaxItems)
 		t.note("the most items of a set in column %q were taken from the data (%d)", a.Name, a.Most)
 	}
+	var faults dataset.Faults
 	for row, set := range sets {
 		if len(set) > a.Most {
-			return nil, fmt.Errorf("line %d, column %q is a set of %d items, and a device reports at most %d: raise --most", columns.Lines[row], a.Name, len(set), a.Most)
+			faults.Add(columns.Lines[row], a.Name, fmt.Sprintf("is a set of more than the %d items that a device reports", a.Most))
 		}
+	}
+	if err := faults.Err(); err != nil {
+		return nil, fmt.Errorf("%w: raise --most", err)
 	}
 	return func(row int) any { return sets[row] }, inside(a, columns, at, func(row int) []string { return sets[row] })
 }
@@ -137,12 +147,17 @@ func inside(a *plan.Attribute, columns *dataset.Columns, at int, held func(row i
 		return nil
 	}
 	declared := index(a.Values)
+	var faults dataset.Faults
 	for row, line := range columns.Lines {
 		for _, v := range held(row) {
 			if _, ok := declared[v]; !ok {
-				return fmt.Errorf("line %d, column %q is outside the declared domain: declare it with --domain, or set --others", line, columns.Names[at])
+				faults.Add(line, columns.Names[at], "is outside the declared domain")
+				break
 			}
 		}
+	}
+	if err := faults.Err(); err != nil {
+		return fmt.Errorf("%w: declare it with --domain, or set --others", err)
 	}
 	return nil
 }

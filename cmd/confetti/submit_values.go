@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ const maxLine = 16 << 20
 // answers reads values for the plan's question. An error names the row and the
 // column, never what is there.
 func (c columns) answers(path string, p plan.Plan) ([]protocol.Value, error) {
-	extension := strings.ToLower(filepath.Ext(path))
+	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
 	if p.Question.Density != nil && extension != ".jsonl" {
 		return c.labelled(path, *p.Question.Density)
 	}
@@ -65,14 +64,20 @@ func (c columns) answers(path string, p plan.Plan) ([]protocol.Value, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var values []protocol.Value
+	var first error
+	wrong := 0
 	for row := 1; ; row++ {
 		fields, err := next()
 		if errors.Is(err, io.EOF) {
-			if row == 1 {
+			switch {
+			case row == 1:
 				return nil, fmt.Errorf("%s has no answer", path)
+			case wrong > 1:
+				return nil, fmt.Errorf("%w; of %d rows %d cannot be read", first, row-1, wrong)
 			}
-			return values, nil
+			return values, first
 		}
+		broken := err != nil && !errors.Is(err, dataset.ErrFields) // nothing can be read after it
 		var v protocol.Value
 		if err == nil && p.Question.Density != nil {
 			v, err = labelledOf(fields, *p.Question.Density)
@@ -80,7 +85,13 @@ func (c columns) answers(path string, p plan.Plan) ([]protocol.Value, error) {
 			v, err = c.answersOf(fields, *p.Question.Histogram)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: row %d: %w", path, row, err)
+			wrong++
+			if first == nil {
+				first = fmt.Errorf("%s: row %d: %w", path, row, err)
+			}
+			if broken {
+				return nil, first
+			}
 		}
 		values = append(values, v)
 	}
@@ -89,19 +100,16 @@ func (c columns) answers(path string, p plan.Plan) ([]protocol.Value, error) {
 // rows returns a reader of rows by column; CSV has texts only.
 func rows(extension string, r io.Reader) (next func() (map[string]any, error), err error) {
 	switch extension {
-	case ".csv":
-		c, head, err := dataset.NewCSV(r)
+	case ".csv", ".tsv":
+		c, err := dataset.NewCSV(r)
 		if err != nil {
 			return nil, err
 		}
 		return func() (map[string]any, error) {
-			cells, err := c.Read()
-			if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-				return nil, parse.Err // without what is there
-			}
+			cells, _, err := c.Read()
 			fields := map[string]any{}
 			for i, cell := range cells {
-				fields[head[i]] = cell
+				fields[c.Names[i]] = cell
 			}
 			return fields, err
 		}, nil
@@ -124,7 +132,7 @@ func rows(extension string, r io.Reader) (next func() (map[string]any, error), e
 
 // labelled reads a table of features and labels.
 func (c columns) labelled(path string, q plan.Density) ([]protocol.Value, error) {
-	t, err := dataset.ReadTable(path, c.Label)
+	t, err := dataset.ReadTable(path, dataset.Choice{Label: c.Label})
 	if err != nil {
 		return nil, err
 	}

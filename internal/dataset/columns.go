@@ -16,64 +16,119 @@ import (
 // Columns are some columns of a user's own file, as text.
 type Columns struct {
 	Names  []string
-	Values [][]string // by column, then by row; none is empty
+	Values [][]string // by column, then by row; empty ones only of columns that may be
 	Lines  []int      // of each row in the file, for errors that name it
+	Notes  []string   // what a reader of the result must know of how the file was read
+	fill   string     // what empty cells were taken for
+}
+
+// Column is a column to read. One that MayBeEmpty says something with an empty cell:
+// of sets, that there is no item.
+type Column struct {
+	Name       string
+	MayBeEmpty bool
 }
 
 // maxText bounds a value: nobody's answer is longer, and a file that is not what it
 // should be says so soon.
 const maxText = 1 << 10
 
-// ReadColumns reads columns of a CSV file by name: RFC 4180 with a line of column names,
-// in UTF-8, possibly with a byte order mark. The same name may be asked for twice.
-// An error names the line and column, never what is there.
-func ReadColumns(path string, names ...string) (*Columns, error) {
+// ReadColumns reads columns of a file by name, as CSV does. The same one may be asked
+// for twice. The error says all that is wrong with the file, by line and column, and
+// never what is there.
+func ReadColumns(path string, missing Missing, columns ...Column) (*Columns, error) {
 	f, _, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	c, err := decodeColumns(f, names)
+	c, err := decodeColumns(f, missing, columns)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }
 
-func decodeColumns(r io.Reader, names []string) (*Columns, error) {
-	in, header, err := NewCSV(r)
+func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, error) {
+	in, err := NewCSV(r)
 	if err != nil {
 		return nil, err
 	}
-	at := make([]int, len(names))
-	for i, name := range names {
-		if at[i] = slices.Index(header, name); at[i] < 0 {
-			return nil, fmt.Errorf("no column %q: the first line names %s", name, others(len(header)))
+	at := make([]int, len(columns))
+	c := &Columns{Values: make([][]string, len(columns)), fill: missing.value}
+	for i, column := range columns {
+		c.Names = append(c.Names, column.Name)
+		if at[i] = slices.Index(in.Names, column.Name); at[i] < 0 {
+			return nil, fmt.Errorf("no column %q: the first line names %s", column.Name, others(len(in.Names)))
 		}
 	}
-	c := &Columns{Names: names, Values: make([][]string, len(names))}
+	var faults Faults
+	left, filled := 0, 0
+	row := make([]string, len(columns))
 	for {
-		record, err := in.Read()
+		record, line, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return nil, plainCSV(err)
+		if errors.Is(err, ErrFields) {
+			faults.Add(line, "", "the wrong number of fields")
+			continue
 		}
-		line, _ := in.FieldPos(0)
-		for i, column := range at {
-			s := strings.TrimSpace(record[column])
-			if problem := badText(s); problem != "" {
-				return nil, fmt.Errorf("line %d, column %q %s", line, names[i], problem)
+		if err != nil { // nothing can be read after it
+			return nil, errors.Join(faults.Err(), err)
+		}
+		lacks, fills := false, 0
+		for i, column := range columns {
+			s := strings.TrimSpace(record[at[i]])
+			if s == "" && !column.MayBeEmpty {
+				switch {
+				case missing.fill:
+					s = missing.value
+					fills++
+				case missing.skip:
+					lacks = true
+				default:
+					faults.add("line", line, column.Name, "is empty", missingRemedy)
+				}
 			}
+			if problem := badText(s); problem != "" {
+				faults.Add(line, column.Name, problem)
+			}
+			row[i] = s
+		}
+		if lacks {
+			left++
+			continue
+		}
+		filled += fills
+		for i, s := range row {
 			c.Values[i] = append(c.Values[i], strings.Clone(s)) // the record is used again
 		}
 		c.Lines = append(c.Lines, line)
 	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	if len(c.Lines) == 0 && left > 0 {
+		return nil, fmt.Errorf("every one of %s rows has an empty cell: nothing is left to read", thousands(left))
+	}
 	if len(c.Lines) == 0 {
 		return nil, errors.New("holds a line of column names and nothing else: nothing to read")
 	}
+	c.Notes = notes(in.Note, missing.note(len(c.Lines), left, filled))
 	return c, nil
+}
+
+// notes are sentences of those that are not empty.
+func notes(read, missing string) []string {
+	var all []string
+	if read != "" {
+		all = append(all, "The table was read as "+read+".")
+	}
+	if missing != "" {
+		all = append(all, missing)
+	}
+	return all
 }
 
 func others(n int) string {
@@ -85,8 +140,6 @@ func others(n int) string {
 
 func badText(s string) string {
 	switch {
-	case s == "":
-		return "is empty: fill it in or leave the line out"
 	case len(s) > maxText:
 		return fmt.Sprintf("is longer than %d bytes", maxText)
 	case !utf8.ValidString(s):
@@ -100,14 +153,19 @@ func badText(s string) string {
 // Numbers are the values of a column, which must all be finite.
 func (c *Columns) Numbers(column int) ([]float64, error) {
 	out := make([]float64, len(c.Lines))
+	var faults Faults
 	for row, s := range c.Values[column] {
 		x, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) { // the error would quote the value
-			return nil, fmt.Errorf("line %d, column %q %w", c.Lines[row], c.Names[column], errNotFinite)
+			what := errNotFinite.Error()
+			if c.fill != "" && s == c.fill {
+				what = "is empty, and what was given for it is no finite number"
+			}
+			faults.Add(c.Lines[row], c.Names[column], what)
 		}
 		out[row] = x
 	}
-	return out, nil
+	return out, faults.Err()
 }
 
 // ReadDomain reads the values of a declared domain: a line each in UTF-8, possibly with
@@ -129,7 +187,11 @@ func ReadDomain(path string) ([]string, error) {
 func decodeDomain(r io.Reader) ([]string, error) {
 	var values []string
 	first := map[string]int{}
-	lines := bufio.NewScanner(withoutMark(r))
+	text, _, err := unpacked(r)
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(text)
 	n := 0
 	for lines.Scan() {
 		n++

@@ -9,9 +9,18 @@ import (
 	"testing"
 )
 
+// named are columns that may not be empty.
+func named(names ...string) []Column {
+	var all []Column
+	for _, name := range names {
+		all = append(all, Column{Name: name})
+	}
+	return all
+}
+
 func TestColumns(t *testing.T) {
 	text := "\ufeff\"city, of birth\",age,note\r\n\"New York, \"\"NY\"\"\",31,x\r\n Łódź ,-4e1,\r\n"
-	c, err := decodeColumns(strings.NewReader(text), []string{"age", "city, of birth", "age"})
+	c, err := decodeColumns(strings.NewReader(text), Missing{}, named("age", "city, of birth", "age"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,16 +40,16 @@ func TestColumns(t *testing.T) {
 		{"a,b\n\"x\ny\",2\n", `line 2, column "a" holds control characters`},
 		{"a\n\xff\xfe\n", `line 2, column "a" is not UTF-8`},
 		{"a\n" + strings.Repeat("secret", 1000), `line 2, column "a" is longer than 1024 bytes`},
-		{"a,b\nsecret\n", "line 2: wrong number of fields"},
+		{"a,b\nsecret\n", "line 2 has the wrong number of fields"},
 		{"a\n\"secret\n", "line "},
 	} {
-		_, err := decodeColumns(strings.NewReader(c.text), []string{"a"})
+		_, err := decodeColumns(strings.NewReader(c.text), Missing{}, named("a"))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: error %v, want one with %q", c.text, err, c.want)
 		}
 	}
 	for _, bad := range []string{"secret", "NaN", "+Inf", "1e400", "0x1p-2000000000", "1,5"} {
-		c, err := decodeColumns(strings.NewReader("a\n7\n\""+bad+"\"\n"), []string{"a"})
+		c, err := decodeColumns(strings.NewReader("a\n7\n\""+bad+"\"\n"), Missing{}, named("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,17 +61,17 @@ func TestColumns(t *testing.T) {
 
 func TestReadColumnsRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := ReadColumns(dir, "a"); err == nil || !strings.Contains(err.Error(), "is a folder") {
+	if _, err := ReadColumns(dir, Missing{}, Column{Name: "a"}); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Error(err)
 	}
-	if _, err := ReadColumns(filepath.Join(dir, "no.csv"), "a"); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, err := ReadColumns(filepath.Join(dir, "no.csv"), Missing{}, Column{Name: "a"}); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, "picture.csv")
 	if err := os.WriteFile(path, []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01,\x00\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadColumns(path, "a"); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := ReadColumns(path, Missing{}, Column{Name: "a"}); err == nil || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 }
@@ -94,7 +103,7 @@ func FuzzColumns(f *testing.F) {
 	f.Add([]byte("\ufeff\"a\",b\r\n\"x \"\"y\"\"\",2\r\n"))
 	f.Add([]byte("a\n\xff\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decodeColumns(strings.NewReader(string(data)), []string{"a"})
+		c, err := decodeColumns(strings.NewReader(string(data)), Missing{}, named("a"))
 		if err != nil {
 			return
 		}

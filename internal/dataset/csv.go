@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,107 +13,186 @@ import (
 	"strings"
 )
 
-func readCSV(path, label string) (*Table, error) {
-	f, _, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return decodeCSV(f, label)
+// CSV reads a table of text, row by row: RFC 4180 in UTF-8 with a line of column names,
+// possibly gzipped, possibly with a byte order mark. Columns are set apart by commas,
+// semicolons or tabs, whichever the line of names has most of. In a table of one
+// column an empty line is a row.
+type CSV struct {
+	Names []string // of the columns, all different
+	Note  string   // how it was read, where that is not plain text and commas; else empty
+	in    *csv.Reader
+	zip   bool
 }
 
-// decodeCSV reads RFC 4180 with a header. Rows are named by their line.
-func decodeCSV(r io.Reader, label string) (*Table, error) {
-	in, names, err := NewCSV(r)
+// ErrFields is a row with more or fewer cells than there are columns. Reading can go on.
+var ErrFields = csv.ErrFieldCount
+
+// NewCSV reads the line of column names.
+func NewCSV(r io.Reader) (*CSV, error) {
+	b, zipped, err := unpacked(r)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.Index(names, label)
-	if label != "" && at < 0 {
-		return nil, fmt.Errorf("no column %q to take labels from", label)
+	comma, several := separator(b)
+	var from io.Reader = b
+	if !several {
+		from = &blankLines{from: b, atStart: true}
 	}
-	t := &Table{Columns: slices.Clone(names)}
-	if label == "" {
-		at = -1
-	} else {
-		t.Columns = slices.Delete(t.Columns, at, at+1)
+	c := &CSV{in: csv.NewReader(from), zip: zipped}
+	c.in.Comma, c.in.ReuseRecord = comma, true
+	if err := c.readNames(); err != nil {
+		return nil, err
 	}
-	rows := 0
-	for {
-		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return t.finish(rows, len(t.Columns))
-		}
+	name := map[rune]string{';': "semicolons", '\t': "tabs"}[comma]
+	switch {
+	case zipped && name != "":
+		c.Note = "gzipped text with " + name + " between columns"
+	case zipped:
+		c.Note = "gzipped text"
+	case name != "":
+		c.Note = "text with " + name + " between columns"
+	}
+	return c, nil
+}
+
+// Read is the next row and the line it begins in; its memory is used again for the
+// next. After the last it returns io.EOF. An error names the line and never what is
+// there; it is ErrFields where reading can go on.
+func (c *CSV) Read() (cells []string, line int, err error) {
+	cells, err = c.in.Read()
+	if errors.Is(err, csv.ErrFieldCount) {
+		line, _ = c.in.FieldPos(0)
+		return nil, line, ErrFields
+	}
+	if err != nil {
+		return nil, 0, c.plain(err)
+	}
+	line, _ = c.in.FieldPos(0)
+	return cells, line, nil
+}
+
+// unpacked is the text of a file that may be gzipped, without a byte order mark, which
+// would be taken for a part of the first field, quotes and all.
+func unpacked(r io.Reader) (text *bufio.Reader, zipped bool, err error) {
+	text = bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := text.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(text)
 		if err != nil {
-			return nil, plainCSV(err)
+			return nil, true, errDamagedZip
 		}
-		line, _ := in.FieldPos(0)
-		for i, s := range record {
-			s = strings.TrimSpace(s)
-			if i == at {
-				if s == "" {
-					return nil, fmt.Errorf("line %d has no label", line)
-				}
-				t.Labels = append(t.Labels, strings.Clone(s))
-				continue
-			}
-			v, err := strconv.ParseFloat(s, 64)
-			if err == nil {
-				err = t.grow(v)
-			} else { // it would quote the cell
-				err = errNotFinite
-			}
-			if err != nil {
-				return nil, fmt.Errorf("line %d, column %q %w", line, names[i], err)
-			}
+		text, zipped = bufio.NewReaderSize(z, 1<<16), true
+	}
+	mark, _ := text.Peek(3)
+	switch {
+	case string(mark) == "\ufeff":
+		text.Discard(3) // they are there
+	case len(mark) > 1 && (mark[0] == 0xff && mark[1] == 0xfe || mark[0] == 0xfe && mark[1] == 0xff):
+		return nil, zipped, errors.New("is UTF-16 text: save it as UTF-8")
+	}
+	return text, zipped, nil
+}
+
+// separators are what columns may be set apart by.
+const separators = ",;\t"
+
+// separator is the one that the first line with anything in it has most of outside of
+// quotes, the comma of equals; several is false where it has none.
+func separator(b *bufio.Reader) (comma rune, several bool) {
+	start, _ := b.Peek(b.Size())
+	start = bytes.TrimLeft(start, "\r\n")
+	var count [len(separators)]int
+	quoted := false
+	for _, c := range start {
+		if c == '"' {
+			quoted = !quoted
 		}
-		rows++
+		if quoted {
+			continue
+		}
+		if c == '\n' {
+			break
+		}
+		if i := strings.IndexByte(separators, c); i >= 0 {
+			count[i]++
+		}
 	}
+	most := slices.Max(count[:])
+	return rune(separators[slices.Index(count[:], most)]), most > 0
 }
 
-// NewCSV reads the line of column names, all of them different, after a byte order
-// mark if there is one. The reader uses a record's memory again for the next.
-func NewCSV(r io.Reader) (in *csv.Reader, names []string, err error) {
-	in = csv.NewReader(withoutMark(r))
-	in.ReuseRecord = true
-	names, err = columnNames(in)
-	return in, names, err
+// blankLines writes empty lines, but for those before the first that is not, as a quoted
+// empty field: package csv leaves them out, and with them rows of a table of one column.
+type blankLines struct {
+	from                     *bufio.Reader
+	atStart, started, quoted bool
+	left                     []byte
 }
 
-// withoutMark skips a byte order mark, which would be taken for a part of the first
-// field, quotes and all.
-func withoutMark(r io.Reader) io.Reader {
-	b := bufio.NewReaderSize(r, 1<<16)
-	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
-		b.Discard(3) // they are there
+func (l *blankLines) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		if len(l.left) > 0 {
+			p[n], l.left = l.left[0], l.left[1:]
+			n++
+			continue
+		}
+		c, err := l.from.ReadByte()
+		if err != nil {
+			if n > 0 {
+				return n, nil
+			}
+			return 0, err
+		}
+		end := c == '\n'
+		if c == '\r' {
+			next, _ := l.from.Peek(1)
+			end = len(next) == 1 && next[0] == '\n'
+		}
+		if end && l.atStart && l.started && !l.quoted {
+			l.left = append(l.left[:0], '"', '"')
+		}
+		l.left = append(l.left, c)
+		l.started = l.started || !end
+		if c == '"' {
+			l.quoted = !l.quoted
+		}
+		l.atStart = c == '\n'
 	}
-	return b
+	return n, nil
 }
 
-// columnNames reads the names of the columns.
-func columnNames(in *csv.Reader) ([]string, error) {
-	first, err := in.Read()
+func (c *CSV) readNames() error {
+	first, err := c.in.Read()
 	if err != nil {
-		return nil, fmt.Errorf("no line of column names: %w", plainCSV(err))
+		return fmt.Errorf("no line of column names: %w", c.plain(err))
 	}
-	names := slices.Clone(first)
 	numbers := 0
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-		if _, err := strconv.ParseFloat(names[i], 64); err == nil {
+	for _, name := range first {
+		name = strings.TrimSpace(name)
+		if _, err := strconv.ParseFloat(name, 64); err == nil {
 			numbers++
 		}
-		if slices.Contains(names[:i], names[i]) {
-			return nil, fmt.Errorf("two columns have one name: columns must be told apart")
+		if slices.Contains(c.Names, name) {
+			return errors.New("two columns have one name: columns must be told apart")
 		}
+		c.Names = append(c.Names, strings.Clone(name))
 	}
-	if numbers == len(names) {
-		return nil, fmt.Errorf("the first line holds numbers: it must name the columns")
+	if numbers == len(c.Names) {
+		return errors.New("the first line holds numbers: it must name the columns")
 	}
-	return names, nil
+	return nil
 }
 
-// plainCSV keeps the place and kind of a parse error; the rest may quote the file.
+// plain keeps the place and kind of an error; the rest may quote the file.
+func (c *CSV) plain(err error) error {
+	if c.zip && err != io.EOF && !errors.As(err, new(*csv.ParseError)) {
+		return errDamagedZip
+	}
+	return plainCSV(err)
+}
+
+var errDamagedZip = errors.New("is gzipped, and damaged")
+
 func plainCSV(err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {

@@ -4,25 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-func readParquet(path, label string) (*Table, error) {
+func readParquet(path string, choice Choice) (*Table, error) {
 	f, size, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return decodeParquet(f, size, label)
+	return decodeParquet(f, size, choice)
 }
 
 // decodeParquet reads numeric columns, or one column of lists of numbers. The
 // library has panicked on damaged files; here that is an error.
-func decodeParquet(r io.ReaderAt, size int64, label string) (t *Table, err error) {
+func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Table, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = nil, errors.New("damaged parquet file")
@@ -35,7 +35,7 @@ func decodeParquet(r io.ReaderAt, size int64, label string) (t *Table, err error
 	if err != nil {
 		return nil, errors.New("not a parquet file, or a damaged one")
 	}
-	c, err := chooseColumns(file.Schema(), label)
+	c, err := chooseColumns(file.Schema(), choice)
 	if err != nil {
 		return nil, err
 	}
@@ -51,44 +51,58 @@ func decodeParquet(r io.ReaderAt, size int64, label string) (t *Table, err error
 			return nil, err
 		}
 	}
+	if err := c.faults.Err(); err != nil {
+		return nil, err
+	}
+	t.Notes = notes("", choice.Missing.note(t.X.Rows, c.left, c.filled))
 	return t.finish(t.X.Rows, c.width)
 }
 
 // columns says which leaf columns are features and which is the label.
 type columns struct {
-	names []string // of the features
-	index []string // by leaf column: the feature's name, or "" for the label
-	label int      // leaf column, or -1
-	list  bool     // the one feature column holds lists
-	width int      // numbers in a row; for lists, 0 before the first
+	choice Choice
+	names  []string // of the features
+	index  []string // by leaf column: its name
+	taken  []bool   // by leaf column: it is a feature
+	label  int      // leaf column, or -1
+	list   bool     // the one feature column holds lists
+	width  int      // numbers in a row; for lists, 0 before the first
+
+	row          int // of the file, from 1
+	left, filled int // rows, and cells, that lacked something
+	faults       Faults
 }
 
-func chooseColumns(schema *parquet.Schema, label string) (columns, error) {
-	c := columns{label: -1}
-	named := func(path []string) bool { return strings.Join(path, ".") == label }
-	if label != "" && !slices.ContainsFunc(schema.Columns(), named) {
-		return c, fmt.Errorf("no column %q to take labels from", label)
+func chooseColumns(schema *parquet.Schema, choice Choice) (*columns, error) {
+	c := &columns{choice: choice, label: -1}
+	for _, path := range schema.Columns() {
+		c.index = append(c.index, strings.Join(path, "."))
+	}
+	var err error
+	if c.taken, err = choice.features(c.index); err != nil {
+		return c, err
 	}
 	for i, path := range schema.Columns() {
 		leaf, _ := schema.Lookup(path...)
-		name := strings.Join(path, ".")
-		if label != "" && named(path) {
+		name := c.index[i]
+		if choice.Label != "" && name == choice.Label {
 			if leaf.MaxRepetitionLevel > 0 {
 				return c, fmt.Errorf("label column %q holds lists", name)
 			}
 			c.label = i
-			c.index = append(c.index, "")
+			continue
+		}
+		if !c.taken[i] {
 			continue
 		}
 		if !plainNumber(leaf.Node.Type()) {
-			return c, fmt.Errorf("column %q is not a plain number: leave it out of the file", name)
+			return c, fmt.Errorf("column %q is not a plain number: %s", name, featureRemedy)
 		}
 		if leaf.MaxRepetitionLevel > 1 {
 			return c, fmt.Errorf("column %q holds lists of lists", name)
 		}
 		c.list = c.list || leaf.MaxRepetitionLevel == 1
 		c.names = append(c.names, name)
-		c.index = append(c.index, name)
 	}
 	switch {
 	case len(c.names) == 0:
@@ -138,33 +152,68 @@ func (c *columns) readGroup(t *Table, group parquet.RowGroup) error {
 
 // read appends a record. Its values come in the order of the columns.
 func (c *columns) read(t *Table, record parquet.Row) error {
-	t.X.Rows++
-	row, before := t.X.Rows, len(t.X.Data)
+	c.row++
+	before, label, labels, lacks, fills := len(t.X.Data), "", 0, false, 0
+	fill := 0.0
+	if c.choice.Missing.fill {
+		var err error
+		if fill, err = strconv.ParseFloat(c.choice.Missing.value, 64); err != nil {
+			return errors.New("empty cells are numbers here: give one with --missing value=NUMBER")
+		}
+	}
 	for _, v := range record {
 		at := v.Column()
-		if v.IsNull() {
-			if at == c.label {
-				return fmt.Errorf("row %d has no label", row)
-			}
-			return fmt.Errorf("row %d, column %q is missing", row, c.index[at])
-		}
-		if at == c.label {
-			t.Labels = append(t.Labels, strings.Clone(v.String()))
+		if at != c.label && !c.taken[at] {
 			continue
 		}
-		if err := t.grow(number(v)); err != nil {
-			return fmt.Errorf("row %d, column %q %w", row, c.index[at], err)
+		x := 0.0
+		switch {
+		case v.IsNull() && c.choice.Missing.skip:
+			lacks = true
+			continue
+		case v.IsNull() && at == c.label:
+			c.faults.add("row", c.row, "", "no label", "")
+			labels++
+			continue
+		case v.IsNull() && (!c.choice.Missing.fill || c.list):
+			c.faults.add("row", c.row, c.index[at], "is missing", missingRemedy)
+			continue
+		case at == c.label:
+			label = strings.Clone(v.String())
+			labels++
+			continue
+		case v.IsNull():
+			x = fill
+			fills++
+		default:
+			x = number(v)
+		}
+		if err := t.grow(x); errors.Is(err, errTooMany) {
+			return err
+		} else if err != nil {
+			c.faults.add("row", c.row, c.index[at], err.Error(), featureRemedy)
 		}
 	}
-	got := len(t.X.Data) - before
-	if c.width == 0 {
-		c.width = got
+	if lacks {
+		t.X.Data = t.X.Data[:before]
+		c.left++
+		return nil
 	}
-	if got != c.width {
-		return fmt.Errorf("row %d has %d numbers instead of %d", row, got, c.width)
+	t.X.Rows++
+	c.filled += fills
+	if got := len(t.X.Data) - before; len(c.faults.kinds) == 0 {
+		if c.width == 0 {
+			c.width = got
+		}
+		if got != c.width || got == 0 {
+			return fmt.Errorf("row %d has %d numbers instead of %d", c.row, got, c.width)
+		}
+		if c.label >= 0 && labels != 1 {
+			return fmt.Errorf("row %d does not have one label", c.row)
+		}
 	}
-	if c.label >= 0 && len(t.Labels) != row {
-		return fmt.Errorf("row %d does not have one label", row)
+	if c.label >= 0 {
+		t.Labels = append(t.Labels, label)
 	}
 	return nil
 }

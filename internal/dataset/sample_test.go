@@ -32,7 +32,7 @@ func TestASampleIsTheSameForASeed(t *testing.T) {
 // names, a set that may be empty, and numbers with a long tail.
 func TestASampleHasWhatIsAskedOfIt(t *testing.T) {
 	text := sample(t, 1, 4000)
-	columns, err := decodeColumns(strings.NewReader(text), []string{"class", "drink", "spend"})
+	columns, err := decodeColumns(strings.NewReader(text), Missing{}, named("class", "drink", "spend"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ type Table struct {
 	X       blas32.General
 	Labels  []string // as written, one per row; nil if none were asked for
 	Columns []string // names of the features, where the file has them
+	Notes   []string // what a reader of the result must know of how the file was read
 }
 
 // maxElements bounds what a compressed file may unfold to: 2^28 float32, 1 GiB.
@@ -25,24 +26,27 @@ const maxElements = 1 << 28
 
 // ReadTable reads features and labels from a file by its extension:
 //
-//	.csv      a line of column names, then numbers; label names one column
-//	.parquet  numeric columns, or one column of lists of numbers, and the label column
-//	.npy      a matrix; label is the path of a second .npy with integers
+//	.csv, .tsv, also with .gz   a table of text, as of CSV
+//	.parquet                    numeric columns, or one column of lists of numbers, and the label column
+//	.npy                        a matrix; label is the path of a second .npy with integers
 //
-// An empty label reads features only. Every other column must be a finite number
-// in every row: an error names the row and column, never what is there.
-func ReadTable(path, label string) (*Table, error) {
+// Every column that is taken must be a finite number in every row: the error says all
+// that is not, by row and column, and never what is there.
+func ReadTable(path string, choice Choice) (*Table, error) {
 	var t *Table
 	var err error
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	switch ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))); ext {
 	case ".npy":
-		return readArrays(path, label)
-	case ".csv":
-		t, err = readCSV(path, label)
+		if !choice.plain() {
+			return nil, fmt.Errorf("%s: columns of a matrix have no names and no empty cells: leave out --features, --drop and --missing", path)
+		}
+		return readArrays(path, choice.Label)
+	case ".csv", ".tsv":
+		t, err = readCSV(path, choice)
 	case ".parquet":
-		t, err = readParquet(path, label)
+		t, err = readParquet(path, choice)
 	default:
-		return nil, fmt.Errorf("%s: files of type %q cannot be read: give a .csv, .parquet or .npy file", path, ext)
+		return nil, fmt.Errorf("%s: files of type %q cannot be read: give a .csv, .tsv, .parquet or .npy file", path, ext)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -77,6 +81,9 @@ func NewSet(name string, train, test *Table) (*Set, error) {
 	}
 	if train.X.Cols != test.X.Cols {
 		return nil, fmt.Errorf("training records have %d features but test records %d", train.X.Cols, test.X.Cols)
+	}
+	if len(train.Columns) == len(test.Columns) && !slices.Equal(train.Columns, test.Columns) {
+		return nil, errors.New("training and test records do not have the same features in the same order")
 	}
 	var err error
 	if s.Train, err = train.Labelled(s.Classes); err != nil {

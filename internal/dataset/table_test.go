@@ -16,7 +16,7 @@ import (
 
 func TestCSV(t *testing.T) {
 	text := "\ufeffage,kind, weight\r\n1,cat,2.5\r\n-3,\"dog, small\",4e-1\r\n"
-	got, err := decodeCSV(strings.NewReader(text), "kind")
+	got, err := decodeCSV(strings.NewReader(text), Choice{Label: "kind"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +33,12 @@ func TestCSV(t *testing.T) {
 		{"a,b\n1,NaN\n", "", `line 2, column "b"`},
 		{"a,b\n1,1e39\n", "", `line 2, column "b"`},
 		{"a,b\n1,\n", "", `line 2, column "b"`},
-		{"a,b\n1,2,3\n", "", "line 2: wrong number of fields"},
+		{"a,b\n1,2,3\n", "", "line 2 has the wrong number of fields"},
 		{"a,b\n1,\"secret\n", "", "line 2"},
 		{"a,b\n1, \n", "b", "line 2 has no label"},
 		{"a\nx\n", "a", "0 features"},
 	} {
-		_, err := decodeCSV(strings.NewReader(c.text), c.label)
+		_, err := decodeCSV(strings.NewReader(c.text), Choice{Label: c.label})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: error %v, want one with %q", c.text, err, c.want)
 		}
@@ -76,12 +76,12 @@ func TestParquet(t *testing.T) {
 		many = append(many, long{int64(i % 3), []float32{float32(i), 1, 2}})
 	}
 	file := parquetOf(t, many...)
-	got, err := decodeParquet(bytes.NewReader(file), int64(len(file)), "kind")
+	got, err := decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: "kind"})
 	if err != nil || got.X.Rows != 1000 || got.X.Cols != 3 || got.X.Data[3*999] != 999 || got.Labels[998] != "2" {
 		t.Fatalf("lists: %v", err)
 	}
 	file = parquetOf(t, wide{1, "cat", 2.5, true}, wide{-3, "dog", 0.5, false})
-	got, err = decodeParquet(bytes.NewReader(file), int64(len(file)), "kind")
+	got, err = decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: "kind"})
 	if err != nil || fmt.Sprint(got.X.Data) != "[1 2.5 1 -3 0.5 0]" || fmt.Sprint(got.Labels) != "[cat dog]" || fmt.Sprint(got.Columns) != "[age weight old]" {
 		t.Fatalf("columns: %+v, %v", got, err)
 	}
@@ -111,7 +111,7 @@ func TestParquet(t *testing.T) {
 			A int64 `parquet:"a,decimal(2:12)"`
 		}{}), "", `column "a" is not a plain number`},
 	} {
-		_, err := decodeParquet(bytes.NewReader(c.file), int64(len(c.file)), c.label)
+		_, err := decodeParquet(bytes.NewReader(c.file), int64(len(c.file)), Choice{Label: c.label})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -127,14 +127,14 @@ func TestDamagedParquet(t *testing.T) {
 		for _, mask := range []byte{1, 0x10, 0x80, 0xff} {
 			damaged := bytes.Clone(file)
 			damaged[i] ^= mask
-			x, err := decodeParquet(bytes.NewReader(damaged), int64(len(damaged)), "kind")
+			x, err := decodeParquet(bytes.NewReader(damaged), int64(len(damaged)), Choice{Label: "kind"})
 			if err != nil {
 				refused++
 			} else if len(x.X.Data) != x.X.Rows*x.X.Cols || len(x.Labels) != x.X.Rows {
 				t.Fatalf("byte %d: %d numbers and %d labels in %d x %d", i, len(x.X.Data), len(x.Labels), x.X.Rows, x.X.Cols)
 			}
 		}
-		if _, err := decodeParquet(bytes.NewReader(file[:i]), int64(i), "kind"); err == nil {
+		if _, err := decodeParquet(bytes.NewReader(file[:i]), int64(i), Choice{Label: "kind"}); err == nil {
 			t.Fatalf("the first %d bytes were accepted", i)
 		}
 	}
@@ -160,11 +160,11 @@ func TestTables(t *testing.T) {
 	x := file("x.npy", npy(dict("<f4", false, "2, 1"), []float32{5, 6}))
 	y := file("y.npy", npy(dict("<i4", false, "2,"), []int32{10, 9}))
 	short := file("short.npy", npy(dict("<i4", false, "1,"), []int32{1}))
-	train, err := ReadTable(x, y)
+	train, err := ReadTable(x, Choice{Label: y})
 	if err != nil {
 		t.Fatal(err)
 	}
-	test, err := ReadTable(file("test.csv", []byte("v,c\n7,10\n")), "c")
+	test, err := ReadTable(file("test.csv", []byte("v,c\n7,10\n")), Choice{Label: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestTables(t *testing.T) {
 		{file("x.xlsx", nil), "", `type ".xlsx"`},
 		{file("bad.parquet", nil), "", "bad.parquet: not a parquet file"},
 	} {
-		if _, err := ReadTable(c.path, c.label); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadTable(c.path, Choice{Label: c.label}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.path, err, c.want)
 		}
 	}
@@ -199,7 +199,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add("a,b\n1,2\n", "b")
 	f.Add("a,\"b\"\n1,x\n", "b")
 	f.Fuzz(func(t *testing.T, text, label string) {
-		if x, err := decodeCSV(strings.NewReader(text), label); err == nil && len(x.X.Data) != x.X.Rows*x.X.Cols {
+		if x, err := decodeCSV(strings.NewReader(text), Choice{Label: label}); err == nil && len(x.X.Data) != x.X.Rows*x.X.Cols {
 			t.Fatalf("%d numbers in %d x %d", len(x.X.Data), x.X.Rows, x.X.Cols)
 		}
 	})
@@ -209,7 +209,7 @@ func FuzzParquet(f *testing.F) {
 	f.Add(parquetOf(f, wide{1, "cat", 2.5, true}), "kind")
 	f.Add(parquetOf(f, long{1, []float32{2, 3}}), "kind")
 	f.Fuzz(func(t *testing.T, file []byte, label string) {
-		x, err := decodeParquet(bytes.NewReader(file), int64(len(file)), label)
+		x, err := decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: label})
 		if err == nil && (len(x.X.Data) != x.X.Rows*x.X.Cols || slices.ContainsFunc(x.X.Data, func(v float32) bool { return v-v != 0 })) {
 			t.Fatal("accepted what it should not")
 		}
