@@ -12,8 +12,8 @@ import (
 
 // Cover sends what looks like an answer to the plan and is none: random bytes of
 // the same length, over the same connections, after a delay drawn alike. The
-// entry hop authenticates them, answers as it does to an answer, and throws them
-// away.
+// entry hop authenticates them, writes them to its disk and answers as it does to an
+// answer, and deletes them when the epoch is over.
 //
 // A network that watches then cannot tell who answers, as long as devices that do
 // not answer send cover, nor when those that do have answered. The entry hop and

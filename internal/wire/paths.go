@@ -66,8 +66,9 @@ func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
 // body. The same body again is the same contribution.
 func ContributionID(body []byte) [32]byte { return sha256.Sum256(body) }
 
-// CoverID is the id of a body that the entry authenticates, answers like a new
-// contribution and throws away. Who watches the network sees a contribution.
+// CoverID is the id of a body that the entry authenticates, writes to its disk and
+// answers as it does a contribution, and deletes unread when the epoch is over.
+// Whoever watches the network sees a contribution.
 func CoverID(body []byte) [32]byte {
 	return sha256.Sum256(append([]byte("confetti/cover/v1"), body...))
 }

@@ -78,9 +78,23 @@ func (t *post) epochSecret(ctx context.Context) (serve.Secret, error) {
 	return serve.NewSecret(secret), err
 }
 
-// secretKey is the key and label of the secret among contributions, whose keys
-// are longer and whose labels are numbers.
-const secretKey = "secret"
+// What lies in an inbox beside contributions, whose labels are the numbers of
+// their crowds: the secret, and cover.
+const (
+	secretKey  = "secret" // label too
+	coverLabel = "cover"
+)
+
+// maxCovers is how many covers of one respondent an epoch keeps, in one run of the
+// service: they take as much disk as answers.
+const maxCovers = 16
+
+// respondentKey is where a respondent's contribution lies. Its 128 bits: among 2^32
+// respondents two share a key with probability 2^-65.
+func respondentKey(r serve.Respondent) string { return base64.RawURLEncoding.EncodeToString(r[:16]) }
+
+// isContribution tells the keys of contributions from others by their length.
+func isContribution(key string) bool { return len(key) == base64.RawURLEncoding.EncodedLen(16) }
 
 // contribute takes a contribution: authenticated, of the plan's one length, on
 // disk before it is acknowledged, and once for a respondent.
@@ -130,14 +144,11 @@ func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
 	if len(body) != size {
 		return wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", len(body), size)
 	}
-	if id == wire.CoverID(body) {
-		w.WriteHeader(http.StatusCreated)
-		return nil
-	}
-	if id != wire.ContributionID(body) {
+	cover := id == wire.CoverID(body)
+	if answer := id == wire.ContributionID(body); !answer && !cover {
 		return wire.Problemf(wire.BadRequest, "{id} in the path is not the SHA-256 of the body")
 	}
-	again, err := t.keep(r.Context(), respondent, body)
+	again, err := t.keep(r.Context(), respondent, id, cover, body)
 	if err != nil {
 		return err
 	}
@@ -183,8 +194,11 @@ func (t *post) authenticate(r *http.Request) (serve.Respondent, error) {
 	return t.secret.Respondent("token", id[:]), nil
 }
 
-// keep puts a contribution on disk under the respondent's key.
-func (t *post) keep(ctx context.Context, respondent serve.Respondent, body []byte) (again bool, err error) {
+// keep puts a contribution on disk under the respondent's key. Cover takes the same
+// steps in the same order, so that how long they take does not tell it from an
+// answer; it has a key and a label of its own, is never read, and goes with the
+// inbox when the epoch is over.
+func (t *post) keep(ctx context.Context, respondent serve.Respondent, id [32]byte, cover bool, body []byte) (again bool, err error) {
 	c, err := envelope.ParseContribution(body)
 	if err == nil {
 		err = t.entry.Check(c)
@@ -195,9 +209,14 @@ func (t *post) keep(ctx context.Context, respondent serve.Respondent, body []byt
 	// Finished whatever becomes of the connection: a Put cut short would be
 	// neither kept nor refused for all that anybody knows.
 	ctx = context.WithoutCancel(ctx)
-	// 128 bits: among 2^32 respondents two share a key with probability 2^-65.
-	key := base64.RawURLEncoding.EncodeToString(respondent[:16])
-	again, err = t.inbox.Put(ctx, key, fmt.Sprint(c.Crowd), body)
+	key, label := respondentKey(respondent), fmt.Sprint(c.Crowd)
+	if cover {
+		if t.coveredBy(respondent) >= maxCovers {
+			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", maxCovers)
+		}
+		key, label = fmt.Sprintf("%s-%s-%s", coverLabel, key, base64.RawURLEncoding.EncodeToString(id[:16])), coverLabel
+	}
+	again, err = t.inbox.Put(ctx, key, label, body)
 	switch {
 	case errors.Is(err, queue.ErrTaken):
 		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
@@ -208,13 +227,24 @@ func (t *post) keep(ctx context.Context, respondent serve.Respondent, body []byt
 	}
 	if !again {
 		t.mu.Lock()
-		t.counts[c.Crowd]++
+		if cover {
+			t.covers[respondent]++
+		} else {
+			t.counts[c.Crowd]++
+		}
 		t.mu.Unlock()
-		if t.plan.Crowd.Deletion == nil {
+		if t.plan.Crowd.Deletion == nil && !cover {
 			t.s.meters.contributions.Add(ctx, 1)
 		}
 	}
 	return again, t.s.o.Failpoint("contribution-kept")
+}
+
+// coveredBy is how many covers of a respondent this run has kept.
+func (t *post) coveredBy(respondent serve.Respondent) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.covers[respondent]
 }
 
 // storage is the problem of a queue that could not keep something.

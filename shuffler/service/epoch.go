@@ -50,12 +50,15 @@ func (t *post) endEpoch(ctx context.Context) (done bool, err error) {
 	if err := t.endCrowds(ctx); err != nil {
 		return false, err
 	}
-	if err := t.s.o.Queue.Drop(ctx, t.inName()); err != nil {
+	if err := t.s.o.Queue.Drop(ctx, t.inName()); err != nil { // with the secret and all cover
 		return false, err
 	}
 	if err := t.s.o.Failpoint("inbox-purged"); err != nil {
 		return false, err
 	}
+	t.mu.Lock()
+	clear(t.covers)
+	t.mu.Unlock()
 	return true, t.markEpoch(ctx, epoch{Closed: true, Purged: true, revision: t.epochNow().revision})
 }
 
@@ -121,7 +124,7 @@ func (t *post) mixDrawn(ctx context.Context, pass map[uint32]*drawn) error {
 		}
 	}
 	err := t.inbox.Each(ctx, label, func(key string, body []byte) error {
-		if key == secretKey {
+		if !isContribution(key) {
 			return nil
 		}
 		one, err := envelope.ParseContribution(body)

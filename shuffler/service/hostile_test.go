@@ -96,25 +96,6 @@ func TestContributionsRefused(t *testing.T) {
 	}
 }
 
-// Cover traffic is answered like a contribution, and counts for nothing.
-func TestCoverCountsForNothing(t *testing.T) {
-	w := newWorld(t, 1, nil)
-	cover := w.contribution(0, 1)
-	for range 2 {
-		r := w.request("device1", cover)
-		r.URL.Path = wire.ContributionPath(w.plan.Hash(), 0, wire.CoverID(cover))
-		if status, code := w.do(0, r); status != http.StatusCreated {
-			t.Errorf("cover: %d %s", status, code)
-		}
-	}
-	w.contribute(0, 1, 2, 3)
-	w.end()
-	if err := w.step(); err != nil {
-		t.Fatal(err)
-	}
-	wantCrowds(t, w, map[uint32][]string{0: sent(1, 2, 3)})
-}
-
 func TestRateOfARespondent(t *testing.T) {
 	w := newWorld(t, 1, nil)
 	w.rates = Limits{Rate: 1e-9, Burst: 2}
