@@ -13,21 +13,23 @@ import (
 // Publish is the analyzer's work once everything is counted. Tallies are one a
 // crowd, nil where a crowd was withheld.
 func Publish(p *protocol.Protocol, tallies []*tally.Counts, public protocol.Public) (release.Release, protocol.Model, error) {
-	estimates := p.Estimate(tallies)
-	model, err := p.Learn(estimates, tallies)
+	model, err := p.Learn(p.Estimate(tallies), tallies)
 	if err != nil {
 		return release.Release{}, nil, err
 	}
+	r, err := Describe(p, model, tallies, public)
+	return r, model, err
+}
+
+// Describe writes up what was learned from the tallies.
+func Describe(p *protocol.Protocol, model protocol.Model, tallies []*tally.Counts, public protocol.Public) (release.Release, error) {
 	headline, sections, err := model.Describe(public)
 	if err != nil {
-		return release.Release{}, nil, err
+		return release.Release{}, err
 	}
-	statement, err := p.Statement(tallies)
-	if err != nil {
-		return release.Release{}, nil, err
-	}
-	statement.Headline, statement.Sections = headline, append(sections, statement.Sections...)
-	return statement, model, nil
+	r, err := p.Statement(tallies)
+	r.Headline, r.Sections = headline, sections
+	return r, err
 }
 
 // Kept recomputes the guarantee from what arrived and returns why the plan's

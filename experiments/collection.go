@@ -65,7 +65,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	r.Synthetic = set.Synthetic
+	r.Synthetic, r.Source = set.Synthetic, release.Simulation
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
 	if out.Dropped > 0 {

@@ -87,12 +87,14 @@ type HistogramResult struct {
 	Seconds             float64   `json:"seconds"`
 }
 
-// TopCell is one of the largest estimates of the first run, with its interval of 95 %.
+// TopCell is one of the largest estimates of the first run, beside the truth. The
+// intervals of all cells, from which these were picked, hold at once with 95 %.
 type TopCell struct {
 	Value    string  `json:"value"`
 	Estimate float64 `json:"estimate"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
+	Truth    float64 `json:"truth"`
 }
 
 // Found says what the heavy hitters at a false-discovery rate of 5 % were, in the mean.

@@ -80,12 +80,13 @@ func each(values []estimate.Value, repeats int) []estimate.Value {
 // known, else those of the normal law.
 func (d histogramDesign) top(p *dataset.Population, values []estimate.Value, counts []uint64) []TopCell {
 	var out []TopCell
+	level := estimate.Joint(intervalLevel, len(values))
 	for _, i := range largest(len(values), topCells, func(i int) float64 { return values[i].Mean }) {
-		c := TopCell{Value: p.CellName(i), Estimate: values[i].Mean}
+		c := TopCell{Value: p.CellName(i), Estimate: values[i].Mean, Truth: float64(p.Holders[i])}
 		if d.cell != nil {
-			c.Low, c.High = d.cell.Interval(counts[i], intervalLevel)
+			c.Low, c.High = d.cell.Interval(counts[i], level)
 		} else {
-			c.Low, c.High = values[i].Interval(intervalLevel)
+			c.Low, c.High = values[i].Interval(level)
 		}
 		out = append(out, c)
 	}

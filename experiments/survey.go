@@ -49,6 +49,7 @@ type SurveyResult struct {
 	RMSE               float64       `json:"rmse"` // of estimates that are taken to zero where they are below
 	Linf               float64       `json:"linf"` // the largest error of those
 	Unbiased           float64       `json:"rmse_unbiased"`
+	LinfUnbiased       float64       `json:"linf_unbiased"` // the largest error of estimates as they are
 	EpsilonCentral     *float64      `json:"epsilon_central"`
 	EpsilonLocal       *float64      `json:"epsilon_local"`
 	EpsilonOneFragment *float64      `json:"epsilon_one_fragment"`
@@ -109,9 +110,7 @@ func (s Survey) Run(name string, population []protocol.Answers, progress simulat
 		return Surveyed{}, err
 	}
 	res.Withheld = r.Withheld
-	if err := res.compare(p, model, values); err != nil {
-		return Surveyed{}, err
-	}
+	res.compare(p, model)
 	res.Seconds = time.Since(start).Seconds()
 	return Surveyed{p, r, res, choice}, nil
 }
@@ -128,16 +127,25 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []p
 	if err != nil {
 		return release.Release{}, nil, err
 	}
-	r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{Groups: s.Groups})
+	learned, err := proto.Learn(proto.Estimate(col.Tallies), col.Tallies)
+	if err != nil {
+		return release.Release{}, nil, err
+	}
+	model := learned.(*protocol.HistogramModel)
+	if err := model.Reveal(values); err != nil {
+		return release.Release{}, nil, err
+	}
+	r, err := analyzer.Describe(proto, model, col.Tallies, protocol.Public{Groups: s.Groups})
 	if err != nil {
 		return r, nil, err
 	}
+	r.Source = release.Simulation
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
 	if col.Dropped > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", col.Dropped))
 	}
-	return r, model.(*protocol.HistogramModel), nil
+	return r, model, nil
 }
 
 // result is what is known before the answers.
@@ -257,23 +265,20 @@ func (r *SurveyResult) promised(proto *protocol.Protocol) error {
 }
 
 // compare measures the estimates against the truth.
-func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel, values []protocol.Value) error {
-	truth, err := m.Truth(values)
-	if err != nil {
-		return err
-	}
+func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel) {
 	var raw, positive float64
 	cells := 0
-	for i, t := range m.Tables {
+	for _, t := range m.Tables {
 		table := SurveyTable{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
 		if names := p.Question.Histogram.Crowds; len(names) > 0 {
 			table.Crowd = names[t.Crowd]
 		}
 		squares := 0.0
 		for cell, v := range t.Values {
-			e := v.Mean - float64(truth[i][cell])
+			e := v.Mean - float64(t.Truth.Counts[cell])
 			raw += e * e
-			e = math.Max(0, v.Mean) - float64(truth[i][cell])
+			r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
+			e = math.Max(0, v.Mean) - float64(t.Truth.Counts[cell])
 			squares += e * e
 			table.Linf = math.Max(table.Linf, math.Abs(e))
 		}
@@ -281,8 +286,8 @@ func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel, values [
 		positive += squares
 		cells += table.Cells
 		top := t.Top(topCells)
-		for j, ends := range t.Intervals(top, intervalLevel) {
-			table.Top = append(table.Top, TopCell{t.Name(top[j]), t.Values[top[j]].Mean, ends[0], ends[1]})
+		for j, ends := range t.IntervalsAtOnce(top, intervalLevel) {
+			table.Top = append(table.Top, TopCell{t.Name(top[j]), t.Values[top[j]].Mean, ends[0], ends[1], float64(t.Truth.Counts[top[j]])})
 		}
 		r.Linf = math.Max(r.Linf, table.Linf)
 		r.Tables = append(r.Tables, table)
@@ -293,5 +298,4 @@ func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel, values [
 	if len(r.Tables) == 1 {
 		r.Tables = nil
 	}
-	return nil
 }

@@ -63,15 +63,16 @@ func (s Survey) Search(name string, population []protocol.Answers, search sketch
 			return Surveyed{}, err
 		}
 		res.Rounds, res.Found = asked, len(found)
-		res.compareFound(found, len(group), population)
+		res.compareFound(found, asked[round].Candidates, len(group), population)
 		res.Seconds = time.Since(start).Seconds()
 		return Surveyed{Plan: p, Release: r, Result: res}, nil
 	}
 	return Surveyed{}, fmt.Errorf("the search has not come to the ends of strings after %d rounds, which had up to %d candidates: allow more rounds, go further ahead in each, or look for more frequent strings", rounds, asked[rounds-1].Candidates)
 }
 
-// compareFound measures what the last round's respondents say of the population.
-func (r *SurveyResult) compareFound(found []protocol.Found, sampled int, population []protocol.Answers) {
+// compareFound measures what the last round's respondents say of the population: of the
+// strings found among so many candidates.
+func (r *SurveyResult) compareFound(found []protocol.Found, candidates, sampled int, population []protocol.Answers) {
 	truth := make(map[string]int, len(found))
 	for _, a := range population {
 		truth[a.Values[0].(string)]++
@@ -82,6 +83,7 @@ func (r *SurveyResult) compareFound(found []protocol.Found, sampled int, populat
 		estimates[i] = ofAll(f.Respondents, sampled, len(population))
 		e := estimates[i].Mean - float64(truth[f.Text])
 		raw += e * e
+		r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
 		e = math.Max(0, estimates[i].Mean) - float64(truth[f.Text])
 		positive += e * e
 		r.Linf = math.Max(r.Linf, math.Abs(e))
@@ -92,8 +94,8 @@ func (r *SurveyResult) compareFound(found []protocol.Found, sampled int, populat
 	}
 	r.RMSE, r.Unbiased = math.Sqrt(positive/float64(len(found))), math.Sqrt(raw/float64(len(found)))
 	for _, i := range largest(len(found), topCells, func(i int) float64 { return estimates[i].Mean }) {
-		low, high := estimates[i].Interval(intervalLevel)
-		r.Top = append(r.Top, TopCell{found[i].Text, estimates[i].Mean, math.Max(0, low), high})
+		low, high := estimates[i].Interval(estimate.Joint(intervalLevel, candidates))
+		r.Top = append(r.Top, TopCell{found[i].Text, estimates[i].Mean, math.Max(0, low), high, float64(truth[found[i].Text])})
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -17,6 +16,7 @@ const (
 	figureBars    = 20
 	figureBuckets = 40
 	listItems     = 100
+	truthColumn   = "truth" // of a simulation
 )
 
 // Describe states, for each attribute of each crowd, the largest cells with their
@@ -70,15 +70,23 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 	}
 	s.Tables = append(s.Tables, table)
 	s.Figures = append(s.Figures, m.bars(t, top))
-	largest := t.Intervals(top[:1], level)[0]
+	largest := t.IntervalsAtOnce(top[:1], level)[0]
 	headline := []release.Metric{{
-		Name: m.key(t, "largest", "_"), Label: fmt.Sprintf("Respondents with the most frequent %s, %q", m.title(t), t.Name(top[0])),
-		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Unit: release.Count,
+		Name: m.key(t, "largest", "_"), Label: fmt.Sprintf("Largest estimate of %s: %q", m.title(t), t.Name(top[0])),
+		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Among: len(t.Values),
+		Truth: t.count(top[0]), Unit: release.Count, Note: "respondents",
 	}}
 	if hitters, ok := t.HeavyHitters(discoveryRate); ok {
 		found := release.Metric{
-			Name: m.key(t, "heavy_hitters", "_"), Label: fmt.Sprintf("Values of %s that somebody holds", m.title(t)), Value: float64(len(hitters)), Unit: release.Count,
-			Note: fmt.Sprintf("false-discovery rate at most %g %%", 100*discoveryRate),
+			Name: m.key(t, "heavy_hitters", "_"), Label: fmt.Sprintf("Values of %s found to be held by somebody", m.title(t)), Value: float64(len(hitters)), Unit: release.Count,
+			Note: fmt.Sprintf("false-discovery rate at most %s", release.Percent(discoveryRate)),
+		}
+		if t.Truth != nil {
+			held := 0.0
+			for _, n := range t.Truth.Counts {
+				held += math.Min(1, float64(n))
+			}
+			found.Truth = &held
 		}
 		headline = append(headline, found)
 		if len(hitters) > 0 {
@@ -126,13 +134,10 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 	if err != nil {
 		return release.Table{}, err
 	}
-	percent := fmt.Sprintf("%g %%", 100*level)
 	out := release.Table{
-		Title: fmt.Sprintf("The %d largest of %d", len(cells), len(t.Values)),
-		Columns: []release.Column{{Label: "value"}, {Label: "respondents", Unit: release.Count},
-			{Label: "low, " + percent, Unit: release.Count}, {Label: "high", Unit: release.Count},
-			{Label: "low, all at once", Unit: release.Count}, {Label: "high", Unit: release.Count}, {Label: "consistent", Unit: release.Count}},
-		Note: fmt.Sprintf("The first interval holds the number of each value with probability %s, the second those of all %d values together. The last column is not below zero", percent, len(t.Values)),
+		Title:   fmt.Sprintf("The %d largest of %d", len(cells), len(t.Values)),
+		Columns: []release.Column{{Label: "value"}, {Label: "respondents", Unit: release.Count}, {Label: release.Percent(level) + ", all at once", Unit: release.Count}, {Label: "consistent", Unit: release.Count}},
+		Note:    fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", len(t.Values), release.Percent(level)),
 	}
 	if t.attribute.all {
 		out.Note += " and sums to the respondents over all values"
@@ -141,11 +146,17 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 	if t.errors.cell == nil {
 		out.Note += " Intervals are those of the normal law."
 	}
-	one, all := t.Intervals(cells, level), t.Intervals(cells, estimate.Joint(level, len(t.Values)))
+	if t.Truth != nil {
+		out.Columns = append(out.Columns, release.Column{Label: truthColumn, Unit: release.Count})
+	}
+	all := t.IntervalsAtOnce(cells, level)
 	for i, cell := range cells {
 		v := t.Values[cell]
-		out.Rows = append(out.Rows, []release.Cell{release.Text(t.Name(cell)), release.Number(v.Mean, v.StdErr),
-			release.Number(one[i][0], 0), release.Number(one[i][1], 0), release.Number(all[i][0], 0), release.Number(all[i][1], 0), release.Number(consistent[cell], 0)})
+		row := []release.Cell{release.Text(t.Name(cell)), release.Number(v.Mean, v.StdErr), release.Interval(all[i][0], all[i][1]), release.Number(consistent[cell], 0)}
+		if n := t.count(cell); n != nil {
+			row = append(row, release.Number(*n, 0))
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
 }
@@ -160,15 +171,18 @@ func (m *HistogramModel) bars(t *HistogramTable, cells []int) release.Figure {
 		cells = cells[:min(figureBars, len(cells))]
 	}
 	f := release.Figure{
-		Name: m.key(t, "top", "-"), Kind: release.Bars, Title: fmt.Sprintf(what, m.title(t)),
-		Alt: fmt.Sprintf("Estimated respondents for each of %d values of %s, with %g %% intervals.", len(cells), m.title(t), 100*level),
+		Name: m.key(t, "top", "-"), Kind: release.Bars, Title: fmt.Sprintf(what+", with %s intervals of all %d at once", m.title(t), release.Percent(level), len(t.Values)),
+		Alt: fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals that hold for all %d values at once.", len(cells), m.title(t), release.Percent(level), len(t.Values)),
 		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "respondents (1)"},
 		Categories: t.attribute.cellNames(cells),
 	}
 	s := release.Series{Label: "estimate"}
-	for i, ends := range t.Intervals(cells, level) {
+	for i, ends := range t.IntervalsAtOnce(cells, level) {
 		mean := t.Values[cells[i]].Mean
 		s.Y, s.Low, s.High = append(s.Y, mean), append(s.Low, math.Min(mean, ends[0])), append(s.High, math.Max(mean, ends[1]))
+		if n := t.count(cells[i]); n != nil {
+			s.Truth = append(s.Truth, *n)
+		}
 	}
 	f.Series = []release.Series{s}
 	return f
@@ -176,18 +190,19 @@ func (m *HistogramModel) bars(t *HistogramTable, cells []int) release.Figure {
 
 func (m *HistogramModel) list(t *HistogramTable, hitters []int) release.List {
 	out := release.List{
-		Title: fmt.Sprintf("Values of %s that somebody holds", m.title(t)),
-		Note:  fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise (Benjamini and Hochberg).", 100*discoveryRate),
+		Title: fmt.Sprintf("Values of %s found to be held by somebody", m.title(t)), Level: level, Among: len(t.Values),
+		Note: fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise (Benjamini and Hochberg).", release.Percent(discoveryRate)),
 	}
 	if !t.errors.independent {
-		out.Note = fmt.Sprintf("Of the whole list at most %g %% are held by nobody, in expectation over the noise, however the errors are correlated (Benjamini and Yekutieli).", 100*discoveryRate)
+		out.Note = fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise, however the errors are correlated (Benjamini and Yekutieli).", release.Percent(discoveryRate))
 	}
 	if len(hitters) > listItems {
 		out.Note += fmt.Sprintf(" The first %d of %d are shown.", listItems, len(hitters))
 		hitters = hitters[:listItems]
 	}
-	for _, cell := range hitters {
-		out.Items = append(out.Items, release.Item{Label: t.Name(cell), Score: t.Values[cell].Mean, StdErr: t.Values[cell].StdErr})
+	for i, ends := range t.IntervalsAtOnce(hitters, level) {
+		v := t.Values[hitters[i]]
+		out.Items = append(out.Items, release.Item{Label: t.Name(hitters[i]), Score: v.Mean, StdErr: v.StdErr, Low: ends[0], High: ends[1], Truth: t.count(hitters[i])})
 	}
 	return out
 }

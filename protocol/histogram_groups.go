@@ -108,27 +108,40 @@ func (m *HistogramModel) regrouped(attribute string, tables []*HistogramTable, g
 		Title: fmt.Sprintf("Groups of %s", attribute),
 		Text:  "What the reports carry, put together anew. It costs no privacy: they were private before.",
 	}
-	percent := fmt.Sprintf("%g %%", 100*level)
-	columns := []release.Column{{Label: "group"}, {Label: "cells", Unit: release.Count}, {Label: "respondents", Unit: release.Count},
-		{Label: "share", Unit: release.Share}, {Label: "low, " + percent, Unit: release.Share}, {Label: "high", Unit: release.Share}}
+	columns := []release.Column{{Label: "group"}, {Label: "cells", Unit: release.Count}, {Label: "respondents", Unit: release.Count}}
+	shares := append(slices.Clone(columns), release.Column{Label: "share", Unit: release.Share}, release.Column{Label: "share, " + release.Percent(level), Unit: release.Share})
+	if tables[0].Truth != nil {
+		columns = append(columns, release.Column{Label: truthColumn, Unit: release.Count})
+		shares = append(shares, release.Column{Label: truthColumn, Unit: release.Count})
+	}
+	known := make([]float64, len(groups))
 	all := make([]estimate.Value, len(groups))
 	for _, t := range tables {
-		out := release.Table{Title: m.title(t), Columns: columns}
+		out := release.Table{Title: m.title(t), Columns: shares}
 		for i, g := range groups {
 			count, share, low, high, ok := t.Group(cells[i], level)
 			if !ok {
 				return s, fmt.Errorf("protocol: group %q: the errors of %s are correlated, so that the error of a sum is not known: only one-hot answers can be regrouped", g.Name, attribute)
 			}
 			all[i] = estimate.Value{Mean: all[i].Mean + count.Mean, StdErr: math.Hypot(all[i].StdErr, count.StdErr)}
-			out.Rows = append(out.Rows, []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0),
-				release.Number(count.Mean, count.StdErr), release.Number(share.Mean, share.StdErr), release.Number(low, 0), release.Number(high, 0)})
+			row := []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0),
+				release.Number(count.Mean, count.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)}
+			if n := t.count(cells[i]...); n != nil {
+				known[i] += *n
+				row = append(row, release.Number(*n, 0))
+			}
+			out.Rows = append(out.Rows, row)
 		}
 		s.Tables = append(s.Tables, out)
 	}
 	if len(tables) > 1 {
-		out := release.Table{Title: "All crowds together", Columns: columns[:3:3]}
+		out := release.Table{Title: "All crowds together", Columns: columns}
 		for i, g := range groups {
-			out.Rows = append(out.Rows, []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0), release.Number(all[i].Mean, all[i].StdErr)})
+			row := []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0), release.Number(all[i].Mean, all[i].StdErr)}
+			if tables[0].Truth != nil {
+				row = append(row, release.Number(known[i], 0))
+			}
+			out.Rows = append(out.Rows, row)
 		}
 		s.Tables = append(s.Tables, out)
 	}

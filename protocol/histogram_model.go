@@ -28,6 +28,7 @@ type HistogramTable struct {
 	// times. Errors are those of the collection; the respondents themselves are the
 	// population.
 	Values []estimate.Value
+	Truth  *Truth // of a simulation only (Reveal)
 
 	attribute attribute
 	asked     plan.Attribute
@@ -101,7 +102,7 @@ func (t *HistogramTable) HeavyHitters(rate float64) (cells []int, ok bool) {
 
 // Intervals hold the number of respondents of each of the cells with probability
 // level: exact where a cell's count is a sum of bits and small, else by the normal law.
-// For all cells of the table to lie in theirs at once, ask for estimate.Joint.
+// Of cells that were chosen by their estimates fewer lie in theirs: see IntervalsAtOnce.
 func (t *HistogramTable) Intervals(cells []int, level float64) [][2]float64 {
 	if c := t.errors.cell; c != nil {
 		counts := make([]uint64, len(cells))
@@ -117,6 +118,14 @@ func (t *HistogramTable) Intervals(cells []int, level float64) [][2]float64 {
 		ends[i] = [2]float64{math.Max(0, math.Min(low, n)), math.Min(n, math.Max(high, 0))}
 	}
 	return ends
+}
+
+// IntervalsAtOnce hold the number of respondents of every cell of the table at once with
+// probability level, those of the cells given among them. So they hold for whatever cells
+// somebody picks, by their estimates too: the largest estimate is large by its error as
+// a rule, and an interval by itself does not allow for that.
+func (t *HistogramTable) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
+	return t.Intervals(cells, estimate.Joint(level, len(t.Values)))
 }
 
 // Consistent are counts that could be true, nearest to the estimates: at least zero

@@ -13,9 +13,14 @@ import (
 var quantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
 
 // distribution adds what buckets say of the number they cut up. A cell for others
-// is no bucket: it is left out with its estimated respondents.
+// is no bucket: it is left out with its estimated respondents. Without one the edge
+// buckets hold what lies outside, too, and are open on that side.
 func distribution(m *HistogramModel, t *HistogramTable, s *release.Section) error {
 	axis := encode.Axis{Low: t.asked.Low, High: t.asked.High, Cells: t.asked.Cells}
+	open := !t.asked.Others
+	if open && axis.Cells == 1 {
+		return nil // one bucket of everything
+	}
 	values := t.Values[:axis.Cells]
 	n := t.Respondents
 	if t.asked.Others {
@@ -23,38 +28,115 @@ func distribution(m *HistogramModel, t *HistogramTable, s *release.Section) erro
 			return nil
 		}
 	}
-	d, err := estimate.Distribute(axis.Low, axis.High, values, n, level)
+	d, err := estimate.Distribute(axis.Low, axis.High, open, values, n, level)
 	if err != nil {
 		return err
 	}
+	s.Figures = append(s.Figures, m.cumulative(t, axis, d))
+	s.Tables = append(s.Tables, m.quantiles(t, axis, d))
+	mean, half := estimate.BucketMean(axis.Low, axis.High, values, n)
+	clipped := release.Metric{
+		Name: m.key(t, "mean", "_"), Label: fmt.Sprintf("Mean of %s", m.title(t)), Value: mean.Mean, StdErr: mean.StdErr, Truth: t.Truth.mean(axis),
+		Note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half),
+	}
+	if !open {
+		s.Metrics = append(s.Metrics, clipped)
+		return nil
+	}
+	low, high := axis.Label(0), axis.Label(axis.Cells)
+	clipped.Label = fmt.Sprintf("Mean of %s clipped to %s to %s", m.title(t), low, high)
+	clipped.Note = fmt.Sprintf("a number outside taken to the nearer end, then each for the middle of its bucket, which may move this mean by up to %.3g; the mean of the numbers themselves has no bound, since the two end buckets hold whatever lies outside", half)
+	first, last := d.Ends()
+	s.Metrics = append(s.Metrics, clipped,
+		m.endShare(t, "lowest_bucket", axis.Label(1)+" and less", first, 0),
+		m.endShare(t, "highest_bucket", axis.Label(axis.Cells-1)+" and more", last, axis.Cells-1))
+	return nil
+}
+
+// endShare is the share of respondents in an open end bucket.
+func (m *HistogramModel) endShare(t *HistogramTable, name, bucket string, share estimate.Value, cell int) release.Metric {
+	out := release.Metric{
+		Name: m.key(t, name, "_"), Label: fmt.Sprintf("Share of %s in the end bucket %s", m.title(t), bucket),
+		Value: share.Mean, StdErr: share.StdErr, Unit: release.Share,
+	}
+	if n := t.count(cell); n != nil {
+		known := *n / float64(max(1, len(t.Truth.Numbers)))
+		out.Truth = &known
+	}
+	return out
+}
+
+// cumulative is the distribution function at the edges where it is estimated: all
+// upper edges but the highest of an open end bucket.
+func (m *HistogramModel) cumulative(t *HistogramTable, axis encode.Axis, d estimate.Distribution) release.Figure {
 	f := release.Figure{
 		Name: m.key(t, "distribution", "-"), Kind: release.Lines, Title: fmt.Sprintf("Distribution of %s", m.title(t)),
-		Alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %g %%.", m.title(t), 100*level),
+		Alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", m.title(t), release.Percent(level)),
 		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "share of respondents (1)"},
 	}
-	series := release.Series{Label: "share at or below", Y: d.Monotone, Low: make([]float64, axis.Cells), High: make([]float64, axis.Cells)}
-	for i, y := range d.Monotone {
-		series.X = append(series.X, axis.Edge(i+1))
-		series.Low[i], series.High[i] = min(y, d.Lo[i]), max(y, d.Hi[i])
+	series := release.Series{Label: "share at or below"}
+	last, below := axis.Cells, 0
+	if d.Open {
+		last--
+	}
+	for i, y := range d.Monotone[:last] {
+		series.X, series.Y = append(series.X, axis.Edge(i+1)), append(series.Y, y)
+		series.Low, series.High = append(series.Low, min(y, d.Lo[i])), append(series.High, max(y, d.Hi[i]))
+		if t.Truth != nil && len(t.Truth.Numbers) > 0 {
+			below += t.Truth.Counts[i]
+			series.Truth = append(series.Truth, float64(below)/float64(len(t.Truth.Numbers)))
+		}
 	}
 	f.Series = []release.Series{series}
-	s.Figures = append(s.Figures, f)
-	table := release.Table{
+	return f
+}
+
+// quantiles is the table of them. What reaches an open end bucket has no end there.
+func (m *HistogramModel) quantiles(t *HistogramTable, axis encode.Axis, d estimate.Distribution) release.Table {
+	out := release.Table{
 		Title:   fmt.Sprintf("Quantiles of %s", m.title(t)),
-		Columns: []release.Column{{Label: "share at or below", Unit: release.Share}, {Label: "estimate"}, {Label: "low"}, {Label: "high"}},
-		Note:    fmt.Sprintf("All intervals hold at once with probability %g %%, and end at edges of buckets.", 100*level),
+		Columns: []release.Column{{Label: "share at or below", Unit: release.Share}, {Label: "estimate"}, {Label: release.Percent(level) + ", all at once"}},
+		Note:    fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", release.Percent(level)),
+	}
+	if d.Open {
+		out.Note += " The two end buckets hold whatever lies outside, so that an interval that reaches one has no end there."
+	}
+	if t.Truth != nil {
+		out.Columns = append(out.Columns, release.Column{Label: truthColumn})
 	}
 	for _, q := range quantiles {
 		x, low, high := d.Quantile(q)
-		table.Rows = append(table.Rows, []release.Cell{release.Number(q, 0), release.Number(x, 0), release.Number(low, 0), release.Number(high, 0)})
+		estimate, interval := release.Number(x, 0), release.Interval(low, high)
+		switch {
+		case math.IsInf(x, 1):
+			estimate = release.Text(axis.Label(axis.Cells-1) + " and more")
+		case math.IsInf(x, -1):
+			estimate = release.Text(axis.Label(1) + " and less")
+		}
+		if math.IsInf(low, -1) || math.IsInf(high, 1) {
+			interval = release.Text(openInterval(axis, low, high))
+		}
+		row := []release.Cell{release.Number(q, 0), estimate, interval}
+		if known, ok := t.Truth.quantile(q); ok {
+			row = append(row, release.Number(known, 0))
+		} else if t.Truth != nil {
+			row = append(row, release.Text(""))
+		}
+		out.Rows = append(out.Rows, row)
 	}
-	s.Tables = append(s.Tables, table)
-	mean, half := estimate.BucketMean(axis.Low, axis.High, values, n)
-	s.Metrics = append(s.Metrics, release.Metric{
-		Name: m.key(t, "mean", "_"), Label: fmt.Sprintf("Mean of %s", m.title(t)), Value: mean.Mean, StdErr: mean.StdErr,
-		Note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half),
-	})
-	return nil
+	return out
+}
+
+// openInterval writes an interval that has no end in words.
+func openInterval(axis encode.Axis, low, high float64) string {
+	from, to := release.FormatNumber(low), release.FormatNumber(high)
+	if math.IsInf(low, -1) {
+		from = axis.Label(0) + " and less"
+	}
+	if math.IsInf(high, 1) {
+		to = axis.Label(axis.Cells) + " and more"
+	}
+	return from + " to " + to
 }
 
 // places is the picture of a grid, as fine and as exact as is seen: a release with one
@@ -81,18 +163,37 @@ func (m *HistogramModel) places(t *HistogramTable) release.Figure {
 func marginals(t *HistogramTable) []release.Table {
 	columns := t.asked.X.Cells
 	rows, cols := estimate.Marginals(t.Values[:columns*t.asked.Y.Cells], columns)
-	table := func(axis string, a encode.Axis, sums []estimate.Value) release.Table {
+	table := func(axis string, a encode.Axis, sums []estimate.Value, cellsOf func(i int) []int) release.Table {
 		out := release.Table{
 			Title:   fmt.Sprintf("Respondents along %s", axis),
 			Columns: []release.Column{{Label: "from"}, {Label: "to"}, {Label: "respondents", Unit: release.Count}},
 		}
+		if t.Truth != nil {
+			out.Columns = append(out.Columns, release.Column{Label: truthColumn, Unit: release.Count})
+		}
 		for i, v := range sums[:min(len(sums), tableRows)] {
-			out.Rows = append(out.Rows, []release.Cell{release.Number(a.Edge(i), 0), release.Number(a.Edge(i+1), 0), release.Number(v.Mean, v.StdErr)})
+			row := []release.Cell{release.Number(a.Edge(i), 0), release.Number(a.Edge(i+1), 0), release.Number(v.Mean, v.StdErr)}
+			if n := t.count(cellsOf(i)...); n != nil {
+				row = append(row, release.Number(*n, 0))
+			}
+			out.Rows = append(out.Rows, row)
 		}
 		if len(sums) > tableRows {
 			out.Note = fmt.Sprintf("The first %d of %d.", tableRows, len(sums))
 		}
 		return out
 	}
-	return []release.Table{table("x", encode.Axis(*t.asked.X), cols), table("y", encode.Axis(*t.asked.Y), rows)}
+	column := func(i int) (cells []int) {
+		for row := range t.asked.Y.Cells {
+			cells = append(cells, row*columns+i)
+		}
+		return cells
+	}
+	row := func(i int) (cells []int) {
+		for column := range columns {
+			cells = append(cells, i*columns+column)
+		}
+		return cells
+	}
+	return []release.Table{table("x", encode.Axis(*t.asked.X), cols, column), table("y", encode.Axis(*t.asked.Y), rows, row)}
 }

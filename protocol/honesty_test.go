@@ -144,7 +144,7 @@ func TestReleaseSaysWhatFewerLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := r.Sections[0]
+	s := r.Protection[0]
 	if !strings.Contains(s.Text, "640 respondents") {
 		t.Errorf("%q does not name the smallest batch", s.Text)
 	}
@@ -191,7 +191,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := r.Sections[0].Tables[0].Rows
+	rows := r.Protection[0].Tables[0].Rows
 	if len(rows) != 5 || len(rows[0]) != 3 { // no column for a class that is not protected
 		t.Fatalf("rows %v", rows)
 	}
@@ -201,11 +201,11 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 			t.Errorf("row %d, %v left: %+v", i, *row[1].Value, row[2])
 		}
 	}
-	if claimed := r.Sections[0].Tables[1].Rows[1][3]; claimed.Value != nil {
+	if claimed := r.Protection[0].Tables[1].Rows[1][3]; claimed.Value != nil {
 		t.Errorf("claimed %v for an unprotected class", *claimed.Value)
 	}
 	r, err = proto.Statement([]*tally.Counts{nil, nil})
-	if err != nil || len(r.Sections[0].Tables) != 1 {
-		t.Errorf("of a release of nobody: %v, %+v", err, r.Sections)
+	if err != nil || len(r.Protection[0].Tables) != 1 {
+		t.Errorf("of a release of nobody: %v, %+v", err, r.Protection)
 	}
 }

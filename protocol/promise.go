@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/tally"
@@ -108,7 +109,7 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 		return release.Release{}, err
 	}
 	r := release.Release{
-		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: p.question.asked(),
+		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: p.question.asked(), Source: release.Collection,
 		Guarantees: promise.Statements, Cost: promise.Cost,
 		Assumptions: []string{
 			"At least one hop of each shuffler instance keeps its permutation and its key to itself.",
@@ -122,7 +123,10 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 	if err != nil {
 		return release.Release{}, err
 	}
-	r.Sections = append(r.Sections, honesty)
+	r.Protection = append(r.Protection, honesty)
+	if p.oneOperator() {
+		r.Source = release.Trial
+	}
 	for crowd, t := range tallies {
 		if t == nil {
 			few := fmt.Sprintf("fewer than %d respondents", p.Plan.Crowd.Minimum)
@@ -133,4 +137,12 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 		}
 	}
 	return r, nil
+}
+
+// oneOperator reports whether the analyzer's operator runs every hop of an instance: it
+// has all keys on that way, and no hop there is honest towards it.
+func (p *Protocol) oneOperator() bool {
+	return slices.ContainsFunc(p.Plan.Route.Mix.Instances, func(in plan.Instance) bool {
+		return !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return h.Operator != p.Plan.Analyzer.Operator })
+	})
 }

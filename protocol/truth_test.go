@@ -32,9 +32,13 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth, err := model.(*protocol.HistogramModel).Truth(values)
-	if err != nil {
+	m := model.(*protocol.HistogramModel)
+	if err := m.Reveal(values); err != nil {
 		t.Fatal(err)
+	}
+	var truth [][]int
+	for _, table := range m.Tables {
+		truth = append(truth, table.Truth.Counts)
 	}
 	want := [][]int{{1000, 1000, 0, 0}, nil, {1000, 0, 0, 1000}, nil} // of even and of odd i
 	for i, cells := range truth {
@@ -45,7 +49,7 @@ func TestTruth(t *testing.T) {
 	if len(truth) != 4 || truth[1][2] != 2000 || truth[1][0]+truth[1][1] < 1332 || truth[1][0]+truth[1][1] > 1334 {
 		t.Errorf("%d tables; the sets of the first crowd: %v", len(truth), truth[1])
 	}
-	if _, err := model.(*protocol.HistogramModel).Truth([]protocol.Value{"tea"}); err == nil {
+	if err := m.Reveal([]protocol.Value{"tea"}); err == nil {
 		t.Error("a value of another kind was counted")
 	}
 }

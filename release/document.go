@@ -24,13 +24,13 @@ func (d Document) Validate() error {
 	var v validator
 	v.finite(reflect.ValueOf(d), "")
 	v.require(strings.TrimSpace(d.Title) != "", "title", "is empty")
-	v.sections(d.Sections)
+	v.sections(d.Sections, "sections")
 	return errors.Join(v.problems...)
 }
 
-func (v *validator) sections(sections []Section) {
+func (v *validator) sections(sections []Section, part string) {
 	for i, s := range sections {
-		path := fmt.Sprintf("sections[%d]", i)
+		path := fmt.Sprintf("%s[%d]", part, i)
 		v.require(s.Title != "", path+".title", "is empty")
 		v.metrics(s.Metrics, path+".metrics")
 		for j, t := range s.Tables {

@@ -10,7 +10,7 @@ import (
 
 // Schema is the version of the JSON form. It grows when a key changes meaning or
 // goes away; a reader refuses any version but its own.
-const Schema = 1
+const Schema = 2
 
 // maxJSON bounds what Read will take into memory; a release of a thousand classes is a few MB.
 const maxJSON = 64 << 20

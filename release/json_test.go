@@ -59,9 +59,11 @@ func TestReadRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"unknown key":           {`"kind"`, `"kinder"`, `unknown field "kinder"`},
 		"unknown guarantee key": {`"adjacency"`, `"neighbours"`, `unknown field "neighbours"`},
-		"newer schema":          {`"schema": 1`, `"schema": 2`, "use the confetti that wrote it"},
-		"no schema":             {`"schema": 1,`, ``, "schema 0"},
+		"newer schema":          {`"schema": 2`, `"schema": 3`, "use the confetti that wrote it"},
+		"no schema":             {`"schema": 2,`, ``, "schema 0"},
 		"synthetic unsaid":      {`"synthetic": true,`, ``, "whether it is synthetic"},
+		"source unsaid":         {`"source": "simulation",`, ``, "source is none of collection, trial, simulation"},
+		"half an interval":      {"\"low\": 9005,\n", "", "has one end of an interval"},
 		"epsilon unsaid":        {`"epsilon": 1129.4,`, ``, "lacks its epsilon"},
 		"epsilon null":          {`"epsilon": 1129.4`, `"epsilon": null`, "lacks its epsilon"},
 		"delta unsaid":          {`"delta": 0.000001,`, ``, "or its delta"},
@@ -100,9 +102,13 @@ func TestValidateNamesTheField(t *testing.T) {
 		"headline[0].level is missing":                                    func(r *Release) { r.Headline[0].Level = 0 },
 		"sections[0].tables[1].rows[0] does not have one cell per column": func(r *Release) { r.Sections[0].Tables[1].Rows[0] = r.Sections[0].Tables[1].Rows[0][1:] },
 		"sections[0].tables[0].rows[0][0] does not fit a heat map":        func(r *Release) { r.Sections[0].Tables[0].Rows[0][0] = Number(1, 0) },
-		"sections[2].figures[1].name is taken":                            func(r *Release) { r.Sections[2].Figures[1].Name = "density" },
+		"figure density has the name of an earlier one":                   func(r *Release) { r.Sections[2].Figures[1].Name = "density" },
 		"sections[2].figures[1].name is not a file stem":                  func(r *Release) { r.Sections[2].Figures[1].Name = "../density" },
 		"sections[2].figures[1].series[0] is not positive":                func(r *Release) { r.Sections[2].Figures[1].Series[0].Low[0] = 0 },
+		"sections[1].lists[1].among is not the number":                    func(r *Release) { r.Sections[1].Lists[1].Among = 0 },
+		"sections[1].lists[0].items[1] has an interval":                   func(r *Release) { r.Sections[1].Lists[0].Level, r.Sections[1].Lists[0].Among = 0, 0 },
+		"headline[2].among is not a number of intervals":                  func(r *Release) { r.Headline[2].Among = -1 },
+		"sections[0].figures[0].series[1].truth is not as long":           func(r *Release) { r.Sections[0].Figures[0].Series[1].Truth = []float64{1} },
 		"sections[1].lists[1].items[0] has ranks":                         func(r *Release) { r.Sections[1].Lists[1].Items[0].RankLow = 9 },
 	} {
 		r := sample()
@@ -127,7 +133,7 @@ func FuzzRead(f *testing.F) {
 	good := written(f, short)
 	f.Add(good)
 	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(`"infinity"`)))
-	f.Add([]byte(`{"schema": 1, "synthetic": false, "guarantees": [{}]}`))
+	f.Add([]byte(`{"schema": 2, "synthetic": false, "guarantees": [{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Read(bytes.NewReader(data))
 		if err != nil {

@@ -104,20 +104,52 @@ func plusMinus(x, stdErr float64, unit string) string {
 	return s
 }
 
-// Interval prints the interval of a metric, "" if it has none. The half width
-// decides the decimals, as a standard error would.
+// between prints an interval. A quarter of its width decides the decimals, as a
+// standard error would.
+func between(low, high float64, unit string) string {
+	return amount(low, (high-low)/4, unit) + " to " + amount(high, (high-low)/4, unit)
+}
+
+// Interval prints the interval of a metric, "" if it has none.
 func (m Metric) Interval() string {
 	if m.Level == 0 {
 		return ""
 	}
-	half := (m.High - m.Low) / 4
-	return fmt.Sprintf("%s%% interval %s to %s", FormatNumber(100*m.Level), amount(m.Low, half, m.Unit), amount(m.High, half, m.Unit))
+	return fmt.Sprintf("%s interval %s%s", Percent(m.Level), between(m.Low, m.High, m.Unit), atOnce(m.Among))
 }
 
-// String prints the metric without its error, in as many digits as that leaves.
-func (m Metric) String() string {
-	if m.Level > 0 {
-		return amount(m.Value, (m.High-m.Low)/4, m.Unit)
+// atOnce says that an interval is one of several that hold together.
+func atOnce(among int) string {
+	if among < 2 {
+		return ""
 	}
-	return amount(m.Value, m.StdErr, m.Unit)
+	return fmt.Sprintf(", all %s at once", FormatNumber(float64(among)))
+}
+
+// Percent prints a level of confidence.
+func Percent(level float64) string { return FormatNumber(100*level) + "%" }
+
+// String prints the metric without its error, in as many digits as that leaves.
+func (m Metric) String() string { return amount(m.Value, m.error(), m.Unit) }
+
+// error is what decides the digits.
+func (m Metric) error() float64 {
+	if m.Level > 0 {
+		return (m.High - m.Low) / 4
+	}
+	return m.StdErr
+}
+
+// FormatTruth prints what a simulation knows of the metric, "" where it knows nothing.
+func (m Metric) FormatTruth() string { return truth(m.Truth, m.error(), m.Unit) }
+
+// truth prints a known number beside an estimate.
+func truth(x *float64, stdErr float64, unit string) string {
+	if x == nil {
+		return ""
+	}
+	if unit == Count {
+		stdErr = 0 // a count is a whole number
+	}
+	return "truth " + amount(*x, stdErr, unit)
 }

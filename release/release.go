@@ -13,6 +13,15 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 )
 
+// Source is where the answers of a release came from.
+type Source string
+
+const (
+	Collection Source = "collection" // devices, through parties of several operators
+	Trial      Source = "trial"      // devices, through parties that one operator has every key of
+	Simulation Source = "simulation" // a table in one place, which knows the truth
+)
+
 // Release is one published answer.
 type Release struct {
 	Title    string `json:"title"`
@@ -24,15 +33,28 @@ type Release struct {
 	// Synthetic says that the respondents were generated, not people; every
 	// rendering says so at the top.
 	Synthetic bool `json:"synthetic"`
+	// Source says where the answers came from; every rendering says so at the top
+	// where that is not a collection.
+	Source Source `json:"source"`
 
 	Headline    []Metric            `json:"headline"` // the answer in a few numbers
 	Guarantees  []account.Statement `json:"guarantees"`
-	Sections    []Section           `json:"sections,omitempty"`
+	Sections    []Section           `json:"sections,omitempty"`    // the answer in detail
+	Protection  []Section           `json:"protection,omitempty"`  // what the guarantees come to in other cases
 	Cost        []Metric            `json:"cost,omitempty"`        // what one device spent
 	Withheld    []string            `json:"withheld,omitempty"`    // what is not published, and why
 	Assumptions []string            `json:"assumptions,omitempty"` // what the guarantees rest on
 	Notes       []string            `json:"notes,omitempty"`
 	Provenance  Provenance          `json:"provenance"`
+}
+
+// Figures are those of all sections, in their order.
+func (r Release) Figures() []Figure {
+	var all []Figure
+	for _, s := range slices.Concat(r.Sections, r.Protection) {
+		all = append(all, s.Figures...)
+	}
+	return all
 }
 
 // GuaranteeStatement is a guarantee together with the observer it speaks of.
@@ -63,8 +85,12 @@ type Metric struct {
 	Low   float64 `json:"low,omitempty"`
 	High  float64 `json:"high,omitempty"`
 	Level float64 `json:"level,omitempty"`
-	Unit  string  `json:"unit,omitempty"`
-	Note  string  `json:"note,omitempty"` // such as what the interval covers
+	// Among is how many intervals hold all at once with confidence Level, this one
+	// among them: of a number that was chosen by its estimate. 0 means this one alone.
+	Among int      `json:"among,omitempty"`
+	Truth *float64 `json:"truth,omitempty"` // what a simulation knows
+	Unit  string   `json:"unit,omitempty"`
+	Note  string   `json:"note,omitempty"` // such as what the interval covers
 }
 
 // Section is one part of the answer in detail.
@@ -94,11 +120,14 @@ type Column struct {
 	Unit  string `json:"unit,omitempty"`
 }
 
-// Cell is a number with its standard error (0: not stated) or, with no number, text.
+// Cell is a number with its standard error (0: not stated), an interval from Low to
+// High, or text.
 type Cell struct {
 	Text   string   `json:"text,omitempty"`
 	Value  *float64 `json:"value,omitempty"`
 	StdErr float64  `json:"std_err,omitempty"`
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
 }
 
 // Text is a cell of words.
@@ -107,21 +136,31 @@ func Text(s string) Cell { return Cell{Text: s} }
 // Number is a cell with a value and its standard error, 0 where none is stated.
 func Number(value, stdErr float64) Cell { return Cell{Value: &value, StdErr: stdErr} }
 
+// Interval is a cell of an interval.
+func Interval(low, high float64) Cell { return Cell{Low: &low, High: &high} }
+
 // List is a ranking, best first.
 type List struct {
 	Title string `json:"title"`
 	Items []Item `json:"items"`
-	Note  string `json:"note,omitempty"`
+	// Level and Among are of the items' intervals, as in Metric. A list is chosen by its
+	// scores, so that Among counts everything that it was chosen from.
+	Level float64 `json:"level,omitempty"`
+	Among int     `json:"among,omitempty"`
+	Note  string  `json:"note,omitempty"`
 }
 
 // Item is one entry of a ranking. RankLow to RankHigh, counted from 1, is the
 // interval its true rank lies in; both are 0 where no interval is known.
 type Item struct {
-	Label    string  `json:"label"`
-	Score    float64 `json:"score"`
-	StdErr   float64 `json:"std_err,omitempty"`
-	RankLow  int     `json:"rank_low,omitempty"`
-	RankHigh int     `json:"rank_high,omitempty"`
+	Label    string   `json:"label"`
+	Score    float64  `json:"score"`
+	StdErr   float64  `json:"std_err,omitempty"`
+	Low      float64  `json:"low,omitempty"` // of the score, at the list's Level
+	High     float64  `json:"high,omitempty"`
+	Truth    *float64 `json:"truth,omitempty"` // what a simulation knows
+	RankLow  int      `json:"rank_low,omitempty"`
+	RankHigh int      `json:"rank_high,omitempty"`
 }
 
 // FigureKind is how the series of a figure are drawn.
@@ -197,11 +236,12 @@ type Axis struct {
 }
 
 // Series is one colour of a figure. X is empty for bars, where Y has one number
-// per category. Low and High are both empty or as long as Y.
+// per category. Low, High and Truth are empty or as long as Y, Low and High both.
 type Series struct {
 	Label string    `json:"label"`
 	X     []float64 `json:"x,omitempty"`
 	Y     []float64 `json:"y"`
 	Low   []float64 `json:"low,omitempty"`
 	High  []float64 `json:"high,omitempty"`
+	Truth []float64 `json:"truth,omitempty"` // what a simulation knows: hollow marks
 }

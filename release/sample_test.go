@@ -19,10 +19,11 @@ func sample() Release {
 		Plan:      "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04",
 		Created:   time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC),
 		Synthetic: true,
+		Source:    Simulation,
 		Headline: []Metric{
 			{Name: "accuracy", Label: "Accuracy of the classifier", Value: 0.8462, Low: 0.8378, High: 0.8543, Level: 0.95, Unit: Share, Note: "on 7,600 public test articles; the interval covers their sampling"},
 			{Name: "devices", Label: "Devices that took part", Value: users, Unit: Count},
-			{Name: "share_sports", Label: "Share of sports", Value: 0.2713, StdErr: 0.0031, Low: 0.2652, High: 0.2774, Level: 0.95, Unit: Share, Note: "the interval covers privacy noise and sampling"},
+			{Name: "share_sports", Label: "Share of sports", Value: 0.2713, StdErr: 0.0031, Low: 0.2638, High: 0.2788, Level: 0.95, Among: 4, Truth: known(0.2698), Unit: Share, Note: "the interval covers privacy noise and sampling"},
 		},
 		Guarantees: []account.Statement{
 			{Observer: "everyone colludes", Who: "Every server works together and keeps everything it receives. Only your own device is on your side.",
@@ -50,13 +51,14 @@ func sample() Release {
 		Provenance: Provenance{Software: "confetti 0.1.0", Command: "confetti collect --plan news.toml --synthetic --out demo", Randomness: "seed 7"},
 	}
 	r.Sections = []Section{classifier(classes), words(classes), densities(classes)}
+	r.Protection = []Section{{Title: "If fewer take part", Metrics: []Metric{{Name: "half", Label: "Epsilon among half of them", Value: 1.42}}}}
 	return r
 }
 
 func classifier(classes []string) Section {
 	counts := [][]float64{{1590, 84, 137, 89}, {31, 1822, 19, 28}, {112, 23, 1528, 237}, {98, 31, 280, 1491}}
 	t := Table{Title: "Confusion matrix", Heat: true, Columns: []Column{{Label: "true topic"}}, Note: "Rows are the true topic, columns the one the classifier names. 7,600 public test articles."}
-	per := Table{Title: "Topic by topic", Columns: []Column{{Label: "Topic"}, {"Devices", Count}, {"Recall", Share}, {"Precision", Share}}}
+	per := Table{Title: "Topic by topic", Columns: []Column{{Label: "Topic"}, {"Devices", Count}, {"95%, all at once", Count}, {"Recall", Share}, {"Precision", Share}}}
 	bars := Figure{Name: "recall", Title: "Recall by topic, 95% intervals", Alt: "Bars of the recall and precision of each of the four topics, between 78% and 96%; sports is best.", Kind: Bars, Categories: classes,
 		X: Axis{Label: "topic"}, Y: Axis{Label: "share of articles"}, Series: []Series{{Label: "recall"}, {Label: "precision"}}}
 	for i, c := range classes {
@@ -74,8 +76,9 @@ func classifier(classes []string) Section {
 			bars.Series[s].Y = append(bars.Series[s].Y, p)
 			bars.Series[s].Low = append(bars.Series[s].Low, p-e)
 			bars.Series[s].High = append(bars.Series[s].High, p+e)
+			bars.Series[s].Truth = append(bars.Series[s].Truth, p+e/2)
 		}
-		per.Rows = append(per.Rows, []Cell{Text(c), Number(9100+417*float64(i), 38.2), Number(bars.Series[0].Y[i], 0.009), Number(bars.Series[1].Y[i], 0.009)})
+		per.Rows = append(per.Rows, []Cell{Text(c), Number(9100+417*float64(i), 38.2), Interval(9005+417*float64(i), 9195+417*float64(i)), Number(bars.Series[0].Y[i], 0.009), Number(bars.Series[1].Y[i], 0.009)})
 	}
 	return Section{Title: "The classifier", Text: "It was learned from randomized counts alone: no server ever held an article, or anything made from one article.",
 		Metrics: []Metric{{Name: "margin", Label: "Median margin", Value: 0.1834, StdErr: 0.0072, Note: "difference of the two best scores"}},
@@ -91,9 +94,9 @@ func words(classes []string) Section {
 	}
 	s := Section{Title: "Each topic in words", Text: "The words of a public vocabulary that lie where the density of the topic is highest. The range is where the true rank lies, with 95% confidence."}
 	for i, c := range classes {
-		l := List{Title: c}
+		l := List{Title: c, Level: 0.95, Among: 30000}
 		for j, w := range vocabulary[i] {
-			l.Items = append(l.Items, Item{Label: w, Score: 0.412 - 0.021*float64(j) - 0.013*float64(i), StdErr: 0.011, RankLow: max(1, j-1), RankHigh: j + 3})
+			l.Items = append(l.Items, Item{Label: w, Score: 0.412 - 0.021*float64(j) - 0.013*float64(i), StdErr: 0.011, Low: 0.37 - 0.021*float64(j), High: 0.455 - 0.021*float64(j), Truth: known(0.41 - 0.021*float64(j)), RankLow: max(1, j-1), RankHigh: j + 3})
 		}
 		s.Lists = append(s.Lists, l)
 	}
@@ -122,3 +125,5 @@ func densities(classes []string) Section {
 	}
 	return Section{Title: "Where the topics lie", Figures: []Figure{f, g}}
 }
+
+func known(x float64) *float64 { return &x }

@@ -39,14 +39,14 @@ func (p *printer) figure(f Figure) {
 func (p *printer) bars(f Figure) {
 	longest := 0.0
 	for _, s := range f.Series {
-		for _, y := range slices.Concat(s.Y, s.High) {
+		for _, y := range slices.Concat(s.Y, s.High, s.Truth) {
 			longest = max(longest, y)
 		}
 	}
 	var rows [][]string
 	for j, c := range f.Categories {
 		for _, s := range f.Series {
-			row := []string{c, s.Label, bar(s.Y[j], longest, barLength), FormatNumber(s.Y[j]), "", ""}
+			row := []string{c, s.Label, bar(s.Y[j], longest, barLength), FormatNumber(s.Y[j]), "", "", ""}
 			if len(f.Series) == 1 {
 				row[1] = "" // the title has said it
 			}
@@ -54,11 +54,14 @@ func (p *printer) bars(f Figure) {
 				row[2] = whisker(s.Low[j], s.Y[j], s.High[j], longest)
 				row[4], row[5] = FormatNumber(s.Low[j]), "to "+FormatNumber(s.High[j])
 			}
+			if len(s.Truth) > 0 {
+				row[2], row[6] = hollow(row[2], s.Truth[j], longest), "truth "+FormatNumber(s.Truth[j])
+			}
 			rows = append(rows, row)
 			c = ""
 		}
 	}
-	for _, s := range align(rows, []bool{false, false, false, true, true, false}) {
+	for _, s := range align(rows, []bool{false, false, false, true, true, false, false}) {
 		p.line("    %s", s)
 	}
 }
@@ -97,6 +100,16 @@ func whisker(low, x, high, longest float64) string {
 	}
 	s := []rune(strings.Repeat("█", from) + "├" + strings.Repeat("─", to-from-1) + "┤")
 	s[middle] = '┼'
+	return string(s)
+}
+
+// hollow marks where the truth lies in a drawn row.
+func hollow(row string, truth, longest float64) string {
+	if longest == 0 {
+		return row
+	}
+	s := []rune(fmt.Sprintf("%-*s", barLength, row))
+	s[int(max(0, truth)/longest*(barLength-1))] = '○'
 	return string(s)
 }
 

@@ -26,19 +26,19 @@ func (r Release) Validate() error {
 	sum, err := hex.DecodeString(r.Plan)
 	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
 	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
+	v.require(r.Source == Collection || r.Source == Trial || r.Source == Simulation, "source", "is none of collection, trial, simulation")
 	v.require(len(r.Guarantees) > 0, "guarantees", "is empty: a release without a privacy statement is not published")
 	for i, g := range r.Guarantees {
 		v.guarantee(g, fmt.Sprintf("guarantees[%d]", i))
 	}
 	v.metrics(r.Headline, "headline")
 	v.metrics(r.Cost, "cost")
-	v.sections(r.Sections)
+	v.sections(r.Sections, "sections")
+	v.sections(r.Protection, "protection")
 	figures := map[string]bool{} // each is a file of its name
-	for i, s := range r.Sections {
-		for j, f := range s.Figures {
-			v.require(!figures[f.Name], fmt.Sprintf("sections[%d].figures[%d].name", i, j), "is taken by an earlier figure")
-			figures[f.Name] = true
-		}
+	for _, f := range r.Figures() {
+		v.require(!figures[f.Name], "figure "+f.Name, "has the name of an earlier one")
+		figures[f.Name] = true
 	}
 	return errors.Join(v.problems...)
 }
@@ -111,6 +111,7 @@ func (v *validator) metrics(ms []Metric, path string) {
 		v.require(m.Level >= 0 && m.Level < 1, p+".level", "is outside [0, 1)")
 		v.require(m.Level > 0 || m.Low == 0 && m.High == 0, p+".level", "is missing: an interval without its level means nothing")
 		v.require(m.Low <= m.High, p, "has a low above its high")
+		v.require(m.Among >= 0 && (m.Among == 0 || m.Level > 0), p+".among", "is not a number of intervals")
 	}
 }
 
@@ -124,6 +125,11 @@ func (v *validator) table(t Table, path string) {
 			p := fmt.Sprintf("%s[%d]", p, j)
 			v.require(c.StdErr >= 0, p+".std_err", "is negative")
 			v.require(c.Value == nil || c.Text == "", p, "has both text and a number")
+			v.require((c.Low == nil) == (c.High == nil), p, "has one end of an interval")
+			if c.Low != nil && c.High != nil {
+				v.require(c.Value == nil && c.Text == "", p, "has an interval beside text or a number")
+				v.require(*c.Low <= *c.High, p, "has a low above its high")
+			}
 			v.require(c.Value != nil || c.StdErr == 0, p+".std_err", "has no number")
 			if t.Heat {
 				v.require((j == 0) == (c.Value == nil), p, "does not fit a heat map: text in the first column, numbers in the others")
@@ -135,9 +141,13 @@ func (v *validator) table(t Table, path string) {
 
 func (v *validator) list(l List, path string) {
 	v.require(l.Title != "", path+".title", "is empty")
+	v.require(l.Level >= 0 && l.Level < 1, path+".level", "is outside [0, 1)")
+	v.require(l.Among >= 0 && (l.Level == 0) == (l.Among == 0), path+".among", "is not the number of intervals that hold at once")
 	for i, it := range l.Items {
 		p := fmt.Sprintf("%s.items[%d]", path, i)
 		v.require(it.StdErr >= 0, p+".std_err", "is negative")
+		v.require(it.Low <= it.High, p, "has a low above its high")
+		v.require(l.Level > 0 || it.Low == 0 && it.High == 0, p, "has an interval, and its list has no level")
 		known := it.RankLow >= 1 && it.RankLow <= it.RankHigh
 		v.require(known || it.RankLow == 0 && it.RankHigh == 0, p, "has ranks that are not an interval counted from 1")
 	}
@@ -179,12 +189,13 @@ func (v *validator) figure(f Figure, path string) {
 		} else {
 			v.require(len(s.X) == len(s.Y), p+".x", "is not as long as y")
 		}
+		v.require(len(s.Truth) == 0 || len(s.Truth) == len(s.Y), p+".truth", "is not as long as y")
 		v.require(len(s.Low) == len(s.High) && (len(s.Low) == 0 || len(s.Low) == len(s.Y)), p, "has a low or high that is not as long as y")
 		for j := range min(len(s.Low), len(s.High)) {
 			v.require(s.Low[j] <= s.High[j], fmt.Sprintf("%s.low[%d]", p, j), "is above its high")
 		}
 		v.require(!f.X.Log || positive(s.X), p+".x", "is not positive on a logarithmic axis")
-		v.require(!f.Y.Log || positive(s.Y) && positive(s.Low), p, "is not positive on a logarithmic axis")
+		v.require(!f.Y.Log || positive(s.Y) && positive(s.Low) && positive(s.Truth), p, "is not positive on a logarithmic axis")
 	}
 }
 

@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/confetti-dp/confetti/release"
@@ -26,12 +27,16 @@ func writeCSV(w io.Writer, r release.Release) error {
 		}
 	}
 	metrics("Headline", "", r.Headline)
-	for _, s := range r.Sections {
+	for _, s := range slices.Concat(r.Sections, r.Protection) {
 		metrics(s.Title, "", s.Metrics)
 		for _, t := range s.Tables {
 			for i, cells := range t.Rows {
 				for j, cell := range cells {
 					at, column := strconv.Itoa(i+1), t.Columns[j]
+					if cell.Low != nil && cell.High != nil {
+						rows = append(rows, []string{s.Title, t.Title, at, column.Label, "", "", number(*cell.Low), number(*cell.High), "", column.Unit, ""})
+						continue
+					}
 					if cell.Value == nil {
 						rows = append(rows, []string{s.Title, t.Title, at, column.Label, "", "", "", "", "", "", cell.Text})
 						continue
@@ -42,7 +47,7 @@ func writeCSV(w io.Writer, r release.Release) error {
 		}
 		for _, l := range s.Lists {
 			for i, item := range l.Items {
-				add(s.Title, l.Title, strconv.Itoa(i+1), item.Label, item.Score, item.StdErr, 0, 0, 0, "")
+				add(s.Title, l.Title, strconv.Itoa(i+1), item.Label, item.Score, item.StdErr, item.Low, item.High, l.Level, "")
 			}
 		}
 		for _, f := range s.Figures {

@@ -196,7 +196,7 @@ func showSurvey(w io.Writer, s experiments.Surveyed) error {
 	}
 	rows := []string{
 		fmt.Sprintf("devices              %d", r.Devices),
-		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.RMSE, over, r.Linf),
+		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.Unbiased, over, r.LinfUnbiased),
 	}
 	for _, s := range s.Release.Guarantees {
 		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
@@ -217,7 +217,7 @@ func showSurvey(w io.Writer, s experiments.Surveyed) error {
 		return err
 	}
 	if len(r.Rounds) > 0 { // whose release is of the last round's respondents only
-		return showTop(w, "The most frequent of the strings found, with 95 % intervals", r.Top)
+		return showTop(w, "The most frequent of the strings found, with 95 % intervals of all candidates at once", r.Top)
 	}
 	for _, section := range s.Release.Sections {
 		for _, f := range section.Figures {
@@ -239,6 +239,7 @@ func showTop(w io.Writer, title string, top []experiments.TopCell) error {
 	for _, t := range top {
 		f.Categories = append(f.Categories, t.Value)
 		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
+		s.Truth = append(s.Truth, t.Truth)
 	}
 	return release.ShowFigure(w, f)
 }

@@ -108,7 +108,7 @@ func (c experimentHistogram) show(std streams, r experiments.HistogramResult) er
 	}
 	rows := []string{
 		fmt.Sprintf("%s%s: %d respondents over %d cells", r.Dataset, made, r.Respondents, r.Cells),
-		fmt.Sprintf("error of a count     %.4g respondents (root mean square of estimates that are not below zero; largest %.4g)", r.RMSE, r.Linf),
+		fmt.Sprintf("error of a count     %.4g respondents (root mean square; with those below zero taken to it %.4g, at most %.4g)", r.Unbiased, r.RMSE, r.Linf),
 		"shuffler honest      " + verdict(r.EpsilonCentral, r.Delta, r.Adjacency),
 		"everyone colludes    " + verdict(r.EpsilonLocal, 0, r.Adjacency),
 		"one fragment seen    " + verdict(r.EpsilonOneFragment, 0, r.Adjacency),
@@ -123,5 +123,5 @@ func (c experimentHistogram) show(std streams, r experiments.HistogramResult) er
 	if _, err := fmt.Fprintln(std.out, strings.Join(rows, "\n")); err != nil {
 		return err
 	}
-	return showTop(std.out, "The most frequent values, with 95 % intervals", r.Top)
+	return showTop(std.out, "The most frequent values, with 95 % intervals of all values at once", r.Top)
 }

@@ -85,6 +85,9 @@ func (a Axis) name(i int, unbounded bool) string {
 	return "[" + low + ", " + high + closing
 }
 
+// Label writes edge i in decimals, as names of cells have it.
+func (a Axis) Label(i int) string { return a.number(i) }
+
 // number writes an edge in as many digits as tell it from the edges next to it, and a
 // few more, but no roundoff.
 func (a Axis) number(i int) string {

@@ -54,7 +54,7 @@ func BenchmarkDistribute(b *testing.B) {
 		values[i] = Value{Mean: float64(i % 7), StdErr: 3}
 	}
 	for b.Loop() {
-		if _, err := Distribute(0, 1, values, 3_000_000, 0.95); err != nil {
+		if _, err := Distribute(0, 1, false, values, 3_000_000, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,16 +9,20 @@ import (
 // Distribution is what the buckets of a number say about it: its distribution
 // function at the upper edge of every bucket, the last of which is one.
 type Distribution struct {
-	Low, High float64   // range; what lies outside was counted in the edge buckets
-	At        []Value   // share of the respondents at or below each upper edge, raw
-	Monotone  []float64 // the same, projected: in [0, 1], not decreasing
-	Lo, Hi    []float64 // band that holds the whole function with probability level
-	Level     float64
+	Low, High float64 // range
+	// Open says that what lies outside of the range was counted in the edge buckets,
+	// which then have an end on one side only.
+	Open     bool
+	At       []Value   // share of the respondents at or below each upper edge, raw
+	Monotone []float64 // the same, projected: in [0, 1], not decreasing
+	Lo, Hi   []float64 // band that holds the whole function with probability level
+	Level    float64
 }
 
 // Distribute is the distribution of a number in [low, high] from the counts of
 // buckets of equal width, whose errors are independent and near normal, over
-// respondents who hold one bucket each; level in (0, 1) is that of the band.
+// respondents who hold one bucket each; level in (0, 1) is that of the band, and open
+// says that the edge buckets hold what lies outside, too.
 //
 // Every point uses that the counts sum to respondents (Value.Given), so that its
 // error is largest in the middle and none at the end. The band has one width: the
@@ -28,7 +32,7 @@ type Distribution struct {
 // the sum of all buckets, 1.36 of them at 95 % whatever the number of buckets. Cut to
 // what a distribution function can be, the band holds it as surely as before. It
 // covers the noise of the collection, not a sampling of the respondents.
-func Distribute(low, high float64, buckets []Value, respondents int, level float64) (Distribution, error) {
+func Distribute(low, high float64, open bool, buckets []Value, respondents int, level float64) (Distribution, error) {
 	switch {
 	case !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0):
 		return Distribution{}, fmt.Errorf("estimate: a range from %v to %v: give two finite ends in order", low, high)
@@ -41,7 +45,7 @@ func Distribute(low, high float64, buckets []Value, respondents int, level float
 	all := Sum(buckets)
 	half := kolmogorov(level) * all.StdErr / n
 	d := Distribution{
-		Low: low, High: high, Level: level,
+		Low: low, High: high, Open: open, Level: level,
 		At: make([]Value, k), Lo: make([]float64, k), Hi: make([]float64, k),
 	}
 	var mean, variance float64
@@ -77,7 +81,8 @@ func (d Distribution) edge(j int) float64 {
 // lie: the estimate, by a straight line within its bucket, and an interval. All
 // quantiles one may ask for lie in their intervals at once with probability Level; an
 // interval ends at edges of buckets, for a bucket does not say where in it its
-// numbers are.
+// numbers are. Of an open edge bucket only one end is known: a quantile in it, and an
+// interval that reaches it, is infinite on the other side.
 func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
 	if !(q > 0 && q < 1) {
 		panic(fmt.Sprintf("estimate: quantile %v outside (0, 1)", q))
@@ -93,13 +98,40 @@ func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
 	lo, hi = d.edge(reaches(d.Hi)-1), d.edge(reaches(d.Lo))
 	// A band that no distribution function fits into, as 1-Level of bands may be,
 	// crosses itself; then the two ends change places.
-	return estimate, min(lo, hi), max(lo, hi)
+	lo, hi = min(lo, hi), max(lo, hi)
+	if d.Open {
+		first, last := d.edge(0), d.edge(len(d.At)-2)
+		if lo < first {
+			lo = math.Inf(-1)
+		}
+		if hi > last {
+			hi = math.Inf(1)
+		}
+		switch {
+		case j == len(d.At)-1:
+			estimate = math.Inf(1)
+		case j == 0:
+			estimate = math.Inf(-1)
+		}
+	}
+	return estimate, lo, hi
 }
 
-// BucketMean is the mean of a number over the respondents from the counts of buckets
-// of equal width over [low, high], taking each number for the middle of its bucket.
-// That, which is no noise, moves the mean by at most halfBucket. The
-// counts sum to respondents, and their errors are independent.
+// Ends are the shares of the respondents in the first and in the last bucket.
+func (d Distribution) Ends() (first, last Value) {
+	k := len(d.At)
+	if k == 1 {
+		return d.At[0], d.At[0]
+	}
+	return d.At[0], Exact(1).Sub(d.At[k-2])
+}
+
+// BucketMean is the mean over the respondents of a number clipped to [low, high] (taken
+// to the nearer end where it lies outside) from the counts of buckets of equal width,
+// taking each number for the middle of its bucket. That, which is no noise, moves the
+// mean of clipped numbers by at most halfBucket. Of the mean of the numbers themselves
+// the buckets say nothing where an open edge bucket holds somebody. The counts sum to
+// respondents, and their errors are independent.
 func BucketMean(low, high float64, buckets []Value, respondents int) (mean Value, halfBucket float64) {
 	if len(buckets) < 1 || respondents < 1 {
 		panic("estimate: the mean of no buckets, or over nobody")

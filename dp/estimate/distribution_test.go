@@ -18,7 +18,7 @@ func TestKolmogorovsQuantiles(t *testing.T) {
 }
 
 func TestDistributionOfExactCounts(t *testing.T) {
-	d, err := Distribute(0, 40, []Value{Exact(10), Exact(50), Exact(0), Exact(40)}, 100, 0.95)
+	d, err := Distribute(0, 40, false, []Value{Exact(10), Exact(50), Exact(0), Exact(40)}, 100, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestDistributionIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		buckets := drawValues(t, rapid.Float64Range(0, 20))
 		n := rapid.IntRange(1, 500).Draw(t, "n")
-		d, err := Distribute(-1, 3, buckets, n, 0.9)
+		d, err := Distribute(-1, 3, false, buckets, n, 0.9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestBandCoversTheWholeFunction(t *testing.T) {
 		for j := range buckets {
 			buckets[j] = Value{Mean: truth[j] + sd*r.NormFloat64(), StdErr: sd}
 		}
-		d, err := Distribute(0, 1, buckets, n, level)
+		d, err := Distribute(0, 1, false, buckets, n, level)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,14 +140,53 @@ func TestMeanOfBucketsHasTheStatedError(t *testing.T) {
 func TestDistributeRefusesNonsense(t *testing.T) {
 	one := []Value{Exact(1)}
 	for name, err := range map[string]error{
-		"order":      func() error { _, err := Distribute(1, 1, one, 1, 0.5); return err }(),
-		"infinite":   func() error { _, err := Distribute(0, math.Inf(1), one, 1, 0.5); return err }(),
-		"no buckets": func() error { _, err := Distribute(0, 1, nil, 1, 0.5); return err }(),
-		"nobody":     func() error { _, err := Distribute(0, 1, one, 0, 0.5); return err }(),
-		"level":      func() error { _, err := Distribute(0, 1, one, 1, 1); return err }(),
+		"order":      func() error { _, err := Distribute(1, 1, false, one, 1, 0.5); return err }(),
+		"infinite":   func() error { _, err := Distribute(0, math.Inf(1), false, one, 1, 0.5); return err }(),
+		"no buckets": func() error { _, err := Distribute(0, 1, false, nil, 1, 0.5); return err }(),
+		"nobody":     func() error { _, err := Distribute(0, 1, false, one, 0, 0.5); return err }(),
+		"level":      func() error { _, err := Distribute(0, 1, false, one, 1, 1); return err }(),
 	} {
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// What is above the range was counted in the last bucket: of a quantile there nothing
+// is known but where that bucket begins. Closed buckets, the twin, call its end an
+// upper bound.
+func TestOpenBucketsHaveOneEnd(t *testing.T) {
+	counts := []Value{{30, 1}, {50, 1}, {10, 1}, {10, 1}} // of 0 to 40, a tenth of them from 30 on
+	open, err := Distribute(0, 40, true, counts, 100, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, err := Distribute(0, 40, false, counts, 100, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inf := math.Inf(1)
+	for _, c := range []struct{ q, estimate, lo, hi float64 }{
+		{0.1, -inf, -inf, 10}, {0.5, 14, 10, 20}, {0.95, inf, 30, inf},
+		{0.9, 30, 20, inf}, // at an edge: the interval reaches the last bucket
+	} {
+		x, lo, hi := open.Quantile(c.q)
+		if !(x == c.estimate || near(x, c.estimate, 0.01)) || lo != c.lo || hi != c.hi {
+			t.Errorf("quantile %v is %v in %v to %v, want %+v", c.q, x, lo, hi, c)
+		}
+	}
+	if x, _, hi := closed.Quantile(0.95); !near(x, 35, 1e-9) || hi != 40 {
+		t.Errorf("between closed buckets the quantile is %v, at most %v", x, hi)
+	}
+	first, last := open.Ends()
+	if !near(first.Mean, 0.3, 1e-9) || !near(last.Mean, 0.1, 1e-9) || last.StdErr <= 0 {
+		t.Errorf("the edge buckets hold %v and %v", first, last)
+	}
+	one, err := Distribute(0, 40, true, []Value{{100, 1}}, 100, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, lo, hi := one.Quantile(0.5); !math.IsInf(lo, -1) || !math.IsInf(hi, 1) {
+		t.Errorf("of one open bucket a quantile lies in %v to %v", lo, hi)
 	}
 }

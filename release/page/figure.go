@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -85,6 +86,9 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 			return fmt.Errorf("page: figure %s: %w", f.Name, err)
 		}
 	}
+	if known(f) {
+		p.Legend.Add(truthLabel, hollow(nil))
+	}
 	if f.Grid != nil {
 		if err := heatmap(p, *f.Grid); err != nil {
 			return fmt.Errorf("page: figure %s: %w", f.Name, err)
@@ -107,7 +111,7 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 	c = draw.Crop(c, 14, -18, 12, -12)
 	legend := p.Legend
 	p.Legend = plot.NewLegend()
-	if len(f.Series) > 1 || f.Grid != nil { // beside the data, never over them
+	if len(f.Series) > 1 || f.Grid != nil || known(f) { // beside the data, never over them
 		legend.Top, legend.Left = true, true
 		legend.TextStyle = style(11)
 		legend.Padding = 3
@@ -188,7 +192,7 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 		points.GlyphStyle = draw.GlyphStyle{Color: seriesColor(i), Radius: 3, Shape: glyphs[i/len(palette)]}
 		p.Add(points)
 		p.Legend.Add(s.Label, points)
-		return errorBars(p, s.X, s)
+		return marks(p, s.X, s)
 	}
 	if len(s.Low) > 0 {
 		outline := xys(s.X, s.High)
@@ -210,6 +214,9 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 	curve.LineStyle = line
 	p.Add(curve)
 	p.Legend.Add(s.Label, curve)
+	if len(s.Truth) > 0 {
+		p.Add(hollow(xys(s.X, s.Truth)))
+	}
 	return nil
 }
 
@@ -232,7 +239,43 @@ func bars(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 			p.Legend.Add(s.Label, bar)
 		}
 	}
-	return errorBars(p, middles, s)
+	return marks(p, middles, s)
+}
+
+// truthLabel names the hollow marks.
+const truthLabel = "truth"
+
+// known reports whether the truth stands in a figure, as it does in a simulation's.
+func known(f release.Figure) bool {
+	return slices.ContainsFunc(f.Series, func(s release.Series) bool { return len(s.Truth) > 0 })
+}
+
+// hollow are marks that leave what they lie on in sight.
+func hollow(at plotter.XYs) *plotter.Scatter {
+	return &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: ink, Radius: 3.5, Shape: ring{}}}
+}
+
+// ring is a circle that is drawn with a line as wide as an error bar's.
+type ring struct{}
+
+func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1.3})
+	var p vg.Path
+	p.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
+	p.Arc(at, style.Radius, 0, 2*math.Pi)
+	p.Close()
+	c.Stroke(p)
+}
+
+// marks are the errors of a series and, where it is known, the truth.
+func marks(p *plot.Plot, x []float64, s release.Series) error {
+	if err := errorBars(p, x, s); err != nil {
+		return err
+	}
+	if len(s.Truth) > 0 {
+		p.Add(hollow(xys(x, s.Truth)))
+	}
+	return nil
 }
 
 func errorBars(p *plot.Plot, x []float64, s release.Series) error {

@@ -36,6 +36,7 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"heat":        heat,
 	"width":       width,
 	"legend":      legend,
+	"lead":        lead,
 	"wide":        func(f release.Figure) (template.HTML, error) { return inline(f, 680, 320) },
 	"narrow":      func(f release.Figure) (template.HTML, error) { return inline(f, 360, 270) },
 }).Parse(releaseHTML))
@@ -52,6 +53,16 @@ func WriteHTML(w io.Writer, r release.Release) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// lead is the name of the figure that stands above all else, "" if there is none.
+func lead(r release.Release) string {
+	for _, s := range r.Sections {
+		for _, f := range s.Figures {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // gauge draws a share with its interval between 0 and 100%.
@@ -107,7 +118,7 @@ func legend(f release.Figure) []entry {
 		}
 		return es
 	}
-	if len(f.Series) < 2 {
+	if len(f.Series) < 2 && !known(f) {
 		return nil
 	}
 	for i, s := range f.Series {
@@ -124,6 +135,10 @@ func legend(f release.Figure) []entry {
 			mark = fmt.Sprintf(`<line x1="1" y1="6" x2="25" y2="6" style="stroke:%s;stroke-width:3;stroke-dasharray:%s"/>`, paint, strings.Join(dash, " "))
 		}
 		es = append(es, entry{s.Label, template.HTML(`<svg viewBox="0 0 26 12" aria-hidden="true">` + mark + `</svg>`)})
+	}
+	if known(f) {
+		const mark = `<circle cx="13" cy="6" r="4.5" style="fill:none;stroke:var(--ink);stroke-width:1.6"/>`
+		es = append(es, entry{truthLabel, template.HTML(`<svg viewBox="0 0 26 12" aria-hidden="true">` + mark + `</svg>`)})
 	}
 	return es
 }

@@ -47,9 +47,13 @@ func TestPageSaysEverything(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	r.Synthetic = false
-	if strings.Contains(paged(t, r), "Synthetic data.") {
-		t.Error("data of people are called synthetic")
+	r.Synthetic, r.Source = false, release.Collection
+	if html := paged(t, r); strings.Contains(html, "Synthetic data.") || strings.Contains(html, "banner\"") {
+		t.Error("data of people are called something else")
+	}
+	r.Source = release.Trial
+	if !strings.Contains(paged(t, r), "One operator holds the keys of all parties") {
+		t.Error("a trial is not called one")
 	}
 }
 

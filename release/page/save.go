@@ -65,11 +65,9 @@ func render(r release.Release) ([]file, error) {
 	if err := add(PageFile, func(w io.Writer) error { return WriteHTML(w, r) }); err != nil {
 		return nil, err
 	}
-	for _, s := range r.Sections {
-		for _, f := range s.Figures {
-			if err := errors.Join(add(f.Name+".svg", func(w io.Writer) error { return WriteSVG(w, f) }), add(f.Name+".png", func(w io.Writer) error { return WritePNG(w, f) })); err != nil {
-				return nil, err
-			}
+	for _, f := range r.Figures() {
+		if err := errors.Join(add(f.Name+".svg", func(w io.Writer) error { return WriteSVG(w, f) }), add(f.Name+".png", func(w io.Writer) error { return WritePNG(w, f) })); err != nil {
+			return nil, err
 		}
 	}
 	if err := add(JSONFile, r.WriteJSON); err != nil {
