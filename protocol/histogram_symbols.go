@@ -166,18 +166,18 @@ func (t *symbols) draw(r *rand.Rand, held [][]uint32, out []uint64) {
 	}
 }
 
-// event is that of k-ary response by its own clones, which are fewer and better,
-// and of the others by those that any pure mechanism has: an upper bound. Messages
-// of a subset travel apart, which is post-processing of shuffled subsets.
+// event is that of k-ary response by its exact blanket, and of the others by the
+// clones that any pure mechanism has: an upper bound. Messages of a subset travel
+// apart, which is post-processing of shuffled subsets.
 //
-// No more respondents are counted on than make some 40,000 of them clones: more would
-// take epsilon below a few hundredths, and the accountant's time to minutes.
+// Of the others no more respondents are counted on than make some 40,000 of them
+// clones: more would take epsilon below a few hundredths, and the accountant's time to minutes.
 func (t *symbols) event(users int, _ float64) account.Event {
-	if enough := 20_000 * (1 + math.Exp(t.epsilon)); float64(users) > enough {
-		users = int(enough)
-	}
 	if _, ok := t.mechanism.(kary); ok {
 		return account.KaryResponse{Users: users, K: t.size, Epsilon: t.epsilon}
+	}
+	if enough := 20_000 * (1 + math.Exp(t.epsilon)); float64(users) > enough {
+		users = int(enough)
 	}
 	return account.AnyRandomizer{Users: users, Epsilon: t.epsilon}
 }

@@ -70,8 +70,8 @@ func TestStrongerClonesCompose(t *testing.T) {
 		Floor float64 `json:"eps_floor_lower_dx2e-06"`
 	}
 	for _, r := range vectorRows[row](t, "amplification_composed.json") {
-		// Three symbols: accounted by stronger clones whatever their number.
-		e := Repeat{KaryResponse{Users: r.N, K: 3, Epsilon: r.Eps}, r.K}
+		// Where half of the reports are favoured, the blanket's pair is theirs.
+		e := Repeat{FavouredResponse{Users: r.N, Share: 0.5, Epsilon: r.Eps}, r.K}
 		g, err := Epsilon(e, r.Delta)
 		if err != nil {
 			t.Fatal(err)
@@ -80,12 +80,17 @@ func TestStrongerClonesCompose(t *testing.T) {
 		if g.Epsilon < r.Floor {
 			t.Errorf("%v below the true %v", g.Epsilon, r.Floor)
 		}
-		lower, err := LowerEpsilon(e, r.Delta)
+		ternary := Repeat{KaryResponse{Users: r.N, K: 3, Epsilon: r.Eps}, r.K}
+		upper, err := Epsilon(ternary, r.Delta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lower.Bound != Lower || lower.Epsilon > g.Epsilon || lower.Epsilon < g.Epsilon/3 {
-			t.Errorf("%d rounds: lower bound %v of %v", r.K, lower.Epsilon, g.Epsilon)
+		lower, err := LowerEpsilon(ternary, r.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lower.Bound != Lower || lower.Epsilon > upper.Epsilon || lower.Epsilon < 0.9*upper.Epsilon || upper.Epsilon > g.Epsilon {
+			t.Errorf("%d rounds of ternary response: between %v and %v, stronger clones %v", r.K, lower.Epsilon, upper.Epsilon, g.Epsilon)
 		}
 	}
 }
@@ -96,7 +101,7 @@ func TestTokensEnumerated(t *testing.T) {
 		for _, pair := range []tokens{clones2021(n, 1), clones2023(n, 1), clones2023(n, 3), symbols(n, 3, 1), symbols(n, 6, 2.5)} {
 			for _, epsilon := range []float64{0, 0.1, 0.5, 0.9, 1.4, 2.2} {
 				want, mass := 0.0, 0.0
-				none := pair.nothing()
+				none := pair.weight
 				for a := 0; a <= n; a++ {
 					for b := 0; a+b <= n; b++ {
 						c := n - a - b
@@ -109,18 +114,18 @@ func TestTokensEnumerated(t *testing.T) {
 					}
 				}
 				within(t, "mass", mass, 1, 1e-12)
-				w, neglected, err := pair.window(1e-30)
+				law, err := pair.law(1e-30)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := pair.delta(w, epsilon); math.Abs(got-want) > 1e-13+neglected {
+				if got := law.delta(epsilon); math.Abs(got-want) > 1e-13+law.neglected {
 					t.Errorf("n=%d %+v: delta(%v) = %v, want %v", n, pair, epsilon, got, want)
 				}
-				h, err := pair.grid(3, options{Step: 0.1, Neglect: 1e-20})
+				h, err := pair.grid(3, options{Step: 0.1 / gridStride, Neglect: 1e-20})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if i := int(math.Round(epsilon * 10)); i < len(h) && (h[i] < want || h[i] > want*(1+1e-9)+1e-18) {
+				if i := int(math.Round(epsilon * 10 * gridStride)); i < len(h) && (h[i] < want || h[i] > want*(1+1e-9)+1e-18) {
 					t.Errorf("n=%d %+v: grid at %v = %v, want %v", n, pair, epsilon, h[i], want)
 				}
 			}

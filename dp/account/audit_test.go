@@ -200,14 +200,13 @@ func symbolCounts(epsilon float64) (first, second []float64) {
 			trinomial := math.Exp(lgamma(auditUsers)-lgamma(a)-lgamma(b)-lgamma(auditUsers-a-b)) *
 				math.Pow(law.rate, float64(a+b)) * math.Pow(1-2*law.rate, c) / auditUsers
 			x, y := float64(a), float64(b)
-			first = append(first, trinomial*(law.x*x+law.y*y+law.nothing()*c))
-			second = append(second, trinomial*(law.y*x+law.x*y+law.nothing()*c))
+			first = append(first, trinomial*(law.x*x+law.y*y+law.weight*c))
+			second = append(second, trinomial*(law.y*x+law.x*y+law.weight*c))
 		}
 	}
 	return first, second
 }
 
-// Between these two the claim, stronger clones, is looser than the twin is bad.
 func TestAuditKaryResponse(t *testing.T) {
 	for _, epsilon := range []float64{1, 6} {
 		// Noise is the probability of another symbol.

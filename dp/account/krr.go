@@ -9,9 +9,9 @@ import (
 // KaryResponse is K-ary randomized response, shuffled: each of Users
 // respondents reports their symbol with probability e^Epsilon/(e^Epsilon+K-1),
 // another at random otherwise, and the observer sees the histogram. Two symbols
-// are RandomizedResponse, exactly; for more the upper bound is that of stronger
-// clones and the lower bound that of the data sets whose others all hold a
-// third symbol.
+// are RandomizedResponse, exactly; for more the upper bound is that of
+// FavouredResponse and the lower bound that of the data sets whose others all
+// hold a third symbol, which is close.
 type KaryResponse struct {
 	Users   int     `json:"users"`
 	K       int     `json:"symbols"`
@@ -29,11 +29,10 @@ func (e KaryResponse) event() (Guarantee, error) {
 	if err := e.check(); err != nil {
 		return Guarantee{}, err
 	}
-	return Guarantee{
-		Adjacency: Replacement, Trust: Shuffled, Users: e.Users, Rounds: 1, Bound: Upper,
-		Method: "stronger clones, exact law of their counts",
-		Source: "Feldman, McMillan, Talwar 2023, with its errata",
-	}, nil
+	if e.K == 2 {
+		return e.binary().event()
+	}
+	return e.favoured().event()
 }
 
 // Local is the guarantee of one report by itself: Epsilon, exactly, since the
@@ -56,7 +55,12 @@ func (e KaryResponse) pair(o options) tokens {
 	if o.Lower {
 		return symbols(e.Users, e.K, e.Epsilon)
 	}
-	return clones2023(e.Users, e.Epsilon)
+	return e.favoured().pair()
+}
+
+// favoured is the same mechanism, of which every symbol favours itself.
+func (e KaryResponse) favoured() FavouredResponse {
+	return FavouredResponse{Users: e.Users, Share: 1 / float64(e.K), Epsilon: e.Epsilon}
 }
 
 func (e KaryResponse) spread() float64 {
