@@ -144,6 +144,20 @@ func parties(p plan.Plan) []party {
 	if issuer := p.Route.Mix.Issuer; issuer != nil {
 		all = append(all, party{issuer.Operator, issuer.URL, "issuer", 0, 0})
 	}
+	run := map[string]int{} // parties, by their operator
+	for _, one := range all {
+		run[one.name]++
+	}
+	for i, one := range all {
+		switch {
+		case run[one.name] == 1: // the operator tells which it is
+			all[i].name = fmt.Sprintf("%s (%s)", one.name, one.role)
+		case one.role == "shuffler":
+			all[i].name = fmt.Sprintf("%s, instance %d, hop %d", one.name, one.instance+1, one.hop+1)
+		default:
+			all[i].name = one.name + ", " + one.role
+		}
+	}
 	return all
 }
 
@@ -168,9 +182,9 @@ func (s *services) register(ctx context.Context, std io.Writer, signed plan.Sign
 		case err != nil:
 			errs = append(errs, err)
 		case status == http.StatusCreated:
-			fmt.Fprintf(std, "%s (%s) has taken the plan\n", p.name, p.role)
+			fmt.Fprintf(std, "%s has taken the plan\n", p.name)
 		default:
-			fmt.Fprintf(std, "%s (%s) has the plan already\n", p.name, p.role)
+			fmt.Fprintf(std, "%s has the plan already\n", p.name)
 		}
 	}
 	return errors.Join(errs...)

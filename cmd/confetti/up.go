@@ -166,7 +166,7 @@ func (t trial) introduce(out io.Writer, signed plan.Signed, over bool) {
 	p := signed.Plan
 	fmt.Fprintf(out, "A trial is up in %s, with one operator for everything: it hides nothing from whoever runs it.\n\n", t)
 	for _, party := range parties(p) {
-		fmt.Fprintf(out, "  %-20s %s\n", party.name, party.url)
+		fmt.Fprintf(out, "  %-26s %s\n", party.name, party.url)
 	}
 	needs := serve.Count(p.Crowd.Minimum, "respondent", "respondents")
 	if p.Crowds() > 1 {
