@@ -81,7 +81,7 @@ func Example() {
 	// right more often than nine times in ten: true
 	// respondents: 240
 	// everyone colludes: epsilon 19.2
-	// one fragment seen: epsilon 5.9
+	// one fragment seen: epsilon 9.6
 	// shuffler honest: epsilon 8.0
 }
 

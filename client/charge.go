@@ -29,8 +29,8 @@ type Charge struct {
 const unlimited = -1
 
 // charge reads off a plan's promise, and off what it keeps on the device (nil:
-// nothing), what it costs, the epsilon of a single message seen by itself, and what
-// the promise leaves out.
+// nothing), what it costs, the epsilon against who opens a single message and sees the
+// others among everybody's, and what the promise leaves out.
 func charge(p protocol.Promise, shuffled account.Guarantee, kept *protocol.Backstop) (c Charge, oneMessage float64, note string, err error) {
 	if c.Epsilon, c.Delta = replaced(shuffled); shuffled.Trust != account.Shuffled {
 		return Charge{}, 0, "", errNoGuarantee

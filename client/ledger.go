@@ -42,7 +42,7 @@ type Entry struct {
 	Charge     Charge    `json:"charge"`
 	Reused     bool      `json:"reused"`         // it came from a backstop that was drawn for an earlier plan
 	Backed     *Backed   `json:"backed"`         // of report fragments; nil where nothing is kept
-	OneMessage float64   `json:"one_message"`    // epsilon (replacement) of one message seen by itself; negative: no limit
+	OneMessage float64   `json:"one_message"`    // epsilon (replacement) of one message opened, and the others shuffled; negative: no limit
 	Note       string    `json:"note,omitempty"` // what the epsilons do not speak of
 	Crowd      int       `json:"crowd"`          // which the network saw
 	CrowdName  string    `json:"crowd_name"`

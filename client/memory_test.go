@@ -75,8 +75,9 @@ func TestBackstopsArePermanent(t *testing.T) {
 	if len(first.Parts) != 2 || first.Charge.Local <= 0 {
 		t.Errorf("the ledger says %+v", first)
 	}
-	// Under removal the promise is 1; a replacement is two removals.
-	if c := first.Charge; c.Epsilon < 1.9 || c.Epsilon > 2.001 || c.Delta < (1+math.E)*0.9e-6 {
+	// Under removal the promise is 1, and rows that more plans may show count a little
+	// more; a replacement is two removals.
+	if c := first.Charge; c.Epsilon < 2 || c.Epsilon > 2.2 || c.Delta < (1+math.E)*0.9e-6 {
 		t.Errorf("charged %+v", c)
 	}
 	sum := ledger(t, o).Spent(time.Now(), time.Hour)

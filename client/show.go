@@ -74,7 +74,7 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 		epsilon float64
 		what    string
 	}{
-		{e.OneMessage, "after one message below, known to be this device's"},
+		{e.OneMessage, "after one message below, known to be this device's, and what the analyzer sees"},
 		{e.Charge.Local, "after all of them"},
 		{e.Charge.Epsilon, fmt.Sprintf("after what the analyzer sees (but for a chance of delta, %.3g)", e.Charge.Delta)},
 	} {

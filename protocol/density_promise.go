@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -60,8 +61,10 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 	if d.rounds() > 1 {
 		local.Bound = account.Upper // no value drives every bit from one extreme to the other
 	}
-	one := local
-	one.Epsilon, one.Trust, one.Rounds, one.Bound, one.Method = d.bitLoss(), account.OneFragment, 1, account.Exact, "local loss of one bit"
+	one, err := d.oneSeen(local, features)
+	if err != nil {
+		return nil, err
+	}
 	note := "Labels are not protected: the reported class is the true one, and the guarantee speaks of the features only."
 	shuffledNote := note
 	if d.labels != nil {
@@ -80,10 +83,49 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 		}
 	}
 	return []release.GuaranteeStatement{
-		{Observer: "everyone colludes", Who: "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them.", Guarantee: local, Note: note},
-		{Observer: "one fragment seen", Who: "Somebody who opens a single one of your envelopes, knows that it is yours, and sees your reported class.", Guarantee: one, Note: note},
-		{Observer: "shuffler honest", Who: "The analyzer, and whoever reads this release, as long as one hop of the shuffler keeps its permutation to itself.", Guarantee: features, Note: shuffledNote},
+		{Observer: "everyone colludes", Who: everyone, Guarantee: local, Note: note},
+		{Observer: "one fragment seen", Who: oneFragment + " They see your reported class too.", Guarantee: one, Note: note},
+		{Observer: "shuffler honest", Who: shufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},
 	}, nil
+}
+
+// oneSeen is the guarantee of the features where one fragment is opened: that of its bit,
+// which does not depend on the rest, and of the others shuffled.
+func (d *density) oneSeen(local, features account.Guarantee) (account.Guarantee, error) {
+	one := account.Guarantee{
+		Epsilon: d.bitLoss(), Adjacency: local.Adjacency, Trust: account.OneFragment, Users: 1, Rounds: 1,
+		Bound: account.Exact, Method: "local loss of one bit", Source: local.Source,
+	}
+	rr, ok := d.channel.(account.RandomizedResponse)
+	if !ok || d.rounds() == 1 {
+		return one, nil
+	}
+	rest := d.loss()
+	if r, ok := rest.(account.Repeat); ok {
+		r.Rounds--
+		rest = r
+	}
+	shuffled := features
+	shuffled.Trust = one.Trust
+	sum, err := account.Compose(one, shuffled)
+	if err != nil {
+		return one, err
+	}
+	rr.Users = 1
+	g, err := account.Epsilon(account.All{Events: []account.Event{rr, rest}}, features.Delta)
+	var unsupported *account.Unsupported
+	switch {
+	case errors.As(err, &unsupported), err == nil && sum.Epsilon <= g.Epsilon:
+		g = sum
+	case err != nil:
+		return g, err
+	}
+	if g.Epsilon >= local.Epsilon {
+		local.Trust = account.OneFragment
+		return local, nil
+	}
+	g.Trust, g.Users, g.Bound, g.Method = account.OneFragment, features.Users, account.Upper, "one bit seen, and the others shuffled: "+features.Method
+	return g, nil
 }
 
 func (d *density) expected() float64 { return 0 }

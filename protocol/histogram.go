@@ -62,10 +62,8 @@ type table interface {
 	// again is the one that composes with that of other collections, in which the
 	// same backstop may come.
 	again(users int) account.Event
-	// local is the pure guarantee against who sees so many contributions of one
-	// device, and message that against who sees a single message.
-	local(contributions int) account.Guarantee
-	message(envelopes int) account.Guarantee
+	// local is the pure guarantee against who sees all that one device sends.
+	local() account.Guarantee
 }
 
 func newHistogram(p plan.Plan) (*histogram, error) {

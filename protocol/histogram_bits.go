@@ -218,15 +218,14 @@ func (t *bits) draw(r *rand.Rand, held [][]uint32, out []uint64) {
 }
 
 // event is that of the backstops, of whose multiset the shuffled fragments are a
-// function, or of the rows of fragments, composed: both are upper bounds (ESA,
-// Appendix B; docs/histograms.md), and the smaller is taken. A respondent holds up
-// to items cells, and each is a bit that changes.
+// function, or of the rows of fragments seen through them: both are upper bounds
+// (docs/histograms.md), and the smaller is taken. A respondent holds up to items cells,
+// and each is a bit that changes.
 func (t *bits) event(users int, delta float64) account.Event {
-	rows := t.again(users)
 	if t.tau() == 1 {
-		return rows
+		return t.again(users)
 	}
-	backstops := t.repeated(t.mechanism.Backstop, users, 1)
+	backstops, rows := t.repeated(t.mechanism.Backstop, users, 1), t.through(users, 0)
 	a, err := account.Epsilon(backstops, delta)
 	if err != nil {
 		return rows
@@ -237,8 +236,18 @@ func (t *bits) event(users int, delta float64) account.Event {
 	return backstops
 }
 
+// through is that of the rows seen through the backstops, some of the device's own
+// outright. It holds of one collection with a backstop only.
+func (t *bits) through(users, seen int) account.Event {
+	e := t.mechanism.Event(users, seen, t.adjacency)
+	if t.items > 1 {
+		return account.Repeat{Event: e, Rounds: t.items}
+	}
+	return e
+}
+
 // again is that of the rows: given all backstops, their fragments are fresh in every
-// collection. The backstops' own is not, and does not compose (docs/histograms.md).
+// collection. The backstops' coins are not, and do not compose (docs/histograms.md).
 func (t *bits) again(users int) account.Event {
 	return t.repeated(t.mechanism.Fragment, users, t.tau())
 }
@@ -250,14 +259,15 @@ func (t *bits) repeated(m randomize.OneHot, users, rows int) account.Event {
 	return m.Event(users, t.adjacency)
 }
 
-func (t *bits) local(contributions int) account.Guarantee {
+func (t *bits) local() account.Guarantee {
 	if t.tau() == 1 {
 		return t.mechanism.Fragment.LocalSet(t.items, t.adjacency)
 	}
-	return t.exposed(contributions * t.rows)
+	return t.exposed(t.tau())
 }
 
-// exposed is the guarantee against who sees so many report fragments of a device.
+// exposed is the guarantee against who sees so many report fragments of a device, and
+// nothing else.
 func (t *bits) exposed(seen int) account.Guarantee {
 	g := t.mechanism.Exposed(seen, t.adjacency)
 	if t.items > 1 {
@@ -265,34 +275,6 @@ func (t *bits) exposed(seen int) account.Guarantee {
 		g.Bound = account.Upper
 	}
 	return g
-}
-
-// message is the guarantee against who sees a single fragment: of several report
-// fragments one of them, whole, else one message. A message drawn among the
-// envelopes names a given cell with probability Prob(cell)/envelopes, and is a
-// dummy with probability 1 - E[messages]/envelopes, but for the overflow; the first
-// ratio is Keep/Flip, the second that between a full report and an empty one.
-func (t *bits) message(envelopes int) account.Guarantee {
-	if t.tau() > 1 {
-		return t.exposed(1)
-	}
-	m := t.mechanism.Fragment
-	overflow := m.OverflowProb(t.items, envelopes)
-	named := math.Log(m.Keep/m.Flip) - math.Log1p(-overflow)
-	dummies := 0.0
-	if t.adjacency == account.Removal || t.items > 1 || !t.all {
-		n := float64(envelopes)
-		least := n - m.Messages(t.items)
-		// The differences round by as much as n does.
-		dummies = math.Log((n-m.Messages(0)+overflow*float64(m.K))/least) + 0x1p-50*n/least
-		if math.IsNaN(dummies) {
-			dummies = math.Inf(1)
-		}
-	}
-	return account.Guarantee{
-		Epsilon: math.Max(named, dummies) * (1 + 0x1p-49), Adjacency: t.adjacency, Trust: account.OneFragment, Users: 1, Rounds: 1,
-		Bound: account.Upper, Method: "local loss of one bit", Source: "ESA, Theorem III.1; docs/histograms.md",
-	}
 }
 
 // moments are those of a number of messages of one device in one cell.

@@ -59,7 +59,7 @@ func collecting(p plan.Plan, collect string) (Collecting, error) {
 		c.Rare = math.Max(c.Rare, t.deviation(0, n, q.share()))
 		c.Common = math.Max(c.Common, t.deviation(n/10, n, q.share()))
 	}
-	c.Local, err = q.ofDevice(func(t table) account.Guarantee { return t.local(p.Contributions()) })
+	c.Local, err = q.local()
 	return c, err
 }
 

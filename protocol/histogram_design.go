@@ -101,15 +101,13 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 	}
 	// ESA's tables take eps_f = eps_b - ln tau for each bit: then all fragments
 	// together tell a little less than the backstop does. The target is met by the
-	// backstops or by the rows of fragments, composed, whichever needs less noise.
+	// backstops or by the rows of fragments seen through them, whichever needs less noise.
 	// (The paper's tables go by the backstops.)
 	logTau := math.Log(float64(z.Fragments))
 	backstop := math.Log1p(-flip) - math.Log(flip) // epsilon of a bit
 	if z.Accounting == string(account.ExactAccounting) {
-		rows := t
-		rows.Rounds *= z.Fragments
-		if _, f, err := calibrateBit(rows, false, adjacency, z.Accounting); err == nil {
-			backstop = math.Max(backstop, math.Log1p(-f)-math.Log(f)+logTau)
+		if f, _, err := account.CalibrateFragments(t, z.Fragments, adjacency); err == nil {
+			backstop = math.Max(backstop, f.Backstop)
 		}
 	}
 	if !(backstop > logTau) {

@@ -63,9 +63,14 @@ func (h *histogram) again() account.Event {
 	return h.composed(h.plan.HonestMinimum(), table.again)
 }
 
+// users is how many of so many honest respondents are counted on in each part.
+func (h *histogram) users(honest int) int {
+	return hidden(honest, parts(h.ask), h.slack()/float64(h.answers()))
+}
+
 // composed is the event of all that a respondent answers, among so many honest ones.
 func (h *histogram) composed(honest int, event func(t table, users int) account.Event) account.Event {
-	users := hidden(honest, parts(h.ask), h.slack()/float64(h.answers()))
+	users := h.users(honest)
 	if h.ask.Collect == plan.CollectSample {
 		return event(h.worst(), users)
 	}
@@ -155,20 +160,28 @@ func (h *histogram) crowdLoss() float64 {
 	return math.Inf(1)
 }
 
-// threatModels are what is learned by who sees some of a device's report fragments.
+// threatModels are what is learned by who opens some of a device's report fragments.
 func (h *histogram) threatModels(account.Guarantee) []release.Table {
 	if !h.ask.Randomizer.OneHot() || h.ask.Randomizer.Fragments <= 1 {
 		return nil
 	}
 	t := release.Table{
-		Title:   "If some of your report fragments are seen, and known to be yours (ESA, Theorem IV.1)",
-		Columns: []release.Column{{Label: "fragments seen", Unit: release.Count}, {Label: "epsilon"}},
-		Note:    fmt.Sprintf("Of %d fragments behind a backstop of epsilon %.4g, which is never exceeded, however often the same is asked.", h.ask.Randomizer.Fragments, h.ask.Randomizer.Backstop),
+		Title:   "If some of your report fragments are opened, and known to be yours",
+		Columns: []release.Column{{Label: "fragments opened", Unit: release.Count}, {Label: "epsilon"}},
+		Note:    fmt.Sprintf("At delta %g, the other fragments seen among everybody's: the backstop of epsilon %.4g is never exceeded, however often the same is asked.", h.plan.Budget.Delta, h.ask.Randomizer.Backstop),
 	}
-	b := h.together()
-	for seen := 1; ; seen = min(2*seen, b.tau()) {
-		t.Rows = append(t.Rows, []release.Cell{release.Number(float64(seen), 0), epsilonCell(b.exposed(seen).Epsilon)})
-		if seen == b.tau() {
+	local, err := h.local()
+	if err != nil {
+		local.Epsilon = math.Inf(1)
+	}
+	tau := h.ask.Randomizer.Fragments
+	for seen := 1; ; seen = min(2*seen, tau) {
+		g, err := h.fragmentsSeen(seen, local)
+		if err != nil {
+			g.Epsilon = math.Inf(1) // nothing is proved, which is what the cell says
+		}
+		t.Rows = append(t.Rows, []release.Cell{release.Number(float64(seen), 0), epsilonCell(g.Epsilon)})
+		if seen == tau {
 			return []release.Table{t}
 		}
 	}
@@ -183,83 +196,6 @@ func (h *histogram) assumptions() []string {
 		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. Who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated.")
 	}
 	return out
-}
-
-func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeStatement, error) {
-	if err := h.claims(); err != nil {
-		return nil, err
-	}
-	contributions := h.plan.Contributions()
-	local, err := h.ofDevice(func(t table) account.Guarantee { return t.local(contributions) })
-	if err != nil {
-		return nil, err
-	}
-	one := h.whole()[0].message(h.plan.Envelopes.PerDevice)
-	statements := []release.GuaranteeStatement{{
-		Observer: "everyone colludes", Guarantee: local, Note: h.note(),
-		Who: "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them.",
-	}}
-	if t, ok := h.tables[0].(*bits); ok && t.tau() > 1 && contributions > 1 && t.rows > 1 {
-		some, err := h.ofDevice(func(t table) account.Guarantee { return t.local(1) })
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, release.GuaranteeStatement{
-			Observer: "one instance colludes", Guarantee: some, Note: h.note(),
-			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d report fragments.", t.rows, t.tau()),
-		})
-	}
-	statements = append(statements, release.GuaranteeStatement{
-		Observer: "one fragment seen", Guarantee: one, Note: h.note(),
-		Who: "Somebody who sees a single one of your fragments, and knows that it is yours.",
-	}, release.GuaranteeStatement{
-		Observer: "shuffler honest", Guarantee: shuffled, Note: h.note(),
-		Who: "The analyzer, and whoever reads this release, as long as one hop of the shuffler keeps its permutation to itself.",
-	})
-	if d := h.plan.Crowd.Deletion; d != nil {
-		// Whatever the answers' neighbours are: who is in another crowd leaves one and
-		// enters one.
-		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
-		statements = append(statements, release.GuaranteeStatement{
-			Observer: "sizes of crowds", Guarantee: sizes,
-			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
-			Note: "Beside the answers: who would be in another crowd altogether counts this once and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
-		})
-	}
-	return statements, nil
-}
-
-// whole is what a device sends at most: all its bits as one table, or its symbols
-// one by one.
-func (h *histogram) whole() []table {
-	switch {
-	case h.ask.Randomizer.OneHot():
-		return []table{h.together()}
-	case h.ask.Collect == plan.CollectSample:
-		return []table{h.worst()}
-	}
-	return h.tables
-}
-
-// ofDevice adds up what is seen of all that a device sends.
-func (h *histogram) ofDevice(seen func(table) account.Guarantee) (account.Guarantee, error) {
-	whole := h.whole()
-	all := make([]account.Guarantee, len(whole))
-	for i, t := range whole {
-		all[i] = seen(t)
-	}
-	g, err := account.Compose(all...)
-	if h.answers() > 1 {
-		g.Method, g.Bound = fmt.Sprintf("%s, %d attributes", all[0].Method, h.answers()), account.Upper
-	}
-	return g, err
-}
-
-func (h *histogram) note() string {
-	if len(h.ask.Crowds) == 0 {
-		return ""
-	}
-	return "Speaks of the answers: which crowd a respondent is in is sent as it is."
 }
 
 // claims checks the epsilons that the plan states beside its budget against its

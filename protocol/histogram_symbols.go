@@ -184,14 +184,4 @@ func (t *symbols) event(users int, _ float64) account.Event {
 
 func (t *symbols) again(users int) account.Event { return t.event(users, 0) }
 
-func (t *symbols) local(int) account.Guarantee { return t.mechanism.Local(t.adjacency) }
-
-// message is at most the whole report.
-func (t *symbols) message(int) account.Guarantee {
-	g := t.local(1)
-	g.Trust = account.OneFragment
-	if t.messages > 1 {
-		g.Bound = account.Upper
-	}
-	return g
-}
+func (t *symbols) local() account.Guarantee { return t.mechanism.Local(t.adjacency) }

@@ -18,16 +18,36 @@ var stated = []float64{0, 0.1, 0.25, 0.5}
 // Among is the shuffled guarantee of the features at the plan's delta where only
 // so many respondents of a batch add their noise as the plan says, the one in
 // question among them. It is an error if nothing can be proved of that noise.
+//
+// Whoever is relied on may outgrow its envelopes, and is charged for. With many more
+// respondents than the plan counts on that takes much of delta: then fewer are relied on,
+// and what the others send is left out, which is post-processing.
 func (p *Protocol) Among(honest int) (account.Guarantee, error) {
 	if honest < 1 {
 		return account.Guarantee{}, errors.New("protocol: a guarantee is for a respondent that keeps to the protocol: give at least 1")
 	}
+	best, err := p.relying(honest)
+	if p.question.overflow(honest, p.Plan.Envelopes.PerDevice) == 0 {
+		return best, err
+	}
+	for relied := honest; relied > p.Plan.HonestMinimum(); {
+		relied = max(relied/2, p.Plan.HonestMinimum())
+		g, err2 := p.relying(relied)
+		if err == nil && (err2 != nil || g.Epsilon >= best.Epsilon) {
+			break
+		}
+		best, err = g, err2
+	}
+	return best, err
+}
+
+// relying is the guarantee that so many respondents' noise gives.
+func (p *Protocol) relying(honest int) (account.Guarantee, error) {
 	e := p.question.thinned(honest)
 	if e == nil {
 		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.HonestMinimum())
 	}
-	counted := min(honest, p.Plan.HonestMinimum())
-	overflow := float64(counted) * p.question.overflow(counted, p.Plan.Envelopes.PerDevice)
+	overflow := float64(honest) * p.question.overflow(honest, p.Plan.Envelopes.PerDevice)
 	return withOverflow(e, overflow, p.question.slack(), p.Plan.Budget.Delta)
 }
 

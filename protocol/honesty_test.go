@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
@@ -87,6 +88,42 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whoever is relied on is charged for outgrowing its envelopes: 1,000 cells, designed for
+// 1,000 respondents. What is printed is what the accountant proves with the charge of as
+// many as are named, which among a million is fewer than came: the overflow of all of
+// them would be more than delta. The twin charges as many as the plan counts on.
+func TestAmongManyChargesTheOverflowOfThoseReliedOn(t *testing.T) {
+	p := asking(oneHot(plan.Attribute{Name: "drink", Kind: "categories", Size: 1000}))
+	p.Budget.DishonestShare = 0
+	p = design(t, p)
+	z := p.Question.Histogram.Randomizer
+	one := randomize.OneHot{K: 1000, Keep: z.Keep, Flip: z.Flip}.OverflowProb(1, p.Envelopes.PerDevice)
+	delta := p.Budget.Delta
+	for _, c := range []struct {
+		came        int
+		least, most float64
+	}{{1000, 0.99, 1.001}, {10_000, 0.2241, 0.2246}, {100_000, 0.0632, 0.0636}, {1_000_000, 0.02, 0.05}} {
+		g, err := runnable(t, p).Among(c.came)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Epsilon < c.least || g.Epsilon > c.most || g.Delta != delta || g.Users > c.came || g.Users < 1000 {
+			t.Errorf("among %d: %v", c.came, g)
+		}
+		charge := (1 + math.Exp(g.Epsilon)) * float64(g.Users) * one
+		if charge >= delta {
+			t.Fatalf("among %d: %d are relied on, whose overflow takes %v of delta", c.came, g.Users, charge/delta)
+		}
+		due, err := account.Epsilon(account.OneHot{Users: g.Users, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, delta-charge)
+		if err != nil || g.Epsilon < due.Epsilon*(1-1e-6) || g.Epsilon > due.Epsilon*1.01 {
+			t.Errorf("among %d: %v, with the overflow of all relied on %v, %v", c.came, g, due, err)
+		}
+		if twin := (1 + math.Exp(g.Epsilon)) * 1000 * one; c.came == 1_000_000 && float64(c.came)*one < delta || twin > 0.02*delta {
+			t.Errorf("among %d: overflow of all is %v of delta, of those planned for %v: the test has no power", c.came, float64(c.came)*one/delta, twin/delta)
+		}
 	}
 }
 

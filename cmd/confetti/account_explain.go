@@ -82,7 +82,7 @@ func (c accountExplain) meaning(v account.View) string {
 	if g.Delta > 0 {
 		fmt.Fprintf(&s, " They do no better than someone for whom that holds except with probability delta, when they learn your record.")
 	}
-	if g.Users > 1 && g.Trust == account.Shuffled {
+	if g.Users > 1 && g.Trust != account.Central {
 		fmt.Fprintf(&s, " It relies on %s respondents who add their noise as they should.", thousands(g.Users))
 	}
 	return s.String()

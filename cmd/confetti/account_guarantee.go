@@ -204,7 +204,7 @@ var (
 	}
 	trusts = map[account.Trust]string{
 		account.Local:       "everyone but the respondent's own device colludes",
-		account.OneFragment: "sees a single message of the respondent",
+		account.OneFragment: "opens a single message of the respondent, and sees the others among everybody's",
 		account.Shuffled:    "at least one hop of the shuffler is honest",
 		account.Central:     "a trusted curator adds the noise",
 	}

@@ -52,7 +52,7 @@ func Explain(e Event, delta float64) ([]View, error) {
 	}
 	report, fragment, reason := respondent(one)
 	all := View{Observer: EveryoneColludes, Sees: "which messages are yours, all of them, opened.", Reason: reason}
-	single := View{Observer: OneFragmentSeen, Sees: "a single one of your messages, opened, and that it is yours.", Reason: reason}
+	single := View{Observer: OneFragmentSeen, Sees: "a single one of your messages, opened, that it is yours, and the opened messages of everybody.", Reason: reason}
 	if reason == "" {
 		local := Guarantee{
 			Epsilon: raised(report * float64(rounds)), Adjacency: g.Adjacency, Trust: Local, Users: 1, Rounds: rounds,
@@ -61,8 +61,10 @@ func Explain(e Event, delta float64) ([]View, error) {
 		if _, any := one.(AnyRandomizer); any {
 			local.Bound = Upper
 		}
-		piece := local
-		piece.Epsilon, piece.Trust, piece.Rounds, piece.Method = raised(fragment), OneFragment, 1, "loss of one message"
+		piece, err := opened(one, rounds, fragment, local, delta)
+		if err != nil {
+			return nil, err
+		}
 		all.Guarantee, single.Guarantee = &local, &piece
 	}
 	return []View{all, single, shuffled(g), reader(g)}, nil
@@ -78,13 +80,17 @@ func (f Fragments) Explain(delta float64) ([]View, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := f.Exposed(1)
-	if err != nil {
-		return nil, err
+	one := all
+	if f.Tau > 1 {
+		if one, err = Epsilon(f.oneHot(1), delta); err != nil {
+			return nil, err
+		}
+		one.Adjacency = f.Adjacency
 	}
+	one.Trust = OneFragment
 	return []View{
 		{Observer: EveryoneColludes, Sees: fmt.Sprintf("all %d of your fragments, opened, and that they are yours.", f.Tau), Guarantee: &all},
-		{Observer: OneFragmentSeen, Sees: "a single one of your fragments, opened, and that it is yours: what one colluding instance of the shuffler has.", Guarantee: &one},
+		{Observer: OneFragmentSeen, Sees: "a single one of your fragments, opened, that it is yours, and the opened fragments of everybody: what one colluding instance of the shuffler and the analyzer have.", Guarantee: &one},
 		shuffled(g), reader(g),
 	}, nil
 }

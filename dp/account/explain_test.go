@@ -27,20 +27,36 @@ func TestExplain(t *testing.T) {
 	none := math.NaN()
 	bit := RandomizedResponse{Users: 500, Flip: 0.2}
 	local := math.Log(4)
+	joint := func(one Event, rest Event) float64 {
+		g, err := Epsilon(All{[]Event{one, rest}}, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Epsilon
+	}
+	after := func(one float64, rest Event) float64 {
+		g, err := Epsilon(rest, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return one + g.Epsilon
+	}
+	asymmetric := AsymmetricResponse{500, 0.5, 0.1}
+	vector := VectorResponse{500, 4, 0.2, 0.36}
 	for _, c := range []struct {
 		name            string
 		event           Event
 		everyone, piece float64 // NaN: nothing is promised
 	}{
-		{"rr", Repeat{bit, 5}, 5 * local, local},
+		{"rr", Repeat{bit, 5}, 5 * local, joint(RandomizedResponse{1, 0.2}, Repeat{bit, 4})},
 		{"one-hot, removal", OneHot{500, 0.2, Removal, 0}, local, local},
-		{"one-hot, replacement", Repeat{OneHot{500, 0.2, Replacement, 0}, 2}, 4 * local, local},
+		{"one-hot, replacement", Repeat{OneHot{500, 0.2, Replacement, 0}, 2}, 4 * local, joint(RandomizedResponse{1, 0.2}, Repeat{bit, 3})},
 		{"asymmetric, removal", OneHot{500, 0.1, Removal, 0.5}, math.Log(5), math.Log(5)},
-		{"asymmetric, replacement", OneHot{500, 0.1, Replacement, 0.5}, math.Log(9), math.Log(5)},
+		{"asymmetric, replacement", OneHot{500, 0.1, Replacement, 0.5}, math.Log(9), joint(AsymmetricResponse{1, 0.5, 0.1}, asymmetric)},
 		// Squared gaps 0.36 over 4 coordinates: 0.3 each before the flips, 0.18 after.
-		{"vector", VectorResponse{500, 4, 0.2, 0.36}, 4 * math.Log(1+0.18/0.2), math.Log(1 + 0.36/0.2)},
+		{"vector", vector, 4 * math.Log(1+0.18/0.2), after(math.Log(1+0.36/0.2), vector)},
 		{"krr", KaryResponse{500, 3, 1}, 1, 1},
-		{"any", Repeat{AnyRandomizer{500, 1}, 2}, 2, 1},
+		{"any", Repeat{AnyRandomizer{500, 1}, 2}, 2, after(1, AnyRandomizer{500, 1})},
 		{"3nb", ThreeNB{500, 0.5, 12, 0.98}, none, none},
 	} {
 		views, err := Explain(c.event, 1e-6)
@@ -62,8 +78,11 @@ func TestExplain(t *testing.T) {
 				}
 				continue
 			}
-			if g == nil || math.Abs(g.Epsilon-epsilon) > 1e-9 || g.Epsilon < epsilon || g.Delta != 0 || g.Adjacency != want.Adjacency {
+			if epsilon = math.Min(epsilon, c.everyone); g == nil || math.Abs(g.Epsilon-epsilon) > 1e-9 || g.Epsilon < epsilon || g.Adjacency != want.Adjacency {
 				t.Errorf("%s, %s: %+v, want epsilon %v", c.name, views[i].Observer, g, epsilon)
+			}
+			if g.Delta != 0 && (i == 0 || g.Delta != 1e-6 || g.Epsilon >= c.everyone) || g.Trust != []Trust{Local, OneFragment}[i] {
+				t.Errorf("%s, %s: %+v", c.name, views[i].Observer, g)
 			}
 		}
 	}

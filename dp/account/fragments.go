@@ -6,9 +6,14 @@ import (
 	"math"
 )
 
-// SomeFragments is an observer of a stated number of one respondent's report
-// fragments, together, and of nothing else of that respondent.
-const SomeFragments Trust = "some fragments"
+const (
+	// SomeFragments is an observer of a stated number of one respondent's report
+	// fragments, together, who sees the others among everybody's.
+	SomeFragments Trust = "some fragments"
+	// FragmentsAlone is an observer of a stated number of one respondent's fragments who
+	// sees nothing else of that respondent, no release included.
+	FragmentsAlone Trust = "fragments alone"
+)
 
 // Fragments is one bit torn into Tau fragments behind a backstop (ESA, Algorithm
 // 2): the backstop randomizes the bit once at Backstop, each fragment randomizes
@@ -34,7 +39,7 @@ func (f Fragments) check() error {
 }
 
 // Exposed is the pure guarantee against an observer who sees any `seen` of the
-// fragments of a respondent (ESA, Theorem IV.1). It is exact: randomized
+// fragments of a respondent, and nothing else (ESA, Theorem IV.1). It is exact: randomized
 // response attains it. All tau of them is the local guarantee.
 func (f Fragments) Exposed(seen int) (Guarantee, error) {
 	if err := f.check(); err != nil {
@@ -43,12 +48,9 @@ func (f Fragments) Exposed(seen int) (Guarantee, error) {
 	if seen < 1 || seen > f.Tau {
 		return Guarantee{}, fmt.Errorf("account: %d fragments seen of %d: want 1 to %d", seen, f.Tau, f.Tau)
 	}
-	trust := SomeFragments
-	switch seen {
-	case f.Tau:
+	trust := FragmentsAlone
+	if seen == f.Tau {
 		trust = Local
-	case 1:
-		trust = OneFragment
 	}
 	return Guarantee{
 		Epsilon:   chained(f.Backstop, float64(seen)*f.Fragment),
@@ -58,12 +60,82 @@ func (f Fragments) Exposed(seen int) (Guarantee, error) {
 	}, nil
 }
 
+// FragmentedOneHot is a one-hot report torn into Tau report fragments behind a backstop,
+// of which the observer sees Seen of the respondent's outright, from 0 to Tau, and the
+// others among everybody's: the count of ones of every coordinate in every row. Each
+// backstop keeps a set bit with probability BackstopKeep and sets another with
+// BackstopFlip; each fragment does so to the backstop's output with Keep and Flip.
+// Neighbours are those of OneHot.
+//
+// It is accounted for by what is seen of each bit that may change, through its backstop
+// (BehindBackstop), and is not for several plans with one kept backstop.
+type FragmentedOneHot struct {
+	Users        int       `json:"users"`
+	BackstopKeep float64   `json:"backstop_keep"`
+	BackstopFlip float64   `json:"backstop_flip"`
+	Keep         float64   `json:"keep_probability"`
+	Flip         float64   `json:"flip_probability"`
+	Tau          int       `json:"tau"`
+	Seen         int       `json:"seen"`
+	Adjacency    Adjacency `json:"adjacency"`
+}
+
+func (e FragmentedOneHot) event() (Guarantee, error) {
+	switch {
+	case e.Tau < 1 || e.Tau > maxRounds:
+		return Guarantee{}, fmt.Errorf("account: %d fragments: need 1 to %d", e.Tau, maxRounds)
+	case e.Seen < 0 || e.Seen > e.Tau:
+		return Guarantee{}, fmt.Errorf("account: %d fragments seen of %d: need 0 to %d", e.Seen, e.Tau, e.Tau)
+	case e.Adjacency != Removal && e.Adjacency != Replacement:
+		return Guarantee{}, fmt.Errorf("account: adjacency %q: need %q or %q", e.Adjacency, Removal, Replacement)
+	}
+	g, err := e.bit().event()
+	g.Adjacency, g.Trust, g.Users = e.Adjacency, e.trust(), e.Users
+	g.Method = fmt.Sprintf("%d fragments of each bit that may change, through its backstop", e.Tau)
+	if e.Seen > 0 {
+		g.Method = fmt.Sprintf("%d fragments seen and %d shuffled of each bit that may change, through its backstop", e.Seen, e.Tau-e.Seen)
+	}
+	return g, err
+}
+
+func (e FragmentedOneHot) trust() Trust {
+	switch e.Seen {
+	case 0:
+		return Shuffled
+	case e.Tau:
+		return Local
+	case 1:
+		return OneFragment
+	}
+	return SomeFragments
+}
+
+// bit is what is seen of one coordinate.
+func (e FragmentedOneHot) bit() BehindBackstop {
+	row := func(users int) Event { return OneHot{users, e.Flip, Removal, e.Keep}.bit() }
+	var seen All
+	if e.Seen > 0 {
+		seen.Events = append(seen.Events, Repeat{row(1), e.Seen})
+	}
+	if e.Seen < e.Tau {
+		seen.Events = append(seen.Events, Repeat{row(e.Users), e.Tau - e.Seen})
+	}
+	return BehindBackstop{e.BackstopKeep, e.BackstopFlip, seen}
+}
+
+func (e FragmentedOneHot) reduce() Event {
+	if e.Adjacency == Removal {
+		return e.bit()
+	}
+	return Repeat{e.bit(), 2}
+}
+
 // Central is the guarantee for all instances together, shuffled: the smaller of
 //
 //   - randomized response of the backstops, since the fragments of everyone are
 //     a function of the multiset of backstops and fresh coins, and
-//   - tau rounds of randomized response at Fragment, since a backstop is a map
-//     of each respondent's own bit, which joint convexity averages over.
+//   - tau rounds of randomized response at Fragment, seen through the backstop
+//     (BehindBackstop).
 //
 // Each is the exact accountant's. The adjacency is that of one input bit that
 // changes: Removal for one-hot reports, whose reference law is a report of zeros.
@@ -71,20 +143,18 @@ func (f Fragments) Central(delta float64) (Guarantee, error) {
 	if err := f.check(); err != nil {
 		return Guarantee{}, err
 	}
-	backstops, err := Epsilon(RandomizedResponse{Users: f.Users, Flip: flipOf(f.Backstop)}, delta)
+	best, err := Epsilon(RandomizedResponse{Users: f.Users, Flip: flipOf(f.Backstop)}, delta)
 	if err != nil {
 		return Guarantee{}, err
 	}
-	best := backstops
 	best.Method = "fragments as a function of shuffled backstops: " + best.Method
 	if f.Tau <= maxRounds {
-		rows, err := Epsilon(Repeat{RandomizedResponse{Users: f.Users, Flip: flipOf(f.Fragment)}, f.Tau}, delta)
+		rows, err := Epsilon(f.oneHot(0), delta)
 		if err != nil {
 			return Guarantee{}, err
 		}
 		if rows.Epsilon < best.Epsilon {
 			best = rows
-			best.Method = fmt.Sprintf("%d rows of fragments composed: %s", f.Tau, rows.Method)
 		}
 	}
 	best.Rounds = f.Tau
@@ -92,6 +162,49 @@ func (f Fragments) Central(delta float64) (Guarantee, error) {
 	best.Bound = Upper
 	best.Source = "ESA, Appendix B; " + best.Source
 	return best, nil
+}
+
+// CalibrateFragments finds the largest epsilon of a bit's backstop, torn into tau fragments
+// of ln tau less each (ESA's tables), whose shuffled fragments meet the target when Rounds
+// bits of a one-hot report are set, and the guarantee of exactly that. It goes by what is
+// seen through the backstop.
+func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guarantee, error) {
+	if err := t.check(); err != nil {
+		return Fragments{}, Guarantee{}, err
+	}
+	logTau := math.Log(float64(tau))
+	if tau < 2 || tau > maxRounds/t.Rounds {
+		return Fragments{}, Guarantee{}, fmt.Errorf("account: %d fragments in %d rounds: need 2 fragments or more, and at most %d in all", tau, t.Rounds, maxRounds)
+	}
+	event := func(f Fragments) FragmentedOneHot {
+		e := f.oneHot(0)
+		e.Adjacency = adjacency
+		return e
+	}
+	// The noise goes as e^(-epsilon/2) of a fragment; the first guess is the Gaussian's.
+	of := func(noise float64) Fragments {
+		fragment := -2 * math.Log(noise)
+		return Fragments{t.Users, fragment + logTau, fragment, tau, adjacency}
+	}
+	all := t
+	if all.Rounds *= tau; adjacency == Replacement {
+		all.Rounds *= 2
+	}
+	v := 1 / (all.perRound() * all.perRound() * float64(t.Users))
+	flip := math.Max(minFlip, 2*v/(1+4*v+math.Sqrt(1+4*v))) // as in CalibrateRR
+	noise, err := t.search(search{noise: math.Sqrt(flip / (1 - flip)), most: 1 - 1e-9, tolerance: closeEnough}, func(noise float64) Event { return event(of(noise)) })
+	if err != nil {
+		return Fragments{}, Guarantee{}, err
+	}
+	f := of(noise)
+	_, g, err := meets(t, event(f))
+	return f, g, err
+}
+
+// oneHot is what is seen of the one bit that changes, with so many fragments outright.
+func (f Fragments) oneHot(seen int) FragmentedOneHot {
+	backstop, flip := flipOf(f.Backstop), flipOf(f.Fragment)
+	return FragmentedOneHot{f.Users, 1 - backstop, backstop, 1 - flip, flip, f.Tau, seen, Removal}
 }
 
 // flipOf is the flip probability of epsilon-DP randomized response, rounded down:

@@ -36,9 +36,10 @@ func TestFragmentsCentral(t *testing.T) {
 	if err != nil || err2 != nil || many.Epsilon != backstop.Epsilon {
 		t.Errorf("%v, %v, %v, %v", many, err, backstop, err2)
 	}
+	// Through a backstop that hardly randomizes they are what they are by themselves.
 	few, err := Fragments{10000, 8, 0.5, 4, Removal}.Central(delta)
 	rows, err2 := Epsilon(Repeat{RandomizedResponse{Users: 10000, Flip: flipOf(0.5)}, 4}, delta)
-	if err != nil || err2 != nil || few.Epsilon != rows.Epsilon || few.Adjacency != Removal || few.Rounds != 4 {
+	if err != nil || err2 != nil || few.Epsilon > rows.Epsilon || few.Epsilon < 0.998*rows.Epsilon || few.Adjacency != Removal || few.Rounds != 4 {
 		t.Errorf("%v, %v, %v, %v", few, err, rows, err2)
 	}
 	for _, bad := range []Fragments{{0, 1, 1, 1, Removal}, {10, 0, 1, 1, Removal}, {10, 1, math.NaN(), 1, Removal}, {10, 1, 1, 0, Removal}, {10, 1, 1, 1, "both"}} {
@@ -97,6 +98,46 @@ func TestFragmentsCentralEnumerated(t *testing.T) {
 			if stick > delta {
 				t.Errorf("delta %v at epsilon %v, promised %v", stick, g.Epsilon, delta)
 			}
+		}
+	}
+}
+
+// Any number of fragments seen, and the others shuffled: a replaced report of two cells,
+// enumerated, with every other report.
+func TestFragmentedOneHotEnumerated(t *testing.T) {
+	for seen := range 3 {
+		for _, adjacency := range []Adjacency{Removal, Replacement} {
+			e := FragmentedOneHot{Users: 2, BackstopKeep: 0.85, BackstopFlip: 0.2, Keep: 0.75, Flip: 0.25, Tau: 2, Seen: seen, Adjacency: adjacency}
+			c := torn{ofSizes(0.85, 0.2), ofSizes(0.75, 0.25), 2, 2, seen}
+			cell := func(bit, other bool) []float64 { return c.law([]bool{other, bit}) }
+			worst := map[float64]float64{0.2: 0, 0.7: 0, 1.3: 0}
+			for _, other := range [][2]bool{{true, false}, {false, true}} {
+				p := product(cell(true, other[0]), cell(false, other[1]))
+				q := product(cell(false, other[0]), cell(true, other[1]))
+				if adjacency == Removal {
+					q = product(cell(false, other[0]), cell(false, other[1]))
+				}
+				for epsilon := range worst {
+					worst[epsilon] = max(worst[epsilon], stick(p, q, epsilon), stick(q, p, epsilon))
+				}
+			}
+			for epsilon, d := range worst {
+				if got := deltaOf(t, e, epsilon); got < d || got > 3*d+0.01 {
+					t.Errorf("%d seen, %s, epsilon %v: delta %v, enumerated %v", seen, adjacency, epsilon, got, d)
+				}
+			}
+			g, err := Epsilon(e, 0.1)
+			if err != nil || g.Adjacency != adjacency || g.Users != 2 || g.Trust != []Trust{Shuffled, OneFragment, Local}[seen] {
+				t.Errorf("%d seen, %s: %v, %v", seen, adjacency, g, err)
+			}
+		}
+	}
+	for _, bad := range []FragmentedOneHot{
+		{2, 0.9, 0.1, 0.9, 0.1, 0, 0, Removal}, {2, 0.9, 0.1, 0.9, 0.1, 2, 3, Removal}, {2, 0.9, 0.1, 0.9, 0.1, 2, -1, Removal},
+		{2, 0.9, 0.1, 0.9, 0.1, 2, 1, "both"}, {0, 0.9, 0.1, 0.9, 0.1, 2, 1, Removal}, {2, 0.1, 0.9, 0.9, 0.1, 2, 1, Removal},
+	} {
+		if g, err := Epsilon(bad, 1e-6); err == nil {
+			t.Errorf("%+v was taken: %v", bad, g)
 		}
 	}
 }

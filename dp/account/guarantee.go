@@ -23,7 +23,8 @@ type Trust string
 const (
 	// Local: everyone but the respondent's own device colludes.
 	Local Trust = "local"
-	// OneFragment: the observer sees a single fragment of the respondent, by itself.
+	// OneFragment: the observer sees a single fragment of the respondent, and all its
+	// others among everybody's.
 	OneFragment Trust = "one fragment"
 	// Shuffled: at least one hop of the shuffler is honest.
 	Shuffled Trust = "shuffled"

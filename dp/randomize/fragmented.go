@@ -172,7 +172,7 @@ func (m Fragmented) Variance(holders, n, rows int) float64 {
 }
 
 // Exposed is what a device that sets one bit is promised against who sees any `seen` of
-// its Tau fragments (ESA, Theorem IV.1; Corollary A.2 for bits that do not flip alike).
+// its Tau fragments, and nothing else (ESA, Theorem IV.1; Corollary A.2 for bits that do not flip alike).
 // All of them is the local guarantee; with a kept backstop no number of repetitions exceeds
 // Backstop.Local.
 //
@@ -194,14 +194,21 @@ func (m Fragmented) Exposed(seen int, adj account.Adjacency) account.Guarantee {
 		epsilon = sent + missing
 	}
 	g := local(raised(epsilon), adj, fmt.Sprintf("%d of %d report fragments behind a backstop", seen, m.Tau), "ESA, Theorem IV.1")
-	switch {
-	case seen == m.Tau:
-	case seen == 1:
-		g.Trust = account.OneFragment
-	default:
-		g.Trust = account.SomeFragments
+	if seen < m.Tau {
+		g.Trust = account.FragmentsAlone
 	}
 	return g
+}
+
+// Event is what the accountant is told of a device that sets one bit, of whose Tau
+// fragments the observer sees `seen`, from none to all, outright, and the others among
+// those of so many devices.
+func (m Fragmented) Event(users, seen int, adj account.Adjacency) account.FragmentedOneHot {
+	m.must()
+	return account.FragmentedOneHot{
+		Users: users, BackstopKeep: m.Backstop.Keep, BackstopFlip: m.Backstop.Flip,
+		Keep: m.Fragment.Keep, Flip: m.Fragment.Flip, Tau: m.Tau, Seen: seen, Adjacency: adj,
+	}
 }
 
 func (m Fragmented) mustRows(rows int) {
