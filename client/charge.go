@@ -29,28 +29,29 @@ type Charge struct {
 const unlimited = -1
 
 // charge reads off a plan's promise, and off what it keeps on the device (nil:
-// nothing), what it costs, the epsilon against who opens a single message and sees the
-// others among everybody's, and what the promise leaves out.
-func charge(p protocol.Promise, shuffled account.Guarantee, kept *protocol.Backstop) (c Charge, oneMessage float64, note string, err error) {
+// nothing), what it costs, what it costs against who opens a single message and sees the
+// others among everybody's (a negative epsilon: without limit), and what the promise leaves out.
+func charge(p protocol.Promise, shuffled account.Guarantee, kept *protocol.Backstop) (c, oneMessage Charge, note string, err error) {
 	if c.Epsilon, c.Delta = replaced(shuffled); shuffled.Trust != account.Shuffled {
-		return Charge{}, 0, "", errNoGuarantee
+		return Charge{}, Charge{}, "", errNoGuarantee
 	}
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
 		said[s.Guarantee.Trust] = true
-		epsilon, _ := replaced(s.Guarantee)
+		epsilon, delta := replaced(s.Guarantee)
 		switch s.Guarantee.Trust {
 		case account.Local:
 			c.Local = worse(c.Local, epsilon)
 		case account.OneFragment:
-			oneMessage, note = worse(oneMessage, epsilon), s.Note
+			oneMessage = Charge{Epsilon: worse(oneMessage.Epsilon, epsilon), Delta: math.Max(oneMessage.Delta, delta)}
+			note = s.Note
 		}
 	}
 	if kept != nil {
 		c.Local = above(kept.Epsilon)
 	}
 	if !said[account.Local] || !said[account.OneFragment] || !c.valid() {
-		return Charge{}, 0, "", errNoGuarantee
+		return Charge{}, Charge{}, "", errNoGuarantee
 	}
 	return c, oneMessage, note, nil
 }

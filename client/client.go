@@ -134,7 +134,7 @@ type Client struct {
 	hash       [32]byte
 	name       string
 	charge     Charge
-	oneMessage float64
+	oneMessage Charge // against who opens one message, and sees the others shuffled
 	note       string
 	question   []byte // protocol.Backstop's; nil where the plan keeps nothing
 	folder     folder
@@ -293,7 +293,7 @@ func (c *Client) Answer(v protocol.Value) error {
 // spending is the record of an answer.
 func (c *Client) spending(a answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
-		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage, Note: c.note,
+		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage.Epsilon, OneDelta: c.oneMessage.Delta, Note: c.note,
 		Crowd: a.crowd, CrowdName: c.pipeline.protocol.CrowdName(a.crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {

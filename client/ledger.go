@@ -40,15 +40,18 @@ type Entry struct {
 	Title      string    `json:"title"`
 	Publisher  string    `json:"publisher"`
 	Charge     Charge    `json:"charge"`
-	Reused     bool      `json:"reused"`         // it came from a backstop that was drawn for an earlier plan
-	Backed     *Backed   `json:"backed"`         // of report fragments; nil where nothing is kept
-	OneMessage float64   `json:"one_message"`    // epsilon (replacement) of one message opened, and the others shuffled; negative: no limit
-	Note       string    `json:"note,omitempty"` // what the epsilons do not speak of
-	Crowd      int       `json:"crowd"`          // which the network saw
-	CrowdName  string    `json:"crowd_name"`
-	Expires    time.Time `json:"expires"`   // what still waits then is dropped
-	Parts      []Part    `json:"parts"`     // one a contribution
-	Forgotten  bool      `json:"forgotten"` // the messages were deleted, for their age or the ledger's size
+	Reused     bool      `json:"reused"`      // it came from a backstop that was drawn for an earlier plan
+	Backed     *Backed   `json:"backed"`      // of report fragments; nil where nothing is kept
+	OneMessage float64   `json:"one_message"` // epsilon (replacement) of one message opened, and the others shuffled; negative: no limit
+	// OneMessageDelta is its delta. It is 0 where one message is all that could tell, and in entries of before the others
+	// were counted.
+	OneMessageDelta float64   `json:"one_message_delta"`
+	Note            string    `json:"note,omitempty"` // what the epsilons do not speak of
+	Crowd           int       `json:"crowd"`          // which the network saw
+	CrowdName       string    `json:"crowd_name"`
+	Expires         time.Time `json:"expires"`   // what still waits then is dropped
+	Parts           []Part    `json:"parts"`     // one a contribution
+	Forgotten       bool      `json:"forgotten"` // the messages were deleted, for their age or the ledger's size
 }
 
 // Backed says which backstop an answer in report fragments came from.
@@ -108,6 +111,7 @@ type spending struct {
 	Reused     bool         `json:"reused,omitempty"`
 	Backed     *Backed      `json:"backed,omitempty"` // records of before it was kept have none
 	OneMessage float64      `json:"one_message"`
+	OneDelta   float64      `json:"one_message_delta,omitempty"`
 	Note       string       `json:"note,omitempty"`
 	Crowd      int          `json:"crowd"`
 	CrowdName  string       `json:"crowd_name"`
@@ -229,7 +233,7 @@ func (l *Ledger) spend(r record) bool {
 	if s.Backed != nil && !l.keeps(s.Backed) {
 		return false
 	}
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, OneMessageDelta: s.OneDelta, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
 	for _, p := range s.Parts {
 		ms, ok := unpackMessages(p.Messages)
 		if !ok {

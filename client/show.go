@@ -68,13 +68,17 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 		local += ", together with all later answers from the same backstop"
 	}
 	fmt.Fprintf(b, "            %s: %s\n", account.EveryoneColludes, local)
-	fmt.Fprintf(b, "            %s: %s\n", account.OneFragmentSeen, promised(e.OneMessage, 0))
+	fmt.Fprintf(b, "            %s: %s\n", account.OneFragmentSeen, promised(e.OneMessage, e.OneMessageDelta))
+	one := "after one message below, known to be this device's"
+	if e.OneMessageDelta > 0 {
+		one += fmt.Sprintf(", and what the analyzer sees (but for a chance of delta, %.3g)", e.OneMessageDelta)
+	}
 	fmt.Fprintf(b, "  Whoever believed something of the answer with %.4g%% before can believe it with\n", 100*prior)
 	for _, seen := range []struct {
 		epsilon float64
 		what    string
 	}{
-		{e.OneMessage, "after one message below, known to be this device's, and what the analyzer sees"},
+		{e.OneMessage, one},
 		{e.Charge.Local, "after all of them"},
 		{e.Charge.Epsilon, fmt.Sprintf("after what the analyzer sees (but for a chance of delta, %.3g)", e.Charge.Delta)},
 	} {

@@ -83,9 +83,9 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 		}
 	}
 	return []release.GuaranteeStatement{
-		{Observer: "everyone colludes", Who: everyone, Guarantee: local, Note: note},
-		{Observer: "one fragment seen", Who: oneFragment + " They see your reported class too.", Guarantee: one, Note: note},
-		{Observer: "shuffler honest", Who: shufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},
+		{Observer: account.EveryoneColludes, Who: everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: oneFragment + " They see your reported class too.", Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: shufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},
 	}, nil
 }
 

@@ -22,7 +22,7 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 		return nil, err
 	}
 	statements := []release.GuaranteeStatement{{
-		Observer: "everyone colludes", Guarantee: local, Note: h.note(), Who: everyone,
+		Observer: account.EveryoneColludes, Guarantee: local, Note: h.note(), Who: everyone,
 	}}
 	if t, ok := h.tables[0].(*bits); ok && h.plan.Contributions() > 1 && t.rows > 1 {
 		some, err := h.fragmentsSeen(t.rows, local)
@@ -30,7 +30,7 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 			return nil, err
 		}
 		statements = append(statements, release.GuaranteeStatement{
-			Observer: "one instance colludes", Guarantee: some, Note: h.note(),
+			Observer: account.OneInstanceColludes, Guarantee: some, Note: h.note(),
 			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d report fragments, and see the others among everybody's, and this release.", t.rows, t.tau()),
 		})
 	}
@@ -39,16 +39,16 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 		return nil, err
 	}
 	statements = append(statements, release.GuaranteeStatement{
-		Observer: "one fragment seen", Guarantee: one, Note: h.note(), Who: oneFragment,
+		Observer: account.OneFragmentSeen, Guarantee: one, Note: h.note(), Who: oneFragment,
 	}, release.GuaranteeStatement{
-		Observer: "shuffler honest", Guarantee: shuffled, Note: h.note(), Who: shufflerHonest(h.plan),
+		Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: shufflerHonest(h.plan),
 	})
 	if d := h.plan.Crowd.Deletion; d != nil {
 		// Whatever the answers' neighbours are: who is in another crowd leaves one and
 		// enters one.
 		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
 		statements = append(statements, release.GuaranteeStatement{
-			Observer: "sizes of crowds", Guarantee: sizes,
+			Observer: account.CrowdSizesSeen, Guarantee: sizes,
 			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
 			Note: "Beside the answers: who would be in another crowd altogether counts this once and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
 		})

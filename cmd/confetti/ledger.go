@@ -50,6 +50,7 @@ type shownEntry struct {
 	Publisher  string        `json:"publisher"`
 	Charge     client.Charge `json:"charge"`
 	OneMessage float64       `json:"one_message"` // epsilon; negative where there is no limit
+	OneDelta   float64       `json:"one_message_delta"`
 	Reused     bool          `json:"reused"`
 	Crowd      string        `json:"crowd"`
 	// Belief is how firmly somebody with the prior can believe it afterwards: low and
@@ -80,7 +81,7 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 	for _, e := range l.Entries {
 		one := shownEntry{
 			At: e.At, Plan: e.Plan, Title: e.Title, Publisher: e.Publisher, Charge: e.Charge,
-			OneMessage: e.OneMessage, Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
+			OneMessage: e.OneMessage, OneDelta: e.OneMessageDelta, Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
 		}
 		one.Belief.OneMessage, one.Belief.AllMessages, one.Belief.Analyzer = belief(e.OneMessage), belief(e.Charge.Local), belief(e.Charge.Epsilon)
 		for _, p := range e.Parts {
