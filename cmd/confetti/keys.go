@@ -47,7 +47,7 @@ func (c keysNew) Run(std streams) error {
 		}
 		return err
 	}
-	return keysShow{c.File, c.JSON}.Run(std)
+	return keysShow{File: c.File, JSON: c.JSON}.Run(std)
 }
 
 // generate draws a key and returns what writes it.
@@ -72,11 +72,12 @@ func (c keysNew) generate() (write func() error, err error) {
 }
 
 type keysShow struct {
-	File string `arg:"" help:"A key file." type:"path"`
-	JSON bool   `help:"Print JSON."`
+	File   string `arg:"" help:"A key file." type:"path"`
+	JSON   bool   `help:"Print JSON." xor:"form"`
+	Public bool   `help:"Print the public key and nothing else." xor:"form"`
 }
 
-func (keysShow) Help() string { return "Example:\n  confetti keys show analyzer.json" }
+func (keysShow) Help() string { return "Example:\n  confetti keys show analyzer.json\n  confetti keys show publisher.json --public" }
 
 func (c keysShow) Run(std streams) error {
 	f, err := readKey(c.File)
@@ -84,6 +85,10 @@ func (c keysShow) Run(std streams) error {
 		return fmt.Errorf("there is no key file at %s: check the path, or make one with confetti keys new", c.File)
 	}
 	if err != nil {
+		return err
+	}
+	if c.Public {
+		_, err := fmt.Fprintln(std.out, f.PublicKey)
 		return err
 	}
 	id := keyfile.ID(f.PublicKey) // the public half only

@@ -30,16 +30,16 @@ type planCommand struct {
 }
 
 type planCheck struct {
-	File string `arg:"" help:"A plan in TOML or JSON." type:"path"`
+	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
 	JSON bool   `help:"Print JSON."`
 }
 
 func (planCheck) Help() string {
-	return "Fails if the promise does not follow from the plan's numbers.\n\nExample:\n  confetti plan check plan.toml"
+	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: confetti plan verify --publisher.\n\nExample:\n  confetti plan check plan.toml\n  confetti plan check plan.signed.json"
 }
 
 func (c planCheck) Run(std streams) error {
-	p, err := readPlan(c.File)
+	p, publisher, err := readAnyPlan(c.File)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,7 @@ func (c planCheck) Run(std streams) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
+	d.publisher = publisher
 	if c.JSON {
 		return d.writeJSON(std.out)
 	}
@@ -68,12 +69,31 @@ func readPlan(file string) (plan.Plan, error) {
 	return p, nil
 }
 
+// readAnyPlan reads a plan that is signed or not. A signature must be the publisher's
+// who is named; whether anybody trusts that one is not asked here.
+func readAnyPlan(file string) (p plan.Plan, publisher string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil || !plan.IsSigned(text) {
+		p, err = readPlan(file)
+		return p, "", err
+	}
+	signed, err := readSigned(file)
+	if err != nil {
+		return p, "", err
+	}
+	if err := signed.Verify(signed.Publisher); err != nil {
+		return p, "", fmt.Errorf("%s: %w", file, err)
+	}
+	return signed.Plan, signed.Publisher, nil
+}
+
 // description is a plan whose promise holds, with what it costs a device.
 type description struct {
-	plan     plan.Plan
-	promise  protocol.Promise
-	verified time.Duration // what recomputing the promise took
-	choice   string        // of several attributes: how the two ways of asking them compare
+	plan      plan.Plan
+	publisher string // who has signed it; empty: nobody
+	promise   protocol.Promise
+	verified  time.Duration // what recomputing the promise took
+	choice    string        // of several attributes: how the two ways of asking them compare
 }
 
 // describe recomputes the promise, and measures the seconds here and now, with
@@ -105,12 +125,13 @@ func describe(p plan.Plan) (description, error) {
 func (d description) writeJSON(w io.Writer) error {
 	out := struct {
 		Plan       string                       `json:"plan"`
+		Publisher  string                       `json:"publisher,omitempty"`
 		Epsilon    float64                      `json:"epsilon"`
 		Delta      float64                      `json:"delta"`
 		Guarantees []release.GuaranteeStatement `json:"guarantees"`
 		Cost       map[string]float64           `json:"cost"`
 		Choice     string                       `json:"choice,omitempty"`
-	}{d.plan.Name(), d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice}
+	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
 	}
@@ -120,6 +141,9 @@ func (d description) writeJSON(w io.Writer) error {
 func (d description) write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "plan\t%s\n", d.plan.Name())
+	if d.publisher != "" {
+		fmt.Fprintf(w, "publisher\t%s (the signature is its)\n", d.publisher)
+	}
 	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.verified.Seconds()*1000)
 	for i, s := range d.promise.Statements {
 		fmt.Fprintf(w, "%s\t%s\n", s.Observer, s.Guarantee)
@@ -163,14 +187,14 @@ func sealSeconds(p plan.Plan) (float64, error) {
 }
 
 type planShow struct {
-	File string `arg:"" help:"A plan in TOML or JSON." type:"path"`
+	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
 	JSON bool   `help:"Print the canonical bytes alone."`
 }
 
 func (planShow) Help() string { return "Example:\n  confetti plan show plan.toml" }
 
 func (c planShow) Run(std streams) error {
-	p, err := readPlan(c.File)
+	p, _, err := readAnyPlan(c.File)
 	if err != nil {
 		return err
 	}

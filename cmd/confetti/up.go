@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
@@ -74,6 +75,9 @@ func (c upCommand) run(ctx context.Context, std streams) error {
 		}
 		running.Go(func() {
 			if err := run.Run(ctx, logger.With("operator", p.name)); err != nil {
+				if errors.Is(err, syscall.EADDRINUSE) {
+					err = fmt.Errorf("%w: is the trial running already? start another one in another folder", err)
+				}
 				fail(fmt.Errorf("%s: %w", p.name, err))
 			}
 		})
