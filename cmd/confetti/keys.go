@@ -77,7 +77,9 @@ type keysShow struct {
 	Public bool   `help:"Print the public key and nothing else." xor:"form"`
 }
 
-func (keysShow) Help() string { return "Example:\n  confetti keys show analyzer.json\n  confetti keys show publisher.json --public" }
+func (keysShow) Help() string {
+	return "Example:\n  confetti keys show analyzer.json\n  confetti keys show publisher.json --public"
+}
 
 func (c keysShow) Run(std streams) error {
 	f, err := readKey(c.File)
