@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // collection asks the small set by a few bits a device; tests change one thing
@@ -51,6 +52,40 @@ func TestCollectionIsTheSameForASeed(t *testing.T) {
 	}
 	if a := one.Release.Headline[0]; a.Name != "accuracy" || a.Value < 0.5 {
 		t.Errorf("headline %+v", a)
+	}
+}
+
+// The numbers beside a release are its own: what a terminal prints is what the page
+// says, the headline first.
+func TestCollectionIsMeasuredByItsRelease(t *testing.T) {
+	set := generated(t)
+	for _, classifier := range []string{experiments.HighestDensity, experiments.NearestMean} {
+		c := collection()
+		c.Kernel, c.Budget.LabelEpsilon = plan.Kernel{Name: "ip-signs"}, plan.Unprotected
+		out, err := c.Run(set, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := out.Measure(set, classifier, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := map[string]float64{}
+		for _, m := range out.Release.Headline {
+			values[m.Name] = m.Value
+		}
+		if res.Accuracy != out.Release.Headline[0].Value || res.Classifier != classifier || res.AccuracyHighestDensity != values["accuracy"] || res.AccuracyNoPrivacy != values["accuracy_no_privacy"] {
+			t.Errorf("measured %+v, and the release says %+v", res, out.Release.Headline)
+		}
+		if classifier == experiments.NearestMean && res.AccuracyNearestMean != res.Accuracy {
+			t.Errorf("%+v", res)
+		}
+		if res.Runs != 1 || res.KDERMSE <= 0 || res.RMSEBitsum <= 0 || res.Users < 350 || *res.Epsilon > 8 || res.FlipProbability <= 0 {
+			t.Errorf("%+v", res)
+		}
+		if out.Release.Source != release.Simulation {
+			t.Errorf("a simulation is called %q", out.Release.Source)
+		}
 	}
 }
 

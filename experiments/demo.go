@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/kde"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -71,8 +71,8 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Col
 	res := DemoResult{
 		Devices: full.Devices, Fragments: full.Fragments, Hops: demoHops,
 		Dataset: set.Name, Synthetic: set.Synthetic, Classes: len(set.Classes),
-		Accuracy: headline(*r, "accuracy").Value, AccuracyLaw: headline(law.Release, "accuracy").Value,
-		AccuracyNoPrivacy: exactAccuracy(set, demoBandwidth, progress),
+		Accuracy: metric(*r, "accuracy").Value, AccuracyLaw: metric(law.Release, "accuracy").Value,
+		AccuracyNoPrivacy: exactAccuracy(set, KDE{Kernel: encode.Gaussian, Bandwidth: demoBandwidth}.exact, progress),
 		Epsilon:           shuffled.Epsilon, Delta: shuffled.Delta, LabelEpsilon: d.LabelEpsilon, Method: shuffled.Method,
 		Decoded: map[string][]string{},
 	}
@@ -108,10 +108,10 @@ func (d Demo) collection(set *dataset.Set, repetitions int, full bool) Collectio
 // everybody adds the collection from all records to the release, and says why
 // the two differ.
 func everybody(r *release.Release, law Collected, res DemoResult) {
-	accuracy := headline(law.Release, "accuracy")
+	accuracy := metric(law.Release, "accuracy")
 	accuracy.Name, accuracy.Label = "accuracy_law", "Accuracy with all records"
 	accuracy.Note = fmt.Sprintf("fidelity law: %d respondents, %d bits each", law.Devices, lawRepetitions)
-	open := release.Metric{Name: "accuracy_no_privacy", Label: "Accuracy without any privacy", Value: res.AccuracyNoPrivacy, Unit: release.Share, Note: "exact kernel densities of all records"}
+	open := withoutPrivacy(res.AccuracyNoPrivacy)
 	r.Headline = append(r.Headline, accuracy, open)
 	s := release.Section{
 		Title: "The same question to everybody",
@@ -125,27 +125,6 @@ func everybody(r *release.Release, law Collected, res DemoResult) {
 		s.Lists = append(s.Lists, other.Lists...)
 	}
 	r.Sections = append(r.Sections, s)
-}
-
-// exactAccuracy is that of the class of highest exact Gaussian density.
-func exactAccuracy(set *dataset.Set, bandwidth float64, progress simulate.Progress) float64 {
-	best := make([]float64, set.Test.Len())
-	class := make([]int, set.Test.Len())
-	for c, x := range set.Train.ByClass(len(set.Classes)) {
-		progress("the same without privacy", c, len(set.Classes))
-		for i, k := range kde.ExactGaussian(x, set.Test.X, bandwidth) {
-			if k > best[i] {
-				best[i], class[i] = k, c
-			}
-		}
-	}
-	right := 0
-	for i, y := range set.Test.Y {
-		if class[i] == y {
-			right++
-		}
-	}
-	return float64(right) / float64(set.Test.Len())
 }
 
 // perClass is the first n records of each class, in their order.
@@ -170,13 +149,4 @@ func smallest(counts []int) int {
 		least = min(least, n)
 	}
 	return least
-}
-
-func headline(r release.Release, name string) release.Metric {
-	for _, m := range r.Headline {
-		if m.Name == name {
-			return m
-		}
-	}
-	return release.Metric{}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -110,12 +111,14 @@ func (c collectSimulate) runDensity(std streams) error {
 	case n < c.Minimum:
 		return fmt.Errorf("the smallest of %d classes has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave small classes out", len(counts), n, c.Minimum)
 	}
-	if c.Out != "" {
-		if err := c.release(std, set, notes, slices.Min(counts)); err != nil {
-			return inDomain(err)
-		}
+	if c.Out == "" {
+		return c.measure(std, cell, set)
 	}
-	return c.measure(std, cell, set)
+	res, err := c.release(std, set, notes, slices.Min(counts))
+	if err != nil {
+		return inDomain(err)
+	}
+	return c.show(std, cell, set, res)
 }
 
 // checkDensity is of the flags by themselves, before anything is read.
@@ -129,6 +132,8 @@ func (c collectSimulate) checkDensity() error {
 		return usagef("--minimum is %d: give a number of respondents above 0, or 0 for the smallest class there is", c.Minimum)
 	case c.Out == "" && c.full():
 		return usagef("--full says how to collect the release: name its folder with --out")
+	case c.Out != "" && c.Runs > 1:
+		return usagef("--runs %d is for comparison only: a release is of one collection, and the numbers beside it are its own; leave out --runs or --out", c.Runs)
 	case c.Out != "" && !slices.Contains(plan.Bitsums, c.Bitsum):
 		return usagef("--bitsum %s is for comparison only: with --out it is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
 	case c.Out != "":
@@ -188,11 +193,13 @@ func (c collectSimulate) missing() (dataset.Missing, error) {
 	return m, nil
 }
 
-// release runs the whole flow and saves what the analyzer would publish.
-func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, smallest int) error {
+// release runs the whole flow, saves what the analyzer would publish, and returns its
+// numbers.
+func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, smallest int) (res experiments.KDEResult, err error) {
+	start := time.Now()
 	label, err := parseLabelEpsilon(c.LabelEpsilon)
 	if err != nil {
-		return err
+		return res, err
 	}
 	minimum := c.Minimum
 	if minimum == 0 {
@@ -210,12 +217,17 @@ func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, 
 	}
 	report, finish := progress(std.err)
 	out, err := col.Run(set, report)
+	if err == nil {
+		res, err = out.Measure(set, c.Classifier, report)
+	}
 	finish()
 	if err != nil {
-		return err
+		return res, err
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
-	return c.save(std, out.Release, out.Plan)
+	err = c.save(std, out.Release, out.Plan)
+	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
+	return res, err
 }
 
 func (c collectSimulate) save(std streams, r release.Release, p plan.Plan) error {

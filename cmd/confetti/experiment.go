@@ -83,7 +83,7 @@ func (c kdeFlags) cell() (experiments.KDE, error) {
 	return e, nil
 }
 
-// measure runs the cell and prints what came out.
+// measure runs the cell, and prints what came out.
 func (c kdeFlags) measure(std streams, e experiments.KDE, set *dataset.Set) error {
 	report, finish := progress(std.err)
 	res, err := e.Run(set, report)
@@ -91,6 +91,11 @@ func (c kdeFlags) measure(std streams, e experiments.KDE, set *dataset.Set) erro
 	if err != nil {
 		return inDomain(err)
 	}
+	return c.show(std, e, set, res)
+}
+
+// show prints what came out.
+func (c kdeFlags) show(std streams, e experiments.KDE, set *dataset.Set, res experiments.KDEResult) error {
 	if c.JSON {
 		return writeJSON(std.out, res)
 	}
@@ -100,24 +105,34 @@ func (c kdeFlags) measure(std streams, e experiments.KDE, set *dataset.Set) erro
 	}
 	labels := "not protected"
 	if e.LabelEpsilon > 0 {
-		labels = fmt.Sprintf("epsilon %g, local; with the noise taken out accuracy %.4f", e.LabelEpsilon, res.AccuracyDebiased)
+		labels = fmt.Sprintf("epsilon %g, local", e.LabelEpsilon)
+		if res.AccuracyDebiased > 0 {
+			labels += fmt.Sprintf("; with the noise taken out accuracy %.4f", res.AccuracyDebiased)
+		}
 	}
 	nearest := ""
 	if res.AccuracyNearestMean > 0 {
 		nearest = fmt.Sprintf(", nearest mean %.4f", res.AccuracyNearestMean)
 	}
+	spread := ""
+	if res.Runs > 1 {
+		spread = fmt.Sprintf(" (standard deviation %.4f over %d runs)", res.AccuracyStd, res.Runs)
+	}
 	rows := []string{
 		set.String(),
-		fmt.Sprintf("accuracy             %.4f (standard deviation %.4f over %d runs)", res.Accuracy, res.AccuracyStd, res.Runs),
+		fmt.Sprintf("accuracy             %.4f%s", res.Accuracy, spread),
 		fmt.Sprintf("without privacy      %.4f", res.AccuracyNoPrivacy),
 		fmt.Sprintf("classifier           %s (highest density %.4f%s)", res.Classifier, res.AccuracyHighestDensity, nearest),
 		"features             " + epsilon,
 		"labels               " + labels,
 		fmt.Sprintf("error of one bitsum  %.4g respondents (smallest class %d)", res.RMSEBitsum, res.Users),
-		fmt.Sprintf("error of a density   %.4g", res.KDERMSE),
-		fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice),
-		fmt.Sprintf("seconds              %.1f", res.Seconds),
 	}
-	_, err = fmt.Fprintln(std.out, strings.Join(rows, "\n"))
+	if res.KDERMSE > 0 {
+		rows = append(rows, fmt.Sprintf("error of a density   %.4g", res.KDERMSE))
+	}
+	rows = append(rows,
+		fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice),
+		fmt.Sprintf("seconds              %.1f", res.Seconds))
+	_, err := fmt.Fprintln(std.out, strings.Join(rows, "\n"))
 	return err
 }
