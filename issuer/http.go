@@ -64,6 +64,9 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err := s.rates.Allow(respondent); err != nil {
 		return err
 	}
+	if err := serve.Enter(r, respondent); err != nil {
+		return err
+	}
 	body, err := serve.ReadBody(w, r, wire.MaxTokenBody)
 	if err != nil {
 		return err

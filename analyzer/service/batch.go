@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,10 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if int(leg.Instance) >= len(keys) || int(leg.Hop) != len(keys[leg.Instance]) {
 		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
 	}
-	if err := vouched(r, leg, keys[leg.Instance]); err != nil {
+	if err := vouched(w, r, leg, keys[leg.Instance]); err != nil {
+		return err
+	}
+	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return err
 	}
 	body, err := serve.ReadBody(w, r, s.o.BatchSize)
@@ -69,11 +71,11 @@ var handoverHeader = len(wire.MarshalHandover(nil, nil))
 
 // vouched reads the receipts before a batch, and puts them back: whoever cannot
 // show one that the last hop signed for the path sends no batch, however large.
-func vouched(r *http.Request, leg wire.Leg, keys []wire.VerifyKey) error {
+func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) error {
 	head := make([]byte, handoverHeader+len(keys)*wire.ReceiptSize)
-	switch _, err := io.ReadFull(r.Body, head); {
+	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(head))), head); {
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
-		return wire.Problemf(wire.RequestTimeout, "the body broke off")
+		return err
 	case err != nil:
 		return shorter(len(keys))
 	}
@@ -87,10 +89,7 @@ func vouched(r *http.Request, leg wire.Leg, keys []wire.VerifyKey) error {
 	if err != nil {
 		return wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}
+	r.Body = serve.Behind(head, r.Body)
 	return nil
 }
 

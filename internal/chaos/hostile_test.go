@@ -247,7 +247,7 @@ func TestStalledConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, stop := listen(t, w.nodes["hop0.0"].config, authority, serve.Limits{Connections: 32, Header: time.Second, Body: time.Second, Idle: time.Second})
+	target, stop := listen(t, w.nodes["hop0.0"].config, authority, serve.Limits{Connections: 32, PerAddress: 32, Header: time.Second, Body: time.Second, Idle: time.Second})
 	defer stop()
 	config := &tls.Config{RootCAs: authority.Pool(), ServerName: "127.0.0.1"}
 	path := wire.ContributionPath(w.signed.Plan.Hash(), 0, [32]byte{1})

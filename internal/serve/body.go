@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// memory counts the bytes that the bodies of all requests may hold.
+// memory counts the bytes that bodies may hold.
 type memory struct {
 	mu   sync.Mutex
 	free int64
@@ -27,50 +27,62 @@ func (m *memory) take(n int64) bool {
 	return true
 }
 
-// reservation is what one request holds, until it is answered.
-type reservation struct {
-	memory *memory
-	alone  chan struct{} // see enterAlone
-	body   time.Duration
-	held   int64
-}
-
-type reservationKey struct{}
-
-func (r *reservation) release() {
-	r.memory.mu.Lock()
-	defer r.memory.mu.Unlock()
-	r.memory.free += r.held
-	r.held = 0
+func (m *memory) give(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free += n
 }
 
 // chunk is what is set aside for a body at first. It doubles as bytes arrive: a
 // request that announces a large body and sends none holds no more than this.
 const chunk = 64 << 10
 
-// enterAlone lets one request at a time go on; leave lets the next one in.
-func enterAlone(r *http.Request) (leave func(), err error) {
-	held := reserved(r)
-	select {
-	case held.alone <- struct{}{}:
-		return func() { <-held.alone }, nil
-	default:
-		return nil, overloaded("another long plan is coming in")
+// leastRate is the bytes a second that a sender must reach, in every window of
+// Limits.Body, until its body has ended.
+const leastRate = 32 << 10
+
+// Body is the body of a request as it may be read: no more than the limit, and no
+// more slowly than leastRate. Only the time that is spent waiting for the sender
+// counts. Its errors are *wire.Problem, but for io.EOF. The request holds a place.
+func Body(w http.ResponseWriter, r *http.Request, limit int64) io.Reader {
+	h := held(r)
+	if h.place == nil {
+		panic("serve: a body is read before its sender is known")
 	}
+	return &paced{body: http.MaxBytesReader(w, r.Body, limit), hold: h}
 }
 
-func reserved(r *http.Request) *reservation {
-	held, under := r.Context().Value(reservationKey{}).(*reservation)
-	if !under {
-		panic("serve: a body read outside a Server")
-	}
-	return held
+type paced struct {
+	body   io.Reader
+	hold   *hold
+	waited time.Duration // in this window
+	got    int64         // in this window, bytes
 }
 
-// ReadBody reads the body of a request under a Server: at most limit bytes, in a
-// time that fits them, within what all requests together may hold. It is called
-// once for a request. The error is a *wire.Problem: TooLarge, Overloaded,
-// RequestTimeout or BadRequest.
+func (p *paced) Read(b []byte) (n int, err error) {
+	window := p.hold.window
+	if p.got >= int64(window.Seconds()*leastRate) {
+		p.got, p.waited = 0, 0
+	}
+	begin := time.Now()
+	kept := p.hold.place.waitToRead(begin.Add(window-p.waited), func() { n, err = p.body.Read(b) })
+	p.waited += time.Since(begin)
+	p.got += int64(n)
+	switch {
+	case err == io.EOF:
+		return n, err
+	case !kept:
+		return n, overloaded("others were waiting, and this body came slowly")
+	case err != nil:
+		return n, bodyProblem(err)
+	}
+	return n, nil
+}
+
+// ReadBody reads the body of a request under a Server: at most limit bytes, as Body
+// does, within what the requests of its kind together may hold. It is called once
+// for a request. The error is a *wire.Problem: TooLarge, Overloaded, RequestTimeout
+// or BadRequest.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, wire.Problemf(wire.TooLarge, "the body has %d bytes; at most %d fit here", r.ContentLength, limit)
@@ -78,22 +90,17 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength >= 0 {
 		limit = r.ContentLength
 	}
-	held := reserved(r)
-	deadline := time.Now().Add(held.body + time.Duration(limit)*(time.Second/bodyRate))
-	control := http.NewResponseController(w)
-	// Both fail where there is no connection to limit, as in a test's recorder.
-	control.SetReadDeadline(deadline)
-	control.SetWriteDeadline(deadline.Add(answerTime))
-	body := http.MaxBytesReader(w, r.Body, limit)
+	h := held(r)
+	body := Body(w, r, limit)
 	var b []byte
 	for {
 		if len(b) == cap(b) {
 			// Room for one byte more than may come, so that there is always some.
 			size := min(max(2*int64(cap(b)), chunk), limit+1)
-			if !held.memory.take(size - held.held) {
+			if !h.place.pool.memory.take(size - h.body) {
 				return nil, overloaded("the bodies under way fill the memory set aside for them")
 			}
-			held.held = size
+			h.body = size
 			b = append(make([]byte, 0, size), b...)
 		}
 		n, err := body.Read(b[len(b):cap(b)])
@@ -102,7 +109,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 			return b, nil
 		}
 		if err != nil {
-			return nil, bodyProblem(err)
+			return nil, err
 		}
 	}
 }

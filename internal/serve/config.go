@@ -33,9 +33,13 @@ type HTTP struct {
 	// Operators is a file of bearer tokens for the operator's pages, /metrics and
 	// commands. Without it the pages are open to whoever reaches them.
 	Operators Path `toml:"operators"`
-	// Connections may be open at once, and Requests under way; 0 is 4096 and 1024.
+	// Connections may be open at once, PerAddress of them of one address; 0 is 4096,
+	// and a quarter. Behind a balancer that has one address for all, set both alike.
 	Connections int `toml:"connections"`
-	Requests    int `toml:"requests"`
+	PerAddress  int `toml:"per_address"`
+	// Requests of respondents may be under way at once; 0 is 1024. Of hops may be a
+	// sixteenth as many, and of everybody else a quarter.
+	Requests int `toml:"requests"`
 	// Memory is how many bytes of bodies are held at once; 0 is 1 GiB.
 	Memory int64 `toml:"memory"`
 	// Stop is how long requests under way may take when the service stops; 0 is 30s.
@@ -122,7 +126,7 @@ func Fault(setting string, err error) error {
 func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 	c := Config{
 		Name: name, Listen: h.Listen, Debug: h.Debug, Log: logger, Metrics: NewMetrics(),
-		Limits: Limits{Connections: h.Connections, Requests: h.Requests, Memory: h.Memory, Stop: time.Duration(h.Stop)},
+		Limits: Limits{Connections: h.Connections, PerAddress: h.PerAddress, Requests: h.Requests, Memory: h.Memory, Stop: time.Duration(h.Stop)},
 	}
 	var errs []error
 	fault := func(setting string, err error) { errs = append(errs, Fault("http."+setting, err)) }
@@ -134,7 +138,7 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 	if h.Debug != "" {
 		fault("debug", loopback(h.Debug))
 	}
-	if h.Connections < 0 || h.Requests < 0 || h.Memory < 0 {
+	if h.Connections < 0 || h.PerAddress < 0 || h.Requests < 0 || h.Memory < 0 {
 		errs = append(errs, errors.New("http: a limit is negative"))
 	}
 	certificate, err := ReadCertificate(string(h.Certificate), string(h.Key))

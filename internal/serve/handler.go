@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -18,7 +19,7 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(pattern, h, w, r) })
 	}
 	for pattern, h := range s.config.Routes {
-		handle(pattern, s.admitted(h))
+		handle(pattern, s.admitted(kindOf(pattern), h))
 	}
 	handle("GET /healthz", s.healthz)
 	handle("GET /readyz", s.readyz)
@@ -26,6 +27,9 @@ func (s *Server) handler() http.Handler {
 	handle("GET /status.json", s.operators(s.statusJSON))
 	handle("GET /{$}", s.operators(s.statusPage))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(connKey{}).(*connection); ok {
+			defer conn.begin()()
+		}
 		forget(r)
 		h, pattern := mux.Handler(r)
 		if pattern == "" {
@@ -76,24 +80,36 @@ func (s *Server) answer(pattern string, h Handler, w http.ResponseWriter, r *htt
 	}
 }
 
-// admitted lets a request in where there is room for it, and gives back what
-// it held.
-func (s *Server) admitted(h Handler) Handler {
+// admitted lets a request in where there is room for it, and gives back what it
+// held. A respondent has a place only after Enter, when the credential is checked.
+func (s *Server) admitted(k kind, h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		select {
 		case <-s.stopping:
 			return errStopping()
 		default:
 		}
-		select {
-		case s.inFlight <- struct{}{}:
-			defer func() { <-s.inFlight }()
-		default:
-			return overloaded("too many requests are under way")
+		conn, _ := r.Context().Value(connKey{}).(*connection)
+		held := &hold{server: s, kind: k, conn: conn, window: s.config.Limits.Body, w: w}
+		if k == respondents {
+			select {
+			case s.checking <- struct{}{}:
+				held.checked = sync.OnceFunc(func() { <-s.checking })
+				defer held.checked()
+			default:
+				return overloaded("too many credentials are being checked")
+			}
+		} else {
+			var err error
+			if held.place, err = s.pools[strangers].enter(http.NewResponseController(w), conn, Respondent{}); err != nil {
+				return err
+			}
 		}
-		held := &reservation{memory: s.memory, alone: s.alone, body: s.config.Limits.Body}
 		defer held.release()
-		return h(w, r.WithContext(context.WithValue(r.Context(), reservationKey{}, held)))
+		if out, ok := w.(*recorder); ok {
+			out.held = held
+		}
+		return h(w, r.WithContext(context.WithValue(r.Context(), holdKey{}, held)))
 	}
 }
 
@@ -126,6 +142,7 @@ func (h *headerOnly) WriteHeader(status int)      { h.status = status }
 type recorder struct {
 	http.ResponseWriter
 	status int
+	held   *hold // nil outside of what is admitted
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -135,11 +152,15 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-func (r *recorder) Write(b []byte) (int, error) {
+func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	return r.ResponseWriter.Write(b)
+	write := func() { n, err = r.ResponseWriter.Write(b) }
+	if r.held == nil || r.held.place == nil || !r.held.place.waitToWrite(write) {
+		write()
+	}
+	return n, err
 }
 
 // Unwrap lets http.ResponseController reach the connection's deadlines.

@@ -20,7 +20,7 @@ func TestLimits(t *testing.T) {
 	leakFree(t)
 	wait, entered := make(chan struct{}), make(chan struct{}, 8)
 	s := start(t, Config{
-		Limits: Limits{Requests: 2, Memory: 2 * chunk, Header: 300 * time.Millisecond, Body: 300 * time.Millisecond, Connections: 8},
+		Limits: Limits{Others: 2, PerAddress: 8, Memory: 2 * chunk, Header: 300 * time.Millisecond, Body: 300 * time.Millisecond, Connections: 8},
 		Routes: map[string]Handler{
 			"GET /v1/wait": func(w http.ResponseWriter, r *http.Request) error {
 				entered <- struct{}{}
@@ -100,7 +100,7 @@ func TestLimits(t *testing.T) {
 // What is no request, or too large a one, is refused, and the next one is served.
 func TestHostileConnections(t *testing.T) {
 	leakFree(t)
-	s := start(t, Config{Limits: Limits{Header: time.Second, Connections: 4}})
+	s := start(t, Config{Limits: Limits{Header: time.Second, Connections: 4, PerAddress: 4}})
 	for _, hello := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01\xff\xff", strings.Repeat("x", 1<<16)} {
 		c, err := net.Dial("tcp", s.addr)
 		if err != nil {

@@ -6,51 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"sync"
 	"time"
 )
-
-// limitListener accepts a connection only while fewer than limit are open.
-// The others wait in the system's queue, and cost nothing here.
-func limitListener(l net.Listener, limit int) net.Listener {
-	return &limited{Listener: l, places: make(chan struct{}, limit), closed: make(chan struct{})}
-}
-
-type limited struct {
-	net.Listener
-	places chan struct{}
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	leave func()
-}
-
-func (c *limitedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}
 
 // debugServer gives profiles on a port of its own, which only this machine
 // reaches: they show what the service holds in memory.

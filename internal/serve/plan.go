@@ -32,10 +32,10 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known
 		return plan.Signed{}, false, wire.Problemf(wire.TooLarge, "the body has %d bytes; at most %d fit here", r.ContentLength, plan.MaxSignedBytes)
 	}
 	head := make([]byte, plan.HeadBytes)
-	if n, err := io.ReadFull(r.Body, head); err == io.EOF || err == io.ErrUnexpectedEOF {
+	if n, err := io.ReadFull(Body(w, r, int64(plan.HeadBytes)), head); err == io.EOF || err == io.ErrUnexpectedEOF {
 		head = head[:n]
 	} else if err != nil {
-		return plan.Signed{}, false, bodyProblem(err)
+		return plan.Signed{}, false, err
 	}
 	refused := func(err error) (plan.Signed, bool, error) {
 		return plan.Signed{}, false, wire.Problemf(wire.PlanRefused, "%w", err)
@@ -54,7 +54,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known
 		}
 		defer leave()
 	}
-	r.Body = behind(head, r.Body)
+	r.Body = Behind(head, r.Body)
 	text, err := ReadBody(w, r, plan.MaxSignedBytes)
 	if err != nil {
 		return plan.Signed{}, false, err
@@ -78,8 +78,8 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known
 	return signed, false, nil
 }
 
-// behind is a body of which the head was read, whole again.
-func behind(head []byte, body io.ReadCloser) io.ReadCloser {
+// Behind is a body of which the head was read, whole again.
+func Behind(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
 		io.Closer

@@ -23,12 +23,16 @@ import (
 // Limits bound what the network can make a service hold. Zero fields take the
 // values of DefaultLimits.
 type Limits struct {
-	Connections int           // open at once; more wait for one to close
+	Connections int           // open at once; the one without a request for longest goes for another one
+	PerAddress  int           // of them of one address; a quarter
 	Streams     int           // requests at once on one connection
-	Requests    int           // requests at once in all; more are refused as Overloaded
-	Memory      int64         // bytes of bodies held at once in all; more are refused as Overloaded
+	Requests    int           // of respondents at once, once their credential is checked; more are refused as Overloaded
+	Batches     int           // likewise of hops; a sixteenth of Requests, at least 4
+	Others      int           // of everybody else; a quarter of Requests
+	PerConn     int           // of any one kind from one connection
+	Memory      int64         // bytes of bodies of respondents and hops held at once; more are refused as Overloaded
 	Header      time.Duration // for a request's header, and for the TLS handshake
-	Body        time.Duration // for a body: this, and a second for each 64 KiB that it may have
+	Body        time.Duration // in which so much of a body must come as 32 KiB a second make, or its end
 	Idle        time.Duration // of a connection without requests
 	Stop        time.Duration // for requests under way when the service stops
 }
@@ -36,8 +40,12 @@ type Limits struct {
 // DefaultLimits fit one machine of some gigabytes.
 var DefaultLimits = Limits{
 	Connections: 4096,
+	PerAddress:  1024,
 	Streams:     64,
 	Requests:    1024,
+	Batches:     64,
+	Others:      256,
+	PerConn:     32,
 	Memory:      1 << 30,
 	Header:      5 * time.Second,
 	Body:        15 * time.Second,
@@ -47,7 +55,22 @@ var DefaultLimits = Limits{
 
 const (
 	maxHeader = 16 << 10 // bytes: credentials and content type; a token has 400
-	bodyRate  = 64 << 10 // bytes a second that a client must reach
+
+	// strangerMemory bounds the bodies of requests that need no credential: two
+	// signed plans of the longest kind.
+	strangerMemory = 18 << 20
+
+	// checking is how many credentials are looked at at once. It takes no network,
+	// so that such a request does not stay.
+	checking = 1024
+
+	// patience is how long a request keeps its place, waiting for its sender, while
+	// others want one.
+	patience = time.Second
+
+	// receiveBuffer is what HTTP/2 holds of what a connection has sent and no
+	// handler has read, in bytes.
+	receiveBuffer = 512 << 10
 
 	// answerTime is how long a client may take to read an answer, from its
 	// request's body on. Releases are the longest.
@@ -89,8 +112,8 @@ type Server struct {
 	debug    *debugServer
 	started  time.Time
 	stopping chan struct{} // closed when no new work is wanted
-	inFlight chan struct{} // a place for each request under way
-	memory   *memory
+	pools    [3]*pool      // by kind
+	checking chan struct{} // a place for each credential that is looked at
 	alone    chan struct{} // held by the one who sends a long body without a credential
 }
 
@@ -105,24 +128,36 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, started: time.Now(), stopping: make(chan struct{}),
-		inFlight: make(chan struct{}, c.Limits.Requests), memory: &memory{free: c.Limits.Memory}, alone: make(chan struct{}, 1),
+		checking: make(chan struct{}, checking), alone: make(chan struct{}, 1),
+	}
+	l, known := c.Limits, &memory{free: c.Limits.Memory}
+	for kind, p := range map[kind]struct {
+		most   int
+		memory *memory
+	}{strangers: {l.Others, &memory{free: min(l.Memory, strangerMemory)}}, batches: {l.Batches, known}, respondents: {l.Requests, known}} {
+		// As large a share of the places as of the connections.
+		ofAddress := max(1, int(int64(p.most)*int64(l.PerAddress)/int64(l.Connections)))
+		s.pools[kind] = newPool(p.most, l.PerConn, ofAddress, patience, p.memory)
 	}
 	s.root = s.handler()
 	s.http = &http.Server{
 		Handler:           s.root,
 		TLSConfig:         c.TLS,
 		ReadHeaderTimeout: c.Limits.Header,
-		ReadTimeout:       c.Limits.Body, // ReadBody sets a later one for large bodies
+		ReadTimeout:       c.Limits.Body, // Body sets a later one as a body keeps coming
 		WriteTimeout:      answerTime,    // likewise
+		ConnContext:       withConnection,
 		IdleTimeout:       c.Limits.Idle,
 		MaxHeaderBytes:    maxHeader,
 		// net/http names the address of whoever broke off a handshake.
 		ErrorLog: log.New(io.Discard, "", 0),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: c.Limits.Streams,
-			SendPingTimeout:      c.Limits.Idle,
-			PingTimeout:          c.Limits.Header,
-			WriteByteTimeout:     c.Limits.Body,
+			MaxConcurrentStreams:          c.Limits.Streams,
+			MaxReceiveBufferPerConnection: receiveBuffer,
+			MaxReceiveBufferPerStream:     receiveBuffer,
+			SendPingTimeout:               c.Limits.Idle,
+			PingTimeout:                   c.Limits.Header,
+			WriteByteTimeout:              c.Limits.Body,
 		},
 	}
 	return s, nil
@@ -131,8 +166,12 @@ func New(c Config) (*Server, error) {
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits
 	set(&l.Connections, d.Connections)
+	set(&l.PerAddress, max(1, l.Connections/4))
 	set(&l.Streams, d.Streams)
 	set(&l.Requests, d.Requests)
+	set(&l.Batches, max(4, l.Requests/16))
+	set(&l.Others, max(4, l.Requests/4))
+	set(&l.PerConn, d.PerConn)
 	set(&l.Memory, d.Memory)
 	set(&l.Header, d.Header)
 	set(&l.Body, d.Body)
@@ -162,7 +201,7 @@ func (s *Server) Listen() (net.Addr, error) {
 			return nil, err
 		}
 	}
-	s.listener = limitListener(l, s.config.Limits.Connections)
+	s.listener = limitConnections(l, s.config.Limits.Connections, s.config.Limits.PerAddress)
 	return l.Addr(), nil
 }
 

@@ -133,6 +133,9 @@ func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	if err := serve.Enter(r, respondent); err != nil {
+		return err
+	}
 	size := t.entry.ContributionSize()
 	if err := s.o.Queue.Room(r.Context(), int64(size)); err != nil {
 		return storage(err)

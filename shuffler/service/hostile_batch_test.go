@@ -74,7 +74,7 @@ func TestBatchesRefused(t *testing.T) {
 		"truncated":                   {good[:len(good)-1], nil, 422, wire.BatchRefused},
 		"truncated, of no length":     {good[:len(good)-1], func(r *http.Request) { r.ContentLength = -1 }, 422, wire.ReceiptRefused},
 		"longer":                      {append(bytes.Clone(good), 0), nil, 422, wire.BatchRefused},
-		"longer, of no length":        {append(bytes.Clone(good), 0), func(r *http.Request) { r.ContentLength = -1 }, 408, wire.RequestTimeout},
+		"longer, of no length":        {append(bytes.Clone(good), 0), func(r *http.Request) { r.ContentLength = -1 }, 413, wire.TooLarge},
 		"another format":              {edit(0, 2), nil, 422, wire.BatchRefused},
 		"receipts left out":           {edit(2, 1), nil, 422, wire.BatchRefused},
 		"a signature changed":         {edit(prefix-1, 1), nil, 422, wire.ReceiptRefused},

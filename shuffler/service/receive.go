@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -55,8 +56,11 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again bool, err error) {
-	receipts, head, total, err := t.readHead(r, c)
+	receipts, head, total, err := t.readHead(w, r, c)
 	if err != nil {
+		return false, err
+	}
+	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return false, err
 	}
 	digest := receipts[len(receipts)-1].BatchOut
@@ -96,7 +100,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	if _, err := to.Write(head); err != nil {
 		return drop(storage(err))
 	}
-	if err := copyBody(to, w, r.Body); err != nil {
+	if err := copyBody(to, serve.Body(w, r, total-int64(prefixSize(t.hop)+batchHeader))); err != nil {
 		return drop(err)
 	}
 	if err := to.flush(); err != nil {
@@ -118,15 +122,10 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	return false, t.s.o.Failpoint("batch-kept")
 }
 
-// copyBody tells a body that does not come from a disk that does not take it. A
-// batch may be long: what counts is that it keeps coming.
-func copyBody(to *chunks, w http.ResponseWriter, body io.Reader) error {
-	control := http.NewResponseController(w)
+// copyBody tells a body that does not come from a disk that does not take it.
+func copyBody(to *chunks, body io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {
-		// Both fail where there is no connection, as in a test's recorder.
-		control.SetReadDeadline(time.Now().Add(patience))
-		control.SetWriteDeadline(time.Now().Add(2 * patience))
 		n, err := body.Read(buf)
 		if _, err := to.Write(buf[:n]); err != nil {
 			return storage(err)
@@ -135,20 +134,26 @@ func copyBody(to *chunks, w http.ResponseWriter, body io.Reader) error {
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return wire.Problemf(wire.RequestTimeout, "the body broke off or came too slowly")
+			return err
 		}
 	}
 }
 
+// prefixSize is the length in bytes of what stands before the batch that comes to a
+// hop: a receipt of each hop before it, and a few bytes.
+func prefixSize(hop int) int { return len(wire.MarshalHandover(make([]wire.SignedReceipt, hop), nil)) }
+
 // readHead reads and checks what stands before the envelopes: the receipts of
 // the earlier hops, and the batch's own header, which it returns with the length
 // of the whole.
-func (t *post) readHead(r *http.Request, c uint32) (receipts []wire.SignedReceipt, header []byte, total int64, err error) {
+func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (receipts []wire.SignedReceipt, header []byte, total int64, err error) {
 	// The form is wire.Handover's: a few bytes, receipts, then the batch.
-	prefix := len(wire.MarshalHandover(make([]wire.SignedReceipt, t.hop), nil))
+	prefix := prefixSize(t.hop)
 	head := make([]byte, prefix+batchHeader)
-	if _, err := io.ReadFull(r.Body, head); err != nil {
+	if _, err := io.ReadFull(serve.Body(w, r, int64(len(head))), head); err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
+	} else if err != nil {
+		return nil, nil, 0, err
 	}
 	header = head[prefix:]
 	number := int64(binary.BigEndian.Uint32(header[40:]))
@@ -162,8 +167,6 @@ func (t *post) readHead(r *http.Request, c uint32) (receipts []wire.SignedReceip
 		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "a body of %d bytes: %d envelopes of %d bytes make %d", r.ContentLength, number, size, total)
 	case number < least || number > most:
 		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "%d envelopes: need %d to %d", number, least, most)
-	default:
-		r.Body = http.MaxBytesReader(nil, r.Body, total-int64(len(head)))
 	}
 	// Everything else about the head is checked on a batch with its number of
 	// envelopes, whose content is still to come.
