@@ -41,6 +41,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
@@ -175,7 +176,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
-	shuffled, err := proto.Charge(promise)
+	shuffled, err := proto.Charge(promise, account.Replacement)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -22,11 +21,12 @@ import (
 //     the sizes, and for the answer in the crowd that is left and in the one that is
 //     entered: there another respondent's record stands in its place.
 //
-// Removal is then that of the respondent from its crowd. Neighbours under
-// replacement give one person other answers that repeat themselves where the first
+// The charge is stated for the neighbours that are asked for, or for those of the
+// plan where these are the larger. Removal is that of the respondent from its crowd.
+// Neighbours under replacement give one person other answers that repeat themselves where the first
 // ones did: that an answer has changed since an earlier plan is not hidden by a
 // backstop that is kept.
-func (p *Protocol) Charge(promise Promise) (account.Guarantee, error) {
+func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account.Guarantee, error) {
 	at := slices.IndexFunc(promise.Statements, func(s release.GuaranteeStatement) bool { return s.Guarantee.Trust == account.Shuffled })
 	if at < 0 {
 		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler is honest")
@@ -39,11 +39,19 @@ func (p *Protocol) Charge(promise Promise) (account.Guarantee, error) {
 		}
 		g = s.Features
 	}
-	return withSizes(p.Plan, g)
+	return withSizes(p.Plan, g, adjacency)
 }
 
-// withSizes adds to an answer's charge that of a crowd whose size is private.
-func withSizes(p plan.Plan, g account.Guarantee) (account.Guarantee, error) {
+// withSizes adds to an answer's charge that of a crowd whose size is private, and
+// states both for the neighbours that are asked for.
+func withSizes(p plan.Plan, g account.Guarantee, adjacency account.Adjacency) (account.Guarantee, error) {
+	replaced, err := g.Under(account.Replacement)
+	if err != nil {
+		return account.Guarantee{}, err
+	}
+	if adjacency == account.Replacement {
+		g = replaced
+	}
 	d := p.Crowd.Deletion
 	if d == nil {
 		return g, nil
@@ -53,8 +61,7 @@ func withSizes(p plan.Plan, g account.Guarantee) (account.Guarantee, error) {
 		all = append(all, g)
 	} else if p.Crowds() > 1 {
 		// The record that takes the place is not the reference: two removals lead to it.
-		all[1].Epsilon *= 2
-		all[1].Delta = math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta*(1+0x1p-50))
+		all[1].Epsilon, all[1].Delta = replaced.Epsilon, replaced.Delta
 	}
 	sum, err := account.Compose(all...)
 	sum.Users = g.Users // the sizes rely on nobody's noise

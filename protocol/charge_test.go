@@ -17,7 +17,7 @@ func TestKeptBackstopsAreChargedByTheirFragments(t *testing.T) {
 	p.Crowd.Minimum = 2
 	proto := runnable(t, p)
 	promise := promised(t, proto)
-	g, err := proto.Charge(promise)
+	g, err := proto.Charge(promise, account.Removal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestPrivateSizesAreCharged(t *testing.T) {
 			t.Helper()
 			h.Crowds, p.Crowd.Deletion = crowds, d
 			proto := runnable(t, p)
-			g, err := proto.Charge(promised(t, proto))
+			g, err := proto.Charge(promised(t, proto), adjacency)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,6 +64,36 @@ func TestPrivateSizesAreCharged(t *testing.T) {
 		if math.Abs(two.Epsilon-2*public.Epsilon-sizes.Epsilon) > 1e-12 || two.Delta < delta+sizes.Delta || two.Delta > 1.0001*(delta+sizes.Delta) {
 			t.Errorf("%s: two crowds are charged %v, beside an answer of %v and sizes of %v", adjacency, two, public, sizes)
 		}
+	}
+}
+
+// Where a removal is charged as a replacement, what the sizes cost is that of their
+// own replacement: it is not what one removal lets through of another.
+func TestReplacedSizesAreChargedOnce(t *testing.T) {
+	crowd, err := account.NewCrowd(2, 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := small()["symmetric"]
+	p.Crowd.Minimum, p.Budget.Adjacency, p.Budget.Epsilon, p.Budget.Delta = 2, string(account.Removal), 100, 1e-9
+	h := *p.Question.Histogram
+	p.Question.Histogram = &h
+	h.Randomizer.Epsilon, h.Crowds = 100, []string{"a", "b"}
+	charged := func(d *plan.Deletion) account.Guarantee {
+		t.Helper()
+		p.Crowd.Deletion = d
+		proto := runnable(t, p)
+		g, err := proto.Charge(promised(t, proto), account.Replacement)
+		if err != nil || g.Adjacency != account.Replacement {
+			t.Fatal(g, err)
+		}
+		return g
+	}
+	answer := charged(nil)
+	all := charged(&plan.Deletion{Epsilon: 2, Delta: 1e-7, Noise: crowd.Noise, Threshold: crowd.Threshold})
+	sizes := crowd.Guarantee(account.Replacement)
+	if math.Abs(all.Epsilon-2*answer.Epsilon-sizes.Epsilon) > 1e-9 || math.Abs(all.Delta/(2*answer.Delta+sizes.Delta)-1) > 1e-9 {
+		t.Errorf("charged %v and %v, two answers cost %v and %v, sizes %v and %v", all.Epsilon, all.Delta, 2*answer.Epsilon, 2*answer.Delta, sizes.Epsilon, sizes.Delta)
 	}
 }
 

@@ -38,11 +38,11 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
-	asked, err := r.protocol.Charge(promise)
+	budget := s.o.Populations[publisher.Population]
+	asked, err := r.protocol.Charge(promise, budget.Adjacency)
 	if err != nil {
 		return store.Failed, err
 	}
-	budget := s.o.Populations[publisher.Population]
 	outcome, err := s.o.Store.Register(ctx, store.Plan{
 		Name: name, Registered: s.o.Now(),
 		Spending: store.Spending{

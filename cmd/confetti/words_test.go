@@ -171,7 +171,7 @@ func TestSurfacesAgree(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if charged, err = proto.Charge(d.promise); err != nil {
+					if charged, err = proto.Charge(d.promise, g.Adjacency); err != nil {
 						t.Fatal(err)
 					}
 					h := a.plan.Question.Histogram
