@@ -64,7 +64,7 @@ func replaced(g account.Guarantee) (epsilon, delta float64) {
 	if g.Adjacency == account.Removal {
 		return above(2 * g.Epsilon), math.Min(1, above((1+math.Exp(g.Epsilon))*g.Delta))
 	}
-	return above(g.Epsilon), above(g.Delta)
+	return above(g.Epsilon), math.Min(1, above(g.Delta))
 }
 
 // worse is the larger of two epsilons, the first as it is kept.

@@ -171,12 +171,17 @@ func TestSurfacesAgree(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if charged, err = proto.Charge(d.promise, g.Adjacency); err != nil {
+					plainly, err := proto.Charge(d.promise, g.Adjacency)
+					if err != nil {
 						t.Fatal(err)
 					}
 					h := a.plan.Question.Histogram
-					if plain := a.plan.Crowd.Deletion == nil && (h == nil || h.Randomizer.Fragments < 2); plain && charged.Epsilon != g.Epsilon {
-						t.Errorf("epsilon %v is charged, %v is promised", charged.Epsilon, g.Epsilon)
+					if plain := a.plan.Crowd.Deletion == nil && (h == nil || h.Randomizer.Fragments < 2); plain && plainly.Epsilon != g.Epsilon {
+						t.Errorf("epsilon %v is charged, %v is promised", plainly.Epsilon, g.Epsilon)
+					} else if !plain {
+						if charged, err = proto.Charge(d.promise, account.Replacement); err != nil {
+							t.Fatal(err)
+						}
 					}
 				}
 				if s.Observer == account.OneInstanceColludes || s.Observer == account.CrowdSizesSeen {
