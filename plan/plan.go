@@ -83,12 +83,15 @@ type Bitsum struct {
 
 // Budget is the promise made to a respondent. Epsilon and Delta speak of the
 // features with the reported label fixed; LabelEpsilon is spent beside it.
+// LocalEpsilon, where it is not 0, is promised though everyone colludes: of all that a
+// device sends for this plan, a protected label included, under the same adjacency.
 type Budget struct {
 	Epsilon        float64      `json:"epsilon"`
 	Delta          float64      `json:"delta"`
 	Adjacency      string       `json:"adjacency"`              // "replacement"; histograms also "removal"
 	LabelEpsilon   LabelEpsilon `json:"label_epsilon,omitzero"` // density only
-	DishonestShare float64      `json:"dishonest_share"`        // f: share of respondents whose noise is not relied upon
+	LocalEpsilon   float64      `json:"local_epsilon,omitempty"`
+	DishonestShare float64      `json:"dishonest_share"` // f: share of respondents whose noise is not relied upon
 }
 
 // LabelEpsilon is the local epsilon of the label, or Unprotected, written

@@ -246,6 +246,7 @@ func (b Bitsum) validate(ps *Problems) {
 func (b Budget) validate(ps *Problems, kind string) {
 	ps.add(b.Epsilon > 0 && finite(b.Epsilon), "budget.epsilon must be a number above 0")
 	ps.add(b.Delta > 0 && b.Delta < 1, "budget.delta must be in (0, 1)")
+	ps.add(b.LocalEpsilon >= 0 && finite(b.LocalEpsilon), "budget.local_epsilon must be a number above 0, or be left out")
 	if kind == "histogram" {
 		ps.add(b.Adjacency == "replacement" || b.Adjacency == "removal", `budget.adjacency must be "replacement" or "removal"`)
 		ps.add(b.LabelEpsilon == 0, "budget.label_epsilon belongs to density questions: leave it out")

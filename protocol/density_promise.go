@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -113,12 +112,8 @@ func (d *density) oneSeen(local, features account.Guarantee) (account.Guarantee,
 	}
 	rr.Users = 1
 	g, err := account.Epsilon(account.All{Events: []account.Event{rr, rest}}, features.Delta)
-	var unsupported *account.Unsupported
-	switch {
-	case errors.As(err, &unsupported), err == nil && sum.Epsilon <= g.Epsilon:
+	if err != nil || sum.Epsilon <= g.Epsilon { // not all compose
 		g = sum
-	case err != nil:
-		return g, err
 	}
 	if g.Epsilon >= local.Epsilon {
 		local.Trust = account.OneFragment

@@ -9,7 +9,8 @@ import (
 
 // Design fills in what follows from the rest of a plan: the noise that keeps
 // its budget, and the number and length of envelopes. Everything else, keys
-// aside, must be there already.
+// aside, must be there already. Of the budget's epsilon and its local one either may
+// be missing; an epsilon that is missing becomes what the noise gives.
 func Design(p plan.Plan) (plan.Plan, error) {
 	if p.Envelopes.PayloadBytes == 0 {
 		p.Envelopes.PayloadBytes = payloadBytes
@@ -50,8 +51,20 @@ func designDensity(p *plan.Plan, d *plan.Density) error {
 	if d.Bitsum.Name != "rr" {
 		delta *= 1 - overflowShare
 	}
-	if d.Bitsum, _, err = DesignBitsum(d.Bitsum, features, honest, p.Budget.Epsilon, delta); err != nil {
-		return err
+	if p.Budget.Epsilon > 0 || p.Budget.LocalEpsilon == 0 {
+		if d.Bitsum, _, err = DesignBitsum(d.Bitsum, features, honest, p.Budget.Epsilon, delta); err != nil {
+			return err
+		}
+	}
+	if p.Budget.LocalEpsilon > 0 {
+		if d.Bitsum, err = withinLocal(*p, d.Bitsum, features); err != nil {
+			return err
+		}
+	}
+	if p.Budget.Epsilon == 0 {
+		if p.Budget.Epsilon, err = impliedByDensity(*p, d.Bitsum, features); err != nil {
+			return err
+		}
 	}
 	bits, _, err := NewBitsum(d.Bitsum, honest)
 	if err != nil {

@@ -24,6 +24,11 @@ func designHistogram(p *plan.Plan, ask *plan.Histogram) error {
 	if err != nil {
 		return err
 	}
+	if p.Budget.Epsilon == 0 {
+		if p.Budget.Epsilon, err = impliedByHistogram(*p); err != nil {
+			return err
+		}
+	}
 	h, err := newHistogram(*p)
 	if err != nil {
 		return err
@@ -83,10 +88,15 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 	}
 	adjacency := account.Adjacency(p.Budget.Adjacency)
 	t := target(*p, *ask)
-	keep, flip, err := calibrateBit(t, z.Name == "one-hot-asymmetric", adjacency, z.Accounting)
-	if err != nil {
-		return err
+	asymmetric := z.Name == "one-hot-asymmetric"
+	keep, flip := bitOf(leastFlip, asymmetric)
+	if t.Epsilon > 0 || p.Budget.LocalEpsilon == 0 {
+		var err error
+		if keep, flip, err = calibrateBit(t, asymmetric, adjacency, z.Accounting); err != nil {
+			return err
+		}
 	}
+	everyone := learnedBy(*ask, t.Rounds, adjacency)
 	items := 1
 	for _, a := range ask.Attributes {
 		items = max(items, a.Items())
@@ -96,6 +106,10 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 		return randomize.OneHot{K: cells, Keep: keep, Flip: flip}.LocalSet(items, adjacency).Epsilon
 	}
 	if z.Fragments <= 1 {
+		if l := p.Budget.LocalEpsilon; l > 0 {
+			least := within(l, math.Log(0.5)-0x1p-30, math.Log(flip), func(x float64) float64 { return everyone.bits(bitOf(math.Exp(x), asymmetric)) })
+			keep, flip = bitOf(math.Exp(least), asymmetric)
+		}
 		z.Keep, z.Flip, z.Epsilon = keep, flip, worth(keep, flip)
 		return nil
 	}
@@ -105,10 +119,13 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 	// (The paper's tables go by the backstops.)
 	logTau := math.Log(float64(z.Fragments))
 	backstop := math.Log1p(-flip) - math.Log(flip) // epsilon of a bit
-	if z.Accounting == string(account.ExactAccounting) {
+	if z.Accounting == string(account.ExactAccounting) && t.Epsilon > 0 {
 		if f, _, err := account.CalibrateFragments(t, z.Fragments, adjacency); err == nil {
 			backstop = math.Max(backstop, f.Backstop)
 		}
+	}
+	if l := p.Budget.LocalEpsilon; l > 0 {
+		backstop = within(l, logTau*(1+0x1p-30), backstop, everyone.backstop)
 	}
 	if !(backstop > logTau) {
 		return fmt.Errorf("protocol: a backstop of epsilon %.3g a bit cannot be torn into %d fragments: ask for fewer than %.0f", backstop, z.Fragments, math.Exp(backstop))
@@ -121,6 +138,14 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 
 // flipOf is 1/(1 + e^epsilon), rounded up by more than the roundings in computing it.
 func flipOf(epsilon float64) float64 { return 1 / (1 + math.Exp(epsilon)) * (1 + 0x1p-50) }
+
+// bitOf is a one-hot bit of which another is sent with probability flip.
+func bitOf(flip float64, asymmetric bool) (keep, same float64) {
+	if asymmetric {
+		return 0.5, flip
+	}
+	return symmetric(flip)
+}
 
 // symmetric is the pair of a flip probability, with Keep rounded down so that what
 // is not sent is flipped at least as often.
@@ -184,8 +209,14 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 		return err == nil && g.Epsilon <= t.Epsilon
 	}
 	low, high := t.Epsilon/float64(t.Rounds)*(1-1e-9), 30. // basic composition; the accountant's last
-	if !holds(low) {
-		low = 1e-6 // its first
+	if l := p.Budget.LocalEpsilon; l > 0 {
+		high = math.Min(high, l/float64(t.Rounds)*(1-1e-12))
+		if low = math.Min(low, high); t.Epsilon == 0 || holds(high) {
+			low = high
+		}
+	}
+	if t.Epsilon > 0 && !holds(low) {
+		low = 1e-6 // the accountant's first
 	}
 	for high-low > 1e-6*low {
 		if middle := (low + high) / 2; holds(middle) {

@@ -25,12 +25,8 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 		Observer: account.EveryoneColludes, Guarantee: local, Note: h.note(), Who: everyone,
 	}}
 	if t, ok := h.tables[0].(*bits); ok && h.plan.Contributions() > 1 && t.rows > 1 {
-		some, err := h.fragmentsSeen(t.rows, local)
-		if err != nil {
-			return nil, err
-		}
 		statements = append(statements, release.GuaranteeStatement{
-			Observer: account.OneInstanceColludes, Guarantee: some, Note: h.note(),
+			Observer: account.OneInstanceColludes, Guarantee: h.fragmentsSeen(t.rows, local), Note: h.note(),
 			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d report fragments, and see the others among everybody's, and this release.", t.rows, t.tau()),
 		})
 	}
@@ -117,7 +113,7 @@ func (h *histogram) oneSeen(local, shuffled account.Guarantee) (account.Guarante
 		g.Method, g.Trust = "one attribute's report, and the others shuffled: "+shuffled.Method, account.OneFragment
 		return g, err
 	case t.tau() > 1:
-		return h.fragmentsSeen(1, local)
+		return h.fragmentsSeen(1, local), nil
 	}
 	changed := t.items
 	if t.adjacency == account.Replacement {
@@ -130,29 +126,29 @@ func (h *histogram) oneSeen(local, shuffled account.Guarantee) (account.Guarante
 	}
 	rest := account.Repeat{Event: bit(h.users(h.plan.HonestMinimum())), Rounds: changed - 1}
 	one := t.mechanism.Fragment.LocalSet(1, account.Removal).Epsilon
-	g, err := h.opened(account.All{Events: []account.Event{bit(1), rest}}, rest, one, local)
+	g := h.opened(account.All{Events: []account.Event{bit(1), rest}}, rest, one, local)
 	if g.Trust = account.OneFragment; g.Delta > 0 {
 		g.Method = "one bit seen, and the others that may change shuffled: exact law of each count"
 	}
-	return g, err
+	return g, nil
 }
 
 // fragmentsSeen is the guarantee where so many of a device's report fragments are opened,
 // and the others come among everybody's.
-func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) (account.Guarantee, error) {
+func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) account.Guarantee {
 	if seen == h.together().tau() {
-		return local, nil
+		return local
 	}
 	event := h.composed(h.plan.HonestMinimum(), func(t table, users int) account.Event { return t.(*bits).through(users, seen) })
 	rest := h.composed(h.plan.HonestMinimum(), func(t table, users int) account.Event {
 		b := t.(*bits)
 		return b.repeated(b.mechanism.Fragment, users, b.tau()-seen)
 	})
-	g, err := h.opened(event, rest, h.together().exposed(seen).Epsilon, local)
+	g := h.opened(event, rest, h.together().exposed(seen).Epsilon, local)
 	if g.Trust = account.SomeFragments; seen == 1 {
 		g.Trust = account.OneFragment
 	}
-	return g, err
+	return g
 }
 
 // opened is the guarantee at the plan's delta against who sees an event in which part of
@@ -165,29 +161,26 @@ func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) (account.Gu
 // adds P(overflow | s) (1 + l B(s)/A(s)) to it; beyond, it is at most what it is at e^r:
 // d + P(overflow | s)(1 + e^r). Over all s, others' overflow costs (1 + e^r) P each, and
 // the device's own at most (1 + e^(r + outright)) P, since A(s) <= e^outright B(s).
-func (h *histogram) opened(event, rest account.Event, outright float64, local account.Guarantee) (account.Guarantee, error) {
+func (h *histogram) opened(event, rest account.Event, outright float64, local account.Guarantee) account.Guarantee {
 	n := h.plan.HonestMinimum()
 	delta := h.plan.Budget.Delta - h.slack()
 	if one := h.overflow(n, h.plan.Envelopes.PerDevice); one > 0 {
 		spare := delta / 1000
 		r, err := account.Epsilon(rest, spare)
-		if err != nil {
-			return account.Guarantee{}, err
+		if err != nil { // so little noise that nothing is proved of it
+			return local
 		}
 		delta -= spare + one*(float64(n)+float64(n-1)*math.Exp(r.Epsilon)+math.Exp(r.Epsilon+outright))
 	}
 	if !(delta > 0) {
-		return local, nil
+		return local
 	}
 	g, err := account.Epsilon(event, delta)
-	if err != nil {
-		return account.Guarantee{}, err
-	}
-	if g.Epsilon >= local.Epsilon {
-		return local, nil
+	if err != nil || g.Epsilon >= local.Epsilon {
+		return local
 	}
 	g.Delta, g.Adjacency, g.Users, g.Bound = h.plan.Budget.Delta, local.Adjacency, h.users(n), account.Upper
-	return g, nil
+	return g
 }
 
 func (h *histogram) note() string {

@@ -176,11 +176,7 @@ func (h *histogram) threatModels(account.Guarantee) []release.Table {
 	}
 	tau := h.ask.Randomizer.Fragments
 	for seen := 1; ; seen = min(2*seen, tau) {
-		g, err := h.fragmentsSeen(seen, local)
-		if err != nil {
-			g.Epsilon = math.Inf(1) // nothing is proved, which is what the cell says
-		}
-		t.Rows = append(t.Rows, []release.Cell{release.Number(float64(seen), 0), epsilonCell(g.Epsilon)})
+		t.Rows = append(t.Rows, []release.Cell{release.Number(float64(seen), 0), epsilonCell(h.fragmentsSeen(seen, local).Epsilon)})
 		if seen == tau {
 			return []release.Table{t}
 		}

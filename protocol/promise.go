@@ -55,6 +55,9 @@ func (p *Protocol) Promise() (Promise, error) {
 	if err != nil {
 		return Promise{}, err
 	}
+	if err := keepsLocal(b, statements); err != nil {
+		return Promise{}, err
+	}
 	return Promise{Statements: statements, Shuffled: g, Cost: p.cost()}, nil
 }
 

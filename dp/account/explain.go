@@ -61,10 +61,7 @@ func Explain(e Event, delta float64) ([]View, error) {
 		if _, any := one.(AnyRandomizer); any {
 			local.Bound = Upper
 		}
-		piece, err := opened(one, rounds, fragment, local, delta)
-		if err != nil {
-			return nil, err
-		}
+		piece := opened(one, rounds, fragment, local, delta)
 		all.Guarantee, single.Guarantee = &local, &piece
 	}
 	return []View{all, single, shuffled(g), reader(g)}, nil

@@ -3,9 +3,10 @@ package account
 // opened is the guarantee at delta against who opens one message of a respondent to so
 // many rounds of an event, knows whose it is, and sees the others among everybody's. The
 // message has a loss of its own, and local bounds what everyone together learns.
-func opened(e Event, rounds int, fragment float64, local Guarantee, delta float64) (Guarantee, error) {
+func opened(e Event, rounds int, fragment float64, local Guarantee, delta float64) Guarantee {
+	local.Trust = OneFragment
 	g := local
-	g.Epsilon, g.Trust, g.Rounds, g.Method = raised(fragment), OneFragment, 1, "loss of one message"
+	g.Epsilon, g.Rounds, g.Method = raised(fragment), 1, "loss of one message"
 	left := rounds - 1
 	bit := e
 	switch e := e.(type) {
@@ -17,12 +18,12 @@ func opened(e Event, rounds int, fragment float64, local Guarantee, delta float6
 		left = rounds // one coordinate too many, which bounds the others
 	}
 	if left == 0 {
-		return g, nil
+		return g
 	}
 	rest := Repeat{bit, left}
 	joint, err := Epsilon(rest, delta)
 	if err != nil {
-		return Guarantee{}, err
+		return local
 	}
 	shuffled := joint
 	if one := byItself(bit); one != nil {
@@ -31,12 +32,11 @@ func opened(e Event, rounds int, fragment float64, local Guarantee, delta float6
 		joint.Epsilon = addUp(g.Epsilon, joint.Epsilon)
 	}
 	if err != nil || joint.Epsilon >= local.Epsilon {
-		local.Trust = OneFragment
-		return local, err
+		return local
 	}
 	joint.Adjacency, joint.Trust, joint.Users, joint.Bound = local.Adjacency, OneFragment, shuffled.Users, Upper
 	joint.Method = "one message by itself, and the others shuffled: " + shuffled.Method
-	return joint, nil
+	return joint
 }
 
 // byItself is the event of a respondent whom nobody else hides.

@@ -36,6 +36,7 @@ func TestBothLanguagesReadBackTheSamePlan(t *testing.T) {
 		p.Title = rapid.StringMatching(`[a-zA-Z<>&é]{1,20}`).Draw(t, "title")
 		p.Budget.Epsilon = rapid.Float64Range(1e-300, 1e300).Draw(t, "epsilon")
 		p.Budget.LabelEpsilon = plan.LabelEpsilon(rapid.SampledFrom([]float64{-1, 1e-9, 0.1, 5, 1e9}).Draw(t, "label"))
+		p.Budget.LocalEpsilon = rapid.SampledFrom([]float64{0, 1e-9, 7.25, 1e9}).Draw(t, "local")
 		p.Budget.DishonestShare = rapid.Float64Range(0, 0.9).Draw(t, "share")
 		p.Crowd.Minimum = rapid.IntRange(20, plan.MaxCrowd).Draw(t, "minimum")
 		p.Question.Density.Bitsum.FlipProbability = rapid.Float64Range(0, 0.499).Draw(t, "flip")
