@@ -129,8 +129,10 @@ func New(o Options) (*Service, error) {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	s := &Service{o: o, issued: issued, rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}}
-	if s.lock, err = lockFolder(o.Folder); err != nil {
-		return nil, err
+	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
+		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
+	} else if err != nil {
+		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	secret, err := s.openSecret()
 	if err == nil {

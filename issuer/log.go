@@ -81,7 +81,7 @@ func openLog(path, endPath, title string, log *slog.Logger) (*markLog, error) {
 	if unknown == nil {
 		unknown = was.UnmarshalText(text)
 	}
-	file, err := chain.Open(path, title, maxCommit*markSize, was, l.read)
+	file, err := chain.Open(path, title, maxCommit*markSize, chain.Walk{Known: was}, l.read)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func openLog(path, endPath, title string, log *slog.Logger) (*markLog, error) {
 }
 
 // read takes the marks of one commit.
-func (l *markLog) read(body []byte) error {
+func (l *markLog) read(_, body []byte) error {
 	if len(body)%markSize != 0 {
 		return fmt.Errorf("%w: a group is no list of marks", chain.ErrDamaged)
 	}

@@ -21,6 +21,8 @@ import (
 type cli struct {
 	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
+
+	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -54,7 +56,11 @@ func run(args []string, out, err io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // asked twice to stop, it dies
-	if fault := config.Run(ctx, slog.New(slog.NewTextHandler(err, nil))); fault != nil {
+	run := config.Run
+	if c.SetAside {
+		run = config.SetAside
+	}
+	if fault := run(ctx, slog.New(slog.NewTextHandler(err, nil))); fault != nil {
 		fmt.Fprintf(err, "confetti-shuffler: %v\n", fault)
 		return 1
 	}

@@ -56,13 +56,26 @@ func untilStopped() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-type serveShuffler struct{ configFlags }
+type serveShuffler struct {
+	configFlags
+	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end."`
+}
 
 func (serveShuffler) Help() string {
 	return "Example:\n  confetti serve shuffler --config shuffler.toml --check"
 }
 
-func (c serveShuffler) Run(std streams) error { return c.run(std, &shuffler.Config{}) }
+func (c serveShuffler) Run(std streams) error {
+	if c.SetAside {
+		return c.run(std, &setAside{})
+	}
+	return c.run(std, &shuffler.Config{})
+}
+
+// setAside is a shuffler that mends its queue and ends.
+type setAside struct{ shuffler.Config }
+
+func (c *setAside) Run(ctx context.Context, log *slog.Logger) error { return c.SetAside(ctx, log) }
 
 type serveAnalyzer struct{ configFlags }
 

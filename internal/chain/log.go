@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/confetti-dp/confetti/internal/durable"
@@ -20,17 +21,20 @@ import (
 //
 // A group is on disk before Append returns. The only group that a crash can tear
 // is the last: a bad one with a good one behind it is damage, and the log is not
-// opened. It is safe for one goroutine.
+// opened. One goroutine may write, and any read.
 type Log struct {
-	file   *os.File
-	title  string
-	most   int
+	file  *os.File
+	title string
+	most  int
+	torn  int64
+	write func(b []byte, at int64) error
+
+	buf []byte
+
+	mu     sync.Mutex
 	size   int64
 	end    Point
-	torn   int64
 	broken error
-	buf    []byte
-	write  func(b []byte, at int64) error
 }
 
 const frameHead = 4 + 4
@@ -48,18 +52,18 @@ func Create(path, title string) error {
 	return nil
 }
 
-// Open reads a log to its end and calls fn for the body of each group, which is
-// valid until fn returns. What a crash has torn at the end, and nobody was
-// answered for, is cut off: see Torn. A body has at most so many bytes, the same
-// at each Open. The log must come by the point known, unless that is zero.
-func Open(path, title string, most int, known Point, fn func(body []byte) error) (*Log, error) {
+// Open reads a log to its end and calls fn for the head and the body of each
+// group, which are valid until fn returns. What a crash has torn at the end, and
+// nobody was answered for, is cut off: see Torn. A body has at most so many bytes,
+// the same at each Open. Of the walk, Known and Skip count.
+func Open(path, title string, most int, walk Walk, fn func(head, body []byte) error) (*Log, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("chain: %w", err)
 	}
 	l := &Log{file: file, title: title, most: most}
 	l.write = l.writeFile
-	all, err := l.read(known, fn)
+	all, err := l.open(walk, fn)
 	if err == nil && l.size < all {
 		l.torn = all - l.size
 		err = errors.Join(file.Truncate(l.size), file.Sync())
@@ -71,51 +75,88 @@ func Open(path, title string, most int, known Point, fn func(body []byte) error)
 	return l, nil
 }
 
-// read goes through the groups and leaves the point behind the last good one; all
-// is the length of the file.
-func (l *Log) read(known Point, fn func(body []byte) error) (all int64, err error) {
+func (l *Log) open(walk Walk, fn func(head, body []byte) error) (all int64, err error) {
 	status, err := l.file.Stat()
 	if err != nil {
 		return 0, err
 	}
-	all = status.Size()
-	r := bufio.NewReaderSize(io.NewSectionReader(l.file, 0, all), 1<<20)
-	head := make([]byte, len(l.title)+1)
-	if _, err := io.ReadFull(r, head); err != nil && !ended(err) {
-		return 0, err
+	l.size, l.end, err = l.read(status.Size(), walk, fn)
+	return status.Size(), err
+}
+
+// Each calls fn for the groups that are there now, like Open, and changes nothing.
+func (l *Log) Each(walk Walk, fn func(head, body []byte) error) error {
+	l.mu.Lock()
+	size, end := l.size, l.end
+	l.mu.Unlock()
+	walk.Known = end
+	good, _, err := l.read(size, walk, fn)
+	if err == nil && good < size && walk.Skip == nil {
+		err = fmt.Errorf("%w: at byte %d, behind group %d", ErrDamaged, good, end.Number)
 	}
-	if string(head) != l.title+"\n" {
-		return 0, fmt.Errorf("%w: it does not begin with %q", ErrDamaged, l.title)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.file.Name(), err)
 	}
-	l.size, l.end = int64(len(head)), Begin(l.title)
+	return nil
+}
+
+// read goes through the groups in so many bytes of the file, and returns where the
+// last good one ends.
+func (l *Log) read(all int64, walk Walk, fn func(head, body []byte) error) (at int64, end Point, err error) {
+	r := bufio.NewReaderSize(nil, 1<<20)
+	from := func(at int64) { r.Reset(io.NewSectionReader(l.file, at, all-at)) }
+	from(0)
+	title := make([]byte, len(l.title)+1)
+	if _, err := io.ReadFull(r, title); err != nil && !ended(err) {
+		return 0, end, err
+	}
+	if string(title) != l.title+"\n" {
+		return 0, end, fmt.Errorf("%w: it does not begin with %q", ErrDamaged, l.title)
+	}
+	at, walk.End = int64(len(title)), Begin(l.title)
 	var frame []byte
-	for l.size < all {
+	for at < all {
 		frame, err = readFrame(r, frame, l.most)
 		if err != nil && !errors.Is(err, errFrame) {
-			return 0, err
+			return at, walk.End, err
 		}
-		if err != nil {
-			if err := l.checkTorn(all); err != nil {
-				return 0, err
+		if err != nil { // torn, if no good frame follows
+			behind, number, found, err := l.find(at, all, walk.End.Number)
+			if err == nil && !found && all-at > int64(frameHead+Head+l.most) {
+				err = fmt.Errorf("%w: behind group %d stand %d bytes that are no group, more than a crash leaves", ErrDamaged, walk.End.Number, all-at)
+				if walk.Skip != nil {
+					err = walk.Skip(Gap{walk.End.Number + 1, walk.End.Number + 1}) // at least
+				}
 			}
-			break
+			if err == nil && found && number <= walk.End.Number {
+				err = fmt.Errorf("%w: group %d follows group %d", ErrDamaged, number, walk.End.Number)
+			}
+			if err != nil {
+				return at, walk.End, fmt.Errorf("%w (byte %d)", err, at)
+			}
+			if !found {
+				break
+			}
+			from(behind)
+			if frame, err = readFrame(r, frame, l.most); err != nil {
+				return at, walk.End, err // it was read a moment ago
+			}
+			if err := walk.jump(frame[frameHead:]); err != nil {
+				return at, walk.End, fmt.Errorf("%w (byte %d)", err, at)
+			}
+			at = behind
 		}
-		body, next, err := l.end.Follow(frame[frameHead:])
+		head, body, err := walk.Group(frame[frameHead:])
 		if err != nil {
-			return 0, fmt.Errorf("%w (at byte %d)", err, l.size)
+			return at, walk.End, fmt.Errorf("%w (byte %d)", err, at)
 		}
-		if err := fn(body); err != nil {
-			return 0, err
+		if err := fn(head, body); err != nil {
+			return at, walk.End, err
 		}
-		l.size, l.end = l.size+int64(len(frame)), next
-		if next.Number == known.Number && next != known {
-			return 0, fmt.Errorf("%w: group %d is another one than it was", ErrDamaged, known.Number)
-		}
+		at += int64(len(frame))
 	}
-	if l.end.Number < known.Number {
-		return 0, fmt.Errorf("%w: it ends with group %d and had %d", ErrShort, l.end.Number, known.Number)
-	}
-	return all, nil
+	err = walk.Finish()
+	return at, walk.End, err
 }
 
 // errFrame is the error of what is no whole, good frame.
@@ -156,45 +197,39 @@ func checksum(frame []byte) uint32 {
 	return crc32.Update(crc32.Checksum(frame[:4], castagnoli), castagnoli, frame[frameHead:])
 }
 
-// checkTorn says whether what stands behind the last good group may be what a
-// crash has left of one write. It is not if it is longer than a group can be, or
-// if a good group stands in it, wherever it begins.
-func (l *Log) checkTorn(all int64) error {
+// find looks for a good frame behind what is none at a byte, wherever it begins.
+// last is the number of the group before.
+func (l *Log) find(at, all int64, last uint64) (behind int64, number uint64, found bool, err error) {
 	const step = 1 << 20
 	const need = frameHead + 9 // as far as the number
 	window := make([]byte, step+need)
-	for at := l.size + 1; at < all; at += step {
-		n, err := l.file.ReadAt(window[:min(int64(len(window)), all-at)], at)
+	farthest := last + uint64(all-at)/(frameHead+Head) + 1
+	for begin := at + 1; begin < all; begin += step {
+		n, err := l.file.ReadAt(window[:min(int64(len(window)), all-begin)], begin)
 		if err != nil && !ended(err) {
-			return err
+			return 0, 0, false, err
 		}
 		for i := 0; i < step && i+need <= n; i++ {
-			length, number := int64(binary.BigEndian.Uint32(window[i:])), binary.BigEndian.Uint64(window[i+frameHead+1:])
-			if window[i+frameHead] != version || length < Head || length > int64(Head+l.most) || at+int64(i)+frameHead+length > all ||
-				number <= l.end.Number || number-l.end.Number > uint64(all-l.size)/(frameHead+Head)+1 {
+			behind, length := begin+int64(i), int64(binary.BigEndian.Uint32(window[i:]))
+			number := numberOf(window[i+frameHead:])
+			if window[i+frameHead] != version || length < Head || length > int64(Head+l.most) || behind+frameHead+length > all || number == 0 || number > farthest {
 				continue
 			}
-			_, err := readFrame(io.NewSectionReader(l.file, at+int64(i), frameHead+length), nil, l.most)
-			if err == nil {
-				return fmt.Errorf("%w: at byte %d, behind group %d, stands something else than the next group, and behind it group %d is there", ErrDamaged, l.size, l.end.Number, number)
-			}
+			_, err := readFrame(io.NewSectionReader(l.file, behind, frameHead+length), nil, l.most)
 			if !errors.Is(err, errFrame) {
-				return err
+				return behind, number, err == nil, err
 			}
 		}
 	}
-	if all-l.size > int64(frameHead+Head+l.most) {
-		return fmt.Errorf("%w: at byte %d, behind group %d, stand %d bytes that are no group, more than a crash leaves", ErrDamaged, l.size, l.end.Number, all-l.size)
-	}
-	return nil
+	return 0, 0, false, nil
 }
 
 // Append puts a group with that body on disk. After another error than ErrFull
 // nobody knows what is on disk: every later Append fails, until the log is opened
 // again.
 func (l *Log) Append(body []byte) error {
-	if l.broken != nil {
-		return l.broken
+	if err := l.Broken(); err != nil {
+		return err
 	}
 	if len(body) > l.most {
 		return fmt.Errorf("chain: a body of %d bytes: the limit is %d", len(body), l.most)
@@ -206,14 +241,14 @@ func (l *Log) Append(body []byte) error {
 		if (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && l.file.Truncate(l.size) == nil && l.file.Sync() == nil {
 			return ErrFull
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.broken = fmt.Errorf("chain: the log cannot be written until it is opened again: %w", err)
 		return l.broken
 	}
-	_, next, err := l.end.Follow(l.buf[frameHead:])
-	if err != nil {
-		panic(err) // Append made it
-	}
-	l.size, l.end = l.size+int64(len(l.buf)), next
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.size, l.end = l.size+int64(len(l.buf)), l.end.behind(l.buf[frameHead:])
 	return nil
 }
 
@@ -225,7 +260,18 @@ func (l *Log) writeFile(b []byte, at int64) error {
 }
 
 // End is the point behind the last group.
-func (l *Log) End() Point { return l.end }
+func (l *Log) End() Point {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+// Broken is why nothing can be appended until the log is opened again.
+func (l *Log) Broken() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
 
 // Torn is how many bytes Open has cut off.
 func (l *Log) Torn() int64 { return l.torn }

@@ -2,11 +2,12 @@ package chain
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -29,7 +30,7 @@ func written(t interface {
 	if err := Create(path, title); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open(path, title, most, Point{}, func([]byte) error { return nil })
+	l, err := Open(path, title, most, Walk{}, func(_, _ []byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func written(t interface {
 }
 
 func reread(path string, known Point) (bodies [][]byte, l *Log, err error) {
-	l, err = Open(path, title, most, known, func(b []byte) error {
+	l, err = Open(path, title, most, Walk{Known: known}, func(_, b []byte) error {
 		bodies = append(bodies, bytes.Clone(b))
 		return nil
 	})
@@ -66,10 +67,10 @@ func TestWhatWasAppendedIsRead(t *testing.T) {
 	if err := Create(path, title); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a log in the place of another: %v", err)
 	}
-	if _, err := Open(path, "another title", most, Point{}, nil); !errors.Is(err, ErrDamaged) {
+	if _, err := Open(path, "another title", most, Walk{}, nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("under another title: %v", err)
 	}
-	if _, err := Open(path+"x", title, most, Point{}, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(path+"x", title, most, Walk{}, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a log that is not there: %v", err)
 	}
 }
@@ -103,7 +104,7 @@ func TestATornEndIsCutOff(t *testing.T) {
 		if err != nil || len(got) != n || l.Torn() != int64(len(last)) {
 			t.Fatalf("%d groups of %d, %d bytes cut: %v", len(got), n, l.torn, err)
 		}
-		if l, err = Open(path, title, most, Point{}, func([]byte) error { return nil }); err != nil || l.Torn() != 0 {
+		if l, err = Open(path, title, most, Walk{}, func(_, _ []byte) error { return nil }); err != nil || l.Torn() != 0 {
 			t.Fatal("it was not cut off: ", err)
 		}
 		defer l.Close()
@@ -198,7 +199,7 @@ func TestMoreThanACrashLeaves(t *testing.T) {
 
 func TestADiskThatDoesNotTakeIt(t *testing.T) {
 	path, _ := written(t, t.TempDir())
-	l, err := Open(path, title, most, Point{}, nil)
+	l, err := Open(path, title, most, Walk{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,12 +276,108 @@ func FuzzGroup(f *testing.F) {
 	begin := Begin(title)
 	f.Add(append(begin.Append(nil), "body"...))
 	f.Fuzz(func(t *testing.T, group []byte) {
-		body, next, err := begin.Follow(group)
+		walk := Walk{End: begin}
+		head, body, err := walk.Group(group)
 		if err != nil {
 			return
 		}
-		if !bytes.Equal(append(begin.Append(nil), body...), group) || next.Number != 1 || binary.BigEndian.Uint64(group[1:]) != 1 {
+		if !bytes.Equal(append(begin.Append(nil), body...), group) || !bytes.Equal(append(head, body...), group) || walk.End.Number != 1 {
 			t.Error("a group has two forms")
 		}
 	})
+}
+
+// What is damaged can be passed over by whoever asks for it, group by group: all
+// others are read, and the log goes on behind them.
+func TestGapsCanBeSkipped(t *testing.T) {
+	bodies := [][]byte{[]byte("one"), []byte("two"), []byte("three"), []byte("four")}
+	for name, c := range map[string]struct {
+		spoil func(text []byte, begins []int64) []byte
+		want  string
+		gaps  string
+	}{
+		"the first":         {func(b []byte, at []int64) []byte { b[at[0]+9] ^= 1; return b }, "two three four", "[{1 1}]"},
+		"a length":          {func(b []byte, at []int64) []byte { b[at[1]] ^= 1; return b }, "one three four", "[{2 2}]"},
+		"two":               {func(b []byte, at []int64) []byte { b[at[1]+9] ^= 1; b[at[2]+50] ^= 1; return b }, "one four", "[{2 3}]"},
+		"two apart":         {func(b []byte, at []int64) []byte { b[at[0]+9] ^= 1; b[at[2]+50] ^= 1; return b }, "two four", "[{1 1} {3 3}]"},
+		"one that is gone":  {func(b []byte, at []int64) []byte { return append(b[:at[1]:at[1]], b[at[2]:]...) }, "one three four", "[{2 2}]"},
+		"the last":          {func(b []byte, at []int64) []byte { b[at[3]+50] ^= 1; return b }, "one two three", "[{4 4}]"},
+		"the last two":      {func(b []byte, at []int64) []byte { return b[:at[2]] }, "one two", "[{3 4}]"},
+		"junk between them": {func(b []byte, at []int64) []byte { return bytes.Join([][]byte{b[:at[1]], {1, 2, 3}, b[at[1]:]}, nil) }, "one two three four", "[{2 1}]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, begins := written(t, t.TempDir(), bodies...)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, whole, err := reread(path, Point{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, c.spoil(text, begins), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := reread(path, whole.End()); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrShort) {
+				t.Errorf("not asked to skip anything: %v", err)
+			}
+			read := func(known Point) (string, string) {
+				t.Helper()
+				var gaps []Gap
+				var got []string
+				l, err := Open(path, title, most, Walk{Known: known, Skip: func(g Gap) error { gaps = append(gaps, g); return nil }}, func(_, body []byte) error {
+					got = append(got, string(body))
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				if known != (Point{}) {
+					if l.End() != whole.End() {
+						t.Errorf("it goes on behind group %d", l.End().Number)
+					}
+					if err := l.Append([]byte("five")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return strings.Join(got, " "), fmt.Sprint(gaps)
+			}
+			if got, gaps := read(whole.End()); got != c.want || gaps != c.gaps {
+				t.Errorf("%s, without %s; want %s, without %s", got, gaps, c.want, c.gaps)
+			}
+			if got, gaps := read(Point{}); got != c.want+" five" || gaps != c.gaps {
+				t.Errorf("with one more: %s, without %s; want %s five, without %s", got, gaps, c.want, c.gaps)
+			}
+		})
+	}
+}
+
+// A log is read while it is written, as far as it goes.
+func TestEach(t *testing.T) {
+	path, begins := written(t, t.TempDir(), []byte("one"), []byte("two"))
+	l, err := Open(path, title, most, Walk{}, func(_, _ []byte) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.Append([]byte("three")); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := l.Each(Walk{}, func(_, _ []byte) error { n++; return nil }); err != nil || n != 3 {
+		t.Errorf("%d groups: %v", n, err)
+	}
+	for _, at := range []int64{begins[1] + 50, begins[2] + 50} {
+		if _, err := l.file.WriteAt([]byte{0xff}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Each(Walk{}, func(_, _ []byte) error { return nil }); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrShort) {
+		t.Errorf("damaged while it is open: %v", err)
+	}
+	var gaps []Gap
+	if err := l.Each(Walk{Skip: func(g Gap) error { gaps = append(gaps, g); return nil }}, func(_, _ []byte) error { return nil }); err != nil || fmt.Sprint(gaps) != "[{2 3}]" {
+		t.Errorf("without %v: %v", gaps, err)
+	}
 }

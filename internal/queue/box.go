@@ -83,7 +83,7 @@ func taken(err error) bool {
 // the order in which it came, and stops at the first error. What is put
 // meanwhile may be missed: seal the box first. A body is fn's to keep.
 func (b *Box) Each(ctx context.Context, label string, fn func(key string, body []byte) error) error {
-	return each(ctx, b.stream, b.filter(label), func(m jetstream.Msg, _ uint64) error {
+	return each(ctx, b.stream, jetstream.ConsumerConfig{FilterSubject: b.filter(label)}, 1, func(m jetstream.Msg, _ uint64) error {
 		key, _, _ := strings.Cut(strings.TrimPrefix(m.Subject(), b.begin), ".")
 		return fn(key, m.Data())
 	})
@@ -101,15 +101,20 @@ func (b *Box) filter(label string) string {
 // asks for as many messages as would have them if all were like the longest yet.
 const ahead = 8 << 20
 
-// each reads a stream from its beginning to where it ends now. A message that is
-// missing from the sequence is an error, not a gap.
-func each(ctx context.Context, stream jetstream.Stream, filter string, fn func(m jetstream.Msg, sequence uint64) error) error {
-	consumer, err := pending(ctx, stream, filter)
+// errMissing is the error of each where the server has messages and does not give
+// them.
+var errMissing = fmt.Errorf("%w: messages are missing", ErrDamaged)
+
+// each reads a stream from its beginning, or from where the consumer says, to where
+// it ends now. Messages may be as long as most, if what has come does not tell of
+// what comes. A message that does not come is an error, not a gap.
+func each(ctx context.Context, stream jetstream.Stream, config jetstream.ConsumerConfig, most int, fn func(m jetstream.Msg, sequence uint64) error) error {
+	consumer, err := pending(ctx, stream, config)
 	if err != nil {
 		return err
 	}
 	defer forget(context.WithoutCancel(ctx), stream, consumer)
-	left, longest := consumer.CachedInfo().NumPending, ahead // the first comes alone
+	left, longest, last := consumer.CachedInfo().NumPending, ahead, max(config.OptStartSeq, 1)-1 // the first comes alone
 	for next := uint64(1); left > 0; {
 		batch, err := consumer.Fetch(int(min(left, uint64(max(1, ahead/longest)), 1024)), jetstream.FetchMaxWait(callTimeout))
 		if err != nil {
@@ -131,29 +136,46 @@ func each(ctx context.Context, stream jetstream.Stream, filter string, fn func(m
 				return explain(err)
 			}
 			if next == 1 {
-				longest = 1
+				longest = most
 			}
 			longest = max(longest, len(m.Data()))
-			left = meta.NumPending
+			left, last = meta.NumPending, meta.Sequence.Stream
 			next++
+		}
+		if next == before {
+			return missing(ctx, stream, config.FilterSubject, last+1, left)
 		}
 		if err := batch.Error(); err != nil {
 			return explain(err)
-		}
-		if next == before {
-			return fmt.Errorf("%w: messages do not come", ErrUnavailable)
 		}
 	}
 	return nil
 }
 
-// pending is a consumer that has consumed nothing yet: it knows how much there is.
-func pending(ctx context.Context, stream jetstream.Stream, filter string) (jetstream.Consumer, error) {
+// missing is why so many messages, the first at or behind a sequence number, do not
+// come: the server cannot read it from its disk, or it is busy, or the consumer was
+// on a node that is gone.
+func missing(ctx context.Context, stream jetstream.Stream, filter string, first, number uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	c, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: startTimeout,
-	})
+	var next []jetstream.GetMsgOpt
+	if filter != "" {
+		next = append(next, jetstream.WithGetMsgSubject(filter))
+	}
+	_, err := stream.GetMsg(ctx, first, next...)
+	var api *jetstream.APIError
+	if errors.Is(err, jetstream.ErrMsgNotFound) || errors.As(err, &api) {
+		return fmt.Errorf("%w: %d in %s, from number %d on: %w", errMissing, number, stream.CachedInfo().Config.Name, first, err)
+	}
+	return fmt.Errorf("%w: messages do not come", ErrUnavailable)
+}
+
+// pending is a consumer that has consumed nothing yet: it knows how much there is.
+func pending(ctx context.Context, stream jetstream.Stream, config jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	config.AckPolicy, config.MemoryStorage, config.InactiveThreshold = jetstream.AckNonePolicy, true, startTimeout
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	c, err := stream.CreateConsumer(ctx, config)
 	return c, explain(err)
 }
 
@@ -162,31 +184,6 @@ func forget(ctx context.Context, stream jetstream.Stream, c jetstream.Consumer) 
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	stream.DeleteConsumer(ctx, c.CachedInfo().Name)
-}
-
-// Count is the number of messages with that label (with any for "").
-func (b *Box) Count(ctx context.Context, label string) (int, error) {
-	c, err := pending(ctx, b.stream, b.filter(label))
-	if err != nil {
-		return 0, err
-	}
-	defer forget(context.WithoutCancel(ctx), b.stream, c)
-	return int(c.CachedInfo().NumPending), nil
-}
-
-// Labels counts the messages of every label.
-func (b *Box) Labels(ctx context.Context) (map[string]int, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	info, err := b.stream.Info(ctx, jetstream.WithSubjectFilter(b.begin+">"))
-	if err != nil {
-		return nil, explain(err)
-	}
-	counts := map[string]int{}
-	for subject, n := range info.State.Subjects {
-		counts[subject[strings.LastIndexByte(subject, '.')+1:]] += int(n)
-	}
-	return counts, nil
 }
 
 // Seal closes the box for good: every later Put is ErrSealed, from whatever

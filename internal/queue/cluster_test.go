@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,4 +149,96 @@ func persist(t *testing.T, fn func() error) {
 		}
 	}
 	t.Error(err)
+}
+
+// Two processes put into one inbox of a cluster whose leader dies meanwhile: each key
+// is there once, and all that was acknowledged.
+func TestInboxOfACluster(t *testing.T) {
+	servers := cluster(t)
+	var urls []string
+	for _, s := range servers {
+		urls = append(urls, s.ClientURL())
+	}
+	ctx := context.Background()
+	var ins []*Inbox
+	for range 2 {
+		var q *Queue
+		persist(t, func() (err error) {
+			q, err = Open(ctx, Config{URL: strings.Join(urls, ","), Replicas: 3})
+			return err
+		})
+		t.Cleanup(q.Close)
+		persist(t, func() error {
+			in, err := q.Inbox(ctx, "in", Refuse)
+			ins = append(ins, in)
+			return err
+		})
+		ins = slices.DeleteFunc(ins, func(in *Inbox) bool { return in == nil })
+	}
+	if !slices.Equal(ins[0].Secret("test"), ins[1].Secret("test")) {
+		t.Error("two processes have two keys")
+	}
+	info, err := ins[0].groups.(*streamGroups).stream.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 6000
+	var won, repeated atomic.Int64
+	var kill sync.Once
+	atOnce(2*n, 64, func(i int) {
+		if i > n/2 {
+			kill.Do(func() {
+				for _, s := range servers {
+					if s.Name() == info.Cluster.Leader {
+						go s.Shutdown()
+					}
+				}
+			})
+		}
+		in, key := ins[i%2], i/2
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			again, err := putIn(in, key, uint32(key%2), fmt.Sprint(key))
+			if err == nil {
+				if !again {
+					won.Add(1)
+				}
+				return
+			}
+			if !errors.Is(err, ErrUnavailable) || time.Now().After(deadline) {
+				t.Errorf("put %d: %v", key, err)
+				return
+			}
+			repeated.Add(1)
+		}
+	})
+	t.Logf("%d repeated after an error", repeated.Load())
+	if won.Load() > n {
+		t.Errorf("%d of %d keys were new", won.Load(), n)
+	}
+	persist(t, func() error { return ins[0].Seal(ctx) })
+	if _, err := putIn(ins[1], n+1, 0, ""); !errors.Is(err, ErrSealed) {
+		t.Errorf("put beside a seal: %v", err)
+	}
+	for _, in := range ins {
+		var there map[int]string
+		persist(t, func() error {
+			there = map[int]string{}
+			return in.Each(ctx, func(key [16]byte, _ uint32, body []byte) error {
+				there[int(binary.BigEndian.Uint64(key[8:]))] = string(body)
+				return nil
+			})
+		})
+		if len(there) != n || in.Count(0)+in.Count(1) != n {
+			t.Errorf("%d keys are there, and %d are counted", len(there), in.Count(0)+in.Count(1))
+		}
+		for key, body := range there {
+			if body != fmt.Sprint(key) {
+				t.Errorf("%d is %q", key, body)
+			}
+		}
+	}
+	persist(t, func() error { return ins[0].q.Drop(ctx, "in") })
+	if names, err := ins[1].q.Boxes(ctx, ""); err != nil || len(names) != 0 {
+		t.Errorf("%v are left: %v", names, err)
+	}
 }

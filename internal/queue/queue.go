@@ -3,27 +3,35 @@
 // loss of power. It is NATS JetStream, either embedded in the process (no port,
 // nothing to set up) or a cluster of one's own, by one line of configuration.
 //
-// A Box holds messages under keys, each written once: the first Put of a key is
-// the mark that it was there and the content at the same time, one write, so
-// that no crash can leave one without the other. Boxes are dropped whole, which
-// takes the order and the times of arrival from the disk with them. Records
-// holds the few small states a service must not forget.
+// An Inbox holds many small contents under keys, each written once: the first Put
+// of a key is the mark that it was there and the content at the same time, one
+// write, so that no crash can leave one without the other. What comes together is
+// written together. A Box does the same for few large messages. Both are dropped
+// whole, which takes the order and the times of arrival from the disk with them.
+// Records holds the few small states a service must not forget.
 package queue
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/confetti-dp/confetti/internal/chain"
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 const (
@@ -54,6 +62,9 @@ var (
 	// use of it, does not suffice. Nothing was kept.
 	ErrFull = errors.New("queue: no room left: give the queue more disk, or wait until a batch has left")
 
+	// ErrDamaged is the error of what the disk does not give back as it was written.
+	ErrDamaged = errors.New("queue: damaged")
+
 	// ErrUnavailable is the error of a call that the server did not answer. A
 	// Put may have been kept or not: repeat it.
 	ErrUnavailable = errors.New("queue: the server does not answer")
@@ -65,6 +76,8 @@ type Config struct {
 	MaxBytes int64  // of disk that the embedded server may use; 0: three quarters of what is free
 	URL      string // of a NATS cluster with JetStream and sync_interval: always, comma separated
 	Replicas int    // of each box in the cluster, 1 to 5; 0 is 1. The embedded server has 1
+
+	Log *slog.Logger // of what was found and mended, and the embedded server's own; nil: none
 }
 
 // Queue is an open queue. It is safe for concurrent use.
@@ -73,7 +86,19 @@ type Queue struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	replicas int
-	streams  string // folder of the embedded server's streams
+	streams  string   // folder of the embedded server's streams
+	logs     string   // folder of the embedded queue's inboxes
+	lock     *os.File // of the embedded queue's folder
+	inboxes  *Records // checkpoints of inboxes
+	log      *slog.Logger
+
+	background context.Context // of what no caller waits for
+	stop       context.CancelFunc
+
+	opening sync.Mutex // held by whoever opens or drops an inbox
+
+	mu   sync.Mutex
+	open map[string]*Inbox
 
 	stuck atomic.Bool // the last write was not answered
 	usage usage
@@ -88,13 +113,18 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if c.Replicas < 0 || c.Replicas > 5 || c.Dir != "" && c.Replicas > 1 {
 		return nil, fmt.Errorf("queue: %d replicas: a cluster has 1 to 5, the embedded server 1", c.Replicas)
 	}
-	q := &Queue{replicas: max(c.Replicas, 1)}
+	q := &Queue{replicas: max(c.Replicas, 1), log: c.Log, open: map[string]*Inbox{}}
+	if q.log == nil {
+		q.log = slog.New(slog.DiscardHandler)
+	}
+	q.background, q.stop = context.WithCancel(context.Background())
 	options := []nats.Option{
 		nats.Name(prefix), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // it would write to the terminal
 	}
 	if c.Dir != "" {
 		if err := q.start(c); err != nil {
+			q.Close()
 			return nil, err
 		}
 		options = append(options, nats.InProcessServer(q.server))
@@ -106,7 +136,11 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 		if q.js, err = jetstream.New(q.conn); err != nil {
 			return fmt.Errorf("queue: %w", err)
 		}
-		return q.answers(ctx)
+		if err := q.answers(ctx); err != nil {
+			return err
+		}
+		q.inboxes, err = q.Records(ctx, "inboxes")
+		return err
 	}()
 	if err != nil {
 		q.Close()
@@ -139,9 +173,15 @@ func (q *Queue) answers(ctx context.Context) error {
 }
 
 func (q *Queue) start(c Config) error {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	logs := filepath.Join(c.Dir, "inboxes")
+	if err := os.MkdirAll(logs, 0o700); err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
+	lock, err := durable.Lock(c.Dir)
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	q.lock, q.logs = lock, logs
 	s, err := server.NewServer(&server.Options{
 		ServerName: prefix,
 		DontListen: true,
@@ -162,9 +202,9 @@ func (q *Queue) start(c Config) error {
 		return fmt.Errorf("queue: %w", err)
 	}
 	q.server = s
+	s.SetLoggerV2(serverLog{q.log}, false, false, false)
 	s.Start()
 	if !s.ReadyForConnections(startTimeout) || !s.JetStreamEnabled() {
-		q.Close()
 		return fmt.Errorf("queue: the embedded server does not start: is the folder writable, and used by nobody else?")
 	}
 	q.streams = filepath.Join(s.JetStreamConfig().StoreDir, "$G", "streams")
@@ -174,6 +214,13 @@ func (q *Queue) start(c Config) error {
 // Close ends the connection and stops the embedded server. What was put is
 // there at the next Open.
 func (q *Queue) Close() {
+	q.opening.Lock()
+	defer q.opening.Unlock()
+	for name, in := range q.inboxesNow() {
+		in.close()
+		q.know(name, nil)
+	}
+	q.stop()
 	if q.conn != nil {
 		q.conn.Close()
 	}
@@ -181,11 +228,37 @@ func (q *Queue) Close() {
 		q.server.Shutdown()
 		q.server.WaitForShutdown()
 	}
+	if q.lock != nil {
+		q.lock.Close()
+	}
+}
+
+// inboxesNow are the inboxes that are open, by name.
+func (q *Queue) inboxesNow() map[string]*Inbox {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.open)
+}
+
+// know takes note of an open inbox; nil: it is closed.
+func (q *Queue) know(name string, in *Inbox) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if in == nil {
+		delete(q.open, name)
+	} else {
+		q.open[name] = in
+	}
 }
 
 // MaxBody is the longest message that this queue takes, in bytes: at most the
 // constant, less with a cluster whose max_payload is lower.
 func (q *Queue) MaxBody() int { return min(MaxBody, int(q.conn.MaxPayload())-headroom) }
+
+// MaxContent is the longest content of an inbox, in bytes.
+func (q *Queue) MaxContent() int {
+	return q.MaxBody() - chain.Head - sealing - groupHead - contentHead
+}
 
 // Healthy returns an error if the queue cannot take anything now: a cluster out
 // of reach, a disk that is full, or an embedded server that stopped because it
@@ -193,6 +266,11 @@ func (q *Queue) MaxBody() int { return min(MaxBody, int(q.conn.MaxPayload())-hea
 func (q *Queue) Healthy(ctx context.Context) error {
 	if q.server != nil && (q.stuck.Load() || !q.server.JetStreamEnabled()) {
 		return errors.New("queue: the embedded server writes nothing, as after the disk was full: make room and restart")
+	}
+	for name, in := range q.inboxesNow() {
+		if err := in.groups.Broken(); err != nil {
+			return fmt.Errorf("inbox %s: %w", name, err)
+		}
 	}
 	return q.Room(ctx, 0)
 }
@@ -240,15 +318,50 @@ const noStore = 10049
 // subjects is what the subjects of a stream begin with.
 func subjects(stream string) string { return prefix + "." + stream + "." }
 
-// Drop deletes a box with everything in it, and returns when it is gone from
-// the disk: content, order and times of arrival. A box that is not there is
-// not an error. (That the disk's own controller has overwritten the sectors is
-// beyond us: encrypt the disk.)
+// Drop deletes a box or an inbox with everything in it, and returns when it is gone
+// from the disk: content, order and times of arrival. One that is not there is not
+// an error. (That the disk's own controller has overwritten the sectors is beyond
+// us: encrypt the disk. The embedded queue's inboxes are encrypted, and their keys
+// overwritten.)
 func (q *Queue) Drop(ctx context.Context, name string) error {
 	mustBe(nameForm, name)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	stream := boxStream(name)
+	if err := q.dropInbox(ctx, name); err != nil {
+		return err
+	}
+	return q.dropStream(ctx, boxStream(name))
+}
+
+// dropInbox deletes an inbox.
+func (q *Queue) dropInbox(ctx context.Context, name string) error {
+	q.opening.Lock()
+	defer q.opening.Unlock()
+	if in := q.inboxesNow()[name]; in != nil {
+		in.close()
+		q.know(name, nil)
+	}
+	if q.server == nil {
+		if err := q.inboxes.Delete(ctx, checkpointKey(name)); err != nil {
+			return err
+		}
+		return q.dropStream(ctx, inboxStream(name))
+	}
+	err := os.Rename(q.inboxPath(name, "log"), q.inboxPath(name, "dropped"))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there, err := q.inboxes.Get(ctx, checkpointKey(name)); err != nil || there == 0 {
+			return err
+		}
+		err = os.WriteFile(q.inboxPath(name, "dropped"), nil, 0o600) // the log was lost
+	}
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	return q.finishDrop(ctx, name)
+}
+
+// dropStream deletes a stream with everything in it.
+func (q *Queue) dropStream(ctx context.Context, stream string) error {
 	err := q.js.DeleteStream(ctx, stream)
 	missing := errors.Is(err, jetstream.ErrStreamNotFound)
 	if err != nil && !missing {
@@ -284,22 +397,45 @@ func (q *Queue) Drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// Boxes lists the boxes whose names begin with the prefix.
+// Boxes lists the boxes and inboxes whose names begin with the prefix.
 func (q *Queue) Boxes(ctx context.Context, begin string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var names []string
 	list := q.js.StreamNames(ctx)
 	for name := range list.Name() {
-		if name, ok := strings.CutPrefix(name, boxStream("")); ok && strings.HasPrefix(name, begin) {
-			names = append(names, name)
+		for _, of := range []string{boxStream(""), inboxStream("")} {
+			if name, ok := strings.CutPrefix(name, of); ok && strings.HasPrefix(name, begin) {
+				names = append(names, name)
+			}
 		}
 	}
 	if err := list.Err(); err != nil {
 		return nil, explain(err)
 	}
-	return names, nil
+	err := q.eachLog("log", func(name string, _ int64) {
+		if strings.HasPrefix(name, begin) {
+			names = append(names, name)
+		}
+	})
+	return names, err
 }
+
+// serverLog takes up what the embedded server warns of.
+type serverLog struct{ log *slog.Logger }
+
+func (l serverLog) Warnf(format string, a ...any) {
+	l.log.Warn("queue server: " + fmt.Sprintf(format, a...))
+}
+func (l serverLog) Errorf(format string, a ...any) {
+	l.log.Error("queue server: " + fmt.Sprintf(format, a...))
+}
+func (l serverLog) Fatalf(format string, a ...any) {
+	l.log.Error("queue server: " + fmt.Sprintf(format, a...))
+}
+func (serverLog) Noticef(string, ...any) {}
+func (serverLog) Debugf(string, ...any)  {}
+func (serverLog) Tracef(string, ...any)  {}
 
 // explain turns what the server says into the errors of this package.
 func explain(err error) error {

@@ -39,8 +39,8 @@ func box(t testing.TB, q *Queue, name string) *Box {
 	return b
 }
 
-// content lists "key=body" of a box, in order.
-func content(t testing.TB, b *Box, label string) []string {
+// listed lists "key=body" of a box, in order.
+func listed(t testing.TB, b *Box, label string) []string {
 	t.Helper()
 	var all []string
 	err := b.Each(context.Background(), label, func(key string, body []byte) error {
@@ -49,9 +49,6 @@ func content(t testing.TB, b *Box, label string) []string {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if n, err := b.Count(context.Background(), label); err != nil || n != len(all) {
-		t.Errorf("count %d, %v: there are %d", n, err, len(all))
 	}
 	return all
 }
@@ -83,20 +80,17 @@ func TestPutOnce(t *testing.T) {
 	}
 	check := func(b *Box) {
 		t.Helper()
-		if got := content(t, b, ""); !slices.Equal(got, []string{"alice=one", "bob=one", "alic="}) {
+		if got := listed(t, b, ""); !slices.Equal(got, []string{"alice=one", "bob=one", "alic="}) {
 			t.Errorf("all: %q", got)
 		}
-		if got := content(t, b, "0"); !slices.Equal(got, []string{"alice=one", "alic="}) {
+		if got := listed(t, b, "0"); !slices.Equal(got, []string{"alice=one", "alic="}) {
 			t.Errorf("label 0: %q", got)
 		}
-		if got := content(t, b, "2"); len(got) != 0 {
+		if got := listed(t, b, "2"); len(got) != 0 {
 			t.Errorf("label 2: %q", got)
 		}
 	}
 	check(b)
-	if got, err := b.Labels(ctx); err != nil || len(got) != 2 || got["0"] != 2 || got["1"] != 1 {
-		t.Errorf("labels %v, %v", got, err)
-	}
 
 	// Another process finds the same.
 	q.Close()
@@ -135,7 +129,7 @@ func TestSealedTakesNothing(t *testing.T) {
 		q = open(t, dir)
 		b = box(t, q, "in")
 	}
-	if got := content(t, b, ""); !slices.Equal(got, []string{"a=1"}) {
+	if got := listed(t, b, ""); !slices.Equal(got, []string{"a=1"}) {
 		t.Errorf("%q", got)
 	}
 	if err := q.Drop(ctx, "in"); err != nil {
@@ -177,7 +171,7 @@ func TestOneOfManyWins(t *testing.T) {
 			t.Errorf("key %d was written %d times", key, n)
 		}
 	}
-	if n := len(content(t, b, "")); n != 5 || len(won) != 5 {
+	if n := len(listed(t, b, "")); n != 5 || len(won) != 5 {
 		t.Errorf("%d messages", n)
 	}
 }
@@ -250,7 +244,7 @@ func TestDropLeavesNothing(t *testing.T) {
 			t.Errorf("%q is still in %q; %d bytes on disk", text, files, size)
 		}
 	}
-	if got := content(t, stays, ""); !slices.Equal(got, []string{"a=stays"}) {
+	if got := listed(t, stays, ""); !slices.Equal(got, []string{"a=stays"}) {
 		t.Errorf("the other box holds %q", got)
 	}
 	if err := q.Drop(ctx, "in"); err != nil {
@@ -291,7 +285,7 @@ func TestBoxIsAMap(t *testing.T) {
 				t2.Fatalf("another: %v", err)
 			}
 		}
-		if got := content(t, b, ""); !slices.Equal(got, order) {
+		if got := listed(t, b, ""); !slices.Equal(got, order) {
 			t2.Fatalf("holds %q, want %q", got, order)
 		}
 		if err := q.Drop(ctx, name); err != nil {
@@ -351,7 +345,7 @@ func TestFull(t *testing.T) {
 	if !errors.Is(err, ErrFull) || kept < 10 {
 		t.Fatalf("after %d: %v", kept, err)
 	}
-	if got := content(t, b, ""); len(got) != kept {
+	if got := listed(t, b, ""); len(got) != kept {
 		t.Errorf("%d were acknowledged, %d are there", kept, len(got))
 	}
 	q.usage.at = time.Time{}

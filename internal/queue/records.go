@@ -84,7 +84,7 @@ func (r *Records) Each(ctx context.Context, begin string, fn func(key string, va
 		mustBe(keyForm, begin)
 		filter = r.begin + begin + ".>"
 	}
-	return each(ctx, r.stream, filter, func(m jetstream.Msg, sequence uint64) error {
+	return each(ctx, r.stream, jetstream.ConsumerConfig{FilterSubject: filter}, 1, func(m jetstream.Msg, sequence uint64) error {
 		return fn(strings.TrimPrefix(m.Subject(), r.begin), m.Data(), sequence)
 	})
 }

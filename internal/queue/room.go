@@ -39,6 +39,11 @@ func (q *Queue) measure(ctx context.Context) (used, limit int64, err error) {
 		return 0, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	u.used, u.limit = int64(info.Store), info.Limits.MaxStore
+	for _, kind := range []string{"log", "dropped"} {
+		if err := q.eachLog(kind, func(_ string, size int64) { u.used += size }); err != nil {
+			return 0, 0, err
+		}
+	}
 	if u.limit <= 0 {
 		u.limit = 1 << 62 // none that the server tells
 	}

@@ -107,6 +107,34 @@ func (c Config) Check() error {
 	return err
 }
 
+// SetAside opens the queue, goes on without what is damaged in it, tells the log
+// what that was, and ends.
+func (c Config) SetAside(ctx context.Context, log *slog.Logger) error {
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	q, err := c.openQueue(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue, s.options.Damage = q, queue.SetAside
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	for _, alarm := range service.Status(ctx).Alarms {
+		log.Warn(alarm)
+	}
+	return nil
+}
+
+func (c Config) openQueue(ctx context.Context, log *slog.Logger) (*queue.Queue, error) {
+	return queue.Open(ctx, queue.Config{Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Log: log})
+}
+
 // Run is a shuffler from its start until the context ends, when it stops
 // gracefully.
 func (c Config) Run(ctx context.Context, log *slog.Logger) error {
@@ -114,7 +142,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	q, err := queue.Open(ctx, queue.Config{Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas})
+	q, err := c.openQueue(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package service
 
 import (
 	"context"
-	"encoding/base64"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/queue"
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -25,7 +24,7 @@ func (t *post) openEntry(ctx context.Context) error {
 	if t.entry, err = shuffler.NewEntry(t.plan, t.instance); err != nil {
 		return err
 	}
-	if size, most := t.entry.ContributionSize(), t.s.o.Queue.MaxBody(); size > most {
+	if size, most := t.entry.ContributionSize(), t.s.o.Queue.MaxContent(); size > most {
 		return refused(fmt.Sprintf("a contribution has %d bytes: the limit here is %d", size, most))
 	}
 	if text := t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens; text != "" {
@@ -46,44 +45,26 @@ func (t *post) openEntry(ctx context.Context) error {
 	if t.epoch.Purged {
 		return nil
 	}
-	if t.inbox, err = t.s.o.Queue.Box(ctx, t.inName()); err != nil {
-		return err
+	if t.inbox, err = t.s.o.Queue.Inbox(ctx, t.inName(), t.s.o.Damage); err != nil {
+		return damaged(err)
 	}
-	if t.secret, err = t.epochSecret(ctx); err != nil {
-		return err
-	}
-	labels, err := t.inbox.Labels(ctx)
-	for c := range t.counts {
-		t.counts[c] = labels[fmt.Sprint(c)]
+	// Respondents are known by hashes that nobody can make any more when the inbox
+	// is dropped.
+	t.secret = serve.NewSecret(t.inbox.Secret("respondents"))
+	return nil
+}
+
+// damaged says what can be done about what a disk does not give back.
+func damaged(err error) error {
+	if errors.Is(err, queue.ErrDamaged) {
+		err = fmt.Errorf("%w: mend the disk, or go on without what is damaged: --set-aside (docs/operating.md, When a disk is damaged)", err)
 	}
 	return err
 }
 
-// epochSecret is what the epoch's respondents are hashed with. It lies in the
-// inbox and is gone from the disk with it.
-func (t *post) epochSecret(ctx context.Context) (serve.Secret, error) {
-	var secret []byte
-	err := t.inbox.Each(ctx, secretKey, func(_ string, body []byte) error {
-		secret = body
-		return nil
-	})
-	if err == nil && secret == nil {
-		secret = make([]byte, 32)
-		rng.Reader(rng.New()).Read(secret)
-		_, err = t.inbox.Put(ctx, secretKey, secretKey, secret)
-		if errors.Is(err, queue.ErrSealed) {
-			err = nil // the epoch was over before anybody came
-		}
-	}
-	return serve.NewSecret(secret), err
-}
-
-// What lies in an inbox beside contributions, whose labels are the numbers of
-// their crowds: the secret, and cover.
-const (
-	secretKey  = "secret" // label too
-	coverLabel = "cover"
-)
+// coverLabel is the label of cover in an inbox; those of contributions are the
+// numbers of their crowds, which are fewer.
+const coverLabel = 1<<32 - 1
 
 // maxCovers is how many covers of one respondent an epoch keeps, in one run of the
 // service: they take as much disk as answers.
@@ -91,10 +72,13 @@ const maxCovers = 16
 
 // respondentKey is where a respondent's contribution lies. Its 128 bits: among 2^32
 // respondents two share a key with probability 2^-65.
-func respondentKey(r serve.Respondent) string { return base64.RawURLEncoding.EncodeToString(r[:16]) }
+func respondentKey(r serve.Respondent) [16]byte { return [16]byte(r[:16]) }
 
-// isContribution tells the keys of contributions from others by their length.
-func isContribution(key string) bool { return len(key) == base64.RawURLEncoding.EncodedLen(16) }
+// coverKey is where a respondent's cover lies: like no respondent's key.
+func coverKey(r serve.Respondent, id [32]byte) [16]byte {
+	sum := sha256.Sum256(append(append([]byte("confetti/cover key"), r[:]...), id[:]...))
+	return [16]byte(sum[:16])
+}
 
 // contribute takes a contribution: authenticated, of the plan's one length, on
 // disk before it is acknowledged, and once for a respondent.
@@ -147,11 +131,11 @@ func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
 	if len(body) != size {
 		return wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", len(body), size)
 	}
-	cover := id == wire.CoverID(body)
-	if answer := id == wire.ContributionID(body); !answer && !cover {
+	sum, cover := wire.ContributionID(body), id == wire.CoverID(body)
+	if id != sum && !cover {
 		return wire.Problemf(wire.BadRequest, "{id} in the path is not the SHA-256 of the body")
 	}
-	again, err := t.keep(r.Context(), respondent, id, cover, body)
+	again, err := t.keep(r.Context(), respondent, id, sum, body)
 	if err != nil {
 		return err
 	}
@@ -201,7 +185,7 @@ func (t *post) authenticate(r *http.Request) (serve.Respondent, error) {
 // steps in the same order, so that how long they take does not tell it from an
 // answer; it has a key and a label of its own, is never read, and goes with the
 // inbox when the epoch is over.
-func (t *post) keep(ctx context.Context, respondent serve.Respondent, id [32]byte, cover bool, body []byte) (again bool, err error) {
+func (t *post) keep(ctx context.Context, respondent serve.Respondent, id, sum [32]byte, body []byte) (again bool, err error) {
 	c, err := envelope.ParseContribution(body)
 	if err == nil {
 		err = t.entry.Check(c)
@@ -209,17 +193,14 @@ func (t *post) keep(ctx context.Context, respondent serve.Respondent, id [32]byt
 	if err != nil {
 		return false, wire.Problemf(wire.ContributionRefused, "%w", err)
 	}
-	// Finished whatever becomes of the connection: a Put cut short would be
-	// neither kept nor refused for all that anybody knows.
-	ctx = context.WithoutCancel(ctx)
-	key, label := respondentKey(respondent), fmt.Sprint(c.Crowd)
+	key, label, cover := respondentKey(respondent), c.Crowd, id != sum
 	if cover {
 		if t.coveredBy(respondent) >= maxCovers {
 			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", maxCovers)
 		}
-		key, label = fmt.Sprintf("%s-%s-%s", coverLabel, key, base64.RawURLEncoding.EncodeToString(id[:16])), coverLabel
+		key, label = coverKey(respondent, id), coverLabel
 	}
-	again, err = t.inbox.Put(ctx, key, label, body)
+	again, err = t.inbox.Put(key, label, sum, body)
 	switch {
 	case errors.Is(err, queue.ErrTaken):
 		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
@@ -228,17 +209,12 @@ func (t *post) keep(ctx context.Context, respondent serve.Respondent, id [32]byt
 	case err != nil:
 		return false, storage(err)
 	}
-	if !again {
+	if !again && cover {
 		t.mu.Lock()
-		if cover {
-			t.covers[respondent]++
-		} else {
-			t.counts[c.Crowd]++
-		}
+		t.covers[respondent]++
 		t.mu.Unlock()
-		if t.plan.Crowd.Deletion == nil && !cover {
-			t.s.meters.contributions.Add(ctx, 1)
-		}
+	} else if !again && t.plan.Crowd.Deletion == nil {
+		t.s.meters.contributions.Add(ctx, 1)
 	}
 	return again, t.s.o.Failpoint("contribution-kept")
 }

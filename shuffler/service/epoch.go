@@ -1,13 +1,14 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/shuffler"
 )
@@ -47,9 +48,14 @@ func (t *post) endEpoch(ctx context.Context) (done bool, err error) {
 	if err := t.s.o.Failpoint("epoch-sealed"); err != nil {
 		return false, err
 	}
-	if err := t.endCrowds(ctx); err != nil {
+	if err := t.endCrowds(ctx); errors.Is(err, queue.ErrDamaged) {
+		// Nothing more comes in: what can be read is all that there will be.
+		t.s.o.Log.Error("contributions are damaged on disk, and are set aside", "plan", t.plan.Name(), "instance", t.instance, "error", err.Error())
+		return false, errors.Join(err, t.inbox.SetAside(ctx))
+	} else if err != nil {
 		return false, err
 	}
+	lost := t.lost()
 	if err := t.s.o.Queue.Drop(ctx, t.inName()); err != nil { // with the secret and all cover
 		return false, err
 	}
@@ -59,7 +65,7 @@ func (t *post) endEpoch(ctx context.Context) (done bool, err error) {
 	t.mu.Lock()
 	clear(t.covers)
 	t.mu.Unlock()
-	return true, t.markEpoch(ctx, epoch{Closed: true, Purged: true, revision: t.epochNow().revision})
+	return true, t.markEpoch(ctx, epoch{Closed: true, Purged: true, Lost: lost, revision: t.epochNow().revision})
 }
 
 // drawn is a crowd of which it is known who stays, on its way into memory.
@@ -86,10 +92,7 @@ func (t *post) endCrowds(ctx context.Context) error {
 		if t.state(c).Phase != "" {
 			continue
 		}
-		n, err := t.inbox.Count(ctx, fmt.Sprint(c))
-		if err != nil {
-			return err
-		}
+		n := t.inbox.Count(c)
 		kept, respondents, err := t.entry.Survivors(rng.New(), n)
 		if errors.Is(err, shuffler.ErrWithheld) {
 			err = t.withhold(ctx, c, nil)
@@ -117,28 +120,19 @@ func (t *post) mixDrawn(ctx context.Context, pass map[uint32]*drawn) error {
 	if len(pass) == 0 {
 		return nil
 	}
-	label := ""
-	if len(pass) == 1 {
-		for c := range pass {
-			label = fmt.Sprint(c)
-		}
-	}
-	err := t.inbox.Each(ctx, label, func(key string, body []byte) error {
-		if !isContribution(key) {
-			return nil
-		}
-		one, err := envelope.ParseContribution(body)
-		if err != nil {
-			return err
-		}
-		d := pass[one.Crowd]
+	err := t.inbox.Each(ctx, func(_ [16]byte, label uint32, body []byte) error {
+		d := pass[label]
 		if d == nil {
 			return nil
 		}
-		d.seen++
-		if d.seen <= len(d.kept) && d.kept[d.seen-1] {
-			d.batch.Envelopes = append(d.batch.Envelopes, one.Envelopes...)
+		if d.seen++; d.seen > len(d.kept) || !d.kept[d.seen-1] {
+			return nil
 		}
+		one, err := envelope.ParseContribution(bytes.Clone(body))
+		if err != nil {
+			return err
+		}
+		d.batch.Envelopes = append(d.batch.Envelopes, one.Envelopes...)
 		return nil
 	})
 	if err != nil {
@@ -155,6 +149,15 @@ func (t *post) mixDrawn(ctx context.Context, pass map[uint32]*drawn) error {
 		delete(pass, c)
 	}
 	return nil
+}
+
+// lost is how many contributions were damaged on disk and set aside.
+func (t *post) lost() uint64 {
+	if e := t.epochNow(); t.inbox == nil || e.Purged {
+		return e.Lost
+	}
+	contents, gaps := t.inbox.Aside()
+	return max(contents, uint64(min(gaps, 1))) // at least one, whatever can be known
 }
 
 // alone runs what holds crowds in memory, one at a time in the whole service.

@@ -30,8 +30,9 @@ type crowd struct {
 
 // epoch is the mark of an entry.
 type epoch struct {
-	Closed bool `json:"closed"`
-	Purged bool `json:"purged"` // contributions, and who sent them, are gone
+	Closed bool   `json:"closed"`
+	Purged bool   `json:"purged"`         // contributions, and who sent them, are gone
+	Lost   uint64 `json:"lost,omitempty"` // contributions that were damaged on disk and set aside
 
 	revision uint64
 }

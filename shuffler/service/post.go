@@ -48,7 +48,7 @@ type post struct {
 	receiptKeys   []wire.VerifyKey // of all hops of the instance
 	tokens        token.PublicKey  // entry: that respondents must bear; the zero key: none
 	entry         *shuffler.Entry
-	inbox         *queue.Box   // entry, until it is purged
+	inbox         *queue.Inbox // entry, until it is purged
 	secret        serve.Secret // likewise: respondents are known by a hash under it
 
 	woken   chan struct{}
@@ -60,7 +60,6 @@ type post struct {
 	crowds []crowd
 	spent  map[uint32][]shuffler.TokenID
 	busy   map[uint32]bool          // crowds whose inbox somebody has claimed
-	counts []int                    // entry: contributions to each crowd
 	covers map[serve.Respondent]int // entry: kept in this run, of each respondent who sent any
 	failed string                   // what went wrong last, for the operator
 	erased bool                     // the retention is over and nothing is left
@@ -72,7 +71,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	t := &post{
 		s: s, name: fmt.Sprintf("%x_%d_%d", hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
 		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()),
-		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, counts: make([]int, p.Crowds()), covers: map[serve.Respondent]int{},
+		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, covers: map[serve.Respondent]int{},
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.

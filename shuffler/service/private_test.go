@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -213,27 +213,26 @@ func TestArrivalIsForgotten(t *testing.T) {
 	}
 	w.contribute(0, 2, 3)
 	p := w.hops[0].service.plans[w.plan.Hash()].posts[0]
-	var keys []string
-	if err := p.inbox.Each(t.Context(), "0", func(key string, _ []byte) error {
-		keys = append(keys, key)
+	traces := []string{string(body[100:140]), string(p.inbox.Secret("respondents"))}
+	if err := p.inbox.Each(t.Context(), func(key [16]byte, _ uint32, _ []byte) error {
+		traces = append(traces, string(key[:]))
 		return nil
-	}); err != nil {
-		t.Fatal(err)
+	}); err != nil || len(traces) != 5 {
+		t.Fatal(len(traces), err)
 	}
-	traces := append(slices.Clone(keys), string(body[100:140]))
-	var secret string
-	if err := p.inbox.Each(t.Context(), secretKey, func(_ string, body []byte) error {
-		secret = string(body)
-		return nil
-	}); err != nil || len(secret) != 32 {
-		t.Fatal(err)
-	}
-	traces = append(traces, secret)
 	folder := filepath.Join(w.dir, "queue0")
-	for _, text := range traces {
-		if files := grep(t, folder, text); len(files) == 0 {
-			t.Errorf("the test looks in the wrong place for %q", text)
+	for _, text := range traces { // all of it is under a key
+		if files := grep(t, folder, text); len(files) > 0 {
+			t.Errorf("%q is in %v", text, files)
 		}
+	}
+	key, err := os.ReadFile(filepath.Join(folder, "inboxes", p.inName()+".key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces = append(traces, string(key[len(key)-20:]))
+	if files := grep(t, folder, traces[5]); len(files) != 1 {
+		t.Errorf("the test looks in the wrong place for the key: %v", files)
 	}
 	w.cut = true
 	w.end()
@@ -244,5 +243,8 @@ func TestArrivalIsForgotten(t *testing.T) {
 		if files := grep(t, folder, text); len(files) > 0 {
 			t.Errorf("traces are in %v", files)
 		}
+	}
+	if left, err := os.ReadDir(filepath.Join(folder, "inboxes")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left: %v", left, err)
 	}
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Bearers      *serve.Bearers
 	Certificates bool // of the authorities that the server's TLS knows
 
+	// Damage is what to do about contributions that are damaged on disk.
+	Damage queue.Damage
+
 	Client *http.Client // to reach the next hop and the analyzer
 
 	// Retention is how long after a plan closes its receipts and marks are kept,

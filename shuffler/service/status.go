@@ -28,6 +28,7 @@ type Status struct {
 	Closes   time.Time `json:"closes"`
 	Phase    string    `json:"phase"`             // "collecting", "closed"; later hops "waiting" until a batch has come
 	Failing  string    `json:"failing,omitempty"` // what was tried last and is tried again
+	Lost     string    `json:"lost,omitempty"`    // contributions that were damaged on disk and set aside: a number, or "private"
 	Crowds   []Crowd   `json:"crowds"`
 }
 
@@ -58,6 +59,7 @@ func (s *Service) Statuses() []Status {
 }
 
 func (t *post) status() Status {
+	lost := t.lost()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	st := Status{
@@ -70,13 +72,19 @@ func (t *post) status() Status {
 			st.Phase = "closed"
 		}
 	}
+	switch {
+	case lost > 0 && t.plan.Crowd.Deletion != nil:
+		st.Lost = "private"
+	case lost > 0:
+		st.Lost = fmt.Sprint(lost)
+	}
 	for c, state := range t.crowds {
 		one := Crowd{Crowd: uint32(c), Phase: string(state.Phase)}
 		switch state.Phase {
 		case "":
 			one.Phase = "collecting"
 			if t.hop == 0 {
-				one.About = t.about(t.counts[c])
+				one.About = t.about(t.inbox.Count(uint32(c)))
 			}
 		case mixed, forwarded:
 			if r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1]); err == nil {
@@ -116,6 +124,9 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
 		if st.Failing != "" {
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
+		}
+		if st.Lost != "" {
+			page.Alarms = append(page.Alarms, fmt.Sprintf("%s: contributions were damaged on disk and set aside, %s in number: look at the disk", where, st.Lost))
 		}
 		if full, known := st.reached(); known {
 			page.Gauges = append(page.Gauges, serve.Gauge{

@@ -158,10 +158,18 @@ func (w *world) keys(hop int) string {
 // start brings a hop up on what it left on disk.
 func (w *world) start(hop int) {
 	w.t.Helper()
+	if err := w.tryStart(hop, queue.Refuse); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// tryStart is start where the disk may be damaged.
+func (w *world) tryStart(hop int, d queue.Damage) error {
+	w.t.Helper()
 	ctx := context.Background()
 	q, err := queue.Open(ctx, queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("queue", hop))})
 	if err != nil {
-		w.t.Fatal(err)
+		return err
 	}
 	bearers, err := serve.ReadBearers(w.bearers)
 	if err != nil {
@@ -169,7 +177,7 @@ func (w *world) start(hop int) {
 	}
 	s, err := New(ctx, Options{
 		Queue: q, Keys: w.keys(hop), Publishers: []string{w.signed.Publisher}, Bearers: bearers,
-		Client: &http.Client{Transport: w}, Limits: w.rates,
+		Client: &http.Client{Transport: w}, Limits: w.rates, Damage: d,
 		Now: func() time.Time { return w.now },
 		Failpoint: func(name string) error {
 			if w.failpoint == nil {
@@ -179,13 +187,15 @@ func (w *world) start(hop int) {
 		},
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		q.Close()
+		return err
 	}
 	server, err := serve.New(serve.Config{Name: "shuffler", Routes: s.Routes(), Private: s.Private(), Ready: s.Ready, Status: s.Status})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.hops[hop] = &node{q, s, server}
+	return nil
 }
 
 func (w *world) stop(hop int) {

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/queue"
+)
+
+// inboxFile is a file of the entry's inbox.
+func (w *world) inboxFile(kind string) string {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(w.dir, "queue0", "inboxes", "*."+kind))
+	if err != nil || len(paths) != 1 {
+		w.t.Fatal(paths, err)
+	}
+	return paths[0]
+}
+
+// spoil changes a file of the entry's inbox; nil: removes it.
+func (w *world) spoil(kind string, how func([]byte) []byte) {
+	w.t.Helper()
+	path := w.inboxFile(kind)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if bad := how(text); bad == nil {
+		err = os.Remove(path)
+	} else {
+		err = os.WriteFile(path, bad, 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) alarms(hop int) string {
+	return strings.Join(w.hops[hop].service.Status(context.Background()).Alarms, "\n")
+}
+
+// One byte that rots in the entry's queue while it is stopped cost a whole crowd,
+// and a file cut in half cost half of it without a word. The entry says what it is
+// and what to do, and the step costs what is damaged and no more.
+func TestAnEntryWithADamagedInbox(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  string
+		spoil func([]byte) []byte
+		lost  string
+		left  []int // of five devices
+	}{
+		"a byte is changed": {"log", func(b []byte) []byte { b[len(b)/2] ^= 0xff; return b }, "1", []int{0, 1, 3, 4}},
+		"half is gone":      {"log", func(b []byte) []byte { return b[:len(b)/2] }, "3", nil}, // below n_min
+		"all is gone":       {"log", func([]byte) []byte { return []byte{} }, "5", nil},
+		"the log is gone":   {"log", func([]byte) []byte { return nil }, "5", nil},
+		"the key is gone":   {"key", func([]byte) []byte { return nil }, "5", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, nil)
+			w.contribute(0, 0, 1, 2, 3, 4)
+			w.stop(0)
+			w.spoil(c.kind, c.spoil)
+			err := w.tryStart(0, queue.Refuse)
+			if !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
+				t.Fatalf("it started: %v", err)
+			}
+			if err := w.tryStart(0, queue.SetAside); err != nil {
+				t.Fatal(err)
+			}
+			w.restart(0)
+			if st := w.hops[0].service.Statuses()[0]; st.Lost != c.lost || !strings.Contains(w.alarms(0), "set aside, "+c.lost+" in number") {
+				t.Errorf("%q were lost; alarms: %s", st.Lost, w.alarms(0))
+			}
+			w.end()
+			if err := w.step(); err != nil {
+				t.Fatal(err)
+			}
+			want := map[uint32][]string{}
+			if c.left != nil {
+				want[0] = sent(c.left...)
+			}
+			wantCrowds(t, w, want)
+			w.settled(0)
+			w.restart(0)
+			if st := w.hops[0].service.Statuses()[0]; st.Lost != c.lost {
+				t.Errorf("after the epoch it says that %q were lost", st.Lost)
+			}
+		})
+	}
+}
+
+// What rots between the last contribution and the mixing is set aside too, and the
+// crowd leaves if it still has n_min respondents.
+func TestAnInboxThatRotsBeforeItIsMixed(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.contribute(0, 0, 1, 2, 3, 4)
+	w.contribute(1, 5, 6, 7)
+	f, err := os.OpenFile(w.inboxFile("log"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	status, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("rot"), status.Size()-20); err != nil { // of the last, in crowd 1
+		t.Fatal(err)
+	}
+	w.end()
+	if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
+		t.Errorf("mixed: %v", err)
+	}
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3, 4)})
+	if alarms := w.alarms(0); !strings.Contains(alarms, "set aside, 1 in number") {
+		t.Errorf("alarms: %s", alarms)
+	}
+	w.settled(0)
+}
