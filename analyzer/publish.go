@@ -38,14 +38,19 @@ func Describe(p *protocol.Protocol, model protocol.Model, tallies []*tally.Count
 // come to it, but what opened may be fewer whole contributions than n_min, and of
 // those a share f may be silent or lie.
 func Kept(p *protocol.Protocol, tallies []*tally.Counts) error {
-	if _, err := p.Promise(); err != nil {
-		return err
-	}
 	arrived := 0
 	for _, t := range tallies {
 		if t != nil && (arrived == 0 || t.Smallest < arrived) {
 			arrived = t.Smallest
 		}
+	}
+	return KeptBy(p, arrived)
+}
+
+// KeptBy is Kept for a smallest batch of so many whole contributions; 0 where none came.
+func KeptBy(p *protocol.Protocol, arrived int) error {
+	if _, err := p.Promise(); err != nil {
+		return err
 	}
 	if arrived == 0 {
 		return errors.New("analyzer: no batch came: there is nothing to publish")

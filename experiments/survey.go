@@ -82,6 +82,7 @@ type SurveyTable struct {
 type Surveyed struct {
 	Plan    plan.Plan
 	Release release.Release
+	Model   *protocol.HistogramModel // what the release tells of; of a search the last round's
 	Result  SurveyResult
 	Choice  string // of sample or split in words, where Collect was left out
 }
@@ -112,7 +113,7 @@ func (s Survey) Run(name string, population []protocol.Answers, progress simulat
 	res.Withheld = r.Withheld
 	res.compare(p, model)
 	res.Seconds = time.Since(start).Seconds()
-	return Surveyed{p, r, res, choice}, nil
+	return Surveyed{p, r, model, res, choice}, nil
 }
 
 // collect asks the question of all values, and publishes.

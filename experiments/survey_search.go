@@ -65,7 +65,7 @@ func (s Survey) Search(name string, population []protocol.Answers, search sketch
 		res.Rounds, res.Found = asked, len(found)
 		res.compareFound(found, asked[round].Candidates, len(group), population)
 		res.Seconds = time.Since(start).Seconds()
-		return Surveyed{Plan: p, Release: r, Result: res}, nil
+		return Surveyed{Plan: p, Release: r, Model: model, Result: res}, nil
 	}
 	return Surveyed{}, fmt.Errorf("the search has not come to the ends of strings after %d rounds, which had up to %d candidates: allow more rounds, go further ahead in each, or look for more frequent strings", rounds, asked[rounds-1].Candidates)
 }

@@ -214,7 +214,7 @@ func TestAReleaseWhosePromiseFailsIsWithheld(t *testing.T) {
 			r.wants(r.put(h), created, "")
 		}
 		r.wants(r.do("POST", wire.ClosePath(c.signed.Plan.Hash()), "", nil), ok, "")
-		for _, format := range []string{".json", ".csv", ".html"} {
+		for _, format := range []string{".json", ".counts.csv", ".html", ".receipts.json"} {
 			why := r.wants(r.get("/v1/releases/"+c.name+format), 410, wire.Withheld)
 			if !strings.Contains(why, "4 whole contributions, 3 of them honest") || !strings.Contains(why, "3.8 was promised") {
 				t.Errorf("withheld because %q", why)

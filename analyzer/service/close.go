@@ -3,15 +3,19 @@ package service
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
@@ -139,7 +143,8 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 // counted is what is on disk of a collection.
 type counted struct {
 	tallies []*tally.Counts // one a crowd, nil where no batch came
-	notes   []string        // what a release must say of them
+	batches []store.Batch
+	notes   []string // what a release must say of them
 }
 
 // counted adds up what the instances counted.
@@ -149,6 +154,7 @@ func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, e
 	if err != nil {
 		return c, err
 	}
+	c.batches = batches
 	dropped, came := 0, make([]int, len(c.tallies))
 	for _, b := range batches {
 		if b.Crowd >= len(c.tallies) {
@@ -195,24 +201,56 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public protocol.Publi
 	if err := analyzer.Kept(p, c.tallies); err != nil {
 		return nil, err
 	}
-	r, _, err := analyzer.Publish(p, c.tallies, public)
+	r, model, err := analyzer.Publish(p, c.tallies, public)
 	if err != nil {
 		return nil, err
 	}
 	r.Created = s.o.Now().UTC()
 	r.Notes = append(r.Notes, c.notes...)
 	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
-	var json, html, csv bytes.Buffer
+	var json, html, table bytes.Buffer
+	files := map[string][]byte{}
+	if counted, is := model.(*protocol.HistogramModel); is {
+		counts, note, err := counted.Counts()
+		if err == nil {
+			err = release.WriteCounts(&table, counts)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if note != "" {
+			r.Notes = append(r.Notes, note)
+		}
+		files[formatCounts] = table.Bytes()
+	}
 	if err := r.WriteJSON(&json); err != nil {
 		return nil, err
 	}
 	if err := page.WriteHTML(&html, r); err != nil {
 		return nil, err
 	}
-	if err := writeCSV(&csv, r); err != nil {
+	files[formatJSON], files[formatHTML] = json.Bytes(), html.Bytes()
+	if files[formatReceipts], err = c.receipts(p.Plan, files); err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"json": json.Bytes(), "html": html.Bytes(), "csv": csv.Bytes()}, nil
+	return files, nil
+}
+
+// receipts are those of the counted batches, for whoever verifies the release, with
+// the digests of its files.
+func (c counted) receipts(p plan.Plan, files map[string][]byte) ([]byte, error) {
+	all := wire.Receipts{Format: wire.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}}
+	for format, text := range files {
+		all.Files[format] = wire.FileDigest(text)
+	}
+	for _, b := range c.batches {
+		one := wire.BatchReceipts{Instance: b.Instance, Crowd: b.Crowd, SHA256: hex.EncodeToString(b.SHA256[:]), Whole: b.Smallest, Dropped: b.Dropped}
+		for receipt := range slices.Chunk(b.Receipts, wire.ReceiptSize) {
+			one.Receipts = append(one.Receipts, receipt)
+		}
+		all.Batches = append(all.Batches, one)
+	}
+	return all.Marshal()
 }
 
 // postClose answers POST /v1/plans/{plan}/close with what became of the plan.

@@ -15,9 +15,10 @@ import (
 type outline struct {
 	title     string
 	closes    time.Time // zero: when told
+	counts    bool      // it asks how many hold each value
 	crowds    int
 	instances int
-	receipts  [][]wire.VerifyKey // see receiptKeys
+	receipts  [][]wire.VerifyKey // see wire.ReceiptKeys
 	err       error              // the plan cannot be read any more
 }
 
@@ -53,6 +54,6 @@ func outlineOf(name string, text []byte) outline {
 		return outline{err: fmt.Errorf("service: plan %s, which was registered before: %w", name, err)}
 	}
 	p := signed.Plan
-	keys, err := receiptKeys(p)
-	return outline{p.Title, p.Times.Closes, p.Crowds(), len(p.Route.Mix.Instances), keys, err}
+	keys, err := wire.ReceiptKeys(p)
+	return outline{p.Title, p.Times.Closes, p.Question.Histogram != nil, p.Crowds(), len(p.Route.Mix.Instances), keys, err}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // State is how far a plan has come.
@@ -38,7 +39,13 @@ type Plan struct {
 	Formats    []string  `json:"formats,omitempty"`
 }
 
-var formats = []string{"csv", "html", "json"}
+// The formats of a release, as the ends of its files' names.
+const (
+	formatJSON     = "json"
+	formatHTML     = "html"
+	formatCounts   = release.CountsFile // of histograms
+	formatReceipts = wire.ReceiptsFile
+)
 
 // describe tells a plan, without its title where it cannot be read any more.
 func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
@@ -47,11 +54,17 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
 	}
 	if o, err := s.outline(ctx, p.Name); err == nil {
-		d.Title, d.Closes = o.title, o.closes
+		d.Title, d.Closes, d.Formats = o.title, o.closes, []string{formatHTML, formatJSON, formatReceipts}
+		if o.counts {
+			d.Formats = append([]string{formatCounts}, d.Formats...)
+		}
+	}
+	if !p.Released {
+		d.Formats = nil
 	}
 	switch {
 	case p.Released:
-		d.State, d.Formats = Released, formats
+		d.State = Released
 	case !p.Decided.IsZero():
 		d.State = Withheld
 	case !p.Closed.IsZero():
@@ -160,16 +173,19 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 	return serve.WriteJSON(w, out)
 }
 
-var releaseTypes = map[string]string{"json": "application/json", "csv": "text/csv; charset=utf-8; header=present", "html": "text/html; charset=utf-8"}
+var releaseTypes = map[string]string{
+	formatJSON: "application/json", formatHTML: "text/html; charset=utf-8",
+	formatCounts: "text/csv; charset=utf-8; header=present", formatReceipts: "application/json",
+}
 
 // A page of a release has its own style and drawings and needs nothing else.
 const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
-// getRelease answers GET /v1/releases/{plan}.json, .csv or .html.
+// getRelease answers GET /v1/releases/{plan}.FORMAT.
 func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(r.PathValue("file"), ".")
 	if _, err := wire.ParsePlanName(name); err != nil || releaseTypes[format] == "" {
-		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.csv or PLAN.html")
+		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s or PLAN.%s", formatCounts, formatReceipts)
 	}
 	p, err := s.o.Store.Plan(r.Context(), name)
 	if err != nil {

@@ -226,7 +226,7 @@ func (s *Service) prepare(signed plan.Signed) (*running, error) {
 	if r.counter, err = analyzer.NewCounter(r.protocol, key); err != nil {
 		return nil, err
 	}
-	r.receipts, err = receiptKeys(signed.Plan)
+	r.receipts, err = wire.ReceiptKeys(signed.Plan)
 	return r, err
 }
 

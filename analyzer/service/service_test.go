@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -91,15 +90,27 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 		if !strings.Contains(page.Body.String(), "A tiny collection") || !strings.Contains(page.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("page: %.200s", page.Body)
 		}
-		table, err := csv.NewReader(r.get(releases + ".csv").Body).ReadAll()
-		if err != nil || len(table) < 10 {
-			t.Errorf("%d rows, %v", len(table), err)
+		// Its receipts are of the same bytes, and bear it out.
+		w = r.get(releases + ".receipts.json")
+		r.wants(w, ok, "")
+		receipts, err := wire.ParseReceipts(w.Body.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches, err := receipts.Check(c.signed.Plan)
+		if err != nil || len(batches) != len(c.handovers) {
+			t.Errorf("%+v, %v", batches, err)
+		}
+		for _, format := range []string{"json", "html"} {
+			if sum := wire.FileDigest(r.get(releases + "." + format).Body.Bytes()); receipts.Files[format] != sum {
+				t.Errorf("%s has the digest %s, and the receipts say %v", format, sum, receipts.Files)
+			}
 		}
 		var list []service.Plan
 		if err := json.Unmarshal(r.get("/v1/releases").Body.Bytes(), &list); err != nil || len(list) != 1 || list[0].State != service.Released {
 			t.Errorf("%+v, %v", list, err)
 		}
-		for _, path := range []string{releases, releases + ".pdf", "/v1/releases/x.json", releases + ".json.json"} {
+		for _, path := range []string{releases, releases + ".pdf", releases + ".csv", releases + ".counts.csv", "/v1/releases/x.json", releases + ".json.json"} {
 			r.wants(r.get(path), 404, wire.NotFound)
 		}
 

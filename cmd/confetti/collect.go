@@ -225,15 +225,15 @@ func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, 
 		return res, err
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
-	err = c.save(std, out.Release, out.Plan)
+	err = c.save(std, out.Release, out.Plan, nil)
 	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	return res, err
 }
 
-func (c collectSimulate) save(std streams, r release.Release, p plan.Plan) error {
+func (c collectSimulate) save(std streams, r release.Release, p plan.Plan, counts []release.ValueCount) error {
 	r.Provenance.Software = version()
 	r.Provenance.Command = "confetti collect simulate"
-	if err := saveRelease(std, c.Out, r, p); err != nil {
+	if err := saveRelease(std, c.Out, r, p, counts); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, page.PageFile))

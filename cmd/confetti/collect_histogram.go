@@ -141,7 +141,14 @@ func (c collectSimulate) runHistogram(std streams) error {
 		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask several columns: "+out.Choice)
 	}
 	if c.Out != "" {
-		if err := c.save(std, out.Release, out.Plan); err != nil {
+		counts, note, err := out.Model.Counts()
+		if err != nil {
+			return err
+		}
+		if note != "" {
+			out.Release.Notes = append(out.Release.Notes, note)
+		}
+		if err := c.save(std, out.Release, out.Plan, counts); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,12 +87,24 @@ func announceReplaced(w io.Writer, dir string) {
 	}
 }
 
-// saveRelease writes a release and, since its page names the plan by its hash
-// for anybody to check, the plan.
-func saveRelease(std streams, dir string, r release.Release, p plan.Plan) error {
+// saveRelease writes a release, its counts if it has some and, since its page names
+// the plan by its hash for anybody to check, the plan.
+func saveRelease(std streams, dir string, r release.Release, p plan.Plan, counts []release.ValueCount) error {
+	var table bytes.Buffer
+	if err := release.WriteCounts(&table, counts); err != nil {
+		return err
+	}
 	announceReplaced(std.err, dir)
 	return uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
+			return err
+		}
+		file := filepath.Join(dir, release.CountsFile)
+		if len(counts) > 0 {
+			if err := durable.Replace(file, table.Bytes(), 0o644); err != nil {
+				return err
+			}
+		} else if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another release
 			return err
 		}
 		return durable.Replace(filepath.Join(dir, "plan.toml"), author.TOML(p), 0o644)

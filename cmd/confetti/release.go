@@ -10,6 +10,8 @@ import (
 type releaseCommand struct {
 	Show  releaseShow  `cmd:"" help:"Show a release in the terminal."`
 	Fetch releaseFetch `cmd:"" help:"Get a release from its analyzer."`
+
+	Verify releaseVerify `cmd:"" help:"Recompute a release's promise, and check signatures and receipts."`
 }
 
 type releaseShow struct {

@@ -2,22 +2,30 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
 )
+
+// signedFile is the signed plan's name, beside a release.
+const signedFile = "plan.signed.json"
 
 type releaseFetch struct {
 	signedFlag
 	serviceFlags
-	Out string `help:"Folder for release.json, release.csv and release.html." required:"" type:"path" placeholder:"DIR"`
+	Out string `help:"Folder for release.json, release.html, counts.csv, receipts.json and the plan." required:"" type:"path" placeholder:"DIR"`
 }
 
 func (releaseFetch) Help() string {
-	return "Gets a plan's release from its analyzer. It needs no token.\n\nExample:\n  confetti release fetch --dir trial --out release"
+	return "Gets a plan's release from its analyzer, with the signed plan and the receipts by which confetti release verify\nchecks it. It needs no token.\n\nExample:\n  confetti release fetch --dir trial --out release"
 }
 
 func (c releaseFetch) Run(std streams) error {
@@ -35,25 +43,59 @@ func (c releaseFetch) Run(std streams) error {
 	defer s.close()
 	ctx, stop := untilStopped()
 	defer stop()
-	files := map[string][]byte{}
-	for _, format := range []string{"json", "csv", "html"} {
-		url := fmt.Sprintf("%s/v1/releases/%s.%s", signed.Plan.Analyzer.URL, signed.Plan.Name(), format)
-		if files[format], err = s.get(ctx, url); err != nil {
-			return err
-		}
+	files, err := s.published(ctx, signed.Plan.Analyzer.URL, signed.Plan.Name())
+	if err != nil {
+		return err
 	}
-	if before, err := os.ReadFile(filepath.Join(c.Out, "release.json")); err == nil && !bytes.Equal(before, files["json"]) {
+	files[signedFile], files["plan.toml"] = append(signed.Marshal(), '\n'), author.TOML(signed.Plan)
+	if before, err := os.ReadFile(filepath.Join(c.Out, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
 		announceReplaced(std.err, c.Out)
 	}
 	return uninterrupted(func() error {
 		errs := []error{os.MkdirAll(c.Out, 0o755)}
-		for format, text := range files {
-			errs = append(errs, durable.Replace(filepath.Join(c.Out, "release."+format), text, 0o644))
+		for _, name := range append(releaseFiles, signedFile, "plan.toml") {
+			if text, there := files[name]; there {
+				errs = append(errs, durable.Replace(filepath.Join(c.Out, name), text, 0o644))
+			} else if err := os.Remove(filepath.Join(c.Out, name)); err != nil && !errors.Is(err, os.ErrNotExist) { // of another release
+				errs = append(errs, err)
+			}
 		}
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(std.out, "the release is in %s; to see it:\n  confetti release show %s\n", c.Out, filepath.Join(c.Out, "release.json"))
+		_, err := fmt.Fprintf(std.out, "the release is in %s; to see it, and to check it:\n  confetti release show %s\n  confetti release verify %s --publisher %s\n", c.Out, c.Out, c.Out, signed.Publisher)
 		return err
 	})
+}
+
+// releaseFiles are what an analyzer publishes of a plan, by name; counts only of
+// questions that count.
+var releaseFiles = []string{page.JSONFile, page.PageFile, release.CountsFile, wire.ReceiptsFile}
+
+// formatOf is the end of a file's name at the analyzer.
+func formatOf(file string) string {
+	switch file {
+	case page.JSONFile:
+		return "json"
+	case page.PageFile:
+		return "html"
+	}
+	return file
+}
+
+// published gets what there is of the release of a plan, by name, from its analyzer.
+func (s *services) published(ctx context.Context, base, name string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, file := range releaseFiles {
+		text, err := s.get(ctx, fmt.Sprintf("%s/v1/releases/%s.%s", base, name, formatOf(file)))
+		var problem *wire.Problem
+		if errors.As(err, &problem) && problem.Code == wire.NotFound && file != page.JSONFile {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[file] = text
+	}
+	return files, nil
 }

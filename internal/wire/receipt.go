@@ -139,15 +139,28 @@ func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Batch
 	if len(receipts) != int(batch.Hop) || len(receipts) > len(keys) || len(receipts) == 0 {
 		return fmt.Errorf("wire: %d receipts with a batch that came through %d hops: need one of each", len(receipts), batch.Hop)
 	}
+	if err := checkLinks(receipts, keys, batch.Plan, batch.Instance, batch.Crowd); err != nil {
+		return err
+	}
+	last := receipts[len(receipts)-1]
+	if last.Respondents != batch.Respondents {
+		return fmt.Errorf("wire: receipt of hop %d: another number of respondents than the batch has", int(last.Hop)+1)
+	}
+	if last.BatchOut != digest || int64(last.Out) != int64(len(batch.Envelopes)) {
+		return fmt.Errorf("wire: receipt of hop %d: the batch is not the one that it handed on", int(last.Hop)+1)
+	}
+	return nil
+}
+
+// checkLinks checks receipts of a batch against each other and the keys.
+func checkLinks(receipts []SignedReceipt, keys []VerifyKey, plan [32]byte, instance uint16, crowd uint32) error {
 	for i, s := range receipts {
 		at := func(what string) error { return fmt.Errorf("wire: receipt of hop %d: %s", i+1, what) }
 		switch {
 		case int(s.Hop) != i:
 			return at("it is of another hop")
-		case s.Plan != batch.Plan || s.Instance != batch.Instance || s.Crowd != batch.Crowd:
+		case s.Plan != plan || s.Instance != instance || s.Crowd != crowd:
 			return at("it is of another plan, instance or crowd")
-		case s.Respondents != batch.Respondents:
-			return at("another number of respondents than the batch has")
 		}
 		if err := s.Verify(keys[i]); err != nil {
 			return err
@@ -160,11 +173,9 @@ func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Batch
 			return at("it does not follow the receipt before it")
 		case s.BatchIn != earlier.BatchOut || s.In != earlier.Out:
 			return at("the batch that came is not the one that the hop before it handed on")
+		case s.Respondents != earlier.Respondents:
+			return at("another number of respondents than the hop before it says")
 		}
-	}
-	last := receipts[len(receipts)-1]
-	if last.BatchOut != digest || int64(last.Out) != int64(len(batch.Envelopes)) {
-		return fmt.Errorf("wire: receipt of hop %d: the batch is not the one that it handed on", int(last.Hop)+1)
 	}
 	return nil
 }

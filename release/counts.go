@@ -1,0 +1,57 @@
+package release
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+)
+
+// CountsFile is the name of the table that WriteCounts writes, beside a release.
+const CountsFile = "counts.csv"
+
+// ValueCount is how many respondents hold one value: what a spreadsheet has a row for.
+type ValueCount struct {
+	Attribute string
+	Crowd     string // empty where there is one
+	Value     string
+	Estimate  float64 // unbiased, in respondents
+	StdErr    float64
+	// Low and High hold the true number with probability 95 % for this value by itself;
+	// LowAll and HighAll those of all values of the attribute and crowd at once, and so
+	// those of whatever values are picked for their estimates.
+	Low, High       float64
+	LowAll, HighAll float64
+	Consistent      float64  // not below zero and of the right sum; biased, without an error of its own
+	Truth           *float64 // of a simulation; nil: nobody knows it
+}
+
+// WriteCounts writes the counts as CSV (RFC 4180) with the columns attribute, crowd,
+// value, estimate, std_err, low, high, low_all, high_all, consistent and, where the
+// first count has it, truth. Numbers are in respondents, in their shortest form that
+// reads back the same.
+func WriteCounts(w io.Writer, counts []ValueCount) error {
+	known := len(counts) > 0 && counts[0].Truth != nil
+	c := csv.NewWriter(w)
+	head := []string{"attribute", "crowd", "value", "estimate", "std_err", "low", "high", "low_all", "high_all", "consistent"}
+	if known {
+		head = append(head, "truth")
+	}
+	c.Write(head) // Error tells, as of the rest
+	row := make([]string, 0, len(head))
+	for _, n := range counts {
+		row = append(row[:0], n.Attribute, n.Crowd, n.Value)
+		for _, x := range []float64{n.Estimate, n.StdErr, n.Low, n.High, n.LowAll, n.HighAll, n.Consistent} {
+			row = append(row, strconv.FormatFloat(x, 'g', -1, 64))
+		}
+		if known {
+			truth := ""
+			if n.Truth != nil {
+				truth = strconv.FormatFloat(*n.Truth, 'g', -1, 64)
+			}
+			row = append(row, truth)
+		}
+		c.Write(row)
+	}
+	c.Flush()
+	return c.Error()
+}
