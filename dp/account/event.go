@@ -130,6 +130,7 @@ type options struct {
 	Neglect float64 // probability that may be charged to delta outright, each round
 	Every   bool    // over every data set, however long it takes
 	Lower   bool    // a lower bound: one pair of data sets is enough
+	Whole   bool    // many points of the profile: loss distributions, if there are, before formulas
 }
 
 // Unsupported says that this accountant has no proved bound for an event.
