@@ -61,10 +61,10 @@ var errNoGuarantee = errors.New("client: the plan gives no guarantee that could 
 // replaced states a guarantee under replacement: of two removals in a row the
 // second acts on what the first let through.
 func replaced(g account.Guarantee) (epsilon, delta float64) {
-	if g.Adjacency == account.Removal {
-		return above(2 * g.Epsilon), math.Min(1, above((1+math.Exp(g.Epsilon))*g.Delta))
+	if h, err := g.Under(account.Replacement); err == nil {
+		return above(h.Epsilon), math.Min(1, above(h.Delta))
 	}
-	return above(g.Epsilon), math.Min(1, above(g.Delta))
+	return math.Inf(1), 1
 }
 
 // worse is the larger of two epsilons, the first as it is kept.

@@ -61,7 +61,15 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	r, model, err := analyzer.Publish(proto, out.Tallies, protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: protocol.Records(set.Test)})
+	learned, err := proto.Learn(proto.Estimate(out.Tallies), out.Tallies)
+	if err != nil {
+		return out, err
+	}
+	model := learned.(*protocol.DensityModel)
+	if err := model.Reveal(values(set.Train)); err != nil {
+		return out, err
+	}
+	r, err := analyzer.Describe(proto, model, out.Tallies, protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: protocol.Records(set.Test)})
 	if err != nil {
 		return out, err
 	}
@@ -71,7 +79,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if out.Dropped > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", out.Dropped))
 	}
-	out.Release, out.Model = r, model.(*protocol.DensityModel)
+	out.Release, out.Model = r, model
 	return out, nil
 }
 

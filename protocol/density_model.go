@@ -30,9 +30,26 @@ type Records struct {
 type DensityModel struct {
 	*hdc.Model
 	Reported []int // respondents by reported class; 0 where withheld
+	Truth    []int // respondents by class, of a simulation only (Reveal)
 
 	labels   *randomize.KRR
 	features *encode.Features
+}
+
+// Reveal counts the classes of the population that answered, so that what the model
+// describes afterwards has the truth beside it. Only simulations have a use for it: it
+// sees every value.
+func (m *DensityModel) Reveal(values []Value) error {
+	truth := make([]int, len(m.Classes()))
+	for i, v := range values {
+		l, ok := v.(Labelled)
+		if !ok || l.Class < 0 || l.Class >= len(truth) {
+			return fmt.Errorf("value %d is not a labelled vector of one of %d classes", i+1, len(truth))
+		}
+		truth[l.Class]++
+	}
+	m.Truth = truth
+	return nil
 }
 
 // Debiased is the model with the label noise taken out; ok is false where
@@ -88,7 +105,7 @@ func accuracy(name, label string, e hdc.Evaluation, note string) release.Metric 
 func (m *DensityModel) classification(e hdc.Evaluation, test Records) (release.Section, error) {
 	s := release.Section{
 		Title: "How well it classifies",
-		Text:  "A record is given to the class whose private density is highest there. A prediction counts as decided where its lead over the runner-up is larger than the 95 % error of that lead, which covers the privacy noise, rounding, and the sampling of random features.",
+		Text:  "A record is given to the class whose private density is highest there. A prediction counts as decided where its lead over the runner-up is larger than the 95% error of that lead, which covers the privacy noise, rounding, and the sampling of random features.",
 		Metrics: []release.Metric{
 			{Name: "decided", Label: "Predictions decided beyond their error", Value: e.Decided, Unit: release.Share},
 		},
@@ -236,15 +253,20 @@ func (m *DensityModel) sizes() release.Section {
 	case m.labels != nil:
 		s.Text = "Each respondent reported its class by randomized response. That noise cannot be taken out while a class is withheld, where an unknown part of all others was reported."
 	}
+	if m.Truth != nil {
+		t.Columns = append(t.Columns, release.Column{Label: truthColumn, Unit: release.Count})
+	}
 	for c, name := range m.Classes() {
-		if m.Reported[c] == 0 {
-			t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Text("withheld")})
-			continue
+		row := []release.Cell{release.Text(name), release.Text("withheld")}
+		if m.Reported[c] > 0 {
+			row[1] = release.Number(float64(m.Reported[c]), 0)
 		}
-		row := []release.Cell{release.Text(name), release.Number(float64(m.Reported[c]), 0)}
 		if clean {
 			held := m.labels.Estimate(counts)[c]
 			row = append(row, release.Number(held.Mean, held.StdErr))
+		}
+		if m.Truth != nil {
+			row = append(row, release.Number(float64(m.Truth[c]), 0))
 		}
 		t.Rows = append(t.Rows, row)
 	}

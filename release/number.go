@@ -105,8 +105,11 @@ func plusMinus(x, stdErr float64, unit string) string {
 }
 
 // between prints an interval. A quarter of its width decides the decimals, as a
-// standard error would.
+// standard error would; whole numbers have none.
 func between(low, high float64, unit string) string {
+	if unit != Share && low == math.Trunc(low) && high == math.Trunc(high) {
+		return amount(low, 0, unit) + " to " + amount(high, 0, unit)
+	}
 	return amount(low, (high-low)/4, unit) + " to " + amount(high, (high-low)/4, unit)
 }
 

@@ -52,7 +52,9 @@ func (p *printer) bars(f Figure) {
 			}
 			if len(s.Low) > 0 {
 				row[2] = whisker(s.Low[j], s.Y[j], s.High[j], longest)
-				row[4], row[5] = FormatNumber(s.Low[j]), "to "+FormatNumber(s.High[j])
+				row[3] = amount(s.Y[j], (s.High[j]-s.Low[j])/4, "")
+				low, high, _ := strings.Cut(between(s.Low[j], s.High[j], ""), " to ")
+				row[4], row[5] = low, "to "+high
 			}
 			if len(s.Truth) > 0 {
 				row[2], row[6] = hollow(row[2], s.Truth[j], longest), "truth "+FormatNumber(s.Truth[j])

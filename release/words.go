@@ -79,9 +79,9 @@ func (r Release) Banners() []Banner {
 	}
 	switch r.Source {
 	case Simulation:
-		all = append(all, Banner{"Simulation.", "No device was asked: a table in one place was randomized and counted as devices would be. So the truth is known, and stands beside the estimates where they have one; a collection has none."})
+		all = append(all, Banner{"Simulation.", "No device was asked: a table was randomized and counted as devices would be. The truth is known here, and stands beside the estimates."})
 	case Trial:
-		all = append(all, Banner{"Trial.", "One operator holds the keys of all parties, and could have undone the mixing: no hop of the shuffler is honest towards the others. What is promised of a shuffler that is holds once several operators run it."})
+		all = append(all, Banner{"Trial.", "One operator holds the keys of all parties and could have undone the mixing. What is promised of an honest shuffler holds once several operators run it."})
 	}
 	return all
 }

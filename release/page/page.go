@@ -35,6 +35,7 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"scale":       gauge,
 	"heat":        heat,
 	"width":       width,
+	"unbroken":    func(s string) string { return strings.ReplaceAll(s, "± ", "±\u00a0") },
 	"legend":      legend,
 	"lead":        lead,
 	"wide":        func(f release.Figure) (template.HTML, error) { return inline(f, 680, 320) },
