@@ -194,43 +194,55 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 		return fmt.Errorf("protocol: the paper has no accounting for %s: use %q", z.Name, account.ExactAccounting)
 	}
 	t := target(*p, *ask)
+	attributes := make([]attribute, len(ask.Attributes))
 	cells := 2
-	for _, a := range ask.Attributes {
+	for i, a := range ask.Attributes {
+		var err error
+		if attributes[i], err = newAttribute(a); err != nil {
+			return err
+		}
 		cells = max(cells, a.Domain())
 	}
+	at := func(epsilon float64) plan.Randomizer {
+		z := *z
+		z.Epsilon = epsilon
+		switch z.Name {
+		case "subset":
+			z.Subset = randomize.SubsetSize(cells, epsilon)
+		case "local-hash":
+			z.Range = randomize.HashRange(epsilon)
+		}
+		return z
+	}
+	var wrong error
 	event := func(epsilon float64) account.Event {
-		if z.Name == "krr" {
-			return account.KaryResponse{Users: t.Users, K: cells, Epsilon: epsilon}
+		h := histogram{plan: *p, ask: *ask}
+		h.ask.Randomizer = at(epsilon)
+		for _, a := range attributes {
+			table, err := newSymbols(h.ask.Randomizer, a, account.Adjacency(p.Budget.Adjacency))
+			if err != nil {
+				wrong = err
+				return nil
+			}
+			h.tables = append(h.tables, table)
 		}
-		return account.AnyRandomizer{Users: t.Users, Epsilon: epsilon}
+		return h.loss()
 	}
-	holds := func(epsilon float64) bool {
-		g, err := account.Epsilon(account.Repeat{Event: event(epsilon), Rounds: t.Rounds}, t.Delta)
-		return err == nil && g.Epsilon <= t.Epsilon
-	}
-	low, high := t.Epsilon/float64(t.Rounds)*(1-1e-9), 30. // basic composition; the accountant's last
+	most := math.Inf(1)
 	if l := p.Budget.LocalEpsilon; l > 0 {
-		high = math.Min(high, l/float64(t.Rounds)*(1-1e-12))
-		if low = math.Min(low, high); t.Epsilon == 0 || holds(high) {
-			low = high
+		most = math.Min(30, l/float64(t.Rounds)*(1-1e-12)) // the accountant's last
+	}
+	if t.Epsilon > 0 {
+		// One round is all that a respondent answers.
+		t.Rounds = 1
+		local, _, err := account.CalibrateLocal(t, event)
+		if wrong != nil && err != nil {
+			return fmt.Errorf("protocol: %w", wrong)
+		} else if err != nil {
+			return err
 		}
+		most = math.Min(most, local)
 	}
-	if t.Epsilon > 0 && !holds(low) {
-		low = 1e-6 // the accountant's first
-	}
-	for high-low > 1e-6*low {
-		if middle := (low + high) / 2; holds(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	z.Epsilon = low
-	switch z.Name {
-	case "subset":
-		z.Subset = randomize.SubsetSize(cells, low)
-	case "local-hash":
-		z.Range = randomize.HashRange(low)
-	}
+	*z = at(most)
 	return nil
 }

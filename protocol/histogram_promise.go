@@ -84,15 +84,23 @@ func (h *histogram) composed(honest int, event func(t table, users int) account.
 	return all
 }
 
-// worst is the table that costs a respondent most: of bits the one with the most
-// items, of symbols that with the most cells, whose bound holds for fewer too.
+// worst is a table that costs a respondent as much as any: of bits the one with the
+// most items; of symbols that with the fewest cells, of which each answer favours the
+// largest share (docs/accounting.md).
 func (h *histogram) worst() table {
-	return slices.MaxFunc(h.tables, func(a, b table) int {
+	most := slices.MaxFunc(h.tables, func(a, b table) int {
 		if x, ok := a.(*bits); ok {
 			return x.items - b.(*bits).items
 		}
-		return a.(*symbols).size - b.(*symbols).size
+		return b.(*symbols).size - a.(*symbols).size
 	})
+	if t, ok := most.(*symbols); ok {
+		worst := *t
+		byCell := h.ask.Randomizer.Name == "krr" || h.ask.Randomizer.Name == "subset"
+		worst.covers = byCell && slices.ContainsFunc(h.tables, func(other table) bool { return other.(*symbols).size != t.size })
+		return &worst
+	}
+	return most
 }
 
 func (h *histogram) overflow(_, envelopes int) float64 {

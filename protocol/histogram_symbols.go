@@ -20,6 +20,7 @@ type symbols struct {
 	size      int
 	epsilon   float64
 	adjacency account.Adjacency
+	covers    bool // it stands for attributes with more cells, too, of which it favours less
 	// cell is the law of how many reports support a cell, N aside; nil where hash
 	// functions, which are few, decide that too.
 	cell *estimate.Cell
@@ -34,6 +35,7 @@ type symbolizer interface {
 	EstimateAll(counts []uint64, n int, out []estimate.Value)
 	Variance(holders, n int) float64
 	Local(adjacency account.Adjacency) account.Guarantee
+	Event(users int) account.Event
 }
 
 // kary emits its symbol as all others do.
@@ -166,20 +168,19 @@ func (t *symbols) draw(r *rand.Rand, held [][]uint32, out []uint64) {
 	}
 }
 
-// event is that of k-ary response by its exact blanket, and of the others by the
-// clones that any pure mechanism has: an upper bound. Messages of a subset travel
-// apart, which is post-processing of shuffled subsets.
-//
-// Of the others no more respondents are counted on than make some 40,000 of them
-// clones: more would take epsilon below a few hundredths, and the accountant's time to minutes.
+// event is that of whole reports, shuffled. Messages of a subset travel apart, which
+// is post-processing.
 func (t *symbols) event(users int, _ float64) account.Event {
-	if _, ok := t.mechanism.(kary); ok {
-		return account.KaryResponse{Users: users, K: t.size, Epsilon: t.epsilon}
+	if !t.covers {
+		return t.mechanism.Event(users)
 	}
-	if enough := 20_000 * (1 + math.Exp(t.epsilon)); float64(users) > enough {
-		users = int(enough)
+	// Up to a half, who favours a larger share of the reports tells more; how two
+	// symbols do among themselves, or two sets, depends on the domain.
+	share := float64(t.messages) / float64(t.size)
+	if share > 0.5 {
+		return account.AnyRandomizer{Users: users, Epsilon: t.epsilon}
 	}
-	return account.AnyRandomizer{Users: users, Epsilon: t.epsilon}
+	return account.FavouredResponse{Users: users, Share: share, Epsilon: t.epsilon}
 }
 
 func (t *symbols) again(users int) account.Event { return t.event(users, 0) }

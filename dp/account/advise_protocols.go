@@ -51,15 +51,9 @@ func adviseKRR(t Task) (Option, error) {
 	if t.Domain == 0 {
 		return Option{}, errNoDomain
 	}
-	event := func(local float64) Event { return KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local} }
-	local, err := largest(minShuffledEpsilon, maxShuffledEpsilon, t.Epsilon, func(local float64) (float64, error) {
-		g, err := Epsilon(event(local), t.Delta)
-		return g.Epsilon, err
+	local, g, err := CalibrateLocal(t.target(t.Users, 1, t.Delta), func(local float64) Event {
+		return KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local}
 	})
-	if err != nil {
-		return Option{}, err
-	}
-	g, err := Epsilon(event(local), t.Delta)
 	if err != nil {
 		return Option{}, err
 	}

@@ -49,12 +49,20 @@ func TestAsymmetricResponseEveryDataSet(t *testing.T) {
 			}
 			for _, share := range []float64{0, 0.2, 0.6, 0.95} {
 				epsilon := share * math.Max(b.local(), b.mirror().local())
-				worst, twice := 0.0, 0.0
-				for _, p := range ps {
+				worst, twice, oneWay := 0.0, 0.0, 0.0
+				for i, p := range ps {
 					worst = math.Max(worst, stick(p[0], p[1], epsilon))
-					for _, q := range ps {
-						twice = math.Max(twice, stick(product(p[0], q[0]), product(p[1], q[1]), epsilon))
+					for j, q := range ps {
+						both := stick(product(p[0], q[0]), product(p[1], q[1]), epsilon)
+						twice = math.Max(twice, both)
+						if i%2 == j%2 {
+							oneWay = math.Max(oneWay, both)
+						}
 					}
+				}
+				removal := OneHot{Users: n, Flip: e.Flip, Keep: e.Keep, Adjacency: Removal}
+				if got := deltaOf(t, Repeat{removal, 2}, epsilon); got < oneWay*(1-1e-12) || got > 2.5*oneWay+1e-3 {
+					t.Errorf("removal, n=%d keep=%v flip=%v epsilon=%.3g, twice: delta %v, enumerated %v", n, b.keep, b.flip, epsilon, got, oneWay)
 				}
 				what := fmt.Sprintf("n=%d keep=%v flip=%v epsilon=%.3g", n, b.keep, b.flip, epsilon)
 				if got := deltaOf(t, e, epsilon); math.Abs(got-worst) > 1e-10 || got < worst*(1-1e-12) {
@@ -132,5 +140,19 @@ func TestCalibrateAsymmetricOneHot(t *testing.T) {
 		if low, err := LowerEpsilon(e, target.Delta); err != nil || low.Epsilon > g.Epsilon || low.Epsilon < 0.98*g.Epsilon {
 			t.Errorf("%s: a lower bound of %v under %v (%v)", adjacency, low.Epsilon, g.Epsilon, err)
 		}
+	}
+}
+
+// A respondent who is removed has bits that all fall: over many rounds that is less
+// than the worst direction of each.
+func TestRemovalComposesItsOwnDirection(t *testing.T) {
+	removal := OneHot{Users: 2000, Flip: 0.01, Keep: 0.5, Adjacency: Removal}
+	for rounds, most := range map[int]float64{1: 1, 64: 0.995} {
+		either := epsilonFrom(t, Epsilon, Repeat{removal.bit(), rounds}, 1e-6)
+		own := epsilonFrom(t, Epsilon, Repeat{removal, rounds}, 1e-6)
+		if own > most*either || own < 0.9*either {
+			t.Errorf("%d rounds: %v, the worst direction of each round gives %v", rounds, own, either)
+		}
+		t.Logf("%d rounds: %.5f, the worst direction of each round gives %.5f", rounds, own, either)
 	}
 }

@@ -62,10 +62,7 @@ func CalibrateRR(t Target, a Accounting) (RandomizedResponse, Guarantee, error) 
 		return paperRR(t)
 	}
 	event := func(rmse float64) RandomizedResponse {
-		// rmse^2 = n p(1-p)/(1-2p)^2, solved for p without cancellation.
-		v := rmse * rmse / float64(t.Users)
-		y := 1 + 4*v
-		return RandomizedResponse{t.Users, math.Min(0.5, math.Max(minFlip, 2*v/(y+math.Sqrt(y))))}
+		return RandomizedResponse{t.Users, flipFor(rmse * rmse / float64(t.Users))}
 	}
 	rmse, err := t.least(func(rmse float64) Event { return event(rmse) })
 	if err != nil {
@@ -76,42 +73,68 @@ func CalibrateRR(t Target, a Accounting) (RandomizedResponse, Guarantee, error) 
 
 // CalibrateOneHot is CalibrateRR for one-hot reports, one message per coordinate.
 func CalibrateOneHot(t Target, adjacency Adjacency) (OneHot, Guarantee, error) {
-	reduced := t
-	if adjacency == Replacement {
-		reduced.Rounds = 2 * t.Rounds
-	}
-	rr, _, err := CalibrateRR(reduced, ExactAccounting)
-	if err != nil {
-		return OneHot{}, Guarantee{}, err
-	}
-	return meets(t, OneHot{Users: rr.Users, Flip: rr.Flip, Adjacency: adjacency})
+	return t.oneHot(adjacency, 0)
 }
 
 // CalibrateAsymmetricOneHot is CalibrateOneHot where a set bit is sent with
 // probability keep, in (0, 1), and the probability that one not set is sent is
 // the smallest that meets the target.
 func CalibrateAsymmetricOneHot(t Target, keep float64, adjacency Adjacency) (OneHot, Guarantee, error) {
-	if err := t.check(); err != nil {
-		return OneHot{}, Guarantee{}, err
-	}
 	if !(keep > minFlip && keep <= 1-minFlip) {
 		return OneHot{}, Guarantee{}, fmt.Errorf("account: a set bit sent with probability %v: need a number between 0 and 1", keep)
 	}
-	event := func(rmse float64) AsymmetricResponse {
-		// rmse^2 = n q(1-q)/(keep-q)^2, of an empty cell, solved for q without cancellation.
-		v := rmse * rmse / float64(t.Users)
-		q := 2 * v * keep * keep / (1 + 2*v*keep + math.Sqrt(1+4*v*keep*(1-keep)))
-		return AsymmetricResponse{t.Users, keep, math.Min(keep*(1-0x1p-30), math.Max(minFlip, q))}
+	return t.oneHot(adjacency, keep)
+}
+
+// oneHot looks for the least noise of a coordinate; keep is 0 for symmetric bits.
+func (t Target) oneHot(adjacency Adjacency, keep float64) (OneHot, Guarantee, error) {
+	if err := t.check(); err != nil {
+		return OneHot{}, Guarantee{}, err
 	}
-	reduced := t
-	if adjacency == Replacement {
-		reduced.Rounds = 2 * t.Rounds
+	event := func(rmse float64) OneHot {
+		e := OneHot{Users: t.Users, Adjacency: adjacency, Keep: keep}
+		if v := rmse * rmse / float64(t.Users); keep == 0 {
+			e.Flip = flipFor(v)
+		} else {
+			// v = q(1-q)/(keep-q)^2, of an empty cell, solved for q without cancellation.
+			q := 2 * v * keep * keep / (1 + 2*v*keep + math.Sqrt(1+4*v*keep*(1-keep)))
+			e.Flip = math.Min(keep*(1-0x1p-30), math.Max(minFlip, q))
+		}
+		return e
 	}
-	rmse, err := reduced.least(func(rmse float64) Event { return event(rmse) })
+	if _, err := event(1).event(); err != nil {
+		return OneHot{}, Guarantee{}, err
+	}
+	rmse, err := t.least(func(rmse float64) Event { return event(rmse) })
 	if err != nil {
 		return OneHot{}, Guarantee{}, err
 	}
-	return meets(t, OneHot{Users: t.Users, Flip: event(rmse).Flip, Adjacency: adjacency, Keep: keep})
+	return meets(t, event(rmse))
+}
+
+// flipFor is the flip probability p of a bit with v = p(1-p)/(1-2p)^2, solved
+// without cancellation.
+func flipFor(v float64) float64 {
+	y := 1 + 4*v
+	return math.Min(0.5, math.Max(minFlip, 2*v/(y+math.Sqrt(y))))
+}
+
+// CalibrateLocal finds the largest local epsilon that meets the target, to a
+// millionth of it: of whole reports, what they are told apart by is not among the
+// parameters. The event is what the accountant is told of one round.
+func CalibrateLocal(t Target, event func(local float64) Event) (local float64, g Guarantee, err error) {
+	if err := t.check(); err != nil {
+		return 0, Guarantee{}, err
+	}
+	// In the end a report cannot tell more alone than among others: basic composition.
+	start := math.Min(maxShuffledEpsilon, math.Max(minShuffledEpsilon, t.Epsilon/float64(t.Rounds)))
+	s := search{noise: 1 / start, most: 1 / minShuffledEpsilon, tolerance: closeEnough}
+	noise, err := t.search(s, func(noise float64) Event { return event(1 / noise) })
+	if err != nil {
+		return 0, Guarantee{}, err
+	}
+	_, g, err = meets(t, event(1/noise))
+	return 1 / noise, g, err
 }
 
 // CalibrateGaussian finds the smallest deviation for a sum of the given
@@ -127,8 +150,11 @@ func CalibrateGaussian(t Target, sensitivity float64) (Gaussian, Guarantee, erro
 	root := math.Sqrt(float64(t.Rounds))
 	e := Gaussian{sensitivity * root / t.mu(), sensitivity}
 	// The guarantee recomputed from sigma must not exceed the target by rounding.
-	for normal(e.mu()*root).hockey(t.Epsilon) > t.Delta {
-		e.Sigma = e.Sigma * (1 + 0x1p-50)
+	for step := 0x1p-50; step < 1e-6; step *= 2 {
+		if e, g, err := meets(t, e); err == nil {
+			return e, g, nil
+		}
+		e.Sigma *= 1 + step
 	}
 	return meets(t, e)
 }
@@ -159,7 +185,7 @@ func meets[E Event](t Target, e E) (E, Guarantee, error) {
 	if err != nil {
 		return e, Guarantee{}, err
 	}
-	if g.Epsilon > t.Epsilon*(1+1e-12) {
+	if g.Epsilon > t.Epsilon {
 		return e, Guarantee{}, fmt.Errorf("account: calibration ended at epsilon %v above the target %v: %T cannot be calibrated there", g.Epsilon, t.Epsilon, e)
 	}
 	return e, g, nil
@@ -187,10 +213,13 @@ func (t Target) search(s search, event func(rmse float64) Event) (float64, error
 	target, most := math.Log(t.Epsilon), math.Log(s.most)
 	excess := func(x float64) float64 {
 		g, err := Epsilon(Repeat{event(math.Exp(x)), t.Rounds}, t.Delta)
-		if err != nil {
+		switch {
+		case err != nil:
 			return math.Inf(1) // too little noise may have no finite epsilon at all
+		case g.Epsilon <= t.Epsilon:
+			return math.Min(0, math.Log(g.Epsilon)-target)
 		}
-		return math.Log(g.Epsilon) - target
+		return math.Max(0x1p-53, math.Log(g.Epsilon)-target)
 	}
 	x := math.Min(most, math.Log(s.noise))
 	low, high := math.Inf(-1), math.Inf(1) // unsafe and safe noise, in logarithms

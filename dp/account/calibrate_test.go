@@ -84,3 +84,39 @@ func TestVectorsCrossover(t *testing.T) {
 		within(t, "central", central.Sigma, r.Gaussian, 1e-9)
 	}
 }
+
+// What is calibrated keeps its target exactly, whatever the number of respondents.
+func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
+	users := []int{40_000} // two bits of that many once ended at epsilon 1.00000000002
+	for n := 2; n < 3000; n += n/7 + 1 {
+		users = append(users, n)
+	}
+	for _, n := range users {
+		target := Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}
+		for name, calibrate := range map[string]func() (Event, Guarantee, error){
+			"one bit":              func() (Event, Guarantee, error) { return ended(CalibrateRR(target, ExactAccounting)) },
+			"one-hot, replacement": func() (Event, Guarantee, error) { return ended(CalibrateOneHot(target, Replacement)) },
+			"one-hot, removal":     func() (Event, Guarantee, error) { return ended(CalibrateOneHot(target, Removal)) },
+			"asymmetric one-hot": func() (Event, Guarantee, error) {
+				return ended(CalibrateAsymmetricOneHot(target, 0.5, Replacement))
+			},
+			"k-ary response": func() (Event, Guarantee, error) {
+				event := func(local float64) Event { return KaryResponse{n, 5, local} }
+				local, g, err := CalibrateLocal(target, event)
+				return event(local), g, err
+			},
+			"Gaussian": func() (Event, Guarantee, error) { return ended(CalibrateGaussian(target, float64(n))) },
+		} {
+			e, g, err := calibrate()
+			if err != nil && n < 50 {
+				continue // too few to hide among
+			}
+			again := epsilonFrom(t, Epsilon, Repeat{e, 1}, target.Delta)
+			if err != nil || g.Epsilon > target.Epsilon || again > target.Epsilon || name != "k-ary response" && again < 0.999*target.Epsilon {
+				t.Errorf("%s of %d: epsilon %.17g, recomputed %.17g, %v", name, n, g.Epsilon, again, err)
+			}
+		}
+	}
+}
+
+func ended[E Event](e E, g Guarantee, err error) (Event, Guarantee, error) { return e, g, err }

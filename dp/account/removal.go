@@ -1,6 +1,11 @@
 package account
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/pld"
+)
 
 // OneHot is a shuffled one-hot report torn into one message per coordinate, as
 // the observer sees it: the count of ones of every coordinate, each bit of each
@@ -35,13 +40,36 @@ func (e OneHot) event() (Guarantee, error) {
 }
 
 // reduce counts the coordinates whose input changes. Under removal the bit falls
-// one way in every round; taking the worst direction of each round is no loss,
-// since the worst number of ones among the others mirrors it.
+// one way in every round. Of symmetric bits the worst direction of each round is no
+// worse, since the worst number of ones among the others mirrors it.
 func (e OneHot) reduce() Event {
-	if e.Adjacency == Removal {
-		return e.bit()
+	switch bit, ok := e.bit().(AsymmetricResponse); {
+	case e.Adjacency != Removal:
+		return Repeat{e.bit(), 2}
+	case ok:
+		return removedBit{bit}
 	}
-	return Repeat{e.bit(), 2}
+	return e.bit()
+}
+
+// removedBit is an AsymmetricResponse whose bit is a one in one of the worlds, and a
+// zero in the other, in every round.
+type removedBit struct{ AsymmetricResponse }
+
+// distributions are those of the bit being there, and of its being gone.
+func (e removedBit) distributions(o options) ([]*pld.Distribution, error) {
+	if o.Lower {
+		return e.AsymmetricResponse.distributions(o)
+	}
+	there, gone := e.AsymmetricResponse.bit().envelopes(cover(e.Users, o), o)
+	start := math.Max(there[0], gone[0]) // both are the total variation
+	there[0], gone[0] = start, start
+	a, err := pld.FromCurves(there, gone, o.Step)
+	if err != nil {
+		return nil, err
+	}
+	b, err := pld.FromCurves(gone, there, o.Step)
+	return []*pld.Distribution{a, b}, err
 }
 
 // bit is the event of one coordinate.

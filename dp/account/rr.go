@@ -148,6 +148,13 @@ func (e RandomizedResponse) distributions(o options) ([]*pld.Distribution, error
 // the same with counts of zeros: the law upside down, 1-b for a and 1-a for b.
 // Where the bit is symmetric that is the world of n-1-k.
 func (b bit) envelope(c worlds, o options) []float64 {
+	rising, falling := b.envelopes(c, o)
+	return pld.Larger(rising, falling)
+}
+
+// envelopes are those of either direction: of a one told from a zero, and of a zero
+// told from a one.
+func (b bit) envelopes(c worlds, o options) (rising, falling []float64) {
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
 	workers := min(runtime.GOMAXPROCS(0), 1+c.count()/64)
 	partial := make([][]float64, 2*workers)
@@ -171,7 +178,11 @@ func (b bit) envelope(c worlds, o options) []float64 {
 		}()
 	}
 	wait.Wait()
-	return roundUp(partial, points, tail)
+	rising = roundUp(partial[:workers], points, tail)
+	if b.symmetric() {
+		return rising, rising
+	}
+	return rising, roundUp(partial[workers:], points, tail)
 }
 
 // minTail is the smallest probability that windows resolve.

@@ -14,6 +14,12 @@ import (
 // probability that it has under the uniform law.
 type favour struct{ epsilon, share float64 }
 
+// event is the shuffled report of so many users, any two of whose values favour a share
+// of the reports apart; 0 where all that two may favour they may favour apart.
+func (f favour) event(users int, apart float64) account.Event {
+	return account.FavouredResponse{Users: users, Share: f.share, Apart: math.Min(apart, math.Min(f.share, 1-f.share)), Epsilon: f.epsilon}
+}
+
 // logZ is ln Z.
 func (f favour) logZ() float64 { return math.Log1p(f.share * math.Expm1(f.epsilon)) }
 

@@ -121,6 +121,12 @@ func (m Hadamard) Variance(holders, n int) float64 {
 	return float64(n)/(mean*mean) - float64(holders)
 }
 
+// Event is what the accountant is told of the shuffled reports of so many users: rows are
+// orthogonal, so that two have plus and minus in a quarter of the columns each.
+func (m Hadamard) Event(users int) account.Event {
+	return favour{m.Epsilon, 0.5}.event(users, 0.25)
+}
+
 // Local is what a device is promised against everybody else.
 func (m Hadamard) Local(adj account.Adjacency) account.Guarantee {
 	m.must()

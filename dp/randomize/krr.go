@@ -163,6 +163,11 @@ func (m KRR) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 // Variance is that of the estimate of a symbol that holders of n devices hold.
 func (m KRR) Variance(holders, n int) float64 { return m.support().variance(holders, n) }
 
+// Event is what the accountant is told of the shuffled reports of so many users.
+func (m KRR) Event(users int) account.Event {
+	return account.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}
+}
+
 // Local is what a device is promised against everybody else.
 func (m KRR) Local(adj account.Adjacency) account.Guarantee {
 	m.must()

@@ -246,6 +246,12 @@ func (m LocalHash) Variance(x int, holders []int) float64 {
 	return s.variance(holders[x], n) + (same-1/g)/g/float64(m.Functions)*pairs.Value()/(s.gap*s.gap)
 }
 
+// Event is what the accountant is told of the shuffled reports of so many users, whatever
+// the family.
+func (m LocalHash) Event(users int) account.Event {
+	return favour{m.Epsilon, 1 / float64(m.G)}.event(users, 0)
+}
+
 // Local is what a device is promised against everybody else, who know its function. It is
 // exact unless no function tells any two cells apart.
 func (m LocalHash) Local(adj account.Adjacency) account.Guarantee {

@@ -150,6 +150,14 @@ func (m SubsetSelection) Variance(holders, n int) float64 {
 	return m.support().variance(holders, n)
 }
 
+// Event is what the accountant is told of the shuffled sets of so many users: of two cells
+// a set holds the first and not the second with probability W (K-W)/(K (K-1)). That the
+// messages of a set travel apart hides more.
+func (m SubsetSelection) Event(users int) account.Event {
+	k, w := float64(m.K), float64(m.W)
+	return m.favour().event(users, w*(k-w)/(k*(k-1)))
+}
+
 // Local is what a device is promised against everybody else.
 func (m SubsetSelection) Local(adj account.Adjacency) account.Guarantee {
 	m.must()
