@@ -232,7 +232,7 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 	if l := p.Budget.LocalEpsilon; l > 0 {
 		most = math.Min(30, l/float64(t.Rounds)*(1-1e-12)) // the accountant's last
 	}
-	if t.Epsilon > 0 {
+	if t.Epsilon > 0 || math.IsInf(most, 1) {
 		// One round is all that a respondent answers.
 		t.Rounds = 1
 		local, _, err := account.CalibrateLocal(t, event)
