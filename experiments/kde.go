@@ -53,6 +53,9 @@ type KDEResult struct {
 	Accuracy          float64  `json:"accuracy"`
 	AccuracyStd       float64  `json:"accuracy_std"` // standard deviation over runs; 0 for one run
 	AccuracyNoPrivacy float64  `json:"accuracy_no_privacy"`
+	AccuracyExact     float64  `json:"accuracy_exact,omitempty"` // of the best classifier that sees the records themselves: Exact
+	ExactClassifier   string   `json:"exact_classifier,omitempty"`
+	Choice            string   `json:"choice,omitempty"` // how the kernel was chosen
 	Epsilon           *float64 `json:"epsilon"` // null: no guarantee
 	Delta             float64  `json:"delta"`
 	LabelEpsilon      any      `json:"label_epsilon"` // number or "none"

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -226,6 +227,10 @@ func TestAReleaseWhosePromiseFailsIsWithheld(t *testing.T) {
 		}
 		if status := r.service.Status(t.Context()); len(status.Alarms) != 1 || !strings.Contains(status.Alarms[0], "withheld") {
 			t.Errorf("alarms %q", status.Alarms)
+		}
+		r.at(r.now().Add(31 * 24 * time.Hour)) // retention is over
+		if status := r.service.Status(t.Context()); len(status.Alarms) != 0 || status.Tables[0].Rows[0][2] != "withheld" {
+			t.Errorf("alarms %q in %q", status.Alarms, status.Tables[0].Rows)
 		}
 		r.wants(r.put(c.handovers[1]), ok, "")
 		r.wants(r.put(c.handovers[0]), 409, wire.BatchTaken)

@@ -35,7 +35,8 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 	for _, p := range plans {
 		d := s.describe(ctx, p)
 		states[d.State]++
-		if d.State == Withheld {
+		// What was withheld long ago is no alarm any more: the table tells it for ever.
+		if d.State == Withheld && s.o.Now().Before(d.Decided.Add(s.o.Retention)) {
 			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
 		}
 		batches, err := s.o.Store.Batches(ctx, p.Name)

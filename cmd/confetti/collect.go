@@ -43,7 +43,7 @@ type collectSimulate struct {
 }
 
 func (collectSimulate) Help() string {
-	return "Examples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
+	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
 }
 
 func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
@@ -55,7 +55,7 @@ func (c collectSimulate) Run(std streams, given *kong.Context) error {
 	if c.CSV != "" {
 		return c.runHistogram(std)
 	}
-	return c.runDensity(std)
+	return c.runDensity(std, given)
 }
 
 // questionless are the flags of every simulated collection.
@@ -87,7 +87,17 @@ func (c collectSimulate) oneQuestion(given *kong.Context) error {
 	return nil
 }
 
-func (c collectSimulate) runDensity(std streams) error {
+// kernelChosen reports whether the command line says anything of the kernel.
+func kernelChosen(given *kong.Context) bool {
+	for _, p := range given.Path {
+		if p.Flag != nil && slices.Contains([]string{"kernel", "bandwidth", "clip", "radius", "kernel-buckets", "repetitions"}, p.Flag.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c collectSimulate) runDensity(std streams, given *kong.Context) error {
 	cell, err := c.cell()
 	if err != nil {
 		return err
@@ -111,13 +121,32 @@ func (c collectSimulate) runDensity(std streams) error {
 	case n < c.Minimum:
 		return fmt.Errorf("the smallest of %d classes has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave small classes out", len(counts), n, c.Minimum)
 	}
-	if c.Out == "" {
-		return c.measure(std, cell, set)
+	report, finish := progress(std.err)
+	choice := ""
+	if !kernelChosen(given) {
+		// Where none of them can be run, the default says why.
+		if best, why, err := cell.Choose(set, report); err == nil && why != "" {
+			cell, choice, notes = best, why, append(notes, why)
+			c.Kernel, c.Bandwidth = string(best.Kernel), best.Bandwidth
+		}
 	}
-	res, err := c.release(std, set, notes, slices.Min(counts))
+	exact, how, _ := experiments.Exact(set, report)
+	finish()
+	if choice != "" {
+		fmt.Fprintln(std.err, "note: "+choice)
+	}
+	var res experiments.KDEResult
+	if c.Out == "" {
+		report, finish := progress(std.err)
+		res, err = cell.Run(set, report)
+		finish()
+	} else {
+		res, err = c.release(std, set, notes, slices.Min(counts), exactMetric(exact, how))
+	}
 	if err != nil {
 		return inDomain(err)
 	}
+	res.AccuracyExact, res.ExactClassifier, res.Choice = exact, how, choice
 	return c.show(std, cell, set, res)
 }
 
@@ -193,9 +222,17 @@ func (c collectSimulate) missing() (dataset.Missing, error) {
 	return m, nil
 }
 
+// exactMetric is the accuracy that the records allow; none where it was not computed.
+func exactMetric(accuracy float64, how string) []release.Metric {
+	if how == "" {
+		return nil
+	}
+	return []release.Metric{{Name: "accuracy_exact", Label: "Best accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "of classifiers that see the records: " + how}}
+}
+
 // release runs the whole flow, saves what the analyzer would publish, and returns its
 // numbers.
-func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, smallest int) (res experiments.KDEResult, err error) {
+func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.KDEResult, err error) {
 	start := time.Now()
 	label, err := parseLabelEpsilon(c.LabelEpsilon)
 	if err != nil {
@@ -225,6 +262,7 @@ func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, 
 		return res, err
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
+	out.Release.Headline = append(out.Release.Headline, beside...)
 	err = c.save(std, out.Release, out.Plan, nil)
 	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	return res, err

@@ -121,7 +121,7 @@ func (c kdeFlags) show(std streams, e experiments.KDE, set *dataset.Set, res exp
 	rows := []string{
 		set.String(),
 		fmt.Sprintf("accuracy             %.4f%s", res.Accuracy, spread),
-		fmt.Sprintf("without privacy      %.4f", res.AccuracyNoPrivacy),
+		fmt.Sprintf("without privacy      %.4f, with the same kernel", res.AccuracyNoPrivacy),
 		fmt.Sprintf("classifier           %s (highest density %.4f%s)", res.Classifier, res.AccuracyHighestDensity, nearest),
 		"features             " + epsilon,
 		"labels               " + labels,
@@ -133,6 +133,9 @@ func (c kdeFlags) show(std streams, e experiments.KDE, set *dataset.Set, res exp
 	rows = append(rows,
 		fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice),
 		fmt.Sprintf("seconds              %.1f", res.Seconds))
+	if res.ExactClassifier != "" {
+		rows = slices.Insert(rows, 3, fmt.Sprintf("best without privacy %.4f, of classifiers that see the records: %s", res.AccuracyExact, res.ExactClassifier))
+	}
 	_, err := fmt.Fprintln(std.out, strings.Join(rows, "\n"))
 	return err
 }

@@ -1,0 +1,51 @@
+package experiments_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/experiments"
+)
+
+// The kernel that is chosen is the best of those tried on the records set aside, the same
+// for a seed, and not worse than the default on the test records, which it has not seen.
+func TestTheKernelIsChosenOnRecordsSetAside(t *testing.T) {
+	set := generated(t)
+	e := experiments.KDE{Kernel: encode.Gaussian, Bandwidth: 1, Clip: 2, Radius: 1, Buckets: 16, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 2, Delta: 1e-6, Seed: 1, Runs: 1}
+	best, why, err := e.Choose(set, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, whyAgain, err := e.Choose(set, quiet)
+	if err != nil || again != best || why != whyAgain {
+		t.Errorf("%+v, then %+v, %v", best, again, err)
+	}
+	for _, want := range []string{"The kernel " + string(best.Kernel) + " was chosen", "gaussian at bandwidth 1 ", "ip-rotated 0.", "gaussian-paired at"} {
+		if !strings.Contains(why, want) {
+			t.Errorf("%q lacks %q", why, want)
+		}
+	}
+	chosen, err := best.Run(set, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := e.Run(set, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chosen.Accuracy < plain.Accuracy-0.03 {
+		t.Errorf("%s has %.3f, the default %.3f", best.Kernel, chosen.Accuracy, plain.Accuracy)
+	}
+	// What sees the records does not do worse than what sees noisy sums of few bits.
+	exact, how, ok := experiments.Exact(set, quiet)
+	if !ok || how == "" || exact < chosen.Accuracy-0.02 || exact > 1 {
+		t.Errorf("exact %.3f by %s, chosen %.3f", exact, how, chosen.Accuracy)
+	}
+	small := *set
+	small.Train = set.Train.Head(1)
+	if same, why, err := e.Choose(&small, quiet); err != nil || why != "" || same != e {
+		t.Errorf("%+v was chosen by one record, %v: %s", same, err, why)
+	}
+}
