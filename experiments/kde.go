@@ -56,7 +56,7 @@ type KDEResult struct {
 	AccuracyExact     float64  `json:"accuracy_exact,omitempty"` // of the best classifier that sees the records themselves: Exact
 	ExactClassifier   string   `json:"exact_classifier,omitempty"`
 	Choice            string   `json:"choice,omitempty"` // how the kernel was chosen
-	Epsilon           *float64 `json:"epsilon"` // null: no guarantee
+	Epsilon           *float64 `json:"epsilon"`          // null: no guarantee
 	Delta             float64  `json:"delta"`
 	LabelEpsilon      any      `json:"label_epsilon"` // number or "none"
 	Adjacency         string   `json:"adjacency"`
