@@ -1,7 +1,6 @@
 package analyzer
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -27,7 +26,7 @@ func Describe(p *protocol.Protocol, model protocol.Model, tallies []*tally.Count
 	if err != nil {
 		return release.Release{}, err
 	}
-	r, err := p.Statement(tallies)
+	r, err := p.Statement(tallies, public.Came)
 	r.Headline, r.Sections = headline, sections
 	return r, err
 }
@@ -53,7 +52,7 @@ func KeptBy(p *protocol.Protocol, arrived int) error {
 		return err
 	}
 	if arrived == 0 {
-		return errors.New("analyzer: no batch came: there is nothing to publish")
+		return fmt.Errorf("analyzer: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
 	}
 	b := p.Plan.Budget
 	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.HonestMinimum

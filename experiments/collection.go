@@ -69,7 +69,11 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err := model.Reveal(values(set.Train)); err != nil {
 		return out, err
 	}
-	r, err := analyzer.Describe(proto, model, out.Tallies, protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: protocol.Records(set.Test)})
+	public := protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: protocol.Records(set.Test)}
+	if c.Budget.LabelEpsilon == plan.Unprotected { // otherwise crowds are of randomized classes
+		public.Came = set.Train.Counts(len(set.Classes))
+	}
+	r, err := analyzer.Describe(proto, model, out.Tallies, public)
 	if err != nil {
 		return out, err
 	}

@@ -136,7 +136,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []p
 	if err := model.Reveal(values); err != nil {
 		return release.Release{}, nil, err
 	}
-	r, err := analyzer.Describe(proto, model, col.Tallies, protocol.Public{Groups: s.Groups})
+	r, err := analyzer.Describe(proto, model, col.Tallies, protocol.Public{Groups: s.Groups, Came: came(proto.Plan, values)})
 	if err != nil {
 		return r, nil, err
 	}
@@ -299,4 +299,13 @@ func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel) {
 	if len(r.Tables) == 1 {
 		r.Tables = nil
 	}
+}
+
+// came counts the population by crowd.
+func came(p plan.Plan, values []protocol.Value) []int {
+	n := make([]int, p.Crowds())
+	for _, v := range values {
+		n[v.(protocol.Answers).Crowd]++
+	}
+	return n
 }

@@ -18,6 +18,7 @@ type Public struct {
 	WordVectors blas32.General // one row a word, in the respondents' feature space
 	Test        Records        // of nobody who was asked
 	Groups      []Group        // of the cells of a histogram
+	Came        []int          // respondents by crowd, counted or not, where the plan keeps no sizes private; nil: not known
 }
 
 // Records are labelled feature vectors.
@@ -207,7 +208,7 @@ func (m *DensityModel) leads(test Records) (release.Figure, error) {
 func (m *DensityModel) words(public Public) (release.Section, error) {
 	s := release.Section{
 		Title: "What each class is about",
-		Text:  "Words of a public vocabulary, with the ranks that their errors allow: first those whose density in the class lies furthest above that in the others, then those of highest density.",
+		Text:  "Words of a public vocabulary, with the ranks that their errors allow; the ranks of a class hold for all words at once with probability 95%. First those whose density in the class lies furthest above that in the others, then those of highest density.",
 	}
 	if len(m.Classes())-len(m.Missing()) > 1 {
 		apart, err := m.Distinguish(public.Words, public.WordVectors, wordsPerClass)

@@ -198,7 +198,7 @@ func TestHistogramFlow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := proto.Statement(tallies)
+			r, err := proto.Statement(tallies, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -197,5 +198,53 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	}
 	if text := fmt.Sprint(sections[0].Tables); strings.Contains(text, "and more") {
 		t.Error("a closed bucket is called open")
+	}
+}
+
+// A release says how many answers a withheld crowd lacked where that is known, unless
+// the plan keeps sizes private.
+func TestWithheldCrowdsSayWhatTheyLacked(t *testing.T) {
+	for name, want := range map[string]string{"public": "51 of 1000 answered, 949 too few", "private": "fewer than 1000 respondents after deletion"} {
+		p := designs()["crowds"]
+		if name == "public" {
+			p.Crowd.Deletion = nil
+		}
+		proto := runnable(t, design(t, p))
+		full := proto.NewTally()
+		full.Respondents, full.Smallest = 1000, 1000
+		tallies := []*tally.Counts{full, nil}
+		known, err := proto.Statement(tallies, []int{1000, 51})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unknown, err := proto.Statement(tallies, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(known.Withheld) != 1 || !strings.Contains(known.Withheld[0], want) || strings.Contains(unknown.Withheld[0], "51") {
+			t.Errorf("%s sizes: %q, and where they are not known %q", name, known.Withheld, unknown.Withheld)
+		}
+	}
+}
+
+// A release knows a trial by its plan: the analyzer's operator runs all hops of an instance.
+func TestOneOperatorMakesATrial(t *testing.T) {
+	p := asking(oneHot(drinks()))
+	for h := range p.Route.Mix.Instances[0].Hops {
+		p.Route.Mix.Instances[0].Hops[h].Operator = p.Analyzer.Operator
+		proto := runnable(t, design(t, p))
+		full := proto.NewTally()
+		full.Respondents, full.Smallest = 1000, 1000
+		r, err := proto.Statement([]*tally.Counts{full}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := release.Collection
+		if h == len(p.Route.Mix.Instances[0].Hops)-1 {
+			want = release.Trial
+		}
+		if r.Source != want {
+			t.Errorf("with %d hops of the analyzer's operator: %q", h+1, r.Source)
+		}
 	}
 }

@@ -177,7 +177,7 @@ func TestReleaseSaysWhatFewerLeave(t *testing.T) {
 	tallies := newTallies(proto)
 	tallies[0].Respondents, tallies[0].Smallest = 1500, 640 // two batches
 	tallies[1].Respondents, tallies[1].Smallest = 700, 700
-	r, err := proto.Statement(tallies)
+	r, err := proto.Statement(tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	proto := runnable(t, p)
 	tallies := []*tally.Counts{proto.NewTally(), nil}
 	tallies[0].Respondents = 800
-	r, err := proto.Statement(tallies)
+	r, err := proto.Statement(tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	if claimed := r.Protection[0].Tables[1].Rows[1][3]; claimed.Value != nil {
 		t.Errorf("claimed %v for an unprotected class", *claimed.Value)
 	}
-	r, err = proto.Statement([]*tally.Counts{nil, nil})
+	r, err = proto.Statement([]*tally.Counts{nil, nil}, nil)
 	if err != nil || len(r.Protection[0].Tables) != 1 {
 		t.Errorf("of a release of nobody: %v, %+v", err, r.Protection)
 	}

@@ -294,7 +294,7 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts, wi
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := proto.Statement(tallies)
+	r, err := proto.Statement(tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,8 +105,9 @@ func (p *Protocol) cost() []release.Metric {
 }
 
 // Statement is a release with all that follows from the plan and the realised
-// numbers of respondents: everything but the findings.
-func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
+// numbers of respondents: everything but the findings. Came is how many respondents of
+// each crowd answered, counted or not; nil where that is not known.
+func (p *Protocol) Statement(tallies []*tally.Counts, came []int) (release.Release, error) {
 	promise, err := p.Promise()
 	if err != nil {
 		return release.Release{}, err
@@ -132,11 +133,7 @@ func (p *Protocol) Statement(tallies []*tally.Counts) (release.Release, error) {
 	}
 	for crowd, t := range tallies {
 		if t == nil {
-			few := fmt.Sprintf("fewer than %d respondents", p.Plan.Crowd.Minimum)
-			if p.Plan.Crowd.Deletion != nil {
-				few += " after deletion, or lost to its noise"
-			}
-			r.Withheld = append(r.Withheld, fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.question.crowdName(crowd), few))
+			r.Withheld = append(r.Withheld, p.withheld(crowd, came))
 		}
 	}
 	return r, nil
@@ -148,4 +145,17 @@ func (p *Protocol) oneOperator() bool {
 	return slices.ContainsFunc(p.Plan.Route.Mix.Instances, func(in plan.Instance) bool {
 		return !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return h.Operator != p.Plan.Analyzer.Operator })
 	})
+}
+
+// withheld says why nothing is published of a crowd and, where its size is known and the
+// plan keeps no sizes private, how many answers it lacked.
+func (p *Protocol) withheld(crowd int, came []int) string {
+	few := fmt.Sprintf("fewer than %d respondents", p.Plan.Crowd.Minimum)
+	switch {
+	case p.Plan.Crowd.Deletion != nil:
+		few += " after deletion, or lost to its noise"
+	case came != nil && came[crowd] < p.Plan.Crowd.Minimum:
+		few = fmt.Sprintf("%d of %d answered, %d too few", came[crowd], p.Plan.Crowd.Minimum, p.Plan.Crowd.Minimum-came[crowd])
+	}
+	return fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.question.crowdName(crowd), few)
 }

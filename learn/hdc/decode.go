@@ -15,11 +15,11 @@ import (
 // Word is a vocabulary word by its score in a class.
 //
 // Highest to Lowest is where its true rank may be, given the errors. One word is
-// surely above another if the difference of their scores is positive at Level,
-// by the error of the difference, which knows what the two errors share. Highest
-// is 1 and the words surely above; Lowest is the number of words, less those
-// surely below. Each comparison is right with probability Level, all of them
-// together are not.
+// surely above another if the difference of their scores is positive by the error of
+// the difference, which knows what the two errors share. Highest is 1 and the words
+// surely above; Lowest is the number of words, less those surely below. All
+// comparisons of two words in a class are right at once with probability Level, so
+// that the ranks hold though the words were chosen by their scores.
 type Word struct {
 	Word    string         `json:"word"`
 	Score   estimate.Value `json:"score"`
@@ -134,6 +134,7 @@ func (m *Model) compare(scores []kde.Mixture, x blas32.General, chosen []choice)
 			return err
 		}
 	}
+	level := estimate.Joint(Level, max(1, x.Rows*(x.Rows-1)/2))
 	var mu sync.Mutex
 	return kde.Each(m.features, x, func(i int, g []float32) {
 		for r := range chosen {
@@ -141,7 +142,7 @@ func (m *Model) compare(scores []kde.Mixture, x blas32.General, chosen []choice)
 			if w.word == i {
 				continue // a block's features differ from a single value's in the last digit
 			}
-			lo, hi := scores[w.class].Rise(g, features[r]).Interval(Level)
+			lo, hi := scores[w.class].Rise(g, features[r]).Interval(level)
 			if lo <= 0 && hi >= 0 {
 				continue
 			}

@@ -235,7 +235,7 @@ func TestRankIntervals(t *testing.T) {
 					rise += mu[c] * delta
 					square += math.Pow(2*noise*delta, 2)
 				}
-				z := estimate.Quantile(Level) * math.Sqrt(square)
+				z := estimate.Quantile(estimate.Joint(Level, max(1, x.Rows*(x.Rows-1)/2))) * math.Sqrt(square)
 				switch {
 				case j == index[w.Word]:
 				case rise > z:
