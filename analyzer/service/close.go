@@ -27,8 +27,10 @@ const clock = "the plan's times.closes"
 // Run closes collections when their time has come, takes up what an earlier
 // process left half done, and deletes what has expired, until the context ends.
 func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(poll)
+	tick, daily := time.NewTicker(poll), time.NewTicker(checkEvery)
 	defer tick.Stop()
+	defer daily.Stop()
+	s.check(ctx, s.o.Store.CheckLedger) // the rest was read when the store was opened
 	for {
 		if err := s.Step(ctx); err != nil && ctx.Err() == nil {
 			s.o.Log.Error("closing collections", "reason", err.Error())
@@ -36,9 +38,38 @@ func (s *Service) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-daily.C:
+			s.check(ctx, s.o.Store.Check)
 		case <-tick.C:
 		}
 	}
+}
+
+// checkEvery is how often the whole database is read for damage.
+const checkEvery = 24 * time.Hour
+
+// check looks for damage, and keeps what it finds for the status.
+func (s *Service) check(ctx context.Context, look func(context.Context) error) {
+	err := look(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.o.Log.Error("the database is not as it was written", "reason", err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rotten = err
+}
+
+// rot is what the last check found; the ledger is asked each time.
+func (s *Service) rot() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.rotten, store.ErrLedger) {
+		return nil
+	}
+	return s.rotten
 }
 
 // Step does once what Run does all the time. What goes wrong with one plan does

@@ -53,6 +53,10 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	if over, ok := errors.AsType[*overspent](err); ok {
 		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(signed.Plan))
 	}
+	if errors.Is(err, store.ErrLedger) {
+		s.o.Log.Error("a plan was refused", "reason", err.Error())
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", store.ErrLedger)
+	}
 	if errors.Is(err, store.ErrTaken) {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
 	}

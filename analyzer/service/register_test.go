@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -163,5 +165,30 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 	r.wants(w, 500, wire.Internal)
 	if strings.Contains(w.Body.String(), "1.json") {
 		t.Errorf("the answer names the operator's files: %s", w.Body)
+	}
+}
+
+// An analyzer whose database was lost, or put back as it once was, spent its budget
+// a second time, without a word. It registers nothing and raises an alarm.
+func TestALostLedgerSpendsNothing(t *testing.T) {
+	c := collect(t, nil)
+	dsn := filepath.Join(t.TempDir(), "a.db")
+	r := start(t, dsn, c)
+	r.wants(r.register(c), created, "")
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{dsn, dsn + "-wal", dsn + "-shm"} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	r.store = nil
+	r.restart()
+	if detail := r.wants(r.register(c), 422, wire.PlanRefused); !strings.Contains(detail, "ledger") {
+		t.Errorf("it says %q", detail)
+	}
+	if alarms := r.service.Status(t.Context()).Alarms; len(alarms) != 1 || !strings.Contains(alarms[0], "it has 0 entries and had 1") {
+		t.Errorf("alarms: %q", alarms)
 	}
 }

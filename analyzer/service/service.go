@@ -93,6 +93,7 @@ type Service struct {
 	running  map[string]*running // by plan's name
 	outlines map[string]outline  // likewise
 	expired  time.Time           // when old tallies were last looked for
+	rotten   error               // what the last check of the whole database found
 }
 
 // running is a plan whose batches are counted.

@@ -26,6 +26,12 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 }
 
 func (s *Service) fill(ctx context.Context, st *serve.Status) error {
+	if err := s.o.Store.CheckLedger(ctx); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	}
+	if err := s.rot(); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	}
 	plans, err := s.o.Store.Plans(ctx)
 	if err != nil {
 		return err

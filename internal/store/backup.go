@@ -21,6 +21,7 @@ var tables = []struct {
 }{
 	{"plans", []string{"name", "signed", "registered"}},
 	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent"}},
+	{"links", []string{"number", "plan", "digest"}},
 	{"batches", []string{"plan", "instance", "crowd", "sha256", "receipts", "respondents", "smallest", "dropped", "counted"}},
 	{"counts", []string{"plan", "instance", "crowd", "part", "body"}},
 	{"closings", []string{"plan", "closer", "closed"}},
@@ -123,7 +124,7 @@ func (s *Store) Restore(ctx context.Context, path string) error {
 		return fmt.Errorf("store: restore: %w", err)
 	}
 	defer from.Rollback()
-	return s.write(ctx, "restore", func(tx *sql.Tx) error {
+	err = s.write(ctx, "restore", func(tx *sql.Tx) error {
 		switch there, err := exists(ctx, tx, "SELECT name FROM plans"); {
 		case err != nil:
 			return err
@@ -132,6 +133,17 @@ func (s *Store) Restore(ctx context.Context, path string) error {
 		}
 		return copyTables(ctx, from, tx)
 	})
+	if err != nil {
+		return err
+	}
+	end, err := s.ledger(ctx, s.reader)
+	if errors.Is(err, ErrLedger) {
+		return nil // all else is of use, and it says so itself: nothing is spent
+	}
+	if err != nil {
+		return err
+	}
+	return s.reach(end)
 }
 
 // sameShape refuses a file that is damaged, no backup, or of another version.

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/pressly/goose/v3"
 )
@@ -46,9 +47,10 @@ func (s *Store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []goose.ProviderOption{goose.WithGoMigrations(goose.NewGoMigration(guardsVersion,
-		&goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error { return s.kind.guard(ctx, tx) }},
-		&goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error { return s.kind.unguard(ctx, tx) }}))}
+	options := []goose.ProviderOption{goose.WithGoMigrations(
+		goose.NewGoMigration(guardsVersion, &goose.GoFunc{RunTx: s.kind.guard}, &goose.GoFunc{RunTx: s.kind.unguard}),
+		goose.NewGoMigration(ledgerVersion, &goose.GoFunc{RunTx: s.kind.chained}, &goose.GoFunc{RunTx: s.kind.unchained}),
+	)}
 	dialect := goose.DialectSQLite3
 	if s.kind == postgres {
 		dialect = goose.DialectPostgres
@@ -67,29 +69,35 @@ var (
 // differently, which is why this migration is no SQL file.
 func (k kind) guard(ctx context.Context, tx *sql.Tx) error {
 	var statements []string
-	add := func(table, verb string) {
+	if k == postgres { // would otherwise spend several times the writing on trying to compress varints
+		statements = append(statements, "ALTER TABLE counts ALTER COLUMN body SET STORAGE EXTERNAL")
+	}
+	for _, table := range unchanging {
+		statements = append(statements, k.guardTable(table, slices.Contains(lasting, table))...)
+	}
+	return execute(ctx, tx, statements)
+}
+
+// guardTable are the statements that guard one table; lasting: its rows never go.
+func (k kind) guardTable(table string, lasting bool) (statements []string) {
+	verbs := []string{"update"}
+	if lasting {
+		verbs = append(verbs, "delete")
+		if k == postgres { // SQLite has no TRUNCATE
+			verbs = append(verbs, "truncate")
+		}
+	}
+	for _, verb := range verbs {
 		name, refusal := table+"_no_"+verb, table+" are never "+verb+"d"
 		if k == postgres {
 			statements = append(statements,
 				fmt.Sprintf("CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%s'; END $$", name, refusal),
 				fmt.Sprintf("CREATE TRIGGER %s BEFORE %s ON %s FOR EACH STATEMENT EXECUTE FUNCTION %s()", name, verb, table, name))
-			return
+			continue
 		}
 		statements = append(statements, fmt.Sprintf("CREATE TRIGGER %s BEFORE %s ON %s BEGIN SELECT RAISE(ABORT, '%s'); END", name, verb, table, refusal))
 	}
-	if k == postgres { // would otherwise spend several times the writing on trying to compress varints
-		statements = append(statements, "ALTER TABLE counts ALTER COLUMN body SET STORAGE EXTERNAL")
-	}
-	for _, table := range unchanging {
-		add(table, "update")
-	}
-	for _, table := range lasting {
-		add(table, "delete")
-		if k == postgres { // SQLite has no TRUNCATE
-			add(table, "truncate")
-		}
-	}
-	return execute(ctx, tx, statements)
+	return statements
 }
 
 func (k kind) unguard(ctx context.Context, tx *sql.Tx) error {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/confetti-dp/confetti/internal/chain"
 )
 
 // Plan is a registered plan and what has become of it.
@@ -44,8 +46,10 @@ type Spending struct {
 // that is there already is not checked again.
 func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(earlier []Spending) error) (Outcome, error) {
 	outcome := New
+	var end chain.Point
 	err := s.write(ctx, "register", func(tx *sql.Tx) error {
 		var there []byte
+		var err error
 		switch err := tx.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", p.Name).Scan(&there); {
 		case err == nil && bytes.Equal(there, signed):
 			outcome = Again
@@ -54,6 +58,9 @@ func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(
 			return fmt.Errorf("%w: plan %s is registered with another signature", ErrTaken, p.Name)
 		case !errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("store: %w", err)
+		}
+		if end, err = s.ledger(ctx, tx); err != nil {
+			return err
 		}
 		earlier, err := spendings(ctx, tx, p.Spending.Population)
 		if err != nil {
@@ -71,8 +78,13 @@ func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(
 			p.Name, b.Population, b.Publisher, b.Epsilon, b.Delta, b.Adjacency, b.Users, b.Method, b.Note, stamp(p.Registered)); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
-		return nil
+		b.Plan, b.Spent = p.Name, unstamp(sql.NullInt64{Int64: stamp(p.Registered), Valid: true})
+		end, err = s.extend(ctx, tx, end, b)
+		return err
 	})
+	if err == nil && outcome == New {
+		err = s.reach(end)
+	}
 	if err != nil {
 		return Failed, err
 	}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -102,6 +103,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		err = s.openPostgres(c.DSN)
 	} else {
 		err = s.openSQLite(c.DSN)
+	}
+	if err == nil && s.kind == sqlite {
+		err = s.quickCheck(ctx, s.writer)
 	}
 	if err == nil {
 		err = s.migrate(ctx)
@@ -212,8 +216,16 @@ func (s *Store) transact(ctx context.Context, name string, do func(*sql.Tx) erro
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
+	if s.kind == sqlite && slices.Contains(weighty, name) {
+		// From the write-ahead log into the file: what was spent and published must
+		// not hang on a second one. Committed it is in either.
+		s.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	}
 	return s.failpoint("store/" + name + "/committed")
 }
+
+// weighty are the transactions that are copied into the database's file at once.
+var weighty = []string{"register", "close", "decide", "restore"}
 
 // full recognizes what either database says when its disk is full.
 func full(err error) bool {
