@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
 )
 
 // afford says, before anything is drawn, whether the caps leave room for a plan's
@@ -70,7 +72,7 @@ func (l *Ledger) room(now time.Time, caps []Caps, asked Charge, local float64) e
 		}
 		more := asked
 		more.Local = local
-		if err := c.Window.allow(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", l.counted(now, c.Period), more); err != nil {
+		if err := c.Window.allowBeside(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", l.within(now, c.Period), l.counted(now, c.Period), more); err != nil {
 			return err
 		}
 	}
@@ -88,4 +90,14 @@ func (l *Ledger) counted(now time.Time, period time.Duration) Charge {
 		}
 		return fmt.Sprintf("%x %d", e.Backed.Question, e.Backed.Term.UnixNano())
 	})
+}
+
+// within lists what a filter needs of the plans that count.
+func (l *Ledger) within(now time.Time, period time.Duration) (all []account.Spending) {
+	for _, e := range l.Entries {
+		if e.within(now, period) {
+			all = append(all, e.Charge.spending())
+		}
+	}
+	return all
 }

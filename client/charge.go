@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -22,19 +23,64 @@ type Charge struct {
 	// there is no limit. Of report fragments it is that of the backstop they come
 	// from, which bounds the fragments of all later plans too.
 	Local float64 `json:"local"`
+	// Shift and Tail dominate what Epsilon and Delta speak of (account.Domination), so
+	// that a cap has room for more than their sums. Both are 0 where a ledger is older
+	// than they are: then Epsilon and Delta are all that is known.
+	Shift float64 `json:"shift,omitempty"`
+	Tail  float64 `json:"tail,omitempty"`
+}
+
+// spending is what a filter needs of the charge.
+func (c Charge) spending() account.Spending {
+	d := account.Domination{Shift: c.Shift, Tail: c.Tail, Adjacency: account.Replacement}
+	if c.Shift == 0 && c.Tail == 0 {
+		d = account.DominateKnown(c.Epsilon, c.Delta, account.Replacement)
+	}
+	return account.Spending{Epsilon: c.Epsilon, Delta: c.Delta, Domination: d}
 }
 
 // unlimited is a Charge's Local where everyone together learns without limit.
 // JSON has no infinity.
 const unlimited = -1
 
+// Forecast is what an answer to a plan would cost, and the question whose backstop it
+// would come from (protocol.Backstop; nil: none). It runs the accountant.
+func Forecast(p plan.Plan) (c Charge, question []byte, err error) {
+	proto, err := protocol.New(p)
+	if err != nil {
+		return c, nil, err
+	}
+	promise, err := proto.Promise()
+	if err != nil {
+		return c, nil, err
+	}
+	c, _, _, question, err = price(proto, promise)
+	return c, question, err
+}
+
+// price is what an answer costs, as charge reads it, and its backstop's question.
+func price(proto *protocol.Protocol, promise protocol.Promise) (c, oneMessage Charge, note string, question []byte, err error) {
+	g, err := proto.Charge(promise, account.Replacement)
+	if err != nil {
+		return c, oneMessage, "", nil, err
+	}
+	shuffled, err := proto.Spending(g, account.Replacement)
+	if err != nil {
+		return c, oneMessage, "", nil, err
+	}
+	var kept *protocol.Backstop
+	if b, ok := proto.Backstop(); ok {
+		kept, question = &b, b.Question[:]
+	}
+	c, oneMessage, note, err = charge(promise, shuffled, kept)
+	return c, oneMessage, note, question, err
+}
+
 // charge reads off a plan's promise, and off what it keeps on the device (nil:
 // nothing), what it costs, what it costs against who opens a single message and sees the
 // others among everybody's (a negative epsilon: without limit), and what the promise leaves out.
-func charge(p protocol.Promise, shuffled account.Guarantee, kept *protocol.Backstop) (c, oneMessage Charge, note string, err error) {
-	if c.Epsilon, c.Delta = replaced(shuffled); shuffled.Trust != account.Shuffled {
-		return Charge{}, Charge{}, "", errNoGuarantee
-	}
+func charge(p protocol.Promise, shuffled account.Spending, kept *protocol.Backstop) (c, oneMessage Charge, note string, err error) {
+	c = Charge{Epsilon: above(shuffled.Epsilon), Delta: math.Min(1, above(shuffled.Delta)), Shift: shuffled.Domination.Shift, Tail: shuffled.Domination.Tail}
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
 		said[s.Guarantee.Trust] = true
@@ -87,7 +133,7 @@ func (c Charge) plus(d Charge) Charge {
 
 // valid charges are what charge gives.
 func (c Charge) valid() bool {
-	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && (c.Local >= 0 || c.Local == unlimited)
+	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && c.Shift >= 0 && !math.IsInf(c.Shift, 1) && c.Tail >= 0 && c.Tail <= 1 && (c.Local >= 0 || c.Local == unlimited)
 }
 
 func above(x float64) float64 {
@@ -105,6 +151,10 @@ type Caps struct {
 	// fragments stands for its question that long, though the value changes meanwhile:
 	// a second backstop would have to be charged, and a device that refuses where a
 	// value is new would tell by its silence that it is.
+	//
+	// An Epsilon and a Delta that are both limited hold for everything together, by
+	// account.Filter, which has room for more than sums have. One that is limited by
+	// itself, and Local, are limits of sums.
 	Window Cap
 	Period time.Duration
 }
@@ -127,15 +177,19 @@ var DefaultCaps = Caps{
 // SpentError refuses a plan that would spend more than a cap allows.
 type SpentError struct {
 	Of     string // "one plan", or "all plans within ..."
-	What   string // "epsilon", "delta", "epsilon though everyone colludes"
+	What   string // "epsilon", "delta", "epsilon though everyone colludes", or "epsilon ... at delta ... in all"
 	Spent  float64
 	Asked  float64 // infinite where there is no limit
 	Limit  float64
+	Share  bool // Spent and Asked are parts of what the cap has room for, and Limit is 1
 	Remedy string
 }
 
 // Error names the cap, what was spent and what was asked.
 func (e *SpentError) Error() string {
+	if e.Share {
+		return fmt.Sprintf("client: refused: %s may spend %s; %s of that is spent and the plan asks for %s: %s", e.Of, e.What, share(e.Spent), share(e.Asked), e.Remedy)
+	}
 	return fmt.Sprintf("client: refused: %s may spend %s %.4g; %.4g is spent and the plan asks for %.4g: %s", e.Of, e.What, e.Limit, e.Spent, e.Asked, e.Remedy)
 }
 
@@ -155,6 +209,35 @@ func (c Cap) allow(of, remedy string, spent, asked Charge) error {
 		}
 	}
 	return nil
+}
+
+// filter is that of an epsilon and a delta that are both limited; ok is false where
+// one is not.
+func (c Cap) filter() (f account.Filter, ok bool) {
+	if !(c.Epsilon > 0 && c.Epsilon <= 1e9 && c.Delta > 0 && c.Delta < 1) {
+		return f, false
+	}
+	f, err := account.NewFilter(c.Epsilon, c.Delta)
+	return f, err == nil
+}
+
+// allowBeside says whether asked may be spent beside the earlier charges, whose sum is
+// spent.
+func (c Cap) allowBeside(of, remedy string, earlier []account.Spending, spent, asked Charge) error {
+	f, ok := c.filter()
+	if !ok {
+		return c.allow(of, remedy, spent, asked)
+	}
+	if all := append(earlier[:len(earlier):len(earlier)], asked.spending()); !f.Admits(all...) {
+		// Of the two rules, the one that comes closer.
+		before, alone := f.Shares(earlier...), f.Shares(asked.spending())
+		e := &SpentError{Of: of, What: fmt.Sprintf("epsilon %.4g at delta %.3g in all", c.Epsilon, c.Delta), Spent: before.Box(), Asked: alone.Box(), Share: true, Limit: 1, Remedy: remedy}
+		if sums := f.Shares(all...); sums.Sums() < sums.Box() {
+			e.Spent, e.Asked = before.Sums(), alone.Sums()
+		}
+		return e
+	}
+	return Cap{Local: c.Local}.allow(of, remedy, spent, asked)
 }
 
 func limitless(local float64) float64 {

@@ -41,7 +41,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
@@ -176,15 +175,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
-	shuffled, err := proto.Charge(promise, account.Replacement)
-	if err != nil {
-		return nil, err
-	}
-	var kept *protocol.Backstop
-	if b, ok := proto.Backstop(); ok {
-		kept, c.question = &b, b.Question[:]
-	}
-	if c.charge, c.oneMessage, c.note, err = charge(promise, shuffled, kept); err != nil {
+	if c.charge, c.oneMessage, c.note, c.question, err = price(proto, promise); err != nil {
 		return nil, err
 	}
 	if c.sender, err = newSender(signed.Plan, o); err != nil {

@@ -105,3 +105,57 @@ func promised(t *testing.T, p *protocol.Protocol) protocol.Promise {
 	}
 	return promise
 }
+
+// The domination of a charge is read off the mechanism: at every epsilon it allows at
+// least what the accountant finds, sizes of crowds and randomized classes included, and
+// for one-hot reports under removal, replaced, it is a root of two above removal's.
+func TestSpendingsAreDominated(t *testing.T) {
+	spending := func(p plan.Plan, to account.Adjacency) account.Spending {
+		t.Helper()
+		proto := runnable(t, p)
+		g, err := proto.Charge(promised(t, proto), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := proto.Spending(g, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Domination.Adjacency != to || !(s.Domination.Shift > 0) || s.Domination.Tail > s.Delta {
+			t.Fatalf("%+v", s)
+		}
+		return s
+	}
+	p := design(t, designs()["fragments"])
+	removed, replaced := spending(p, account.Removal), spending(p, account.Replacement)
+	if ratio := replaced.Domination.Shift / removed.Domination.Shift; ratio < 1.35 || ratio > 1.45 {
+		t.Errorf("replacement has %.4g times the shift of removal", ratio)
+	}
+	// At the charge's own epsilon the Gaussian allows what the accountant found, or more.
+	box, err := account.NewBox(removed.Epsilon*0.97, removed.Delta, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if box.Fits(removed.Domination) {
+		t.Errorf("a charge of epsilon %v fits a box of %v", removed.Epsilon, box.Epsilon)
+	}
+	private := p
+	crowd, err := account.NewCrowd(0.5, 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := *p.Question.Histogram
+	private.Question.Histogram = &h
+	private.Crowd.Deletion = &plan.Deletion{Epsilon: 0.5, Delta: 1e-7, Noise: crowd.Noise, Threshold: crowd.Threshold}
+	one := spending(private, account.Replacement)
+	if one.Domination.Shift <= replaced.Domination.Shift || one.Domination.Tail < replaced.Domination.Tail+1e-8 {
+		t.Errorf("private sizes: %+v after %+v", one, replaced)
+	}
+	h.Crowds = []string{"a", "b"}
+	if two := spending(private, account.Replacement); two.Domination.Shift <= one.Domination.Shift {
+		t.Errorf("two crowds: %+v after %+v", two, one)
+	}
+	if two := spending(private, account.Removal); two.Domination.Shift <= removed.Domination.Shift*1.3 {
+		t.Errorf("two crowds under removal: %+v after %+v", two, removed)
+	}
+}

@@ -152,6 +152,10 @@ type Shares struct {
 	Delta   float64 `json:"delta"`   // of the sum of deltas
 }
 
+// Box is the larger share of the box, Sums that of the sums.
+func (s Shares) Box() float64  { return math.Max(s.Shift, s.Tail) }
+func (s Shares) Sums() float64 { return math.Max(s.Epsilon, s.Delta) }
+
 // Shares says how much of the filter is spent.
 func (f Filter) Shares(plans ...Spending) Shares {
 	var s Shares
