@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -171,8 +170,7 @@ type operatorKey struct{}
 // leaves the name with the request.
 func (s *Service) operators(h serve.Handler) serve.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		name, ok := s.o.Operators.Find(token)
+		name, ok := s.o.Operators.Sender(r)
 		if !ok {
 			return wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
 		}

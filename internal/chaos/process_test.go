@@ -100,7 +100,7 @@ func launchHop(name string, s setting) (process, error) {
 		return process{}, err
 	}
 	h, err := shuffling.New(ctx, shuffling.Options{
-		Queue: q, Keys: s.ring.keys(name), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"),
+		Queue: q, Keys: s.ring.keys(name), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
 		Client: &http.Client{Transport: s.network}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {

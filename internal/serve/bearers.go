@@ -175,15 +175,18 @@ func parseBearers(text []byte) (*bearerFile, error) {
 // Guard lets only requests of the tokens' holders through to the handler.
 func (b *Bearers) Guard(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, ok := b.Find(bearer(r)); !ok {
+		if _, ok := b.Sender(r); !ok {
 			return wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
 		}
 		return h(w, r)
 	}
 }
 
-// bearer is the bearer token of a request; empty without one.
-func bearer(r *http.Request) string {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return token
+// Sender is the holder of the bearer token that a request shows.
+func (b *Bearers) Sender(r *http.Request) (name string, ok bool) {
+	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !found {
+		return "", false
+	}
+	return b.Find(token)
 }

@@ -16,6 +16,7 @@ import (
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, h Handler) {
+		s.patterns = append(s.patterns, pattern)
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(pattern, h, w, r) })
 	}
 	for pattern, h := range s.config.Routes {

@@ -88,7 +88,7 @@ type Authenticator struct {
 // Respondent is who sends the request; the error is a *wire.Problem.
 func (a Authenticator) Respondent(r *http.Request) (Respondent, error) {
 	if a.Bearers != nil {
-		if name, ok := a.Bearers.Find(bearer(r)); ok {
+		if name, ok := a.Bearers.Sender(r); ok {
 			return a.Secret.Respondent("bearer", []byte(name)), nil
 		}
 	}

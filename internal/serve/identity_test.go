@@ -192,6 +192,8 @@ func TestAuthenticator(t *testing.T) {
 	s.wants(wire.Unauthenticated, "GET", "/v1/me", nil)
 	s.wants(wire.Unauthenticated, "GET", "/v1/me", nil, "Authorization", "Bearer x")
 	s.wants(wire.Unauthenticated, "GET", "/v1/me", nil, "Authorization", "Basic "+token)
+	s.wants(wire.Unauthenticated, "GET", "/v1/me", nil, "Authorization", token)
+	s.wants(wire.Unauthenticated, "GET", "/metrics", nil, "Authorization", token)
 	_, byToken, p := s.do("GET", "/v1/me", nil, "Authorization", "Bearer "+token)
 	if p != nil || strings.Contains(byToken, "alice") {
 		t.Errorf("by token: %v", p)

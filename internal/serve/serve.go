@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -112,6 +113,7 @@ type Server struct {
 	debug    *debugServer
 	started  time.Time
 	stopping chan struct{} // closed when no new work is wanted
+	patterns []string      // of all routes
 	pools    [3]*pool      // by kind
 	checking chan struct{} // a place for each credential that is looked at
 	alone    chan struct{} // held by the one who sends a long body without a credential
@@ -237,6 +239,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Patterns are those of all routes, as of net/http.
+func (s *Server) Patterns() []string { return slices.Sorted(slices.Values(s.patterns)) }
 
 // ServeHTTP answers one request without a listener.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }

@@ -94,7 +94,7 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 		fault("limits", errors.New("every limit is a number from 0 on"))
 	}
 	s.options = Options{
-		Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "",
+		Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators,
 		Client: client, Retention: time.Duration(c.Retention), Limits: l, Metrics: s.http.Metrics, Log: log,
 	}
 	return s, errors.Join(errs...)
@@ -154,9 +154,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
-	if s.http.Operators != nil {
-		s.http.Routes[wire.ClosePattern] = s.http.Operators.Guard(service.closePlan)
-	}
 	server, err := serve.New(s.http)
 	if err != nil {
 		return err

@@ -10,13 +10,17 @@ import (
 
 // Routes are the paths of a shuffler, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
-	return map[string]serve.Handler{
+	routes := map[string]serve.Handler{
 		wire.ContributionPattern: s.contribute,
 		wire.BatchPattern:        s.receive,
 		wire.PlanPattern:         s.showPlan,
 		wire.RegisterPattern:     s.register,
 		wire.StatusPattern:       s.showStatus,
 	}
+	if s.o.Operators != nil {
+		routes[wire.ClosePattern] = s.o.Operators.Guard(s.closePlan)
+	}
+	return routes
 }
 
 // Private are the routes that serve.Config must not count: the number of

@@ -42,6 +42,8 @@ type Options struct {
 	// Damage is what to do about contributions that are damaged on disk.
 	Damage queue.Damage
 
+	Operators *serve.Bearers // who may close an epoch early; nil: nobody
+
 	Client *http.Client // to reach the next hop and the analyzer
 
 	// Retention is how long after a plan closes its receipts and marks are kept,
