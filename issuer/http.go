@@ -202,17 +202,30 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// planData is a plan's row of the status, for programs.
+type planData struct {
+	Plan   string    `json:"plan"`
+	Title  string    `json:"title"`
+	Closes time.Time `json:"closes"`
+	Hops   int       `json:"hops"`
+	Issued *int      `json:"tokens_issued,omitempty"` // none where it is private
+}
+
 // Status is the page of the service, for serve.Config.
 func (s *Service) Status(context.Context) *serve.Status {
 	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "closes", "hops", "tokens issued"}}
+	var data []planData
 	for _, p := range s.sorted() {
-		issued := "private"
+		issued, one := "private", planData{Plan: p.signed.Plan.Name(), Title: p.signed.Plan.Title, Closes: p.signed.Plan.Times.Closes, Hops: len(p.keys)}
 		if p.signed.Plan.Crowd.Deletion == nil {
-			issued = fmt.Sprint(p.log.len())
+			n := p.log.len()
+			issued, one.Issued = fmt.Sprint(n), &n
 		}
 		pl := p.signed.Plan
 		table.Rows = append(table.Rows, []string{plan.Short(pl.Name()), pl.Title, pl.Times.Closes.UTC().Format(time.RFC3339), fmt.Sprint(len(p.keys)), issued})
+		data = append(data, one)
 	}
+	table.Data = data
 	status := &serve.Status{Tables: []serve.Table{table}}
 	for _, path := range s.orphans() {
 		status.Alarms = append(status.Alarms, filepath.Base(path)+": "+orphaned)

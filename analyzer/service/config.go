@@ -161,7 +161,7 @@ func (c Config) status(service *Service) func(context.Context) *serve.Status {
 			}
 		}
 		if bytes > 0 {
-			page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))})
+			page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)), Data: map[string]any{"bytes": bytes}})
 		}
 		return page
 	}

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -140,4 +141,49 @@ func show(t *testing.T, r release.Release) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// What people read in the status has its numbers beside it, with types and whole names.
+func TestTheStatusHasTypedFields(t *testing.T) {
+	c := collect(t, nil)
+	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r.wants(r.register(c), created, "")
+	r.wants(r.put(c.handovers[0]), created, "")
+	text, err := json.Marshal(r.service.Status(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status struct {
+		Facts []struct {
+			Name string
+			Data int
+		}
+		Gauges []struct {
+			Data struct {
+				Population     string
+				Allowed, Spent struct{ Epsilon float64 }
+				Plans          int
+			}
+		}
+		Tables []struct {
+			Data []struct {
+				Plan, State                    string
+				Batches, Expected, Respondents int
+				Closes                         time.Time
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &status); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	plan := status.Tables[0].Data[0]
+	if plan.Plan != c.name || plan.State != "open" || plan.Batches != 1 || plan.Expected < 2 || plan.Respondents != int(c.handovers[0].Batch.Respondents) || plan.Closes.IsZero() {
+		t.Errorf("%+v", plan)
+	}
+	if status.Facts[0].Name != "plans open" || status.Facts[0].Data != 1 {
+		t.Errorf("%+v", status.Facts)
+	}
+	if b := status.Gauges[0].Data; b.Population == "" || b.Plans != 1 || !(b.Spent.Epsilon > 0 && b.Spent.Epsilon <= b.Allowed.Epsilon) {
+		t.Errorf("%+v", b)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
@@ -37,7 +38,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		return err
 	}
 	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "state", "closes", "batches", "respondents", "fragments dropped"}}
-	states := map[State]int{}
+	states, data := map[State]int{}, []planData{}
 	for _, p := range plans {
 		d := s.describe(ctx, p)
 		states[d.State]++
@@ -49,10 +50,12 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		if err != nil {
 			return err
 		}
-		table.Rows = append(table.Rows, s.planRow(ctx, d, batches))
+		one := s.planData(ctx, d, batches)
+		data, table.Rows = append(data, one), append(table.Rows, one.row())
 	}
+	table.Data = data
 	for _, state := range []State{Open, Closed, Released, Withheld} {
-		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state])})
+		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state]), Data: states[state]})
 	}
 	st.Tables = append(st.Tables, table)
 	for _, name := range slices.Sorted(maps.Keys(s.o.Populations)) {
@@ -65,26 +68,51 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			Share: max(b.Spent.Epsilon/b.Allowed.Epsilon, b.Spent.Delta/b.Allowed.Delta),
 			Text: fmt.Sprintf("epsilon %.4g of %.4g, delta %.3g of %.3g (%s), by %s",
 				b.Spent.Epsilon, b.Allowed.Epsilon, b.Spent.Delta, b.Allowed.Delta, b.Allowed.Adjacency, serve.Count(len(b.Plans), "plan", "plans")),
+			Data: budgetData{b.Population, b.Allowed, b.Spent, len(b.Plans)},
 		})
 	}
 	return nil
 }
 
-func (s *Service) planRow(ctx context.Context, d Plan, batches []store.Batch) []string {
-	respondents, dropped := 0, 0
+// budgetData is a population's gauge, for programs.
+type budgetData struct {
+	Population string            `json:"population"`
+	Allowed    Spent             `json:"allowed"`
+	Spent      account.Guarantee `json:"spent"`
+	Plans      int               `json:"plans"`
+}
+
+// planData is a plan's row, for programs.
+type planData struct {
+	Plan
+	Batches     int `json:"batches"`
+	Expected    int `json:"expected"` // batches, at most; 0 where the plan cannot be read
+	Respondents int `json:"respondents"`
+	Dropped     int `json:"dropped"` // fragments
+}
+
+func (s *Service) planData(ctx context.Context, d Plan, batches []store.Batch) planData {
+	p := planData{Plan: d, Batches: len(batches)}
 	for _, b := range batches {
-		respondents += b.Respondents
-		dropped += b.Dropped
+		p.Respondents += b.Respondents
+		p.Dropped += b.Dropped
 	}
-	came := strconv.Itoa(len(batches))
 	if o, err := s.outline(ctx, d.Plan); err == nil {
-		came = fmt.Sprintf("%d of %d", len(batches), o.crowds*o.instances)
+		p.Expected = o.crowds * o.instances
+	}
+	return p
+}
+
+func (p planData) row() []string {
+	came := strconv.Itoa(p.Batches)
+	if p.Expected > 0 {
+		came = fmt.Sprintf("%d of %d", p.Batches, p.Expected)
 	}
 	closes := "when told"
-	if !d.Closes.IsZero() {
-		closes = d.Closes.UTC().Format(time.RFC3339)
+	if !p.Closes.IsZero() {
+		closes = p.Closes.UTC().Format(time.RFC3339)
 	}
-	return []string{plan.Short(d.Plan), d.Title, string(d.State), closes, came, strconv.Itoa(respondents), strconv.Itoa(dropped)}
+	return []string{plan.Short(p.Plan.Plan), p.Title, string(p.State), closes, came, strconv.Itoa(p.Respondents), strconv.Itoa(p.Dropped)}
 }
 
 // metrics count what the service does, of all plans together.

@@ -136,7 +136,7 @@ func TestServiceAnswers(t *testing.T) {
 			},
 		},
 		Ready:  func(context.Context) error { return ready },
-		Status: func(context.Context) *Status { return &Status{Facts: []Fact{{"plans", "3 <script>"}}} },
+		Status: func(context.Context) *Status { return &Status{Facts: []Fact{{Name: "plans", Value: "3 <script>"}}} },
 	})
 
 	// HTTP/2, and nothing of the client: only what Go's client cannot leave out.

@@ -16,7 +16,9 @@ import (
 
 // Status is what a service tells its operator, on its status page and, as the
 // same JSON, to `confetti top`. Texts are for people and name no person; where a
-// plan keeps numbers private they are not in it.
+// plan keeps numbers private they are not in it. Beside the texts stands Data, the same
+// with types for programs: numbers are numbers, plans have their whole names, times
+// are RFC 3339, and instances, hops and crowds are counted from 0.
 type Status struct {
 	Service string    `json:"service"`
 	Since   time.Time `json:"since"` // when the service started
@@ -31,6 +33,7 @@ type Status struct {
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+	Data  any    `json:"data,omitempty"`
 }
 
 // Gauge is how full something is, such as a crowd on its way to its minimum.
@@ -38,6 +41,7 @@ type Gauge struct {
 	Name  string  `json:"name"`
 	Share float64 `json:"share"` // in [0, 1]
 	Text  string  `json:"text"`  // the same in words
+	Data  any     `json:"data,omitempty"`
 }
 
 // Table is rows of one kind.
@@ -45,6 +49,7 @@ type Table struct {
 	Title   string     `json:"title"`
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
+	Data    any        `json:"data,omitempty"`
 }
 
 // Count is a number with the noun that goes with it, one or many.

@@ -118,7 +118,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	if s.disclosing() {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: "private, as the sizes of crowds here are"})
 	} else if n, err := s.o.Queue.Bytes(ctx); err == nil {
-		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))})
+		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)), Data: onDisk{n}})
 	}
 	for _, st := range s.Statuses() {
 		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
@@ -131,12 +131,14 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		if full, known := st.reached(); known {
 			page.Gauges = append(page.Gauges, serve.Gauge{
 				Name: where, Share: float64(full) / float64(len(st.Crowds)),
-				Text: fmt.Sprintf("%d of %d crowds have enough respondents", full, len(st.Crowds)),
+				Text: fmt.Sprintf("%d of %s enough respondents", full, serve.Count(len(st.Crowds), "crowd has", "crowds have")),
+				Data: filling{st.Plan, st.Instance, st.Hop, full, len(st.Crowds)},
 			})
 		}
 		table := serve.Table{
 			Title:   fmt.Sprintf("%s: %s, %s, closes %s", where, st.Title, st.Phase, st.Closes.UTC().Format(time.RFC3339)),
 			Columns: []string{"crowd", "phase", "respondents", "in", "out", "dropped", "duplicates", "tokens"},
+			Data:    st,
 		}
 		for _, c := range st.Crowds {
 			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About}
@@ -152,6 +154,20 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	}
 	return page
 }
+
+// What the page has beside its texts, for programs; a table has a Status.
+type (
+	onDisk struct {
+		Bytes any `json:"bytes"`
+	}
+	filling struct {
+		Plan     string `json:"plan"`
+		Instance int    `json:"instance"`
+		Hop      int    `json:"hop"`
+		Full     int    `json:"full"` // crowds with enough respondents
+		Crowds   int    `json:"crowds"`
+	}
+)
 
 // disclosing reports whether the bytes on disk would tell the size of a crowd that
 // is private: contributions are of one length, and lie there until they are mixed.
