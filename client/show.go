@@ -73,7 +73,7 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 	if e.OneMessageDelta > 0 {
 		one += fmt.Sprintf(", and what the analyzer sees (but for a chance of delta, %.3g)", e.OneMessageDelta)
 	}
-	fmt.Fprintf(b, "  Whoever believed something of the answer with %.4g%% before can believe it with\n", 100*prior)
+	fmt.Fprintf(b, "  A statement about the answer that was believed with %.4g%% before can be believed with\n", 100*prior)
 	for _, seen := range []struct {
 		epsilon float64
 		what    string

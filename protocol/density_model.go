@@ -240,7 +240,7 @@ func (m *DensityModel) lists(decoded [][]hdc.Word, title string) []release.List 
 func (m *DensityModel) sizes() release.Section {
 	s := release.Section{Title: "Respondents by class"}
 	t := release.Table{Title: "Respondents by reported class", Columns: []release.Column{{Label: "class"}, {Label: "reported", Unit: release.Count}}}
-	t.Note = "Those of released batches; who was in a withheld one is not counted."
+	t.Note = "Respondents of released batches only: those of withheld batches are not counted."
 	counts := make([]uint64, len(m.Reported))
 	clean := m.labels != nil
 	for c, n := range m.Reported {

@@ -93,7 +93,7 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 			s.Lists = append(s.Lists, m.list(t, hitters))
 		}
 	} else {
-		s.Text += " Which values somebody holds is not listed: of the far tails of this mechanism's errors nothing is proved."
+		s.Text += " There is no list of values that somebody holds: nothing is proved about the far tails of this mechanism's errors."
 	}
 	if t.asked.Kind == "grid" {
 		if t.errors.independent {
@@ -116,7 +116,7 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 func (m *HistogramModel) crowds() release.Section {
 	t := release.Table{Title: "Respondents by crowd", Columns: []release.Column{{Label: "crowd"}, {Label: "respondents", Unit: release.Count}}}
 	if m.question.plan.Crowd.Deletion != nil {
-		t.Note = "After randomized deletion: sizes are private, and these are smaller at random."
+		t.Note = "Randomized deletion keeps the sizes of crowds private: these numbers are smaller than the true ones by a random amount."
 	}
 	for crowd, n := range m.Respondents {
 		cell := release.Number(float64(n), 0)

@@ -13,7 +13,7 @@ import (
 )
 
 // Respondents who were asked another attribute, or fell into another row of a
-// sketch, hide nobody here. Who was asked what depends on nobody's answers, so let
+// sketch, add no noise here. Who was asked what depends on nobody's answers, so let
 // everybody see it: given that, each part of the respondents runs its mechanism by
 // itself, and one respondent's data touches its own part only. That part holds
 // fewer than hidden of so many honest respondents with probability slack, over all
@@ -197,7 +197,7 @@ func (h *histogram) assumptions() []string {
 		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
 	}
 	if h.plan.Crowd.Deletion != nil {
-		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. Who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated.")
+		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated.")
 	}
 	return out
 }

@@ -107,7 +107,7 @@ func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) 
 	if !ok {
 		return s, nil
 	}
-	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Those who are silent or lie hide nobody; the first table says what hiding among the others is worth, at delta %g, if that is true of a share of them. Who does not randomize has no guarantee, and is not meant.", arrived, p.Plan.Budget.Delta)
+	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Respondents who are silent or lie add no noise. The first table gives the guarantee, at delta %g, if a share of them does so. It speaks of respondents who keep to the protocol: those who do not randomize have no guarantee.", arrived, p.Plan.Budget.Delta)
 	answer, crowd := p.question.nouns()
 	t := release.Table{
 		Title:   "Shuffled guarantee by share of silent or malicious respondents",

@@ -94,7 +94,7 @@ func (p *Protocol) cost() []release.Metric {
 	bytes := e.PerDevice * all
 	metrics := []release.Metric{{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"}}
 	if expected := p.question.expected(); expected > 0 {
-		metrics = append(metrics, release.Metric{Name: "messages_expected", Label: "Of these no dummies", Value: expected, Note: "in the mean, of the longest answer"})
+		metrics = append(metrics, release.Metric{Name: "messages_expected", Label: "Of these not dummies", Value: expected, Note: "in the mean, of the longest answer"})
 		if rare := p.question.overflow(p.Plan.HonestMinimum(), e.PerDevice); rare > 0 {
 			metrics = append(metrics, release.Metric{Name: "overflow_probability", Label: "A report outgrows them", Value: rare, Note: fmt.Sprintf("probability, for which messages are dropped; it takes %.2g of delta", p.overflowDelta())})
 		}

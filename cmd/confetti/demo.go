@@ -59,7 +59,7 @@ func (c demoCommand) Run(std streams) error {
 	}
 	fmt.Fprintf(std.out, "%d devices sent %d sealed fragments through %d hops: accuracy %.3f on %d classes\n", res.Devices, res.Fragments, res.Hops, res.Accuracy, res.Classes)
 	fmt.Fprintf(std.out, "all %d records, drawn from the exact law: accuracy %.3f (without privacy %.3f)\n", set.Train.Len(), res.AccuracyLaw, res.AccuracyNoPrivacy)
-	fmt.Fprintf(std.out, "a respondent's whole record, shuffler honest: epsilon %.4g at delta %g\n", res.Epsilon, res.Delta)
+	fmt.Fprintf(std.out, "a respondent's whole record, shuffler honest: %s\n", verdict(&res.Epsilon, res.Delta, "replacement"))
 	for _, class := range set.Classes {
 		fmt.Fprintf(std.out, "  %-12s %s\n", class, strings.Join(res.Decoded[class], ", "))
 	}
