@@ -2,12 +2,19 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 // ErrChanged is the error of a Set whose record was changed, or made, by
@@ -20,6 +27,9 @@ type Records struct {
 	q      *Queue
 	stream jetstream.Stream
 	begin  string
+
+	writing sync.Mutex // held by whoever changes a record of the embedded queue
+	reached string     // file that says how far they had come; "" in a cluster
 }
 
 // Records opens the records of that name, and makes them if they are not there.
@@ -30,7 +40,70 @@ func (q *Queue) Records(ctx context.Context, name string) (*Records, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Records{q, s, subjects(stream)}, nil
+	r := &Records{q: q, stream: s, begin: subjects(stream)}
+	if q.server != nil {
+		r.reached = filepath.Join(filepath.Dir(q.logs), "records."+name)
+	}
+	return r, r.check(ctx)
+}
+
+// reached is how far records had come, in a file of the embedded queue's folder:
+// the server passes over what its disk does not give back, and says nothing.
+type reached struct {
+	Last  uint64 `json:"last"`  // number of the newest record
+	Count uint64 `json:"count"` // how many there are at least
+}
+
+// check refuses records that have become fewer.
+func (r *Records) check(ctx context.Context) error {
+	if r.reached == "" {
+		return nil
+	}
+	text, err := os.ReadFile(r.reached)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("queue: %w", err)
+	}
+	var known reached
+	if err == nil && json.Unmarshal(text, &known) != nil {
+		r.q.log.Warn("how far the queue's records had come was not known: they were read as far as they go", "file", r.reached)
+	}
+	now, err := r.now(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Last < known.Last || now.Count < known.Count {
+		return fmt.Errorf("%w: the records %s had come to number %d and %d of them were there; they end with number %d, and %d are there: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, r.stream.CachedInfo().Config.Name, known.Last, known.Count, now.Last, now.Count)
+	}
+	return nil
+}
+
+func (r *Records) now(ctx context.Context) (reached, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	info, err := r.stream.Info(ctx)
+	if err != nil {
+		return reached{}, explain(err)
+	}
+	return reached{info.State.LastSeq, info.State.Msgs}, nil
+}
+
+// reach writes down how far the records have come, less so many that are going to
+// be deleted. If it cannot, the record itself is none the worse.
+func (r *Records) reach(ctx context.Context, less uint64) {
+	if r.reached == "" {
+		return
+	}
+	now, err := r.now(ctx)
+	if err == nil {
+		now.Count -= min(less, now.Count)
+		var text []byte
+		if text, err = json.Marshal(now); err == nil {
+			err = durable.Replace(r.reached, text, 0o600)
+		}
+	}
+	if err != nil {
+		r.q.log.Warn("how far the queue's records have come cannot be written down", "error", err.Error())
+	}
 }
 
 // Get returns a record and its revision; nil and 0 where there is none.
@@ -57,6 +130,8 @@ func (r *Records) Set(ctx context.Context, key string, value []byte, revision ui
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	m := &nats.Msg{Subject: r.begin + key, Data: value}
 	ack, err := r.q.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
 	if taken(err) {
@@ -65,6 +140,7 @@ func (r *Records) Set(ctx context.Context, key string, value []byte, revision ui
 	if err != nil {
 		return 0, explain(err)
 	}
+	r.reach(ctx, 0)
 	return ack.Sequence, nil
 }
 
@@ -73,6 +149,9 @@ func (r *Records) Delete(ctx context.Context, key string) error {
 	mustBe(keyForm, key)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.reach(ctx, 1)
 	return explain(r.stream.Purge(ctx, jetstream.WithPurgeSubject(r.begin+key)))
 }
 
@@ -84,7 +163,11 @@ func (r *Records) Each(ctx context.Context, begin string, fn func(key string, va
 		mustBe(keyForm, begin)
 		filter = r.begin + begin + ".>"
 	}
-	return each(ctx, r.stream, jetstream.ConsumerConfig{FilterSubject: filter}, 1, func(m jetstream.Msg, sequence uint64) error {
+	err := each(ctx, r.stream, jetstream.ConsumerConfig{FilterSubject: filter}, 1, func(m jetstream.Msg, sequence uint64) error {
 		return fn(strings.TrimPrefix(m.Subject(), r.begin), m.Data(), sequence)
 	})
+	if errors.Is(err, errMissing) {
+		err = fmt.Errorf("%w: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", err)
+	}
+	return err
 }

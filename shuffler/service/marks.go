@@ -1,10 +1,15 @@
 package service
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/shuffler"
 )
 
@@ -23,6 +28,7 @@ type crowd struct {
 	Phase    phase    `json:"phase"`
 	In       []byte   `json:"in,omitempty"`       // later hops: SHA-256 of the batch that came
 	Receipts [][]byte `json:"receipts,omitempty"` // of the hops so far; from mixed on with our own
+	Lost     bool     `json:"lost,omitempty"`     // withheld: for the batch was damaged on disk
 	Size     int64    `json:"size,omitempty"`     // bytes of the batch that came, from mixed on of the one that leaves
 
 	revision uint64
@@ -62,6 +68,11 @@ func (t *post) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for c := range t.crowds {
+		if err := t.checkBatch(ctx, uint32(c)); err != nil {
+			return err
+		}
+	}
 	if !t.demandsTokens() {
 		return nil
 	}
@@ -80,10 +91,55 @@ func (t *post) restore(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return err
+			return damaged(err)
+		}
+		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		if err == nil && t.hop > 0 && len(t.spent[uint32(c)]) < int(r.Tokens) {
+			err = fmt.Errorf("%w: %d of the %d tokens that were spent for crowd %d are known", queue.ErrDamaged, len(t.spent[uint32(c)]), r.Tokens, c+1)
+		}
+		if err != nil {
+			return damaged(err)
 		}
 	}
 	return nil
+}
+
+// checkBatch reads the batch of a crowd that is on its way, and compares it with
+// what was acknowledged or signed for. One that is damaged is refused, or set aside:
+// then the crowd is lost, and the status says so.
+func (t *post) checkBatch(ctx context.Context, c uint32) error {
+	state := t.crowds[c]
+	var name string
+	var want []byte
+	switch state.Phase {
+	case received:
+		name, want = t.batchName(c), state.In
+	case mixed:
+		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		if err != nil {
+			return fmt.Errorf("service: a receipt that was kept: %w", err)
+		}
+		name, want = t.outName(c), r.BatchOut[:]
+	default:
+		return nil
+	}
+	box, err := t.s.o.Queue.Box(ctx, name)
+	if err != nil {
+		return err
+	}
+	digest := sha256.New()
+	err = box.Each(ctx, "", func(_ string, body []byte) error {
+		digest.Write(body)
+		return nil
+	})
+	if err == nil && !bytes.Equal(digest.Sum(nil), want) {
+		err = fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was acknowledged", queue.ErrDamaged, c+1, name)
+	}
+	if errors.Is(err, queue.ErrDamaged) && t.s.o.Damage == queue.SetAside {
+		t.s.o.Log.Error("a batch is damaged on disk, and its crowd is lost", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c, "error", err.Error())
+		return t.mark(ctx, c, crowd{Phase: withheld, In: state.In, Lost: true})
+	}
+	return damaged(err)
 }
 
 // state is the mark of a crowd.

@@ -124,3 +124,87 @@ func TestAnInboxThatRotsBeforeItIsMixed(t *testing.T) {
 	}
 	w.settled(0)
 }
+
+// A batch that rots in the outbox is refused when the hop starts, by name; set aside,
+// its crowd is lost, which the status says, and the others leave.
+func TestADamagedBatch(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.contribute(0, 0, 1, 2)
+	w.contribute(1, 3, 4, 5)
+	w.cut = true
+	w.end()
+	if w.step() == nil {
+		t.Fatal("the analyzer is out of reach")
+	}
+	w.stop(0)
+	blocks, err := filepath.Glob(filepath.Join(w.dir, "queue0", "jetstream", "$G", "streams", "confetti-box-out_*_0", "msgs", "*.blk"))
+	if err != nil || len(blocks) != 1 {
+		t.Fatal(blocks, err)
+	}
+	text, err := os.ReadFile(blocks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 0xff
+	if err := os.WriteFile(blocks[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.tryStart(0, queue.Refuse); !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
+		t.Fatalf("it started: %v", err)
+	}
+	if err := w.tryStart(0, queue.SetAside); err != nil {
+		t.Fatal(err)
+	}
+	w.restart(0)
+	if alarms := w.alarms(0); !strings.Contains(alarms, "the batch of crowd 1 was damaged") {
+		t.Errorf("alarms: %s", alarms)
+	}
+	w.cut = false
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	wantCrowds(t, w, map[uint32][]string{1: sent(3, 4, 5)})
+	w.settled(0)
+}
+
+// Marks that were lost, and with them that a crowd had left, are missed.
+func TestLostRecords(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.contribute(0, 0, 1, 2)
+	w.end()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	w.stop(0)
+	records := filepath.Join(w.dir, "queue0", "jetstream", "$G", "streams", "confetti-records-shuffler")
+	for name, spoil := range map[string]func(text []byte) []byte{
+		"cut":   func(text []byte) []byte { return text[:len(text)/2] },
+		"empty": func(text []byte) []byte { return nil },
+		"early": func(text []byte) []byte { text[len(text)/10] ^= 0xff; return text },
+		"late":  func(text []byte) []byte { text[len(text)*9/10] ^= 0xff; return text },
+	} {
+		blocks, err := filepath.Glob(filepath.Join(records, "msgs", "*.blk"))
+		if err != nil || len(blocks) != 1 {
+			t.Fatal(blocks, err)
+		}
+		copied := filepath.Join(w.dir, "copy")
+		if err := os.CopyFS(copied, os.DirFS(filepath.Join(w.dir, "queue0"))); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(blocks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(blocks[0], spoil(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.tryStart(0, queue.Refuse); !errors.Is(err, queue.ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+			w.stop(0)
+		}
+		if err := errors.Join(os.RemoveAll(filepath.Join(w.dir, "queue0")), os.Rename(copied, filepath.Join(w.dir, "queue0"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start(0) // as it was
+}

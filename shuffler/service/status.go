@@ -36,6 +36,7 @@ type Status struct {
 type Crowd struct {
 	Crowd uint32 `json:"crowd"`
 	Phase string `json:"phase"`          // "collecting", "received", "mixed", "forwarded", "withheld"
+	Lost  bool   `json:"lost,omitzero"`  // withheld, because its batch was damaged on disk
 	About string `json:"about,omitzero"` // collecting: "fewer than n_min", "at least N", N a power of two or n_min; "private"
 
 	// From mixed on, as in the receipt; of the contributions that stayed, where
@@ -92,6 +93,7 @@ func (t *post) status() Status {
 			}
 			st.Phase = "closed"
 		case received, withheld:
+			one.Lost = state.Lost
 			st.Phase = "closed"
 		}
 		st.Crowds = append(st.Crowds, one)
@@ -141,6 +143,9 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 			Data:    st,
 		}
 		for _, c := range st.Crowds {
+			if c.Lost {
+				page.Alarms = append(page.Alarms, fmt.Sprintf("%s: the batch of crowd %d was damaged on disk and is lost: look at the disk", where, c.Crowd+1))
+			}
 			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About}
 			if c.Respondents > 0 {
 				row[2] = fmt.Sprint(c.Respondents)
