@@ -46,6 +46,9 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		if d.State == Withheld && s.o.Now().Before(d.Decided.Add(s.o.Retention)) {
 			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
 		}
+		if d.State == Released {
+			st.Links = append(st.Links, serve.Link{Text: d.Title, Path: "/v1/releases/" + d.Plan + "." + formatHTML})
+		}
 		batches, err := s.o.Store.Batches(ctx, p.Name)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -27,6 +28,7 @@ type topCommand struct {
 	Every time.Duration `help:"How often to look." default:"2s"`
 	Once  bool          `help:"Look once and end; the exit code is 1 if a service does not answer or raises an alarm."`
 	JSON  bool          `help:"Print JSON, once."`
+	Web   bool          `help:"Print links that open the services' pages in a browser, each once and within five minutes."`
 }
 
 func (topCommand) Help() string {
@@ -35,6 +37,7 @@ rates and disk. Numbers that a plan keeps private are not among them.
 
 Example:
   confetti top --dir trial --once
+  confetti top --dir trial --web
   confetti top https://hop.example:8443 --token operator.token`
 }
 
@@ -53,6 +56,18 @@ func (c topCommand) Run(std streams) error {
 	defer s.close()
 	ctx, stop := untilStopped()
 	defer stop()
+	if c.Web {
+		for _, url := range urls {
+			link, err := s.webLink(ctx, url)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(std.out, link); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var before []sight
 	for {
 		now := s.look(ctx, urls)
@@ -210,6 +225,19 @@ func plain(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// webLink asks a service for a link that opens its page in a browser, once.
+func (s *services) webLink(ctx context.Context, url string) (string, error) {
+	_, text, err := s.do(ctx, http.MethodPost, url+"/session", "", nil)
+	if err != nil {
+		return "", err
+	}
+	var link struct{ Path string }
+	if err := json.Unmarshal(text, &link); err != nil || !strings.HasPrefix(link.Path, "/") {
+		return "", fmt.Errorf("%s gives no link", url)
+	}
+	return url + plain(link.Path), nil
 }
 
 // trouble is an error if a service does not answer or raises an alarm.

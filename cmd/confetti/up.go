@@ -127,6 +127,11 @@ func (c upCommand) attend(ctx context.Context, std streams, t trial, signed plan
 		}
 	}
 	t.introduce(std.out, signed, over)
+	link, err := s.webLink(ctx, signed.Plan.Analyzer.URL)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.path(trialRoots), link)
 	decided := false
 	for {
 		select {

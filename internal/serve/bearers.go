@@ -68,6 +68,17 @@ func (b *Bearers) Find(token string) (name string, ok bool) {
 	return name, ok
 }
 
+// Knows reports whether there still is a token of the name.
+func (b *Bearers) Knows(name string) bool {
+	f, _ := b.file.get()
+	for _, n := range f.names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
 // Err is why the file cannot be read any more; those read last still count.
 func (b *Bearers) Err() error {
 	_, err := b.file.get()

@@ -26,11 +26,14 @@ func (s *Server) handler() http.Handler {
 	handle("GET /readyz", s.readyz)
 	handle("GET /metrics", s.operators(s.metrics))
 	handle("GET /status.json", s.operators(s.statusJSON))
-	handle("GET /{$}", s.operators(s.statusPage))
+	handle("GET /{$}", s.viewers(s.statusPage))
+	handle("POST /session", s.postSession)
+	handle("GET /session/{code}", s.getSession)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(*connection); ok {
 			defer conn.begin()()
 		}
+		r = keepCookie(r)
 		forget(r)
 		h, pattern := mux.Handler(r)
 		if pattern == "" {

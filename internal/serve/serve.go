@@ -112,6 +112,7 @@ type Server struct {
 	listener net.Listener
 	debug    *debugServer
 	started  time.Time
+	sessions sessions
 	stopping chan struct{} // closed when no new work is wanted
 	patterns []string      // of all routes
 	pools    [3]*pool      // by kind

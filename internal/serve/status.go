@@ -27,6 +27,13 @@ type Status struct {
 	Facts   []Fact    `json:"facts,omitempty"`
 	Gauges  []Gauge   `json:"gauges,omitempty"`
 	Tables  []Table   `json:"tables,omitempty"`
+	Links   []Link    `json:"links,omitempty"`
+}
+
+// Link is a page of the service that needs no credential, such as a release.
+type Link struct {
+	Text string `json:"text"`
+	Path string `json:"path"`
 }
 
 // Fact is one named thing.
