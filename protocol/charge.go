@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Charge is what answering the plan costs who answers other plans too, against the
@@ -27,7 +26,7 @@ import (
 // ones did: that an answer has changed since an earlier plan is not hidden by a
 // backstop that is kept.
 func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account.Guarantee, error) {
-	at := slices.IndexFunc(promise.Statements, func(s release.GuaranteeStatement) bool { return s.Guarantee.Trust == account.Shuffled })
+	at := slices.IndexFunc(promise.Statements, func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled })
 	if at < 0 {
 		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler is honest")
 	}

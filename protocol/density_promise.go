@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/kde"
-	"github.com/confetti-dp/confetti/release"
 )
 
 func (d *density) asked() string {
@@ -52,7 +51,7 @@ func (d *density) bitLoss() float64 {
 	return math.Inf(1)
 }
 
-func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStatement, error) {
+func (d *density) observers(features account.Guarantee) ([]account.Statement, error) {
 	local := account.Guarantee{
 		Epsilon: d.bitLoss() * float64(d.rounds()), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: d.rounds(),
 		Bound: account.Exact, Method: "sum of the local losses of all bits", Source: "basic composition; one respondent's own randomness",
@@ -81,7 +80,7 @@ func (d *density) observers(features account.Guarantee) ([]release.GuaranteeStat
 			g.Certified = certified
 		}
 	}
-	return []release.GuaranteeStatement{
+	return []account.Statement{
 		{Observer: account.EveryoneColludes, Who: everyone, Guarantee: local, Note: note},
 		{Observer: account.OneFragmentSeen, Who: oneFragment + " They see your reported class too.", Guarantee: one, Note: note},
 		{Observer: account.ShufflerHonest, Who: shufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},

@@ -6,14 +6,13 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Every observer but the network opens messages, which takes the analyzer's key: it sees
 // all that was mixed beside what it has of one respondent, and this release. Statements
 // count that.
 
-func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeStatement, error) {
+func (h *histogram) observers(shuffled account.Guarantee) ([]account.Statement, error) {
 	if err := h.claims(); err != nil {
 		return nil, err
 	}
@@ -21,11 +20,11 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 	if err != nil {
 		return nil, err
 	}
-	statements := []release.GuaranteeStatement{{
+	statements := []account.Statement{{
 		Observer: account.EveryoneColludes, Guarantee: local, Note: h.note(), Who: everyone,
 	}}
 	if t, ok := h.tables[0].(*bits); ok && h.plan.Contributions() > 1 && t.rows > 1 {
-		statements = append(statements, release.GuaranteeStatement{
+		statements = append(statements, account.Statement{
 			Observer: account.OneInstanceColludes, Guarantee: h.fragmentsSeen(t.rows, local), Note: h.note(),
 			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d report fragments, and see the others among everybody's, and this release.", t.rows, t.tau()),
 		})
@@ -34,16 +33,16 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]release.GuaranteeSt
 	if err != nil {
 		return nil, err
 	}
-	statements = append(statements, release.GuaranteeStatement{
+	statements = append(statements, account.Statement{
 		Observer: account.OneFragmentSeen, Guarantee: one, Note: h.note(), Who: oneFragment,
-	}, release.GuaranteeStatement{
+	}, account.Statement{
 		Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: shufflerHonest(h.plan),
 	})
 	if d := h.plan.Crowd.Deletion; d != nil {
 		// Whatever the answers' neighbours are: who is in another crowd leaves one and
 		// enters one.
 		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
-		statements = append(statements, release.GuaranteeStatement{
+		statements = append(statements, account.Statement{
 			Observer: account.CrowdSizesSeen, Guarantee: sizes,
 			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
 			Note: "Beside the answers: who would be in another crowd altogether counts this once and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",

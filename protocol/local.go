@@ -9,7 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // A plan may promise an epsilon that holds though everyone colludes (budget.local_epsilon),
@@ -17,7 +16,7 @@ import (
 // what a plan that was given only the one promises of the other is what the noise gives.
 
 // keepsLocal checks that promise against the statement.
-func keepsLocal(b plan.Budget, statements []release.GuaranteeStatement) error {
+func keepsLocal(b plan.Budget, statements []account.Statement) error {
 	if b.LocalEpsilon == 0 {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 
 // Promise is what a plan's numbers amount to.
 type Promise struct {
-	Statements []release.GuaranteeStatement // for the three observers
-	Shuffled   account.Guarantee            // of the features, reported label fixed
-	Cost       []release.Metric             // of one device
+	Statements []account.Statement // for the three observers
+	Shuffled   account.Guarantee   // of the features, reported label fixed
+	Cost       []release.Metric    // of one device
 }
 
 // Check recomputes a plan's promise from its numbers, as a device does before

@@ -89,7 +89,7 @@ type question interface {
 	nouns() (answer, crowd string)
 	// observers states the three guarantees, given the shuffled one that was
 	// recomputed for the features.
-	observers(features account.Guarantee) ([]release.GuaranteeStatement, error)
+	observers(features account.Guarantee) ([]account.Statement, error)
 	// assumptions are what the statements rest on beside what all questions do.
 	assumptions() []string
 	// asked says in a sentence what the respondents were asked.

@@ -57,9 +57,6 @@ func (r Release) Figures() []Figure {
 	return all
 }
 
-// GuaranteeStatement is a guarantee together with the observer it speaks of.
-type GuaranteeStatement = account.Statement
-
 // Provenance says how the release came about.
 type Provenance struct {
 	Software   string `json:"software"`          // name and version

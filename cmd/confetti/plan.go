@@ -124,13 +124,13 @@ func describe(p plan.Plan) (description, error) {
 
 func (d description) writeJSON(w io.Writer) error {
 	out := struct {
-		Plan       string                       `json:"plan"`
-		Publisher  string                       `json:"publisher,omitempty"`
-		Epsilon    float64                      `json:"epsilon"`
-		Delta      float64                      `json:"delta"`
-		Guarantees []release.GuaranteeStatement `json:"guarantees"`
-		Cost       map[string]float64           `json:"cost"`
-		Choice     string                       `json:"choice,omitempty"`
+		Plan       string              `json:"plan"`
+		Publisher  string              `json:"publisher,omitempty"`
+		Epsilon    float64             `json:"epsilon"`
+		Delta      float64             `json:"delta"`
+		Guarantees []account.Statement `json:"guarantees"`
+		Cost       map[string]float64  `json:"cost"`
+		Choice     string              `json:"choice,omitempty"`
 	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
