@@ -1,4 +1,6 @@
-package main
+// Package docs_test types every command of the README and of the operating manual. It is
+// apart from other tests for its time: it builds the programs and runs the demo.
+package docs_test
 
 import (
 	"bufio"
@@ -6,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,13 +135,13 @@ func service(command string) string {
 // clone copies the tree's state, as git would bring it, into a new folder.
 func clone(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("git", "-C", "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	out, err := exec.Command("git", "-C", "..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		t.Fatalf("git ls-files: %v", err)
 	}
 	to := t.TempDir()
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		from := filepath.Join("../..", name)
+		from := filepath.Join("..", name)
 		info, err := os.Lstat(from)
 		if os.IsNotExist(err) {
 			continue // deleted, and not committed yet
@@ -270,53 +271,5 @@ func (s *session) read() (out string, code int) {
 			return b.String(), code
 		}
 		b.WriteString(line)
-	}
-}
-
-// What stands between backquotes in a document and begins as a command does is a command
-// that there is.
-func TestTheCommandsThatDocumentsMentionExist(t *testing.T) {
-	leaf := map[string]bool{} // by command; false for one that only has others
-	for _, c := range leaves(newParser(streams{io.Discard, io.Discard}, func(int) {}).Model.Node) {
-		words := strings.Fields(c.FullPath())
-		leaf[strings.Join(words, " ")] = true
-		for n := 2; n < len(words); n++ {
-			leaf[strings.Join(words[:n], " ")] = false
-		}
-	}
-	found := 0
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for i, span := range strings.Split(string(text), "`") {
-			words := strings.Fields(span)
-			if i%2 == 0 || len(words) < 2 || words[0] != "confetti" || strings.Contains(span, "\n") {
-				continue
-			}
-			found++
-			command, n := words[0], 1
-			for ; n < len(words); n++ {
-				if _, is := leaf[command+" "+words[n]]; !is {
-					break
-				}
-				command += " " + words[n]
-			}
-			switch {
-			case leaf[command]: // the rest is its own
-			case n < len(words) && !strings.HasPrefix(words[n], "-") && words[n] != "…" && words[n] != "...":
-				if names := strings.Split(words[n], "|"); len(names) == 1 || slices.ContainsFunc(names, func(name string) bool { return !leaf[command+" "+name] }) {
-					t.Errorf("%s mentions %q: there is no such command", path, span)
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil || found < 10 {
-		t.Errorf("%d mentions, %v", found, err)
 	}
 }
