@@ -36,35 +36,38 @@ type Survey struct {
 // simulation knows. Errors are in respondents and over all cells of all tables,
 // epsilons as in HistogramResult.
 type SurveyResult struct {
-	Dataset            string        `json:"dataset"`
-	Encoding           string        `json:"encoding"`
-	Accounting         string        `json:"accounting"`
-	Adjacency          string        `json:"adjacency"`
-	Collect            string        `json:"collect,omitempty"`
-	Fidelity           string        `json:"fidelity"`
-	Devices            int           `json:"devices"`
-	Cells              int           `json:"cells"`
-	Fragments          int           `json:"fragments"`
-	Seed               uint64        `json:"seed"`
-	RMSE               float64       `json:"rmse"` // of estimates that are taken to zero where they are below
-	Linf               float64       `json:"linf"` // the largest error of those
-	Unbiased           float64       `json:"rmse_unbiased"`
-	LinfUnbiased       float64       `json:"linf_unbiased"` // the largest error of estimates as they are
-	EpsilonCentral     *float64      `json:"epsilon_central"`
-	EpsilonLocal       *float64      `json:"epsilon_local"`
-	EpsilonOneFragment *float64      `json:"epsilon_one_fragment"`
-	EpsilonCrowdSizes  *float64      `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
-	Delta              float64       `json:"delta"`
-	Method             string        `json:"method"`
-	MessagesPerDevice  float64       `json:"messages_per_device"` // mean of a full answer, dummies left out
-	EnvelopesPerDevice int           `json:"envelopes_per_device"`
-	BytesPerDevice     int           `json:"bytes_per_device"`
-	Rounds             []SurveyRound `json:"rounds,omitempty"` // of a search
-	Found              int           `json:"found,omitempty"`  // strings, by a search
-	Withheld           []string      `json:"withheld,omitempty"`
-	Top                []TopCell     `json:"top"`              // of the first table
-	Tables             []SurveyTable `json:"tables,omitempty"` // where there are several
-	Seconds            float64       `json:"seconds"`
+	Dataset            string   `json:"dataset"`
+	Encoding           string   `json:"encoding"`
+	Accounting         string   `json:"accounting"`
+	Adjacency          string   `json:"adjacency"`
+	Collect            string   `json:"collect,omitempty"`
+	Fidelity           string   `json:"fidelity"`
+	Devices            int      `json:"devices"`
+	Cells              int      `json:"cells"`
+	Fragments          int      `json:"fragments"`
+	Seed               uint64   `json:"seed"`
+	RMSE               float64  `json:"rmse"` // of estimates that are taken to zero where they are below
+	Linf               float64  `json:"linf"` // the largest error of those
+	Unbiased           float64  `json:"rmse_unbiased"`
+	LinfUnbiased       float64  `json:"linf_unbiased"` // the largest error of estimates as they are
+	EpsilonCentral     *float64 `json:"epsilon_central"`
+	EpsilonLocal       *float64 `json:"epsilon_local"`
+	EpsilonOneFragment *float64 `json:"epsilon_one_fragment"`
+	EpsilonCrowdSizes  *float64 `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
+	Delta              float64  `json:"delta"`
+	Method             string   `json:"method"`
+	// Guarantees are those epsilons in the words of a release, with the number of a
+	// replacement beside a removal's.
+	Guarantees         []account.Statement `json:"guarantees"`
+	MessagesPerDevice  float64             `json:"messages_per_device"` // mean of a full answer, dummies left out
+	EnvelopesPerDevice int                 `json:"envelopes_per_device"`
+	BytesPerDevice     int                 `json:"bytes_per_device"`
+	Rounds             []SurveyRound       `json:"rounds,omitempty"` // of a search
+	Found              int                 `json:"found,omitempty"`  // strings, by a search
+	Withheld           []string            `json:"withheld,omitempty"`
+	Top                []TopCell           `json:"top"`              // of the first table
+	Tables             []SurveyTable       `json:"tables,omitempty"` // where there are several
+	Seconds            float64             `json:"seconds"`
 }
 
 // SurveyTable is one attribute in one crowd.
@@ -233,6 +236,7 @@ func (r *SurveyResult) promised(proto *protocol.Protocol) error {
 	if err != nil {
 		return err
 	}
+	r.Guarantees = promise.Statements
 	for _, s := range promise.Statements {
 		epsilon := &s.Guarantee.Epsilon
 		if math.IsInf(*epsilon, 1) {

@@ -169,13 +169,16 @@ func (s *statement) table(w io.Writer) {
 	if g.Meaningful() {
 		row("epsilon", "%.6g", g.Epsilon)
 	} else {
-		row("epsilon", "%.6g: no meaningful protection", g.Epsilon)
+		row("epsilon", "%.6g: %s", g.Epsilon, account.NoProtection)
 	}
 	if s.lower != nil {
 		row("", "not below %.6g, whatever the accountant", *s.lower)
 	}
 	row("delta", "%.4g", g.Delta)
-	row("adjacency", "%s: %s", g.Adjacency, adjacencies[g.Adjacency])
+	row("adjacency", "%s", g.Adjacency.Words())
+	if h, err := g.Under(account.Replacement); err == nil && g.Adjacency != account.Replacement {
+		row("", "that is %s", h.Verdict())
+	}
 	row("observer", "%s: %s", g.Trust, trusts[g.Trust])
 	if g.Users > 0 {
 		row("respondents", "%s", thousands(g.Users))
@@ -198,10 +201,6 @@ func (s *statement) table(w io.Writer) {
 
 // What the words of a guarantee mean, for people.
 var (
-	adjacencies = map[account.Adjacency]string{
-		account.Replacement: "one respondent's record is exchanged for any other",
-		account.Removal:     "one respondent's record is exchanged for none, or for the reference report",
-	}
 	trusts = map[account.Trust]string{
 		account.Local:       "everyone but the respondent's own device colludes",
 		account.OneFragment: "opens a single message of the respondent, and sees the others among everybody's",
@@ -224,6 +223,9 @@ func (s *statement) document() map[string]any {
 	}
 	if g.Users > 0 {
 		d["users"] = g.Users
+	}
+	if h, err := g.Under(account.Replacement); err == nil && g.Adjacency != account.Replacement {
+		d["epsilon_replacement"], d["delta_replacement"] = h.Epsilon, h.Delta
 	}
 	if g.Certified != "" {
 		d["certified"] = g.Certified
