@@ -125,7 +125,7 @@ func TestThePrintedCommandsWork(t *testing.T) {
 // service is what the output of a command has once it serves; empty if it ends by itself.
 func service(command string) string {
 	for prefix, waits := range lasting {
-		if strings.HasPrefix(command, prefix+" ") && !strings.Contains(command, " --once") && !strings.Contains(command, " --json") {
+		if strings.HasPrefix(command, prefix+" ") && !strings.Contains(command, " --once") && !strings.Contains(command, " --web") {
 			return waits
 		}
 	}
