@@ -136,7 +136,7 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 	}
 	out := release.Table{
 		Title:   fmt.Sprintf("The %d largest of %d", len(cells), len(t.Values)),
-		Columns: []release.Column{{Label: "value"}, {Label: "respondents", Unit: release.Count}, {Label: release.Percent(level) + ", all at once", Unit: release.Count}, {Label: "consistent", Unit: release.Count}},
+		Columns: []release.Column{{Label: "value"}, {Label: "respondents", Unit: release.Count}, {Label: release.Percent(level) + ", all at once", Unit: release.Count}},
 		Note:    fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", len(t.Values), release.Percent(level)),
 	}
 	if t.attribute.all {
@@ -149,14 +149,15 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 	if t.Truth != nil {
 		out.Columns = append(out.Columns, release.Column{Label: truthColumn, Unit: release.Count})
 	}
+	out.Columns = append(out.Columns, release.Column{Label: "consistent", Unit: release.Count})
 	all := t.IntervalsAtOnce(cells, level)
 	for i, cell := range cells {
 		v := t.Values[cell]
-		row := []release.Cell{release.Text(t.Name(cell)), release.Number(v.Mean, v.StdErr), release.Interval(all[i][0], all[i][1]), release.Number(consistent[cell], 0)}
+		row := []release.Cell{release.Text(t.Name(cell)), release.Number(v.Mean, v.StdErr), release.Interval(all[i][0], all[i][1])}
 		if n := t.count(cell); n != nil {
 			row = append(row, release.Number(*n, 0))
 		}
-		out.Rows = append(out.Rows, row)
+		out.Rows = append(out.Rows, append(row, release.Number(consistent[cell], 0)))
 	}
 	return out, nil
 }

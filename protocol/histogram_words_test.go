@@ -100,7 +100,7 @@ func TestOneValueHasOneInterval(t *testing.T) {
 		if *row[2].Low != want[i][0] || *row[2].High != want[i][1] {
 			t.Errorf("the table says %v to %v of %s, want %v", *row[2].Low, *row[2].High, row[0].Text, want[i])
 		}
-		if truth := *row[4].Value; truth != float64(table.Truth.Counts[top[i]]) {
+		if truth := *row[3].Value; truth != float64(table.Truth.Counts[top[i]]) {
 			t.Errorf("the table calls %v the truth of %s", truth, row[0].Text)
 		}
 		if y := s.Figures[0].Series[0]; y.Low[i] != min(y.Y[i], want[i][0]) || y.High[i] != want[i][1] || y.Truth[i] != float64(table.Truth.Counts[top[i]]) {

@@ -151,8 +151,8 @@ func truth(x *float64, stdErr float64, unit string) string {
 	if x == nil {
 		return ""
 	}
-	if unit == Count {
-		stdErr = 0 // a count is a whole number
+	if unit != Share && *x == math.Trunc(*x) {
+		stdErr = 0 // a whole number has no decimals
 	}
 	return "truth " + amount(*x, stdErr, unit)
 }
