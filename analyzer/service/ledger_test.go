@@ -13,49 +13,83 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-var adjacencies = []account.Adjacency{account.Replacement, account.Removal}
-
-func anySpending(t *rapid.T, label string) store.Spending {
-	return store.Spending{
-		Epsilon:   rapid.Float64Range(1e-6, 3).Draw(t, label+" epsilon"),
-		Delta:     rapid.Float64Range(0, 1e-4).Draw(t, label+" delta"),
-		Adjacency: string(rapid.SampledFrom(adjacencies).Draw(t, label+" adjacency")), Users: 100, Method: "m",
-	}
-}
-
-// What is said to fit fits, and hardly more does.
+// What is said to fit fits: a plan of the advised epsilon that a Gaussian of a twentieth
+// more shift than that epsilon's dominates.
 func TestWhatFitsIsTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := Population{rapid.Float64Range(0.1, 20).Draw(t, "epsilon"), rapid.Float64Range(1e-6, 1e-2).Draw(t, "delta"), rapid.SampledFrom(adjacencies).Draw(t, "adjacency")}
+		p := Population{rapid.Float64Range(0.1, 20).Draw(t, "epsilon"), rapid.Float64Range(1e-6, 1e-2).Draw(t, "delta"), account.Replacement}
+		dominated := func(b store.Spending) store.Spending {
+			low, high := 1e-6, 1e3
+			for range 60 {
+				middle := math.Sqrt(low * high)
+				if g, err := account.Delta(account.Gaussian{Sigma: 1 / min(middle, 99), Sensitivity: 1}, b.Epsilon); err != nil || g.Delta > b.Delta {
+					high = middle
+				} else {
+					low = middle
+				}
+			}
+			b.Adjacency, b.Shift, b.Tail, b.Dominated = "replacement", 1.05*high, b.Delta/100, "replacement"
+			return b
+		}
 		var earlier []store.Spending
 		for range rapid.IntRange(0, 6).Draw(t, "plans") {
-			b := anySpending(t, "earlier")
-			if p.check("all", guarantee(b), earlier) == nil {
+			b := dominated(store.Spending{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "earlier"), Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "earlier delta")})
+			if p.check("all", b, earlier) == nil {
 				earlier = append(earlier, b)
 			}
 		}
-		asked := guarantee(anySpending(t, "asked"))
-		o := &overspent{"all", p, earlier, asked}
-		epsilon, delta, err := o.fits()
+		asked := dominated(store.Spending{Epsilon: 3, Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "asked delta")})
+		epsilon, err := (&overspent{"all", p, earlier, asked}).fits()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if epsilon <= 0 || delta <= 0 {
+		if epsilon <= 1e-3 {
 			return
 		}
-		asked.Epsilon, asked.Delta = floor(epsilon, 6), floor(delta, 3)
-		if err := p.check("all", asked, earlier); err != nil {
+		asked.Epsilon = floor(epsilon, 6)
+		if err := p.check("all", dominated(asked), earlier); err != nil {
 			t.Fatalf("what fits does not fit: %v", err)
 		}
-		asked.Epsilon = epsilon * 1.001
-		if p.check("all", asked, earlier) == nil {
-			t.Fatal("more than what fits was taken")
-		}
-		asked.Epsilon, asked.Delta = epsilon/2, math.Min(1, delta*10)
-		if asked.Adjacency == p.Adjacency && p.check("all", asked, earlier) == nil {
-			t.Fatal("a delta beyond the budget was taken")
+		asked.Epsilon = p.Epsilon * 1.001
+		if whole := (store.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); p.check("all", whole, earlier) == nil && asked.Epsilon > 2 {
+			t.Fatal("more than the budget was taken")
 		}
 	})
+}
+
+// A population's budget of (20, 1e-3) has room for about 250 plans of randomized response
+// of (1, 1e-6), for neighbours under replacement; and rows of before there were
+// dominations count by their epsilon and delta.
+func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
+	p := Population{20, 1e-3, account.Replacement}
+	rr, g, err := account.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := account.Dominate(rr, 1e-8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := store.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Adjacency: "replacement", Shift: d.Shift, Tail: d.Tail, Dominated: "replacement"}
+	count := func(b store.Spending) (n int) {
+		var earlier []store.Spending
+		for p.check("all", b, earlier) == nil {
+			earlier = append(earlier, b)
+		}
+		return len(earlier)
+	}
+	if n := count(b); n < 240 || n > 260 {
+		t.Errorf("%d plans are taken", n)
+	}
+	b.Dominated = ""
+	if n := count(b); n != 20 {
+		t.Errorf("%d plans of before are taken", n)
+	}
+	// A budget that was for removal when the plan came.
+	b.Dominated = "removal"
+	if got := p.entry(b).Domination; got.Shift < 2*d.Shift || got.Tail <= d.Tail || got.Adjacency != account.Replacement {
+		t.Errorf("%+v", got)
+	}
 }
 
 // Removal is replacement twice, with the delta that takes; replacement is removal
@@ -79,12 +113,12 @@ func TestAdjacenciesAreConverted(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
 	spent := []store.Spending{{Plan: strings.Repeat("a", 64), Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
-	err := p.check("all", guarantee(store.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}), spent)
+	err := p.check("all", store.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent)
 	over, is := errors.AsType[*overspent](err)
 	if !is || !strings.Contains(err.Error(), "by Research with plan aaaaaaaaaaaa;") {
 		t.Fatal(err)
 	}
-	if epsilon, _, err := over.fits(); epsilon > 0 || err != nil {
+	if epsilon, err := over.fits(); epsilon > 0 || err != nil {
 		t.Error(epsilon, err)
 	}
 }

@@ -39,16 +39,14 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
 	budget := s.o.Populations[publisher.Population]
-	asked, err := r.protocol.Charge(promise, budget.Adjacency)
+	asked, err := priced(r.protocol, promise, budget.Adjacency)
 	if err != nil {
 		return store.Failed, err
 	}
+	asked.Population, asked.Publisher = publisher.Population, publisher.Name
 	outcome, err := s.o.Store.Register(ctx, store.Plan{
 		Name: name, Registered: s.o.Now(),
-		Spending: store.Spending{
-			Population: publisher.Population, Publisher: publisher.Name,
-			Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: string(asked.Adjacency), Users: asked.Users, Method: asked.Method, Note: leftOut(signed.Plan),
-		},
+		Spending: asked,
 	}, signed.Marshal(), func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
 	if over, ok := errors.AsType[*overspent](err); ok {
 		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(signed.Plan))
@@ -109,12 +107,33 @@ func status(o store.Outcome) int {
 	return http.StatusCreated
 }
 
-// Budget is what a population may spend and has spent, as /v1/budgets tells it.
+// Budget is what a population may spend and has spent, as /v1/budgets tells it. What is
+// spent has no epsilon of its own: Allowed is what holds, and Shares say how much of the
+// room that it has is taken up.
 type Budget struct {
-	Population string            `json:"population"`
-	Allowed    Spent             `json:"allowed"`
-	Spent      account.Guarantee `json:"spent"`
-	Plans      []Spent           `json:"plans"` // in the order they were registered
+	Population string         `json:"population"`
+	Allowed    Spent          `json:"allowed"`
+	Shares     account.Shares `json:"shares"`
+	// More is how many plans like the last one would still be taken, counted up to
+	// MostMore; negative where none was registered yet.
+	More  int     `json:"more_like_the_last"`
+	Plans []Spent `json:"plans"` // in the order they were registered
+}
+
+// MostMore is how far a Budget's More is counted.
+const MostMore = 1000
+
+// Left says in words how many more plans fit; like is what they are compared with.
+func (b Budget) Left(like string) string {
+	switch {
+	case b.More < 0:
+		return "nothing was asked yet"
+	case b.More == 0:
+		return "room for no more " + like
+	case b.More >= MostMore:
+		return fmt.Sprintf("room for more than %d more %s", MostMore, like)
+	}
+	return fmt.Sprintf("room for about %d more %s", b.More, like)
 }
 
 // Spent is one entry of a budget.
@@ -128,6 +147,8 @@ type Spent struct {
 	Method    string    `json:"method,omitempty"`
 	Note      string    `json:"note,omitempty"`
 	At        time.Time `json:"at,omitzero"`
+	// Counted is what the filter counts, for the neighbours of the budget.
+	Counted *account.Spending `json:"counted,omitempty"`
 }
 
 // Budget finds a population's ledger.
@@ -140,12 +161,17 @@ func (s *Service) Budget(ctx context.Context, population string) (Budget, error)
 	if err != nil {
 		return Budget{}, err
 	}
-	b := Budget{Population: population, Allowed: Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Plans: []Spent{}}
-	if b.Spent, err = p.composed(spent); err != nil {
-		return Budget{}, fmt.Errorf("service: ledger of population %q: %w", population, err)
+	f, err := p.filter()
+	if err != nil {
+		return Budget{}, fmt.Errorf("service: budget of population %q: %w", population, err)
 	}
-	for _, e := range spent {
-		b.Plans = append(b.Plans, Spent{e.Plan, e.Publisher, e.Epsilon, e.Delta, e.Adjacency, e.Users, e.Method, e.Note, e.Spent})
+	all := p.entries(spent)
+	b := Budget{Population: population, Allowed: Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Shares: f.Shares(all...), More: -1, Plans: []Spent{}}
+	if n := len(all); n > 0 {
+		b.More = f.More(MostMore, all[n-1], all...)
+	}
+	for i, e := range spent {
+		b.Plans = append(b.Plans, Spent{e.Plan, e.Publisher, e.Epsilon, e.Delta, e.Adjacency, e.Users, e.Method, e.Note, e.Spent, &all[i]})
 	}
 	return b, nil
 }

@@ -68,10 +68,10 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		}
 		st.Gauges = append(st.Gauges, serve.Gauge{
 			Name:  "budget of " + name,
-			Share: max(b.Spent.Epsilon/b.Allowed.Epsilon, b.Spent.Delta/b.Allowed.Delta),
-			Text: fmt.Sprintf("epsilon %.4g of %.4g, delta %.3g of %.3g (%s), by %s",
-				b.Spent.Epsilon, b.Allowed.Epsilon, b.Spent.Delta, b.Allowed.Delta, b.Allowed.Adjacency, serve.Count(len(b.Plans), "plan", "plans")),
-			Data: budgetData{b.Population, b.Allowed, b.Spent, len(b.Plans)},
+			Share: min(1, b.Shares.Box(), b.Shares.Sums()), // a plan fits while one of the two is not full
+			Text: fmt.Sprintf("epsilon %.4g at delta %.3g in all (%s): %.3g %% of the shifts, %.3g %% of the tails, by %s; %s",
+				b.Allowed.Epsilon, b.Allowed.Delta, b.Allowed.Adjacency, 100*b.Shares.Shift, 100*b.Shares.Tail, serve.Count(len(b.Plans), "plan", "plans"), b.Left("like the last")),
+			Data: budgetData{b.Population, b.Allowed, b.Shares, b.More, len(b.Plans)},
 		})
 	}
 	return nil
@@ -79,10 +79,11 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 
 // budgetData is a population's gauge, for programs.
 type budgetData struct {
-	Population string            `json:"population"`
-	Allowed    Spent             `json:"allowed"`
-	Spent      account.Guarantee `json:"spent"`
-	Plans      int               `json:"plans"`
+	Population string         `json:"population"`
+	Allowed    Spent          `json:"allowed"`
+	Shares     account.Shares `json:"shares"`
+	More       int            `json:"more_like_the_last"`
+	Plans      int            `json:"plans"`
 }
 
 // planData is a plan's row, for programs.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"text/tabwriter"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 type budgetCommand struct {
@@ -17,7 +20,8 @@ type budgetShow struct {
 	Population string `arg:"" optional:"" help:"Its name; with --dir the trial's."`
 	URL        string `help:"Address of the analyzer; with --dir the trial's." placeholder:"URL"`
 	serviceFlags
-	JSON bool `help:"Print JSON."`
+	Plan string `help:"A plan, signed or not: say whether it would be taken." type:"path" placeholder:"FILE"`
+	JSON bool   `help:"Print JSON."`
 }
 
 func (budgetShow) Help() string {
@@ -55,15 +59,79 @@ func (c budgetShow) Run(std streams) error {
 	if err := json.Unmarshal(text, &b); err != nil {
 		return fmt.Errorf("%s: %w", c.URL, err)
 	}
+	var next *budgetForecast
+	if c.Plan != "" {
+		if next, err = forecast(c.Plan, b); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
-		return writeJSON(std.out, b)
+		return writeJSON(std.out, struct {
+			analyzer.Budget
+			Forecast *budgetForecast `json:"forecast,omitempty"`
+		}{b, next})
 	}
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "population\t%s\n", plain(b.Population))
 	fmt.Fprintf(w, "may spend\tepsilon %.4g at delta %.3g, %s\n", b.Allowed.Epsilon, b.Allowed.Delta, b.Allowed.Adjacency)
-	fmt.Fprintf(w, "has spent\tepsilon %.4g at delta %.3g, by %s\n", b.Spent.Epsilon, b.Spent.Delta, plain(b.Spent.Method))
+	fmt.Fprintf(w, "has spent\t%.3g %% of the room for plans that a Gaussian dominates (shifts %.3g %%, tails %.3g %%)\n", 100*b.Shares.Box(), 100*b.Shares.Shift, 100*b.Shares.Tail)
+	fmt.Fprintf(w, "\t%.3g %% of the room for sums (epsilons %.3g %%, deltas %.3g %%); one of the two is enough\n", 100*b.Shares.Sums(), 100*b.Shares.Epsilon, 100*b.Shares.Delta)
+	fmt.Fprintf(w, "has left\t%s\n", b.Left("like the last"))
+	if next != nil {
+		verdict := "would be refused"
+		if next.More > 0 {
+			verdict = "would be taken"
+		}
+		b.More = next.More
+		fmt.Fprintf(w, "%s\t%s: epsilon %.4g at delta %.3g, %.3g %% of the room; %s\n", c.Plan, verdict, next.Charge.Epsilon, next.Charge.Delta, 100*next.Shares.Box(), b.Left("like it"))
+	}
 	for _, p := range b.Plans {
 		fmt.Fprintf(w, "%.12s\tepsilon %.4g at delta %.3g, %s, n = %d, by %s on %s\n", p.Plan, p.Epsilon, p.Delta, p.Adjacency, p.Users, plain(p.Publisher), p.At.Format("2006-01-02"))
 	}
 	return w.Flush()
+}
+
+// budgetForecast is what a plan would take of a budget.
+type budgetForecast struct {
+	Charge account.Spending `json:"charge"`
+	Shares account.Shares   `json:"shares"`
+	More   int              `json:"more"` // how many like it would be taken, counted up to 1000
+}
+
+// forecast reads a plan and holds it against a budget, by the rule of the analyzer.
+func forecast(file string, b analyzer.Budget) (*budgetForecast, error) {
+	p, _, err := readAnyPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return nil, err
+	}
+	promise, err := proto.Promise()
+	if err != nil {
+		return nil, err
+	}
+	adjacency := account.Adjacency(b.Allowed.Adjacency)
+	g, err := proto.Charge(promise, adjacency)
+	if err != nil {
+		return nil, err
+	}
+	next := new(budgetForecast)
+	if next.Charge, err = proto.Spending(g, adjacency); err != nil {
+		return nil, err
+	}
+	f, err := account.NewFilter(b.Allowed.Epsilon, b.Allowed.Delta)
+	if err != nil {
+		return nil, err
+	}
+	var earlier []account.Spending
+	for _, e := range b.Plans {
+		if e.Counted == nil {
+			return nil, errors.New("the analyzer does not say what its filter counts: it is of an older version")
+		}
+		earlier = append(earlier, *e.Counted)
+	}
+	next.Shares, next.More = f.Shares(next.Charge), f.More(analyzer.MostMore, next.Charge, earlier...)
+	return next, nil
 }

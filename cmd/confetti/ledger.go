@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/account"
 )
 
 type ledgerCommand struct {
@@ -16,10 +17,14 @@ type ledgerCommand struct {
 type ledgerShow struct {
 	Folder string  `arg:"" help:"The device's folder." type:"path"`
 	Prior  float64 `help:"How firmly somebody believed something of an answer before: a probability." default:"0.5"`
+	Policy string  `help:"The administrator's policy file, whose caps count beside the default ones." type:"path" placeholder:"FILE"`
+	Plan   string  `help:"A plan, signed or not: say whether it would fit." type:"path" placeholder:"FILE"`
 	JSON   bool    `help:"Print JSON."`
 }
 
-func (ledgerShow) Help() string { return "Example:\n  confetti ledger show ~/.confetti" }
+func (ledgerShow) Help() string {
+	return "Example:\n  confetti ledger show ~/.confetti\n  confetti ledger show ~/.confetti --plan next.toml"
+}
 
 func (c ledgerShow) Run(std streams) error {
 	if !(c.Prior > 0 && c.Prior < 1) {
@@ -29,10 +34,61 @@ func (c ledgerShow) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return writeJSON(std.out, ledgerView(l, c.Prior))
+	all := []client.Caps{client.DefaultCaps}
+	if c.Policy != "" {
+		p, err := client.ReadPolicy(c.Policy)
+		if err != nil {
+			return err
+		}
+		if p.Caps != nil {
+			all = append(all, *p.Caps)
+		}
 	}
-	return client.Show(std.out, l, c.Prior)
+	var asked *client.Charge
+	if c.Plan != "" {
+		p, _, err := readAnyPlan(c.Plan)
+		if err != nil {
+			return err
+		}
+		charge, _, err := client.Forecast(p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Plan, err)
+		}
+		asked = &charge
+	}
+	rooms := make([]client.Room, len(all))
+	for i, caps := range all {
+		rooms[i] = l.Room(time.Now(), caps, asked)
+	}
+	if c.JSON {
+		view := ledgerView(l, c.Prior)
+		for _, r := range rooms {
+			view.Rooms = append(view.Rooms, shownRoom{r.Period.String(), r.Cap, r.Shares, r.More})
+		}
+		view.Forecast = asked
+		return writeJSON(std.out, view)
+	}
+	if err := client.Show(std.out, l, c.Prior); err != nil {
+		return err
+	}
+	for _, r := range rooms {
+		like := "like the last"
+		if asked != nil {
+			like = "like the plan of " + c.Plan
+		}
+		if _, err := fmt.Fprintf(std.out, "\n%s  left      %s\n", r, r.Left(like)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownRoom is what is spent of one cap on a period, in JSON.
+type shownRoom struct {
+	Period string         `json:"period"`
+	Cap    client.Cap     `json:"cap"`
+	Shares account.Shares `json:"shares"` // all 0 where epsilon and delta are not both limited
+	More   int            `json:"more"`   // plans like the last, or like the forecast, counted up to 1000; negative: none to compare with
 }
 
 // shownLedger is a ledger in JSON.
@@ -41,6 +97,9 @@ type shownLedger struct {
 	Since   time.Time    `json:"since,omitzero"`
 	Prior   float64      `json:"prior"`
 	Answers []shownEntry `json:"answers"`
+	Rooms   []shownRoom  `json:"caps"`
+	// Forecast is what the plan given with --plan would be charged.
+	Forecast *client.Charge `json:"forecast,omitempty"`
 }
 
 type shownEntry struct {

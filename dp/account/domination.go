@@ -127,6 +127,9 @@ func DominateKary(epsilon float64, k int, a Adjacency) Domination {
 	likely := -math.Log1p(others * math.Exp(-epsilon))
 	rare := likely - epsilon
 	shift := prob.NormalLogQuantile(likely) - prob.NormalLogQuantile(rare)
+	if bound := 2 * math.Sqrt(2*epsilon); !(shift <= bound) { // Phi(-x) <= e^(-x^2/2)/2, where the quantiles overflow
+		shift = bound
+	}
 	return Domination{Shift: math.Max(0, shift) * (1 + dominationError), Adjacency: a}
 }
 

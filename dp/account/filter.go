@@ -75,9 +75,9 @@ func (b Box) Fits(ds ...Domination) bool {
 // Spending is what one plan costs: its own epsilon and delta, and its domination. All
 // speak of the same neighbours.
 type Spending struct {
-	Epsilon    float64
-	Delta      float64
-	Domination Domination
+	Epsilon    float64    `json:"epsilon"`
+	Delta      float64    `json:"delta"`
+	Domination Domination `json:"domination"`
 }
 
 // Filter decides how much may be asked of one person under a cap. Plans are chosen

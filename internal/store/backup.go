@@ -20,7 +20,7 @@ var tables = []struct {
 	columns []string
 }{
 	{"plans", []string{"name", "signed", "registered"}},
-	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent"}},
+	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent", "shift", "tail", "dominated"}},
 	{"links", []string{"number", "plan", "digest"}},
 	{"batches", []string{"plan", "instance", "crowd", "sha256", "receipts", "respondents", "smallest", "dropped", "counted"}},
 	{"counts", []string{"plan", "instance", "crowd", "part", "body"}},

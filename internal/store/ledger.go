@@ -32,7 +32,11 @@ const (
 
 // link is the point behind a spending.
 func link(before chain.Point, s Spending) (chain.Point, error) {
-	text, err := json.Marshal([]any{s.Plan, s.Population, s.Publisher, math.Float64bits(s.Epsilon), math.Float64bits(s.Delta), s.Adjacency, s.Users, s.Method, s.Note, stamp(s.Spent)})
+	fields := []any{s.Plan, s.Population, s.Publisher, math.Float64bits(s.Epsilon), math.Float64bits(s.Delta), s.Adjacency, s.Users, s.Method, s.Note, stamp(s.Spent)}
+	if s.Dominated != "" { // rows of before have none, and the digest that they had
+		fields = append(fields, math.Float64bits(s.Shift), math.Float64bits(s.Tail), s.Dominated)
+	}
+	text, err := json.Marshal(fields)
 	if err != nil {
 		return chain.Point{}, fmt.Errorf("store: %w", err)
 	}
@@ -42,7 +46,7 @@ func link(before chain.Point, s Spending) (chain.Point, error) {
 }
 
 const ledgerRows = `SELECT spendings.plan, spendings.population, spendings.publisher, spendings.epsilon, spendings.delta, spendings.adjacency,
-	spendings.users, spendings.method, spendings.note, spendings.spent, links.number, links.digest
+	spendings.users, spendings.method, spendings.note, spendings.spent, spendings.shift, spendings.tail, spendings.dominated, links.number, links.digest
 	FROM spendings LEFT JOIN links ON links.plan = spendings.plan ORDER BY links.number`
 
 // ledger goes along the chain and returns its end, or ErrLedger.
@@ -54,7 +58,7 @@ func (s *Store) ledger(ctx context.Context, q query) (chain.Point, error) {
 		var b Spending
 		var spent, number sql.NullInt64
 		var digest []byte
-		if err := r.Scan(&b.Plan, &b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &spent, &number, &digest); err != nil {
+		if err := r.Scan(&b.Plan, &b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &spent, &b.Shift, &b.Tail, &b.Dominated, &number, &digest); err != nil {
 			return err
 		}
 		b.Spent = unstamp(spent)

@@ -33,6 +33,9 @@ type Spending struct {
 	Epsilon    float64
 	Delta      float64
 	Adjacency  string
+	Shift      float64 // of the Gaussian that dominates it, but for Tail
+	Tail       float64
+	Dominated  string // the adjacency that Shift and Tail are for; empty where they are not known
 	Users      int    // the respondents whose noise it relies upon
 	Method     string // theorem or algorithm
 	Note       string // what the numbers leave out
@@ -73,9 +76,9 @@ func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(
 			return fmt.Errorf("store: %w", err)
 		}
 		b := p.Spending
-		if _, err := tx.ExecContext(ctx, `INSERT INTO spendings (plan, population, publisher, epsilon, delta, adjacency, users, method, note, spent)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			p.Name, b.Population, b.Publisher, b.Epsilon, b.Delta, b.Adjacency, b.Users, b.Method, b.Note, stamp(p.Registered)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO spendings (plan, population, publisher, epsilon, delta, adjacency, users, method, note, spent, shift, tail, dominated)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			p.Name, b.Population, b.Publisher, b.Epsilon, b.Delta, b.Adjacency, b.Users, b.Method, b.Note, stamp(p.Registered), b.Shift, b.Tail, b.Dominated); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		b.Plan, b.Spent = p.Name, unstamp(sql.NullInt64{Int64: stamp(p.Registered), Valid: true})
@@ -101,19 +104,19 @@ func spendings(ctx context.Context, q query, population string) ([]Spending, err
 	err := each(ctx, q, func(r *sql.Rows) error {
 		b := Spending{Population: population}
 		var spent sql.NullInt64
-		if err := r.Scan(&b.Plan, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &spent); err != nil {
+		if err := r.Scan(&b.Plan, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &spent, &b.Shift, &b.Tail, &b.Dominated); err != nil {
 			return err
 		}
 		b.Spent = unstamp(spent)
 		all = append(all, b)
 		return nil
-	}, `SELECT plan, publisher, epsilon, delta, adjacency, users, method, note, spent
+	}, `SELECT plan, publisher, epsilon, delta, adjacency, users, method, note, spent, shift, tail, dominated
 		FROM spendings WHERE population = $1 ORDER BY spent, plan`, population)
 	return all, err
 }
 
 const selectPlans = `SELECT plans.name, plans.registered,
-	spendings.population, spendings.publisher, spendings.epsilon, spendings.delta, spendings.adjacency, spendings.users, spendings.method, spendings.note,
+	spendings.population, spendings.publisher, spendings.epsilon, spendings.delta, spendings.adjacency, spendings.users, spendings.method, spendings.note, spendings.shift, spendings.tail, spendings.dominated,
 	closings.closer, closings.closed, verdicts.released, verdicts.reason, verdicts.decided
 	FROM plans JOIN spendings ON spendings.plan = plans.name
 	LEFT JOIN closings ON closings.plan = plans.name
@@ -127,7 +130,7 @@ func plansWhere(ctx context.Context, q query, where string, args ...any) ([]Plan
 		var closer, reason sql.NullString
 		b := &p.Spending
 		if err := r.Scan(&p.Name, &registered,
-			&b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note,
+			&b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &b.Shift, &b.Tail, &b.Dominated,
 			&closer, &closed, &released, &reason, &decided); err != nil {
 			return err
 		}

@@ -55,6 +55,7 @@ var now = time.Date(2026, 11, 21, 3, 0, 0, 123456000, time.UTC)
 func samplePlan(name string) Plan {
 	return Plan{Name: name, Registered: now, Spending: Spending{
 		Population: "residents", Publisher: "Research", Epsilon: 0.1 + 0.2, Delta: 1e-300, Adjacency: "replacement", Users: 400, Method: "exact", Note: "é",
+		Shift: 0.1 + 0.7, Tail: 1e-12, Dominated: "removal",
 	}}
 }
 
