@@ -160,9 +160,10 @@ func TestTheStatusHasTypedFields(t *testing.T) {
 		}
 		Gauges []struct {
 			Data struct {
-				Population     string
-				Allowed, Spent struct{ Epsilon float64 }
-				Plans          int
+				Population string
+				Allowed    struct{ Epsilon float64 }
+				Shares     struct{ Shift float64 }
+				Plans      int
 			}
 		}
 		Tables []struct {
@@ -183,7 +184,7 @@ func TestTheStatusHasTypedFields(t *testing.T) {
 	if status.Facts[0].Name != "plans open" || status.Facts[0].Data != 1 {
 		t.Errorf("%+v", status.Facts)
 	}
-	if b := status.Gauges[0].Data; b.Population == "" || b.Plans != 1 || !(b.Spent.Epsilon > 0 && b.Spent.Epsilon <= b.Allowed.Epsilon) {
+	if b := status.Gauges[0].Data; b.Population == "" || b.Plans != 1 || !(b.Allowed.Epsilon > 0 && b.Shares.Shift > 0 && b.Shares.Shift <= 1) {
 		t.Errorf("%+v", b)
 	}
 }
