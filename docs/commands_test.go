@@ -178,7 +178,8 @@ const prompt = "@@@ confetti test @@@ "
 func newSession(t *testing.T, root string) *session {
 	t.Helper()
 	home := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
+	// Not the test's own context, which ends before the shell has ended what it started.
+	ctx, cancel := context.WithCancel(context.Background())
 	shell := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-s")
 	shell.Dir = root
 	shell.Env = append(environment(t), "HOME="+home)
@@ -194,10 +195,14 @@ func newSession(t *testing.T, root string) *session {
 	}
 	s := &session{t: t, logs: t.TempDir(), typed: typed, out: bufio.NewReaderSize(r, 1<<20)}
 	t.Cleanup(func() {
-		// The shell ends what it has started, by name of its jobs, and waits for it.
-		io.WriteString(typed, "kill -INT $(jobs -p) 2>/dev/null; wait; exit\n")
+		// The shell ends its jobs and waits for them; SIGINT is ignored by jobs of a
+		// shell without a terminal.
+		io.WriteString(typed, "kill -TERM $(jobs -p) 2>/dev/null; wait; exit\n")
 		go io.Copy(io.Discard, r)
-		shell.Wait()
+		stop := time.AfterFunc(time.Minute, cancel)
+		if err := shell.Wait(); err != nil || !stop.Stop() {
+			t.Errorf("the services that were started do not end: %v", err)
+		}
 		cancel()
 	})
 	return s
