@@ -167,11 +167,7 @@ func (s Survey) plan(population []protocol.Answers) (p plan.Plan, keys simulate.
 	if p, keys, err = s.draft(population); err != nil {
 		return p, keys, "", err
 	}
-	if h := p.Question.Histogram; len(h.Attributes) > 1 && h.Collect == "" {
-		p, choice, err = protocol.Choose(p)
-	} else {
-		p, err = protocol.Design(p)
-	}
+	p, choice, err = protocol.Choose(p)
 	return p, keys, choice, err
 }
 

@@ -63,9 +63,9 @@ func collecting(p plan.Plan, collect string) (Collecting, error) {
 	return c, err
 }
 
-// Choose designs a plan of several attributes the way that CompareCollect prefers,
+// choose designs a plan of several attributes the way that CompareCollect prefers,
 // and says why in its words.
-func Choose(p plan.Plan) (plan.Plan, string, error) {
+func choose(p plan.Plan) (plan.Plan, string, error) {
 	sample, split, why, err := CompareCollect(p)
 	if err != nil {
 		return p, "", err

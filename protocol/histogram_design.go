@@ -211,6 +211,10 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 			z.Subset = randomize.SubsetSize(cells, epsilon)
 		case "local-hash":
 			z.Range = randomize.HashRange(epsilon)
+			if ask.Randomizer.Functions == 0 {
+				most := plan.MaxCells / len(ask.Attributes) / z.Range
+				z.Functions = max(1, min(most, randomize.HashFunctions(p.Crowd.Minimum, cells, z.Range, epsilon)))
+			}
 		}
 		return z
 	}

@@ -19,7 +19,7 @@ type accountCalibrate struct {
 	SquaredGap    *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares." placeholder:"G"`
 	Sensitivity   float64  `help:"gaussian: how far one record moves the sum, in the two-norm." default:"1" placeholder:"L2"`
 	ExtraMessages *float64 `help:"3nb: mean messages per user and round beyond the input's; more of them make less error." placeholder:"M"`
-	Certify       bool     `help:"Afterwards go through every data set, which may take seconds."`
+	Certify       bool     `help:"Afterwards go through every data set, which may take seconds, and print a lower bound beside."`
 	JSON          bool     `help:"Print JSON."`
 }
 
@@ -93,7 +93,7 @@ func (c accountCalibrate) Run(std streams) error {
 	s := &statement{mechanism: c.Mechanism}
 	event, err := c.calibrate(s)
 	if err == nil && c.Certify && c.Accounting == "exact" {
-		s.Guarantee, err = account.Certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
+		err = s.certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
 	}
 	if err != nil {
 		return refused(err, "users", "rounds", "epsilon", "delta", "accounting", "keep-probability", "coordinates", "squared-gap")

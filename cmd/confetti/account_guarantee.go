@@ -38,15 +38,10 @@ func (c accountEpsilon) Run(std streams) error {
 	if c.Mechanism == "fragments" {
 		s.Guarantee, err = c.fragments().Central(c.Delta)
 	} else {
-		prove := account.Epsilon
 		if c.Certify {
-			prove = account.Certify
-		}
-		s.Guarantee, err = prove(c.event(), c.Delta)
-		if c.Certify && err == nil {
-			if low, err := account.LowerEpsilon(c.event(), c.Delta); err == nil { // not known for every mechanism
-				s.lower = &low.Epsilon
-			}
+			err = s.certify(c.event(), c.Delta)
+		} else {
+			s.Guarantee, err = account.Epsilon(c.event(), c.Delta)
 		}
 	}
 	if err != nil {
@@ -88,7 +83,21 @@ type statement struct {
 	account.Guarantee
 	mechanism  string
 	parameters []parameter
+	certified  bool     // both bounds were asked for
 	lower      *float64 // of epsilon, where known
+}
+
+// certify puts what is proved over every data set and what no accountant can prove
+// less than side by side.
+func (s *statement) certify(e account.Event, delta float64) (err error) {
+	s.certified = true
+	if s.Guarantee, err = account.Certify(e, delta); err != nil {
+		return err
+	}
+	if low, err := account.LowerEpsilon(e, delta); err == nil { // not known for every mechanism
+		s.lower = &low.Epsilon
+	}
+	return nil
 }
 
 // parameter is a number beside the guarantee; key is its name in JSON.
@@ -166,14 +175,16 @@ func (s *statement) table(w io.Writer) {
 	g := s.Guarantee
 	row := func(label, format string, a ...any) { fmt.Fprintf(w, "%s\t%s\n", label, fmt.Sprintf(format, a...)) }
 	row("mechanism", "%s", s.mechanism)
-	if g.Meaningful() {
-		row("epsilon", "%.6g", g.Epsilon)
-	} else {
-		row("epsilon", "%.6g: %s", g.Epsilon, account.NoProtection)
-	}
+	epsilon := fmt.Sprintf("%.6g", g.Epsilon)
 	if s.lower != nil {
-		row("", "not below %.6g, whatever the accountant", *s.lower)
+		epsilon += fmt.Sprintf(" proved, and not below %.6g whatever the accountant", *s.lower)
+	} else if s.certified {
+		epsilon += " proved; no lower bound is known"
 	}
+	if !g.Meaningful() {
+		epsilon += ": " + account.NoProtection
+	}
+	row("epsilon", "%s", epsilon)
 	row("delta", "%.4g", g.Delta)
 	row("adjacency", "%s", g.Adjacency.Words())
 	if h, err := g.Under(account.Replacement); err == nil && g.Adjacency != account.Replacement {

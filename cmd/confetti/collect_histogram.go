@@ -117,7 +117,7 @@ func (c collectSimulate) runHistogram(std streams) error {
 	s := experiments.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
 		Histogram:    h,
-		Budget:       plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: c.adjacency()},
+		Budget:       plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: c.adjacency(h)},
 		Minimum:      c.Minimum,
 		CrowdEpsilon: c.CrowdEpsilon,
 		Instances:    1, Hops: 2, Suite: "x25519",
@@ -138,7 +138,7 @@ func (c collectSimulate) runHistogram(std streams) error {
 	out.Release.Notes = append(out.Release.Notes, t.notes...)
 	if out.Choice != "" {
 		fmt.Fprintln(std.err, "note: "+out.Choice)
-		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask several columns: "+out.Choice)
+		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
 	}
 	if c.Out != "" {
 		counts, note, err := out.Model.Counts()

@@ -22,12 +22,12 @@ type histogramFlags struct {
 	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
 	Most      int      `help:"Items that a set holds at most." placeholder:"N"`
 	Others    bool     `help:"Ask with one more cell, for all that is not declared."`
-	Encoding  string   `help:"onehot, asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: cms, cs." default:"onehot"`
+	Encoding  string   `help:"onehot, asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: cms, cs. Without flag, of onehot, asymmetric and krr what errs least at this epsilon." default:""`
 	Fragments int      `help:"Report fragments, each behind the device's backstop (one-hot)." default:"1" placeholder:"TAU"`
 	Hashes    int      `help:"Of the sketches cms and cs." default:"64"`
 	Width     int      `help:"Of the sketches cms and cs." default:"1024"`
-	Functions int      `help:"Public hash functions of local-hash." default:"256"`
-	Adjacency string   `help:"Neighbours differ by a replaced respondent, or by a removed one; removal without flag for one-hot, replacement for the others." placeholder:"NAME"`
+	Functions *int     `help:"Public hash functions of local-hash; without flag as many as it takes to err as if every device had its own, to a tenth." placeholder:"N"`
+	Adjacency string   `help:"Neighbours differ by a replaced respondent, or by a removed one, which one-hot alone has; without flag replacement, and removal with --encoding onehot, cms or cs, or for sets and fragments." placeholder:"NAME"`
 	Sample    bool     `help:"Of several columns each respondent answers one, drawn at random." xor:"collect"`
 	Split     bool     `help:"Of several columns each respondent answers all. With neither flag, what errs less."  xor:"collect"`
 
@@ -46,6 +46,19 @@ var encodings = map[string]encoding{
 	"hadamard":   {"hadamard", ""},
 	"cms":        {"one-hot", "count-mean"},
 	"cs":         {"one-hot", "count"},
+}
+
+// encoding is what is asked for. Without --encoding its randomizer is left open, unless
+// one alone can do: it is "" then.
+func (f histogramFlags) encoding() (e encoding, known bool) {
+	if f.Encoding != "" {
+		e, known = encodings[f.Encoding]
+		return e, known
+	}
+	if f.Fragments > 1 {
+		return encodings["onehot"], true
+	}
+	return encoding{}, true
 }
 
 func encodingNames() string { return strings.Join(slices.Sorted(maps.Keys(encodings)), ", ") }
@@ -68,14 +81,16 @@ func (f histogramFlags) check() error {
 	set := slices.Contains(f.Kind, "set")
 	require(f.Most >= 0 && f.Most <= plan.MaxItems, "--most is %d: give 1 to %d items", f.Most, plan.MaxItems)
 	require(set || f.Most == 0, "--most is of sets: leave it out, or set --kind set")
-	e, known := encodings[f.Encoding]
-	oneHot := !known || plan.Randomizer{Name: e.randomizer}.OneHot()
+	e, known := f.encoding()
+	oneHot := !known || e.randomizer == "" || plan.Randomizer{Name: e.randomizer}.OneHot()
 	require(known, "--encoding is %q: give one of %s", f.Encoding, encodingNames())
 	require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
 	require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding onehot, cms or cs")
 	require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)
 	require(f.Width >= 2 && f.Width <= plan.MaxCells, "--width is %d: give 2 to %d", f.Width, plan.MaxCells)
-	require(f.Functions >= 1 && f.Functions <= plan.MaxCells, "--functions is %d: give 1 to %d", f.Functions, plan.MaxCells)
+	if n := f.Functions; n != nil {
+		require(*n >= 1 && *n <= plan.MaxCells, "--functions is %d: give 1 to %d", *n, plan.MaxCells)
+	}
 	require(f.Adjacency == "" || f.Adjacency == string(account.Removal) || f.Adjacency == string(account.Replacement), "--adjacency is %q: give %s or %s", f.Adjacency, account.Removal, account.Replacement)
 	require(oneHot || f.Adjacency != string(account.Removal), "--encoding %s is accounted for replacement: leave out --adjacency", f.Encoding)
 	require(oneHot && e.sketch == "" || !set, "--encoding %s answers with one cell, and a set has several: set --encoding onehot", f.Encoding)
@@ -85,7 +100,7 @@ func (f histogramFlags) check() error {
 }
 
 func (f histogramFlags) checkAccounting(accounting string) error {
-	if accounting == "paper" && encodings[f.Encoding].randomizer != "one-hot" {
+	if e, _ := f.encoding(); accounting == "paper" && e.randomizer != "one-hot" && e.randomizer != "" {
 		return usagef("--accounting paper: the paper has none for --encoding %s", f.Encoding)
 	}
 	return nil
@@ -93,13 +108,16 @@ func (f histogramFlags) checkAccounting(accounting string) error {
 
 // histogram is the question, but for its crowds, noise and seeds.
 func (f histogramFlags) histogram(attributes []plan.Attribute, accounting string) plan.Histogram {
-	e := encodings[f.Encoding]
+	e, _ := f.encoding()
+	if e.randomizer == "" && (accounting == string(account.PaperAccounting) || slices.Contains(f.Kind, "prefixes") && len(f.Domain) == 0) {
+		e = encodings["onehot"] // the rounds of a search are designed one after the other
+	}
 	h := plan.Histogram{Attributes: attributes, Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}
 	if f.Fragments > 1 {
 		h.Randomizer.Fragments = f.Fragments
 	}
-	if e.randomizer == "local-hash" {
-		h.Randomizer.Functions = f.Functions
+	if e.randomizer == "local-hash" && f.Functions != nil {
+		h.Randomizer.Functions = *f.Functions
 	}
 	if e.sketch != "" {
 		h.Sketch = &plan.Sketch{Name: e.sketch, Hashes: f.Hashes, Width: f.Width}
@@ -113,8 +131,10 @@ func (f histogramFlags) histogram(attributes []plan.Attribute, accounting string
 	return h
 }
 
-func (f histogramFlags) adjacency() string {
-	if encodings[f.Encoding].randomizer == "one-hot" {
+// adjacency is that of the flag, or what the encoding is compared and accounted under.
+func (f histogramFlags) adjacency(h plan.Histogram) string {
+	set := slices.ContainsFunc(h.Attributes, func(a plan.Attribute) bool { return a.Kind == "set" })
+	if z := h.Randomizer; z.Name == "one-hot" || z.Name == "" && set {
 		return cmp.Or(f.Adjacency, string(account.Removal)) // as in ESA
 	}
 	return cmp.Or(f.Adjacency, string(account.Replacement))

@@ -94,6 +94,7 @@ type description struct {
 	promise   protocol.Promise
 	verified  time.Duration // what recomputing the promise took
 	choice    string        // of several attributes: how the two ways of asking them compare
+	answers   string        // how the randomizers compare that might answer
 }
 
 // describe recomputes the promise, and measures the seconds here and now, with
@@ -114,6 +115,11 @@ func describe(p plan.Plan) (description, error) {
 			d.choice = "only this plan's can be designed: " + err.Error()
 		}
 	}
+	if p.Question.Histogram != nil {
+		if answers, err := protocol.CompareRandomizers(p); err == nil && len(answers) > 1 {
+			d.answers = protocol.Preferred(answers)
+		}
+	}
 	seconds, err := sealSeconds(p)
 	if err != nil {
 		return d, err
@@ -131,7 +137,8 @@ func (d description) writeJSON(w io.Writer) error {
 		Guarantees []account.Statement `json:"guarantees"`
 		Cost       map[string]float64  `json:"cost"`
 		Choice     string              `json:"choice,omitempty"`
-	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice}
+		Answers    string              `json:"answers,omitempty"`
+	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice, d.answers}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
 	}
@@ -154,6 +161,9 @@ func (d description) write(out io.Writer) error {
 	}
 	for _, m := range d.promise.Cost {
 		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
+	}
+	if d.answers != "" {
+		fmt.Fprintf(w, "Best answer\t%s\n", d.answers)
 	}
 	if d.choice != "" {
 		fmt.Fprintf(w, "Sample or split\t%s\n", d.choice)

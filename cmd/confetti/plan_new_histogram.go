@@ -21,7 +21,7 @@ type planNewHistogram struct {
 }
 
 func (planNewHistogram) Help() string {
-	return "Several attributes are sampled or split, whichever errs less, unless a flag says so.\n\nExample:\n  confetti plan new histogram plan.toml --attribute age --kind buckets --buckets 0,100,20 --epsilon 1 --minimum 3000 --keys keys"
+	return "Without --encoding it is what errs least at the plan's epsilon; several attributes are sampled or split, whichever errs less, unless a flag says so.\n\nExample:\n  confetti plan new histogram plan.toml --attribute age --kind buckets --buckets 0,100,20 --epsilon 1 --minimum 3000 --keys keys"
 }
 
 func (c planNewHistogram) Run(std streams) error {
@@ -29,12 +29,9 @@ func (c planNewHistogram) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	design := protocol.Design
-	if h := p.Question.Histogram; len(h.Attributes) > 1 && h.Collect == "" {
-		design = func(p plan.Plan) (plan.Plan, error) {
-			p, _, err := protocol.Choose(p) // the plan's description says why
-			return p, err
-		}
+	design := func(p plan.Plan) (plan.Plan, error) {
+		p, _, err := protocol.Choose(p) // the plan's description says why
+		return p, err
 	}
 	return c.write(std, p, design, "encoding", "fragments", "hashes", "width", "functions", "adjacency", "spread")
 }
@@ -80,7 +77,7 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 	if h.Sketch != nil {
 		h.Sketch.Seed = freshSeed()
 	}
-	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: c.adjacency()})
+	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: c.adjacency(h)})
 	if err != nil {
 		return p, err
 	}

@@ -68,7 +68,7 @@ type Option struct {
 	Noise    string // its parameters, in words
 	// Guarantee is that of the analyzer and every reader: shuffled or central.
 	Guarantee Guarantee
-	RMSE      float64 // of one sum, in respondents, at worst over the data
+	RMSE      float64 // of one sum, in respondents, at worst over the data; of a domain, root mean square over its values
 	Messages  float64 // of one device on average; 0 for a curator
 	Envelopes int     // of one device, whatever its data, dummies included
 	// Local is the pure epsilon if everyone colludes, OneFragment that of a

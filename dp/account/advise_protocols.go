@@ -45,8 +45,8 @@ func adviseRR(t Task) (Option, error) {
 	}, nil
 }
 
-// adviseKRR sends the value as it is or another at random. Its error depends on
-// how many hold the value; worst is all or none.
+// adviseKRR sends the value as it is or another at random. The error of a value
+// depends on how many hold it, but the root mean square over all values does not.
 func adviseKRR(t Task) (Option, error) {
 	if t.Domain == 0 {
 		return Option{}, errNoDomain
@@ -57,12 +57,13 @@ func adviseKRR(t Task) (Option, error) {
 	if err != nil {
 		return Option{}, err
 	}
-	lie := 1 / (math.Exp(local) + float64(t.Domain-1))
+	k := float64(t.Domain)
+	lie := 1 / (math.Exp(local) + k - 1)
 	truth := math.Exp(local) * lie
 	return Option{
 		Noise:     fmt.Sprintf("probability of the truth %.4g", truth),
 		Guarantee: g,
-		RMSE:      math.Sqrt(float64(t.Users)*math.Max(truth*(1-truth), lie*(1-lie))) / (truth - lie),
+		RMSE:      math.Sqrt(float64(t.Users)*(truth*(1-truth)/k+lie*(1-lie)*(k-1)/k)) / (truth - lie),
 		Messages:  1, Envelopes: 1, Local: local, OneFragment: local,
 	}, nil
 }

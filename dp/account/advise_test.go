@@ -244,3 +244,16 @@ func TestLargest(t *testing.T) {
 		t.Errorf("error %v, want the function's", err)
 	}
 }
+
+// Over many values one message a device hides as well as one-hot's many.
+func TestAdviceOverManyValues(t *testing.T) {
+	for domain, users := range map[int]int{1_000: 10_000, 10_000: 100_000} {
+		a, err := Advise(Task{Users: users, Domain: domain, Epsilon: 1, Delta: 1e-6, Tau: 4, Hashes: 16, Width: 1024})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if best := a.Options[a.Best]; best.Protocol != "k-ary response" || best.Envelopes != 1 || best.RMSE > 6.8 {
+			t.Errorf("%d values: %s, which errs by %v", domain, best.Protocol, best.RMSE)
+		}
+	}
+}

@@ -38,6 +38,20 @@ func HashRange(epsilon float64) int {
 
 const maxRange = 1 << 20
 
+// HashFunctions is how many functions n devices should draw from: as many as it takes for
+// the collisions of any cells to add at most a tenth to the error of independent hashes,
+// and no more than leave 2^24 different messages and an analyzer 2^32 hashes of k cells.
+//
+// Where all n hold one cell, collisions add n (s - 1/G)/(1 - 1/G)/Functions of the variance
+// (EstimateAll), which may be 0.21.
+func HashFunctions(n, k, g int, epsilon float64) int {
+	const channels, work, share = 1 << 24, 1 << 32, 0.21
+	truth := KRR{K: g, Epsilon: epsilon}.Prob(0, 0)
+	same := truth*truth + (1-truth)*(1-truth)/float64(g-1)
+	want := float64(n) * (same - 1/float64(g)) / (1 - 1/float64(g)) / share
+	return max(1, int(min(math.Ceil(want), float64(channels/g), float64(work/k))))
+}
+
 // Validate says what is wrong with the parameters.
 func (m LocalHash) Validate() error {
 	if m.K < 2 || m.K > MaxCells {

@@ -198,3 +198,39 @@ func BenchmarkLocalHashEstimateAll(b *testing.B) { // 100,000 cells, 1,024 funct
 		m.EstimateAll(counts, 1_000_000, out)
 	}
 }
+
+// With the functions that a design takes, the law's error is that of a function of
+// every device's own, to a tenth; with 256 of them it is not.
+func TestHashFunctionsErrAsOnesOwn(t *testing.T) {
+	const n, k = 100_000, 100
+	holders := make([]int, k)
+	total := 0.0
+	for i := range holders {
+		total += math.Pow(float64(i+1), -1.1)
+	}
+	for i := range holders {
+		holders[i] = int(n * math.Pow(float64(i+1), -1.1) / total)
+	}
+	rmse := func(m LocalHash) float64 {
+		sum := 0.0
+		for x := range holders {
+			sum += m.Variance(x, holders)
+		}
+		return math.Sqrt(sum / k)
+	}
+	for _, epsilon := range []float64{2.13, 7.07} {
+		g := HashRange(epsilon)
+		m := LocalHash{K: k, G: g, Functions: HashFunctions(n, k, g, epsilon), Epsilon: epsilon}
+		own := m
+		own.Functions = MaxCells / g
+		few := m
+		few.Functions = 256
+		if rmse(m) > 1.1*rmse(own) || rmse(few) < 1.4*rmse(own) {
+			t.Errorf("epsilon %v: %d functions to %d symbols err by %v, ones of one's own by %v, 256 by %v", epsilon, m.Functions, g, rmse(m), rmse(own), rmse(few))
+		}
+		t.Logf("epsilon %v: %d functions to %d symbols err by %.1f, ones of one's own by %.1f, 256 by %.1f", epsilon, m.Functions, g, rmse(m), rmse(own), rmse(few))
+	}
+	if f := HashFunctions(1<<40, 1<<30, 1<<20, 20); f != 4 {
+		t.Errorf("%d functions where the analyzer's work is the limit", f)
+	}
+}
