@@ -52,6 +52,7 @@ import (
 type Options struct {
 	Publishers []string // whose plans are answered: public keys, as of plan.Publisher
 	Folder     string   // where the ledger and the spool are; one respondent's, private to it
+	Secret     string   // the file that the secret of the ledger's keys is in, outside Folder, so that Folder by itself tells no value; "": in Folder
 	Policy     string   // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
 	Caps       Caps     // the zero value stands for DefaultCaps
 
@@ -195,10 +196,10 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err := c.folder.makeLedger(); err != nil {
 		return nil, err
 	}
-	if c.secret, err = c.folder.readSecret(); err != nil {
-		return nil, err
-	}
 	l, err := c.folder.readLedger()
+	if err == nil {
+		c.secret, err = c.folder.secret(o.Secret, l)
+	}
 	if err == nil {
 		_, err = c.folder.sweep(l, c.now())
 	}

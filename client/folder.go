@@ -72,25 +72,37 @@ func (f folder) remove(elements ...string) error {
 	return nil
 }
 
-// secret keys what a device keeps of its values: whoever finds the ledger
-// without it cannot try values out. It is made with the ledger and never changes.
+// secret keys what a device keeps of its values: whoever finds the ledger without it
+// cannot try values out. It is made before the first answer and never changes.
 type secret [secretBytes]byte
 
-func (f folder) readSecret() (s secret, err error) {
-	b, err := os.ReadFile(f.path(secretFile))
+// secret reads the device's secret: from the folder, or from a file elsewhere where one
+// is named (Options.Secret). It is made where it is missing and nothing was answered
+// yet; a ledger of answers without its secret is damage.
+func (f folder) secret(elsewhere string, l *Ledger) (s secret, err error) {
+	path := f.path(secretFile)
+	if elsewhere != "" {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return s, fmt.Errorf("client: the device's secret is in its folder, %s, and is to be in %s: move it there", path, elsewhere)
+		}
+		path = elsewhere
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && len(l.Entries) == 0 {
+		b = make([]byte, secretBytes)
+		rng.Reader(rng.New()).Read(b)
+		err = durable.Replace(path, b, 0o600)
+	}
 	if err != nil {
-		return s, fmt.Errorf("client: the device's secret: %w", err)
+		return s, fmt.Errorf("client: the device's secret, without which its ledger is of no use: %w", err)
+	}
+	if status, err := os.Stat(path); err != nil || status.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		return s, fmt.Errorf("client: %s is open to others: make it private with chmod 600", path)
 	}
 	if len(b) != secretBytes {
-		return s, fmt.Errorf("client: %s is damaged: restore it, or remove the whole folder and with it the record of what was spent", f.path(secretFile))
+		return s, fmt.Errorf("client: %s is damaged: restore it, or remove it and the device's folder and with them the record of what was spent", path)
 	}
 	return secret(b), nil
-}
-
-func (f folder) makeSecret() error {
-	s := make([]byte, secretBytes)
-	rng.Reader(rng.New()).Read(s)
-	return f.write(s, secretFile)
 }
 
 // derive is a key of its own for each purpose and name.

@@ -319,19 +319,10 @@ func (f folder) readLedger() (*Ledger, error) {
 	return l, nil
 }
 
-// makeLedger makes an empty one where there is none yet. The secret comes first:
-// a ledger without its secret would be damage.
+// makeLedger makes an empty one where there is none yet.
 func (f folder) makeLedger() error {
 	if _, err := os.Stat(f.path(ledgerFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	if _, err := f.readSecret(); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := f.makeSecret(); err != nil {
-			return err
-		}
 	}
 	return f.write([]byte(journalHead), ledgerFile)
 }

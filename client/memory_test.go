@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -191,7 +193,98 @@ func (k keyCatcher) Recall(key [32]byte) ([]byte, bool) {
 
 func (k keyCatcher) Keep([32]byte, []byte) error { return nil }
 
-// No file of the device tells a value to who looks for it, nor tries out all.
+// guessed are the drinks that the device's folder tells, to whoever has the secret,
+// with nothing but the public plan: the backstop of the right one is in the ledger.
+func guessed(t *testing.T, p plan.Plan, folder string, secret []byte) (found []string) {
+	t.Helper()
+	ledger, err := os.ReadFile(filepath.Join(folder, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"coffee", "tea", "water", "something else"} {
+		symbol, err := proto.Encode(drink(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := keyCatcher{}
+		if _, err := proto.Randomize(replay.New(1), symbol, keys); err != nil {
+			t.Fatal(err)
+		}
+		for key := range keys {
+			mac := hmac.New(sha256.New, secret)
+			mac.Write([]byte("confetti/backstop/v1\n" + key))
+			if bytes.Contains(ledger, []byte(base64.StdEncoding.EncodeToString(mac.Sum(nil)))) {
+				found = append(found, name)
+			}
+		}
+	}
+	return found
+}
+
+// The folder with the secret in it tells the value with certainty, as docs/limits.md
+// says. With the secret elsewhere no secret that is in the folder tells anything.
+func TestTheFolderTellsTheValueOnlyWithItsSecret(t *testing.T) {
+	p := fragmented(t)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	if err := opened(t, p, o).Report(t.Context(), drink("tea")); err != nil {
+		t.Fatal(err)
+	}
+	inside, err := os.ReadFile(filepath.Join(o.Folder, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := guessed(t, p, o.Folder, inside); len(found) != 1 || found[0] != "tea" {
+		t.Errorf("with the secret the folder tells %q", found)
+	}
+
+	s.reset()
+	o = device(t, s)
+	o.Secret = filepath.Join(t.TempDir(), "elsewhere")
+	if err := opened(t, p, o).Report(t.Context(), drink("tea")); err != nil {
+		t.Fatal(err)
+	}
+	outside, err := os.ReadFile(o.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := guessed(t, p, o.Folder, outside); len(found) != 1 {
+		t.Errorf("the search finds %q even with the secret", found)
+	}
+	err = filepath.WalkDir(o.Folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, outside) || len(guessed(t, p, o.Folder, data)) > 0 {
+			t.Errorf("%s tells the value", d.Name())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The secret is found again, and missed where it is gone.
+	q := p
+	q.Title = "again"
+	s.reset()
+	s.plan = q
+	if err := opened(t, q, o).Report(t.Context(), drink("tea")); err != nil || !ledger(t, o).Entries[1].Reused {
+		t.Errorf("a second answer: %v", err)
+	}
+	if err := os.Remove(o.Secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Open(sign(q), o); err == nil || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("without its secret: %v", err)
+	}
+}
+
+// No file of the device holds a key that values can be tried against without the secret.
 func TestTheFolderDoesNotShowTheValue(t *testing.T) {
 	p := fragmented(t)
 	s := newService(t, &p, false)

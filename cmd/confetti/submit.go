@@ -26,6 +26,7 @@ type submitCommand struct {
 	Plan      string         `help:"The signed plan." type:"path" placeholder:"FILE"`
 	Publisher []string       `help:"Public keys of publishers whose plans are answered." placeholder:"KEY"`
 	Folder    string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
+	Secret    string         `help:"File for the secret of the ledger's keys, outside the folder, which then tells no value by itself. Without: in the folder." type:"path" placeholder:"FILE"`
 	Bearer    string         `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
 	Roots     string         `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
 	Policy    string         `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
@@ -109,7 +110,10 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 			return signed, o, nil, usagef("--bearer: %s has no token", c.Bearer)
 		}
 	}
-	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Policy: c.Policy, Bearer: bearers[0], Delay: c.delay()}
+	if c.Secret != "" && c.Devices {
+		return signed, o, nil, usagef("--secret is one device's: leave out --devices")
+	}
+	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Secret: c.Secret, Policy: c.Policy, Bearer: bearers[0], Delay: c.delay()}
 	o.Wait = longest(o) + patience
 	if c.Roots != "" {
 		o.Roots, err = serve.ReadPool(c.Roots)
