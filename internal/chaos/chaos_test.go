@@ -89,8 +89,9 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, seed uint64) {
-	s := draw(seed)
+func check(t *testing.T, seed uint64) { checkDrawn(t, seed, draw(seed)) }
+
+func checkDrawn(t *testing.T, seed uint64, s schedule) {
 	w, err := s.run(fmt.Sprint("seed ", seed), nil)
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)

@@ -117,6 +117,9 @@ func (q *Queue) Inbox(ctx context.Context, name string, d Damage) (*Inbox, error
 		if in.groups != nil {
 			in.groups.Close()
 		}
+		if q.server != nil && errors.Is(err, ErrUnavailable) { // it is in this process, and answered a moment ago
+			err = fmt.Errorf("%w: a record of it can neither be read nor written: put the queue's folder back as it was: %w", ErrDamaged, err)
+		}
 		return nil, fmt.Errorf("inbox %s: %w", name, err)
 	}
 	q.know(name, in)
@@ -161,10 +164,14 @@ func (in *Inbox) load(ctx context.Context, d Damage) error {
 	if revision == 0 && in.known.End.Number > 0 {
 		q.log.Warn("how far an inbox had come was not known: it was read as far as it goes", "inbox", in.name)
 	}
-	if revision == 0 || known.End != in.known.End || len(known.Aside) != len(in.known.Aside) {
-		return in.save(ctx)
+	if revision != 0 && known.End == in.known.End && len(known.Aside) == len(in.known.Aside) {
+		return nil
 	}
-	return nil
+	err = in.save(ctx)
+	if errors.Is(err, ErrFull) && len(known.Aside) == len(in.known.Aside) {
+		err = nil // a full queue must open, to be emptied
+	}
+	return err
 }
 
 // Put keeps a body under a key, with a label to count it by; sum is the SHA-256 of
@@ -490,10 +497,10 @@ func (in *Inbox) Seal(ctx context.Context) error {
 			return err
 		}
 	}})
-	if err != nil {
-		return err
+	if err == nil {
+		in.save(ctx) // if it can: a full queue must be emptied
 	}
-	return in.save(ctx)
+	return err
 }
 
 // close ends the committer. What waits is ErrUnavailable.

@@ -115,6 +115,12 @@ func (r *Records) Get(ctx context.Context, key string) (value []byte, revision u
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, 0, nil
 	}
+	if errors.Is(err, context.DeadlineExceeded) && r.q.server != nil {
+		// The server in this process answers, or it cannot read this one.
+		if _, fault := r.now(context.WithoutCancel(ctx)); fault == nil {
+			return nil, 0, fmt.Errorf("%w: the record %s of %s cannot be read: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, key, r.stream.CachedInfo().Config.Name)
+		}
+	}
 	if err != nil {
 		return nil, 0, explain(err)
 	}

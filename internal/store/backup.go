@@ -23,7 +23,7 @@ var tables = []struct {
 	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent", "shift", "tail", "dominated"}},
 	{"links", []string{"number", "plan", "digest"}},
 	{"batches", []string{"plan", "instance", "crowd", "sha256", "receipts", "respondents", "smallest", "dropped", "counted"}},
-	{"counts", []string{"plan", "instance", "crowd", "part", "body"}},
+	{"counts", []string{"plan", "instance", "crowd", "part", "body", "crc"}},
 	{"closings", []string{"plan", "closer", "closed"}},
 	{"verdicts", []string{"plan", "released", "reason", "decided"}},
 	{"releases", []string{"plan", "format", "sha256", "body"}},

@@ -76,7 +76,7 @@ func (s *Store) Count(ctx context.Context, b Batch, counts []uint64) (Outcome, e
 }
 
 func insertCounts(ctx context.Context, tx *sql.Tx, b Batch, counts []uint64) error {
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO counts (plan, instance, crowd, part, body) VALUES ($1, $2, $3, $4, $5)")
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO counts (plan, instance, crowd, part, body, crc) VALUES ($1, $2, $3, $4, $5, $6)")
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -86,7 +86,7 @@ func insertCounts(ctx context.Context, tx *sql.Tx, b Batch, counts []uint64) err
 		n := min(partLength, len(counts))
 		body = encodePart(body[:0], counts[:n])
 		counts = counts[n:]
-		if _, err := insert.ExecContext(ctx, b.Plan, b.Instance, b.Crowd, part, body); err != nil {
+		if _, err := insert.ExecContext(ctx, b.Plan, b.Instance, b.Crowd, part, body, partSum(b, part, body)); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
@@ -120,10 +120,11 @@ func (s *Store) Counts(ctx context.Context, b Batch, into []uint64) error {
 	err := each(ctx, s.reader, func(r *sql.Rows) error {
 		var part int
 		var body sql.RawBytes
-		if err := r.Scan(&part, &body); err != nil {
+		var crc sql.NullInt64
+		if err := r.Scan(&part, &body, &crc); err != nil {
 			return err
 		}
-		if part != next || len(into) == 0 {
+		if part != next || len(into) == 0 || crc.Valid && crc.Int64 != partSum(b, part, body) {
 			return errDamaged
 		}
 		next++
@@ -133,7 +134,7 @@ func (s *Store) Counts(ctx context.Context, b Batch, into []uint64) error {
 		}
 		into = into[n:]
 		return nil
-	}, "SELECT part, body FROM counts WHERE plan = $1 AND instance = $2 AND crowd = $3 ORDER BY part", b.Plan, b.Instance, b.Crowd)
+	}, "SELECT part, body, crc FROM counts WHERE plan = $1 AND instance = $2 AND crowd = $3 ORDER BY part", b.Plan, b.Instance, b.Crowd)
 	if err == nil && len(into) > 0 {
 		err = errDamaged
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 )
 
 // A tally may have tens of millions of counts. It is kept in parts, each short
@@ -18,6 +19,15 @@ func encodePart(b []byte, n []uint64) []byte {
 	}
 	return b
 }
+
+// partSum is the CRC-32C of a part and of where it stands: SQLite's pages have none.
+// Parts that were written before there was one have NULL in its place.
+func partSum(b Batch, part int, body []byte) int64 {
+	crc := crc32.Checksum(fmt.Appendf(nil, "%s %d %d %d ", b.Plan, b.Instance, b.Crowd, part), castagnoli)
+	return int64(crc32.Update(crc, castagnoli, body))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errDamaged = errors.New("store: a part of a tally is damaged: restore a backup")
 

@@ -180,3 +180,29 @@ func TestADamagedDatabaseIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A byte that changes within a tally is not seen by SQLite, and made another result.
+func TestAChangedTallyIsRefused(t *testing.T) {
+	path := spent(t)
+	s, err := Open(t.Context(), Config{DSN: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := Batch{Plan: "one", Respondents: 3, Smallest: 3, Receipts: []byte("r")}
+	if _, err := s.Count(t.Context(), b, []uint64{1, 2, 3}); err != nil {
+		t.Fatal(err)
+	}
+	into := make([]uint64, 3)
+	if err := s.Counts(t.Context(), b, into); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"DROP TRIGGER counts_no_update", "UPDATE counts SET body = x'010303'"} {
+		if _, err := s.writer.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Counts(t.Context(), b, into); !errors.Is(err, errDamaged) {
+		t.Errorf("read as %v: %v", into, err)
+	}
+}
