@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -112,20 +113,22 @@ func FuzzParseJournal(f *testing.F) {
 	f.Add(story())
 	f.Add([]byte(journalHead))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		records, good, err := parseJournal(data)
-		if err != nil {
-			return
-		}
-		again := []byte(journalHead)
-		for _, r := range records {
-			again = appendLine(again, r)
-		}
-		if !bytes.Equal(again, data[:good]) {
-			t.Error("what is good does not read as it was written")
-		}
-		if rest := data[good:]; bytes.IndexByte(rest, '\n') >= 0 && bytes.IndexByte(rest, '\n') != len(rest)-1 {
-			t.Error("more than one line was passed over")
-		}
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			records, good, err := parseJournal(data)
+			if err != nil {
+				return
+			}
+			again := []byte(journalHead)
+			for _, r := range records {
+				again = appendLine(again, r)
+			}
+			if !bytes.Equal(again, data[:good]) {
+				t.Error("what is good does not read as it was written")
+			}
+			if rest := data[good:]; bytes.IndexByte(rest, '\n') >= 0 && bytes.IndexByte(rest, '\n') != len(rest)-1 {
+				t.Error("more than one line was passed over")
+			}
+		})
 	})
 }
 
@@ -138,26 +141,30 @@ func FuzzReplay(f *testing.F) {
 		f.Add(records[1], r)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		l, err := replay([][]byte{first, second})
-		if err != nil {
-			return
-		}
-		if c := l.Spent(someTime, time.Hour); !c.valid() && c.Delta <= 1 {
-			t.Errorf("%+v was spent", c)
-		}
+		costtest.Heap(t, costtest.Factor, len(first)+len(second), func() {
+			l, err := replay([][]byte{first, second})
+			if err != nil {
+				return
+			}
+			if c := l.Spent(someTime, time.Hour); !c.valid() && c.Delta <= 1 {
+				t.Errorf("%+v was spent", c)
+			}
+		})
 	})
 }
 
 func FuzzParseSpooled(f *testing.F) {
 	f.Add(someSpooled(f).bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := parseSpooled(data)
-		if err != nil {
-			return
-		}
-		if again, err := parseSpooled(s.bytes()); err != nil || again.id != s.id || !bytes.Equal(again.body, s.body) {
-			t.Errorf("reads back as another (%v)", err)
-		}
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			s, err := parseSpooled(data)
+			if err != nil {
+				return
+			}
+			if again, err := parseSpooled(s.bytes()); err != nil || again.id != s.id || !bytes.Equal(again.body, s.body) {
+				t.Errorf("reads back as another (%v)", err)
+			}
+		})
 	})
 }
 
@@ -165,10 +172,12 @@ func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte(`{"off": true, "publishers": {"allow": ["a"]}, "caps": {"plan": {"epsilon": 4}, "period": "720h"}}`))
 	f.Add([]byte(`{"off": true, "off": false}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parsePolicy(data)
-		if err == nil && p.Caps != nil && (!(p.Caps.Plan.Epsilon >= 0) || math.IsInf(p.Caps.Window.Delta, 0)) {
-			t.Errorf("caps %+v", *p.Caps)
-		}
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			p, err := parsePolicy(data)
+			if err == nil && p.Caps != nil && (!(p.Caps.Plan.Epsilon >= 0) || math.IsInf(p.Caps.Window.Delta, 0)) {
+				t.Errorf("caps %+v", *p.Caps)
+			}
+		})
 	})
 }
 

@@ -157,7 +157,6 @@ func do(ctx context.Context, client *http.Client, method, address, mediaType, au
 	}
 	defer response.Body.Close()
 	if problem := wire.ReadProblem(response); problem != nil {
-		problem.Code, problem.Detail = wire.Code(printable(string(problem.Code))), printable(problem.Detail)
 		return nil, problem
 	}
 	if response.StatusCode >= 300 {

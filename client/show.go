@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/plain"
 )
 
 // Belief is what seeing something of a given epsilon (replacement) can make of a
@@ -54,9 +54,9 @@ func Show(w io.Writer, l *Ledger, prior float64) error {
 func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 func (e Entry) show(b *strings.Builder, prior float64) {
-	fmt.Fprintf(b, "\n%s\n", printable(e.Title))
-	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, printable(e.Publisher))
-	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), printable(e.CrowdName))
+	fmt.Fprintf(b, "\n%s\n", plain.Text(e.Title))
+	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, plain.Text(e.Publisher))
+	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), plain.Text(e.CrowdName))
 	fmt.Fprintf(b, "  spent     %s: %s\n", account.ShufflerHonest, promised(e.Charge.Epsilon, e.Charge.Delta))
 	local := promised(e.Charge.Local, 0)
 	switch {
@@ -86,7 +86,7 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 		fmt.Fprintf(b, "    %6s to %6s  %s\n", percent(low, math.Floor), percent(high, math.Ceil), seen.what)
 	}
 	if e.Note != "" {
-		fmt.Fprintf(b, "  Note: %s\n", printable(e.Note))
+		fmt.Fprintf(b, "  Note: %s\n", plain.Text(e.Note))
 	}
 	for _, p := range e.Parts {
 		p.show(b, e.Forgotten)
@@ -111,7 +111,7 @@ func (p Part) show(b *strings.Builder, forgotten bool) {
 		fmt.Fprintf(b, " on %s", date(p.Ended))
 	}
 	if p.Reason != "" {
-		fmt.Fprintf(b, " (%s)", printable(p.Reason))
+		fmt.Fprintf(b, " (%s)", plain.Text(p.Reason))
 	}
 	switch {
 	case forgotten:
@@ -136,13 +136,3 @@ func (p Part) show(b *strings.Builder, forgotten bool) {
 }
 
 func messageText(m Message) string { return fmt.Sprintf("%d:%d", m.Channel, m.Symbol) }
-
-// printable takes out what could command a terminal: titles are others' words.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}

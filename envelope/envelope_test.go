@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 var suites = []Suite{X25519, XWing}
@@ -217,13 +219,15 @@ func FuzzOpen(f *testing.F) {
 	f.Add(uint32(1), message)
 	f.Add(uint32(0), make([]byte, len(message))) // the point of order one
 	f.Fuzz(func(t *testing.T, crowd uint32, message []byte) {
-		inner, err := o.Open(crowd, message)
-		var size *SizeError
-		if err == nil && len(inner) != 1 {
-			t.Fatal("opened to a payload of another length")
-		}
-		if err != nil && !errors.Is(err, ErrOpen) && !errors.As(err, &size) {
-			t.Fatalf("an error of another kind: %v", err)
-		}
+		costtest.Heap(t, costtest.Factor, len(message), func() {
+			inner, err := o.Open(crowd, message)
+			var size *SizeError
+			if err == nil && len(inner) != 1 {
+				t.Fatal("opened to a payload of another length")
+			}
+			if err != nil && !errors.Is(err, ErrOpen) && !errors.As(err, &size) {
+				t.Fatalf("an error of another kind: %v", err)
+			}
+		})
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func TestPublicKeyText(t *testing.T) {
@@ -45,9 +47,11 @@ func FuzzParsePublicKey(f *testing.F) {
 	f.Add(key.Public().String())
 	f.Add("x-wing:AA")
 	f.Fuzz(func(t *testing.T, text string) {
-		if k, err := ParsePublicKey(text); err == nil && k.String() != text {
-			t.Fatalf("%q was accepted but is written %q", text, k)
-		}
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			if k, err := ParsePublicKey(text); err == nil && k.String() != text {
+				t.Fatalf("%q was accepted but is written %q", text, k)
+			}
+		})
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func drawBatch(t *rapid.T) Batch {
@@ -95,14 +97,16 @@ func FuzzParseContribution(f *testing.F) {
 		f.Add([]byte(v.Bytes))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if c, err := ParseContribution(data); err == nil {
-			if again, err := c.Marshal(); err != nil || !bytes.Equal(again, data) {
-				t.Fatalf("accepted, but encoded otherwise: %v", err)
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			if c, err := ParseContribution(data); err == nil {
+				if again, err := c.Marshal(); err != nil || !bytes.Equal(again, data) {
+					t.Fatalf("accepted, but encoded otherwise: %v", err)
+				}
+				if want := ContributionSize(len(c.Envelopes), len(c.Envelopes[0])); len(data) != want {
+					t.Fatalf("%d bytes, should be %d", len(data), want)
+				}
 			}
-			if want := ContributionSize(len(c.Envelopes), len(c.Envelopes[0])); len(data) != want {
-				t.Fatalf("%d bytes, should be %d", len(data), want)
-			}
-		}
+		})
 	})
 }
 
@@ -111,10 +115,12 @@ func FuzzParseBatch(f *testing.F) {
 		f.Add([]byte(v.Bytes))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if b, err := ParseBatch(data); err == nil {
-			if again, err := b.Marshal(); err != nil || !bytes.Equal(again, data) {
-				t.Fatalf("accepted, but encoded otherwise: %v", err)
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			if b, err := ParseBatch(data); err == nil {
+				if again, err := b.Marshal(); err != nil || !bytes.Equal(again, data) {
+					t.Fatalf("accepted, but encoded otherwise: %v", err)
+				}
 			}
-		}
+		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -147,14 +148,16 @@ func FuzzBackstop(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		store := &shelf{kept: map[[32]byte][]byte{}}
-		for k := range m.kept {
-			store.kept[k] = b
-		}
-		r, err := report(t, p, 1, answers(p, 0), store)
-		if err == nil && len(r.Parts) != 1 {
-			t.Errorf("%d parts", len(r.Parts))
-		}
+		costtest.Heap(t, costtest.Factor, len(b), func() {
+			store := &shelf{kept: map[[32]byte][]byte{}}
+			for k := range m.kept {
+				store.kept[k] = b
+			}
+			r, err := report(t, p, 1, answers(p, 0), store)
+			if err == nil && len(r.Parts) != 1 {
+				t.Errorf("%d parts", len(r.Parts))
+			}
+		})
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -135,16 +137,18 @@ func FuzzRead(f *testing.F) {
 	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(`"infinity"`)))
 	f.Add([]byte(`{"schema": 2, "synthetic": false, "guarantees": [{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Read(bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		again, err := Read(bytes.NewReader(written(t, r)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(written(t, r), written(t, again)) {
-			t.Error("changed by being written and read")
-		}
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			r, err := Read(bytes.NewReader(data))
+			if err != nil {
+				return
+			}
+			again, err := Read(bytes.NewReader(written(t, r)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(written(t, r), written(t, again)) {
+				t.Error("changed by being written and read")
+			}
+		})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/plain"
 )
 
 // columns is the width Show wraps at: the narrowest terminal in common use.
@@ -56,7 +57,7 @@ func Show(w io.Writer, r Release) error {
 	if r.Provenance.Command != "" {
 		p.line("  %s", r.Provenance.Command)
 	}
-	_, err := io.WriteString(w, p.String())
+	_, err := io.WriteString(w, plain.Page(p.String()))
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/shuffler/service"
 )
@@ -46,7 +47,7 @@ func run(args []string, out, err io.Writer) int {
 		}
 	}
 	if fault != nil {
-		fmt.Fprintf(err, "confetti-shuffler: %v\n", fault)
+		fmt.Fprintf(err, "confetti-shuffler: %s\n", plain.Lines(fault.Error()))
 		return 2
 	}
 	if c.Check {
@@ -61,7 +62,7 @@ func run(args []string, out, err io.Writer) int {
 		run = config.SetAside
 	}
 	if fault := run(ctx, slog.New(slog.NewTextHandler(err, nil))); fault != nil {
-		fmt.Fprintf(err, "confetti-shuffler: %v\n", fault)
+		fmt.Fprintf(err, "confetti-shuffler: %s\n", plain.Lines(fault.Error()))
 		return 1
 	}
 	return 0

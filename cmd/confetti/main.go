@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -65,7 +66,7 @@ func run(args []string, std streams) int {
 		return code // --help or --version has printed
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "confetti: %v\n", err)
+		fmt.Fprintf(std.err, "confetti: %s\n", plain.Lines(err.Error()))
 		var p *kong.ParseError
 		if errors.As(err, &p) {
 			at := parser.Model.Node
@@ -77,7 +78,7 @@ func run(args []string, std streams) int {
 		return 2
 	}
 	if err := ctx.Run(); err != nil {
-		fmt.Fprintf(std.err, "confetti: %v\n", err)
+		fmt.Fprintf(std.err, "confetti: %s\n", plain.Lines(err.Error()))
 		var u usageError
 		if errors.As(err, &u) {
 			return 2

@@ -11,6 +11,7 @@ import (
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -160,7 +161,7 @@ func (c planClose) Run(std streams) error {
 		if _, _, err := s.do(ctx, http.MethodPost, p.url+at, "", nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s takes no more contributions\n", p.name)
+		fmt.Fprintf(std.out, "%s takes no more contributions\n", plain.Text(p.name))
 	}
 	if err := s.settled(ctx, signed); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (c planClose) Run(std streams) error {
 	if state.State == analyzer.Withheld {
 		return fmt.Errorf("nothing is released: %s", state.Reason)
 	}
-	_, err = fmt.Fprintf(std.out, "%s; to get the release:\n  confetti release fetch %s\n", state.State, c.again())
+	_, err = fmt.Fprintf(std.out, "%s; to get the release:\n  confetti release fetch %s\n", plain.Text(string(state.State)), c.again())
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -91,7 +92,7 @@ func tell(out io.Writer, findings []finding) error {
 		if !f.Holds {
 			mark = "DOES NOT"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, mark, plain(f.Says))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, mark, plain.Text(f.Says))
 	}
 	if err := w.Flush(); err != nil {
 		return err

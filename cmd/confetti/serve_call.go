@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -182,9 +183,9 @@ func (s *services) register(ctx context.Context, std io.Writer, signed plan.Sign
 		case err != nil:
 			errs = append(errs, err)
 		case status == http.StatusCreated:
-			fmt.Fprintf(std, "%s has taken the plan\n", p.name)
+			fmt.Fprintf(std, "%s has taken the plan\n", plain.Text(p.name))
 		default:
-			fmt.Fprintf(std, "%s has the plan already\n", p.name)
+			fmt.Fprintf(std, "%s has the plan already\n", plain.Text(p.name))
 		}
 	}
 	return errors.Join(errs...)

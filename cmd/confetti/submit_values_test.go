@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -134,27 +135,29 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(false, `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a"],"rooms":[0],"place":[0,0],"word":"he"}`)
 	f.Add(false, `{"place":[[]],"floor":1e300}`)
 	f.Fuzz(func(t *testing.T, comma bool, text string) {
-		extension := ".jsonl"
-		if comma {
-			extension = ".csv"
-		}
-		next, err := rows(extension, strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		for range len(text) + 2 {
-			fields, err := next()
-			if errors.Is(err, io.EOF) {
-				return
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			extension := ".jsonl"
+			if comma {
+				extension = ".csv"
 			}
+			next, err := rows(extension, strings.NewReader(text))
 			if err != nil {
 				return
 			}
-			v, err := columns{Crowd: "crowd"}.answersOf(fields, *everything.Question.Histogram)
-			if a, ok := v.(protocol.Answers); err == nil && (!ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1) {
-				t.Fatalf("%v", v)
+			for range len(text) + 2 {
+				fields, err := next()
+				if errors.Is(err, io.EOF) {
+					return
+				}
+				if err != nil {
+					return
+				}
+				v, err := columns{Crowd: "crowd"}.answersOf(fields, *everything.Question.Histogram)
+				if a, ok := v.(protocol.Answers); err == nil && (!ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1) {
+					t.Fatalf("%v", v)
+				}
 			}
-		}
-		t.Fatal("more rows than bytes")
+			t.Fatal("more rows than bytes")
+		})
 	})
 }

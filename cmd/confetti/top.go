@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,8 +17,8 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 )
 
@@ -134,7 +135,7 @@ func (s *services) look(ctx context.Context, urls []string) []sight {
 			one := sight{URL: url, at: time.Now()}
 			text, err := s.get(ctx, url+"/status.json")
 			if err == nil {
-				err = json.Unmarshal(text, &one.Status)
+				one.Status, err = readStatus(text)
 			}
 			if err == nil {
 				text, err = s.get(ctx, url+"/metrics")
@@ -149,6 +150,21 @@ func (s *services) look(ctx context.Context, urls []string) []sight {
 	}
 	asking.Wait()
 	return sights
+}
+
+// maxStatus bounds what a service tells of itself, in bytes.
+const maxStatus = 4 << 20
+
+// readStatus reads /status.json, which whoever answers may have made up.
+func readStatus(text []byte) (*serve.Status, error) {
+	if len(text) > maxStatus {
+		return nil, fmt.Errorf("a status of more than %d bytes", maxStatus)
+	}
+	var st *serve.Status
+	if err := json.Unmarshal(text, &st); err != nil || st == nil {
+		return nil, errors.New("what it answers is not the status of a service")
+	}
+	return st, nil
 }
 
 // counters adds up our counters of a page of metrics, in the text form of
@@ -174,30 +190,30 @@ func counters(text []byte) map[string]float64 {
 func show(w io.Writer, before, now []sight) {
 	for i, s := range now {
 		if s.Failed != "" {
-			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, plain(s.Failed))
+			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, plain.Lines(strings.TrimSpace(s.Failed)))
 			continue
 		}
-		fmt.Fprintf(w, "%s at %s, up for %s\n", plain(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
+		fmt.Fprintf(w, "%s at %s, up for %s\n", plain.Text(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
 		for _, alarm := range s.Status.Alarms {
-			fmt.Fprintf(w, "  !! %s\n", plain(alarm))
+			fmt.Fprintf(w, "  !! %s\n", plain.Text(alarm))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, f := range s.Status.Facts {
-			fmt.Fprintf(t, "  %s\t%s\n", plain(f.Name), plain(f.Value))
+			fmt.Fprintf(t, "  %s\t%s\n", plain.Text(f.Name), plain.Text(f.Value))
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
-			fmt.Fprintf(t, "  %s\t%.0f%s\n", strings.ReplaceAll(name, "_", " "), s.Counters[name], rate(before, s, i, name))
+			fmt.Fprintf(t, "  %s\t%.0f%s\n", plain.Text(strings.ReplaceAll(name, "_", " ")), s.Counters[name], rate(before, s, i, name))
 		}
 		t.Flush()
 		for _, g := range s.Status.Gauges {
 			full := int(20 * min(max(g.Share, 0), 1))
-			fmt.Fprintf(w, "  %s [%s%s] %s\n", plain(g.Name), strings.Repeat("#", full), strings.Repeat(".", 20-full), plain(g.Text))
+			fmt.Fprintf(w, "  %s [%s%s] %s\n", plain.Text(g.Name), strings.Repeat("#", full), strings.Repeat(".", 20-full), plain.Text(g.Text))
 		}
 		for _, table := range s.Status.Tables {
-			fmt.Fprintf(w, "  %s\n", plain(table.Title))
+			fmt.Fprintf(w, "  %s\n", plain.Text(table.Title))
 			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 			for _, row := range append([][]string{table.Columns}, table.Rows...) {
-				fmt.Fprintf(t, "    %s\n", plain(strings.Join(row, "\t")))
+				fmt.Fprintf(t, "    %s\n", plain.Cells(row))
 			}
 			t.Flush()
 		}
@@ -217,16 +233,6 @@ func rate(before []sight, s sight, i int, name string) string {
 	return fmt.Sprintf("\t%.1f a second", change/s.at.Sub(before[i].at).Seconds())
 }
 
-// plain takes out what could command a terminal: titles are others' words.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, text)
-}
-
 // webLink asks a service for a link that opens its page in a browser, once.
 func (s *services) webLink(ctx context.Context, url string) (string, error) {
 	_, text, err := s.do(ctx, http.MethodPost, url+"/session", "", nil)
@@ -237,7 +243,7 @@ func (s *services) webLink(ctx context.Context, url string) (string, error) {
 	if err := json.Unmarshal(text, &link); err != nil || !strings.HasPrefix(link.Path, "/") {
 		return "", fmt.Errorf("%s gives no link", url)
 	}
-	return url + plain(link.Path), nil
+	return url + plain.Text(link.Path), nil
 }
 
 // trouble is an error if a service does not answer or raises an alarm.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/issuer"
@@ -181,7 +182,7 @@ func (t trial) introduce(out io.Writer, signed plan.Signed, over bool) {
 	if p.Crowds() > 1 {
 		needs += fmt.Sprintf(" in each of %d crowds", p.Crowds())
 	}
-	fmt.Fprintf(out, "\nIt asks: %s\nIt needs %s.\n", p.Title, needs)
+	fmt.Fprintf(out, "\nIt asks: %s\nIt needs %s.\n", plain.Text(p.Title), needs)
 	if over {
 		fmt.Fprintf(out, "The collection has closed. For another one, start a trial in another folder.\n")
 		return
@@ -198,7 +199,7 @@ func (t trial) introduce(out io.Writer, signed plan.Signed, over bool) {
 // conclude says what became of the collection.
 func (t trial) conclude(out io.Writer, state analyzer.Progress) {
 	if state.State == analyzer.Withheld {
-		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", state.Reason)
+		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", plain.Text(state.Reason))
 		return
 	}
 	fmt.Fprintf(out, "\nThe collection is released. Now type:\n  confetti release fetch --dir %s --out %s\n", t, filepath.Join(string(t), "release"))

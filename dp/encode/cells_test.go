@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func must[T any](t testing.TB) func(T, error) T {
@@ -238,29 +240,31 @@ func FuzzEncodeStrings(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, d := range []struct {
-			size int
-			name func(int) string
-			got  func() ([]uint32, error)
-		}{
-			{named.Size(), named.Name, func() ([]uint32, error) { return named.Encode(s) }},
-			{numbers.Size(), numbers.Name, func() ([]uint32, error) { return numbers.Encode(s) }},
-			{set.Size(), set.Name, func() ([]uint32, error) { return set.Encode(strings.Split(s, ",")) }},
-			{prefixes.Size(), prefixes.Name, func() ([]uint32, error) { return prefixes.Encode(s) }},
-		} {
-			cells, err := d.got()
-			if err != nil {
-				if cells != nil || !strings.HasPrefix(err.Error(), "encode: ") || len(s) > 30 && strings.Contains(err.Error(), s) {
-					t.Fatalf("refused with %v and cells %v", err, cells)
+		costtest.Heap(t, costtest.Factor, len(s), func() {
+			for _, d := range []struct {
+				size int
+				name func(int) string
+				got  func() ([]uint32, error)
+			}{
+				{named.Size(), named.Name, func() ([]uint32, error) { return named.Encode(s) }},
+				{numbers.Size(), numbers.Name, func() ([]uint32, error) { return numbers.Encode(s) }},
+				{set.Size(), set.Name, func() ([]uint32, error) { return set.Encode(strings.Split(s, ",")) }},
+				{prefixes.Size(), prefixes.Name, func() ([]uint32, error) { return prefixes.Encode(s) }},
+			} {
+				cells, err := d.got()
+				if err != nil {
+					if cells != nil || !strings.HasPrefix(err.Error(), "encode: ") || len(s) > 30 && strings.Contains(err.Error(), s) {
+						t.Fatalf("refused with %v and cells %v", err, cells)
+					}
+					continue
 				}
-				continue
-			}
-			for i, c := range cells {
-				if int(c) >= d.size || i > 0 && c <= cells[i-1] || !utf8.ValidString(d.name(int(c))) {
-					t.Fatalf("cells %v of %d", cells, d.size)
+				for i, c := range cells {
+					if int(c) >= d.size || i > 0 && c <= cells[i-1] || !utf8.ValidString(d.name(int(c))) {
+						t.Fatalf("cells %v of %d", cells, d.size)
+					}
 				}
 			}
-		}
+		})
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
@@ -118,17 +119,19 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 5, 1, 0, 0})
 	f.Add(make([]byte, 8))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		m, dummy, err := Unpack(p)
-		if err != nil {
-			return
-		}
-		var in []Message
-		if !dummy {
-			in = []Message{m}
-		}
-		if got := Pack(nil, in, 1, len(p))[0]; string(got) != string(p) {
-			t.Errorf("accepted %x, packs to %x", p, got)
-		}
+		costtest.Heap(t, costtest.Factor, len(p), func() {
+			m, dummy, err := Unpack(p)
+			if err != nil {
+				return
+			}
+			var in []Message
+			if !dummy {
+				in = []Message{m}
+			}
+			if got := Pack(nil, in, 1, len(p))[0]; string(got) != string(p) {
+				t.Errorf("accepted %x, packs to %x", p, got)
+			}
+		})
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 const (
@@ -257,18 +259,20 @@ func FuzzLog(f *testing.F) {
 	f.Add(text)
 	f.Add(text[:len(text)-1])
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		bodies, l, err := reread(path, Point{})
-		if err != nil {
-			return
-		}
-		again, _, err := reread(path, l.End())
-		if err != nil || len(again) != len(bodies) {
-			t.Errorf("reads differently the second time: %v", err)
-		}
+		costtest.Heap(t, costtest.Factor, len(text)+64<<10, func() { // it reads by the megabyte
+			path := filepath.Join(t.TempDir(), "log")
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			bodies, l, err := reread(path, Point{})
+			if err != nil {
+				return
+			}
+			again, _, err := reread(path, l.End())
+			if err != nil || len(again) != len(bodies) {
+				t.Errorf("reads differently the second time: %v", err)
+			}
+		})
 	})
 }
 
@@ -276,14 +280,16 @@ func FuzzGroup(f *testing.F) {
 	begin := Begin(title)
 	f.Add(append(begin.Append(nil), "body"...))
 	f.Fuzz(func(t *testing.T, group []byte) {
-		walk := Walk{End: begin}
-		head, body, err := walk.Group(group)
-		if err != nil {
-			return
-		}
-		if !bytes.Equal(append(begin.Append(nil), body...), group) || !bytes.Equal(append(head, body...), group) || walk.End.Number != 1 {
-			t.Error("a group has two forms")
-		}
+		costtest.Heap(t, costtest.Factor, len(group), func() {
+			walk := Walk{End: begin}
+			head, body, err := walk.Group(group)
+			if err != nil {
+				return
+			}
+			if !bytes.Equal(append(begin.Append(nil), body...), group) || !bytes.Equal(append(head, body...), group) || walk.End.Number != 1 {
+				t.Error("a group has two forms")
+			}
+		})
 	})
 }
 

@@ -14,6 +14,10 @@ import (
 // what is made once and kept.
 const Base = 256 << 10
 
+// Factor is how many bytes a decoder may allocate for each byte of its input, where
+// nothing closer is stated: docs/operating.md says so.
+const Factor = 64
+
 // Allocated is how many bytes of heap were allocated while do ran, by whatever
 // goroutine: nothing else may be going on.
 func Allocated(do func()) uint64 {

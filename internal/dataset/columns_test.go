@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 // named are columns that may not be empty.
@@ -103,13 +105,15 @@ func FuzzColumns(f *testing.F) {
 	f.Add([]byte("\ufeff\"a\",b\r\n\"x \"\"y\"\"\",2\r\n"))
 	f.Add([]byte("a\n\xff\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decodeColumns(strings.NewReader(string(data)), Missing{}, named("a"))
-		if err != nil {
-			return
-		}
-		if len(c.Values) != 1 || len(c.Values[0]) != len(c.Lines) || slices.Contains(c.Values[0], "") {
-			t.Errorf("%q became %+v", data, c)
-		}
-		c.Numbers(0)
+		costtest.Heap(t, costtest.Factor, len(data), func() {
+			c, err := decodeColumns(strings.NewReader(string(data)), Missing{}, named("a"))
+			if err != nil {
+				return
+			}
+			if len(c.Values) != 1 || len(c.Values[0]) != len(c.Lines) || slices.Contains(c.Values[0], "") {
+				t.Errorf("%q became %+v", data, c)
+			}
+			c.Numbers(0)
+		})
 	})
 }

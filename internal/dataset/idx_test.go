@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func zipped(b ...byte) []byte {
@@ -39,9 +41,11 @@ func TestIDX(t *testing.T) {
 func FuzzIDX(f *testing.F) {
 	f.Add(zipped(0, 0, 8, 1, 0, 0, 0, 2, 1, 2))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		shape, data, err := decodeIDX(bytes.NewReader(b), 1)
-		if err == nil && shape[0] != len(data) {
-			t.Fatalf("shape %v, %d bytes", shape, len(data))
-		}
+		costtest.Heap(t, costtest.Factor, len(b), func() {
+			shape, data, err := decodeIDX(bytes.NewReader(b), 1)
+			if err == nil && shape[0] != len(data) {
+				t.Fatalf("shape %v, %d bytes", shape, len(data))
+			}
+		})
 	})
 }

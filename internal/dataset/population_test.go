@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func encodePNG(t testing.TB, m image.Image) []byte {
@@ -149,29 +151,35 @@ func FuzzPicture(f *testing.F) {
 	f.Add(encodePNG(f, m))
 	f.Add(large(f))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 1<<12 {
-			return
-		}
-		if p, err := decodePicture(bytes.NewReader(b)); err == nil && (len(p.Holders)%p.Columns != 0 || p.Respondents() < 1) {
-			t.Errorf("%d pixels in %d columns", len(p.Holders), p.Columns)
-		}
+		costtest.Heap(t, costtest.Factor, len(b), func() {
+			if len(b) > 1<<12 {
+				return
+			}
+			if p, err := decodePicture(bytes.NewReader(b)); err == nil && (len(p.Holders)%p.Columns != 0 || p.Respondents() < 1) {
+				t.Errorf("%d pixels in %d columns", len(p.Holders), p.Columns)
+			}
+		})
 	})
 }
 
 func FuzzWordCounts(f *testing.F) {
 	f.Add("the\t127\t53\nto\t12\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, err := decodeWordCounts(strings.NewReader(text)); err == nil && (len(p.Names) != len(p.Holders) || p.Respondents() < 1) {
-			t.Errorf("%d words of %d counts", len(p.Names), len(p.Holders))
-		}
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			if p, err := decodeWordCounts(strings.NewReader(text)); err == nil && (len(p.Names) != len(p.Holders) || p.Respondents() < 1) {
+				t.Errorf("%d words of %d counts", len(p.Names), len(p.Holders))
+			}
+		})
 	})
 }
 
 func FuzzPoints(f *testing.F) {
 	f.Add("lat,lng\n-37.5,175\n-38,176\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if points, err := decodePoints(strings.NewReader(text)); err == nil && onGrid(points).Respondents() != len(points) {
-			t.Error("points got lost")
-		}
+		costtest.Heap(t, costtest.Factor, len(text)+16<<10, func() { // and a grid
+			if points, err := decodePoints(strings.NewReader(text)); err == nil && onGrid(points).Respondents() != len(points) {
+				t.Error("points got lost")
+			}
+		})
 	})
 }

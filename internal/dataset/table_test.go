@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func TestCSV(t *testing.T) {
@@ -199,9 +201,11 @@ func FuzzCSV(f *testing.F) {
 	f.Add("a,b\n1,2\n", "b")
 	f.Add("a,\"b\"\n1,x\n", "b")
 	f.Fuzz(func(t *testing.T, text, label string) {
-		if x, err := decodeCSV(strings.NewReader(text), Choice{Label: label}); err == nil && len(x.X.Data) != x.X.Rows*x.X.Cols {
-			t.Fatalf("%d numbers in %d x %d", len(x.X.Data), x.X.Rows, x.X.Cols)
-		}
+		costtest.Heap(t, costtest.Factor, len(text)+len(label), func() {
+			if x, err := decodeCSV(strings.NewReader(text), Choice{Label: label}); err == nil && len(x.X.Data) != x.X.Rows*x.X.Cols {
+				t.Fatalf("%d numbers in %d x %d", len(x.X.Data), x.X.Rows, x.X.Cols)
+			}
+		})
 	})
 }
 
@@ -209,9 +213,11 @@ func FuzzParquet(f *testing.F) {
 	f.Add(parquetOf(f, wide{1, "cat", 2.5, true}), "kind")
 	f.Add(parquetOf(f, long{1, []float32{2, 3}}), "kind")
 	f.Fuzz(func(t *testing.T, file []byte, label string) {
-		x, err := decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: label})
-		if err == nil && (len(x.X.Data) != x.X.Rows*x.X.Cols || slices.ContainsFunc(x.X.Data, func(v float32) bool { return v-v != 0 })) {
-			t.Fatal("accepted what it should not")
-		}
+		costtest.Heap(t, costtest.Factor, len(file)+len(label)+16<<10, func() { // and the buffers of the library
+			x, err := decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: label})
+			if err == nil && (len(x.X.Data) != x.X.Rows*x.X.Cols || slices.ContainsFunc(x.X.Data, func(v float32) bool { return v-v != 0 })) {
+				t.Fatal("accepted what it should not")
+			}
+		})
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func TestFilesComeBack(t *testing.T) {
@@ -80,19 +82,21 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"format":"confetti-private-key/v1","suite":"x25519","purpose":"","id":"` + ID("") + `","public_key":"","private_key":"AQID"}`))
 	f.Add([]byte("{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		file, err := parse(text)
-		if err != nil {
-			if strings.Contains(err.Error(), "AQID") {
-				t.Error("the error shows the key")
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			file, err := parse(text)
+			if err != nil {
+				if strings.Contains(err.Error(), "AQID") {
+					t.Error("the error shows the key")
+				}
+				return
 			}
-			return
-		}
-		path := filepath.Join(t.TempDir(), "k")
-		if err := Create(path, file); err != nil {
-			t.Fatal(err)
-		}
-		if again, err := Read(path); err != nil || !bytes.Equal(again.PrivateKey, file.PrivateKey) || again.PublicKey != file.PublicKey {
-			t.Errorf("accepted, but does not come back: %v", err)
-		}
+			path := filepath.Join(t.TempDir(), "k")
+			if err := Create(path, file); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := Read(path); err != nil || !bytes.Equal(again.PrivateKey, file.PrivateKey) || again.PublicKey != file.PublicKey {
+				t.Errorf("accepted, but does not come back: %v", err)
+			}
+		})
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
@@ -618,25 +619,29 @@ func FuzzGroup(f *testing.F) {
 	f.Add(appendContent(beginGroup(nil, 3), [16]byte{1}, 2, []byte("body")))
 	f.Add(beginGroup(nil, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before, contents, err := parseGroup(b)
-		if err != nil {
-			return
-		}
-		again := beginGroup(nil, before)
-		for c := range contents {
-			again = appendContent(again, c.key, c.label, c.body)
-		}
-		if !bytes.Equal(again, b) {
-			t.Error("a group has two forms")
-		}
+		costtest.Heap(t, costtest.Factor, len(b), func() {
+			before, contents, err := parseGroup(b)
+			if err != nil {
+				return
+			}
+			again := beginGroup(nil, before)
+			for c := range contents {
+				again = appendContent(again, c.key, c.label, c.body)
+			}
+			if !bytes.Equal(again, b) {
+				t.Error("a group has two forms")
+			}
+		})
 	})
 }
 
 func FuzzKey(f *testing.F) {
 	f.Add(marshalKey(make([]byte, keySize)))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if key, err := parseKey(text); err == nil && !bytes.Equal(marshalKey(key), text) {
-			t.Error("a key has two forms")
-		}
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			if key, err := parseKey(text); err == nil && !bytes.Equal(marshalKey(key), text) {
+				t.Error("a key has two forms")
+			}
+		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -73,9 +74,25 @@ const maxDuration = 100 * 365 * 24 * time.Hour
 // Every key must be known; the error names all that are not. Relative Paths are
 // made to lead from the file's folder.
 func ReadConfig(path string, into any) error {
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	return ParseConfig(path, text, into)
+}
+
+// maxConfig bounds a configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// ParseConfig is ReadConfig of a file with that path and text.
+func ParseConfig(path string, text []byte, into any) error {
+	if len(text) > maxConfig {
+		return fmt.Errorf("%s: more than %d bytes: no configuration is so long", path, maxConfig)
 	}
 	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -118,9 +119,11 @@ func TestBearersAreReadAgain(t *testing.T) {
 func FuzzParseBearers(f *testing.F) {
 	f.Add([]byte("confetti-bearers/v1 AAAAAAAAAAAAAAAAAAAAAA\nalice AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if p, err := parseBearers(text); err == nil && len(p.salt) != saltSize {
-			t.Error("accepted without a salt")
-		}
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			if p, err := parseBearers(text); err == nil && len(p.salt) != saltSize {
+				t.Error("accepted without a salt")
+			}
+		})
 	})
 }
 
@@ -327,4 +330,20 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	if _, _, err := ca.Server(); err == nil {
 		t.Error("a certificate for no host")
 	}
+}
+
+func FuzzParseSecret(f *testing.F) {
+	f.Add(secretFormat + base64url.EncodeToString(make([]byte, secretSize)) + "\n")
+	f.Add(secretFormat)
+	f.Fuzz(func(t *testing.T, text string) {
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			key, err := parseSecret(text)
+			if err != nil && len(text) > len(secretFormat)+8 && strings.Contains(err.Error(), text[len(secretFormat):]) {
+				t.Error("the error shows the secret")
+			}
+			if err == nil && (len(key) != secretSize || secretFormat+base64url.EncodeToString(key)+"\n" != text) {
+				t.Error("two texts of one secret were read")
+			}
+		})
+	})
 }

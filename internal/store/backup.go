@@ -13,12 +13,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable"
 )
 
-// A backup is a SQLite file, whichever database it was made of, and is restored
-// into either. tables are in an order in which each refers to earlier ones only.
-var tables = []struct {
+type table struct {
 	name    string
 	columns []string
-}{
+}
+
+// A backup is a SQLite file, whichever database it was made of, and is restored
+// into either. tables are in an order in which each refers to earlier ones only.
+var tables = []table{
 	{"plans", []string{"name", "signed", "registered"}},
 	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent", "shift", "tail", "dominated"}},
 	{"links", []string{"number", "plan", "digest"}},
@@ -148,6 +150,20 @@ func (s *Store) Restore(ctx context.Context, path string) error {
 
 // sameShape refuses a file that is damaged, no backup, or of another version.
 func (s *Store) sameShape(ctx context.Context, backup *sql.DB) error {
+	// What is read must be what was written, not a view or a column that computes
+	// something whenever it is looked at.
+	const plainly = "SELECT count(*) FROM sqlite_schema s JOIN pragma_table_xinfo(s.name) c WHERE s.name = $1 AND s.type = 'table' AND s.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden = 0 AND c.name = $2"
+	for _, t := range append(tables, table{"goose_db_version", []string{"version_id"}}) {
+		for _, column := range t.columns {
+			var there int
+			if err := backup.QueryRowContext(ctx, plainly, t.name, column).Scan(&there); err != nil {
+				return fmt.Errorf("store: restore: the file is no backup: %w", err)
+			}
+			if there != 1 {
+				return fmt.Errorf("store: restore: the file is no backup of this version: it has no table %s with a column %s", t.name, column)
+			}
+		}
+	}
 	var verdict string
 	if err := backup.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil {
 		return fmt.Errorf("store: restore: the file is no backup: %w", err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 func TestAPartReadsBack(t *testing.T) {
@@ -27,12 +29,14 @@ func FuzzDecodePart(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2}, 1)
 	f.Add([]byte{1, 2, 3}, 2)
 	f.Fuzz(func(t *testing.T, body []byte, length int) {
-		if length < 0 || length > 1000 {
-			return
-		}
-		into := make([]uint64, length)
-		if decodePart(body, into) == nil && !bytes.Equal(encodePart(nil, into), body) {
-			t.Errorf("%x reads as %v", body, into)
-		}
+		costtest.Heap(t, costtest.Factor, len(body), func() {
+			if length < 0 || length > 1000 {
+				return
+			}
+			into := make([]uint64, length)
+			if decodePart(body, into) == nil && !bytes.Equal(encodePart(nil, into), body) {
+				t.Errorf("%x reads as %v", body, into)
+			}
+		})
 	})
 }

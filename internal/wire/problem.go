@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/confetti-dp/confetti/internal/plain"
 )
 
 // Code names a problem. Codes are stable: a client may branch on them.
@@ -133,12 +135,12 @@ func Problemf(c Code, format string, a ...any) *Problem {
 	}
 }
 
-// Error is the detail with its code.
+// Error is the detail with its code, both of them words of whoever made the problem.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
-		return "wire: " + string(p.Code)
+		return "wire: " + plain.Text(string(p.Code))
 	}
-	return "wire: " + string(p.Code) + ": " + p.Detail
+	return "wire: " + plain.Text(string(p.Code)) + ": " + plain.Lines(p.Detail)
 }
 
 // Unwrap is the cause on the side that made the problem; it does not travel.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -135,12 +136,14 @@ func FuzzParseReceipts(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"format":"confetti-receipts/v1","batches":[{"receipts":["AAAA"]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := ParseReceipts(text)
-		if err != nil {
-			return
-		}
-		if all, err := r.Check(p); err == nil && len(all) > 0 && all[0].Respondents < p.Crowd.Minimum {
-			t.Errorf("%s bears out %+v", text, all)
-		}
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			r, err := ParseReceipts(text)
+			if err != nil {
+				return
+			}
+			if all, err := r.Check(p); err == nil && len(all) > 0 && all[0].Respondents < p.Crowd.Minimum {
+				t.Errorf("%s bears out %+v", text, all)
+			}
+		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 )
@@ -90,12 +91,14 @@ func FuzzParse(f *testing.F) {
 	f.Add(author.TOML(sample(f)))
 	f.Add([]byte("version = 1\n[question]\nkind = 'density'"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := author.Parse(text)
-		if err != nil {
-			return
-		}
-		if q, err := plan.Parse(p.Canonical()); err != nil || q.Hash() != p.Hash() {
-			t.Errorf("the canonical form of an accepted plan reads back as another (%v)", err)
-		}
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			p, err := author.Parse(text)
+			if err != nil {
+				return
+			}
+			if q, err := plan.Parse(p.Canonical()); err != nil || q.Hash() != p.Hash() {
+				t.Errorf("the canonical form of an accepted plan reads back as another (%v)", err)
+			}
+		})
 	})
 }

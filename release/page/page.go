@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -52,7 +53,7 @@ func WriteHTML(w io.Writer, r release.Release) error {
 	if err := releasePage.Execute(&b, r); err != nil {
 		return fmt.Errorf("writing the release as a page: %w", err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, plain.Page(b.String()))
 	return err
 }
 

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,10 +36,10 @@ func (t *post) openEntry(ctx context.Context) error {
 		return err
 	}
 	if revision != 0 {
-		t.epoch.revision = revision
-		if err := json.Unmarshal(value, &t.epoch); err != nil {
-			return fmt.Errorf("service: the record %s is damaged", t.epochKey())
+		if t.epoch, err = parseEpoch(value); err != nil {
+			return fmt.Errorf("service: the record %s is damaged: %w", t.epochKey(), err)
 		}
+		t.epoch.revision = revision
 	}
 	if t.epoch.Purged {
 		return nil

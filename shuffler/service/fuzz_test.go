@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 // No bytes but those that the entry signed are taken for its batch.
@@ -20,12 +21,14 @@ func FuzzBatch(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		w.t = t
-		status, code := w.do(1, w.batchRequest(body))
-		// 200: its receipts say that it is the one that is here.
-		if status == 201 && !bytes.Equal(body, good) || status == 500 {
-			t.Errorf("%d %s", status, code)
-		}
+		costtest.Heap(t, costtest.Factor, len(body), func() {
+			w.t = t
+			status, code := w.do(1, w.batchRequest(body))
+			// 200: its receipts say that it is the one that is here.
+			if status == 201 && !bytes.Equal(body, good) || status == 500 {
+				t.Errorf("%d %s", status, code)
+			}
+		})
 	})
 }
 
@@ -44,15 +47,17 @@ func FuzzContribution(f *testing.F) {
 	}
 	entry := w.hops[0].service.plans[w.plan.Hash()].posts[0].entry
 	f.Fuzz(func(t *testing.T, body []byte) {
-		w.t = t
-		status, code := w.do(0, w.request("device1", body))
-		c, err := envelope.ParseContribution(body)
-		if err == nil {
-			err = entry.Check(c)
-		}
-		// 409: another one is here already.
-		if (status < 400 || status == 409) != (err == nil) || status == 500 {
-			t.Errorf("%d %s for what is %v", status, code, err)
-		}
+		costtest.Heap(t, costtest.Factor, len(body), func() {
+			w.t = t
+			status, code := w.do(0, w.request("device1", body))
+			c, err := envelope.ParseContribution(body)
+			if err == nil {
+				err = entry.Check(c)
+			}
+			// 409: another one is here already.
+			if (status < 400 || status == 409) != (err == nil) || status == 500 {
+				t.Errorf("%d %s for what is %v", status, code, err)
+			}
+		})
 	})
 }

@@ -58,10 +58,11 @@ func (t *post) restore(ctx context.Context) error {
 		if _, err := fmt.Sscanf(key[len("crowd."+t.name):], ".%d", &c); err != nil || int(c) >= len(t.crowds) {
 			return fmt.Errorf("service: the record %s is none of ours", key)
 		}
-		state := crowd{revision: revision}
-		if err := json.Unmarshal(value, &state); err != nil {
-			return fmt.Errorf("service: the record %s is damaged", key)
+		state, err := parseCrowd(value)
+		if err != nil {
+			return fmt.Errorf("service: the record %s is damaged: %w", key, err)
 		}
+		state.revision = revision
 		t.crowds[c] = state
 		return nil
 	})
@@ -140,6 +141,40 @@ func (t *post) checkBatch(ctx context.Context, c uint32) error {
 		return t.mark(ctx, c, crowd{Phase: withheld, In: state.In, Lost: true})
 	}
 	return damaged(err)
+}
+
+// parseCrowd reads the mark of a crowd, and refuses one that no step leaves.
+func parseCrowd(value []byte) (crowd, error) {
+	var c crowd
+	if err := json.Unmarshal(value, &c); err != nil {
+		return crowd{}, errors.New("not JSON of a crowd") // the cause may quote it
+	}
+	for _, r := range c.Receipts {
+		if _, err := wire.ParseReceipt(r); err != nil {
+			return crowd{}, err
+		}
+	}
+	switch {
+	case c.Phase != "" && c.Phase != received && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
+		return crowd{}, errors.New("there is no such phase")
+	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0:
+		return crowd{}, errors.New("a digest or a size that none has")
+	case (c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
+		return crowd{}, errors.New("without a receipt")
+	}
+	return c, nil
+}
+
+// parseEpoch reads the mark of an entry's epoch.
+func parseEpoch(value []byte) (epoch, error) {
+	var e epoch
+	if err := json.Unmarshal(value, &e); err != nil {
+		return epoch{}, errors.New("not JSON of an epoch")
+	}
+	if e.Purged && !e.Closed {
+		return epoch{}, errors.New("it was emptied before it was closed")
+	}
+	return e, nil
 }
 
 // state is the mark of a crowd.
