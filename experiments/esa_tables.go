@@ -15,7 +15,7 @@ func esaTables(s Spec, cells []Measured) []release.Section {
 		t := release.Table{
 			Title: "Root mean square error, in respondents",
 			Columns: []release.Column{{Label: "budget"}, {Label: "reports"}, {Label: "ESA"}, {Label: "RMSE"}, {Label: "within bounds"}, {Label: "unbiased"}, {Label: "largest error"},
-				{Label: "local epsilon"}, {Label: "one fragment"}, {Label: "central epsilon, exactly"}, {Label: "messages"}, {Label: "bytes", Unit: release.Bytes}},
+				{Label: "local epsilon"}, {Label: "one fragment alone"}, {Label: "central epsilon, exactly"}, {Label: "messages"}, {Label: "bytes", Unit: release.Bytes}},
 			Note: "Estimates are taken to zero where they are below; \"within bounds\" to the largest count that the public knows to be possible too. \"paper\" is ESA's accounting, Lemma II.6, \"exact\" ours; local epsilons are for removal. The column of exact central epsilons is what the very same reports keep.",
 		}
 		for _, m := range cells {

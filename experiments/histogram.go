@@ -22,8 +22,11 @@ type Histogram struct {
 	Accounting account.Accounting `json:"accounting,omitempty"`
 	// Epsilon is the central one, that of one-hot reports. ESA's accounting, which
 	// has none for sketches, gives those the same flips as one-hot reports.
-	Epsilon   float64           `json:"epsilon,omitempty"`
-	Local     float64           `json:"local,omitempty"` // instead of Epsilon: that of a bit, under removal
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Local   float64 `json:"local,omitempty"` // instead of Epsilon: that of a bit, under removal
+	// Everyone is the most that all of one respondent's messages may tell, under
+	// Adjacency: beside Epsilon, or instead of it; 0: no limit.
+	Everyone  float64           `json:"everyone,omitempty"`
 	Delta     float64           `json:"delta,omitempty"`
 	Adjacency account.Adjacency `json:"adjacency,omitempty"`
 	Fragments int               `json:"fragments,omitempty"` // report fragments behind a backstop; 0 or 1: none
@@ -72,7 +75,7 @@ type HistogramResult struct {
 	EpsilonCentral      *float64  `json:"epsilon_central"`
 	EpsilonCentralExact *float64  `json:"epsilon_central_exact"` // of the same reports, by exact accounting
 	EpsilonLocal        *float64  `json:"epsilon_local"`
-	EpsilonOneFragment  *float64  `json:"epsilon_one_fragment"`
+	EpsilonOneFragment  *float64  `json:"epsilon_one_fragment"` // seen alone, as in ESA: whoever sees nothing else
 	Delta               float64   `json:"delta"`
 	Method              string    `json:"method"`
 	Keep                float64   `json:"keep,omitempty"`
@@ -124,7 +127,13 @@ func (h Histogram) Validate() error {
 	check(h.Adjacency == account.Removal || h.Adjacency == account.Replacement, "adjacency %q: choose %q or %q", h.Adjacency, account.Removal, account.Replacement)
 	check(h.Accounting != account.PaperAccounting || h.Adjacency == account.Removal, "accounting paper: ESA's is for removal")
 	check(h.Accounting != account.PaperAccounting || h.Encoding != Asymmetric, "accounting paper: ESA has none for %s", Asymmetric)
-	check((h.Epsilon > 0) != (h.Local > 0), "epsilon %v, local epsilon %v: give one of them", h.Epsilon, h.Local)
+	if h.Everyone == 0 {
+		check((h.Epsilon > 0) != (h.Local > 0), "epsilon %v, local epsilon %v: give one of them", h.Epsilon, h.Local)
+	} else {
+		check(h.Everyone >= 1e-6 && h.Everyone <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", h.Everyone)
+		check(h.Local == 0, "local epsilon %v, of a bit %v: give one of them", h.Everyone, h.Local)
+		check(h.Encoding != Central && h.Encoding != DerivedCrowds, "local epsilon: %s has no such limit, a curator sees all; choose another encoding", h.Encoding)
+	}
 	check(h.Epsilon >= 0 && h.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", h.Epsilon)
 	check(h.Local >= 0 && h.Local <= 30, "local epsilon %v: must be above 0, at most 30", h.Local)
 	check(h.Local == 0 || h.Encoding != Asymmetric && h.Encoding != Central, "local epsilon: %s is calibrated to a central one", h.Encoding)

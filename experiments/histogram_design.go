@@ -110,6 +110,10 @@ func (h Histogram) reports(n, users int, slack float64, width int) (reports, err
 	switch {
 	case h.Local > 0:
 		bits = symmetricBits(width, h.Local/float64(h.repeats()))
+	case h.Epsilon == 0: // until everyone's limit is heard
+		if bits = symmetricBits(width, leastNoise); h.Encoding == Asymmetric {
+			bits.Keep = 0.5
+		}
 	case h.Accounting == account.PaperAccounting:
 		// Tables of ESA: Lemma II.6 with lambda = 2n/(1+e^epsilon), then the local
 		// epsilon is divided among the repeats.
@@ -133,9 +137,39 @@ func (h Histogram) reports(n, users int, slack float64, width int) (reports, err
 		bits = symmetricBits(width, math.Log1p(-e.Flip)-math.Log(e.Flip))
 	}
 	if h.Fragments <= 1 {
-		return reports{randomize.Fragmented{Backstop: randomize.OneHot{K: width, Keep: 1}, Fragment: bits, Tau: 1}}, nil
+		return whole(h.limited(bits)), nil
 	}
 	return h.behindBackstop(bits, target)
+}
+
+// whole is a report without fragments.
+func whole(bits randomize.OneHot) reports {
+	return reports{randomize.Fragmented{Backstop: randomize.OneHot{K: bits.K, Keep: 1}, Fragment: bits, Tau: 1}}
+}
+
+// leastNoise is the epsilon of a bit with the least flip that the accountant takes.
+const leastNoise = 27
+
+// limited has at least the noise that keeps what everyone may learn.
+func (h Histogram) limited(bits randomize.OneHot) randomize.OneHot {
+	if h.Everyone == 0 {
+		return bits
+	}
+	one := h.Everyone / float64(h.repeats())
+	switch {
+	case h.Encoding == Asymmetric && h.Adjacency == account.Removal:
+		bits.Flip = math.Max(bits.Flip, 0.5*math.Exp(-one)) // ln(keep/flip)
+	case h.Encoding == Asymmetric:
+		bits.Flip = math.Max(bits.Flip, 1/(1+math.Exp(one))) // ln(keep/flip) + ln((1-flip)/(1-keep))
+	default:
+		if h.Adjacency == account.Replacement {
+			one /= 2
+		}
+		if one < epsilonOf(bits) {
+			bits = symmetricBits(bits.K, one)
+		}
+	}
+	return bits
 }
 
 // behindBackstop is report fragments of the bits. Exact accounting may know more of
@@ -145,8 +179,8 @@ func (h Histogram) behindBackstop(bits randomize.OneHot, t account.Target) (repo
 		return reports{randomize.Fragmented{Backstop: symmetricBits(bits.K, local), Fragment: symmetricBits(bits.K, FragmentEpsilon(local, h.Fragments)), Tau: h.Fragments}}
 	}
 	local := epsilonOf(bits)
-	if h.Local > 0 || h.Accounting == account.PaperAccounting {
-		m := tear(local)
+	if h.Local > 0 || h.Epsilon == 0 || h.Accounting == account.PaperAccounting {
+		m := tear(h.limitedBackstop(local, tear))
 		return m, m.Validate()
 	}
 	low, high := local, math.Min(randomize.MaxEpsilon, local+math.Log(float64(h.Fragments)))
@@ -158,8 +192,29 @@ func (h Histogram) behindBackstop(bits randomize.OneHot, t account.Target) (repo
 			high = middle
 		}
 	}
-	m := tear(low)
+	m := tear(h.limitedBackstop(low, tear))
 	return m, m.Validate()
+}
+
+// limitedBackstop is the epsilon of a backstop all of whose fragments keep what everyone
+// may learn.
+func (h Histogram) limitedBackstop(epsilon float64, tear func(epsilon float64) reports) float64 {
+	tells := func(epsilon float64) float64 {
+		m := tear(epsilon)
+		return m.Exposed(m.Tau, h.Adjacency).Epsilon
+	}
+	if h.Everyone == 0 || tells(epsilon) <= h.Everyone {
+		return epsilon
+	}
+	low, high := 0., epsilon
+	for high-low > 1e-12*high {
+		if middle := (low + high) / 2; tells(middle) <= h.Everyone {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 // epsilonOf is that of a bit that flips both ways alike.

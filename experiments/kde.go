@@ -32,6 +32,7 @@ type KDE struct {
 	Epsilon      float64
 	Delta        float64
 	LabelEpsilon float64 // 0: labels are sent as they are
+	LocalEpsilon float64 // of bits and label though everyone colludes: beside Epsilon, or instead of it; 0: no limit
 	Classifier   string  // whose accuracy is the headline: HighestDensity, which "" means, or NearestMean
 	Repetitions  int     // I; 0: the dimension, as in the paper; 1 for the identity
 	Seed         uint64
@@ -59,6 +60,7 @@ type KDEResult struct {
 	Epsilon           *float64 `json:"epsilon"`          // null: no guarantee
 	Delta             float64  `json:"delta"`
 	LabelEpsilon      any      `json:"label_epsilon"` // number or "none"
+	EpsilonLocal      *float64 `json:"epsilon_local"` // of bits and label though everyone colludes; null: no guarantee
 	Adjacency         string   `json:"adjacency"`
 	Trust             string   `json:"trust"`
 	Method            string   `json:"method"`
@@ -108,7 +110,7 @@ func (e KDE) Run(set *dataset.Set, progress simulate.Progress) (KDEResult, error
 	}
 	c := Cell{
 		Dataset: set.Name, Kernel: e.Kernel, Bandwidth: e.Bandwidth, Clip: e.Clip, Radius: e.Radius, Buckets: e.Buckets,
-		Bitsum: e.Bitsum, Accounting: e.Accounting, Epsilon: e.Epsilon, Delta: e.Delta, LabelEpsilon: e.LabelEpsilon,
+		Bitsum: e.Bitsum, Accounting: e.Accounting, Epsilon: e.Epsilon, Delta: e.Delta, LabelEpsilon: e.LabelEpsilon, LocalEpsilon: e.LocalEpsilon,
 		Repetitions: e.Repetitions, Seed: e.Seed, Runs: e.Runs, Queries: densityQueries,
 		NearestMean: e.innerProduct(),
 	}

@@ -3,6 +3,7 @@ package experiments
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -39,7 +41,10 @@ func (e KDE) Validate() error {
 	check(e.Accounting == account.ExactAccounting || e.Accounting == account.PaperAccounting, "accounting %q: choose %q or %q", e.Accounting, account.ExactAccounting, account.PaperAccounting)
 	check(slices.Contains([]string{"", HighestDensity, NearestMean}, e.Classifier), "classifier %q: choose %s or %s", e.Classifier, HighestDensity, NearestMean)
 	check(e.Classifier != NearestMean || e.innerProduct(), "classifier %s: needs a kernel of inner products (ip-...)", NearestMean)
-	check(e.Epsilon > 0 && e.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", e.Epsilon)
+	check(e.Epsilon > 0 && e.Epsilon <= 100 || e.Epsilon == 0 && e.LocalEpsilon > 0, "epsilon %v: must be above 0, at most 100", e.Epsilon)
+	check(e.LocalEpsilon == 0 || e.LocalEpsilon >= 1e-6 && e.LocalEpsilon <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", e.LocalEpsilon)
+	check(e.LocalEpsilon == 0 || e.LocalEpsilon > e.LabelEpsilon, "local epsilon %v: the label alone is sent with epsilon %v", e.LocalEpsilon, e.LabelEpsilon)
+	check(e.LocalEpsilon == 0 || e.Bitsum == "rr" || e.Bitsum == "local", "local epsilon: %s has none, since its devices do not hide their bits by themselves; choose rr or local", e.Bitsum)
 	check(e.Delta > 0 && e.Delta < 1, "delta %v: must be between 0 and 1, both excluded", e.Delta)
 	check(e.LabelEpsilon >= 0 && e.LabelEpsilon <= 100, "label epsilon %v: must be above 0, at most 100", e.LabelEpsilon)
 	check(e.Repetitions >= 0 && e.Repetitions <= 1<<20, "repetitions %d: must be at least 1, at most 2^20", e.Repetitions)
@@ -70,7 +75,7 @@ func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
 	if e.Bitsum == "local" {
 		b.Name, honest = "rr", 1 // nobody else's noise is relied upon
 	}
-	b, g, err := protocol.DesignBitsum(b, f, honest, e.Epsilon, e.Delta)
+	b, g, err := e.least(b, f, honest)
 	if err != nil {
 		return mechanism{}, err
 	}
@@ -90,10 +95,34 @@ func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
 		estimate: func(r *rand.Rand, ones, n int) estimate.Value { return bits.Estimate(draw(r, ones, n), n) },
 		rmse:     bits.Estimate([2]uint64{half, half}, users).StdErr, messages: float64(f.Channels()) * bits.MessagesPerUser(), guarantee: g,
 		report: func(r *KDEResult) {
+			if p := b.FlipProbability; b.Name == "rr" && p > 0 {
+				local := float64(f.Sensitivity().Coordinates) * (math.Log1p(-p) - math.Log(p))
+				r.EpsilonLocal = &local
+			}
 			r.FlipProbability, r.Noise, r.FloodShape, r.FloodProbability = b.FlipProbability, b.Noise, b.FloodShape, b.FloodProbability
 			r.ChannelEpsilon, r.Theta, r.Drop, r.Size, r.Mean, r.Shape, r.Probability = b.ChannelEpsilon, b.Theta, b.Drop, b.Size, b.Mean, b.Shape, b.Probability
 		},
 	}, nil
+}
+
+// least is the bitsum of least noise that keeps the budget for users respondents.
+func (e KDE) least(b plan.Bitsum, f *encode.Features, users int) (plan.Bitsum, account.Guarantee, error) {
+	var g account.Guarantee
+	var err error
+	if e.Epsilon > 0 {
+		if b, g, err = protocol.DesignBitsum(b, f, users, e.Epsilon, e.Delta); err != nil || e.LocalEpsilon == 0 {
+			return b, g, err
+		}
+	}
+	if b, err = protocol.WithinLocal(b, f, e.LocalEpsilon-e.LabelEpsilon); err != nil {
+		return b, g, err
+	}
+	_, channel, err := protocol.NewBitsum(b, users)
+	if err != nil {
+		return b, g, err
+	}
+	g, err = account.Epsilon(kde.Loss(f, channel), e.Delta)
+	return b, g, err
 }
 
 // state writes the mechanism into the result.

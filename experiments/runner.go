@@ -168,6 +168,9 @@ func (b *bench) result(c Cell) (Measured, error) {
 	}
 	if c.LabelEpsilon > 0 {
 		m.Result.LabelEpsilon = c.LabelEpsilon
+		if local := m.Result.EpsilonLocal; local != nil {
+			*local += c.LabelEpsilon
+		}
 	}
 	mech.state(m.Result)
 	if !c.CostOnly {
@@ -267,7 +270,7 @@ func (b *bench) prepare(c Cell) error {
 func (b *bench) calibrate(e KDE, users int) (mechanism, error) {
 	p := b.populations[0]
 	key := calibration{
-		way:   Cell{Bitsum: e.Bitsum, Accounting: e.Accounting, Epsilon: e.Epsilon, Delta: e.Delta},
+		way:   Cell{Bitsum: e.Bitsum, Accounting: e.Accounting, Epsilon: e.Epsilon, Delta: e.Delta, LocalEpsilon: max(0, e.LocalEpsilon-e.LabelEpsilon)},
 		users: users, channels: p.features.Channels(), sensitivity: p.features.Sensitivity(),
 	}
 	known, ok := b.mechanisms[key]

@@ -50,6 +50,7 @@ type Cell struct {
 	Epsilon      float64            `json:"epsilon"`
 	Delta        float64            `json:"delta"`
 	LabelEpsilon float64            `json:"label_epsilon,omitempty"` // 0: labels are sent as they are
+	LocalEpsilon float64            `json:"local_epsilon,omitempty"` // 0: no limit
 	Repetitions  int                `json:"repetitions,omitempty"`   // 0: the dimension, as in KDE
 	Seed         uint64             `json:"seed"`
 	Runs         int                `json:"runs"`
@@ -74,7 +75,7 @@ func (c Cell) key() string {
 func (c Cell) kde() KDE {
 	return KDE{
 		Kernel: c.Kernel, Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: c.Accounting, Epsilon: c.Epsilon, Delta: c.Delta,
-		LabelEpsilon: c.LabelEpsilon, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
+		LabelEpsilon: c.LabelEpsilon, LocalEpsilon: c.LocalEpsilon, Repetitions: c.Repetitions, Seed: c.Seed, Runs: c.Runs,
 	}
 }
 

@@ -52,7 +52,8 @@ type SurveyResult struct {
 	LinfUnbiased       float64  `json:"linf_unbiased"` // the largest error of estimates as they are
 	EpsilonCentral     *float64 `json:"epsilon_central"`
 	EpsilonLocal       *float64 `json:"epsilon_local"`
-	EpsilonOneFragment *float64 `json:"epsilon_one_fragment"`
+	EpsilonOneFragment *float64 `json:"epsilon_one_fragment"` // opened, and the others seen shuffled
+	DeltaOneFragment   float64  `json:"delta_one_fragment"`
 	EpsilonCrowdSizes  *float64 `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
 	Delta              float64  `json:"delta"`
 	Method             string   `json:"method"`
@@ -248,7 +249,7 @@ func (r *SurveyResult) promised(proto *protocol.Protocol) error {
 		case account.Local:
 			r.EpsilonLocal = epsilon
 		case account.OneFragment:
-			r.EpsilonOneFragment = epsilon
+			r.EpsilonOneFragment, r.DeltaOneFragment = epsilon, s.Guarantee.Delta
 		}
 	}
 	r.Delta, r.Method = promise.Shuffled.Delta, promise.Shuffled.Method

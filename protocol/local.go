@@ -39,19 +39,25 @@ func implied(e account.Event, delta float64) (float64, error) {
 	return math.Ceil(g.Epsilon*(1+1e-6)/unit) * unit, nil
 }
 
-// withinLocal is the bitsum with at least the noise that keeps the plan's local epsilon.
-func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, error) {
+// WithinLocal is the bitsum with at least the noise with which all bits of f of one device
+// tell no more than a local epsilon. It is an error for all but randomized response.
+func WithinLocal(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error) {
 	if b.Name != "rr" {
 		return b, fmt.Errorf("protocol: budget.local_epsilon: %s has none: its noise is divided among the devices, and what one of them sends shows its bits; ask for rr", b.Name)
 	}
+	b.FlipProbability = math.Max(b.FlipProbability, math.Max(leastFlip, flipOf(epsilon/float64(f.Sensitivity().Coordinates))))
+	return b, nil
+}
+
+// withinLocal is that of a plan, whose label takes its share.
+func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, error) {
 	left := p.Budget.LocalEpsilon
 	if l := p.Budget.LabelEpsilon; l != plan.Unprotected && len(p.Question.Density.Classes) > 1 {
 		if left -= float64(l); !(left > 0) {
 			return b, fmt.Errorf("protocol: budget.local_epsilon: the class alone is sent with epsilon %g, and %g is to hold for all of it: lower budget.label_epsilon, or ask for more", float64(l), p.Budget.LocalEpsilon)
 		}
 	}
-	b.FlipProbability = math.Max(b.FlipProbability, math.Max(leastFlip, flipOf(left/float64(f.Sensitivity().Coordinates))))
-	return b, nil
+	return WithinLocal(b, f, left)
 }
 
 // leastFlip is what accountants take.

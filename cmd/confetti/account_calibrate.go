@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
 )
@@ -10,7 +11,8 @@ type accountCalibrate struct {
 	Mechanism     string   `help:"rr, one-hot, vector, 3nb, pure, poisson; gaussian (central)." enum:"rr,one-hot,vector,3nb,pure,poisson,gaussian" required:"" placeholder:"NAME"`
 	Users         *int     `help:"Respondents whose noise is relied upon; not for gaussian." placeholder:"N"`
 	Rounds        int      `help:"How often it is used on the same respondents." default:"1" placeholder:"K"`
-	Epsilon       float64  `help:"Epsilon of all rounds together." required:""`
+	Epsilon       float64  `help:"Epsilon of all rounds together; may be left out beside --local-epsilon." placeholder:"E"`
+	LocalEpsilon  *float64 `help:"rr, one-hot, vector: epsilon of all that one device sends, though everyone colludes; with --epsilon both hold." placeholder:"E"`
 	Delta         *float64 `help:"Probability that the bound by epsilon may fail by; pure under the paper's accounting has none."`
 	Accounting    string   `help:"exact, or the route of the paper (rr, 3nb, pure)." enum:"exact,paper" default:"exact"`
 	Adjacency     string   `help:"one-hot: which data sets are neighbours." enum:"replacement,removal" default:"replacement"`
@@ -40,8 +42,19 @@ func (c accountCalibrate) check() error {
 	if c.Rounds < 1 {
 		return usagef("--rounds is %d: give a number above 0", c.Rounds)
 	}
-	if err := positive("epsilon", c.Epsilon); err != nil {
+	if c.Epsilon == 0 && c.LocalEpsilon == nil {
+		return usagef("--epsilon is 0: give a number above 0, a --local-epsilon, or both")
+	}
+	if err := positive("epsilon", c.Epsilon); err != nil && c.Epsilon != 0 {
 		return err
+	}
+	if c.LocalEpsilon != nil {
+		if !slices.Contains([]string{"rr", "one-hot", "vector"}, c.Mechanism) {
+			return usagef("--local-epsilon: --mechanism %s has none: its devices do not hide what they hold by themselves; give rr, one-hot or vector", c.Mechanism)
+		}
+		if !(*c.LocalEpsilon >= 1e-6 && *c.LocalEpsilon <= 1e6) {
+			return usagef("--local-epsilon is %v: give a number above 0 (from 1e-6 to 1e6)", *c.LocalEpsilon)
+		}
 	}
 	if err := positive("sensitivity", c.Sensitivity); err != nil {
 		return err
@@ -91,14 +104,88 @@ func (c accountCalibrate) Run(std streams) error {
 		return err
 	}
 	s := &statement{mechanism: c.Mechanism}
-	event, err := c.calibrate(s)
+	event, err := account.Event(nil), error(nil)
+	if c.Epsilon != 0 {
+		event, err = c.calibrate(s)
+	}
+	if err == nil && c.LocalEpsilon != nil {
+		event, err = c.withinLocal(s, event)
+	}
 	if err == nil && c.Certify && c.Accounting == "exact" {
 		err = s.certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
 	}
 	if err != nil {
-		return refused(err, "users", "rounds", "epsilon", "delta", "accounting", "keep-probability", "coordinates", "squared-gap")
+		return refused(err, "users", "rounds", "epsilon", "local-epsilon", "delta", "accounting", "keep-probability", "coordinates", "squared-gap")
 	}
 	return s.print(std, c.JSON)
+}
+
+// withinLocal is the event with at least the flips that keep the local epsilon, and its
+// statement; event is nil where no other epsilon is asked for.
+func (c accountCalibrate) withinLocal(s *statement, event account.Event) (account.Event, error) {
+	at := func(flip float64) account.Event {
+		switch c.Mechanism {
+		case "rr":
+			return account.RandomizedResponse{Users: *c.Users, Flip: flip}
+		case "vector":
+			return account.VectorResponse{Users: *c.Users, Coordinates: *c.Coordinates, Flip: flip, SquaredGap: *c.SquaredGap}
+		}
+		e := account.OneHot{Users: *c.Users, Flip: flip, Adjacency: account.Adjacency(c.Adjacency)}
+		if c.Keep != nil {
+			e.Keep = *c.Keep
+		}
+		return e
+	}
+	most := 0.5
+	if c.Mechanism == "vector" {
+		most -= 1e-9
+	} else if c.Keep != nil {
+		most = *c.Keep * (1 - 0x1p-30)
+	}
+	rounds := func(e account.Event) account.Event { return account.Repeat{Event: e, Rounds: c.Rounds} }
+	flip, err := account.LocalFlip(*c.LocalEpsilon, most, func(flip float64) account.Event { return rounds(at(flip)) })
+	if err != nil {
+		return nil, err
+	}
+	wanted := 0.0
+	switch e := event.(type) {
+	case account.RandomizedResponse:
+		wanted = e.Flip
+	case account.OneHot:
+		wanted = e.Flip
+	case account.VectorResponse:
+		wanted = e.Flip
+	}
+	if flip > wanted {
+		event, s.parameters = at(flip), nil
+		if s.Guarantee, err = account.Epsilon(rounds(event), *c.Delta); err != nil {
+			return nil, err
+		}
+		c.describe(s, event)
+	}
+	local, err := account.LocalEpsilon(rounds(event))
+	s.add("local_epsilon", "local epsilon", local, "of all that one device sends, though everyone colludes")
+	return event, err
+}
+
+// describe says what the flips of an event are.
+func (c accountCalibrate) describe(s *statement, event account.Event) {
+	switch e := event.(type) {
+	case account.RandomizedResponse:
+		s.randomizedResponse(e, c.Rounds)
+	case account.OneHot:
+		if c.Keep != nil {
+			s.add("flip_probability", "flip probability", e.Flip, "that a coordinate's bit is sent which is not set")
+			s.add("rmse", "RMSE", math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip))/(e.Keep-e.Flip), "of the count of a coordinate that nobody sets, in respondents")
+			return
+		}
+		s.add("flip_probability", "flip probability", e.Flip, "of every coordinate's bit")
+		s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
+	case account.VectorResponse:
+		s.add("flip_probability", "flip probability", e.Flip, "of every bit")
+		s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
+		s.add("messages_per_device", "messages per device", float64(e.Coordinates), "one bit each")
+	}
 }
 
 func (c accountCalibrate) target() account.Target {
@@ -119,29 +206,25 @@ func (c accountCalibrate) calibrate(s *statement) (event account.Event, err erro
 	case "rr":
 		var e account.RandomizedResponse
 		if e, s.Guarantee, err = account.CalibrateRR(t, how); err == nil {
-			s.randomizedResponse(e, c.Rounds)
+			c.describe(s, e)
 		}
 		return e, err
 	case "one-hot":
 		var e account.OneHot
 		if c.Keep != nil {
 			if e, s.Guarantee, err = account.CalibrateAsymmetricOneHot(t, *c.Keep, account.Adjacency(c.Adjacency)); err == nil {
-				s.add("flip_probability", "flip probability", e.Flip, "that a coordinate's bit is sent which is not set")
-				s.add("rmse", "RMSE", math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip))/(e.Keep-e.Flip), "of the count of a coordinate that nobody sets, in respondents")
+				c.describe(s, e)
 			}
 			return e, err
 		}
 		if e, s.Guarantee, err = account.CalibrateOneHot(t, account.Adjacency(c.Adjacency)); err == nil {
-			s.add("flip_probability", "flip probability", e.Flip, "of every coordinate's bit")
-			s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
+			c.describe(s, e)
 		}
 		return e, err
 	case "vector":
 		var e account.VectorResponse
 		if e, err = account.VectorFlip(t.Users, *c.Coordinates, *c.SquaredGap, t.Epsilon, t.Delta); err == nil {
-			s.add("flip_probability", "flip probability", e.Flip, "of every bit")
-			s.add("rmse", "RMSE", account.RandomizedResponse{Users: e.Users, Flip: e.Flip}.RMSE(), "of one coordinate's count, in respondents")
-			s.add("messages_per_device", "messages per device", float64(e.Coordinates), "one bit each")
+			c.describe(s, e)
 			s.Guarantee, err = account.Epsilon(e, t.Delta)
 		}
 		return e, err

@@ -59,7 +59,7 @@ func (c collectSimulate) Run(std streams, given *kong.Context) error {
 }
 
 // questionless are the flags of every simulated collection.
-var questionless = []string{"epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "seed", "json"}
+var questionless = []string{"epsilon", "local-epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "seed", "json"}
 
 // oneQuestion refuses flags of the one kind of question beside those of the other,
 // which would say nothing.
@@ -249,7 +249,7 @@ func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, 
 	col := experiments.Collection{
 		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
 		Bitsum: c.Bitsum, Accounting: c.Accounting,
-		Budget:  plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
+		Budget:  plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
 		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := progress(std.err)

@@ -34,7 +34,7 @@ type collectHistogram struct {
 
 // checkHistogram is of the flags by themselves, before anything is read.
 func (c collectSimulate) checkHistogram() error {
-	errs := []error{checkBudget(c.Epsilon, c.Delta), c.histogramFlags.check(), c.checkAccounting(c.Accounting)}
+	errs := []error{c.budgetFlags.check(), c.histogramFlags.check(), c.checkAccounting(c.Accounting)}
 	if len(c.Column) == 0 {
 		errs = append(errs, usagef("--csv needs the columns to count: --column NAME, one or more"))
 	}
@@ -117,7 +117,7 @@ func (c collectSimulate) runHistogram(std streams) error {
 	s := experiments.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
 		Histogram:    h,
-		Budget:       plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: c.adjacency(h)},
+		Budget:       plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.adjacency(h)},
 		Minimum:      c.Minimum,
 		CrowdEpsilon: c.CrowdEpsilon,
 		Instances:    1, Hops: 2, Suite: "x25519",

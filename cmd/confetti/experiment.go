@@ -69,12 +69,12 @@ func (c kdeFlags) cell() (experiments.KDE, error) {
 	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
 	e := experiments.KDE{
 		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
-		Epsilon: c.Epsilon, Delta: c.Delta, Repetitions: c.Repetitions, Classifier: c.Classifier, Seed: c.Seed, Runs: c.Runs,
+		Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Repetitions: c.Repetitions, Classifier: c.Classifier, Seed: c.Seed, Runs: c.Runs,
 	}
 	if label != plan.Unprotected {
 		e.LabelEpsilon = float64(label)
 	}
-	if err := errors.Join(checkBudget(c.Epsilon, c.Delta), c.kernelFlags.check(), labelErr); err != nil {
+	if err := errors.Join(c.budgetFlags.check(), c.kernelFlags.check(), labelErr); err != nil {
 		return e, err
 	}
 	if err := e.Validate(); err != nil {
@@ -124,6 +124,7 @@ func (c kdeFlags) show(std streams, e experiments.KDE, set *dataset.Set, res exp
 		fmt.Sprintf("without privacy      %.4f, with the same kernel", res.AccuracyNoPrivacy),
 		fmt.Sprintf("classifier           %s (highest density %.4f%s)", res.Classifier, res.AccuracyHighestDensity, nearest),
 		"features             " + epsilon,
+		"everyone colludes    " + verdict(res.EpsilonLocal, 0, string(account.Replacement)),
 		"labels               " + labels,
 		fmt.Sprintf("error of one bitsum  %.4g respondents (smallest class %d)", res.RMSEBitsum, res.Users),
 	}

@@ -66,10 +66,10 @@ func (c experimentHistogram) Run(std streams) error {
 // cell is what the flags ask for, checked before anything is read.
 func (c experimentHistogram) cell() (experiments.Histogram, error) {
 	h := experiments.Histogram{
-		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
+		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, Everyone: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
 		Fragments: c.Fragments, Repeats: c.Repeats, Runs: c.Runs, Seed: c.Seed,
 	}
-	errs := []error{checkBudget(c.Epsilon, c.Delta)}
+	errs := []error{c.budgetFlags.check()}
 	encoding, known := measuredEncodings[c.Encoding]
 	switch h.Encoding = encoding; {
 	case !known:
@@ -111,7 +111,7 @@ func (c experimentHistogram) show(std streams, r experiments.HistogramResult) er
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square; with those below zero taken to it %.4g, at most %.4g)", r.Unbiased, r.RMSE, r.Linf),
 		"shuffler honest      " + verdict(r.EpsilonCentral, r.Delta, r.Adjacency),
 		"everyone colludes    " + verdict(r.EpsilonLocal, 0, r.Adjacency),
-		"one fragment seen    " + verdict(r.EpsilonOneFragment, 0, r.Adjacency),
+		"one fragment alone   " + verdict(r.EpsilonOneFragment, 0, r.Adjacency),
 		"accounted by         " + r.Method,
 		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
 		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),

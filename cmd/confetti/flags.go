@@ -24,9 +24,26 @@ type mechanismFlags struct {
 
 // budgetFlags are those of every question.
 type budgetFlags struct {
-	Epsilon    float64 `help:"Privacy of what is asked, with honest shufflers." required:"" placeholder:"E"`
-	Delta      float64 `help:"Probability that the promise may fail by." default:"1e-6"`
-	Accounting string  `help:"Where the noise comes from: exact, or the route of the paper." enum:"exact,paper" default:"exact"`
+	Epsilon      float64 `help:"Privacy of what is asked, with honest shufflers; may be left out beside --local-epsilon." placeholder:"E"`
+	LocalEpsilon float64 `help:"Privacy of what is asked though everyone colludes; with --epsilon both hold." placeholder:"E"`
+	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-6"`
+	Accounting   string  `help:"Where the noise comes from: exact, or the route of the paper." enum:"exact,paper" default:"exact"`
+}
+
+// check refuses what no accountant takes, and a budget without an epsilon.
+func (b budgetFlags) check() error {
+	var errs []error
+	if l := b.LocalEpsilon; l != 0 && !(l >= 1e-6 && l <= 1e6) {
+		errs = append(errs, usagef("--local-epsilon is %v: give a number above 0 (from 1e-6 to 1e6)", l))
+	}
+	epsilon := b.Epsilon
+	if epsilon == 0 && b.LocalEpsilon != 0 {
+		epsilon = 1 // which is left out
+	} else if epsilon == 0 {
+		errs = append(errs, usagef("--epsilon is 0: give a number above 0 (from 1e-6 to 100), a --local-epsilon, or both"))
+		epsilon = 1
+	}
+	return errors.Join(append(errs, checkBudget(epsilon, b.Delta))...)
 }
 
 // kernelFlags choose a kernel with its feature maps.

@@ -121,7 +121,7 @@ func (c planNewDensity) Run(std streams) error {
 // draft is the plan as asked for, without keys and noise.
 func (c planNewDensity) draft() (plan.Plan, error) {
 	label, labelErr := parseLabelEpsilon(c.LabelEpsilon)
-	errs := []error{checkBudget(c.Epsilon, c.Delta), c.kernelFlags.check(), labelErr, c.planParties.check()}
+	errs := []error{c.budgetFlags.check(), c.kernelFlags.check(), labelErr, c.planParties.check()}
 	check := func(ok bool, format string, a ...any) {
 		if !ok {
 			errs = append(errs, usagef(format, a...))
@@ -139,7 +139,7 @@ func (c planNewDensity) draft() (plan.Plan, error) {
 		Dimension: c.Dimension, Classes: c.Classes, Normalize: c.Normalize,
 		Kernel: kernel, Repetitions: repetitions,
 		Bitsum: plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
-	}}, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label})
+	}}, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label})
 }
 
 // freshSeed is public: it decides nothing about privacy, but nobody should have

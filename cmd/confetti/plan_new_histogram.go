@@ -38,7 +38,7 @@ func (c planNewHistogram) Run(std streams) error {
 
 // draft is the plan as asked for, without keys and noise.
 func (c planNewHistogram) draft() (plan.Plan, error) {
-	errs := []error{checkBudget(c.Epsilon, c.Delta), c.histogramFlags.check(), c.checkAccounting(c.Accounting), c.planParties.check()}
+	errs := []error{c.budgetFlags.check(), c.histogramFlags.check(), c.checkAccounting(c.Accounting), c.planParties.check()}
 	if c.Size < 0 || c.Size > plan.MaxCells {
 		errs = append(errs, usagef("--size is %d: give 1 to %d", c.Size, plan.MaxCells))
 	}
@@ -77,7 +77,7 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 	if h.Sketch != nil {
 		h.Sketch.Seed = freshSeed()
 	}
-	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: c.adjacency(h)})
+	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.adjacency(h)})
 	if err != nil {
 		return p, err
 	}
