@@ -30,6 +30,9 @@ func (s *Service) Private() map[string]bool { return map[string]bool{wire.Tokens
 
 // Ready says why nothing can be signed now.
 func (s *Service) Ready(context.Context) error {
+	if err := s.disk.Err(); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
 	for _, p := range s.sorted() {
 		if err := p.log.healthy(); err != nil {
 			return err

@@ -80,6 +80,7 @@ type Service struct {
 	auth   serve.Authenticator
 	rates  *serve.Rates[serve.Respondent]
 	issued metric.Int64Counter
+	disk   *durable.Disk
 	lock   *os.File
 
 	mu    sync.Mutex
@@ -128,7 +129,7 @@ func New(o Options) (*Service, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
-	s := &Service{o: o, issued: issued, rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}}
+	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}}
 	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
 	} else if err != nil {

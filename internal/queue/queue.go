@@ -86,10 +86,11 @@ type Queue struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	replicas int
-	streams  string   // folder of the embedded server's streams
-	logs     string   // folder of the embedded queue's inboxes
-	lock     *os.File // of the embedded queue's folder
-	inboxes  *Records // checkpoints of inboxes
+	streams  string        // folder of the embedded server's streams
+	logs     string        // folder of the embedded queue's inboxes
+	lock     *os.File      // of the embedded queue's folder
+	disk     *durable.Disk // likewise; nil with a cluster
+	inboxes  *Records      // checkpoints of inboxes
 	log      *slog.Logger
 
 	background context.Context // of what no caller waits for
@@ -181,7 +182,7 @@ func (q *Queue) start(c Config) error {
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
-	q.lock, q.logs = lock, logs
+	q.lock, q.logs, q.disk = lock, logs, durable.WatchDisk(c.Dir)
 	s, err := server.NewServer(&server.Options{
 		ServerName: prefix,
 		DontListen: true,
@@ -270,6 +271,11 @@ func (q *Queue) Healthy(ctx context.Context) error {
 	for name, in := range q.inboxesNow() {
 		if err := in.groups.Broken(); err != nil {
 			return fmt.Errorf("inbox %s: %w", name, err)
+		}
+	}
+	if q.disk != nil {
+		if err := q.disk.Err(); err != nil {
+			return fmt.Errorf("queue: %w", err)
 		}
 	}
 	return q.Room(ctx, 0)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 // reserve is kept free on the embedded server's disk: after one write that finds
@@ -49,7 +51,7 @@ func (q *Queue) measure(ctx context.Context) (used, limit int64, err error) {
 	}
 	if q.server != nil {
 		u.limit = min(u.limit, q.server.JetStreamConfig().MaxStore)
-		if free, known := room(q.streams); known {
+		if free, known := durable.Free(q.streams); known {
 			u.limit = min(u.limit, u.used+free-reserve)
 		}
 	}
@@ -79,7 +81,7 @@ func (q *Queue) lastResort() error {
 	if q.streams == "" {
 		return nil
 	}
-	if free, known := room(q.streams); known && free < reserve/2 {
+	if free, known := durable.Free(q.streams); known && free < reserve/2 {
 		return ErrFull
 	}
 	return nil

@@ -22,8 +22,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,6 +33,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	modernc "modernc.org/sqlite"       // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 var (
@@ -89,6 +93,8 @@ type Store struct {
 	kind           kind
 	path           string // of the SQLite file
 	writer, reader *sql.DB
+	disk           *durable.Disk         // of the SQLite file
+	refused        atomic.Pointer[error] // the last write found the disk full
 	failpoint      func(string) error
 }
 
@@ -154,7 +160,7 @@ func (s *Store) openSQLite(path string) error {
 	if s.writer, err = sql.Open("sqlite", sqliteURI(path)+"?"+writeMode); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	s.path = path
+	s.path, s.disk = path, durable.WatchDisk(filepath.Dir(path))
 	s.writer.SetMaxOpenConns(1)
 	if s.reader, err = sql.Open("sqlite", sqliteURI(path)+"?"+readMode); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -176,10 +182,18 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ready asks the database whether it answers.
+// Ready asks the database whether it answers, and its disk whether it takes anything.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.writer.PingContext(ctx); err != nil {
 		return fmt.Errorf("store: %w", err)
+	}
+	if s.disk != nil {
+		if err := s.disk.Err(); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	if err := s.refused.Load(); err != nil {
+		return fmt.Errorf("store: the last write was refused: %w", *err)
 	}
 	return nil
 }
@@ -189,6 +203,12 @@ func (s *Store) Ready(ctx context.Context) error {
 // connection lost while committing leaves open which: the caller asks again.
 func (s *Store) write(ctx context.Context, name string, do func(*sql.Tx) error) error {
 	err := s.transact(ctx, name, do)
+	switch {
+	case err == nil:
+		s.refused.Store(nil)
+	case full(err):
+		s.refused.Store(&err) // until one is taken
+	}
 	if full(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}

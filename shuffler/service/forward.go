@@ -3,9 +3,11 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +18,12 @@ import (
 // it once that is acknowledged. What is sent again is the same, byte for byte,
 // and the next one says so.
 func (t *post) forward(ctx context.Context, c uint32) error {
+	if t.givenUp(c) {
+		return nil
+	}
 	state := t.state(c)
 	if err := t.send(ctx, c, state); err != nil {
+		t.refused(c, err)
 		return err
 	}
 	if err := t.s.o.Failpoint("next-acknowledged"); err != nil {
@@ -51,6 +57,42 @@ func (e *peerError) Error() string {
 }
 
 func (e *peerError) Unwrap() error { return e.cause }
+
+// enough is how many times in a row the next one may refuse a batch for good: what
+// was spoilt on the way is not spoilt again and again.
+const enough = 3
+
+// refusal is how often the next one has refused a crowd's batch, and how.
+type refusal struct {
+	times int
+	why   string
+}
+
+// refused counts a refusal that the same bytes will meet again. After enough of
+// them the batch stays on disk, is not sent again before a restart, and is an alarm.
+func (t *post) refused(c uint32, err error) {
+	peer, fromPeer := errors.AsType[*peerError](err)
+	p, ok := errors.AsType[*wire.Problem](err)
+	final := ok && fromPeer && slices.Contains([]wire.Code{wire.BatchRefused, wire.ReceiptRefused, wire.BatchTaken, wire.EpochOver, wire.TooLarge}, p.Code)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !final {
+		delete(t.refusals, c)
+		return
+	}
+	r := refusal{t.refusals[c].times + 1, peer.operator + " " + peer.what}
+	t.refusals[c] = r
+	if r.times == enough {
+		t.s.o.Log.Error("a batch is refused for good, and is not sent again before a restart", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c, "reason", r.why)
+	}
+}
+
+// givenUp says that a crowd's batch is not sent any more.
+func (t *post) givenUp(c uint32) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refusals[c].times >= enough
+}
 
 // slowest is the rate in bytes a second below which sending is given up.
 const slowest = 64 << 10

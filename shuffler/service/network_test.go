@@ -34,6 +34,10 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 			rec.WriteHeader(http.StatusFound)
 			return rec.Result(), nil
 		}
+		if w.refuse != nil {
+			wire.WriteProblem(rec, w.refuse())
+			return rec.Result(), nil
+		}
 		w.analyze(rec, in)
 		if w.unheard {
 			return nil, errors.New("connection reset")

@@ -67,6 +67,11 @@ func (t *post) status() Status {
 		Plan: t.plan.Name(), Title: t.plan.Title, Instance: t.instance, Hop: t.hop,
 		Opens: t.plan.Times.Opens, Closes: t.plan.Times.Closes, Phase: "waiting", Failing: t.failed,
 	}
+	for c, r := range t.refusals {
+		if r.times >= enough {
+			st.Failing = fmt.Sprintf("%s: the batch of crowd %d is not sent again before a restart", r.why, c+1)
+		}
+	}
 	if t.hop == 0 {
 		st.Phase = "collecting"
 		if t.epoch.Closed {

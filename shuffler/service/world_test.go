@@ -62,6 +62,8 @@ type world struct {
 	cut       bool // the analyzer is out of reach
 	elsewhere bool // somebody else answers for it
 	unheard   bool // the analyzer takes a batch, and its answer is lost
+
+	refuse func() *wire.Problem // what the analyzer says to a batch; nil: it takes it
 }
 
 // node is a running service.
