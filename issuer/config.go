@@ -51,6 +51,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		err = errors.New("no key of tokens is there: see confetti keys new")
 	}
 	fault("keys", err)
+	fault("keys", serve.Closed(c.Keys))
+	if c.Folder != "" {
+		fault("folder", serve.Writable(c.Folder))
+	}
 	if len(c.Publishers) == 0 {
 		fault("publishers", errors.New("name at least one public key"))
 	}

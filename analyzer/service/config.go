@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +28,9 @@ type Config struct {
 	Keys serve.Path `toml:"keys"`
 	// Database is SQLite's file, or URL a PostgreSQL database.
 	Database serve.Path `toml:"database"`
-	URL      string     `toml:"url"` // postgres://user@host/database
+	URL      string     `toml:"url"` // postgres://user@host/database?sslmode=verify-full
+	// PasswordFile has the password of the database, which then does not stand in the URL.
+	PasswordFile serve.Path `toml:"password_file"`
 	// Publishers are those whose plans are taken, each with the population that
 	// its plans ask.
 	Publishers []struct {
@@ -54,7 +58,31 @@ func (c Config) DSN() (string, error) {
 	if (c.Database == "") == (c.URL == "") {
 		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
 	}
-	return string(c.Database) + c.URL, nil
+	if c.Database != "" {
+		if c.PasswordFile != "" {
+			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a file")
+		}
+		return string(c.Database), nil
+	}
+	if err := serve.VerifiedDatabase(c.URL); err != nil {
+		return "", serve.Fault("url", err)
+	}
+	if c.PasswordFile == "" {
+		return c.URL, nil
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return "", errors.New("url cannot be read") // it may hold a password
+	}
+	if _, there := u.User.Password(); there {
+		return "", errors.New("the password stands in url and in password_file: leave it out of url")
+	}
+	password, err := serve.ReadSecretFile(c.PasswordFile)
+	if err != nil {
+		return "", serve.Fault("password_file", err)
+	}
+	u.User = url.UserPassword(u.User.Username(), password)
+	return u.String(), nil
 }
 
 // open reads what the configuration names, and starts nothing. The error joins
@@ -76,8 +104,12 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		}
 		fault("keys", err)
 	}
+	fault("keys", serve.Closed(c.Keys))
 	_, err = c.DSN()
 	fault("database", err)
+	if c.Database != "" {
+		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
+	}
 	o = Options{
 		Keys: string(c.Keys), Operators: http.Operators, Populations: map[string]Population{},
 		Grace: time.Duration(c.Grace), Retention: time.Duration(c.Retention), BatchSize: c.BatchSize, Metrics: http.Metrics, Log: log,

@@ -77,6 +77,10 @@ type Config struct {
 	URL      string // of a NATS cluster with JetStream and sync_interval: always, comma separated
 	Replicas int    // of each box in the cluster, 1 to 5; 0 is 1. The embedded server has 1
 
+	// Of the cluster: PEM files of its authorities and of a client certificate with
+	// its key, and a credentials file of NATS; empty: the system's, and none.
+	Roots, Certificate, Key, Credentials string
+
 	Log *slog.Logger // of what was found and mended, and the embedded server's own; nil: none
 }
 
@@ -129,6 +133,15 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 			return nil, err
 		}
 		options = append(options, nats.InProcessServer(q.server))
+	}
+	if c.Roots != "" {
+		options = append(options, nats.RootCAs(c.Roots))
+	}
+	if c.Certificate != "" {
+		options = append(options, nats.ClientCert(c.Certificate, c.Key))
+	}
+	if c.Credentials != "" {
+		options = append(options, nats.UserCredentials(c.Credentials))
 	}
 	err := func() (err error) {
 		if q.conn, err = nats.Connect(c.URL, options...); err != nil {

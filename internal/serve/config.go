@@ -32,8 +32,11 @@ type HTTP struct {
 	// its subject as a respondent. None are taken without it.
 	Clients Path `toml:"clients"`
 	// Operators is a file of bearer tokens for the operator's pages, /metrics and
-	// commands. Without it the pages are open to whoever reaches them.
+	// commands.
 	Operators Path `toml:"operators"`
+	// OpenPages says that whoever reaches the service may read /metrics and the
+	// pages, exact counts included, in the place of operators.
+	OpenPages bool `toml:"open_pages"`
 	// Connections may be open at once, PerAddress of them of one address; 0 is 4096,
 	// and a quarter. Behind a balancer that has one address for all, set both alike.
 	Connections int `toml:"connections"`
@@ -168,10 +171,17 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 		clients, err = ReadPool(string(h.Clients))
 		fault("clients", err)
 	}
-	if h.Operators != "" {
+	switch {
+	case h.Operators != "":
 		c.Operators, err = ReadBearers(string(h.Operators))
 		fault("operators", err)
+		if h.OpenPages {
+			fault("open_pages", errors.New("the pages are either the operators' or open: set operators or open_pages, not both"))
+		}
+	case !h.OpenPages:
+		fault("operators", errors.New("whoever reaches the service could read /metrics and see when somebody answers: name a file of bearer tokens (confetti token add), or set http.open_pages where only operators reach it"))
 	}
+	fault("key", SecretFile(h.Key))
 	c.TLS = TLS(certificate, clients)
 	return c, errors.Join(errs...)
 }

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/url"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +41,13 @@ type Config struct {
 		MaxBytes int64      `toml:"max_bytes"` // of disk that it may use; 0: three quarters of what is free
 		URL      string     `toml:"url"`       // of a NATS cluster with JetStream and sync_interval: always
 		Replicas int        `toml:"replicas"`  // of each message in the cluster, 1 to 5; 0 is 1
+		// Of the cluster: PEM files of the authority that signs its certificates (the
+		// system's without it) and of a client certificate with its key, and a
+		// credentials file of NATS.
+		Roots       serve.Path `toml:"roots"`
+		Certificate serve.Path `toml:"certificate"`
+		Key         serve.Path `toml:"key"`
+		Credentials serve.Path `toml:"credentials"`
 	} `toml:"queue"`
 	// Limits bound what peers can make the service do; 0 is the default.
 	Limits struct {
@@ -66,6 +76,7 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 		err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.Open), len(keys.Sign))
 	}
 	fault("keys", err)
+	fault("keys", serve.Closed(c.Keys))
 	if len(c.Publishers) == 0 {
 		fault("publishers", errors.New("name at least one public key"))
 	}
@@ -88,6 +99,10 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	}
 	if c.Queue.Replicas < 0 || c.Queue.Replicas > 5 || c.Queue.Folder != "" && c.Queue.Replicas > 1 || c.Queue.MaxBytes < 0 {
 		fault("queue", errors.New("a cluster has 1 to 5 replicas, the embedded queue 1, and no queue fewer than 0 bytes"))
+	}
+	fault("queue", c.cluster())
+	if c.Queue.Folder != "" {
+		fault("queue.folder", serve.Writable(c.Queue.Folder))
 	}
 	l := Limits{Plans: c.Limits.Plans, Rate: c.Limits.Rate, Burst: c.Limits.Burst, Total: c.Limits.Total}
 	if l.Plans < 0 || l.Burst < 0 || !(l.Rate >= 0 && l.Rate < math.MaxInt32) || !(l.Total >= 0 && l.Total < math.MaxInt32) {
@@ -132,7 +147,46 @@ func (c Config) SetAside(ctx context.Context, log *slog.Logger) error {
 }
 
 func (c Config) openQueue(ctx context.Context, log *slog.Logger) (*queue.Queue, error) {
-	return queue.Open(ctx, queue.Config{Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Log: log})
+	return queue.Open(ctx, queue.Config{
+		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Log: log,
+		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
+	})
+}
+
+// cluster says what is wrong with how a cluster is reached.
+func (c Config) cluster() error {
+	q := c.Queue
+	if q.URL == "" {
+		if q.Roots != "" || q.Certificate != "" || q.Key != "" || q.Credentials != "" {
+			return errors.New("roots, certificate, key and credentials are for a cluster: set url, or leave them out")
+		}
+		return nil
+	}
+	var errs []error
+	for _, one := range strings.Split(q.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case err != nil: // whose text may hold a password
+			errs = append(errs, errors.New("url cannot be read: write tls://host:4222"))
+		case u.Scheme != "tls" && !serve.Local(u.Hostname()):
+			errs = append(errs, fmt.Errorf("url: %s is reached in the clear, and could be anybody: write tls://", u.Hostname()))
+		}
+	}
+	if q.Roots != "" {
+		_, err := serve.ReadPool(string(q.Roots))
+		errs = append(errs, serve.Fault("roots", err))
+	}
+	if (q.Certificate == "") != (q.Key == "") {
+		errs = append(errs, errors.New("certificate and key belong together"))
+	} else if q.Certificate != "" {
+		_, err := serve.ReadCertificate(string(q.Certificate), string(q.Key))
+		errs = append(errs, serve.Fault("certificate", err), serve.Fault("key", serve.SecretFile(q.Key)))
+	}
+	if q.Credentials != "" {
+		_, err := os.Stat(string(q.Credentials))
+		errs = append(errs, serve.Fault("credentials", err), serve.Fault("credentials", serve.SecretFile(q.Credentials)))
+	}
+	return errors.Join(errs...)
 }
 
 // Run is a shuffler from its start until the context ends, when it stops
