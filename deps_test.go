@@ -26,7 +26,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/costtest", "internal/plain"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain"},
 	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain"},
 	{"internal/stattest"},
 	{"plan", "envelope"},
@@ -58,7 +58,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve"}
 
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

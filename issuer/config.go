@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -79,7 +80,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	return http, Options{
 		Folder: string(c.Folder), Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "",
-		Retention: time.Duration(c.Retention), Limits: l, Metrics: http.Metrics, Log: log,
+		Retention: time.Duration(c.Retention), Limits: l, Metrics: http.Metrics, Log: log, Clock: clock.New(),
 	}, errors.Join(errs...)
 }
 

@@ -95,6 +95,11 @@ func (s *Service) open(p plan.Plan) error {
 		problem := wire.Problemf(wire.NotOpen, "the plan opens later")
 		problem.RetryAfter = min(p.Times.Opens.Sub(now), 24*time.Hour)
 		return problem
+	case !now.Before(p.Times.Closes) && s.o.Clock.Settled() != nil:
+		// Whoever is told that it is over does not come again.
+		problem := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")
+		problem.RetryAfter = time.Minute
+		return problem
 	case !now.Before(p.Times.Closes):
 		return wire.Problemf(wire.EpochOver, "the plan has closed")
 	}

@@ -25,6 +25,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/confetti-dp/confetti/internal/chain"
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -52,6 +53,10 @@ type Options struct {
 	Metrics *serve.Metrics   // nil: none
 	Log     *slog.Logger     // nil: none
 	Now     func() time.Time // nil: the system's clock
+
+	// Clock says whether the time of day may be believed before something is done for
+	// good because of it; nil: it always is.
+	Clock *clock.Clock
 
 	// Failpoint is called at each named step, in tests of crashes: "before mark",
 	// "after mark". Its error ends the request as a crash would. nil: none.
@@ -374,7 +379,7 @@ func (s *Service) Sweep() error {
 	defer s.mu.Unlock()
 	var errs []error
 	for hash, p := range s.plans {
-		if !s.over(p.signed.Plan) {
+		if !s.over(p.signed.Plan) || s.o.Clock.Settled() != nil {
 			continue
 		}
 		errs = append(errs, p.log.close())

@@ -21,8 +21,8 @@ import (
 	"github.com/confetti-dp/confetti/release/page"
 )
 
-// clock is who closes a collection whose time has come.
-const clock = "the plan's times.closes"
+// byTime is who closes a collection whose time has come.
+const byTime = "the plan's times.closes"
 
 // Run closes collections when their time has come, takes up what an earlier
 // process left half done, and deletes what has expired, until the context ends.
@@ -86,7 +86,7 @@ func (s *Service) Step(ctx context.Context) error {
 		}
 		due, err := s.due(ctx, p)
 		if err == nil && due {
-			err = s.Conclude(ctx, p.Name, clock)
+			err = s.Conclude(ctx, p.Name, byTime)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("service: plan %s: %w", p.Name, err))
@@ -104,7 +104,10 @@ func (s *Service) due(ctx context.Context, p store.Plan) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !o.closes.IsZero() && !s.o.Now().Before(o.closes.Add(s.o.Grace)), nil
+	if o.closes.IsZero() || s.o.Now().Before(o.closes.Add(s.o.Grace)) {
+		return false, nil
+	}
+	return true, s.o.Clock.Settled() // a verdict is for good
 }
 
 // expire deletes old tallies, now and then.
@@ -113,7 +116,7 @@ func (s *Service) expire(ctx context.Context) error {
 	s.mu.Lock()
 	due := now.Sub(s.expired) >= time.Minute || now.Before(s.expired) // a clock may go back
 	s.mu.Unlock()
-	if !due {
+	if !due || s.o.Clock.Settled() != nil {
 		return nil
 	}
 	n, err := s.o.Store.Expire(ctx, now.Add(-s.o.Retention))

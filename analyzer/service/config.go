@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -112,7 +113,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	o = Options{
 		Keys: string(c.Keys), Operators: http.Operators, Populations: map[string]Population{},
-		Grace: time.Duration(c.Grace), Retention: time.Duration(c.Retention), BatchSize: c.BatchSize, Metrics: http.Metrics, Log: log,
+		Grace: time.Duration(c.Grace), Retention: time.Duration(c.Retention), BatchSize: c.BatchSize, Metrics: http.Metrics, Log: log, Clock: clock.New(),
 	}
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))

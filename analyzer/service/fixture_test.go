@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -227,6 +228,7 @@ type rig struct {
 	bearers *serve.Bearers
 	token   string
 	budget  service.Population
+	watched *clock.Clock // nil: the time of day is always believed
 
 	mu    sync.Mutex
 	clock time.Time
@@ -284,7 +286,7 @@ func (r *rig) restart() {
 		Store: r.store, Keys: r.keys, Operators: r.bearers,
 		Publishers:  []service.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
 		Populations: map[string]service.Population{"residents": r.budget},
-		Software:    "confetti test", Now: r.now, Failpoint: fail,
+		Software:    "confetti test", Now: r.now, Failpoint: fail, Clock: r.watched,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -47,6 +48,10 @@ type Options struct {
 
 	Log *slog.Logger     // nil: none
 	Now func() time.Time // nil: the system's clock
+
+	// Clock says whether the time of day may be believed before something is done for
+	// good because of it; nil: it always is.
+	Clock *clock.Clock
 
 	// Failpoint is called at each named step (see Failpoints), in tests of
 	// crashes. Its error ends what is being done as a crash would. nil: none.

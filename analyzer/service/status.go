@@ -49,6 +49,11 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		if d.State == Released {
 			st.Links = append(st.Links, serve.Link{Text: d.Title, Path: "/v1/releases/" + d.Plan + "." + formatHTML})
 		}
+		if p.Decided.IsZero() {
+			if due, err := s.due(ctx, p); due && err != nil {
+				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits to be written up: %s", plan.Short(d.Plan), err))
+			}
+		}
 		batches, err := s.o.Store.Batches(ctx, p.Name)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -110,7 +111,7 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	}
 	s.options = Options{
 		Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators,
-		Client: client, Retention: time.Duration(c.Retention), Limits: l, Metrics: s.http.Metrics, Log: log,
+		Client: client, Retention: time.Duration(c.Retention), Limits: l, Metrics: s.http.Metrics, Log: log, Clock: clock.New(),
 	}
 	return s, errors.Join(errs...)
 }

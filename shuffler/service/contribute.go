@@ -146,11 +146,22 @@ func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// unsure is the problem of a request that comes too late by a clock that is not
+// believed yet.
+func unsure() error {
+	p := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")
+	p.RetryAfter = time.Minute
+	return p
+}
+
 // isOpen says whether the epoch takes contributions now. A clock that jumps back
 // does not open again what was closed.
 func (t *post) isOpen() error {
 	now, times := t.s.o.Now(), t.plan.Times
 	switch {
+	case !t.epochNow().Closed && !now.Before(times.Closes) && t.s.o.Clock.Settled() != nil:
+		// Whoever is told that it is over throws the contribution away.
+		return unsure()
 	case t.epochNow().Closed || !now.Before(times.Closes):
 		return wire.Problemf(wire.EpochOver, "the plan has closed")
 	case now.Before(times.Opens):

@@ -35,6 +35,9 @@ func (t *post) endEpoch(ctx context.Context) (done bool, err error) {
 		if t.s.o.Now().Before(t.plan.Times.Closes) {
 			return false, nil
 		}
+		if err := t.settled(ctx); err != nil {
+			return false, err
+		}
 		if err := t.close(ctx); err != nil {
 			return false, err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -172,6 +173,9 @@ func (t *post) note(err error) {
 		if peer, ok := errors.AsType[*peerError](err); ok {
 			failed = peer.operator + " " + peer.what
 		}
+		if unsettled, ok := errors.AsType[*clock.Unsettled](err); ok {
+			failed = "waits: " + unsettled.Error()
+		}
 		t.s.o.Log.Warn("not done, will be tried again", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "error", err.Error())
 	}
 	t.mu.Lock()
@@ -201,6 +205,9 @@ func (t *post) advance(ctx context.Context) error {
 	t.working.Lock()
 	defer t.working.Unlock()
 	if t.s.over(t.plan) {
+		if err := t.settled(ctx); err != nil {
+			return err
+		}
 		if err := t.erase(ctx); err != nil {
 			return err
 		}
@@ -288,6 +295,11 @@ func (t *post) carry(ctx context.Context, c uint32) error {
 
 // erase deletes all that is left of the post.
 func (t *post) erase(ctx context.Context) error {
+	for c := range uint32(len(t.crowds)) {
+		if phase := t.state(c).Phase; phase == received || phase == mixed {
+			t.s.o.Log.Error("a batch is deleted that nobody has taken: the retention is over", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
+		}
+	}
 	q := t.s.o.Queue
 	drop := []string{t.inName(), t.spentName()}
 	for _, begin := range []string{"in_" + t.name + "_", "out_" + t.name + "_"} {

@@ -40,6 +40,9 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 		return wire.Problemf(wire.BadRequest, "the plan has %d crowds, counted from 0", len(t.crowds))
 	}
 	if s.over(t.plan) {
+		if s.o.Clock.Settled() != nil {
+			return unsure()
+		}
 		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
 	}
 	again, err := t.receive(w, r, leg.Crowd)

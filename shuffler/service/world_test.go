@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -63,6 +64,9 @@ type world struct {
 	elsewhere bool // somebody else answers for it
 	unheard   bool // the analyzer takes a batch, and its answer is lost
 
+	mono   time.Duration        // of the monotonic clock, where one is watched
+	clock  bool                 // it is
+	date   time.Time            // what everybody else says; zero: they are out of reach
 	refuse func() *wire.Problem // what the analyzer says to a batch; nil: it takes it
 }
 
@@ -177,7 +181,12 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	var watched *clock.Clock
+	if w.clock {
+		watched = clock.Watch(func() time.Time { return w.now }, func() time.Duration { return w.mono })
+	}
 	s, err := New(ctx, Options{
+		Clock: watched,
 		Queue: q, Keys: w.keys(hop), Publishers: []string{w.signed.Publisher}, Bearers: bearers,
 		Client: &http.Client{Transport: w}, Limits: w.rates, Damage: d,
 		Now: func() time.Time { return w.now },
