@@ -54,7 +54,8 @@ func parseSecret(text string) ([]byte, error) {
 		return nil, errors.New("not the secret of a service: restore it from a copy, or remove it before the next plan opens")
 	}
 	key, err := base64url.DecodeString(text[len(secretFormat):n])
-	if err != nil {
+	// Go's decoder passes over line ends, even a strict one.
+	if err != nil || base64url.EncodeToString(key) != text[len(secretFormat):n] {
 		return nil, errors.New("not the secret of a service: restore it from a copy, or remove it before the next plan opens")
 	}
 	return key, nil

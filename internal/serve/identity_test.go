@@ -335,6 +335,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 func FuzzParseSecret(f *testing.F) {
 	f.Add(secretFormat + base64url.EncodeToString(make([]byte, secretSize)) + "\n")
 	f.Add(secretFormat)
+	f.Add(secretFormat + "\n\n\n\n" + base64url.EncodeToString(make([]byte, secretSize))[4:] + "\n") // a shorter key
 	f.Fuzz(func(t *testing.T, text string) {
 		costtest.Heap(t, costtest.Factor, len(text), func() {
 			key, err := parseSecret(text)
