@@ -63,7 +63,7 @@ func asking(b *testing.B, cells int, local float64) *protocol.Protocol {
 	m := randomize.Symmetric(cells, local, account.Removal)
 	p := plan.Plan{
 		Version: plan.Version, Title: "benchmark",
-		Question: plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+		Question: plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 			Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: cells}},
 			Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Epsilon: local, Keep: m.Keep, Flip: m.Flip},
 		}},

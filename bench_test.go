@@ -60,7 +60,7 @@ func collection(b *testing.B, dimension, repetitions, minimum int, bits plan.Bit
 	b.Helper()
 	p := plan.Plan{
 		Version: plan.Version, Title: "benchmark",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 			Dimension: dimension, Normalize: true, Classes: []string{"all"}, Repetitions: repetitions, Bitsum: bits,
 			Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1, Seed: strings.Repeat("01", 32)},
 		}},

@@ -25,7 +25,7 @@ func Example() {
 	p := plan.Plan{
 		Version: plan.Version,
 		Title:   "How do people on foot move, and how do cyclists?",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: plan.UnfitReference, Density: &plan.Density{
 			Dimension: 2, Classes: []string{"on foot", "by bicycle"},
 			Kernel:      plan.Kernel{Name: "gaussian", Bandwidth: 1.5, Seed: strings.Repeat("c2", 32)},
 			Repetitions: 8,

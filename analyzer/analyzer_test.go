@@ -35,7 +35,7 @@ func collect(t *testing.T) collection {
 	p := plan.Plan{
 		Version: plan.Version,
 		Title:   "A tiny collection",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 			Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
 			Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
 			Repetitions: 1,

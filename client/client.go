@@ -148,6 +148,7 @@ type Client struct {
 	mu       sync.Mutex // of what follows, which is not safe for concurrent use
 	pipeline *Pipeline
 	rand     *rand.Rand
+	unfit    error // of the last Answer
 }
 
 // Open checks a plan and prepares to answer it. It refuses a plan that no trusted
@@ -220,6 +221,11 @@ func (c *Client) Close() { c.sender.close() }
 // ErrAnswered tells that it has been. A *WaitingError says that the answer is
 // safe on the device and not yet sent; after any other error nothing was said.
 //
+// A value for which the plan has no room is answered too, with what the plan says,
+// and sent like any other: silence would tell of it. Report then returns a
+// *protocol.UnfitError, beside a *WaitingError if there is one. It is for the
+// program alone; what the program does next should not show it to anybody else.
+//
 // Report makes one attempt: a request for tokens, where the plan's hops demand
 // them, and one for each contribution that is due, of at most RequestTime each. It
 // waits for delays, and between further attempts, no longer than Options.Wait.
@@ -231,19 +237,33 @@ func (c *Client) Report(ctx context.Context, v protocol.Value) error {
 		if waiting, unreadable := c.parts(Waiting); unreadable != nil || len(waiting) == 0 {
 			return errors.Join(err, unreadable)
 		}
-		err = nil
+		return c.Deliver(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	return c.Deliver(ctx)
+	unfit, err := c.Unfit(), c.Deliver(ctx)
+	if unfit == nil || err == nil {
+		return cmp.Or(unfit, err)
+	}
+	return errors.Join(unfit, err)
+}
+
+// Unfit is why the plan has no room for the value of the last Answer, a
+// *protocol.UnfitError; nil if it has.
+func (c *Client) Unfit() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unfit
 }
 
 // Answer draws the report and writes it into the ledger, which spends for it. It
-// needs no network; Deliver does the rest.
+// needs no network; Deliver does the rest. That a value does not fit is no error
+// here, after which somebody might not call Deliver: see Unfit.
 func (c *Client) Answer(v protocol.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.unfit = nil
 	return c.locked(func(l *Ledger, now time.Time) error {
 		policy, instances, err := c.allowed(l, now)
 		if err != nil {
@@ -279,6 +299,7 @@ func (c *Client) Answer(v protocol.Value) error {
 		if err := c.folder.append(l, c.spending(a, m, stands, now)); err != nil {
 			return err
 		}
+		c.unfit = a.unfit
 		return c.options.Failpoint("answer-spent")
 	})
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // The ledger forgets what was said, for age and for size, oldest first; it never
@@ -207,10 +209,80 @@ func TestNothingShowsTheValue(t *testing.T) {
 	if len(sizes) != 1 {
 		t.Errorf("%d different lengths", len(sizes))
 	}
-	c := opened(t, p, device(t, s))
 	for _, v := range []protocol.Value{0.62517, "0.62517", protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
-		if err := c.Report(t.Context(), v); err == nil || strings.Contains(err.Error(), "62517") {
+		s.reset()
+		if err := opened(t, p, device(t, s)).Report(t.Context(), v); err == nil || strings.Contains(err.Error(), "62517") {
 			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// Whether and when a device is heard of does not depend on whether its value
+// fits: a set with too many items, or one that the plan does not know, used to be
+// met with silence. The program is told, and nobody else; the ledger has no word of
+// it either.
+func TestWhatDoesNotFitIsNotMetWithSilence(t *testing.T) {
+	set := plan.Histogram{
+		Attributes: []plan.Attribute{{Name: "conditions", Kind: "set", Values: []string{"a", "b", "c", "d"}, Most: 2}},
+		Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"},
+	}
+	one := plan.Histogram{
+		Attributes: []plan.Attribute{{Name: "city", Kind: "categories", Values: []string{"a", "b", "c", "d"}}},
+		Randomizer: plan.Randomizer{Name: "krr", Accounting: "exact"},
+	}
+	for name, c := range map[string]struct {
+		ask    plan.Histogram
+		budget string
+		values map[any]bool // whether they fit
+	}{
+		"set":  {set, "removal", map[any]bool{"": true, "a": true, "a b": true, "a b c": false, "elsewhere": false}},
+		"city": {one, "replacement", map[any]bool{"a": true, "elsewhere": false, nil: false}},
+	} {
+		for _, tokens := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, tokens), func(t *testing.T) {
+				p, _ := sample(t, "rr", 1, 1)
+				p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &c.ask}
+				p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: c.budget}
+				p.Crowd.Minimum, p.Envelopes = 1000, plan.Envelopes{Suite: "x25519"}
+				if _, err := simulate.NewKeys(&p); err != nil {
+					t.Fatal(err)
+				}
+				p, err := protocol.Design(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen := map[string]bool{}
+				for value, fits := range c.values {
+					q := p
+					s := newService(t, &q, tokens)
+					o := device(t, s)
+					d := opened(t, q, o)
+					v := protocol.Answers{Values: []any{value}}
+					if text, ok := value.(string); ok && name == "set" {
+						v.Values[0] = strings.Fields(text)
+					}
+					err := d.Report(t.Context(), v)
+					unfit, ok := errors.AsType[*protocol.UnfitError](err)
+					if ok == fits || fits && err != nil || ok && !errors.Is(d.Unfit(), unfit) {
+						t.Errorf("%q: %v", value, err)
+					}
+					trace := ""
+					for _, r := range s.requests {
+						trace += fmt.Sprintln(len(r.path), len(r.authorization), len(r.body))
+					}
+					seen[trace] = true
+					if kept, _, _ := s.counts(); kept != 1 {
+						t.Errorf("%q: %d contributions", value, kept)
+					}
+					l := ledger(t, o)
+					if e := l.Entries[0]; e.Waiting() || e.Charge != d.Charge() {
+						t.Errorf("%q: the ledger says %+v", value, e)
+					}
+				}
+				if len(seen) != 1 {
+					t.Errorf("the network sees %d kinds of device: %v", len(seen), seen)
+				}
+			})
 		}
 	}
 }

@@ -28,7 +28,7 @@ func fragmented(t testing.TB) plan.Plan {
 	t.Helper()
 	p, _ := sample(t, "rr", 2, 1)
 	p.Title = "What do people drink?"
-	p.Question = plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+	p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 		Attributes: []plan.Attribute{{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}, Others: true}},
 		Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Fragments: 4},
 	}}
@@ -149,7 +149,7 @@ func TestALocalCapIsNotPassedBy(t *testing.T) {
 		r := plan.Randomizer{Name: "one-hot", Accounting: "exact", Fragments: 2, Backstop: 10.001, Epsilon: fragment * 1.001}
 		r.BackstopKeep, r.BackstopFlip = bit(10)
 		r.Keep, r.Flip = bit(fragment)
-		p.Question = plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+		p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 			Attributes: []plan.Attribute{{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}, Others: true}},
 			Randomizer: r,
 		}}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -79,11 +80,13 @@ type answer struct {
 	crowd     int
 	instances []int      // one a part
 	parts     [][][]byte // payloads of each, dummies among them
+	unfit     error      // nil, or *protocol.UnfitError
 }
 
 // Report makes a device's contributions from the respondent's value: one, all of
 // which goes through one instance of the shuffler, or one to each instance,
-// where the plan spreads report fragments.
+// where the plan spreads report fragments. With a *protocol.UnfitError they are there
+// too: the plan has no room for the value, and they say what it has for such a value.
 func (c *Pipeline) Report(v protocol.Value) ([]Sealed, error) {
 	a, err := c.answer(v)
 	if err != nil {
@@ -95,20 +98,22 @@ func (c *Pipeline) Report(v protocol.Value) ([]Sealed, error) {
 			return nil, err
 		}
 	}
-	return sealed, nil
+	return sealed, a.unfit
 }
 
 // answer encodes, randomizes and fragments.
 func (c *Pipeline) answer(v protocol.Value) (answer, error) {
 	symbol, err := c.protocol.Encode(v)
-	if err != nil {
+	_, stands := errors.AsType[*protocol.UnfitError](err)
+	if err != nil && !stands {
 		return answer{}, err
 	}
+	unfit := err
 	report, err := c.protocol.Randomize(c.rand, symbol, c.Memory)
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{crowd: report.Crowd, instances: c.instances(len(report.Parts)), parts: make([][][]byte, len(report.Parts))}
+	a := answer{crowd: report.Crowd, unfit: unfit, instances: c.instances(len(report.Parts)), parts: make([][][]byte, len(report.Parts))}
 	for i, part := range report.Parts {
 		a.parts[i] = c.protocol.Fragment(c.rand, part)
 	}

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func sample(t testing.TB, bitsum string, instances, repetitions int) (plan.Plan,
 	p := plan.Plan{
 		Version: plan.Version,
 		Title:   "Where do people walk?",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 			Dimension: 3, Classes: []string{"hills", "shore"},
 			Kernel:      plan.Kernel{Name: "gaussian", Bandwidth: 1, Seed: strings.Repeat("5a", 32)},
 			Repetitions: repetitions,
@@ -162,9 +163,14 @@ func TestInstancesAreChosenUniformly(t *testing.T) {
 func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	c := open(t, p)
-	for _, v := range []protocol.Value{nil, 0.62517, protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
+	for _, v := range []protocol.Value{nil, 0.62517} {
+		if got, err := c.Report(v); err == nil || len(got) > 0 || strings.Contains(err.Error(), "62517") {
+			t.Errorf("%d contributions, error %v", len(got), err)
+		}
+	}
+	for _, v := range []protocol.Value{protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		got, err := c.Report(v)
-		if err == nil || len(got) > 0 || strings.Contains(err.Error(), "62517") {
+		if _, ok := errors.AsType[*protocol.UnfitError](err); !ok || len(got) != 1 || len(got[0].Envelopes) != p.Envelopes.PerDevice || strings.Contains(err.Error(), "62517") {
 			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}

@@ -80,9 +80,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	r.Synthetic, r.Source = set.Synthetic, release.Simulation
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
-	if out.Dropped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", out.Dropped))
-	}
+	r.Notes = append(r.Notes, out.Collection.Notes()...)
 	out.Release, out.Model = r, model
 	return out, nil
 }
@@ -91,7 +89,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 	p := plan.Plan{
 		Version: plan.Version, Title: c.Title,
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: plan.UnfitReference, Density: &plan.Density{
 			Dimension: set.Dimension(), Classes: set.Classes, Normalize: c.Normalize,
 			Kernel:      c.Kernel,
 			Repetitions: c.Repetitions,

@@ -147,9 +147,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []p
 	r.Source = release.Simulation
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
-	if col.Dropped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d fragments did not open and were dropped.", col.Dropped))
-	}
+	r.Notes = append(r.Notes, col.Notes()...)
 	return r, model, nil
 }
 
@@ -185,7 +183,7 @@ func (s Survey) draft(population []protocol.Answers) (p plan.Plan, keys simulate
 	}
 	p = plan.Plan{
 		Version: plan.Version, Title: s.Title,
-		Question:  plan.Question{Kind: "histogram", Histogram: &h},
+		Question:  plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &h},
 		Budget:    s.Budget,
 		Crowd:     plan.Crowd{Minimum: s.Minimum},
 		Envelopes: plan.Envelopes{Suite: s.Suite},

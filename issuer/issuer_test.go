@@ -93,7 +93,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.plan = plan.Plan{
 		Version: plan.Version, Title: "test",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 			Dimension: 2, Classes: []string{"a", "b"}, Repetitions: 4,
 			Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
 			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},

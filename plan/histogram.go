@@ -26,6 +26,10 @@ type Attribute struct {
 	Y      *Axis    `json:"y,omitempty"`
 }
 
+// Total says that every answer has a cell: without others, what is no number has
+// none, nor what is not in the domain, and a set may have more items than it may.
+func (a Attribute) Total() bool { return a.Others && (a.Kind != "set" || a.Most == a.Domain()) }
+
 // Axis is one side of a grid: cells of equal width in [low, high].
 type Axis struct {
 	Low   float64 `json:"low"`

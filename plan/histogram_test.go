@@ -16,7 +16,7 @@ import (
 func histogram() Plan {
 	p := sample()
 	p.Title = "What do people drink, and when do they rise?"
-	p.Question = Question{Kind: "histogram", Histogram: &Histogram{
+	p.Question = Question{Kind: "histogram", Unfit: "reference", Histogram: &Histogram{
 		Attributes: []Attribute{
 			{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea"}, Others: true},
 			{Name: "rising", Kind: "buckets", Low: 4, High: 12, Cells: 16},

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -32,9 +33,33 @@ type Plan struct {
 
 // Question says what is asked. Kind names the one field that is set.
 type Question struct {
-	Kind      string     `json:"kind"` // "density", "histogram"
+	Kind string `json:"kind"` // "density", "histogram"
+	// Unfit says what a device sends whose value the question has no room for: were it
+	// nothing, those who see who is silent would learn of the value. See the constants;
+	// it may be left out where there is room for every value (Total).
+	Unfit     string     `json:"unfit,omitempty"`
 	Density   *Density   `json:"density,omitempty"`
 	Histogram *Histogram `json:"histogram,omitempty"`
+}
+
+// What a device sends whose value does not fit.
+const (
+	// UnfitReference is the report of a respondent of whom nothing is known: a one-hot
+	// answer that sets no bit, a cell drawn at random where every answer is one
+	// cell, fair bits for the features of a density.
+	UnfitReference = "reference"
+	// UnfitClip is the report of the nearest value that fits: the first items of a set,
+	// as many as it may have; a vector of the nearest length. Where there is none
+	// (an unknown category, no number, a vector without direction) it is the reference.
+	UnfitClip = "clip"
+)
+
+// Total says that there is room for every value that a respondent may hold.
+func (q Question) Total() bool {
+	if q.Histogram == nil {
+		return false // a vector may have no direction, or another length
+	}
+	return !slices.ContainsFunc(q.Histogram.Attributes, func(a Attribute) bool { return !a.Total() })
 }
 
 // Density asks for one kernel density per class (KDE, section 3.3).

@@ -101,6 +101,7 @@ func (p Plan) Validate() error {
 }
 
 func (q Question) validate(ps *Problems) {
+	ps.add(q.Unfit == "" || q.Unfit == UnfitReference || q.Unfit == UnfitClip, "question.unfit must be %q or %q", UnfitReference, UnfitClip)
 	switch q.Kind {
 	case "density":
 		ps.add(q.Histogram == nil, "question.histogram does not belong to a density question: leave it out")
@@ -118,7 +119,9 @@ func (q Question) validate(ps *Problems) {
 		q.Histogram.validate(ps)
 	default:
 		ps.add(false, `question.kind must be "density" or "histogram"`)
+		return
 	}
+	ps.add(q.Unfit != "" || q.Total(), "question.unfit is missing: there is no room for every value, and a device that stayed silent for its value would tell of it: say %q (the report of nothing) or %q (of the nearest value that fits)", UnfitReference, UnfitClip)
 }
 
 func (d Density) validate(ps *Problems) {

@@ -18,7 +18,8 @@ import (
 )
 
 // Labelled is the value of a density question: a feature vector and the index
-// of its class. Both are private.
+// of its class. Both are private. Neither has to fit (UnfitError): features may have
+// no direction, or another length than the plan's, and the class may be none of its.
 type Labelled struct {
 	Features []float32
 	Class    int
@@ -72,32 +73,40 @@ func newDensity(p plan.Plan) (*density, error) {
 	return d, nil
 }
 
-func (d *density) labelled(v Value) (Labelled, error) {
+func labelled(v Value) (Labelled, error) {
 	l, ok := v.(Labelled)
 	if !ok {
 		return l, fmt.Errorf("protocol: a density question takes Labelled values, not %T", v)
-	}
-	if l.Class < 0 || l.Class >= len(d.plan.Question.Density.Classes) {
-		return l, fmt.Errorf("protocol: the class is not one of the plan's %d", len(d.plan.Question.Density.Classes))
 	}
 	return l, nil
 }
 
 func (d *density) encode(v Value) (Symbol, error) {
-	l, err := d.labelled(v)
+	l, err := labelled(v)
 	if err != nil {
 		return nil, err
 	}
-	mapped := make([]float32, d.features.Channels())
-	if err := d.features.Map(l.Features, mapped); err != nil {
+	l, unfit := d.standIn(l)
+	x, mapped := l.Features, make([]float32, d.features.Channels())
+	if x == nil {
+		x = d.ordinary()
+	}
+	if err := d.features.Map(x, mapped); err != nil {
 		return nil, err
 	}
-	return featured{class: l.Class, vector: mapped}, nil
+	if l.Features == nil {
+		clear(mapped)
+	}
+	s := featured{class: l.Class, vector: mapped}
+	if unfit != nil {
+		return s, unfit
+	}
+	return s, nil
 }
 
 // featured is the symbol of a density question.
 type featured struct {
-	class  int
+	class  int       // or anyClass
 	vector []float32 // f(x)/R of Algorithm 1, by channel
 }
 
@@ -124,6 +133,9 @@ func (d *density) randomize(r *rand.Rand, symbol Symbol, _ Memory) (Report, erro
 }
 
 func (d *density) reportedClass(r *rand.Rand, class int) int {
+	if class == anyClass {
+		return r.IntN(d.plan.Crowds()) // of which randomized response is the same
+	}
 	if d.labels == nil {
 		return class
 	}

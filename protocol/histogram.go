@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -21,6 +22,10 @@ import (
 //	set         []string, or []int
 //	grid        encode.Point
 //	prefixes    string
+//
+// or nil for no answer, which is another one where the attribute has a cell for others.
+// Not every answer has to fit (UnfitError). The crowd must be one of the plan's: who
+// is in none takes no part, which tells what is public.
 type Answers struct {
 	Crowd  int
 	Values []any
@@ -73,6 +78,9 @@ func newHistogram(p plan.Plan) (*histogram, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !h.ask.Randomizer.OneHot() {
+			attribute.all = true // the reference is a report of one cell too
+		}
 		t, err := h.newTable(attribute)
 		if err != nil {
 			return nil, fmt.Errorf("protocol: attribute %q: %w", a.Name, err)
@@ -120,7 +128,7 @@ func (h *histogram) consistent() error {
 // cellsHeld is the symbol of a histogram question.
 type cellsHeld struct {
 	crowd int
-	held  [][]uint32 // by attribute
+	held  [][]uint32 // by attribute; none of the reference
 }
 
 func (h *histogram) encode(v Value) (Symbol, error) {
@@ -134,11 +142,24 @@ func (h *histogram) encode(v Value) (Symbol, error) {
 		return nil, fmt.Errorf("protocol: %d answers to %d attributes", len(a.Values), len(h.attributes))
 	}
 	s := cellsHeld{crowd: a.Crowd, held: make([][]uint32, len(h.attributes))}
+	var unfit *UnfitError
 	for i, attribute := range h.attributes {
 		var err error
-		if s.held[i], err = attribute.encode(a.Values[i]); err != nil {
-			return nil, fmt.Errorf("protocol: attribute %q: %w", attribute.name, err)
+		s.held[i], err = attribute.encode(a.Values[i])
+		if err == nil {
+			continue
 		}
+		err = fmt.Errorf("attribute %q: %w", attribute.name, err)
+		if _, wrong := errors.AsType[wrongType](err); wrong {
+			return nil, fmt.Errorf("protocol: %w", err)
+		}
+		s.held[i] = h.standIn(attribute, a.Values[i])
+		if unfit == nil {
+			unfit = &UnfitError{1, err}
+		}
+	}
+	if unfit != nil {
+		return s, unfit
 	}
 	return s, nil
 }

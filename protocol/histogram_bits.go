@@ -22,7 +22,6 @@ type bits struct {
 	rows      int // report fragments in a contribution
 	size      int // cells of the attribute
 	items     int
-	all       bool // everybody holds so many: there are no smaller sets
 	adjacency account.Adjacency
 	sketch    folding // nil: the cells themselves
 }
@@ -38,7 +37,7 @@ type folding interface {
 }
 
 func newBits(ask plan.Histogram, a attribute, adjacency account.Adjacency, contributions int) (*bits, error) {
-	t := &bits{size: a.cells.Size(), items: a.items, all: a.all, adjacency: adjacency}
+	t := &bits{size: a.cells.Size(), items: a.items, adjacency: adjacency}
 	k := t.size
 	if s := ask.Sketch; s != nil {
 		var seed [32]byte
@@ -101,11 +100,15 @@ func (t *bits) commit(r *rand.Rand, held []uint32) []uint32 {
 		return t.sender.Backstop(r, held)
 	}
 	row := r.IntN(t.sketch.Rows())
-	return append([]uint32{uint32(row)}, t.sender.Backstop(r, t.fold(row, held))...)
+	return append([]uint32{uint32(row)}, t.sender.Backstop(r, t.fold(r, row, held))...)
 }
 
-// fold is where a device's one cell lies in a row.
-func (t *bits) fold(row int, held []uint32) []uint32 {
+// fold is where a device's one cell lies in a row. Who holds none takes a cell of the
+// row at random: what an estimate expects of whoever holds another value than its own.
+func (t *bits) fold(r *rand.Rand, row int, held []uint32) []uint32 {
+	if len(held) == 0 {
+		return []uint32{uint32(r.IntN(t.sketch.Cells()))}
+	}
 	return []uint32{t.sketch.Cell(row, held[0])}
 }
 
@@ -201,7 +204,7 @@ func (t *bits) draw(r *rand.Rand, held [][]uint32, out []uint64) {
 		row := 0
 		if t.sketch != nil {
 			row = r.IntN(t.sketch.Rows())
-			cells = t.fold(row, cells)
+			cells = t.fold(r, row, cells)
 		}
 		devices[row]++
 		for _, cell := range cells {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/encode"
@@ -15,19 +16,37 @@ type cells interface {
 
 // attribute is one thing that a histogram asks.
 type attribute struct {
-	name   string
-	cells  cells
-	items  int  // cells that a respondent holds at most
-	all    bool // every respondent holds exactly items cells; false for sets, which may hold fewer
+	name  string
+	cells cells
+	items int  // cells that a respondent holds at most
+	all   bool // every respondent counts for exactly one cell; where one may count for none, and in sets, not
+	// encode is the cells that an answer holds. An error says why it fits none, but for
+	// wrongType, which is a fault of the program.
 	encode func(answer any) ([]uint32, error)
+	clip   func(answer any) []uint32 // those of the nearest answer that fits; nil where there never is one
 }
+
+// wrongType is the error of an answer that no value of the question has.
+type wrongType struct {
+	takes string
+	got   any
+}
+
+// Error names types only.
+func (e wrongType) Error() string { return fmt.Sprintf("takes %s, not %T", e.takes, e.got) }
+
+// errNoAnswer is why nil does not fit.
+var errNoAnswer = errors.New("there is no answer")
 
 // takes makes the encoder of an attribute that answers with one type.
 func takes[V any](kind string, encode func(V) ([]uint32, error)) func(any) ([]uint32, error) {
 	return func(answer any) ([]uint32, error) {
 		v, ok := answer.(V)
-		if !ok {
-			return nil, fmt.Errorf("takes %s, not %T", kind, answer)
+		switch {
+		case answer == nil:
+			return nil, errNoAnswer
+		case !ok:
+			return nil, wrongType{kind, answer}
 		}
 		return encode(v)
 	}
@@ -45,7 +64,7 @@ func either[N, M any](kind string, names func(N) ([]uint32, error), numbers func
 }
 
 func newAttribute(a plan.Attribute) (attribute, error) {
-	out := attribute{name: a.Name, items: a.Items(), all: a.Kind != "set"}
+	out := attribute{name: a.Name, items: a.Items(), all: a.Kind != "set" && a.Total()}
 	var err error
 	switch a.Kind {
 	case "categories":
@@ -61,6 +80,15 @@ func newAttribute(a plan.Attribute) (attribute, error) {
 		}
 		if err == nil {
 			out.cells, out.encode = s, either("a []string or a []int", s.Encode, s.EncodeNumbers)
+			out.clip = func(answer any) []uint32 {
+				switch items := answer.(type) {
+				case []string:
+					return s.Clip(items)
+				case []int:
+					return s.ClipNumbers(items)
+				}
+				return nil
+			}
 		}
 	case "buckets":
 		var b *encode.Buckets
@@ -82,6 +110,14 @@ func newAttribute(a plan.Attribute) (attribute, error) {
 	}
 	if err != nil {
 		return out, fmt.Errorf("protocol: attribute %q: %w", a.Name, err)
+	}
+	if encode, last := out.encode, uint32(out.cells.Size()-1); a.Others && a.Kind != "set" {
+		out.encode = func(answer any) ([]uint32, error) {
+			if answer == nil {
+				return []uint32{last}, nil // no answer is another one
+			}
+			return encode(answer)
+		}
 	}
 	return out, nil
 }

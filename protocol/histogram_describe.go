@@ -139,8 +139,11 @@ func (m *HistogramModel) table(t *HistogramTable, cells []int) (release.Table, e
 		Columns: []release.Column{{Label: "value"}, {Label: "respondents", Unit: release.Count}, {Label: release.Percent(level) + ", all at once", Unit: release.Count}},
 		Note:    fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", len(t.Values), release.Percent(level)),
 	}
-	if t.attribute.all {
+	switch {
+	case t.attribute.all:
 		out.Note += " and sums to the respondents over all values"
+	case t.attribute.items == 1:
+		out.Note += " and sums to no more than the respondents over all values"
 	}
 	out.Note += "; it is biased, and has no error of its own."
 	if t.errors.cell == nil {

@@ -11,7 +11,8 @@ import (
 
 func (h *histogram) draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error) {
 	const forCounts, forInstances, forDeletion, forAnswers = 0, 1, 2, 3
-	batches, err := h.batches(values, stream(forInstances))
+	var unfit unfits
+	batches, err := h.batches(values, stream(forInstances), &unfit)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +46,12 @@ func (h *histogram) draw(values []Value, stream Stream, progress func(done int))
 		progress(done)
 	}
 	progress(len(values))
-	return tallies, nil
+	return tallies, unfit.err()
 }
 
 // batches are the cells that the respondents hold by crowd, and by the instance that
 // each draws; by one alone where every respondent contributes to all.
-func (h *histogram) batches(values []Value, r *rand.Rand) ([][][][][]uint32, error) {
+func (h *histogram) batches(values []Value, r *rand.Rand, unfit *unfits) ([][][][][]uint32, error) {
 	instances := len(h.plan.Route.Mix.Instances)
 	if h.plan.Route.Mix.Spread == plan.SpreadAll {
 		instances = 1
@@ -61,9 +62,11 @@ func (h *histogram) batches(values []Value, r *rand.Rand) ([][][][][]uint32, err
 	}
 	for i, v := range values {
 		symbol, err := h.encode(v)
+		bad, err := fits(err)
 		if err != nil {
 			return nil, fmt.Errorf("value %d: %w", i+1, err)
 		}
+		unfit.add(i, bad)
 		s := symbol.(cellsHeld)
 		b := &all[s.crowd][r.IntN(instances)]
 		*b = append(*b, s.held)

@@ -129,11 +129,16 @@ func (t *HistogramTable) IntervalsAtOnce(cells []int, level float64) [][2]float6
 }
 
 // Consistent are counts that could be true, nearest to the estimates: at least zero
-// and, where every respondent holds one cell, of the right sum. They are biased and
-// have no standard errors.
+// and, where every respondent counts for one cell, of the right sum; where each counts
+// for one at most, of a sum that is no larger. They are biased and have no standard
+// errors.
 func (t *HistogramTable) Consistent() ([]float64, error) {
-	if !t.attribute.all {
-		return estimate.Clip(t.Values), nil
+	clipped, sum := estimate.Clip(t.Values), 0.0
+	for _, n := range clipped {
+		sum += n
+	}
+	if !t.attribute.all && (t.attribute.items > 1 || sum <= float64(t.Respondents)) {
+		return clipped, nil
 	}
 	return estimate.Project(t.Values, float64(t.Respondents))
 }

@@ -132,7 +132,6 @@ func (h *histogram) together() *bits {
 	k, items := 0, 0
 	for _, t := range h.tables {
 		b := t.(*bits)
-		all.all = all.all && b.all
 		if h.ask.Collect == plan.CollectSample {
 			k, items = max(k, b.mechanism.Backstop.K), max(items, b.items)
 		} else {

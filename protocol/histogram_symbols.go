@@ -98,8 +98,14 @@ func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*s
 
 func (t *symbols) channels() int { return t.mechanism.Channels() }
 
-// commit changes nothing: there is no backstop.
-func (t *symbols) commit(_ *rand.Rand, held []uint32) []uint32 { return held }
+// commit draws a cell for who holds none; otherwise there is nothing to settle,
+// without a backstop.
+func (t *symbols) commit(r *rand.Rand, held []uint32) []uint32 {
+	if len(held) == 0 {
+		return []uint32{uint32(r.IntN(t.size))}
+	}
+	return held
+}
 
 func (t *symbols) valid(committed []uint32) bool {
 	return len(committed) == 1 && int(committed[0]) < t.size
@@ -159,7 +165,7 @@ func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
 func (t *symbols) draw(r *rand.Rand, held [][]uint32, out []uint64) {
 	holders := make([]int, t.size)
 	for _, cells := range held {
-		holders[cells[0]]++
+		holders[t.commit(r, cells)[0]]++
 	}
 	counts := make([]uint64, t.channels())
 	t.mechanism.DrawCounts(r, holders, counts)

@@ -21,7 +21,7 @@ import (
 func asking(h plan.Histogram) plan.Plan {
 	p := sample("rr")
 	p.Title = "What do people drink?"
-	p.Question = plan.Question{Kind: "histogram", Histogram: &h}
+	p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &h}
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal", DishonestShare: 0.1}
 	p.Crowd.Minimum = 1000
 	return p

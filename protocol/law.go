@@ -2,9 +2,11 @@ package protocol
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/rng"
 )
 
 // Stream gives the randomness of one part of a simulated population. Parts are
@@ -16,24 +18,29 @@ type Stream func(part ...uint64) *rand.Rand
 // its exact law given the respondents' rounded bits, without a message being
 // made. A crowd's respondents in one instance are left out where they are fewer than
 // the plan's minimum, as the shuffler would withhold them, and its tally is nil
-// where that leaves nobody. Only simulations have a use for it: it sees every value.
+// where that leaves nobody. With an *UnfitError the tallies are there too, of devices
+// that do what the plan says with such values. Only simulations have a use for it: it
+// sees every value.
 func (p *Protocol) Draw(values []Value, stream Stream, progress func(done int)) (tallies []*tally.Counts, err error) {
 	return p.question.draw(values, stream, progress)
 }
 
 func (d *density) draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error) {
-	const forLabels, forBits, forTotals, forInstances = 0, 1, 2, 3
+	const forLabels, forBits, forTotals, forInstances, forReference = 0, 1, 2, 3, 4
 	labels, instances := stream(forLabels), stream(forInstances)
-	type batch [][]float32                     // the values of a crowd's respondents in one instance
+	type batch [][]float32                     // the values of a crowd's respondents in one instance; nil for the reference
 	crowds := make([][]batch, d.plan.Crowds()) // by instance
 	for c := range crowds {
 		crowds[c] = make([]batch, len(d.plan.Route.Mix.Instances))
 	}
-	for _, v := range values {
-		l, err := d.labelled(v)
+	var unfit unfits
+	for i, v := range values {
+		l, err := labelled(v)
 		if err != nil {
 			return nil, err
 		}
+		l, bad := d.standIn(l)
+		unfit.add(i, bad)
 		b := &crowds[d.reportedClass(labels, l.Class)][instances.IntN(len(d.plan.Route.Mix.Instances))]
 		*b = append(*b, l.Features)
 	}
@@ -55,6 +62,8 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 		if len(rows) == 0 {
 			continue
 		}
+		respondents := len(rows)
+		rows = slices.DeleteFunc(rows, func(x []float32) bool { return x == nil })
 		ones, err := kde.SumBits(d.features, len(rows), func(i int) []float32 { return rows[i] },
 			func(part int) *rand.Rand { return stream(forBits, uint64(c), uint64(part)) },
 			func(done int) { progress(before + done) })
@@ -62,15 +71,16 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 			return nil, err
 		}
 		t := d.newTally()
-		t.Respondents, t.Smallest = len(rows), smallest
-		r := stream(forTotals, uint64(c))
+		t.Respondents, t.Smallest = respondents, smallest
+		r, fair := stream(forTotals, uint64(c)), stream(forReference, uint64(c))
 		for channel, k := range ones {
-			n := d.bits.DrawCounts(r, k, len(rows))
+			k += rng.Binomial(fair, respondents-len(rows), rng.Prob(0.5))
+			n := d.bits.DrawCounts(r, k, respondents)
 			copy(t.Channel(channel), n[:])
 		}
 		tallies[c] = t
-		before += len(rows)
+		before += respondents
 	}
 	progress(len(values))
-	return tallies, nil
+	return tallies, unfit.err()
 }

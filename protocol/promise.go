@@ -123,6 +123,9 @@ func (p *Protocol) Statement(tallies []*tally.Counts, came []int) (release.Relea
 		},
 	}
 	r.Assumptions = append(r.Assumptions, p.question.assumptions()...)
+	if unfit := p.Unfit(); unfit != "" {
+		r.Assumptions = append(r.Assumptions, unfit)
+	}
 	honesty, err := p.honesty(promise.Shuffled, tallies)
 	if err != nil {
 		return release.Release{}, err

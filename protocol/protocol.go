@@ -126,7 +126,8 @@ func newQuestion(p plan.Plan) (question, error) {
 }
 
 // Encode turns a respondent's value into the mechanism's symbol. Errors name
-// the rule that was broken, never the value.
+// the rule that was broken, never the value. With an *UnfitError the symbol is there
+// too, and to be used; others are faults of the program, whatever the value.
 func (p *Protocol) Encode(v Value) (Symbol, error) { return p.question.encode(v) }
 
 // Randomize makes the report: from here on everything is private. What the

@@ -16,7 +16,7 @@ func sample(bitsum string) plan.Plan {
 	return plan.Plan{
 		Version: plan.Version,
 		Title:   "Where do people walk?",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 			Dimension: 3, Classes: []string{"hills", "shore"},
 			Kernel:      plan.Kernel{Name: "gaussian", Bandwidth: 1, Seed: strings.Repeat("5a", 32)},
 			Repetitions: 4,

@@ -27,7 +27,7 @@ func (m *HistogramModel) Reveal(values []Value) error {
 	}
 	for i, v := range values {
 		symbol, err := m.question.encode(v)
-		if err != nil {
+		if _, err = fits(err); err != nil {
 			return fmt.Errorf("value %d: %w", i+1, err)
 		}
 		s := symbol.(cellsHeld)
@@ -40,7 +40,7 @@ func (m *HistogramModel) Reveal(values []Value) error {
 				t.Counts[cell]++
 			}
 			asked := m.question.ask.Attributes[attribute]
-			if x, ok := v.(Answers).Values[attribute].(float64); ok && asked.Kind == "buckets" && int(held[0]) < asked.Cells {
+			if x, ok := v.(Answers).Values[attribute].(float64); ok && asked.Kind == "buckets" && len(held) == 1 && int(held[0]) < asked.Cells {
 				t.Numbers = append(t.Numbers, x)
 			}
 		}

@@ -80,11 +80,37 @@ func TestASeedGivesTheSame(t *testing.T) {
 	}
 }
 
-// The device is named, the value is not.
-func TestABadValueStopsTheCollection(t *testing.T) {
+// A value that does not fit is counted, and its device takes part like any other.
+func TestAnUnfitValueIsCounted(t *testing.T) {
 	proto, keys := runnable(t, sample("rr", 2))
 	values := population(6, 2)
 	values[3] = protocol.Labelled{Features: []float32{0.62517}, Class: 0}
+	full, err := simulate.Full(proto, keys, values, 1, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	law, err := simulate.Law(proto, values, 1, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]simulate.Collection{"full": full, "law": law} {
+		respondents := 0
+		for _, t := range c.Tallies {
+			if t != nil {
+				respondents += t.Respondents
+			}
+		}
+		if c.Unfit != 1 || respondents != len(values) {
+			t.Errorf("%s: %d do not fit, of %d respondents", name, c.Unfit, respondents)
+		}
+	}
+}
+
+// The device is named, the value is not.
+func TestAWrongTypeStopsTheCollection(t *testing.T) {
+	proto, keys := runnable(t, sample("rr", 2))
+	values := population(6, 2)
+	values[3] = "0.62517"
 	_, full := simulate.Full(proto, keys, values, 1, quiet)
 	_, law := simulate.Law(proto, values, 1, quiet)
 	for _, err := range []error{full, law} {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -15,6 +16,9 @@ func Law(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Pr
 	stream := func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
 	var err error
 	col.Tallies, err = p.Draw(values, stream, func(done int) { progress("draw totals", done, len(values)) })
+	if unfit, ok := errors.AsType[*protocol.UnfitError](err); ok {
+		col.Unfit, err = unfit.Values, nil
+	}
 	for crowd, t := range col.Tallies {
 		if t == nil {
 			col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", crowd+1, p.Plan.Crowd.Minimum))

@@ -19,7 +19,7 @@ func sample(bitsum string, dimension int) plan.Plan {
 	p := plan.Plan{
 		Version: plan.Version,
 		Title:   "A tiny collection",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 			Dimension: dimension, Classes: []string{"hills", "shore"}, Normalize: true,
 			Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
 			Repetitions: 1,

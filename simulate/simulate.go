@@ -5,6 +5,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -33,6 +34,19 @@ type Collection struct {
 	Devices   int
 	Fragments int // sealed fragments; 0 at fidelity law
 	Dropped   int // fragments that some role could not open or count
+	Unfit     int // devices for whose value the plan has no room, and which sent what it has for such a value
+}
+
+// Notes say in sentences what a release of the collection should not be silent of.
+func (c Collection) Notes() []string {
+	var notes []string
+	if c.Dropped > 0 {
+		notes = append(notes, fmt.Sprintf("%d fragments did not open and were dropped.", c.Dropped))
+	}
+	if c.Unfit > 0 {
+		notes = append(notes, fmt.Sprintf("The plan has no room for the value of %d of %d respondents. Their devices sent what it has for such a value, which tells them from nobody.", c.Unfit, c.Devices))
+	}
+	return notes
 }
 
 // Progress is told how far a stage has come; calls do not overlap.
@@ -77,10 +91,11 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 // changes nothing that is counted, and comes fresh from the system.
 func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64, progress Progress) (Collection, error) {
 	col := Collection{Devices: len(values)}
-	collectors, sent, err := collect(p, values, seed, progress)
+	collectors, sent, unfit, err := collect(p, values, seed, progress)
 	if err != nil {
 		return col, err
 	}
+	col.Unfit = unfit
 	a, err := analyzer.New(p, keys.Analyzer)
 	if err != nil {
 		return col, err
@@ -129,13 +144,13 @@ type destination struct {
 }
 
 // collect lets every device contribute, on all processors.
-func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) ([]*shuffler.Collector, [][]destination, error) {
+func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) (_ []*shuffler.Collector, _ [][]destination, unfit int, _ error) {
 	sent := make([][]destination, len(values))
 	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Mix.Instances))
 	for i := range collectors {
 		var err error
 		if collectors[i], err = shuffler.NewCollector(p.Plan, i); err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 	}
 	var (
@@ -154,6 +169,9 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 				}
 				contributions, err := contribute(p, values[i], seed, i)
 				mutex.Lock()
+				if _, ok := errors.AsType[*protocol.UnfitError](err); ok {
+					unfit, err = unfit+1, nil
+				}
 				for _, c := range contributions {
 					sent[i] = append(sent[i], destination{c.Instance, c.Crowd})
 					if err == nil {
@@ -173,7 +191,7 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 		})
 	}
 	wg.Wait()
-	return collectors, sent, failed
+	return collectors, sent, unfit, failed
 }
 
 func contribute(p *protocol.Protocol, v protocol.Value, seed uint64, device int) ([]client.Sealed, error) {

@@ -70,7 +70,7 @@ type collection struct {
 func collect(t testing.TB, change func(*plan.Plan)) *collection {
 	t.Helper()
 	p := route()
-	p.Question = plan.Question{Kind: "density", Density: &plan.Density{
+	p.Question = plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
 		Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
 		Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
 		Repetitions: 1,

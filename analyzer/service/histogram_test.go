@@ -17,7 +17,7 @@ import (
 func spread(t *testing.T) *collection {
 	t.Helper()
 	p := route()
-	p.Question = plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+	p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 		Attributes: []plan.Attribute{{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}},
 		Crowds:     []string{"north", "south"},
 		Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Epsilon: 1, Fragments: 4, Backstop: 2},

@@ -90,7 +90,7 @@ func hostilePlan(url string) plan.Plan {
 	key := "x25519:" + strings.Repeat("A", 43)
 	return plan.Plan{
 		Version: plan.Version, Title: "What do people read?",
-		Question: plan.Question{Kind: "density", Density: &plan.Density{
+		Question: plan.Question{Kind: "density", Unfit: plan.UnfitReference, Density: &plan.Density{
 			Dimension: 2, Classes: []string{"a", "b"}, Repetitions: 4, Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
 			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},

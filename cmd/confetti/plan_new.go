@@ -28,6 +28,7 @@ type planParties struct {
 	File           string  `arg:"" help:"Where to write the plan (TOML)." type:"path"`
 	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents." required:"" placeholder:"N"`
 	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
+	Unfit          string  `help:"What a device sends whose value does not fit, rather than nothing: reference (the report of nothing) or clip (of the nearest value that fits: a set's first items, a vector of the nearest length; where there is none, the reference)." enum:"reference,clip" default:"reference"`
 	Suite          string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
 	Instances      int     `help:"Shuffler instances in separate trust domains." default:"1"`
 	Hops           int     `help:"Hops of each instance." default:"2"`
@@ -58,7 +59,7 @@ func (c planParties) plan(title string, q plan.Question, b plan.Budget) (plan.Pl
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return plan.Plan{}, err
 	}
-	b.DishonestShare = c.DishonestShare
+	b.DishonestShare, q.Unfit = c.DishonestShare, c.Unfit
 	p := plan.Plan{
 		Version: plan.Version, Title: title, Question: q, Budget: b,
 		Crowd:     plan.Crowd{Minimum: c.Minimum},

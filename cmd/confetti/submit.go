@@ -160,29 +160,38 @@ func device(folder string, i int) string {
 	return filepath.Join(folder, fmt.Sprintf("device-%06d", i+1))
 }
 
-// report answers as one device.
-func report(ctx context.Context, signed plan.Signed, o client.Options, v protocol.Value) (client.Charge, error) {
+// report answers as one device, and says whether the answer fits. That it does not is
+// no error: whoever sees a script fail would learn of the value.
+func report(ctx context.Context, signed plan.Signed, o client.Options, v protocol.Value) (_ client.Charge, unfit, err error) {
 	c, err := client.Open(signed, o)
 	if err != nil {
-		return client.Charge{}, err
+		return client.Charge{}, nil, err
 	}
 	defer c.Close()
-	return c.Charge(), c.Report(ctx, v)
+	err = c.Report(ctx, v)
+	if unfit = c.Unfit(); unfit != nil && err == unfit {
+		err = nil
+	}
+	return c.Charge(), unfit, err
 }
 
 func (c submitCommand) one(ctx context.Context, std streams, signed plan.Signed, o client.Options, v protocol.Value) error {
-	charge, err := report(ctx, signed, o, v)
+	charge, unfit, err := report(ctx, signed, o, v)
 	if errors.Is(err, client.ErrNotOptedIn) {
 		return fmt.Errorf("%w: confetti ledger opt-in %s", err, o.Folder)
 	}
 	if err != nil {
 		return err
 	}
+	if unfit != nil {
+		fmt.Fprintf(std.err, "%v\n", unfit)
+	}
 	if c.JSON {
 		return writeJSON(std.out, struct {
 			Plan   string        `json:"plan"`
 			Charge client.Charge `json:"charge"`
-		}{signed.Plan.Name(), charge})
+			Fits   bool          `json:"fits"` // whether the plan has room for the answer, or what it has for such an answer was sent
+		}{signed.Plan.Name(), charge, unfit == nil})
 	}
 	_, err = fmt.Fprintf(std.out, "answered: epsilon %.4g at delta %.3g spent; to see what was said:\n  confetti ledger show %s\n", charge.Epsilon, charge.Delta, o.Folder)
 	return err
@@ -199,6 +208,7 @@ type outcome struct {
 	Waiting  int    `json:"waiting"`  // on their devices, to be sent later
 	Answered int    `json:"answered"` // had answered before
 	Refused  int    `json:"refused"`
+	Unfit    int    `json:"unfit"` // of those sent or waiting: what the plan has for a value that does not fit
 }
 
 func (c submitCommand) many(ctx context.Context, std streams, signed plan.Signed, o client.Options, bearers []string, values []protocol.Value) error {
@@ -219,12 +229,13 @@ func (c submitCommand) many(ctx context.Context, std streams, signed plan.Signed
 			for i := range rows {
 				one := o
 				one.Folder, one.Bearer = device(o.Folder, i), bearers[i]
+				var unfit error
 				err := client.Consent(one.Folder, true)
 				if err == nil {
-					_, err = report(ctx, signed, one, values[i])
+					_, unfit, err = report(ctx, signed, one, values[i])
 				}
 				mu.Lock()
-				out.count(err)
+				out.count(err, unfit)
 				if err != nil && failure == nil && !errors.Is(err, client.ErrAnswered) {
 					failure = fmt.Errorf("row %d: %w", i+1, err)
 				}
@@ -248,12 +259,18 @@ func (c submitCommand) many(ctx context.Context, std streams, signed plan.Signed
 		err = writeJSON(std.out, out)
 	} else {
 		_, err = fmt.Fprintf(std.out, "%d answers sent, %d wait to be sent, %d devices had answered before, %d refused\n", out.Sent, out.Waiting, out.Answered, out.Refused)
+		if out.Unfit > 0 {
+			fmt.Fprintf(std.out, "%d of the answers did not fit the plan: their devices sent what it has for such an answer\n", out.Unfit)
+		}
 	}
 	return errors.Join(err, failure, ctx.Err())
 }
 
-func (o *outcome) count(err error) {
+func (o *outcome) count(err, unfit error) {
 	var waiting *client.WaitingError
+	if unfit != nil {
+		o.Unfit++
+	}
 	switch {
 	case err == nil:
 		o.Sent++

@@ -17,7 +17,7 @@ import (
 )
 
 // everything asks an attribute of each kind.
-var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 	Crowds: []string{"north", "south"},
 	Attributes: []plan.Attribute{
 		{Name: "colour", Kind: "categories", Values: []string{"red", "green"}},

@@ -125,7 +125,7 @@ func (c upCommand) draft() (plan.Plan, error) {
 	}
 	return plan.Plan{
 		Version: plan.Version, Title: "Which colour do you like best?",
-		Question: plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &plan.Histogram{
 			Attributes: []plan.Attribute{{Name: "colour", Kind: "categories", Values: []string{"red", "green", "blue", "yellow", "violet"}}},
 			Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"},
 		}},

@@ -46,9 +46,11 @@ func (a Axis) validate() error {
 }
 
 // find is the interval that holds x: Edge(i) <= x < Edge(i+1), and High in the last.
-// What is outside has the interval nearest to it.
+// What is outside has the interval nearest to it, and NaN none that means anything.
 func (a Axis) find(x float64) (i int, inside bool) {
 	switch {
+	case math.IsNaN(x):
+		return 0, false
 	case x < a.Low:
 		return 0, false
 	case x >= a.High:
@@ -65,9 +67,7 @@ func (a Axis) find(x float64) (i int, inside bool) {
 	return i, true
 }
 
-var errNoNumber = errors.New("encode: a value that is no finite number: leave it out, or say what it stands for")
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+var errNoNumber = errors.New("encode: a value that is no number: say what it stands for, or ask with a cell for others")
 
 // name writes an interval; unbounded says that the ones at the edges hold what is outside.
 func (a Axis) name(i int, unbounded bool) string {
@@ -130,14 +130,15 @@ func (b *Buckets) Axis() Axis { return b.axis }
 // Size is the number of cells.
 func (b *Buckets) Size() int { return withOthers(b.axis.Cells, b.others) }
 
-// Encode is the bucket of x, which must be finite.
+// Encode is the bucket of x. What is no number (NaN) is another value, if there is a
+// cell for others; an infinity is outside.
 func (b *Buckets) Encode(x float64) ([]uint32, error) {
-	if !finite(x) {
-		return nil, errNoNumber
-	}
 	i, inside := b.axis.find(x)
-	if !inside && b.others {
+	switch {
+	case b.others && !inside:
 		i = b.axis.Cells
+	case math.IsNaN(x):
+		return nil, errNoNumber
 	}
 	return []uint32{uint32(i)}, nil
 }

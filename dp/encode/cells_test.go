@@ -102,9 +102,15 @@ func TestSet(t *testing.T) {
 	}
 	_, err := set.Encode([]string{"d", "b", "a"})
 	refused(t, err, "more than 2 items", "d b")
+	if got := set.Clip([]string{"d", "d", "b", "a"}); !slices.Equal(got, []uint32{1, 3}) {
+		t.Errorf("the first two are in %v", got)
+	}
 	strict := must[*Set](t)(NewSet(must[*Categories](t)(NumberedCategories(3, false)), 3))
 	_, err = strict.EncodeNumbers([]int{0, 777})
 	refused(t, err, "outside the declared domain", "777")
+	if got := strict.ClipNumbers([]int{-1, 2, 777, 0}); !slices.Equal(got, []uint32{0, 2}) {
+		t.Errorf("those with a cell are in %v", got)
+	}
 	for _, most := range []int{0, -1, 6} {
 		_, err := NewSet(items, most)
 		refused(t, err, "from 1 to the size", "")
@@ -151,7 +157,7 @@ func TestBuckets(t *testing.T) {
 		x           float64
 		cell, other uint32
 	}{
-		{-1e300, 0, 4}, {math.Nextafter(-10, -11), 0, 4}, {-10, 0, 0}, {0, 1, 1}, {math.Copysign(0, -1), 1, 1}, {19.99, 2, 2}, {20, 3, 3},
+		{math.Inf(-1), 0, 4}, {math.Inf(1), 3, 4}, {-1e300, 0, 4}, {math.Nextafter(-10, -11), 0, 4}, {-10, 0, 0}, {0, 1, 1}, {math.Copysign(0, -1), 1, 1}, {19.99, 2, 2}, {20, 3, 3},
 		{30, 3, 3}, {math.Nextafter(30, 31), 3, 4}, {1e300, 3, 4},
 	} {
 		a, b := must[[]uint32](t)(open.Encode(c.x)), must[[]uint32](t)(closed.Encode(c.x))
@@ -159,11 +165,10 @@ func TestBuckets(t *testing.T) {
 			t.Errorf("%v is in %d and %d, want %d and %d", c.x, a[0], b[0], c.cell, c.other)
 		}
 	}
-	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		for _, b := range []*Buckets{open, closed} {
-			_, err := b.Encode(x)
-			refused(t, err, "no finite number", "")
-		}
+	_, err := open.Encode(math.NaN())
+	refused(t, err, "no number", "")
+	if got := must[[]uint32](t)(closed.Encode(math.NaN())); got[0] != 4 {
+		t.Errorf("no number is in %d", got[0])
 	}
 	names := func(b *Buckets) (list []string) {
 		for i := range b.Size() {
@@ -209,7 +214,7 @@ func TestGrid(t *testing.T) {
 		cell, other uint32
 	}{
 		{Point{0, -1}, 0, 0}, {Point{1, -1}, 1, 1}, {Point{2.5, 0.5}, 5, 5}, {Point{3, 1}, 5, 5}, {Point{0, 0}, 3, 3},
-		{Point{-1, 0.5}, 3, 6}, {Point{1.5, 7}, 4, 6}, {Point{9, -9}, 2, 6},
+		{Point{-1, 0.5}, 3, 6}, {Point{1.5, 7}, 4, 6}, {Point{9, -9}, 2, 6}, {Point{math.Inf(1), 0}, 5, 6},
 	} {
 		a, b := must[[]uint32](t)(open.Encode(c.p)), must[[]uint32](t)(closed.Encode(c.p))
 		if a[0] != c.cell || b[0] != c.other {
@@ -219,9 +224,12 @@ func TestGrid(t *testing.T) {
 	if open.Size() != 6 || closed.Size() != 7 || closed.Name(6) != Others || closed.Name(4) != "x [1, 2) y [0, 1]" || open.Name(0) != "x (-inf, 1) y (-inf, 0)" {
 		t.Errorf("shape of a grid: %q, %q", closed.Name(4), open.Name(0))
 	}
-	for _, p := range []Point{{math.NaN(), 0}, {0, math.Inf(1)}} {
-		_, err := closed.Encode(p)
-		refused(t, err, "no finite number", "")
+	for _, p := range []Point{{math.NaN(), 0}, {math.Inf(-1), math.NaN()}} {
+		_, err := open.Encode(p)
+		refused(t, err, "no number", "")
+		if got := must[[]uint32](t)(closed.Encode(p)); got[0] != 6 {
+			t.Errorf("no point is in %d", got[0])
+		}
 	}
 	_, err := NewGrid(Axis{0, 1, 1 << 14}, Axis{0, 1, 1 << 14}, false)
 	refused(t, err, "a domain of", "")

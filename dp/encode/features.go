@@ -152,6 +152,46 @@ func (f *Features) check(x []float32) (scale float32, err error) {
 	return 1, nil
 }
 
+// Check says why Map refuses a value; nil if it takes it.
+func (f *Features) Check(x []float32) error {
+	if _, err := f.check(x); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	return nil
+}
+
+// Clip is, of the values that Map takes, the one that has the direction of x and is
+// nearest to it in length; none where x has another number of coordinates, or no
+// direction.
+func (f *Features) Clip(x []float32) (nearest []float32, ok bool) {
+	if len(x) != f.spec.Dimension {
+		return nil, false
+	}
+	var sum float64
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	length := math.Sqrt(sum)
+	if !(length > 0 && length <= math.MaxFloat64) {
+		return nil, false
+	}
+	kernel, longest := kernels[f.spec.Kernel], length
+	switch {
+	case f.spec.Normalize || kernel.unit:
+		longest = 1
+	case kernel.radius:
+		longest = math.Min(length, f.spec.Radius)
+	}
+	if kernel.bandwidth && !f.spec.Normalize {
+		longest = math.Min(longest, maxBandwidths*f.spec.Bandwidth*(1-1e-6))
+	}
+	nearest = make([]float32, len(x))
+	for j, v := range x {
+		nearest[j] = float32(float64(v) * (longest / length))
+	}
+	return nearest, f.Check(nearest) == nil
+}
+
 func vector(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
 
 func block(x []float32) blas32.General {

@@ -1,5 +1,7 @@
 package encode
 
+import "math"
+
 // Point is a value of a Grid.
 type Point struct{ X, Y float64 }
 
@@ -27,15 +29,16 @@ func NewGrid(x, y Axis, others bool) (*Grid, error) {
 // Size is the number of cells.
 func (g *Grid) Size() int { return withOthers(g.x.Cells*g.y.Cells, g.others) }
 
-// Encode is the cell of a point, whose coordinates must be finite.
+// Encode is the cell of a point. One without two numbers (NaN) is another, if there is a
+// cell for others.
 func (g *Grid) Encode(p Point) ([]uint32, error) {
-	if !finite(p.X) || !finite(p.Y) {
-		return nil, errNoNumber
-	}
 	column, insideX := g.x.find(p.X)
 	row, insideY := g.y.find(p.Y)
-	if g.others && !(insideX && insideY) {
+	switch {
+	case g.others && !(insideX && insideY):
 		return []uint32{uint32(g.x.Cells * g.y.Cells)}, nil
+	case math.IsNaN(p.X) || math.IsNaN(p.Y):
+		return nil, errNoNumber
 	}
 	return []uint32{uint32(row*g.x.Cells + column)}, nil
 }

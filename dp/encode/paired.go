@@ -39,7 +39,9 @@ func newPaired(s Spec) family {
 		furthest = 2
 	}
 	for from := 0; from < s.Repetitions; from += s.Dimension {
-		f.moves += slack * pairMoves(f.lengths[from:min(from+s.Dimension, s.Repetitions)], furthest)
+		pairs := f.lengths[from:min(from+s.Dimension, s.Repetitions)]
+		// From a point of the circle to its middle, a pair moves by a quarter.
+		f.moves += slack * math.Max(pairMoves(pairs, furthest), float64(len(pairs))/4)
 	}
 	return f
 }
@@ -54,7 +56,8 @@ func newPaired(s Spec) family {
 // sin(sqrt s)/(4 sqrt s), which falls up to s = pi^2, where the maximum 1 is reached: cut
 // off there it is concave, and the sum over n pairs is largest where all s are T/n.
 // Wide kernels gain by this: for d pairs of unit vectors it is about (1 - cos(2.9/h))/2 a
-// pair, 0.45 at h = 2.
+// pair, 0.45 at h = 2. From about h = 3 on the reference is further from a value, at a
+// quarter a pair, than another value can be.
 func pairMoves(lengths []float32, furthest float64) float64 {
 	n := float64(len(lengths))
 	angle := furthest * float64(slices.Max(lengths)) / math.Sqrt(n)

@@ -39,7 +39,7 @@ func NewPrefixes(candidates []string) (*Prefixes, error) {
 		switch {
 		case c == "":
 			return nil, fmt.Errorf("encode: candidate %d is empty: every string begins with it", i)
-		case text(strings.TrimSuffix(c, string(End))) != nil:
+		case !plain(strings.TrimSuffix(c, string(End))):
 			return nil, fmt.Errorf("encode: candidate %d is not valid UTF-8, or U+%04X is not at its end alone", i, End)
 		case !Complete(c) && utf8.RuneCountInString(c) != p.length:
 			return nil, fmt.Errorf("encode: candidate %d is shorter than the longest (%d characters): only a whole string may be, with U+%04X at its end", i, p.length, End)
@@ -52,25 +52,17 @@ func NewPrefixes(candidates []string) (*Prefixes, error) {
 	return p, nil
 }
 
-var errNoText = fmt.Errorf("encode: a string that is not valid UTF-8 or holds U+%04X: convert it to plain text", End)
-
-func text(s string) error {
-	if !utf8.ValidString(s) || strings.ContainsRune(s, End) {
-		return errNoText
-	}
-	return nil
-}
+// plain says that a string is valid UTF-8 without End.
+func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, End) }
 
 // Size is the number of cells.
 func (p *Prefixes) Size() int { return withOthers(len(p.candidates), true) }
 
-// Encode is the cell of the candidate that s begins with, or is.
+// Encode is the cell of the candidate that s begins with, or is. What is no plain
+// text begins with none. There is no error: the domain is total.
 func (p *Prefixes) Encode(s string) ([]uint32, error) {
-	if err := text(s); err != nil {
-		return nil, err
-	}
 	cell, ok := p.index[p.begin(s)]
-	if !ok {
+	if !ok || !plain(s) {
 		cell = uint32(len(p.candidates))
 	}
 	return []uint32{cell}, nil

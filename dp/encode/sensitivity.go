@@ -2,7 +2,17 @@ package encode
 
 // Sensitivity is how far replacing one value by another moves the probabilities
 // (1 + f(x)/R)/2 of its bits, before any randomized response: what an accountant
-// needs to know of a feature map.
+// needs to know of a feature map. A value may also be replaced by the reference, whose
+// features are all zero and whose bits are fair: what a device sends whose value
+// does not fit.
+//
+// Of the reference no family but GaussianPaired has to know. Each probability is
+// within a half of a fair one, and the squares of f(x)/(2R) add up to less than those
+// of the moves between two values: to a quarter of a bit's for each channel of
+// Gaussian, InnerSigns and the signed kernels, where it may move by all of it; of
+// InnerIdentity and InnerRotated to a quarter of the squared distance of opposite
+// values; of the bucketed kernels, where one bucket of each repetition is left and
+// none entered, to half.
 type Sensitivity struct {
 	Coordinates int     // channels whose probability can move at all
 	Gap         float64 // the most that a single one can move, at most 1
@@ -15,5 +25,6 @@ type Sensitivity struct {
 // are off by 1e-7.
 const slack = 1 + 1e-4
 
-// Sensitivity is that of replacing a value that Map accepts by another.
+// Sensitivity is that of replacing a value that Map accepts by another, or by the
+// reference.
 func (f *Features) Sensitivity() Sensitivity { return f.family.shape().moves }

@@ -44,13 +44,14 @@ func TestSensitivityHolds(t *testing.T) {
 		spec.Seed[0] = rapid.Byte().Draw(t, "seed")
 		spec.Normalize = rapid.Bool().Draw(t, "normalize")
 		if kernels[k].bandwidth {
-			spec.Bandwidth = rapid.Float64Range(0.3, 5).Draw(t, "bandwidth")
+			spec.Bandwidth = rapid.Float64Range(0.3, 9).Draw(t, "bandwidth")
 		}
 		f, err := New(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x := units(replay.New(rapid.Uint64().Draw(t, "values")), 2, d)
+		reference := rapid.Bool().Draw(t, "reference") // in the place of the second value
 		switch rapid.IntRange(0, 2).Draw(t, "shape") {
 		case 1:
 			copy(row(x, 1), row(x, 0))
@@ -62,6 +63,9 @@ func TestSensitivityHolds(t *testing.T) {
 		out := blas32.General{Rows: 2, Cols: f.Channels(), Stride: f.Channels(), Data: make([]float32, 2*f.Channels())}
 		if err := f.MapAll(x, out); err != nil {
 			t.Fatal(err)
+		}
+		if reference {
+			clear(row(out, 1))
 		}
 		var moved int
 		var most, squares float64
@@ -76,6 +80,37 @@ func TestSensitivityHolds(t *testing.T) {
 		s := f.Sensitivity()
 		if moved > s.Coordinates || most > s.Gap || squares > s.SumSquares {
 			t.Fatalf("%d bits moved by up to %v and %v in squares: more than %+v", moved, most, squares, s)
+		}
+	})
+}
+
+// What Clip gives is always taken, keeps its direction, and is what was given where
+// that fits; nothing is given for what has no direction.
+func TestClipFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(slices.Sorted(maps.Keys(kernels))).Draw(t, "kernel")
+		d := rapid.IntRange(1, 40).Draw(t, "d")
+		spec := small(k, d)
+		spec.Normalize = rapid.Bool().Draw(t, "normalize")
+		f, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := row(units(replay.New(rapid.Uint64().Draw(t, "value")), 1, d), 0)
+		blas32.Scal(float32(math.Pow(10, rapid.Float64Range(-20, 20).Draw(t, "length"))), vector(x))
+		clipped, ok := f.Clip(x)
+		if !ok || f.Check(clipped) != nil {
+			t.Fatalf("%v: %v", ok, f.Check(clipped))
+		}
+		for j := range x {
+			if math.Signbit(float64(x[j])) != math.Signbit(float64(clipped[j])) || f.Check(x) == nil && !spec.Normalize && math.Abs(float64(x[j]-clipped[j])) > 2e-3*math.Abs(float64(x[j])) {
+				t.Fatalf("coordinate %d of %v became one of %v", j, x, clipped)
+			}
+		}
+		for name, bad := range map[string][]float32{"zero": make([]float32, d), "longer": make([]float32, d+1), "no number": append(make([]float32, d-1), float32(math.NaN())), "infinite": append(make([]float32, d-1), float32(math.Inf(1)))} {
+			if _, ok := f.Clip(bad); ok {
+				t.Errorf("%s was clipped", name)
+			}
 		}
 	})
 }
@@ -135,10 +170,11 @@ func TestSensitivityIsReached(t *testing.T) {
 }
 
 // The bound of pairs is near what a search finds, of opposite values, for a
-// kernel that is wide, where it is below a quarter of that of separate pairs.
+// kernel that is wide, where it is below two fifths of that of separate pairs; and that
+// of the reference by any value, for a wider one.
 func TestPairMovesAreNearlyReached(t *testing.T) {
 	const d = 64
-	f := mustNew(t, Spec{Kernel: GaussianPaired, Dimension: d, Repetitions: d, Bandwidth: 4, Normalize: true})
+	f := mustNew(t, Spec{Kernel: GaussianPaired, Dimension: d, Repetitions: d, Bandwidth: 2.7, Normalize: true})
 	r := replay.New(2)
 	out := blas32.General{Rows: 2, Cols: 2 * d, Stride: 2 * d, Data: make([]float32, 4*d)}
 	largest := 0.0
@@ -155,7 +191,11 @@ func TestPairMovesAreNearlyReached(t *testing.T) {
 		}
 		largest = math.Max(largest, squares)
 	}
-	if s := f.Sensitivity().SumSquares; largest < s/2 || largest > s || s > 0.25*d {
+	if s := f.Sensitivity().SumSquares; largest < s/2 || largest > s || s > 0.4*d {
 		t.Errorf("reached %v of %v", largest, s)
+	}
+	wide := mustNew(t, Spec{Kernel: GaussianPaired, Dimension: d, Repetitions: d, Bandwidth: 8, Normalize: true})
+	if s := wide.Sensitivity().SumSquares; s < 0.25*d || s > 0.25*d*slack {
+		t.Errorf("the reference is %v away", s)
 	}
 }

@@ -36,6 +36,24 @@ func (s *Set) EncodeNumbers(items []int) ([]uint32, error) {
 	return encodeSet(s, items, s.items.number)
 }
 
+// Clip is the cells of the first items that have one, as many as a set may have: what
+// the nearest set that fits is in.
+func (s *Set) Clip(names []string) []uint32 { return clipSet(s, names, s.items.find) }
+
+// ClipNumbers is Clip of the items with these numbers.
+func (s *Set) ClipNumbers(items []int) []uint32 { return clipSet(s, items, s.items.number) }
+
+func clipSet[V any](s *Set, items []V, find func(V) (uint32, error)) []uint32 {
+	set := make([]uint32, 0, min(len(items), s.most))
+	for _, item := range items {
+		cell, err := find(item)
+		if at, twice := slices.BinarySearch(set, cell); err == nil && !twice && len(set) < s.most {
+			set = slices.Insert(set, at, cell)
+		}
+	}
+	return set
+}
+
 func encodeSet[V any](s *Set, items []V, find func(V) (uint32, error)) ([]uint32, error) {
 	set := make([]uint32, 0, min(len(items), s.most))
 	for _, item := range items {

@@ -140,7 +140,7 @@ type shape struct {
 func (r *ring) plan(title string, s shape, address func(name string) string, times plan.Times) (plan.Signed, error) {
 	p := plan.Plan{
 		Version: plan.Version, Title: title,
-		Question: plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+		Question: plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 			Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: cells}},
 			Randomizer: plan.Randomizer{Name: "krr", Accounting: "exact"},
 		}},

@@ -18,7 +18,7 @@ func published(t testing.TB) (plan.Plan, Receipts) {
 	t.Helper()
 	p := plan.Plan{
 		Version: plan.Version, Title: "t",
-		Question:  plan.Question{Kind: "histogram", Histogram: &plan.Histogram{Attributes: []plan.Attribute{{Name: "a", Kind: "categories", Size: 2}}}},
+		Question:  plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &plan.Histogram{Attributes: []plan.Attribute{{Name: "a", Kind: "categories", Size: 2}}}},
 		Crowd:     plan.Crowd{Minimum: 10},
 		Envelopes: plan.Envelopes{PerDevice: 4},
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{
