@@ -42,7 +42,7 @@ func collect(t *testing.T) collection {
 			Bitsum:      plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},
 		Budget:    plan.Budget{Epsilon: 50, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.2},
-		Crowd:     plan.Crowd{Minimum: minimum},
+		Crowd:     plan.Crowd{Minimum: minimum, Maximum: 1000},
 		Envelopes: plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: perDevice}, // one of them a dummy
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{
 			{Hops: []plan.Party{{Operator: "North"}}}, {Hops: []plan.Party{{Operator: "East"}, {Operator: "West"}}},
@@ -160,6 +160,7 @@ func TestRefusesBatchesWhole(t *testing.T) {
 		"straight from the entry":    {func(b *envelope.Batch) { b.Hop = 0 }, "whole cascade"},
 		"a hop beyond":               {func(b *envelope.Batch) { b.Hop = 2 }, "whole cascade"},
 		"too few respondents":        {func(b *envelope.Batch) { b.Respondents = minimum - 1 }, "minimum of 5"},
+		"too many respondents":       {func(b *envelope.Batch) { b.Respondents = 1001 }, "maximum of 1000"},
 		"more envelopes than it may": {func(b *envelope.Batch) { b.Respondents = uint32(len(b.Envelopes)/perDevice) - 1 }, "more envelopes"},
 		"fewer than the honest send": {func(b *envelope.Batch) { b.Envelopes = b.Envelopes[:4*perDevice-1] }, "honest minimum"},
 		"copies instead of envelopes": {func(b *envelope.Batch) {

@@ -83,6 +83,8 @@ func (c *Counter) accepts(b envelope.Batch) error {
 		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", b.Hop, len(p.Route.Mix.Instances[b.Instance].Hops))
 	case int(b.Respondents) < p.Crowd.Minimum:
 		return fmt.Errorf("analyzer: the batch holds fewer respondents than the plan's minimum of %d", p.Crowd.Minimum)
+	case p.Crowd.Maximum > 0 && int64(b.Respondents) > int64(p.Crowd.Maximum):
+		return fmt.Errorf("analyzer: the batch holds more respondents than the plan's maximum of %d", p.Crowd.Maximum)
 	case len(b.Envelopes) > int(b.Respondents)*p.Envelopes.PerDevice:
 		return fmt.Errorf("analyzer: the batch holds more envelopes than its respondents may send")
 	}

@@ -102,6 +102,9 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
 	p.Question.Density.Kernel.Seed = publicSeed(c.Seed)
+	if p.Question.Density.Bitsum.Divided() {
+		p.Crowd.Maximum = max(c.Minimum, set.Train.X.Rows) // all are to count
+	}
 	keys, err := simulate.NewKeys(&p)
 	if err != nil {
 		return p, keys, err

@@ -110,7 +110,7 @@ func (e KDE) least(b plan.Bitsum, f *encode.Features, users int) (plan.Bitsum, a
 	var g account.Guarantee
 	var err error
 	if e.Epsilon > 0 {
-		if b, g, err = protocol.DesignBitsum(b, f, users, e.Epsilon, e.Delta); err != nil || e.LocalEpsilon == 0 {
+		if b, g, err = protocol.DesignBitsum(b, f, users, 1, e.Epsilon, e.Delta); err != nil || e.LocalEpsilon == 0 {
 			return b, g, err
 		}
 	}

@@ -106,6 +106,19 @@ func (s *Service) open(p plan.Plan) error {
 	return nil
 }
 
+// full says that somebody new is one too many. Of as many respondents as the plan lets
+// count in all crowds of all instances each may ask for a token of every hop; more would
+// let an entry hop bring together more than its plan allows, whatever it says.
+func (p *served) full(marks []mark) bool {
+	most := p.signed.Plan.Crowd.Maximum
+	if most == 0 {
+		return false
+	}
+	n, fresh := p.log.of(marks)
+	in := len(p.signed.Plan.Route.Mix.Instances)
+	return fresh && float64(n) >= float64(most)*float64(p.signed.Plan.Crowds())*float64(in)*float64(len(p.keys))
+}
+
 func (s *Service) sign(ctx context.Context, p *served, respondent serve.Respondent, request wire.TokenRequest) (wire.TokenResponse, error) {
 	marks := make([]mark, len(request.Asks))
 	for i, a := range request.Asks {
@@ -113,6 +126,9 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 			return wire.TokenResponse{}, wire.Problemf(wire.BadRequest, "ask %d: the plan demands no token there", i)
 		}
 		marks[i] = s.mark(p, respondent, a)
+	}
+	if p.full(marks) {
+		return wire.TokenResponse{}, wire.Problemf(wire.EpochOver, "as many respondents have tokens as the plan lets count")
 	}
 	if p.log.taken(marks) { // before any work
 		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))

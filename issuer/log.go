@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,6 +151,13 @@ func (l *markLog) takenLocked(marks []mark) bool {
 		}
 	}
 	return false
+}
+
+// of is how many marks there are, and whether any of some is not among them.
+func (l *markLog) of(marks []mark) (n int, fresh bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.known), slices.ContainsFunc(marks, func(m mark) bool { _, there := l.known[m.who]; return !there })
 }
 
 // errTaken is the error of put for marks that are taken.

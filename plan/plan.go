@@ -106,6 +106,10 @@ type Bitsum struct {
 	Probability float64 `json:"probability,omitempty"` // nb: p, P(k) = C(k+r-1, k) (1-p)^r p^k
 }
 
+// Divided says that each respondent adds a part of noise that is whole only in all
+// their messages together, not in a share of them.
+func (b Bitsum) Divided() bool { return b.Name == "3nb" || b.Name == "nb" || b.Name == "pure" }
+
 // Budget is the promise made to a respondent. Epsilon and Delta speak of the
 // features with the reported label fixed; LabelEpsilon is spent beside it.
 // LocalEpsilon, where it is not 0, is promised though everyone colludes: of all that a
@@ -149,9 +153,14 @@ func (l *LabelEpsilon) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Crowd is the rule of the smallest batch.
+// Crowd is the rule of the smallest batch, and of the largest.
 type Crowd struct {
-	Minimum  int       `json:"minimum"`            // n_min: distinct respondents per crowd, instance and epoch; fewer are withheld
+	Minimum int `json:"minimum"` // n_min: distinct respondents per crowd, instance and epoch; fewer are withheld
+	// Maximum is n_max, where there is one: of more respondents per crowd, instance and
+	// epoch so many count, drawn at random. Bitsums whose noise is divided need it (see
+	// Bitsum.Divided): of many respondents a hop could drop a share of everybody's
+	// messages but yours, and leave as many with less noise in them.
+	Maximum  int       `json:"maximum,omitempty"`
 	Deletion *Deletion `json:"deletion,omitempty"` // nil: the sizes of crowds are public
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -145,6 +146,25 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 				t.Errorf("error %v does not mention %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Noise that is divided needs to be told how many may add it.
+func TestDividedNoiseNeedsAMaximum(t *testing.T) {
+	for bitsum, needed := range map[string]bool{"rr": false, "poisson": false, "3nb": true, "nb": true, "pure": true} {
+		p := sample()
+		d := *p.Question.Density
+		p.Question.Density = &d
+		d.Bitsum = Bitsum{Name: bitsum, Accounting: "exact", FlipProbability: 0.1}
+		if err := p.Validate(); strings.Contains(fmt.Sprint(err), "crowd.maximum is missing") != needed {
+			t.Errorf("%s: %v", bitsum, err)
+		}
+		for maximum, refused := range map[int]bool{p.Crowd.Minimum - 1: true, -1: true, p.Crowd.Minimum: false, 2 * p.Crowd.Minimum: false} {
+			p.Crowd.Maximum = maximum
+			if err := p.Validate(); strings.Contains(fmt.Sprint(err), "crowd.maximum") != refused {
+				t.Errorf("%s, maximum %d of a minimum of %d: %v", bitsum, maximum, p.Crowd.Minimum, err)
+			}
+		}
 	}
 }
 

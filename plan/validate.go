@@ -77,6 +77,10 @@ func (p Plan) Validate() error {
 	if p.Crowd.Minimum >= 1 && inside(p.Budget.DishonestShare, 0, 1) {
 		ps.add(p.HonestMinimum() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
 	}
+	ps.add(p.Crowd.Maximum == 0 || p.Crowd.Maximum >= p.Crowd.Minimum && p.Crowd.Maximum <= MaxCrowd, "crowd.maximum must be at least crowd.minimum (and at most 2^30), or left out")
+	if d := p.Question.Density; d != nil && d.Bitsum.Divided() {
+		ps.add(p.Crowd.Maximum > 0, "crowd.maximum is missing: the noise of %s is divided among respondents, and a hop that drops messages of many leaves less of it than of few: say how many respondents may count, or use rr or poisson", d.Bitsum.Name)
+	}
 	p.Crowd.Deletion.validate(&ps)
 	e := p.Envelopes
 	ps.add(e.PerDevice >= 1 && e.PerDevice <= MaxEnvelopes, "envelopes.per_device must be between 1 and %d", MaxEnvelopes)

@@ -62,8 +62,9 @@ func NewBitsum(b plan.Bitsum, users int) (BitSummer, account.Event, error) {
 
 // DesignBitsum fills in the least noise with which the named bitsum keeps
 // (epsilon, delta) for the bits of f among so many users, and returns the
-// guarantee of exactly that.
-func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, epsilon, delta float64) (plan.Bitsum, account.Guarantee, error) {
+// guarantee of exactly that. Where a hop may drop messages of up to times as many
+// users, single negative binomial noise allows for it; 1 where nobody does.
+func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, times, epsilon, delta float64) (plan.Bitsum, account.Guarantee, error) {
 	t := account.Target{Users: users, Rounds: f.Sensitivity().Coordinates, Epsilon: epsilon, Delta: delta}
 	accounting := account.Accounting(b.Accounting)
 	if accounting != account.ExactAccounting && (b.Name == "poisson" || b.Name == "nb") {
@@ -100,7 +101,7 @@ func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, epsilon, delta f
 		b.Mean = e.Mean
 	case "nb":
 		var e account.NegativeBinomialSum
-		e, g, err = account.CalibrateNegativeBinomialSum(t, singleProbability)
+		e, g, err = account.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
 		b.Shape, b.Probability = e.Shape, e.Prob
 	default:
 		err = fmt.Errorf("protocol: no bitsum named %q", b.Name)

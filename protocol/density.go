@@ -64,6 +64,7 @@ func newDensity(p plan.Plan) (*density, error) {
 	if d.bits, d.channel, err = NewBitsum(q.Bitsum, p.HonestMinimum()); err != nil {
 		return nil, err
 	}
+	d.channel = thinnable(p, d.channel)
 	if p.Budget.LabelEpsilon != plan.Unprotected && len(q.Classes) > 1 {
 		d.labels = &randomize.KRR{K: len(q.Classes), Epsilon: float64(p.Budget.LabelEpsilon)}
 		if err := d.labels.Validate(); err != nil {

@@ -47,12 +47,15 @@ func designDensity(p *plan.Plan, d *plan.Density) error {
 		return err
 	}
 	honest := p.HonestMinimum()
+	if d.Bitsum.Divided() && p.Crowd.Maximum == 0 {
+		p.Crowd.Maximum = max(p.Crowd.Minimum, thinnedTimes*honest)
+	}
 	delta := p.Budget.Delta
 	if d.Bitsum.Name != "rr" {
 		delta *= 1 - overflowShare
 	}
 	if p.Budget.Epsilon > 0 || p.Budget.LocalEpsilon == 0 {
-		if d.Bitsum, _, err = DesignBitsum(d.Bitsum, features, honest, p.Budget.Epsilon, delta); err != nil {
+		if d.Bitsum, _, err = DesignBitsum(d.Bitsum, features, honest, thinnings(*p), p.Budget.Epsilon, delta); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func (h *histogram) draw(values []Value, stream Stream, progress func(done int))
 		smallest := 0
 		for _, batch := range instances {
 			done += len(batch)
-			batch = h.deleted(deletion, batch)
+			batch = counting(deletion, h.plan, h.deleted(deletion, batch))
 			if len(batch) < h.plan.Crowd.Minimum {
 				continue
 			}

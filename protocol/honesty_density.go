@@ -45,9 +45,9 @@ func thin(channel account.Event, honest int) account.Event {
 		e.Mean *= share(e.Users)
 		e.Users = min(honest, e.Users)
 		return e
-	case account.NegativeBinomialSum:
-		e.Shape *= share(e.Users)
-		e.Users = min(honest, e.Users)
+	case account.ThinnedNegativeBinomialSum: // of what those who are left add
+		e.Sum.Shape *= share(e.Sum.Users)
+		e.Sum.Users = min(honest, e.Sum.Users)
 		return e
 	case account.Pure:
 		if honest >= e.Users {

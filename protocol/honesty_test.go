@@ -67,7 +67,8 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 			return account.Repeat{Event: account.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
 		}},
 		"nb": {sample("nb"), func(b plan.Bitsum, planned, honest int) account.Event {
-			return account.Repeat{Event: account.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}, Rounds: 4}
+			sum := account.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}
+			return account.Repeat{Event: account.ThinnedNegativeBinomialSum{Sum: sum, Times: 3}, Rounds: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,6 +54,7 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 				before += len(b)
 				continue
 			}
+			b = counting(instances, d.plan, b)
 			if smallest == 0 || len(b) < smallest {
 				smallest = len(b)
 			}

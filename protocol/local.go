@@ -69,7 +69,7 @@ func impliedByDensity(p plan.Plan, b plan.Bitsum, f *encode.Features) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	return implied(kde.Loss(f, channel), p.Budget.Delta)
+	return implied(kde.Loss(f, thinnable(p, channel)), p.Budget.Delta)
 }
 
 // impliedByHistogram is that of a histogram's, with the share of delta that it leaves.

@@ -123,8 +123,10 @@ func (p *Protocol) Statement(tallies []*tally.Counts, came []int) (release.Relea
 		},
 	}
 	r.Assumptions = append(r.Assumptions, p.question.assumptions()...)
-	if unfit := p.Unfit(); unfit != "" {
-		r.Assumptions = append(r.Assumptions, unfit)
+	for _, s := range []string{p.Thinning(), p.Unfit()} {
+		if s != "" {
+			r.Assumptions = append(r.Assumptions, s)
+		}
 	}
 	honesty, err := p.honesty(promise.Shuffled, tallies)
 	if err != nil {

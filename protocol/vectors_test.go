@@ -102,6 +102,7 @@ func vectorPlan(bitsum string) plan.Plan {
 		b.FlipProbability, p.Envelopes.PerDevice = 0.25, 4
 	} else {
 		b.Noise, b.FloodShape, b.FloodProbability, p.Envelopes.PerDevice = 0.75, 1.5, 0.5, 8
+		p.Crowd.Maximum = 6
 	}
 	return p
 }

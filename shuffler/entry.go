@@ -49,7 +49,7 @@ func (e *Entry) Check(c envelope.Contribution) error {
 // Where the plan keeps the sizes of crowds private it is randomized deletion
 // (ESA, Algorithm 3): max(0, n + Z - T) stay, whole and chosen uniformly, Z
 // discrete Laplace. If Z > T, which would take more than there are, the crowd is
-// lost. After this nobody but the entry knows n: batches, receipts, metrics and
+// lost. Of more than the plan's maximum so many stay, chosen alike. After this nobody but the entry knows n: batches, receipts, metrics and
 // pages speak of those that stay.
 func (e *Entry) Survivors(r *rand.Rand, n int) (kept []bool, respondents int, err error) {
 	stay := n
@@ -61,6 +61,9 @@ func (e *Entry) Survivors(r *rand.Rand, n int) (kept []bool, respondents int, er
 	}
 	if stay < e.in.minimum {
 		return nil, 0, ErrWithheld
+	}
+	if e.in.maximum > 0 { // not who came first: that would favour those who are quick
+		stay = min(stay, e.in.maximum)
 	}
 	// The i-th stays with probability (still wanted) / (still to come): every
 	// choice of so many is as likely.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/noise"
@@ -152,6 +153,34 @@ func TestWithoutDeletionAllStay(t *testing.T) {
 		if err != nil || stay != n || len(kept) != n {
 			t.Errorf("%d: %v, %d stay", n, err, stay)
 		}
+	}
+}
+
+// Of more than the plan's maximum so many stay, each as often.
+func TestTheMaximumStays(t *testing.T) {
+	e := entry(nil)
+	e.in.maximum = 5
+	r := stattest.Rand(t)
+	counts, early := make([]int, 8), make([]int, 8)
+	for range 2000 {
+		kept, stay, err := e.Survivors(r, 8)
+		if err != nil || stay != 5 {
+			t.Fatalf("%d stay, %v", stay, err)
+		}
+		for i, k := range kept {
+			if k {
+				counts[i]++
+			}
+			if i < 5 {
+				early[i]++
+			}
+		}
+	}
+	law := slices.Repeat([]float64{1. / 8}, 8)
+	stattest.GTest(t, law, counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law, early) })
+	if _, stay, _ := e.Survivors(r, 4); stay != 4 {
+		t.Errorf("of 4 %d stay", stay)
 	}
 }
 

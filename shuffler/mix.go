@@ -192,6 +192,9 @@ func (h *Hop) accepts(b envelope.Batch) error {
 	if int64(b.Respondents) < int64(h.in.minimum) {
 		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd+1, h.in.minimum)
 	}
+	if h.in.maximum > 0 && int64(b.Respondents) > int64(h.in.maximum) {
+		return fmt.Errorf("shuffler: crowd %d has more than %d respondents, the plan's maximum", int64(b.Crowd)+1, h.in.maximum)
+	}
 	whole := int64(b.Respondents) * int64(h.in.perDevice) // below 2^32 * 2^20
 	n := int64(len(b.Envelopes))
 	if n > whole || h.hop == 0 && n != whole {

@@ -45,6 +45,7 @@ func TestHopRefuses(t *testing.T) {
 		{"a hop repeated", entry, later, func(*envelope.Batch) {}, false},
 		{"fewer respondents than n_min at the entry", entry, first, func(b *envelope.Batch) { b.Respondents, b.Envelopes = minimum-1, b.Envelopes[:(minimum-1)*perDevice] }, true},
 		{"fewer respondents than n_min later", second, later, func(b *envelope.Batch) { b.Respondents, b.Envelopes = minimum-1, b.Envelopes[:(minimum-1)*perDevice] }, true},
+		{"more respondents than n_max", second, later, func(b *envelope.Batch) { b.Respondents = 1001 }, false},
 		{"an envelope short at the entry", entry, first, func(b *envelope.Batch) { b.Envelopes = b.Envelopes[1:] }, false},
 		{"an envelope more", second, later, func(b *envelope.Batch) { b.Envelopes = append(slices.Clone(b.Envelopes), b.Envelopes[0]) }, false},
 		{"a target alone among claimed respondents", second, later, func(b *envelope.Batch) { b.Envelopes = b.Envelopes[:1] }, true},

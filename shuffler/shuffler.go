@@ -37,6 +37,7 @@ type instance struct {
 	payload   int // bytes
 	perDevice int // envelopes in a contribution
 	minimum   int // n_min: distinct respondents in a batch
+	maximum   int // n_max; 0: no limit
 	honest    int // n_h: of these, the ones whose noise the guarantee counts on
 	deletion  *plan.Deletion
 }
@@ -63,6 +64,7 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 		payload:   p.Envelopes.PayloadBytes,
 		perDevice: p.Envelopes.PerDevice,
 		minimum:   p.Crowd.Minimum,
+		maximum:   p.Crowd.Maximum,
 		honest:    p.HonestMinimum(),
 		deletion:  p.Crowd.Deletion,
 	}, nil

@@ -58,7 +58,7 @@ func newWorld(t testing.TB, suite envelope.Suite, instances, hops int) world {
 			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},
 		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.25},
-		Crowd:     plan.Crowd{Minimum: minimum},
+		Crowd:     plan.Crowd{Minimum: minimum, Maximum: 1000},
 		Envelopes: plan.Envelopes{PerDevice: perDevice, PayloadBytes: payload, Suite: string(suite)},
 		Route:     plan.Route{Kind: "mix", Mix: mix},
 		Analyzer:  party("analyzer", w.analyzer),

@@ -26,7 +26,7 @@ func sample(bitsum string, dimension int) plan.Plan {
 			Bitsum:      plan.Bitsum{Name: bitsum, Accounting: "exact"},
 		}},
 		Budget:    plan.Budget{Epsilon: 2, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected},
-		Crowd:     plan.Crowd{Minimum: 1},
+		Crowd:     plan.Crowd{Minimum: 1, Maximum: 100_000},
 		Envelopes: plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: dimension},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: make([]plan.Instance, 1)}},
 		Analyzer:  plan.Party{Operator: "Research"},

@@ -93,6 +93,7 @@ type description struct {
 	publisher string // who has signed it; empty: nobody
 	promise   protocol.Promise
 	verified  time.Duration // what recomputing the promise took
+	thinning  string        // what the promise rests on, beside what all do
 	unfit     string        // what a device sends whose value does not fit
 	choice    string        // of several attributes: how the two ways of asking them compare
 	answers   string        // how the randomizers compare that might answer
@@ -110,7 +111,7 @@ func describe(p plan.Plan) (description, error) {
 	if d.promise, err = proto.Promise(); err != nil {
 		return d, err
 	}
-	d.verified, d.unfit = time.Since(start), proto.Unfit()
+	d.verified, d.unfit, d.thinning = time.Since(start), proto.Unfit(), proto.Thinning()
 	if h := p.Question.Histogram; h != nil && len(h.Attributes) > 1 {
 		if _, _, d.choice, err = protocol.CompareCollect(p); err != nil {
 			d.choice = "only this plan's can be designed: " + err.Error()
@@ -162,6 +163,9 @@ func (d description) write(out io.Writer) error {
 	}
 	for _, m := range d.promise.Cost {
 		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
+	}
+	if d.thinning != "" {
+		fmt.Fprintf(w, "Rests on\t%s\n", d.thinning)
 	}
 	if d.unfit != "" {
 		fmt.Fprintf(w, "What does not fit\t%s\n", d.unfit)

@@ -27,6 +27,7 @@ type planNew struct {
 type planParties struct {
 	File           string  `arg:"" help:"Where to write the plan (TOML)." type:"path"`
 	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents." required:"" placeholder:"N"`
+	Maximum        int     `help:"Most respondents of a crowd that count, drawn at random from more. Without: no limit, but three times those whose noise is relied upon for 3nb, nb and pure, whose noise a hop could thin out among many." placeholder:"N"`
 	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
 	Unfit          string  `help:"What a device sends whose value does not fit, rather than nothing: reference (the report of nothing) or clip (of the nearest value that fits: a set's first items, a vector of the nearest length; where there is none, the reference)." enum:"reference,clip" default:"reference"`
 	Suite          string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
@@ -46,6 +47,7 @@ func (c planParties) check() error {
 	}
 	require(c.DishonestShare >= 0 && c.DishonestShare < 1, "--dishonest-share is %v: give a number from 0 to below 1", c.DishonestShare)
 	require(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
+	require(c.Maximum == 0 || c.Maximum >= c.Minimum && c.Maximum <= plan.MaxCrowd, "--maximum is %d: give --minimum to %d respondents", c.Maximum, plan.MaxCrowd)
 	require(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
 	require(c.Hops >= 1 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
 	return errors.Join(errs...)
@@ -62,7 +64,7 @@ func (c planParties) plan(title string, q plan.Question, b plan.Budget) (plan.Pl
 	b.DishonestShare, q.Unfit = c.DishonestShare, c.Unfit
 	p := plan.Plan{
 		Version: plan.Version, Title: title, Question: q, Budget: b,
-		Crowd:     plan.Crowd{Minimum: c.Minimum},
+		Crowd:     plan.Crowd{Minimum: c.Minimum, Maximum: c.Maximum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
 		Route:     mixRoute(c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},

@@ -73,17 +73,31 @@ func (e NegativeBinomialSum) laws(neglect float64) (fall, rise []pld.Atom, fallI
 // distributions is the envelope of both directions: a record may raise the bit in some
 // rounds and lower it in others. For a lower bound each direction holds throughout.
 func (e NegativeBinomialSum) distributions(o options) ([]*pld.Distribution, error) {
-	fall, rise, fallInf, riseInf, err := e.laws(o.Neglect)
-	if err != nil {
-		return nil, err
-	}
 	if o.Lower {
+		fall, rise, _, _, err := e.laws(o.Neglect)
+		if err != nil {
+			return nil, err
+		}
 		a, err := pld.LowerFromAtoms(fall, 0, o.Step)
 		if err != nil {
 			return nil, err
 		}
 		b, err := pld.LowerFromAtoms(rise, 0, o.Step)
 		return []*pld.Distribution{a, b}, err
+	}
+	h, err := e.worst(o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := pld.FromCurves(h, h, o.Step)
+	return []*pld.Distribution{d}, err
+}
+
+// worst is the profile of the worse direction at every level.
+func (e NegativeBinomialSum) worst(o options) ([]float64, error) {
+	fall, rise, fallInf, riseInf, err := e.laws(o.Neglect)
+	if err != nil {
+		return nil, err
 	}
 	falling, err := pld.Profile(fall, math.Min(1, fallInf), o.Step, o.Neglect)
 	if err != nil {
@@ -93,29 +107,32 @@ func (e NegativeBinomialSum) distributions(o options) ([]*pld.Distribution, erro
 	if err != nil {
 		return nil, err
 	}
-	h := pld.Larger(falling, rising)
-	d, err := pld.FromCurves(h, h, o.Step)
-	return []*pld.Distribution{d}, err
+	return pld.Larger(falling, rising), nil
 }
 
 // CalibrateNegativeBinomialSum finds the smallest shape at the given p that meets the
 // target, and the guarantee of exactly that shape, recomputed. The larger p, the fewer
 // messages there are for an error, and the larger the error.
 func CalibrateNegativeBinomialSum(t Target, p float64) (NegativeBinomialSum, Guarantee, error) {
+	return calibrateNB(t, p, func(e NegativeBinomialSum) Event { return e })
+}
+
+func calibrateNB(t Target, p float64, seen func(NegativeBinomialSum) Event) (NegativeBinomialSum, Guarantee, error) {
 	e := NegativeBinomialSum{Users: t.Users, Shape: 1, Prob: p}
 	if err := t.check(); err != nil {
 		return e, Guarantee{}, err
 	}
-	if _, err := e.event(); err != nil {
+	if _, err := seen(e).event(); err != nil {
 		return e, Guarantee{}, err
 	}
 	event := func(rmse float64) NegativeBinomialSum {
 		e.Shape = rmse * rmse * (1 - p) * (1 - p) / p
 		return e
 	}
-	rmse, err := t.least(func(rmse float64) Event { return event(rmse) })
+	rmse, err := t.least(func(rmse float64) Event { return seen(event(rmse)) })
 	if err != nil {
 		return e, Guarantee{}, err
 	}
-	return meets(t, event(rmse))
+	_, g, err := meets(t, seen(event(rmse)))
+	return event(rmse), g, err
 }

@@ -143,6 +143,8 @@ func (b BatchReceipts) check(p plan.Plan, keys []VerifyKey) (Vouched, error) {
 		return v, errors.New("wire: what the analyzer counted is not what the last hop handed on")
 	case v.Respondents < p.Crowd.Minimum:
 		return v, fmt.Errorf("wire: fewer respondents than the plan's minimum of %d", p.Crowd.Minimum)
+	case p.Crowd.Maximum > 0 && v.Respondents > p.Crowd.Maximum:
+		return v, fmt.Errorf("wire: more respondents than the plan's maximum of %d", p.Crowd.Maximum)
 	case b.Dropped < 0 || int64(b.Dropped) > int64(last.Out):
 		return v, errors.New("wire: more envelopes did not open than came")
 	case b.Whole < 0 || int64(b.Whole)*int64(p.Envelopes.PerDevice) > int64(last.Out)-int64(b.Dropped):

@@ -186,6 +186,9 @@ func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (recei
 	if int64(b.Respondents) < int64(t.plan.Crowd.Minimum) {
 		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "fewer than %d distinct respondents, the plan's minimum", t.plan.Crowd.Minimum)
 	}
+	if most := int64(t.plan.Crowd.Maximum); most > 0 && int64(b.Respondents) > most {
+		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "more than %d respondents, the plan's maximum", most)
+	}
 	b.Envelopes = make([][]byte, number)
 	if err := wire.CheckChain(h.Receipts, t.receiptKeys, b, h.Receipts[len(h.Receipts)-1].BatchOut); err != nil {
 		return nil, nil, 0, wire.Problemf(wire.ReceiptRefused, "%w", err)
