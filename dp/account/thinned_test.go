@@ -1,7 +1,6 @@
 package account
 
 import (
-	"fmt"
 	"math"
 	"math/cmplx"
 	"testing"
@@ -77,7 +76,7 @@ func TestThinningCostsAtMostARootOfTwo(t *testing.T) {
 			t.Errorf("times %v: %v, %v", times, g, err)
 		}
 		last = g.Epsilon
-		t.Log(fmt.Sprintf("times %v: epsilon %.4f", times, g.Epsilon))
+		t.Logf("times %v: epsilon %.4f", times, g.Epsilon)
 	}
 	safe, g, err := CalibrateThinnedNegativeBinomialSum(target, 0.5, 4)
 	if err != nil || g.Epsilon > 1 || safe.RMSE() < e.RMSE() || safe.RMSE() > 1.35*e.RMSE() {

@@ -11,19 +11,19 @@ import (
 
 func TestWhatCommandsATerminalIsWrittenOut(t *testing.T) {
 	for in, want := range map[string]string{
-		"What do people read?":       "What do people read?",
-		"Qué, что, 何, نمی‌خواهم 👩‍🔬": "Qué, что, 何, نمی‌خواهم 👩‍🔬",
-		"\x1b]0;owned\x07\x1b[2J":    `\x1b]0;owned\x07\x1b[2J`,
-		"\x1b]52;c;eA==\x07":         `\x1b]52;c;eA==\x07`,
-		"a\r\nb\tc":                  `a\x0d\x0ab\x09c`,
-		"\u009b31m":                  `\u009b31m`,
-		"exe.\u202etxt":              `exe.\u202etxt`,
-		"a\u2066b\u2069":             `a\u2066b\u2069`,
-		"\ufeffa\u2028b\u00adc":      `\ufeffa\u2028b\u00adc`,
-		"\U000e0041":                 `\U000e0041`,
-		"\xff\xfe":                   `\xff\xfe`,
-		"�":                          "�",
-		"":                           "",
+		"What do people read?": "What do people read?",
+		"Qué, что, 何, نمی\u200cخواهم 👩\u200d🔬": "Qué, что, 何, نمی\u200cخواهم 👩\u200d🔬",
+		"\x1b]0;owned\x07\x1b[2J":              `\x1b]0;owned\x07\x1b[2J`,
+		"\x1b]52;c;eA==\x07":                   `\x1b]52;c;eA==\x07`,
+		"a\r\nb\tc":                            `a\x0d\x0ab\x09c`,
+		"\u009b31m":                            `\u009b31m`,
+		"exe.\u202etxt":                        `exe.\u202etxt`,
+		"a\u2066b\u2069":                       `a\u2066b\u2069`,
+		"\ufeffa\u2028b\u00adc":                `\ufeffa\u2028b\u00adc`,
+		"\U000e0041":                           `\U000e0041`,
+		"\xff\xfe":                             `\xff\xfe`,
+		"�":                                    "�",
+		"":                                     "",
 	} {
 		if got := Text(in); got != want {
 			t.Errorf("%q is shown as %q, not %q", in, got, want)
