@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -20,24 +21,25 @@ import (
 // first answer to a question begins a term of that period. Within the term the same
 // backstop is said again, which costs nothing new. After it the next answer begins
 // another term, with its own value, and is charged again, whether or not the value
-// is still the same; if there is no room for that, the old term goes on.
+// is still the same; if there is no room for that, the old term goes on. A cap on a
+// shorter period, in which nothing of the term was said, counts its backstop anew.
 func (l *Ledger) afford(now time.Time, caps []Caps, asked Charge, question []byte) (*Backed, error) {
 	if question == nil {
-		return nil, l.room(now, caps, asked, asked.Local)
+		return nil, l.room(now, caps, asked, nil)
 	}
 	term := longestLocal(caps)
 	if term == 0 {
-		return &Backed{Question: question}, l.room(now, caps, asked, asked.Local)
+		return &Backed{Question: question}, l.room(now, caps, asked, nil)
 	}
 	fresh := &Backed{Question: question, Term: now.UTC()}
 	last := l.standing(question, now, term)
 	if last == nil {
-		return fresh, l.room(now, caps, asked, asked.Local)
+		return fresh, l.room(now, caps, asked, nil)
 	}
-	if !now.Before(last.Term.Add(term)) && l.room(now, caps, asked, asked.Local) == nil {
+	if !now.Before(last.Term.Add(term)) && l.room(now, caps, asked, nil) == nil {
 		return fresh, nil
 	}
-	return last, l.room(now, caps, asked, 0)
+	return last, l.room(now, caps, asked, last)
 }
 
 // longestLocal is the longest period in which a cap limits what everyone together
@@ -63,15 +65,26 @@ func (l *Ledger) standing(question []byte, now time.Time, period time.Duration) 
 	return last
 }
 
-// room says whether the charge fits every cap, of which local is new where everyone
-// colludes.
-func (l *Ledger) room(now time.Time, caps []Caps, asked Charge, local float64) error {
+// saidOf reports whether an answer of the backstop's term lies within a period that ends
+// now.
+func (l *Ledger) saidOf(b *Backed, now time.Time, period time.Duration) bool {
+	return slices.ContainsFunc(l.Entries, func(e Entry) bool {
+		return e.Backed != nil && e.Backed.Term.Equal(b.Term) && bytes.Equal(e.Backed.Question, b.Question) && e.within(now, period)
+	})
+}
+
+// room says whether the charge fits every cap. Where everyone colludes the backstop of a
+// term that goes on (nil: another one, or none) is counted already in every period in
+// which something of the term was said.
+func (l *Ledger) room(now time.Time, caps []Caps, asked Charge, goesOn *Backed) error {
 	for _, c := range caps {
 		if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked); err != nil {
 			return err
 		}
 		more := asked
-		more.Local = local
+		if goesOn != nil && l.saidOf(goesOn, now, c.Period) {
+			more.Local = 0
+		}
 		if err := c.Window.allowBeside(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", l.within(now, c.Period), l.counted(now, c.Period), more); err != nil {
 			return err
 		}

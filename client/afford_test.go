@@ -150,9 +150,14 @@ func underCharged(all []told, total func(now time.Time) float64) error {
 	return nil
 }
 
+// localCap is a program's cap, and sometimes an administrator's on a longer period.
 func localCap(t *rapid.T) []Caps {
 	cap := rapid.SampledFrom([]float64{0, 1, 5, 10, 15, 30}).Draw(t, "cap")
-	return []Caps{{Window: Cap{Local: cap}, Period: askPeriod}}
+	caps := []Caps{{Window: Cap{Local: cap}, Period: askPeriod}}
+	if rapid.Bool().Draw(t, "two caps") {
+		caps = append(caps, Caps{Window: Cap{Local: 30}, Period: 4 * askPeriod})
+	}
+	return caps
 }
 
 // Whatever is asked, in whatever order and with whatever noise, and however the
@@ -209,6 +214,19 @@ func TestChargingByFragmentsIsCaught(t *testing.T) {
 		if underCharged(all, byFragments(all)) == nil {
 			t.Errorf("%s: not caught", name)
 		}
+	}
+}
+
+// A term that stands for the longer of two periods is not free in the shorter one, once
+// nothing of it was said there: two backstops within an hour are two, whenever they were
+// drawn.
+func TestATermIsCountedInEveryPeriod(t *testing.T) {
+	bare := randomize.OneHot{K: 2, Keep: 1 - 1e-6, Flip: 1e-6}
+	asks := []ask{{question: 0, fragment: bare, fragments: 1}, {question: 1, fragment: bare, fragments: 1, after: 2 * askPeriod}, {question: 0, fragment: bare, fragments: 1, after: time.Minute}}
+	hourly := Cap{Local: max(asks[0].charge().Local, asks[1].charge().Local)}
+	_, all, refused := answerAll(t, asks, []Caps{{Window: hourly, Period: askPeriod}, {Window: Cap{Local: 100}, Period: 24 * askPeriod}})
+	if err := underCharged(all, func(time.Time) float64 { return hourly.Local }); err != nil || !slices.Equal(refused, []bool{false, false, true}) {
+		t.Errorf("refused %v: %v", refused, err)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	c := randomized(t)
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	now := someTime
-	for l.room(now, []Caps{DefaultCaps}, c, c.Local) == nil {
+	for l.room(now, []Caps{DefaultCaps}, c, nil) == nil {
 		answered(l, now, c)
 		if n := len(l.Entries); n == 100 {
 			if r := l.Room(now, DefaultCaps, nil); r.More < 140 || r.More > 155 || !strings.Contains(r.Left("like the last"), fmt.Sprintf("about %d more like the last", r.More)) {
@@ -50,14 +50,14 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	if n := len(l.Entries); n < 240 || n > 260 {
 		t.Errorf("%d plans are let through", n)
 	}
-	err := l.room(now, []Caps{DefaultCaps}, c, c.Local)
+	err := l.room(now, []Caps{DefaultCaps}, c, nil)
 	if err == nil || !strings.Contains(err.Error(), "epsilon 20 at delta 0.001 in all; 100 % of that is spent and the plan asks for 0.4 %") {
 		t.Errorf("error %v", err)
 	}
 	if r := l.Room(now, DefaultCaps, nil); r.More != 0 || r.Shares.Shift < 0.99 || r.Shares.Shift > 1 {
 		t.Errorf("at the end %+v", r)
 	}
-	if err := l.room(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, c, c.Local); err != nil {
+	if err := l.room(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, c, nil); err != nil {
 		t.Errorf("a month later: %v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
-	for l.room(someTime, []Caps{DefaultCaps}, old, old.Local) == nil {
+	for l.room(someTime, []Caps{DefaultCaps}, old, nil) == nil {
 		answered(l, someTime, old)
 	}
 	if n := len(l.Entries); n != 20 {
@@ -89,18 +89,18 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 func TestCapsThatPlansMeetExactly(t *testing.T) {
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	whole := Charge{Epsilon: 20, Delta: 1e-3}
-	if err := l.room(someTime, []Caps{DefaultCaps}, whole, 0); err != nil {
+	if err := l.room(someTime, []Caps{DefaultCaps}, whole, nil); err != nil {
 		t.Error(err)
 	}
 	answered(l, someTime, whole)
-	if err := l.room(someTime, []Caps{DefaultCaps}, randomized(t), 0); err == nil {
+	if err := l.room(someTime, []Caps{DefaultCaps}, randomized(t), nil); err == nil {
 		t.Error("a plan beside one that asked for everything")
 	}
 	sums := []Caps{{Window: Cap{Epsilon: 21}, Period: time.Hour}}
-	if err := l.room(someTime, sums, Charge{Epsilon: 1, Delta: 1e-6}, 0); err != nil {
+	if err := l.room(someTime, sums, Charge{Epsilon: 1, Delta: 1e-6}, nil); err != nil {
 		t.Error(err)
 	}
-	if err := l.room(someTime, sums, Charge{Epsilon: 1.01, Delta: 1e-6}, 0); err == nil || !strings.Contains(err.Error(), "may spend epsilon 21; 20 is spent") {
+	if err := l.room(someTime, sums, Charge{Epsilon: 1.01, Delta: 1e-6}, nil); err == nil || !strings.Contains(err.Error(), "may spend epsilon 21; 20 is spent") {
 		t.Error(err)
 	}
 }

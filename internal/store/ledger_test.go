@@ -15,7 +15,7 @@ import (
 // spend registers a plan of that name.
 func spend(s *Store, name string) error {
 	at := time.Unix(1_800_000_000, 0)
-	_, err := s.Register(context.Background(), Plan{Name: name, Registered: at, Spending: Spending{Plan: name, Population: "all", Publisher: "p", Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}},
+	_, err := s.Register(context.Background(), Plan{Name: name, Registered: at, Spending: Spending{Plan: name, Population: "all", Publisher: "p", Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m", Shift: 0.25, Tail: 1e-8, Dominated: "replacement"}},
 		[]byte("signed "+name), func([]Spending) error { return nil })
 	return err
 }
@@ -76,6 +76,10 @@ func TestALedgerThatLostSomethingSpendsNothing(t *testing.T) {
 		"all are gone":            {run(append(off, "DELETE FROM links", "DELETE FROM spendings", "DELETE FROM plans")...), false},
 		"one is gone":             {run(append(off, "DELETE FROM links WHERE plan = 'two'", "DELETE FROM spendings WHERE plan = 'two'")...), false},
 		"one is cheaper":          {run(append(off, "UPDATE spendings SET epsilon = 0.25 WHERE plan = 'two'")...), false},
+		"one's shift is smaller":  {run(append(off, "UPDATE spendings SET shift = 0.125 WHERE plan = 'two'")...), false},
+		"one's tail is smaller":   {run(append(off, "UPDATE spendings SET tail = 1e-9 WHERE plan = 'three'")...), false},
+		"one's Gaussian is gone":  {run(append(off, "UPDATE spendings SET shift = 0, tail = 0, dominated = '' WHERE plan = 'one'")...), false},
+		"one's neighbours differ": {run(append(off, "UPDATE spendings SET dominated = 'removal' WHERE plan = 'one'")...), false},
 		"one has no link":         {run(append(off, "DELETE FROM links WHERE plan = 'three'")...), false},
 		"its end is not known":    {remove, true},
 		"its end cannot be read":  {write("3 junk"), true},
