@@ -110,7 +110,7 @@ func (l *Log) read(all int64, walk Walk, fn func(head, body []byte) error) (at i
 	if _, err := io.ReadFull(r, title); err != nil && !ended(err) {
 		return 0, end, err
 	}
-	if string(title) != l.title+"\n" {
+	if string(title) != l.title+"\n" && walk.Skip == nil { // each group tells by itself of what chain it is
 		return 0, end, fmt.Errorf("%w: it does not begin with %q", ErrDamaged, l.title)
 	}
 	at, walk.End = int64(len(title)), Begin(l.title)
@@ -257,6 +257,14 @@ func (l *Log) writeFile(b []byte, at int64) error {
 		return err
 	}
 	return l.file.Sync()
+}
+
+// Retitle writes the title again, where a walk with Skip has passed over damage to it.
+func (l *Log) Retitle() error {
+	if err := l.write([]byte(l.title+"\n"), 0); err != nil {
+		return fmt.Errorf("chain: %w", err)
+	}
+	return nil
 }
 
 // End is the point behind the last group.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -89,6 +90,26 @@ func (b *Box) Each(ctx context.Context, label string, fn func(key string, body [
 	})
 }
 
+// Get returns one message. ErrDamaged: it is not there, or not as it was put.
+func (b *Box) Get(ctx context.Context, key, label string) ([]byte, error) {
+	mustBe(nameForm, key)
+	mustBe(nameForm, label)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	m, err := b.stream.GetLastMsgForSubject(ctx, b.begin+key+"."+label)
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound), errors.As(err, &api), b.q.server != nil && errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: %s in %s: %w", ErrDamaged, key, b.stream.CachedInfo().Config.Name, err)
+	case err != nil:
+		return nil, explain(err)
+	}
+	if m.Header.Get(digestHeader) != fmt.Sprintf("%x", sha256.Sum256(m.Data)) {
+		return nil, fmt.Errorf("%w: %s in %s is not as it was put", ErrDamaged, key, b.stream.CachedInfo().Config.Name)
+	}
+	return m.Data, nil
+}
+
 func (b *Box) filter(label string) string {
 	if label == "" {
 		return b.begin + ">"
@@ -100,6 +121,9 @@ func (b *Box) filter(label string) string {
 // ahead is how many bytes are under way between the server and each, roughly: it
 // asks for as many messages as would have them if all were like the longest yet.
 const ahead = 8 << 20
+
+// soon is how long each waits for a message before it asks for that one by its number.
+const soon = time.Second
 
 // errMissing is the error of each where the server has messages and does not give
 // them.
@@ -115,8 +139,9 @@ func each(ctx context.Context, stream jetstream.Stream, config jetstream.Consume
 	}
 	defer forget(context.WithoutCancel(ctx), stream, consumer)
 	left, longest, last := consumer.CachedInfo().NumPending, ahead, max(config.OptStartSeq, 1)-1 // the first comes alone
+	waited := time.Duration(0)
 	for next := uint64(1); left > 0; {
-		batch, err := consumer.Fetch(int(min(left, uint64(max(1, ahead/longest)), 1024)), jetstream.FetchMaxWait(callTimeout))
+		batch, err := consumer.Fetch(int(min(left, uint64(max(1, ahead/longest)), 1024)), jetstream.FetchMaxWait(soon))
 		if err != nil {
 			return explain(err)
 		}
@@ -143,8 +168,13 @@ func each(ctx context.Context, stream jetstream.Stream, config jetstream.Consume
 			next++
 		}
 		if next == before {
-			return missing(ctx, stream, config.FilterSubject, last+1, left)
+			waited += soon
+			if err := missing(ctx, stream, config.FilterSubject, last+1, left); errors.Is(err, errMissing) || waited >= callTimeout {
+				return err
+			}
+			continue
 		}
+		waited = 0
 		if err := batch.Error(); err != nil {
 			return explain(err)
 		}

@@ -93,6 +93,9 @@ func (in *Inbox) SetAside(ctx context.Context) error {
 		if err := again.known.lose(max(in.known.Contents, again.known.Contents)); err != nil {
 			return err
 		}
+		if err := in.groups.Mend(); err != nil {
+			return err
+		}
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.counts, in.marks, in.known = again.counts, again.marks, again.known

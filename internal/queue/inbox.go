@@ -59,6 +59,9 @@ type groups interface {
 	Read(ctx context.Context, walk chain.Walk, fn func(head, body []byte) error) error
 	// Each calls fn for all groups up to the End of now.
 	Each(ctx context.Context, skip func(chain.Gap) error, fn func(head, body []byte) error) error
+	// Mend restores what stands before the groups, and says nothing of them.
+	Mend() error
+
 	// Broken is why nothing can be written until it is opened again.
 	Broken() error
 	Close() error

@@ -38,6 +38,10 @@ func (g logGroups) Each(_ context.Context, skip func(chain.Gap) error, fn func(h
 	return damaged(g.Log.Each(chain.Walk{Skip: skip}, fn))
 }
 
+// Mend writes the title again: what stands behind it tells by itself whether it was
+// written under the key.
+func (g logGroups) Mend() error { return damaged(g.Retitle()) }
+
 // damaged turns what package chain finds into the error of this package.
 func damaged(err error) error {
 	if errors.Is(err, chain.ErrDamaged) || errors.Is(err, chain.ErrShort) {
@@ -91,11 +95,6 @@ func (q *Queue) openLog(in *Inbox, made bool, walk chain.Walk) error {
 			return fmt.Errorf("queue: %w", err)
 		}
 	}
-	if walk.Skip != nil {
-		if err := retitle(log, title); err != nil {
-			return err
-		}
-	}
 	l, err := chain.Open(log, title, q.MaxBody()-chain.Head, walk, in.enter)
 	if err != nil {
 		return fmt.Errorf("queue: %w", damaged(err))
@@ -104,19 +103,8 @@ func (q *Queue) openLog(in *Inbox, made bool, walk chain.Walk) error {
 		q.log.Warn("an inbox ended in a piece of a write that nobody was answered for: it was cut off", "file", log, "bytes", n)
 	}
 	in.groups = logGroups{l}
-	return nil
-}
-
-// retitle mends the title of a log: what stands behind it tells by itself whether
-// it was written under the key.
-func retitle(path, title string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("queue: %w", err)
-	}
-	_, err = f.WriteAt([]byte(title+"\n"), 0)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("queue: %w", err)
+	if walk.Skip != nil {
+		return in.groups.Mend()
 	}
 	return nil
 }

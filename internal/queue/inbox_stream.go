@@ -117,4 +117,5 @@ func (g *streamGroups) skipRest(ctx context.Context, last uint64, walk *chain.Wa
 }
 
 func (g *streamGroups) Broken() error { return nil }
+func (g *streamGroups) Mend() error   { return nil }
 func (g *streamGroups) Close() error  { return nil }

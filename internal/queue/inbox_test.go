@@ -506,32 +506,49 @@ func TestARottenInbox(t *testing.T) {
 	}
 }
 
-// What rots while the queue is open is found before anything is made of it.
+// What rots while the queue is open is found before anything is made of it, and set
+// aside by itself.
 func TestRotWhileItIsOpen(t *testing.T) {
-	dir := t.TempDir()
-	in := inbox(t, open(t, dir), "in")
-	for i := range 9 {
-		mustPut(t, in, i, uint32(i%2), strings.Repeat("x", 100))
+	write := func(text string, at int64) func(*os.File) error {
+		return func(f *os.File) error { _, err := f.WriteAt([]byte(text), at); return err }
 	}
-	if err := in.Seal(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "inboxes", "in.log"), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteAt([]byte("rot"), 700); err != nil {
-		t.Fatal(err)
-	}
-	if err := in.Each(t.Context(), func([16]byte, uint32, []byte) error { return nil }); !errors.Is(err, ErrDamaged) {
-		t.Errorf("read: %v", err)
-	}
-	if err := in.SetAside(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if lost, gaps := in.Aside(); lost != 1 || gaps != 1 || len(inboxed(t, in)) != 8 || in.Count(0)+in.Count(1) != 8 {
-		t.Errorf("%d are lost in %d gaps, and %d are there", lost, gaps, in.Count(0)+in.Count(1))
+	cut := func(size int64) func(*os.File) error { return func(f *os.File) error { return f.Truncate(size) } }
+	for name, c := range map[string]struct {
+		spoil func(*os.File) error
+		lost  uint64
+	}{
+		"one is changed":       {write("rot", 700), 1},
+		"its title is changed": {write("rot", 3), 0},
+		"the rest is gone":     {cut(700), 6},
+		"all is gone":          {cut(0), 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			in := inbox(t, open(t, dir), "in")
+			for i := range 9 {
+				mustPut(t, in, i, uint32(i%2), strings.Repeat("x", 100))
+			}
+			if err := in.Seal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(filepath.Join(dir, "inboxes", "in.log"), os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := c.spoil(f); err != nil {
+				t.Fatal(err)
+			}
+			if err := in.Each(t.Context(), func([16]byte, uint32, []byte) error { return nil }); !errors.Is(err, ErrDamaged) {
+				t.Errorf("read: %v", err)
+			}
+			if err := in.SetAside(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if lost, _ := in.Aside(); lost != c.lost || len(inboxed(t, in)) != 9-int(c.lost) || in.Count(0)+in.Count(1) != 9-int(c.lost) {
+				t.Errorf("%d are lost, and %d are there", lost, in.Count(0)+in.Count(1))
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -22,6 +23,11 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 		return nil
 	}
 	state := t.state(c)
+	if err := t.walkBatch(ctx, c, state, io.Discard); errors.Is(err, queue.ErrDamaged) {
+		return errors.Join(err, t.setAside(ctx, c, err))
+	} else if err != nil {
+		return err
+	}
 	if err := t.send(ctx, c, state); err != nil {
 		t.refused(c, err)
 		return err
@@ -107,11 +113,7 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 			return fmt.Errorf("service: a receipt that was kept: %w", err)
 		}
 	}
-	box, err := t.s.o.Queue.Box(ctx, t.outName(c))
-	if err != nil {
-		return err
-	}
-	batch := readBox(ctx, box)
+	batch := piped(func(w io.Writer) error { return t.walkBatch(ctx, c, state, w) })
 	defer batch.Close()
 	prefix := wire.MarshalHandover(receipts, nil)
 	url := strings.TrimSuffix(t.next().URL, "/") + wire.BatchPath(t.hash, uint16(t.instance), uint8(t.hop+1), c)

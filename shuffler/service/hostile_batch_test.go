@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -27,19 +26,15 @@ func caught(t testing.TB) (*world, []byte) {
 	w.hops[1] = second
 	ctx := context.Background()
 	p := w.hops[0].service.plans[w.plan.Hash()].posts[0]
-	box, err := w.hops[0].queue.Box(ctx, p.outName(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	batch, err := io.ReadAll(readBox(ctx, box))
-	if err != nil {
+	var batch bytes.Buffer
+	if err := p.walkBatch(ctx, 0, p.state(0), &batch); err != nil {
 		t.Fatal(err)
 	}
 	receipt, err := wire.ParseReceipt(p.crowds[0].Receipts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, wire.MarshalHandover([]wire.SignedReceipt{receipt}, batch)
+	return w, wire.MarshalHandover([]wire.SignedReceipt{receipt}, batch.Bytes())
 }
 
 func (w *world) batchRequest(body []byte) *http.Request {

@@ -1,12 +1,12 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -30,6 +30,14 @@ type crowd struct {
 	Receipts [][]byte `json:"receipts,omitempty"` // of the hops so far; from mixed on with our own
 	Lost     bool     `json:"lost,omitempty"`     // withheld: for the batch was damaged on disk
 	Size     int64    `json:"size,omitempty"`     // bytes of the batch that came, from mixed on of the one that leaves
+
+	// Of a batch that was damaged on disk: chunks that were set aside, bytes in its
+	// box, envelopes that were lost with them, and envelopes that were lost of the
+	// batch that came, before it was mixed.
+	Aside   []int `json:"aside,omitempty"`
+	Whole   int64 `json:"whole,omitempty"`
+	Damaged int   `json:"damaged,omitempty"`
+	Before  int   `json:"before,omitempty"`
 
 	revision uint64
 }
@@ -106,39 +114,11 @@ func (t *post) restore(ctx context.Context) error {
 }
 
 // checkBatch reads the batch of a crowd that is on its way, and compares it with
-// what was acknowledged or signed for. One that is damaged is refused, or set aside:
-// then the crowd is lost, and the status says so.
+// what was signed. What is damaged is refused, or set aside.
 func (t *post) checkBatch(ctx context.Context, c uint32) error {
-	state := t.crowds[c]
-	var name string
-	var want []byte
-	switch state.Phase {
-	case received:
-		name, want = t.batchName(c), state.In
-	case mixed:
-		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
-		if err != nil {
-			return fmt.Errorf("service: a receipt that was kept: %w", err)
-		}
-		name, want = t.outName(c), r.BatchOut[:]
-	default:
-		return nil
-	}
-	box, err := t.s.o.Queue.Box(ctx, name)
-	if err != nil {
-		return err
-	}
-	digest := sha256.New()
-	err = box.Each(ctx, "", func(_ string, body []byte) error {
-		digest.Write(body)
-		return nil
-	})
-	if err == nil && !bytes.Equal(digest.Sum(nil), want) {
-		err = fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was acknowledged", queue.ErrDamaged, c+1, name)
-	}
+	err := t.walkBatch(ctx, c, t.state(c), io.Discard)
 	if errors.Is(err, queue.ErrDamaged) && t.s.o.Damage == queue.SetAside {
-		t.s.o.Log.Error("a batch is damaged on disk, and its crowd is lost", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c, "error", err.Error())
-		return t.mark(ctx, c, crowd{Phase: withheld, In: state.In, Lost: true})
+		return t.setAside(ctx, c, err)
 	}
 	return damaged(err)
 }
@@ -157,7 +137,7 @@ func parseCrowd(value []byte) (crowd, error) {
 	switch {
 	case c.Phase != "" && c.Phase != received && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
 		return crowd{}, errors.New("there is no such phase")
-	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0:
+	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0, c.Whole < 0, c.Damaged < 0, c.Before < 0:
 		return crowd{}, errors.New("a digest or a size that none has")
 	case (c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
 		return crowd{}, errors.New("without a receipt")

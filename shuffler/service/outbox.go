@@ -64,15 +64,10 @@ func (c *chunks) flush() error {
 // sum is the SHA-256 of what was flushed.
 func (c *chunks) sum() [32]byte { return [32]byte(c.digest.Sum(nil)) }
 
-// readBox streams what chunks wrote.
-func readBox(ctx context.Context, box *queue.Box) io.ReadCloser {
+// piped is what a function writes, for who reads. Closing it ends the function.
+func piped(write func(io.Writer) error) io.ReadCloser {
 	r, w := io.Pipe()
-	go func() {
-		w.CloseWithError(box.Each(ctx, "", func(_ string, body []byte) error {
-			_, err := w.Write(body)
-			return err
-		}))
-	}()
+	go func() { w.CloseWithError(write(w)) }()
 	return r
 }
 
@@ -151,7 +146,7 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 	if err := t.s.o.Failpoint("outbox-written"); err != nil {
 		return err
 	}
-	next := crowd{Phase: mixed, In: came.In, Size: w.size}
+	next := crowd{Phase: mixed, In: came.In, Size: w.size, Before: came.Damaged}
 	next.Receipts = append(append(next.Receipts, came.Receipts...), receipt.Sign(t.sign).Bytes())
 	if err := t.mark(ctx, b.Crowd, next); err != nil {
 		return err

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -209,22 +209,16 @@ func (t *post) batchBounds(respondents uint32) (size int, least, most int64) {
 	return size, max(1, int64(t.plan.HonestMinimum())*perDevice), int64(respondents) * perDevice
 }
 
-// mixReceived mixes what came, and deletes it.
+// mixReceived mixes what came, and deletes it. What has rotted since it came is set
+// aside first.
 func (t *post) mixReceived(ctx context.Context, c uint32) error {
 	err := t.alone(ctx, func() error {
-		box, err := t.s.o.Queue.Box(ctx, t.batchName(c))
+		b, err := t.readBatch(ctx, c, t.state(c))
+		if errors.Is(err, queue.ErrDamaged) {
+			return errors.Join(err, t.setAside(ctx, c, err))
+		}
 		if err != nil {
 			return err
-		}
-		body := readBox(ctx, box)
-		defer body.Close()
-		data := make([]byte, t.state(c).Size)
-		if _, err := io.ReadFull(body, data); err != nil {
-			return err
-		}
-		b, err := envelope.ParseBatch(data)
-		if err != nil {
-			return fmt.Errorf("service: a batch that was accepted: %w", err)
 		}
 		return t.mix(ctx, b, t.state(c))
 	})

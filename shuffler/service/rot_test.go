@@ -3,12 +3,15 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // inboxFile is a file of the entry's inbox.
@@ -165,6 +168,95 @@ func TestADamagedBatch(t *testing.T) {
 	}
 	wantCrowds(t, w, map[uint32][]string{1: sent(3, 4, 5)})
 	w.settled(0)
+}
+
+// long is a plan whose batches have two chunks, of 12 devices.
+func long(p *plan.Plan) { p.Envelopes.PayloadBytes = 60_000 }
+
+// blot changes a byte in the second chunk of the only batch of a hop's boxes that
+// begin so.
+func (w *world) blot(hop int, begin string, share float64) {
+	w.t.Helper()
+	blocks, err := filepath.Glob(filepath.Join(w.dir, fmt.Sprint("queue", hop), "jetstream", "$G", "streams", "confetti-box-"+begin+"*", "msgs", "*.blk"))
+	if err != nil || len(blocks) != 1 {
+		w.t.Fatal(blocks, err)
+	}
+	f, err := os.OpenFile(blocks[0], os.O_RDWR, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	status, err := f.Stat()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("rot"), int64(share*float64(status.Size()))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A batch that rots while the hop that is to mix it runs, or the one that is to send
+// it, loses the envelopes that are in the damaged chunk, and no others; one that is
+// left with too little is lost.
+func TestABatchThatRotsWhileAHopRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the queue's server keeps what it has read for ten seconds")
+	}
+	for name, c := range map[string]struct {
+		hop   int // that has it
+		place float64
+		aside int
+		alarm string
+	}{
+		"before it is mixed, the second chunk": {1, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is mixed, the first":        {1, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+		"before it is sent, the second chunk":  {0, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, the first":         {0, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 2, long)
+			w.contribute(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+			w.end()
+			hop1 := w.hops[1]
+			if c.hop == 0 {
+				w.hops[1] = nil // out of reach
+			}
+			if err := w.hops[0].service.Step(t.Context()); (err == nil) != (c.hop == 1) {
+				t.Fatal(err)
+			}
+			w.hops[1] = hop1
+			w.blot(c.hop, []string{"out_", "in_"}[c.hop], c.place)
+			time.Sleep(11 * time.Second)
+			if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
+				t.Errorf("it is not found: %v", err)
+			}
+			for range 3 {
+				if err := w.step(); err != nil {
+					t.Error(err)
+				}
+			}
+			if alarms := w.alarms(c.hop); !strings.Contains(alarms, c.alarm) {
+				t.Errorf("alarms: %s", alarms)
+			}
+			if c.aside == 18 {
+				wantCrowds(t, w, map[uint32][]string{})
+				w.settled(c.hop)
+				return
+			}
+			if got := w.read(0); len(got) != 12*perDevice-c.aside {
+				t.Errorf("%d messages are left", len(got))
+			}
+			if dropped := w.receipts[0][c.hop].Dropped; int(dropped) != c.aside {
+				t.Errorf("the receipt says that %d were dropped", dropped)
+			}
+			w.settled(c.hop)
+			w.restart(c.hop)
+			if alarms := w.alarms(c.hop); !strings.Contains(alarms, c.alarm) {
+				t.Errorf("after a restart: alarms: %s", alarms)
+			}
+		})
+	}
 }
 
 // Marks that were lost, and with them that a crowd had left, are missed.

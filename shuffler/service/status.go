@@ -37,6 +37,7 @@ type Crowd struct {
 	Crowd uint32 `json:"crowd"`
 	Phase string `json:"phase"`          // "collecting", "received", "mixed", "forwarded", "withheld"
 	Lost  bool   `json:"lost,omitzero"`  // withheld, because its batch was damaged on disk
+	Aside int    `json:"aside,omitzero"` // envelopes of its batch that were damaged on disk and set aside
 	About string `json:"about,omitzero"` // collecting: "fewer than n_min", "at least N", N a power of two or n_min; "private"
 
 	// From mixed on, as in the receipt; of the contributions that stayed, where
@@ -85,7 +86,7 @@ func (t *post) status() Status {
 		st.Lost = fmt.Sprint(lost)
 	}
 	for c, state := range t.crowds {
-		one := Crowd{Crowd: uint32(c), Phase: string(state.Phase)}
+		one := Crowd{Crowd: uint32(c), Phase: string(state.Phase), Lost: state.Lost, Aside: state.Damaged + state.Before}
 		switch state.Phase {
 		case "":
 			one.Phase = "collecting"
@@ -98,7 +99,6 @@ func (t *post) status() Status {
 			}
 			st.Phase = "closed"
 		case received, withheld:
-			one.Lost = state.Lost
 			st.Phase = "closed"
 		}
 		st.Crowds = append(st.Crowds, one)
@@ -150,6 +150,9 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		for _, c := range st.Crowds {
 			if c.Lost {
 				page.Alarms = append(page.Alarms, fmt.Sprintf("%s: the batch of crowd %d was damaged on disk and is lost: look at the disk", where, c.Crowd+1))
+			}
+			if c.Aside > 0 {
+				page.Alarms = append(page.Alarms, fmt.Sprintf("%s: of the batch of crowd %d, %s damaged on disk and set aside: look at the disk", where, c.Crowd+1, serve.Count(c.Aside, "envelope was", "envelopes were")))
 			}
 			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About}
 			if c.Respondents > 0 {
