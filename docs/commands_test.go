@@ -1,20 +1,24 @@
+//go:build unix
+
 // Package docs_test types every command of the README and of the operating manual. It is
-// apart from other tests for its time: it builds the programs and runs the demo.
+// apart from other tests for its time: it builds the programs and runs the demo. The
+// documents print commands of a Unix shell.
 package docs_test
 
 import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -80,9 +84,6 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs the demo")
 	}
-	if runtime.GOOS == "windows" {
-		t.Skip("the documents print commands of a Unix shell")
-	}
 	root := clone(t)
 	var commands []printed
 	for _, file := range followed {
@@ -106,16 +107,25 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	git("init", "-q")
 	git("add", "-A")
 	before := git("status", "--porcelain")
-	s := newSession(t, root)
-	for i, p := range commands {
+	s := newSession(t, root, patience(t))
+	for _, p := range commands {
 		if _, not := exempt[p.text]; not {
 			continue
 		}
-		if waits := service(p.text); waits != "" {
-			s.start(i, p, waits)
+		begun, waits := time.Now(), service(p.text)
+		var err error
+		if waits != "" {
+			err = s.start(p.text, waits)
 		} else {
-			s.run(p)
+			err = s.run(p.text)
 		}
+		if err != nil {
+			t.Fatalf("%s\n%v", p, err)
+		}
+		t.Logf("%s (%.1f s)", p, time.Since(begun).Seconds())
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
 	}
 	if after := git("status", "--porcelain"); after != before {
 		t.Errorf("the commands leave what git is not told to ignore:\n%s", after)
@@ -163,49 +173,87 @@ func clone(t *testing.T) string {
 	return to
 }
 
+// patience is how long the commands may take together: they end before the tests' own
+// time is over, which would leave services behind.
+func patience(t *testing.T) time.Duration {
+	const most = 8 * time.Minute // on a machine that is busy with other tests
+	if end, limited := t.Deadline(); limited {
+		return min(most, time.Until(end)-20*time.Second)
+	}
+	return most
+}
+
 // session is a shell in a folder, whose commands are typed one by one, and the services
-// that were started from it.
+// that were started from it. All of them are one group of processes.
 type session struct {
-	t     *testing.T
+	shell *exec.Cmd
+	stop  context.CancelFunc
+	ended bool
 	logs  string // folder of the services' output
-	typed io.Writer
+	begun int    // services
+	typed io.WriteCloser
 	out   *bufio.Reader
 }
 
 // A prompt that no command prints.
 const prompt = "@@@ confetti test @@@ "
 
-func newSession(t *testing.T, root string) *session {
+// newSession starts a shell that, with all that it starts, ends after some time.
+func newSession(t *testing.T, root string, most time.Duration) *session {
 	t.Helper()
-	home := t.TempDir()
 	// Not the test's own context, which ends before the shell has ended what it started.
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, stop := context.WithTimeout(context.Background(), most)
 	shell := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-s")
 	shell.Dir = root
-	shell.Env = append(environment(t), "HOME="+home)
+	shell.Env = append(environment(t), "HOME="+t.TempDir())
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
 	typed, err := shell.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, w := io.Pipe()
 	shell.Stdout, shell.Stderr = w, w
-	shell.WaitDelay = 5 * time.Second
+	shell.WaitDelay = 10 * time.Second
 	if err := shell.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &session{t: t, logs: t.TempDir(), typed: typed, out: bufio.NewReaderSize(r, 1<<20)}
+	s := &session{shell: shell, stop: stop, logs: t.TempDir(), typed: typed, out: bufio.NewReaderSize(r, 1<<20)}
+	// So that services end with the shell, and the shell with this process, whatever ends it.
+	// A job of a shell without a terminal ignores SIGINT.
+	io.WriteString(typed, "trap 'kill -TERM $(jobs -p) 2>/dev/null; wait' EXIT\n")
+	context.AfterFunc(ctx, func() { w.CloseWithError(errTime) })
 	t.Cleanup(func() {
-		// The shell ends its jobs and waits for them; SIGINT is ignored by jobs of a
-		// shell without a terminal.
-		io.WriteString(typed, "kill -TERM $(jobs -p) 2>/dev/null; wait; exit\n")
-		go io.Copy(io.Discard, r)
-		stop := time.AfterFunc(time.Minute, cancel)
-		if err := shell.Wait(); err != nil || !stop.Stop() {
-			t.Errorf("the services that were started do not end: %v", err)
+		if err := s.end(); err != nil {
+			t.Error(err)
 		}
-		cancel()
 	})
 	return s
+}
+
+var errTime = errors.New("the time for all commands is over")
+
+// end stops the services and waits until nothing of the session is left.
+func (s *session) end() error {
+	if s.ended {
+		return nil
+	}
+	s.ended = true
+	defer s.stop()
+	s.typed.Close()
+	go io.Copy(io.Discard, s.out)
+	hung := time.AfterFunc(time.Minute, s.stop)
+	err := s.shell.Wait()
+	if !hung.Stop() {
+		err = errors.New("the services that were started do not end")
+	}
+	group := -s.shell.Process.Pid
+	for end := time.Now().Add(10 * time.Second); syscall.Kill(group, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) { // what was killed is gone by now
+			return errors.Join(err, errors.New("a process that was started goes on"), syscall.Kill(group, syscall.SIGKILL))
+		}
+	}
+	return err
 }
 
 // environment is that of a new user, with the caches of this machine.
@@ -228,53 +276,80 @@ func environment(t *testing.T) []string {
 }
 
 // run types a command and waits for its end.
-func (s *session) run(p printed) {
-	s.t.Helper()
-	start := time.Now()
-	fmt.Fprintf(s.typed, "{ %s\n} </dev/null\necho; echo '%s'$?\n", p.text, prompt)
-	out, code := s.read()
-	s.t.Logf("%s (%.1f s)", p, time.Since(start).Seconds())
-	if code != 0 {
-		s.t.Fatalf("%s\nends with exit code %d:\n%s", p, code, out)
+func (s *session) run(command string) error {
+	fmt.Fprintf(s.typed, "{ %s\n} </dev/null\nprintf '\\n%s%%d\\n' $?\n", command, prompt)
+	out, code, err := s.read()
+	if err == nil && code != 0 {
+		err = fmt.Errorf("ends with exit code %d", code)
 	}
+	if err != nil {
+		return fmt.Errorf("%w:\n%s", err, out)
+	}
+	return nil
 }
 
 // start types a command that goes on, and waits until it serves.
-func (s *session) start(i int, p printed, waits string) {
-	s.t.Helper()
-	log := filepath.Join(s.logs, fmt.Sprint(i))
-	fmt.Fprintf(s.typed, "%s </dev/null >%s 2>&1 &\necho; echo '%s'$?\n", p.text, log, prompt)
-	s.read()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+func (s *session) start(command, waits string) error {
+	s.begun++
+	log := filepath.Join(s.logs, fmt.Sprint(s.begun))
+	fmt.Fprintf(s.typed, "%s </dev/null >%s 2>&1 &\nprintf '\\n%s%%d\\n' $?\n", command, log, prompt)
+	if out, _, err := s.read(); err != nil {
+		return fmt.Errorf("%w:\n%s", err, out)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		out, err := os.ReadFile(log)
 		if err != nil && !os.IsNotExist(err) {
-			s.t.Fatal(err)
+			return err
 		}
 		if bytes.Contains(out, []byte(waits)) {
-			s.t.Logf("%s (serves)", p)
-			return
+			return nil
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("%s\ndoes not say %q:\n%s", p, waits, out)
+			return fmt.Errorf("does not say %q:\n%s", waits, out)
 		}
 	}
 }
 
 // read is what was printed until the prompt, and the exit code.
-func (s *session) read() (out string, code int) {
-	s.t.Helper()
+func (s *session) read() (out string, code int, err error) {
 	var b strings.Builder
 	for {
 		line, err := s.out.ReadString('\n')
 		if err != nil {
-			s.t.Fatalf("the shell has ended: %v\n%s", err, &b)
+			return b.String(), 0, fmt.Errorf("the shell has ended: %w", err)
 		}
 		if n, is := strings.CutPrefix(line, prompt); is {
-			if code, err = strconv.Atoi(strings.TrimSpace(n)); err != nil {
-				s.t.Fatal(err)
-			}
-			return b.String(), code
+			code, err := strconv.Atoi(strings.TrimSpace(n))
+			return b.String(), code, err
 		}
 		b.WriteString(line)
+	}
+}
+
+// A command that fails, one that never ends and a service that never serves are errors,
+// and nothing that was started is left.
+func TestASessionReportsFailuresAndLeavesNothing(t *testing.T) {
+	s := newSession(t, t.TempDir(), time.Minute)
+	if err := s.start("sleep 1000", ""); err != nil {
+		t.Error(err)
+	}
+	if err := s.run("echo told; sh -c 'exit 3'"); err == nil || !strings.Contains(err.Error(), "exit code 3:\ntold") {
+		t.Errorf("a command that fails: %v", err)
+	}
+	if err := s.run("X=1"); err != nil {
+		t.Error(err)
+	}
+	if err := s.run(`test "$X" = 1`); err != nil {
+		t.Errorf("what one command exports is not there for the next: %v", err)
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	s = newSession(t, t.TempDir(), time.Second)
+	if err := s.run("sleep 1000 & sleep 1000"); !errors.Is(err, errTime) {
+		t.Errorf("a command that never ends: %v", err)
+	}
+	if err := s.end(); err == nil || strings.Contains(err.Error(), "goes on") {
+		t.Errorf("the end of a session whose time was over: %v", err)
 	}
 }
