@@ -26,7 +26,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual"},
 	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain"},
 	{"internal/stattest"},
 	{"plan", "envelope"},
