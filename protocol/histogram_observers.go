@@ -98,7 +98,9 @@ func (h *histogram) local() (account.Guarantee, error) {
 // probability one in as many as there are envelopes: the message names its cell if the
 // bit is set and is a dummy if not; where none is asked for, it does not depend on them.
 // That is the law of the message, so who sees it has seen one of these bits at most, and
-// the others among everybody's.
+// the others among everybody's. It takes an envelope for each bit that changes beside the
+// messages of the bits that do not: where these are more, which does not depend on the
+// value, nothing is said of it, and the probability is charged.
 func (h *histogram) oneSeen(local, shuffled account.Guarantee) (account.Guarantee, error) {
 	t, ok := h.whole()[0].(*bits)
 	switch {
@@ -125,7 +127,11 @@ func (h *histogram) oneSeen(local, shuffled account.Guarantee) (account.Guarante
 	}
 	rest := account.Repeat{Event: bit(h.users(h.plan.HonestMinimum())), Rounds: changed - 1}
 	one := t.mechanism.Fragment.LocalSet(1, account.Removal).Epsilon
-	g := h.opened(account.All{Events: []account.Event{bit(1), rest}}, rest, one, local)
+	crowded := 0.0
+	if e := h.plan.Envelopes.PerDevice; e < t.mechanism.Backstop.K { // or there is an envelope for each bit
+		crowded = t.overflow(max(0, e-changed))
+	}
+	g := h.opened(account.All{Events: []account.Event{bit(1), rest}}, rest, one, crowded, local)
 	if g.Trust = account.OneFragment; g.Delta > 0 {
 		g.Method = "one bit seen, and the others that may change shuffled: exact law of each count"
 	}
@@ -143,7 +149,7 @@ func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) account.Gua
 		b := t.(*bits)
 		return b.repeated(b.mechanism.Fragment, users, b.tau()-seen)
 	})
-	g := h.opened(event, rest, h.together().exposed(seen).Epsilon, local)
+	g := h.opened(event, rest, h.together().exposed(seen).Epsilon, 0, local)
 	if g.Trust = account.SomeFragments; seen == 1 {
 		g.Trust = account.OneFragment
 	}
@@ -152,7 +158,8 @@ func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) account.Gua
 
 // opened is the guarantee at the plan's delta against who sees an event in which part of
 // what a device sends is outright, with a loss of at most so much, and the rest, given
-// that part, is no more than another event tells. What everybody together learns bounds it.
+// that part, is no more than another event tells; but for a probability of failing, which
+// is the same in both worlds. What everybody together learns bounds it.
 //
 // Reports outgrow their envelopes with probability P each. Let d and r be a delta and an
 // epsilon of the rest. Given the part s that is outright, of law A in one world and B in
@@ -160,9 +167,9 @@ func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) account.Gua
 // adds P(overflow | s) (1 + l B(s)/A(s)) to it; beyond, it is at most what it is at e^r:
 // d + P(overflow | s)(1 + e^r). Over all s, others' overflow costs (1 + e^r) P each, and
 // the device's own at most (1 + e^(r + outright)) P, since A(s) <= e^outright B(s).
-func (h *histogram) opened(event, rest account.Event, outright float64, local account.Guarantee) account.Guarantee {
+func (h *histogram) opened(event, rest account.Event, outright, failing float64, local account.Guarantee) account.Guarantee {
 	n := h.plan.HonestMinimum()
-	delta := h.plan.Budget.Delta - h.slack()
+	delta := h.plan.Budget.Delta - h.slack() - failing
 	if one := h.overflow(n, h.plan.Envelopes.PerDevice); one > 0 {
 		spare := delta / 1000
 		r, err := account.Epsilon(rest, spare)
