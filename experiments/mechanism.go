@@ -3,7 +3,6 @@ package experiments
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -96,7 +95,7 @@ func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
 		rmse:     bits.Estimate([2]uint64{half, half}, users).StdErr, messages: float64(f.Channels()) * bits.MessagesPerUser(), guarantee: g,
 		report: func(r *KDEResult) {
 			if p := b.FlipProbability; b.Name == "rr" && p > 0 {
-				local := float64(f.Sensitivity().Coordinates) * (math.Log1p(-p) - math.Log(p))
+				local := kde.LocalEpsilon(f, p)
 				r.EpsilonLocal = &local
 			}
 			r.FlipProbability, r.Noise, r.FloodShape, r.FloodProbability = b.FlipProbability, b.Noise, b.FloodShape, b.FloodProbability

@@ -24,9 +24,6 @@ func (d *density) crowdName(crowd int) string {
 	return fmt.Sprintf("class %q", d.plan.Question.Density.Classes[crowd])
 }
 
-// rounds is the number of bits whose probability a replaced record can move.
-func (d *density) rounds() int { return d.features.Sensitivity().Coordinates }
-
 func (d *density) loss() account.Event { return kde.Loss(d.features, d.channel) }
 
 func (d *density) again() account.Event { return d.loss() }
@@ -41,25 +38,28 @@ func (d *density) overflow(honest, envelopes int) float64 {
 	return 0
 }
 
-// bitLoss is the local epsilon of one bit as one device sends it. Protocols
-// that send a varying number of messages hide a bit only among other devices':
-// one that sends no message +1 has shown its bit.
-func (d *density) bitLoss() float64 {
-	if b := d.plan.Question.Density.Bitsum; b.Name == "rr" && b.FlipProbability > 0 {
-		return math.Log1p(-b.FlipProbability) - math.Log(b.FlipProbability)
+// own is the guarantee of all bits that one device sends, and of one of them that is
+// opened where the others are seen shuffled. Protocols that send a varying number of
+// messages hide a bit only among other devices': one that sends no message +1 has shown
+// its bit.
+func (d *density) own(features account.Guarantee) (local, one account.Guarantee, err error) {
+	local = account.Guarantee{
+		Epsilon: math.Inf(1), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: features.Rounds,
+		Bound: account.Upper, Method: "sum of the local losses of all bits", Source: "basic composition; one respondent's own randomness",
 	}
-	return math.Inf(1)
+	one = local
+	one.Trust = account.OneFragment
+	rr, ok := d.channel.(account.RandomizedResponse)
+	if !ok || rr.Flip == 0 {
+		return local, one, nil
+	}
+	local.Epsilon = kde.LocalEpsilon(d.features, rr.Flip)
+	one, err = account.OneMessage(d.loss(), features.Delta)
+	return local, one, err
 }
 
 func (d *density) observers(features account.Guarantee) ([]account.Statement, error) {
-	local := account.Guarantee{
-		Epsilon: d.bitLoss() * float64(d.rounds()), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: d.rounds(),
-		Bound: account.Exact, Method: "sum of the local losses of all bits", Source: "basic composition; one respondent's own randomness",
-	}
-	if d.rounds() > 1 {
-		local.Bound = account.Upper // no value drives every bit from one extreme to the other
-	}
-	one, err := d.oneSeen(local, features)
+	local, one, err := d.own(features)
 	if err != nil {
 		return nil, err
 	}
@@ -85,41 +85,6 @@ func (d *density) observers(features account.Guarantee) ([]account.Statement, er
 		{Observer: account.OneFragmentSeen, Who: oneFragment + " They see your reported class too.", Guarantee: one, Note: note},
 		{Observer: account.ShufflerHonest, Who: shufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},
 	}, nil
-}
-
-// oneSeen is the guarantee of the features where one fragment is opened: that of its bit,
-// which does not depend on the rest, and of the others shuffled.
-func (d *density) oneSeen(local, features account.Guarantee) (account.Guarantee, error) {
-	one := account.Guarantee{
-		Epsilon: d.bitLoss(), Adjacency: local.Adjacency, Trust: account.OneFragment, Users: 1, Rounds: 1,
-		Bound: account.Exact, Method: "local loss of one bit", Source: local.Source,
-	}
-	rr, ok := d.channel.(account.RandomizedResponse)
-	if !ok || d.rounds() == 1 {
-		return one, nil
-	}
-	rest := d.loss()
-	if r, ok := rest.(account.Repeat); ok {
-		r.Rounds--
-		rest = r
-	}
-	shuffled := features
-	shuffled.Trust = one.Trust
-	sum, err := account.Compose(one, shuffled)
-	if err != nil {
-		return one, err
-	}
-	rr.Users = 1
-	g, err := account.Epsilon(account.All{Events: []account.Event{rr, rest}}, features.Delta)
-	if err != nil || sum.Epsilon <= g.Epsilon { // not all compose
-		g = sum
-	}
-	if g.Epsilon >= local.Epsilon {
-		local.Trust = account.OneFragment
-		return local, nil
-	}
-	g.Trust, g.Users, g.Bound, g.Method = account.OneFragment, features.Users, account.Upper, "one bit seen, and the others shuffled: "+features.Method
-	return g, nil
 }
 
 func (d *density) expected() float64 { return 0 }

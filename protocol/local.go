@@ -45,8 +45,9 @@ func WithinLocal(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsu
 	if b.Name != "rr" {
 		return b, fmt.Errorf("protocol: budget.local_epsilon: %s has none: its noise is divided among the devices, and what one of them sends shows its bits; ask for rr", b.Name)
 	}
-	b.FlipProbability = math.Max(b.FlipProbability, math.Max(leastFlip, flipOf(epsilon/float64(f.Sensitivity().Coordinates))))
-	return b, nil
+	flip, err := kde.LocalFlip(f, epsilon)
+	b.FlipProbability = math.Max(b.FlipProbability, flip)
+	return b, err
 }
 
 // withinLocal is that of a plan, whose label takes its share.

@@ -50,17 +50,10 @@ func Explain(e Event, delta float64) ([]View, error) {
 			reader(g),
 		}, nil
 	}
-	report, fragment, reason := respondent(one)
+	fragment, local, reason := unshuffled(e, g.Adjacency)
 	all := View{Observer: EveryoneColludes, Sees: "which messages are yours, all of them, opened.", Reason: reason}
 	single := View{Observer: OneFragmentSeen, Sees: "a single one of your messages, opened, that it is yours, and the opened messages of everybody.", Reason: reason}
 	if reason == "" {
-		local := Guarantee{
-			Epsilon: raised(report * float64(rounds)), Adjacency: g.Adjacency, Trust: Local, Users: 1, Rounds: rounds,
-			Bound: Exact, Method: "sum of the losses of one respondent's messages", Source: "basic composition; one respondent's own randomness",
-		}
-		if _, any := one.(AnyRandomizer); any {
-			local.Bound = Upper
-		}
 		piece := opened(one, rounds, fragment, local, delta)
 		all.Guarantee, single.Guarantee = &local, &piece
 	}
@@ -101,6 +94,26 @@ func reader(g Guarantee) View {
 	return View{Observer: "reader of the release", Sees: "what is published: computed from the above, so it says no more.", Guarantee: &g}
 }
 
+// unshuffled is what everyone together learns of what one respondent sends to an event or to
+// its repetition, under that adjacency, with the loss of one of the messages; or the
+// reason why nothing is promised.
+func unshuffled(e Event, adjacency Adjacency) (fragment float64, local Guarantee, reason string) {
+	one, rounds := e, 1
+	if r, ok := e.(Repeat); ok {
+		one, rounds = r.Event, r.Rounds
+	}
+	report, fragment, reason := respondent(one)
+	local = Guarantee{
+		Epsilon: raised(report * float64(rounds)), Adjacency: adjacency, Trust: Local, Users: 1, Rounds: rounds,
+		Bound: Exact, Method: "sum of the losses of one respondent's messages", Source: "basic composition; one respondent's own randomness",
+	}
+	switch one.(type) {
+	case AnyRandomizer, VectorResponse:
+		local.Bound = Upper
+	}
+	return fragment, local, reason
+}
+
 // respondent is the local loss of one respondent's report, and of one of its
 // messages, or the reason why there is none.
 func respondent(e Event) (report, fragment float64, reason string) {
@@ -118,6 +131,9 @@ func respondent(e Event) (report, fragment float64, reason string) {
 		b := e.bit()
 		one := max(b.local(), b.mirror().local())
 		return one, one, ""
+	case BucketResponse:
+		b := e.bit() // the bit that falls and the one that rises
+		return b.local() + b.mirror().local(), max(b.local(), b.mirror().local()), ""
 	case VectorResponse:
 		// A gap g at the edge multiplies the likelihood by 1+g/p at most. The logarithm
 		// is concave in g^2, so equal gaps make the most of the sum of their squares.

@@ -1,5 +1,26 @@
 package account
 
+import "fmt"
+
+// OneMessage is the guarantee at delta against whoever opens a single message of a
+// respondent to an event or to its repetition, knows whose it is, and sees all others
+// among everybody's. It is an error where only the messages of others hide what a device
+// says.
+func OneMessage(e Event, delta float64) (Guarantee, error) {
+	g, err := statement(e)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	fragment, local, reason := unshuffled(e, g.Adjacency)
+	if reason != "" {
+		return Guarantee{}, fmt.Errorf("account: nothing is promised of one message: %s", reason)
+	}
+	if r, ok := e.(Repeat); ok {
+		return opened(r.Event, r.Rounds, fragment, local, delta), nil
+	}
+	return opened(e, 1, fragment, local, delta), nil
+}
+
 // opened is the guarantee at delta against who opens one message of a respondent to so
 // many rounds of an event, knows whose it is, and sees the others among everybody's. The
 // message has a loss of its own, and local bounds what everyone together learns.
@@ -17,21 +38,28 @@ func opened(e Event, rounds int, fragment float64, local Guarantee, delta float6
 	case VectorResponse:
 		left = rounds // one coordinate too many, which bounds the others
 	}
-	if left == 0 {
+	rest := []Event{}
+	if b, ok := e.(BucketResponse); ok { // the other bit of that repetition is shuffled
+		rest = append(rest, b.single())
+	}
+	if left > 0 {
+		rest = append(rest, Repeat{bit, left})
+	}
+	if len(rest) == 0 {
 		return g
 	}
-	rest := Repeat{bit, left}
-	joint, err := Epsilon(rest, delta)
+	shuffled, err := Epsilon(All{rest}, delta)
 	if err != nil {
 		return local
 	}
-	shuffled := joint
+	joint := shuffled
+	joint.Epsilon = addUp(g.Epsilon, shuffled.Epsilon)
 	if one := byItself(bit); one != nil {
-		joint, err = Epsilon(All{[]Event{one, rest}}, delta)
-	} else {
-		joint.Epsilon = addUp(g.Epsilon, joint.Epsilon)
+		if j, err := Epsilon(All{append(rest, one)}, delta); err == nil && j.Epsilon < joint.Epsilon {
+			joint = j
+		}
 	}
-	if err != nil || joint.Epsilon >= local.Epsilon {
+	if joint.Epsilon >= local.Epsilon {
 		return local
 	}
 	joint.Adjacency, joint.Trust, joint.Users, joint.Bound = local.Adjacency, OneFragment, shuffled.Users, Upper
@@ -48,6 +76,11 @@ func byItself(e Event) Event {
 	case AsymmetricResponse:
 		e.Users = 1
 		return e
+	case BucketResponse:
+		e.Users = 1
+		return e.single()
+	case VectorResponse: // the widest gap is a whole bit at most
+		return RandomizedResponse{1, e.Flip}
 	}
 	return nil
 }

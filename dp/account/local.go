@@ -12,15 +12,11 @@ func LocalEpsilon(e Event) (float64, error) {
 	if _, err := statement(e); err != nil {
 		return 0, err
 	}
-	one, rounds := e, 1
-	if r, ok := e.(Repeat); ok {
-		one, rounds = r.Event, r.Rounds
-	}
-	report, _, reason := respondent(one)
+	_, local, reason := unshuffled(e, Replacement)
 	if reason != "" {
 		return 0, fmt.Errorf("account: no local epsilon: %s", reason)
 	}
-	return raised(report * float64(rounds)), nil
+	return local.Epsilon, nil
 }
 
 // LocalFlip is the least flip probability, up to most, with which an event keeps a local

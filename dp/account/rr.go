@@ -282,9 +282,20 @@ func (b bit) unanimous(users int, o options) ([]*pld.Distribution, error) {
 	if b.flip*b.stay < b.keep*b.drop {
 		b = b.mirror()
 	}
+	falling, rising := b.atoms(users, users-1, o)
+	down, err := pld.LowerFromAtoms(falling, 0, o.Step)
+	if err != nil {
+		return nil, err
+	}
+	up, err := pld.LowerFromAtoms(rising, 0, o.Step)
+	return []*pld.Distribution{down, up}, err
+}
+
+// atoms are the losses of a count whose other users hold so many ones, of a one told
+// from a zero and the reverse, without what is too rare to be resolved.
+func (b bit) atoms(users, ones int, o options) (falling, rising []pld.Atom) {
 	var law others
-	_, w := law.law(users-1, users-1, b, math.Max(o.Neglect/4, minTail))
-	var falling, rising []pld.Atom
+	_, w := law.law(users-1, ones, b, math.Max(o.Neglect/4, minTail))
 	for i := range len(w) + 1 {
 		var before, here float64
 		if i > 0 {
@@ -301,10 +312,5 @@ func (b bit) unanimous(users int, o options) ([]*pld.Distribution, error) {
 		falling = append(falling, pld.Atom{Loss: loss, Mass: one})
 		rising = append(rising, pld.Atom{Loss: -loss, Mass: zero})
 	}
-	down, err := pld.LowerFromAtoms(falling, 0, o.Step)
-	if err != nil {
-		return nil, err
-	}
-	up, err := pld.LowerFromAtoms(rising, 0, o.Step)
-	return []*pld.Distribution{down, up}, err
+	return falling, rising
 }

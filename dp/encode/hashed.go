@@ -35,7 +35,7 @@ func newBucketed(c func(Spec) cells) func(Spec) family {
 // 0, and enters another: two bits by half a gap.
 func (f *bucketed) shape() shape {
 	n := f.repetitions()
-	return shape{channels: f.buckets, bound: 1, query: 1, sparsity: 1, moves: Sensitivity{Coordinates: 2 * n, Gap: 0.5, SumSquares: float64(n) / 2}}
+	return shape{channels: f.buckets, bound: 1, query: 1, sparsity: 1, moves: Sensitivity{Coordinates: 2 * n, Gap: 0.5, SumSquares: float64(n) / 2, Buckets: n}}
 }
 
 func (f *bucketed) features(x blas32.General, scale []float32, out blas32.General) {

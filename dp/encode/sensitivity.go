@@ -17,6 +17,7 @@ type Sensitivity struct {
 	Coordinates int     // channels whose probability can move at all
 	Gap         float64 // the most that a single one can move, at most 1
 	SumSquares  float64 // the most that the squares of all moves can add up to
+	Buckets     int     // repetitions of each of which one channel of a value is 1 and the others 0; 0 of kernels without buckets
 }
 
 // slack covers float32 arithmetic in SumSquares. An orthogonal transform of k steps,

@@ -190,6 +190,24 @@ func hull(h []float64, step float64) (change []float64, first float64, err error
 	return change, slopes[0], nil
 }
 
+// Sum is the loss of two independent observations. Both distributions have one step and
+// one side.
+func Sum(a, b *Distribution) (*Distribution, error) {
+	if a.step != b.step || a.lower != b.lower {
+		return nil, errors.New("pld: cannot add up distributions of different steps or sides")
+	}
+	sum := &Distribution{step: a.step, low: a.low + b.low, lower: a.lower, infinite: a.infinite + b.infinite - a.infinite*b.infinite}
+	if len(a.mass) > 0 && len(b.mass) > 0 {
+		sum.mass = make([]float64, len(a.mass)+len(b.mass)-1)
+	}
+	for i, x := range a.mass {
+		for j, y := range b.mass {
+			sum.mass[i+j] += x * y
+		}
+	}
+	return sum.checked()
+}
+
 // Sums of probabilities may be off by rounding. Beyond roundingTolerance what
 // is missing is charged as infinite mass; beyond massTolerance it is a mistake.
 const (
