@@ -61,7 +61,7 @@ func launch(name string, s setting) (process, error) {
 func launchIssuer(s setting) (process, error) {
 	i, err := issuer.New(issuer.Options{
 		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"),
-		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Client: &http.Client{Transport: s.network}, Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
 		return process{}, err
@@ -81,9 +81,13 @@ func launchAnalyzer(s setting) (process, error) {
 		Store: db, Keys: s.ring.keys("analyzer"), Operators: s.ring.people("operators"),
 		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}},
 		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
-		Software:    "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Client:      &http.Client{Transport: s.network}, Software: "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
+		db.Close()
+		return process{}, err
+	}
+	if err := a.Compare(context.Background()); err != nil {
 		db.Close()
 		return process{}, err
 	}
