@@ -8,7 +8,7 @@
 // be spent, and sends the answer:
 //
 //	signed, err := plan.ParseSigned(text)
-//	c, err := client.Open(signed, client.Options{Folder: dir, Publishers: trusted, Bearer: credential})
+//	c, err := client.Open(signed, client.Options{Folder: dir, Publishers: plan.Trust(key), Bearer: credential})
 //	err = c.Report(ctx, protocol.Labelled{Features: x, Class: 2})
 //
 // Fetch gets a signed plan from a service. An administrator's policy file and the
@@ -38,6 +38,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,11 +51,11 @@ import (
 // Options say whom a device trusts and what it may spend and keep. Only
 // Publishers and Folder must be set.
 type Options struct {
-	Publishers []string // whose plans are answered: public keys, as of plan.Publisher
-	Folder     string   // where the ledger and the spool are; one respondent's, private to it
-	Secret     string   // the file that the secret of the ledger's keys is in, outside Folder, so that Folder by itself tells no value; "": in Folder
-	Policy     string   // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
-	Caps       Caps     // the zero value stands for DefaultCaps
+	Publishers plan.Publishers // whose plans are answered: plan.Trust, or plan.ReadPublishers
+	Folder     string          // where the ledger and the spool are; one respondent's, private to it
+	Secret     string          // the file that the secret of the ledger's keys is in, outside Folder, so that Folder by itself tells no value; "": in Folder
+	Policy     string          // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
+	Caps       Caps            // the zero value stands for DefaultCaps
 
 	// Who the respondent is to the token issuer and, where it demands no token, to
 	// the entry hop: a bearer token, a certificate, or both. An entry hop that takes
@@ -162,7 +163,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if o.Delay < NoDelay || o.Wait < 0 || o.SpoolBytes < 0 || o.SpoolAge < 0 || o.LedgerBytes < 0 || o.LedgerAge < 0 {
 		return nil, errors.New("client: an option is negative")
 	}
-	if err := signed.Verify(o.Publishers...); err != nil {
+	if err := signed.Verify(o.Publishers); err != nil {
 		return nil, err
 	}
 	if _, _, err := o.permits(signed); err != nil {
@@ -307,7 +308,7 @@ func (c *Client) Answer(v protocol.Value) error {
 // spending is the record of an answer.
 func (c *Client) spending(a answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
-		Title: c.signed.Plan.Title, Publisher: c.signed.Publisher, Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage.Epsilon, OneDelta: c.oneMessage.Delta, Note: c.note,
+		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage.Epsilon, OneDelta: c.oneMessage.Delta, Note: c.note,
 		Crowd: a.crowd, CrowdName: c.pipeline.protocol.CrowdName(a.crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {

@@ -138,7 +138,7 @@ func TestRefuses(t *testing.T) {
 	})
 	t.Run("a plan of nobody's", func(t *testing.T) {
 		o := device(t, s)
-		o.Publishers = nil
+		o.Publishers = plan.Publishers{}
 		if _, err := client.Open(sign(p), o); err == nil || !strings.Contains(err.Error(), "nobody here trusts") {
 			t.Errorf("error %v", err)
 		}
@@ -196,7 +196,7 @@ func TestFetch(t *testing.T) {
 	s := newService(t, &p, false)
 	o := device(t, s)
 	signed, err := client.Fetch(t.Context(), s.URL+"/", p.Hash(), o)
-	if err != nil || signed.Plan.Name() != p.Name() || signed.Verify(o.Publishers...) != nil {
+	if err != nil || signed.Plan.Name() != p.Name() || signed.Verify(o.Publishers) != nil {
 		t.Errorf("fetched %s: %v", signed.Plan.Name(), err)
 	}
 	if _, err := client.Fetch(t.Context(), s.URL, [32]byte{1}, o); err == nil || !strings.Contains(err.Error(), "another plan") {

@@ -126,6 +126,9 @@ func (c *Client) try(ctx context.Context, instance, tries int) attempt {
 		}
 		err = c.send(ctx, *s)
 	}
+	if problem, ok := errors.AsType[*wire.Problem](err); ok && problem.Code == wire.PlanWithdrawn {
+		err = c.withdrawn(ctx, instance, problem)
+	}
 	if err == nil {
 		return attempt{}
 	}

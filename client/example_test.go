@@ -22,7 +22,7 @@ func Example() {
 	signed, err := plan.ParseSigned(text)
 	check(err)
 	check(client.Consent(folder, true)) // the user has agreed
-	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: []string{publisher}, Bearer: credential, Roots: authorities})
+	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: plan.Trust(publisher), Bearer: credential, Roots: authorities})
 	check(err)
 	defer c.Close()
 	check(c.Report(context.Background(), protocol.Labelled{Features: []float32{0.5, -0.25, 0}, Class: 1}))

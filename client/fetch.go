@@ -31,8 +31,12 @@ func Fetch(ctx context.Context, address string, hash [32]byte, o Options) (plan.
 	if signed.Hash() != hash {
 		return plan.Signed{}, errors.New("client: the service gives another plan than was asked for")
 	}
-	if err := signed.Verify(o.Publishers...); err != nil {
+	if err := signed.Verify(o.Publishers); err != nil {
 		return plan.Signed{}, err
 	}
-	return signed.Parse()
+	whole, err := signed.Parse()
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	return whole, o.Publishers.Stands(whole)
 }

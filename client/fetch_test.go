@@ -23,7 +23,7 @@ func TestFetchOfABomb(t *testing.T) {
 	defer service.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(service.Certificate())
-	o := client.Options{Roots: roots, Publishers: []string{sign(p).Publisher}}
+	o := client.Options{Roots: roots, Publishers: plan.Trust(sign(p).Publisher)}
 	raw, err := plan.SplitSigned(text)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestFetchOfABomb(t *testing.T) {
 			}
 		})
 	}
-	o.Publishers = []string{"ed25519:" + strings.Repeat("A", 43)}
+	o.Publishers = plan.Trust("ed25519:" + strings.Repeat("A", 43))
 	if _, err := client.Fetch(t.Context(), service.URL, raw.Hash(), o); err == nil || !strings.Contains(err.Error(), "nobody here trusts") {
 		t.Error(err)
 	}

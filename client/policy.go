@@ -163,8 +163,10 @@ func (p Policy) permits(signed plan.Signed) (instances []int, err error) {
 	if p.Off {
 		return nil, ErrOff
 	}
-	if slices.Contains(p.Publishers.Deny, signed.Publisher) || len(p.Publishers.Allow) > 0 && !slices.Contains(p.Publishers.Allow, signed.Publisher) {
-		return nil, fmt.Errorf("client: refused: the device's policy does not allow plans of %s", signed.Publisher)
+	denied := func(key string) bool { return slices.Contains(p.Publishers.Deny, key) }
+	allowed := func(key string) bool { return slices.Contains(p.Publishers.Allow, key) }
+	if signers := signed.Signers(); slices.ContainsFunc(signers, denied) || len(p.Publishers.Allow) > 0 && !slices.ContainsFunc(signers, allowed) {
+		return nil, fmt.Errorf("client: refused: the device's policy does not allow plans of %s", strings.Join(signers, " and "))
 	}
 	route := signed.Plan.Route.Mix
 	for i, in := range route.Instances {

@@ -76,7 +76,7 @@ func TestPolicyDecides(t *testing.T) {
 		o.Policy = policyFile(t, text)
 		return o
 	}
-	publisher := device(t, s).Publishers[0]
+	publisher := device(t, s).Publishers.Keys[0].Key
 	for name, text := range map[string]string{
 		"off":             `{"off": true}`,
 		"denied":          fmt.Sprintf(`{"publishers": {"deny": [%q]}}`, publisher),

@@ -210,7 +210,7 @@ func device(t testing.TB, s *service) client.Options {
 		t.Fatal(err)
 	}
 	return client.Options{
-		Publishers: []string{plan.Publisher(publisher.Public().(ed25519.PublicKey))}, Folder: dir, Bearer: bearer, Roots: s.roots(),
+		Publishers: plan.Trust(plan.Publisher(publisher.Public().(ed25519.PublicKey))), Folder: dir, Bearer: bearer, Roots: s.roots(),
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100}}, Delay: client.NoDelay,
 	}
 }

@@ -3,7 +3,6 @@ package issuer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // Config is an issuer's configuration file.
@@ -22,14 +20,13 @@ type Config struct {
 	// Keys is the folder of the private keys of tokens (*.json). A plan's public
 	// keys pick from them.
 	Keys serve.Path `toml:"keys"`
-	// Publishers are the public keys of those whose plans are served.
-	Publishers []string `toml:"publishers"`
+	// Publishers are the public keys of those whose plans are served, or
+	// PublishersFile a file of them (confetti publishers), read again when it changes.
+	Publishers     []string   `toml:"publishers"`
+	PublishersFile serve.Path `toml:"publishers_file"`
 	// Bearers is the file of respondents' bearer tokens. Without it http.clients
 	// must be set.
 	Bearers serve.Path `toml:"bearers"`
-	// Roots are the certificate authorities of the hops (PEM), which are asked how many
-	// tokens they have counted; empty: the system's.
-	Roots serve.Path `toml:"roots"`
 	// Retention is how long after a plan closes its marks are kept; 0 is a day.
 	Retention serve.Duration `toml:"retention"`
 	// Limits bound what peers can make the service do; 0 is the default.
@@ -59,13 +56,8 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.Folder != "" {
 		fault("folder", serve.Writable(c.Folder))
 	}
-	if len(c.Publishers) == 0 {
-		fault("publishers", errors.New("name at least one public key"))
-	}
-	for i, p := range c.Publishers {
-		_, err := wire.ParseVerifyKey(p)
-		fault(fmt.Sprintf("publishers[%d]", i), err)
-	}
+	publishers, err := serve.OpenPublishers(c.Publishers, c.PublishersFile)
+	errs = append(errs, err)
 	var bearers *serve.Bearers
 	switch {
 	case c.Bearers != "":
@@ -81,11 +73,8 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if l.Plans < 0 || l.Burst < 0 || !(l.Rate >= 0 && l.Rate < math.MaxInt32) {
 		fault("limits", errors.New("every limit is a number from 0 on"))
 	}
-	client, err := serve.Client(c.Roots)
-	fault("roots", err)
 	return http, Options{
-		Client: client,
-		Folder: string(c.Folder), Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "",
+		Folder: string(c.Folder), Keys: string(c.Keys), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "",
 		Retention: time.Duration(c.Retention), Limits: l, Metrics: http.Metrics, Log: log, Clock: clock.New(),
 	}, errors.Join(errs...)
 }
@@ -104,7 +93,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	defer o.Client.CloseIdleConnections()
 	service, err := New(o)
 	if err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 
 // What a configuration sets reaches the service.
 func TestConfigReachesTheService(t *testing.T) {
-	c := Config{Folder: "marks", Keys: "keys", Publishers: []string{"ed25519:key"}, Retention: serve.Duration(time.Hour), HTTP: serve.HTTP{Clients: "clients.crt", Stop: serve.Duration(time.Minute)}}
+	c := Config{Folder: "marks", Keys: "keys", Publishers: []string{"ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w"}, Retention: serve.Duration(time.Hour), HTTP: serve.HTTP{Clients: "clients.crt", Stop: serve.Duration(time.Minute)}}
 	c.Limits.Plans, c.Limits.Rate, c.Limits.Burst = 1, 2, 3
 	http, o, err := c.open(slog.New(slog.DiscardHandler))
 	if err == nil {
 		t.Error("nothing that it names is there, and nobody says so")
 	}
-	if o.Folder != "marks" || o.Keys != "keys" || len(o.Publishers) != 1 || o.Retention != time.Hour || !o.Certificates || o.Limits != (Limits{1, 2, 3}) {
+	if o.Folder != "marks" || o.Keys != "keys" || len(o.Publishers.Now().Keys) != 1 || o.Retention != time.Hour || !o.Certificates || o.Limits != (Limits{1, 2, 3}) {
 		t.Errorf("%+v", o)
 	}
 	if http.Limits.Stop != time.Minute || http.Metrics != o.Metrics {

@@ -21,6 +21,9 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.TokensPattern:   s.issue,
 		wire.PlanPattern:     s.showPlan,
 		wire.RegisterPattern: s.register,
+
+		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
+		wire.WithdrawalPattern: s.withdrawals.Show,
 	}
 }
 
@@ -200,7 +203,7 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", wire.SignedPlanType)
+	w.Header().Set("Content-Type", wire.PlanType(1+len(p.signed.Others)))
 	_, err = w.Write(p.text)
 	return err
 }
@@ -208,7 +211,7 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication, whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers, func(hash [32]byte) bool {
+	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers.Now(), func(hash [32]byte) bool {
 		_, err := s.plan(hash)
 		return err == nil
 	})
@@ -250,7 +253,7 @@ func (s *Service) Status(context.Context) *serve.Status {
 		data = append(data, one)
 	}
 	table.Data = data
-	status := &serve.Status{Tables: []serve.Table{table}}
+	status := &serve.Status{Tables: append([]serve.Table{table}, s.withdrawals.Table()...), Alarms: s.unserved()}
 	for _, path := range s.orphans() {
 		status.Alarms = append(status.Alarms, filepath.Base(path)+": "+orphaned)
 	}

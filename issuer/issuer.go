@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,9 +38,9 @@ import (
 // Options are what an issuer is made of. Folder, Keys, Publishers and one of
 // Bearers and Certificates must be set.
 type Options struct {
-	Folder     string   // where it keeps plans and marks, on this machine's disk
-	Keys       string   // folder of private keys of tokens; a plan's public keys pick them
-	Publishers []string // whose plans are served, as of plan.Signed.Verify
+	Folder     string            // where it keeps plans and marks, on this machine's disk
+	Keys       string            // folder of private keys of tokens; a plan's public keys pick them
+	Publishers *serve.Publishers // whose plans are served
 
 	Bearers      *serve.Bearers
 	Certificates bool // of the authorities that the server's TLS knows
@@ -50,10 +49,6 @@ type Options struct {
 	// After that its tokens can no longer be had, and no longer be spent.
 	Retention time.Duration
 	Limits    Limits
-
-	// Client asks hops how many tokens they have counted, so that an older copy of the
-	// folder is found; nil: nobody is asked.
-	Client *http.Client
 
 	Metrics *serve.Metrics   // nil: none
 	Log     *slog.Logger     // nil: none
@@ -93,8 +88,17 @@ type Service struct {
 	disk   *durable.Disk
 	lock   *os.File
 
+	withdrawals *serve.Withdrawals
+
 	mu    sync.Mutex
 	plans map[[32]byte]*served
+	idle  map[[32]byte]idle // plans of an earlier process that cannot be served
+}
+
+// idle is a plan that was served and cannot be now. Who has tokens is left alone.
+type idle struct {
+	signed plan.Signed
+	why    string
 }
 
 // served is a plan with the keys that sign for it and what they have signed.
@@ -113,7 +117,7 @@ type hop struct {
 // New opens an issuer on its folder, which it makes, and takes up what an
 // earlier process left.
 func New(o Options) (*Service, error) {
-	if o.Folder == "" || o.Keys == "" || len(o.Publishers) == 0 || o.Bearers == nil && !o.Certificates {
+	if o.Folder == "" || o.Keys == "" || o.Publishers == nil || o.Bearers == nil && !o.Certificates {
 		return nil, errors.New("issuer: a folder, a folder of keys, publishers and a way to tell respondents apart must be given")
 	}
 	o.Retention = cmp.Or(o.Retention, defaultRetention)
@@ -139,7 +143,8 @@ func New(o Options) (*Service, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
-	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}}
+	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}}
+	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
 	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
 	} else if err != nil {
@@ -149,9 +154,6 @@ func New(o Options) (*Service, error) {
 	if err == nil {
 		s.auth = serve.Authenticator{Secret: secret, Bearers: o.Bearers, Certificates: o.Certificates}
 		err = s.takeUp()
-	}
-	if err == nil {
-		err = s.compare()
 	}
 	if err != nil {
 		s.Close()
@@ -177,6 +179,9 @@ const lostMarks = "put it back as it was, and respondents.key with it; if it is 
 
 // takeUp serves the plans that are in the folder.
 func (s *Service) takeUp() error {
+	if err := s.restoreWithdrawals(); err != nil {
+		return err
+	}
 	paths, err := filepath.Glob(filepath.Join(s.o.Folder, "*.plan"))
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
@@ -188,7 +193,8 @@ func (s *Service) takeUp() error {
 		}
 		signed, err := plan.ParseSigned(text)
 		if err == nil {
-			err = signed.Verify(signed.Publisher) // it was when it came: has the disk changed it?
+			// They did when it came: has the disk changed it?
+			err = signed.Verify(plan.Trust(signed.Signers()...))
 		}
 		if err == nil && path != s.path(signed.Plan.Hash(), "plan") {
 			err = errors.New("it is another plan than its name says")
@@ -196,7 +202,20 @@ func (s *Service) takeUp() error {
 		if err != nil {
 			return fmt.Errorf("issuer: %s is damaged: put it back as it was, or remove it and register the plan again: %w", path, err)
 		}
-		if err := s.add(signed, true); err != nil {
+		hash := signed.Plan.Hash()
+		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
+			if err := s.remove(hash); err != nil {
+				return err
+			}
+			continue
+		}
+		err = s.add(signed, true)
+		if errors.Is(err, errNoKey) {
+			// A key that was taken away stops its plans, not the others.
+			s.idle[hash] = idle{signed, wire.AsProblem(err).Detail}
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("issuer: %s, which was served before: %w", path, err)
 		}
 	}
@@ -215,7 +234,7 @@ func (s *Service) orphans() (paths []string) {
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(all, func(path string) bool {
 		hash, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
-		return err != nil || len(hash) != 32 || s.plans[[32]byte(hash)] != nil
+		return err != nil || len(hash) != 32 || s.plans[[32]byte(hash)] != nil || s.idle[[32]byte(hash)].why != ""
 	})
 }
 
@@ -229,18 +248,34 @@ func (s *Service) Close() error {
 }
 
 // Load serves a plan from now on, restarts included. Loading it again is no
-// error. A *wire.Problem says what is wrong with the plan.
+// error; with other signatures it goes on under those, if under the earlier ones it
+// may not. A *wire.Problem says what is wrong with the plan.
 func (s *Service) Load(signed plan.Signed) error {
 	refused := func(format string, a ...any) error { return wire.Problemf(wire.PlanRefused, format, a...) }
-	if err := signed.Verify(s.o.Publishers...); err != nil {
+	publishers := s.o.Publishers.Now()
+	if err := signed.Verify(publishers); err != nil {
 		return refused("%w", err)
 	}
 	hash := signed.Plan.Hash()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.plans[hash] != nil:
+	if err := s.withdrawals.Admit(context.Background(), hash, signed.Signers()); err != nil {
+		return err
+	}
+	if there := s.plans[hash]; there != nil {
+		if publishers.Stands(there.signed) == nil {
+			return nil
+		}
+		if err := s.write(signed); err != nil {
+			return err
+		}
+		again := *there // whoever has the earlier one goes on reading it
+		again.signed, again.text = signed, signed.Marshal()
+		s.plans[hash] = &again
 		return nil
+	}
+	_, before := s.idle[hash]
+	switch {
 	case len(s.plans) >= s.o.Limits.Plans:
 		return refused("%d plans are served already, the limit", s.o.Limits.Plans)
 	case signed.Plan.Times.Closes.IsZero():
@@ -248,13 +283,27 @@ func (s *Service) Load(signed plan.Signed) error {
 	case s.over(signed.Plan):
 		return refused("the plan has closed too long ago")
 	}
-	if err := s.add(signed, false); err != nil {
+	if !before {
+		if err := publishers.Admit(signed, s.o.Now()); err != nil {
+			return refused("%w", err)
+		}
+	}
+	if err := s.add(signed, before); err != nil {
 		return err
 	}
 	// Last: a plan that is on disk can be served.
-	if err := durable.Replace(s.path(hash, "plan"), signed.Marshal(), 0o600); err != nil {
+	if err := s.write(signed); err != nil {
 		s.plans[hash].log.close()
 		delete(s.plans, hash)
+		return err
+	}
+	delete(s.idle, hash)
+	return nil
+}
+
+// write makes a plan last with its signatures.
+func (s *Service) write(signed plan.Signed) error {
+	if err := durable.Replace(s.path(signed.Plan.Hash(), "plan"), signed.Marshal(), 0o600); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	return nil
@@ -266,6 +315,9 @@ func (s *Service) path(hash [32]byte, kind string) string {
 
 // over reports whether everything about a plan is due to be deleted.
 func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
+
+// errNoKey is the error of a plan one of whose keys is not in the folder.
+var errNoKey = errors.New("is not here")
 
 // add finds the plan's keys and opens its log, which is here if the plan was served
 // before.
@@ -282,7 +334,7 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 			}
 			key, ours := keys[party.Tokens]
 			if !ours {
-				return wire.Problemf(wire.PlanRefused, "the private key of the tokens of instance %d, hop %d is not here", i+1, h+1)
+				return wire.Problemf(wire.PlanRefused, "the private key of the tokens of instance %d, hop %d %w", i+1, h+1, errNoKey)
 			}
 			p.keys[hop{uint16(i), uint8(h)}] = key
 		}
@@ -342,13 +394,21 @@ func readKeys(folder string) (map[string]token.PrivateKey, error) {
 	return keys, nil
 }
 
+// plan finds a plan whom its publishers stand for, or the problem to answer with.
 func (s *Service) plan(hash [32]byte) (*served, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.plans[hash]; p != nil {
-		return p, nil
+	if err := s.withdrawals.Err(hash); err != nil {
+		return nil, err
 	}
-	return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	s.mu.Lock()
+	p, left := s.plans[hash], s.idle[hash]
+	s.mu.Unlock()
+	switch {
+	case left.why != "", p != nil && s.o.Publishers.Now().Stands(p.signed) != nil:
+		return nil, serve.Suspended()
+	case p == nil:
+		return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	}
+	return p, nil
 }
 
 // sorted is the plans that are served, by when they close.
@@ -390,14 +450,28 @@ func (s *Service) Sweep() error {
 		if !s.over(p.signed.Plan) || s.o.Clock.Settled() != nil {
 			continue
 		}
-		errs = append(errs, p.log.close())
-		// The plan first: without it the marks are nobody's, and no restart serves it.
-		for _, kind := range []string{"plan", "log", "end"} {
-			if err := os.Remove(s.path(hash, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("issuer: %w", err))
-			}
-		}
+		errs = append(errs, p.log.close(), s.remove(hash))
 		delete(s.plans, hash)
+	}
+	for hash, p := range s.idle {
+		if !s.over(p.signed.Plan) || s.o.Clock.Settled() != nil {
+			continue
+		}
+		errs = append(errs, s.remove(hash))
+		delete(s.idle, hash)
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes the files of a plan. The files of its keys stay: they sign for no
+// other plan, ever.
+func (s *Service) remove(hash [32]byte) error {
+	var errs []error
+	// The plan first: without it the marks are nobody's, and no restart serves it.
+	for _, kind := range []string{"plan", "log", "end"} {
+		if err := os.Remove(s.path(hash, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("issuer: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -59,7 +59,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{t: t, now: opens, bearers: map[string]string{}, publisher: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32))}
 	w.options = Options{
 		Folder: filepath.Join(dir, "issuer"), Keys: filepath.Join(dir, "keys"), Limits: Limits{Rate: 1000, Burst: 1000},
-		Publishers: []string{plan.Publisher(w.publisher.Public().(ed25519.PublicKey))},
+		Publishers: serve.Trust(plan.Publisher(w.publisher.Public().(ed25519.PublicKey))),
 		Now:        func() time.Time { return w.now },
 	}
 	if err := os.Mkdir(w.options.Keys, 0o700); err != nil {

@@ -286,6 +286,21 @@ func (l *markLog) healthy() error {
 	return l.broken
 }
 
+// stop answers everybody who comes from now on with the reason, and returns when
+// nothing is under way.
+func (l *markLog) stop(why error) {
+	for {
+		l.mu.Lock()
+		l.broken = why
+		idle := !l.writing
+		l.mu.Unlock()
+		if idle {
+			return
+		}
+		time.Sleep(time.Millisecond) // a commit is one write
+	}
+}
+
 // close lets go of the files. Nothing may be under way.
 func (l *markLog) close() error {
 	l.mu.Lock()

@@ -85,7 +85,7 @@ func TestNothingOfAStrangersPlanIsParsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := u.Verify("ed25519:another"); err == nil || !strings.Contains(err.Error(), "nobody here trusts") {
+		if err := u.Verify(Trust("ed25519:another")); err == nil || !strings.Contains(err.Error(), "nobody here trusts") {
 			t.Error(err)
 		}
 	})
@@ -95,7 +95,7 @@ func TestNothingOfAStrangersPlanIsParsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := u.Verify(u.Publisher); err == nil || !strings.Contains(err.Error(), "does not belong") {
+		if err := u.Verify(Trust(u.Signers()...)); err == nil || !strings.Contains(err.Error(), "does not belong") {
 			t.Error(err)
 		}
 	})

@@ -29,6 +29,9 @@ type Plan struct {
 	Route     Route     `json:"route"`
 	Analyzer  Party     `json:"analyzer"`
 	Times     Times     `json:"times,omitzero"`
+	// Signatures is how many publishers whom a party trusts must have signed the plan,
+	// where that is more than one. A party may want more: see Publishers.
+	Signatures int `json:"signatures,omitempty"`
 }
 
 // Question says what is asked. Kind names the one field that is set.

@@ -19,16 +19,24 @@ const (
 	signing     = "confetti/plan/v1\n"
 	ed25519Name = "ed25519:"
 
-	// MaxSignedBytes bounds the text of a signed plan: the plan, a key and a signature.
-	MaxSignedBytes = MaxBytes + 512
+	// MaxSignedBytes bounds the text of a signed plan: the plan, keys and signatures.
+	MaxSignedBytes = MaxBytes + 2048
 )
 
 var base64url = base64.RawURLEncoding.Strict()
 
-// Signed is a plan as its publisher hands it out. The signature is Ed25519 over
-// "confetti/plan/v1\n" and the canonical form.
+// Signed is a plan as its publishers hand it out. A signature is Ed25519 over
+// "confetti/plan/v1\n" and the canonical form. The plan's name does not depend on who
+// has signed it.
 type Signed struct {
 	Plan      Plan
+	Publisher string // public key, ed25519:base64url
+	Signature []byte
+	Others    []Signature // of further publishers; all are in the order of their keys' texts
+}
+
+// Signature is one publisher's.
+type Signature struct {
 	Publisher string // public key, ed25519:base64url
 	Signature []byte
 }
@@ -38,105 +46,129 @@ func Publisher(key ed25519.PublicKey) string { return ed25519Name + base64url.En
 
 // Sign signs a valid plan.
 func Sign(p Plan, key ed25519.PrivateKey) Signed {
-	return Signed{p, Publisher(key.Public().(ed25519.PublicKey)), ed25519.Sign(key, append([]byte(signing), p.Canonical()...))}
+	one := sign(signing, p.Canonical(), key)
+	return Signed{Plan: p, Publisher: one.Publisher, Signature: one.Signature}
 }
 
-// Verify reports that the publisher is not one of those trusted (text forms), or
-// that the signature is not the publisher's.
-func (s Signed) Verify(trusted ...string) error {
-	return verify(s.Publisher, s.Signature, s.Plan.Canonical(), trusted)
+func sign(what string, text []byte, key ed25519.PrivateKey) Signature {
+	return Signature{Publisher(key.Public().(ed25519.PublicKey)), ed25519.Sign(key, append([]byte(what), text...))}
 }
 
-func verify(publisher string, signature, canonical []byte, trusted []string) error {
-	encoded, found := strings.CutPrefix(publisher, ed25519Name)
-	key, err := base64url.DecodeString(encoded)
-	if !found || err != nil || len(key) != ed25519.PublicKeySize || publisher != Publisher(key) {
-		return errors.New("plan: the publisher is not a public key in the form ed25519:base64url")
+// Sign adds another publisher's signature. One of the same publisher is replaced.
+func (s Signed) Sign(key ed25519.PrivateKey) (Signed, error) {
+	one := sign(signing, s.Plan.Canonical(), key)
+	all := slices.DeleteFunc(s.Signatures(), func(o Signature) bool { return o.Publisher == one.Publisher })
+	if len(all) == MaxSignatures {
+		return Signed{}, fmt.Errorf("plan: it has %d signatures, the most that it may have", MaxSignatures)
 	}
-	if err := Trusted(publisher, trusted...); err != nil {
+	all = append(all, one)
+	slices.SortFunc(all, func(a, b Signature) int { return strings.Compare(a.Publisher, b.Publisher) })
+	return signedBy(s.Plan, all), nil
+}
+
+func signedBy(p Plan, all []Signature) Signed {
+	s := Signed{Plan: p, Publisher: all[0].Publisher, Signature: all[0].Signature}
+	if len(all) > 1 {
+		s.Others = all[1:]
+	}
+	return s
+}
+
+// Signatures are all of them.
+func (s Signed) Signatures() []Signature {
+	return append([]Signature{{s.Publisher, s.Signature}}, s.Others...)
+}
+
+// Signers are the public keys of those who have signed, in their order.
+func (s Signed) Signers() []string { return signers(s.Signatures()) }
+
+func signers(all []Signature) []string {
+	keys := make([]string, len(all))
+	for i, one := range all {
+		keys[i] = one.Publisher
+	}
+	return keys
+}
+
+// Verify reports that the plan does not stand before those publishers (see
+// Publishers.Stands), or that a signature is not its publisher's.
+func (s Signed) Verify(p Publishers) error {
+	if err := p.Stands(s); err != nil {
 		return err
 	}
-	if !ed25519.Verify(key, append([]byte(signing), canonical...), signature) {
-		return errors.New("plan: the signature does not belong to the plan and its publisher: the plan was changed on its way, or signed wrongly")
+	return verify(signing, "plan", s.Signatures(), s.Plan.Canonical())
+}
+
+// verify checks every signature of a text, of whomever.
+func verify(what, name string, all []Signature, text []byte) error {
+	message := append([]byte(what), text...)
+	for _, one := range all {
+		key, ok := parsePublisher(one.Publisher)
+		if !ok {
+			return errors.New("plan: the publisher is not a public key in the form ed25519:base64url")
+		}
+		if !ed25519.Verify(key, message, one.Signature) {
+			return fmt.Errorf("plan: the signature does not belong to the %s and its publisher: the %s was changed on its way, or signed wrongly", name, name)
+		}
 	}
 	return nil
 }
 
-// Trusted reports that a publisher is not one of those trusted (text forms).
-func Trusted(publisher string, trusted ...string) error {
-	if !slices.Contains(trusted, publisher) {
-		return fmt.Errorf("plan: signed by %s, whom nobody here trusts: name its key among the trusted publishers if it should be", publisher)
-	}
-	return nil
+func parsePublisher(text string) (ed25519.PublicKey, bool) {
+	encoded, found := strings.CutPrefix(text, ed25519Name)
+	key, err := base64url.DecodeString(encoded)
+	return key, found && err == nil && len(key) == ed25519.PublicKeySize && text == Publisher(key)
 }
 
-// Marshal writes the one byte form: a JSON object of publisher, signature and
-// the plan in its canonical form, in this order and without white space.
+// Marshal writes the one byte form: a JSON object of signatures and plan in this order
+// and without white space. One signature is written as publisher and signature,
+// several as a list of such objects.
 func (s Signed) Marshal() []byte {
-	b := fmt.Appendf(nil, headForm, s.Publisher, base64url.EncodeToString(s.Signature))
+	b := appendHead(nil, s.Signatures(), "plan")
 	return append(append(b, s.Plan.Canonical()...), '}')
 }
 
-// headForm is what stands before the plan in a signed plan.
-const headForm = `{"publisher":"%s","signature":"%s","plan":`
-
-// HeadBytes is the length of what stands before the plan in every signed plan:
-// publisher and signature have one length.
-var HeadBytes = len(fmt.Sprintf(headForm, Publisher(make([]byte, ed25519.PublicKeySize)), base64url.EncodeToString(make([]byte, ed25519.SignatureSize))))
-
-// Unparsed is a signed plan of which publisher and signature have been read, and
-// nothing else: the plan is what somebody sent. Whoever gets it from a stranger
-// calls Verify before Parse, so that only a trusted publisher's text is parsed.
+// Unparsed is a signed plan of which the signatures have been read, and nothing else:
+// the plan is what somebody sent. Whoever gets it from a stranger calls Verify before
+// Parse, so that only a trusted publisher's text is parsed.
 type Unparsed struct {
-	Publisher string // public key, ed25519:base64url
-	Signature []byte
-	canonical []byte
+	Signatures []Signature
+	canonical  []byte
 }
 
-// ReadHead reads publisher and signature from the first HeadBytes of a signed plan.
-func ReadHead(head []byte) (Unparsed, error) {
-	wrong := errors.New("plan: not a signed plan, which is a JSON object of publisher, signature and plan in its one form")
-	if len(head) != HeadBytes {
-		return Unparsed{}, wrong
-	}
-	const before, between = `{"publisher":"`, `","signature":"`
-	key := head[len(before) : len(before)+len(ed25519Name)+base64url.EncodedLen(ed25519.PublicKeySize)]
-	encoded := head[len(before)+len(key)+len(between):]
-	signature, err := base64url.AppendDecode(nil, encoded[:base64url.EncodedLen(ed25519.SignatureSize)])
-	if err != nil {
-		return Unparsed{}, wrong
-	}
-	u := Unparsed{Publisher: string(key), Signature: signature}
-	raw, err := base64url.DecodeString(strings.TrimPrefix(u.Publisher, ed25519Name))
-	if err != nil || Publisher(raw) != u.Publisher {
-		return Unparsed{}, wrong
-	}
-	if one := fmt.Appendf(nil, headForm, u.Publisher, base64url.EncodeToString(signature)); !bytes.Equal(one, head) {
-		return Unparsed{}, fmt.Errorf("%w: %s: have the publisher write it anew (confetti plan sign)", wrong, difference(head, one))
-	}
-	return u, nil
+// ReadHead reads the signatures from the beginning of a signed plan, which need not be
+// longer than MaxHeadBytes.
+func ReadHead(text []byte) (Unparsed, error) {
+	all, _, err := readHead(text, "plan", "signed plan", MaxSignatures)
+	return Unparsed{Signatures: all}, err
 }
 
-// SplitSigned reads publisher and signature of a signed plan. It keeps the text.
+// SplitSigned reads the signatures of a signed plan. It keeps the text.
 func SplitSigned(text []byte) (Unparsed, error) {
 	if len(text) > MaxSignedBytes {
 		return Unparsed{}, fmt.Errorf("plan: text is longer than %d bytes", MaxSignedBytes)
 	}
-	u, err := ReadHead(text[:min(len(text), HeadBytes)])
+	all, rest, err := readHead(text, "plan", "signed plan", MaxSignatures)
 	if err != nil {
 		return Unparsed{}, err
 	}
-	canonical, closed := bytes.CutSuffix(text[HeadBytes:], []byte("}"))
+	canonical, closed := bytes.CutSuffix(rest, []byte("}"))
 	if !closed {
 		return Unparsed{}, errors.New("plan: not a signed plan in its one form: it does not end with the brace that closes it, and nothing after that")
 	}
-	u.canonical = canonical
-	return u, nil
+	return Unparsed{all, canonical}, nil
 }
 
-// Verify is Signed.Verify, of the bytes as they came.
-func (u Unparsed) Verify(trusted ...string) error {
-	return verify(u.Publisher, u.Signature, u.canonical, trusted)
+// Signers are the public keys of those who have signed, in their order.
+func (u Unparsed) Signers() []string { return signers(u.Signatures) }
+
+// Verify checks the signatures over the bytes as they came, after enough of them are
+// of publishers who are known. What depends on the plan, Publishers.Stands asks later.
+func (u Unparsed) Verify(p Publishers) error {
+	if err := p.Know(u.Signers()); err != nil {
+		return err
+	}
+	return verify(signing, "plan", u.Signatures, u.canonical)
 }
 
 // Hash is the SHA-256 of the plan's bytes as they came: its name, if Parse takes it.
@@ -148,12 +180,14 @@ func (u Unparsed) Parse() (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	return Signed{Plan: p, Publisher: u.Publisher, Signature: u.Signature}, nil
+	return signedBy(p, u.Signatures), nil
 }
 
 // IsSigned says whether the text begins as a signed plan does and a plan alone, in
 // whatever language, does not.
-func IsSigned(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"publisher":`)) }
+func IsSigned(text []byte) bool {
+	return bytes.HasPrefix(text, []byte(oneBegins)) || bytes.HasPrefix(text, []byte(severalBegin))
+}
 
 // ReadSigned reads a file that holds a signed plan, as confetti plan sign writes it.
 // It does not Verify. Errors begin with the path.

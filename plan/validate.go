@@ -92,6 +92,7 @@ func (p Plan) Validate() error {
 	}
 	p.Analyzer.validate(&ps, "analyzer", e.Suite)
 	ps.add(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
+	ps.add(p.Signatures == 0 || p.Signatures >= 2 && p.Signatures <= MaxSignatures, "signatures must be 2 to %d, or left out where one is enough", MaxSignatures)
 	for _, t := range []time.Time{p.Times.Opens, p.Times.Closes} {
 		ps.add(t.UTC().Year() >= 1 && t.UTC().Year() <= 9999, "times must lie in the years 1 to 9999: others have no canonical form")
 	}

@@ -28,6 +28,9 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if n := r.ContentLength; n >= 0 && n < int64(handoverHeader)+int64(leg.Hop)*wire.ReceiptSize {
 		return shorter(int(leg.Hop))
 	}
+	if err := s.standing(r.Context(), leg.Plan); err != nil {
+		return storeProblem(err)
+	}
 	o, err := s.outline(r.Context(), nameOf(leg.Plan))
 	if err != nil {
 		return storeProblem(err)
@@ -111,6 +114,9 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 	mark := store.Batch{
 		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: receipts(h.Receipts),
 		Respondents: int(b.Respondents), Counted: s.o.Now(),
+	}
+	if err := s.standing(ctx, b.Plan); err != nil {
+		return store.Failed, storeProblem(err)
 	}
 	// Who asks about a batch that is here, or comes too late, gets the answer
 	// without any work on what is in it.

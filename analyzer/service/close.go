@@ -85,6 +85,9 @@ func (s *Service) Step(ctx context.Context) error {
 			continue
 		}
 		due, err := s.due(ctx, p)
+		if err == nil && due && s.suspended(ctx, p.Name) != nil {
+			continue // the status says so
+		}
 		if err == nil && due {
 			err = s.Conclude(ctx, p.Name, byTime)
 		}
@@ -137,6 +140,11 @@ func (s *Service) expire(ctx context.Context) error {
 func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	s.concluding.Lock() // tallies of one plan at a time
 	defer s.concluding.Unlock()
+	if hash, err := wire.ParsePlanName(name); err != nil {
+		return err
+	} else if err := s.standing(ctx, hash); err != nil {
+		return err
+	}
 	if _, err := s.o.Store.CloseCollection(ctx, name, closer, s.o.Now()); err != nil {
 		return err
 	}
@@ -149,9 +157,6 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	}
 	run, err := s.run(ctx, name)
 	if err != nil {
-		return err
-	}
-	if err := s.compare(ctx, name); err != nil {
 		return err
 	}
 	c, err := s.counted(ctx, run.protocol)
@@ -168,7 +173,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err := s.o.Failpoint("written-up"); err != nil {
 		return err
 	}
-	if _, err := s.o.Store.Decide(ctx, name, v); err != nil {
+	if outcome, err := s.o.Store.Decide(ctx, name, v); err != nil || outcome == store.Again { // withdrawn meanwhile
 		return err
 	}
 	s.forget(name)

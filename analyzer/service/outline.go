@@ -19,6 +19,7 @@ type outline struct {
 	crowds    int
 	instances int
 	receipts  [][]wire.VerifyKey // see wire.ReceiptKeys
+	signed    plan.Signed        // who has signed it, and what plan.Publishers.Stands asks of the plan
 	err       error              // the plan cannot be read any more
 }
 
@@ -55,5 +56,11 @@ func outlineOf(name string, text []byte) outline {
 	}
 	p := signed.Plan
 	keys, err := wire.ReceiptKeys(p)
-	return outline{p.Title, p.Times.Closes, p.Question.Histogram != nil, p.Crowds(), len(p.Route.Mix.Instances), keys, err}
+	return outline{p.Title, p.Times.Closes, p.Question.Histogram != nil, p.Crowds(), len(p.Route.Mix.Instances), keys, standing(signed), err}
+}
+
+// standing is what plan.Publishers.Stands asks of a signed plan, without the rest.
+func standing(s plan.Signed) plan.Signed {
+	s.Plan = plan.Plan{Times: s.Plan.Times, Signatures: s.Plan.Signatures}
+	return s
 }

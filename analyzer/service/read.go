@@ -22,6 +22,8 @@ const (
 	Closed   State = "closed" // takes none, and is being written up
 	Released State = "released"
 	Withheld State = "withheld"
+	// Withdrawn by its publisher before there was a release, and so for good.
+	Withdrawn State = "withdrawn"
 )
 
 // Plan is a registered plan as the service tells it.
@@ -37,6 +39,7 @@ type Plan struct {
 	Decided    time.Time `json:"decided,omitzero"`
 	Reason     string    `json:"reason,omitempty"` // why it is withheld
 	Formats    []string  `json:"formats,omitempty"`
+	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
 }
 
 // The formats of a release, as the ends of its files' names.
@@ -62,9 +65,12 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	if !p.Released {
 		d.Formats = nil
 	}
+	d.Suspended = p.Decided.IsZero() && s.suspended(ctx, p.Name) != nil
 	switch {
 	case p.Released:
 		d.State = Released
+	case p.Withdrawn:
+		d.State = Withdrawn
 	case !p.Decided.IsZero():
 		d.State = Withheld
 	case !p.Closed.IsZero():
@@ -113,9 +119,19 @@ func (s *Service) getReleases(w http.ResponseWriter, r *http.Request) error {
 
 // getPlan answers GET /v1/plans/{plan} with the plan as its publisher signed it.
 func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
-	name, err := planName(r)
+	hash, err := wire.PathPlan(r)
 	if err != nil {
 		return err
+	}
+	name, signatures := nameOf(hash), 1
+	// Whoever checks a release needs its plan, whatever became of its publishers.
+	if p, err := s.o.Store.Plan(r.Context(), name); err != nil || !p.Released {
+		if err := s.standing(r.Context(), hash); err != nil {
+			return storeProblem(err)
+		}
+	}
+	if o, err := s.outline(r.Context(), name); err == nil {
+		signatures += len(o.signed.Others)
 	}
 	t, done, err := s.texts.read(name, func() ([]byte, [32]byte, error) {
 		signed, err := s.o.Store.Signed(r.Context(), name)
@@ -125,7 +141,7 @@ func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
 		return storeProblem(err)
 	}
 	defer done()
-	w.Header().Set("Content-Type", wire.SignedPlanType)
+	w.Header().Set("Content-Type", wire.PlanType(signatures))
 	_, err = w.Write(t.body)
 	return err
 }
@@ -194,6 +210,8 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	switch s.describe(r.Context(), p).State {
 	case Open, Closed:
 		return wire.Problemf(wire.NotClosed, "there is no release yet")
+	case Withdrawn:
+		return wire.Problemf(wire.PlanWithdrawn, "%s", p.Reason)
 	case Withheld:
 		return wire.Problemf(wire.Withheld, "%s", p.Reason)
 	}

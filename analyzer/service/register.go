@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -24,11 +25,24 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
+	s.registering.Lock()
+	defer s.registering.Unlock()
+	if err := s.withdrawals.Admit(ctx, signed.Plan.Hash(), signed.Signers()); err != nil {
+		return store.Failed, err
+	}
+	if resigned, err := s.resign(ctx, signed); err != nil || resigned {
+		return store.Again, err
+	}
 	if closes := signed.Plan.Times.Closes; !closes.IsZero() && !s.o.Now().Before(closes) {
 		if outcome, ok := s.again(ctx, signed); ok {
 			return outcome, nil
 		}
 		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
+	}
+	if _, here := s.again(ctx, signed); !here {
+		if err := s.trusted().Admit(signed, s.o.Now()); err != nil {
+			return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+		}
 	}
 	r, err := s.prepare(signed)
 	if err != nil {
@@ -65,17 +79,28 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	return outcome, nil
 }
 
-// publisher is who signed the plan, if it is one of ours.
+// publisher is who signed the plan, if they are ours. Those of several ask one
+// population: their names stand together in the ledger.
 func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
-	if err := signed.Verify(s.publishers...); err != nil {
+	if err := signed.Verify(s.trusted()); err != nil {
 		return Publisher{}, err
 	}
+	var all Publisher
 	for _, p := range s.o.Publishers {
-		if p.Key == signed.Publisher {
-			return p, nil
+		switch {
+		case !slices.Contains(signed.Signers(), p.Key):
+		case all.Key == "":
+			all = p
+		case all.Population != p.Population:
+			return Publisher{}, fmt.Errorf("service: its publishers ask the populations %q and %q: who sign one plan ask one", all.Population, p.Population)
+		default:
+			all.Name += " and " + p.Name
 		}
 	}
-	return Publisher{}, errors.New("service: no such publisher")
+	if all.Key == "" {
+		return Publisher{}, errors.New("service: no such publisher")
+	}
+	return all, nil
 }
 
 // again reports that this very plan is registered.
@@ -87,7 +112,7 @@ func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome,
 // register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	// Register finds out itself whether the plan is here, with this signature.
-	signed, _, err := serve.ReadPlan(w, r, s.publishers, func([32]byte) bool { return false })
+	signed, _, err := serve.ReadPlan(w, r, s.trusted(), func([32]byte) bool { return false })
 	if err != nil {
 		return err
 	}

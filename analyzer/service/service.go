@@ -33,6 +33,7 @@ type Options struct {
 	Keys  string // folder of the operator's private keys; a plan's public key picks one
 
 	Publishers  []Publisher           // whose plans are taken
+	Trust       *serve.Publishers     // of them: whose keys are good, and how many must have signed; nil: all are, and one
 	Populations map[string]Population // by name
 	Operators   *serve.Bearers        // who may register and close plans, and read budgets
 
@@ -45,10 +46,6 @@ type Options struct {
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
 	Software  string        // name and version, for releases
 	Metrics   *serve.Metrics
-
-	// Client asks the last hops what they handed over, so that an older copy of the
-	// database is found; nil: nobody is asked.
-	Client *http.Client
 
 	Log *slog.Logger     // nil: none
 	Now func() time.Time // nil: the system's clock
@@ -92,7 +89,11 @@ type Service struct {
 	publishers []string // their keys
 	opening    chan struct{}
 	concluding sync.Mutex
-	metrics    metrics
+
+	registering sync.Mutex // or withdrawing: one at a time
+	withdrawals *serve.Withdrawals
+
+	metrics metrics
 
 	outlining sync.Mutex // one plan at a time
 	texts     texts
@@ -150,6 +151,13 @@ func New(o Options) (*Service, error) {
 		}
 		s.publishers = append(s.publishers, p.Key)
 	}
+	if s.o.Trust == nil {
+		s.o.Trust = serve.Trust(s.publishers...)
+	}
+	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
+	if err := o.Store.Withdrawals(context.Background(), s.withdrawals.Restore); err != nil {
+		return nil, err
+	}
 	var err error
 	s.metrics, err = newMetrics(o.Metrics.Meter)
 	return s, err
@@ -160,7 +168,6 @@ func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.RegisterPattern: s.operators(s.register),
 		wire.BatchPattern:    s.putBatch,
-		wire.HeldPattern:     s.getHeld,
 		wire.ClosePattern:    s.operators(s.postClose),
 		wire.PlansPattern:    s.getPlans,
 		wire.PlanPattern:     s.getPlan,
@@ -168,6 +175,9 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.ReleasesPattern: s.getReleases,
 		wire.ReleasePattern:  s.getRelease,
 		wire.BudgetPattern:   s.operators(s.getBudget),
+
+		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
+		wire.WithdrawalPattern: s.withdrawals.Show,
 	}
 }
 

@@ -33,6 +33,9 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 	if err := s.rot(); err != nil {
 		st.Alarms = append(st.Alarms, err.Error())
 	}
+	if err := s.o.Trust.Err(); err != nil {
+		st.Alarms = append(st.Alarms, "publishers: what was read last counts: "+err.Error())
+	}
 	plans, err := s.o.Store.Plans(ctx)
 	if err != nil {
 		return err
@@ -50,6 +53,9 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			st.Links = append(st.Links, serve.Link{Text: d.Title, Path: "/v1/releases/" + d.Plan + "." + formatHTML})
 		}
 		if p.Decided.IsZero() {
+			if why := s.unserved(ctx, p.Name); why != "" {
+				st.Alarms = append(st.Alarms, why)
+			}
 			if due, err := s.due(ctx, p); due && err != nil {
 				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits to be written up: %s", plan.Short(d.Plan), err))
 			}
@@ -62,10 +68,10 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		data, table.Rows = append(data, one), append(table.Rows, one.row())
 	}
 	table.Data = data
-	for _, state := range []State{Open, Closed, Released, Withheld} {
+	for _, state := range []State{Open, Closed, Released, Withheld, Withdrawn} {
 		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state]), Data: states[state]})
 	}
-	st.Tables = append(st.Tables, table)
+	st.Tables = append(append(st.Tables, table), s.withdrawals.Table()...)
 	for _, name := range slices.Sorted(maps.Keys(s.o.Populations)) {
 		b, err := s.Budget(ctx, name)
 		if err != nil {

@@ -68,6 +68,17 @@ func (c *texts) find(name string) (*text, func()) {
 	return t, c.begin(t)
 }
 
+// forget lets go of a text that has changed; who reads it now reads on.
+func (c *texts) forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.held[name]; e != nil {
+		c.order.Remove(e)
+		delete(c.held, name)
+		c.used -= int64(len(e.Value.(*text).body))
+	}
+}
+
 // begin has one reader more. The caller holds mu.
 func (c *texts) begin(t *text) (done func()) {
 	t.readers++

@@ -27,12 +27,12 @@ type cli struct {
 	Experiment experimentCommand `cmd:"" help:"The papers' measurements."`
 	Release    releaseCommand    `cmd:"" help:"Look at releases."`
 	Keys       keysCommand       `cmd:"" help:"Make and show key files."`
+	Publishers publishersCommand `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
 	Up         upCommand         `cmd:"" help:"Try everything on this machine: services, tokens, a plan to answer."`
 	Serve      serveCommand      `cmd:"" help:"Run a service."`
 	Submit     submitCommand     `cmd:"" help:"Answer a plan, as a device does."`
 	Ledger     ledgerCommand     `cmd:"" help:"What a device has agreed to, spent and said."`
 	Top        topCommand        `cmd:"" help:"Watch services at work."`
-	Alarms     alarmsCommand     `cmd:"" help:"What services want looked at, and that it has been."`
 	Token      tokenCommand      `cmd:"" help:"Bearer tokens, by which services tell who asks."`
 	Budget     budgetCommand     `cmd:"" help:"What populations have spent."`
 	Analyzer   analyzerCommand   `cmd:"" help:"Back an analyzer up, and restore it."`

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -27,20 +28,25 @@ type planCommand struct {
 	Verify   planVerify   `cmd:"" help:"Check a signed plan."`
 	Register planRegister `cmd:"" help:"Bring a signed plan to everybody whom it names."`
 	Close    planClose    `cmd:"" help:"End a collection before its time."`
+	Withdraw planWithdraw `cmd:"" help:"Stop a collection for good, and destroy what was collected."`
 }
 
 type planCheck struct {
 	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
-	JSON bool   `help:"Print JSON."`
+	publisherFlags
+	JSON bool `help:"Print JSON."`
 }
 
 func (planCheck) Help() string {
-	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: confetti plan verify --publisher.\n\nExample:\n  confetti plan check plan.toml\n  confetti plan check plan.signed.json"
+	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: with --publishers or --publisher it fails\ntoo where they would not take the plan now.\n\nExample:\n  confetti plan check plan.toml\n  confetti plan check plan.signed.json"
 }
 
 func (c planCheck) Run(std streams) error {
 	p, publisher, err := readAnyPlan(c.File)
 	if err != nil {
+		return err
+	}
+	if err := c.takes(c.File); err != nil {
 		return err
 	}
 	d, err := describe(p)
@@ -52,6 +58,28 @@ func (c planCheck) Run(std streams) error {
 		return d.writeJSON(std.out)
 	}
 	return d.write(std.out)
+}
+
+// takes says why those who are named would not take a plan now.
+func (f publisherFlags) takes(file string) error {
+	if !f.given() {
+		return nil
+	}
+	trusted, err := f.trusted()
+	if err != nil {
+		return err
+	}
+	signed, err := readSigned(file)
+	if err != nil {
+		return err
+	}
+	if err := signed.Verify(trusted); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := trusted.Admit(signed, time.Now()); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
 }
 
 func readPlan(file string) (plan.Plan, error) {
@@ -81,16 +109,16 @@ func readAnyPlan(file string) (p plan.Plan, publisher string, err error) {
 	if err != nil {
 		return p, "", err
 	}
-	if err := signed.Verify(signed.Publisher); err != nil {
+	if err := signed.Verify(plan.Trust(signed.Signers()...)); err != nil {
 		return p, "", fmt.Errorf("%s: %w", file, err)
 	}
-	return signed.Plan, signed.Publisher, nil
+	return signed.Plan, strings.Join(signed.Signers(), " "), nil
 }
 
 // description is a plan whose promise holds, with what it costs a device.
 type description struct {
 	plan      plan.Plan
-	publisher string // who has signed it; empty: nobody
+	publisher string // who have signed it, a space apart; empty: nobody
 	promise   protocol.Promise
 	verified  time.Duration // what recomputing the promise took
 	thinning  string        // what the promise rests on, beside what all do
@@ -150,8 +178,8 @@ func (d description) writeJSON(w io.Writer) error {
 func (d description) write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "plan\t%s\n", d.plan.Name())
-	if d.publisher != "" {
-		fmt.Fprintf(w, "publisher\t%s (the signature is its)\n", d.publisher)
+	for _, one := range strings.Fields(d.publisher) {
+		fmt.Fprintf(w, "publisher\t%s (the signature is its)\n", one)
 	}
 	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.verified.Seconds()*1000)
 	for i, s := range d.promise.Statements {

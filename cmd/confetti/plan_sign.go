@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
@@ -20,7 +22,7 @@ import (
 )
 
 type planSign struct {
-	File   string    `arg:"" help:"A plan in TOML or JSON." type:"path"`
+	File   string    `arg:"" help:"A plan in TOML or JSON, or one that another publisher has signed." type:"path"`
 	Key    string    `help:"The publisher's private key: confetti keys new --for publisher." required:"" type:"path" placeholder:"FILE"`
 	Out    string    `help:"Where to write the signed plan." required:"" type:"path" placeholder:"FILE"`
 	Opens  time.Time `help:"When the collection opens; as the plan says without it." placeholder:"TIME"`
@@ -28,13 +30,52 @@ type planSign struct {
 }
 
 func (planSign) Help() string {
-	return "Signs only a plan whose promise follows from its numbers. Times are RFC 3339.\n\nExample:\n  confetti plan sign plan.toml --key publisher.json --closes 2027-01-31T00:00:00Z --out plan.signed.json"
+	return "Signs only a plan whose promise follows from its numbers. Times are RFC 3339. A plan that is signed already,\nas it is where several publishers must sign, gets one signature more and stays what it is.\n\nExample:\n  confetti plan sign plan.toml --key publisher.json --closes 2027-01-31T00:00:00Z --out plan.signed.json"
 }
 
 func (c planSign) Run(std streams) error {
-	p, err := readPlan(c.File)
+	key, _, err := wire.ReadSignKeyFile(c.Key)
 	if err != nil {
 		return err
+	}
+	signed, err := c.signed(key)
+	if err != nil {
+		return err
+	}
+	if err := durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists: choose another name", c.Out)
+		}
+		return err
+	}
+	fmt.Fprintf(std.out, "plan       %s\n", signed.Plan.Name())
+	for _, one := range signed.Signers() {
+		fmt.Fprintf(std.out, "publisher  %s\n", one)
+	}
+	if missing := signed.Plan.Signatures - 1 - len(signed.Others); missing > 0 {
+		fmt.Fprintf(std.out, "it asks for %d signatures: %d more must sign %s\n", signed.Plan.Signatures, missing, c.Out)
+	}
+	return nil
+}
+
+// signed is the plan with one signature more.
+func (c planSign) signed(key wire.SignKey) (plan.Signed, error) {
+	if text, err := os.ReadFile(c.File); err == nil && plan.IsSigned(text) {
+		if !c.Opens.IsZero() || !c.Closes.IsZero() {
+			return plan.Signed{}, usagef("%s is signed, and its times with it: leave out --opens and --closes, or sign the plan that it was made of", c.File)
+		}
+		earlier, err := readSigned(c.File)
+		if err != nil {
+			return plan.Signed{}, err
+		}
+		if err := protocol.Check(earlier.Plan); err != nil {
+			return plan.Signed{}, fmt.Errorf("%s: %w", c.File, err)
+		}
+		return earlier.Sign(key.Private())
+	}
+	p, err := readPlan(c.File)
+	if err != nil {
+		return plan.Signed{}, err
 	}
 	if !c.Opens.IsZero() {
 		p.Times.Opens = c.Opens.UTC()
@@ -43,36 +84,24 @@ func (c planSign) Run(std streams) error {
 		p.Times.Closes = c.Closes.UTC()
 	}
 	if p.Times.Closes.IsZero() {
-		return usagef("%s does not say when the collection closes, which services need: give --closes", c.File)
+		return plan.Signed{}, usagef("%s does not say when the collection closes, which services need: give --closes", c.File)
 	}
 	if err := p.Validate(); err != nil {
-		return usageError{err}
+		return plan.Signed{}, usageError{err}
 	}
 	if err := protocol.Check(p); err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		return plan.Signed{}, fmt.Errorf("%s: %w", c.File, err)
 	}
-	key, _, err := wire.ReadSignKeyFile(c.Key)
-	if err != nil {
-		return err
-	}
-	signed := plan.Sign(p, key.Private())
-	if err := durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s exists: choose another name", c.Out)
-		}
-		return err
-	}
-	_, err = fmt.Fprintf(std.out, "plan       %s\npublisher  %s\n", p.Name(), signed.Publisher)
-	return err
+	return plan.Sign(p, key.Private()), nil
 }
 
 type planVerify struct {
-	File      string   `arg:"" help:"A signed plan." type:"path"`
-	Publisher []string `help:"Public keys of those who may have signed it; without, only the signature is checked." placeholder:"KEY"`
+	File string `arg:"" help:"A signed plan." type:"path"`
+	publisherFlags
 }
 
 func (planVerify) Help() string {
-	return "Checks signature and promise.\n\nExample:\n  confetti plan verify plan.signed.json --publisher ed25519:bm90IGEga2V5LCBhbiBleGFtcGxlIG9mIGEga2V5IQ"
+	return "Checks signatures and promise; without --publisher or --publishers not whose the signatures are.\n\nExample:\n  confetti plan verify plan.signed.json --publisher ed25519:bm90IGEga2V5LCBhbiBleGFtcGxlIG9mIGEga2V5IQ"
 }
 
 func (c planVerify) Run(std streams) error {
@@ -80,17 +109,16 @@ func (c planVerify) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	trusted := c.Publisher
-	if len(trusted) == 0 {
-		trusted = []string{signed.Publisher}
-	}
-	if err := signed.Verify(trusted...); err != nil {
+	if err := signed.Verify(plan.Trust(signed.Signers()...)); err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if err := c.takes(c.File); err != nil {
+		return err
 	}
 	if err := protocol.Check(signed.Plan); err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	_, err = fmt.Fprintf(std.out, "plan       %s\npublisher  %s\nthe signature is the publisher's, and the promise holds\n", signed.Plan.Name(), signed.Publisher)
+	_, err = fmt.Fprintf(std.out, "plan       %s\npublisher  %s\nthe signature is the publisher's, and the promise holds\n", signed.Plan.Name(), strings.Join(signed.Signers(), " "))
 	return err
 }
 

@@ -24,10 +24,10 @@ import (
 )
 
 type releaseVerify struct {
-	From      string   `arg:"" help:"The folder that release fetch wrote, or the address of the release: https://ANALYZER/v1/releases/PLAN."`
-	Publisher []string `help:"Public keys of those who may have signed the plan; without, whoever did." placeholder:"KEY"`
-	Roots     string   `help:"PEM file of the analyzer's authorities; the system's without it." type:"path" placeholder:"FILE"`
-	JSON      bool     `help:"Print JSON."`
+	From string `arg:"" help:"The folder that release fetch wrote, or the address of the release: https://ANALYZER/v1/releases/PLAN."`
+	publisherFlags
+	Roots string `help:"PEM file of the analyzer's authorities; the system's without it." type:"path" placeholder:"FILE"`
+	JSON  bool   `help:"Print JSON."`
 }
 
 func (releaseVerify) Help() string {
@@ -174,10 +174,18 @@ func (c releaseVerify) verify(files map[string][]byte) ([]finding, error) {
 	switch {
 	case publisher == "":
 		found("signature", errors.New(unsigned(r)), "")
-	case len(c.Publisher) == 0:
+	case !c.given():
 		found("signature", nil, "of %s; whether that is the publisher you expect, --publisher asks", publisher)
 	default:
-		found("signature", plan.Trusted(publisher, c.Publisher...), "of %s", publisher)
+		trusted, err := c.trusted()
+		if err != nil {
+			return nil, err
+		}
+		signed, err := plan.ParseSigned(files[signedFile])
+		if err == nil {
+			err = trusted.Stands(signed)
+		}
+		found("signature", err, "of %s", publisher)
 	}
 	proto, err := protocol.New(p)
 	if err != nil {
@@ -229,7 +237,7 @@ func (c releaseVerify) signed(files map[string][]byte, r release.Release) (p pla
 	case files[signedFile] != nil:
 		var s plan.Signed
 		if s, err = plan.ParseSigned(files[signedFile]); err == nil {
-			p, publisher, err = s.Plan, s.Publisher, s.Verify(s.Publisher)
+			p, publisher, err = s.Plan, strings.Join(s.Signers(), " "), s.Verify(plan.Trust(s.Signers()...))
 		}
 	case files["plan.toml"] != nil:
 		p, err = author.Parse(files["plan.toml"])

@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonOutput, "table": table, "people": people, "until": until,
+			"keep": keep, "prepend": prepend,
 		},
 	})
 }

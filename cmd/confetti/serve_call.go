@@ -176,7 +176,7 @@ func (s *services) register(ctx context.Context, std io.Writer, signed plan.Sign
 			continue // one service, several posts
 		}
 		seen[p.url] = true
-		status, _, err := s.do(ctx, http.MethodPut, p.url+wire.PlanPath(signed.Plan.Hash()), wire.SignedPlanType, signed.Marshal())
+		status, _, err := s.do(ctx, http.MethodPut, p.url+wire.PlanPath(signed.Plan.Hash()), wire.PlanType(1+len(signed.Others)), signed.Marshal())
 		switch {
 		case err != nil && p.role == "analyzer":
 			return err

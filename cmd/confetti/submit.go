@@ -22,17 +22,17 @@ type submitCommand struct {
 	File string `arg:"" help:"The answer: a .csv, .jsonl or .npy file with one row, or with --devices several." type:"path"`
 	columns
 
-	Dir       string         `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
-	Plan      string         `help:"The signed plan." type:"path" placeholder:"FILE"`
-	Publisher []string       `help:"Public keys of publishers whose plans are answered." placeholder:"KEY"`
-	Folder    string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
-	Secret    string         `help:"File for the secret of the ledger's keys, outside the folder, which then tells no value by itself. Without: in the folder." type:"path" placeholder:"FILE"`
-	Bearer    string         `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
-	Roots     string         `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
-	Policy    string         `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
-	Delay     *time.Duration `help:"The longest that an answer waits here after its token was asked for: each a random part of it. Without: 1h where the plan demands tokens, 0 in a trial. With 0, issuer and entry can tell by time whose an answer is." placeholder:"TIME"`
-	Devices   bool           `help:"For trials: every row is a device of its own, which opts in."`
-	JSON      bool           `help:"Print JSON."`
+	Dir  string `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
+	Plan string `help:"The signed plan." type:"path" placeholder:"FILE"`
+	publisherFlags
+	Folder  string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
+	Secret  string         `help:"File for the secret of the ledger's keys, outside the folder, which then tells no value by itself. Without: in the folder." type:"path" placeholder:"FILE"`
+	Bearer  string         `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
+	Roots   string         `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Policy  string         `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
+	Delay   *time.Duration `help:"The longest that an answer waits here after its token was asked for: each a random part of it. Without: 1h where the plan demands tokens, 0 in a trial. With 0, issuer and entry can tell by time whose an answer is." placeholder:"TIME"`
+	Devices bool           `help:"For trials: every row is a device of its own, which opts in."`
+	JSON    bool           `help:"Print JSON."`
 }
 
 func (submitCommand) Help() string {
@@ -85,7 +85,9 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 			return signed, o, nil, err
 		}
 		c.Plan, c.Roots, c.Bearer = cmp.Or(c.Plan, t.path(trialPlan)), cmp.Or(c.Roots, t.path(trialRoots)), cmp.Or(c.Bearer, t.path(trialDevices))
-		c.Publisher = append(c.Publisher, key.Public().String())
+		if c.Publishers == "" {
+			c.Publisher = append(c.Publisher, key.Public().String())
+		}
 		if c.Folder == "" {
 			c.Folder = t.path(trialSimulated)
 			if !c.Devices {
@@ -93,8 +95,12 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 			}
 		}
 	}
-	if c.Plan == "" || c.Folder == "" || len(c.Publisher) == 0 {
+	if c.Plan == "" || c.Folder == "" || !c.given() {
 		return signed, o, nil, usagef("name --plan, --publisher and --folder, or with --dir a trial")
+	}
+	trusted, err := c.trusted()
+	if err != nil {
+		return signed, o, nil, err
 	}
 	if signed, err = readSigned(c.Plan); err != nil {
 		return signed, o, nil, err
@@ -113,7 +119,7 @@ func (c submitCommand) options() (signed plan.Signed, o client.Options, bearers 
 	if c.Secret != "" && c.Devices {
 		return signed, o, nil, usagef("--secret is one device's: leave out --devices")
 	}
-	o = client.Options{Publishers: c.Publisher, Folder: c.Folder, Secret: c.Secret, Policy: c.Policy, Bearer: bearers[0], Delay: c.delay()}
+	o = client.Options{Publishers: trusted, Folder: c.Folder, Secret: c.Secret, Policy: c.Policy, Bearer: bearers[0], Delay: c.delay()}
 	o.Wait = longest(o) + patience
 	if c.Roots != "" {
 		o.Roots, err = serve.ReadPool(c.Roots)

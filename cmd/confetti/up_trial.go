@@ -244,7 +244,7 @@ func (t trial) equip(p party, ca *serve.Authority, publisher string) error {
 		return err
 	}
 	address, _ := strings.CutPrefix(p.url, "https://")
-	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trialRoots, partyConfig(p, publisher), address, trialOperators)
+	text := fmt.Sprintf("keys = 'keys'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", partyConfig(p, publisher), address, trialOperators)
 	return errors.Join(
 		durable.Replace(filepath.Join(t.folder(p), "server.crt"), certificate, 0o600),
 		durable.Replace(filepath.Join(t.folder(p), "server.key"), key, 0o600),
@@ -256,7 +256,7 @@ func (t trial) equip(p party, ca *serve.Authority, publisher string) error {
 func partyConfig(p party, publisher string) string {
 	switch p.role {
 	case "shuffler":
-		return fmt.Sprintf("publishers = ['%s']\nqueue.folder = 'queue'\n", publisher)
+		return fmt.Sprintf("publishers = ['%s']\nroots = '../%s'\nqueue.folder = 'queue'\n", publisher, trialRoots)
 	case "issuer":
 		return fmt.Sprintf("publishers = ['%s']\nfolder = 'marks'\nbearers = '../%s'\n", publisher, trialBearers)
 	}

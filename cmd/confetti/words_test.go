@@ -227,7 +227,7 @@ func answered(t *testing.T, a asked) string {
 		t.Fatal(err)
 	}
 	signed := plan.Sign(p, publisher.Private())
-	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: []string{publisher.Public().String()}, Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
+	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: plan.Trust(publisher.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
 	"github.com/confetti-dp/confetti/dp/account/rdp"
@@ -126,7 +125,7 @@ func (e VectorResponse) profile(rounds int, o options) (curve, Bound, error) {
 	return &lesser{
 		gauss: gauss,
 		ideal: rdp.ZeroConcentrated(squares / (2 * e.deviation() * e.deviation())),
-		renyi: sync.OnceValue(func() curve { return e.renyiCurve(squares) }),
+		renyi: func() curve { return e.renyiCurve(squares) },
 	}, Upper, nil
 }
 
@@ -147,10 +146,7 @@ func (e VectorResponse) distributions(o options) ([]*pld.Distribution, error) {
 	if o.Lower || math.IsInf(slope, 1) {
 		return nil, &Unsupported{e, "no loss distribution at these parameters: the counts' deviation is too small"}
 	}
-	h := sample(normal(slope*math.Sqrt(e.squares())).hockey, o)
-	for i, d := range h { // afterwards: with its tail it would never fall to the neglected
-		h[i] = charge + (1-charge)*d
-	}
+	h := sample(withTail{normal(slope * math.Sqrt(e.squares())), charge}.hockey, o)
 	d, err := pld.FromCurves(h, h, o.Step)
 	return []*pld.Distribution{d}, err
 }
@@ -159,6 +155,10 @@ func (e VectorResponse) distributions(o options) ([]*pld.Distribution, error) {
 type withTail struct {
 	normal
 	tail float64
+}
+
+func (w withTail) hockey(epsilon float64) float64 {
+	return w.tail + (1-w.tail)*w.normal.hockey(epsilon)
 }
 
 func (w withTail) Delta(epsilon float64) (float64, error) {

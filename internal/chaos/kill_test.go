@@ -212,7 +212,7 @@ func (w *town) end() {
 // send answers on a device, and delivers until nothing waits or done.
 func (w *town) send(ctx context.Context, d int, done <-chan struct{}) {
 	o := client.Options{
-		Publishers: []string{w.ring.trusted()}, Folder: filepath.Join(w.dir, deviceName(d)), Bearer: w.ring.bearers[d], Roots: w.authority.Pool(),
+		Publishers: plan.Trust(w.ring.trusted()), Folder: filepath.Join(w.dir, deviceName(d)), Bearer: w.ring.bearers[d], Roots: w.authority.Pool(),
 		Delay: client.NoDelay, Wait: time.Minute,
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
 	}

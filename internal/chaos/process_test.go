@@ -60,8 +60,8 @@ func launch(name string, s setting) (process, error) {
 
 func launchIssuer(s setting) (process, error) {
 	i, err := issuer.New(issuer.Options{
-		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"),
-		Client: &http.Client{Transport: s.network}, Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: serve.Trust(s.ring.trusted()), Bearers: s.ring.people("respondents"),
+		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
 		return process{}, err
@@ -81,13 +81,9 @@ func launchAnalyzer(s setting) (process, error) {
 		Store: db, Keys: s.ring.keys("analyzer"), Operators: s.ring.people("operators"),
 		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}},
 		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
-		Client:      &http.Client{Transport: s.network}, Software: "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Software:    "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
-		db.Close()
-		return process{}, err
-	}
-	if err := a.Compare(context.Background()); err != nil {
 		db.Close()
 		return process{}, err
 	}
@@ -104,7 +100,7 @@ func launchHop(name string, s setting) (process, error) {
 		return process{}, err
 	}
 	h, err := shuffling.New(ctx, shuffling.Options{
-		Queue: q, Keys: s.ring.keys(name), Publishers: []string{s.ring.trusted()}, Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
+		Queue: q, Keys: s.ring.keys(name), Publishers: serve.Trust(s.ring.trusted()), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
 		Client: &http.Client{Transport: s.network}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {

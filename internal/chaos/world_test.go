@@ -172,7 +172,7 @@ func (w *world) device(d int, do func(context.Context, *client.Client) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	o := client.Options{
-		Publishers: []string{w.ring.trusted()}, Folder: n.dir, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
+		Publishers: plan.Trust(w.ring.trusted()), Folder: n.dir, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
 		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
 		Transport: &hasty{w.net.from(n.name), cancel},
 	}

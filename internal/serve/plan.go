@@ -14,25 +14,25 @@ const smallPlan = 256 << 10
 
 // ReadPlan reads the signed plan that a request brings to PUT /v1/plans/{plan}. Its
 // sender needs no credential: the signature is the authentication. So no byte of
-// the body is read before its head names one of the publishers (text forms), one
-// long body is read at a time, and nothing of the plan is parsed before the
-// signature is checked.
+// the body is read before its head names enough of the publishers, one long body is
+// read at a time, and nothing of the plan is parsed before all signatures are
+// checked. Whether the publishers' keys are good for the plan, the caller asks next.
 //
-// known says whether the service has the plan already; again is then true and the
+// known says whether the service serves the plan already; again is then true and the
 // plan itself is not parsed.
-func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known func(hash [32]byte) bool) (signed plan.Signed, again bool, err error) {
+func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers, known func(hash [32]byte) bool) (signed plan.Signed, again bool, err error) {
 	hash, err := wire.PathPlan(r)
 	if err != nil {
 		return plan.Signed{}, false, err
 	}
-	if err := wire.CheckType(r, wire.SignedPlanType); err != nil {
+	if err := wire.CheckType(r, wire.SignedPlanType, wire.SignedPlansType); err != nil {
 		return plan.Signed{}, false, err
 	}
 	if r.ContentLength > plan.MaxSignedBytes {
 		return plan.Signed{}, false, wire.Problemf(wire.TooLarge, "the body has %d bytes; at most %d fit here", r.ContentLength, plan.MaxSignedBytes)
 	}
-	head := make([]byte, plan.HeadBytes)
-	if n, err := io.ReadFull(Body(w, r, int64(plan.HeadBytes)), head); err == io.EOF || err == io.ErrUnexpectedEOF {
+	head := make([]byte, plan.MaxHeadBytes)
+	if n, err := io.ReadFull(Body(w, r, int64(len(head))), head); err == io.EOF || err == io.ErrUnexpectedEOF {
 		head = head[:n]
 	} else if err != nil {
 		return plan.Signed{}, false, err
@@ -42,7 +42,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known
 	}
 	beginning, err := plan.ReadHead(head)
 	if err == nil {
-		err = plan.Trusted(beginning.Publisher, publishers...)
+		err = publishers.Know(beginning.Signers())
 	}
 	if err != nil {
 		return refused(err)
@@ -61,7 +61,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers []string, known
 	}
 	u, err := plan.SplitSigned(text)
 	if err == nil {
-		err = u.Verify(publishers...)
+		err = u.Verify(publishers)
 	}
 	if err != nil {
 		return refused(err)

@@ -22,6 +22,8 @@ type table struct {
 // into either. tables are in an order in which each refers to earlier ones only.
 var tables = []table{
 	{"plans", []string{"name", "signed", "registered"}},
+	{"signatures", []string{"plan", "number", "signed"}},
+	{"withdrawals", []string{"name", "statement"}},
 	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent", "shift", "tail", "dominated"}},
 	{"links", []string{"number", "plan", "digest"}},
 	{"batches", []string{"plan", "instance", "crowd", "sha256", "receipts", "respondents", "smallest", "dropped", "counted"}},

@@ -93,19 +93,6 @@ func insertCounts(ctx context.Context, tx *sql.Tx, b Batch, counts []uint64) err
 	return nil
 }
 
-// Digest is the SHA-256 of the batch that was counted of an instance and crowd.
-func (s *Store) Digest(ctx context.Context, plan string, instance, crowd int) (digest [sha256.Size]byte, there bool, err error) {
-	var found []byte
-	err = s.reader.QueryRowContext(ctx, "SELECT sha256 FROM batches WHERE plan = $1 AND instance = $2 AND crowd = $3", plan, instance, crowd).Scan(&found)
-	if errors.Is(err, sql.ErrNoRows) {
-		return digest, false, nil
-	}
-	if err != nil {
-		return digest, false, fmt.Errorf("store: %w", err)
-	}
-	return digest, copy(digest[:], found) == len(digest), nil
-}
-
 // Batches lists the batches of a plan that were counted, by crowd and instance.
 func (s *Store) Batches(ctx context.Context, plan string) ([]Batch, error) {
 	var all []Batch
@@ -177,15 +164,20 @@ func (s *Store) Expire(ctx context.Context, before time.Time) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)" // also for what an earlier reader was in the way of
+	if s.kind == postgres && gone == 0 {
+		return 0, nil
+	}
+	return int(gone), s.reclaim(ctx) // also for what an earlier reader was in the way of
+}
+
+// reclaim overwrites what deleted rows have left behind.
+func (s *Store) reclaim(ctx context.Context) error {
+	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)"
 	if s.kind == postgres {
-		if gone == 0 {
-			return 0, nil
-		}
 		reclaim = "VACUUM counts, batches"
 	}
 	if _, err := s.writer.ExecContext(ctx, reclaim); err != nil {
-		return int(gone), fmt.Errorf("store: the rows are deleted, their bytes are not reclaimed yet: %w", err)
+		return fmt.Errorf("store: the rows are deleted, their bytes are not reclaimed yet: %w", err)
 	}
-	return int(gone), nil
+	return nil
 }

@@ -50,6 +50,7 @@ func (s *Store) provider() (*goose.Provider, error) {
 	options := []goose.ProviderOption{goose.WithGoMigrations(
 		goose.NewGoMigration(guardsVersion, &goose.GoFunc{RunTx: s.kind.guard}, &goose.GoFunc{RunTx: s.kind.unguard}),
 		goose.NewGoMigration(ledgerVersion, &goose.GoFunc{RunTx: s.kind.chained}, &goose.GoFunc{RunTx: s.kind.unchained}),
+		goose.NewGoMigration(withdrawalsVersion, &goose.GoFunc{RunTx: s.kind.withdrawable}, &goose.GoFunc{RunTx: s.kind.unwithdrawable}),
 	)}
 	dialect := goose.DialectSQLite3
 	if s.kind == postgres {

@@ -23,6 +23,8 @@ type Plan struct {
 	Decided  time.Time // zero: neither published nor withheld
 	Released bool
 	Reason   string // why it was withheld
+
+	Withdrawn bool // by its publisher
 }
 
 // Spending is what a plan costs whoever takes part in it.
@@ -53,7 +55,7 @@ func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(
 	err := s.write(ctx, "register", func(tx *sql.Tx) error {
 		var there []byte
 		var err error
-		switch err := tx.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", p.Name).Scan(&there); {
+		switch err := tx.QueryRowContext(ctx, selectSigned, p.Name).Scan(&there); {
 		case err == nil && bytes.Equal(there, signed):
 			outcome = Again
 			return nil
@@ -117,26 +119,27 @@ func spendings(ctx context.Context, q query, population string) ([]Spending, err
 
 const selectPlans = `SELECT plans.name, plans.registered,
 	spendings.population, spendings.publisher, spendings.epsilon, spendings.delta, spendings.adjacency, spendings.users, spendings.method, spendings.note, spendings.shift, spendings.tail, spendings.dominated,
-	closings.closer, closings.closed, verdicts.released, verdicts.reason, verdicts.decided
+	closings.closer, closings.closed, verdicts.released, verdicts.reason, verdicts.decided, withdrawals.name
 	FROM plans JOIN spendings ON spendings.plan = plans.name
 	LEFT JOIN closings ON closings.plan = plans.name
-	LEFT JOIN verdicts ON verdicts.plan = plans.name`
+	LEFT JOIN verdicts ON verdicts.plan = plans.name
+	LEFT JOIN withdrawals ON withdrawals.name = plans.name`
 
 func plansWhere(ctx context.Context, q query, where string, args ...any) ([]Plan, error) {
 	var all []Plan
 	err := each(ctx, q, func(r *sql.Rows) error {
 		var p Plan
 		var registered, closed, released, decided sql.NullInt64
-		var closer, reason sql.NullString
+		var closer, reason, withdrawn sql.NullString
 		b := &p.Spending
 		if err := r.Scan(&p.Name, &registered,
 			&b.Population, &b.Publisher, &b.Epsilon, &b.Delta, &b.Adjacency, &b.Users, &b.Method, &b.Note, &b.Shift, &b.Tail, &b.Dominated,
-			&closer, &closed, &released, &reason, &decided); err != nil {
+			&closer, &closed, &released, &reason, &decided, &withdrawn); err != nil {
 			return err
 		}
 		b.Plan, b.Spent = p.Name, unstamp(registered)
 		p.Registered, p.Closed, p.Decided = unstamp(registered), unstamp(closed), unstamp(decided)
-		p.Closer, p.Released, p.Reason = closer.String, released.Int64 == 1, reason.String
+		p.Closer, p.Released, p.Reason, p.Withdrawn = closer.String, released.Int64 == 1, reason.String, withdrawn.Valid
 		all = append(all, p)
 		return nil
 	}, selectPlans+" "+where, args...)
@@ -153,11 +156,11 @@ func (s *Store) Plan(ctx context.Context, name string) (Plan, error) {
 	return planNamed(ctx, s.reader, name)
 }
 
-// Signed is a plan with its publisher's signature, as it came, or ErrUnknown. It may
+// Signed is a plan with its publishers' newest signatures, as it came, or ErrUnknown. It may
 // have megabytes, which is why nothing else reads it.
 func (s *Store) Signed(ctx context.Context, name string) ([]byte, error) {
 	var signed []byte
-	switch err := s.reader.QueryRowContext(ctx, "SELECT signed FROM plans WHERE name = $1", name).Scan(&signed); {
+	switch err := s.reader.QueryRowContext(ctx, selectSigned, name).Scan(&signed); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, fmt.Errorf("%w: no plan %s is registered", ErrUnknown, name)
 	case err != nil:

@@ -273,7 +273,7 @@ func TestTheDatabaseRefusesToChangeWhatIsPublished(t *testing.T) {
 				t.Errorf("%s: %v", table.name, err)
 			}
 		}
-		for _, table := range lasting {
+		for _, table := range append([]string{"withdrawals", "signatures"}, lasting...) {
 			if _, err := s.writer.Exec("DELETE FROM " + table); err == nil || !strings.Contains(err.Error(), "never deleted") {
 				t.Errorf("%s: %v", table, err)
 			}
@@ -314,6 +314,9 @@ func filled(t testing.TB, dsn string) *Store {
 		if o, err := s.Decide(ctx, name, v); o != New {
 			t.Fatal(o, err)
 		}
+	}
+	if err := errors.Join(s.KeepWithdrawal(ctx, "dd_1", []byte("early")), s.Resign(ctx, "cc", []byte("signed anew"))); err != nil {
+		t.Fatal(err)
 	}
 	return s
 }

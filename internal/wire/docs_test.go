@@ -88,7 +88,7 @@ func TestWireDocumentIsWhole(t *testing.T) {
 			t.Errorf("docs/wire.md lacks %s", r)
 		}
 	}
-	for _, mediaType := range []string{ContributionType, BatchType, TokenRequestType, TokenResponseType, SignedPlanType, ProblemType} {
+	for _, mediaType := range []string{ContributionType, BatchType, TokenRequestType, TokenResponseType, SignedPlanType, SignedPlansType, WithdrawalType, ProblemType} {
 		if !strings.Contains(text, "`"+mediaType+"`") {
 			t.Errorf("docs/wire.md lacks %s", mediaType)
 		}
@@ -171,12 +171,9 @@ func TestOpenAPIAgrees(t *testing.T) {
 				status, used[c] = k.Status, true
 			}
 			for mediaType := range op.RequestBody.Content {
-				if mediaType == "application/json" { // of an operator, to the service alone
-					continue
-				}
 				r, _ := http.NewRequest(http.MethodPut, "/", nil)
 				r.Header.Set("Content-Type", mediaType)
-				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType) != nil {
+				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, WithdrawalType) != nil {
 					t.Errorf("%s: no body has type %s", route, mediaType)
 				}
 			}

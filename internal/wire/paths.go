@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Version is the version of the interface, the first part of every path. A
@@ -18,13 +19,14 @@ const Version = "v1"
 const (
 	ContributionPattern = "PUT /v1/plans/{plan}/instances/{instance}/contributions/{id}"
 	BatchPattern        = "PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
-	HeldPattern         = "GET /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
 	PlanPattern         = "GET /v1/plans/{plan}"
 	StatusPattern       = "GET /v1/plans/{plan}/status"
 	TokensPattern       = "POST /v1/plans/{plan}/tokens"
 	PlansPattern        = "GET /v1/plans"
 	RegisterPattern     = "PUT /v1/plans/{plan}"
 	ClosePattern        = "POST /v1/plans/{plan}/close"
+	WithdrawPattern     = "PUT /v1/plans/{plan}/withdrawal"
+	WithdrawalPattern   = "GET /v1/plans/{plan}/withdrawal"
 	ReleasesPattern     = "GET /v1/releases"
 	ReleasePattern      = "GET /v1/releases/{file}" // {plan}.json, .csv or .html
 	BudgetPattern       = "GET /v1/budgets/{population}"
@@ -38,7 +40,10 @@ const (
 	TokenRequestType  = "application/vnd.confetti.token-request; version=1"
 	TokenResponseType = "application/vnd.confetti.token-response; version=1"
 	SignedPlanType    = "application/vnd.confetti.signed-plan+json; version=1"
-	ProblemType       = "application/problem+json"
+	// SignedPlansType is that of a plan with several signatures.
+	SignedPlansType = "application/vnd.confetti.signed-plan+json; version=2"
+	WithdrawalType  = "application/vnd.confetti.withdrawal+json; version=1"
+	ProblemType     = "application/problem+json"
 )
 
 // ContributionPath is where the entry hop takes the contribution with this body.
@@ -62,6 +67,17 @@ func TokensPath(plan [32]byte) string { return PlanPath(plan) + "/tokens" }
 
 // ClosePath is where an analyzer is told to close a collection.
 func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
+
+// WithdrawalPath is where a plan is withdrawn, and where the publisher's statement is read.
+func WithdrawalPath(plan [32]byte) string { return PlanPath(plan) + "/withdrawal" }
+
+// PlanType is the media type of a signed plan with so many signatures.
+func PlanType(signatures int) string {
+	if signatures > 1 {
+		return SignedPlansType
+	}
+	return SignedPlanType
+}
 
 // ContributionID is the idempotency key of a contribution: the SHA-256 of its
 // body. The same body again is the same contribution.
@@ -139,14 +155,16 @@ func pathNumber(r *http.Request, name string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// CheckType refuses a request whose body is not of the wanted type and version.
-func CheckType(r *http.Request, want string) error {
-	wantType, wantParams, _ := mime.ParseMediaType(want)
+// CheckType refuses a request whose body is of none of the wanted types and versions.
+func CheckType(r *http.Request, wanted ...string) error {
 	gotType, gotParams, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || gotType != wantType || gotParams["version"] != wantParams["version"] {
-		p := Problemf(UnsupportedMediaType, "the body must be %s", want)
-		p.Accept = want
-		return p
+	for _, want := range wanted {
+		wantType, wantParams, _ := mime.ParseMediaType(want)
+		if err == nil && gotType == wantType && gotParams["version"] == wantParams["version"] {
+			return nil
+		}
 	}
-	return nil
+	p := Problemf(UnsupportedMediaType, "the body must be %s", strings.Join(wanted, " or "))
+	p.Accept = strings.Join(wanted, ", ")
+	return p
 }

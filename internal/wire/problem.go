@@ -35,6 +35,7 @@ const (
 	NotClosed            Code = "not-closed"
 	EpochOver            Code = "epoch-over"
 	Withheld             Code = "withheld"
+	PlanWithdrawn        Code = "plan-withdrawn"
 	TooLarge             Code = "too-large"
 	UnsupportedMediaType Code = "unsupported-media-type"
 	WrongRole            Code = "wrong-role"
@@ -42,9 +43,11 @@ const (
 	BatchRefused         Code = "batch-refused"
 	ReceiptRefused       Code = "receipt-refused"
 	PlanRefused          Code = "plan-refused"
+	WithdrawalRefused    Code = "withdrawal-refused"
 	RateLimited          Code = "rate-limited"
 	Internal             Code = "internal"
 	Overloaded           Code = "overloaded"
+	PlanSuspended        Code = "plan-suspended"
 	StorageFull          Code = "storage-full"
 )
 
@@ -75,6 +78,7 @@ var Kinds = []Kind{
 	{NotClosed, http.StatusConflict, "The collection has not closed yet", "Come back after the plan has closed.", true},
 	{EpochOver, http.StatusGone, "The collection is over", "Discard the contribution: it can no longer count.", false},
 	{Withheld, http.StatusGone, "The release is withheld", "Nothing is to be done: what arrived does not keep the promise, as the detail says.", false},
+	{PlanWithdrawn, http.StatusGone, "The plan was withdrawn by its publisher", "Discard the contribution once the publisher's statement is checked, which is at the plan's path with /withdrawal. What the answer cost stays spent.", false},
 	{TooLarge, http.StatusRequestEntityTooLarge, "The body is larger than the plan or this service allows", "Send no more than the plan's number and size of envelopes.", false},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "This service does not read that media type or version", "Send the type and version that the header Accept names.", false},
 	{WrongRole, http.StatusMisdirectedRequest, "The plan gives this part to another service", "Send it to the address that the plan names for the instance and hop.", false},
@@ -82,9 +86,11 @@ var Kinds = []Kind{
 	{BatchRefused, http.StatusUnprocessableEntity, "The batch does not fit the plan, or too few respondents are in it", "Nothing of it may be used; the detail names what does not fit.", false},
 	{ReceiptRefused, http.StatusUnprocessableEntity, "The receipts do not bear the batch out", "Ask the operator of the hop that the detail names for the batch and receipt it signed.", false},
 	{PlanRefused, http.StatusUnprocessableEntity, "The plan is not acceptable", "Have its author correct what the detail names, sign it, and load it under its new name.", false},
+	{WithdrawalRefused, http.StatusUnprocessableEntity, "The withdrawal does not hold here", "Have a publisher who has signed the plan sign the withdrawal, and send it as it was written.", false},
 	{RateLimited, http.StatusTooManyRequests, "Too many requests", "Wait as long as Retry-After says, with some jitter.", true},
 	{Internal, http.StatusInternalServerError, "The service failed", "Try again later; the operator finds the reason in the service's log.", true},
 	{Overloaded, http.StatusServiceUnavailable, "The service is too busy, starting or stopping", "Wait as long as Retry-After says, with some jitter.", true},
+	{PlanSuspended, http.StatusServiceUnavailable, "The service does not serve the plan now", "Try again later: nothing is lost. The operator finds in the status why, a publisher who is not trusted any more or a missing key.", true},
 	{StorageFull, http.StatusInsufficientStorage, "The service cannot store more", "Try again later; the operator must make room.", true},
 }
 

@@ -25,8 +25,10 @@ type Config struct {
 	// Keys is the folder of the operator's private keys (*.json): of hops and of
 	// receipts, old and new. A plan's public keys pick from them.
 	Keys serve.Path `toml:"keys"`
-	// Publishers are the public keys of those whose plans are served.
-	Publishers []string `toml:"publishers"`
+	// Publishers are the public keys of those whose plans are served, or
+	// PublishersFile a file of them (confetti publishers), read again when it changes.
+	Publishers     []string   `toml:"publishers"`
+	PublishersFile serve.Path `toml:"publishers_file"`
 	// Bearers is the file of respondents' bearer tokens. Without it, and without
 	// http.clients, only plans can be served whose entry demands single-use tokens.
 	Bearers serve.Path `toml:"bearers"`
@@ -78,13 +80,8 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	}
 	fault("keys", err)
 	fault("keys", serve.Closed(c.Keys))
-	if len(c.Publishers) == 0 {
-		fault("publishers", errors.New("name at least one public key"))
-	}
-	for i, p := range c.Publishers {
-		_, err := wire.ParseVerifyKey(p)
-		fault(fmt.Sprintf("publishers[%d]", i), err)
-	}
+	publishers, err := serve.OpenPublishers(c.Publishers, c.PublishersFile)
+	errs = append(errs, err)
 	var bearers *serve.Bearers
 	if c.Bearers != "" {
 		bearers, err = serve.ReadBearers(string(c.Bearers))
@@ -110,7 +107,7 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 		fault("limits", errors.New("every limit is a number from 0 on"))
 	}
 	s.options = Options{
-		Keys: string(c.Keys), Publishers: c.Publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators,
+		Keys: string(c.Keys), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators,
 		Client: client, Retention: time.Duration(c.Retention), Limits: l, Metrics: s.http.Metrics, Log: log, Clock: clock.New(),
 	}
 	return s, errors.Join(errs...)

@@ -11,14 +11,14 @@ import (
 
 // What a configuration sets reaches the service.
 func TestConfigReachesTheService(t *testing.T) {
-	c := Config{Keys: "keys", Publishers: []string{"ed25519:key"}, Retention: serve.Duration(time.Hour), HTTP: serve.HTTP{Clients: "clients.crt", Stop: serve.Duration(time.Minute)}}
+	c := Config{Keys: "keys", Publishers: []string{"ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w"}, Retention: serve.Duration(time.Hour), HTTP: serve.HTTP{Clients: "clients.crt", Stop: serve.Duration(time.Minute)}}
 	c.Limits.Plans, c.Limits.Rate, c.Limits.Burst, c.Limits.Total = 1, 2, 3, 4
 	s, err := c.open(slog.New(slog.DiscardHandler))
 	if err == nil {
 		t.Error("nothing that it names is there, and nobody says so")
 	}
 	o := s.options
-	if o.Keys != "keys" || len(o.Publishers) != 1 || o.Retention != time.Hour || !o.Certificates || o.Limits != (Limits{1, 2, 3, 4}) || o.Client == nil {
+	if o.Keys != "keys" || len(o.Publishers.Now().Keys) != 1 || o.Retention != time.Hour || !o.Certificates || o.Limits != (Limits{1, 2, 3, 4}) || o.Client == nil {
 		t.Errorf("%+v", o)
 	}
 	if s.http.Limits.Stop != time.Minute || s.http.Metrics != o.Metrics {

@@ -13,10 +13,11 @@ func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
 		wire.ContributionPattern: s.contribute,
 		wire.BatchPattern:        s.receive,
-		wire.HeldPattern:         s.showHeld,
 		wire.PlanPattern:         s.showPlan,
 		wire.RegisterPattern:     s.register,
 		wire.StatusPattern:       s.showStatus,
+		wire.WithdrawPattern:     serve.TakeWith(s.Withdraw),
+		wire.WithdrawalPattern:   s.withdrawals.Show,
 	}
 	if s.o.Operators != nil {
 		routes[wire.ClosePattern] = s.o.Operators.Guard(s.closePlan)
@@ -39,21 +40,24 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, ok := s.plan(hash)
-	if !ok {
-		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	p, err := s.standing(hash)
+	if err != nil {
+		return err
 	}
-	w.Header().Set("Content-Type", wire.SignedPlanType)
-	w.Write(p.text)
+	s.mu.Lock()
+	text, signatures := p.text, 1+len(p.signed.Others)
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", wire.PlanType(signatures))
+	w.Write(text)
 	return nil
 }
 
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication: whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers, func(hash [32]byte) bool {
-		_, there := s.plan(hash)
-		return there
+	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers.Now(), func(hash [32]byte) bool {
+		_, err := s.standing(hash)
+		return err == nil
 	})
 	if err != nil {
 		return err

@@ -56,26 +56,25 @@ type post struct {
 	working sync.Mutex // held by whoever advances
 	untidy  bool       // boxes may be there that nobody needs
 
-	mu        sync.Mutex
-	epoch     epoch // entry
-	crowds    []crowd
-	spent     map[uint32][]shuffler.TokenID
-	busy      map[uint32]bool          // crowds whose inbox somebody has claimed
-	covers    map[serve.Respondent]int // entry: kept in this run, of each respondent who sent any
-	silent    map[string]time.Time     // since when, of neighbours that were out of reach
-	forgotten string                   // what the next one acknowledged and does not know any more
-	failed    string                   // what went wrong last, for the operator
-	refusals  map[uint32]refusal       // of crowds\' batches by the next one
-	erased    bool                     // the retention is over and nothing is left
+	mu       sync.Mutex
+	epoch    epoch // entry
+	crowds   []crowd
+	spent    map[uint32][]shuffler.TokenID
+	busy     map[uint32]bool          // crowds whose inbox somebody has claimed
+	covers   map[serve.Respondent]int // entry: kept in this run, of each respondent who sent any
+	failed   string                   // what went wrong last, for the operator
+	refusals map[uint32]refusal       // of crowds\' batches by the next one
+	ended    bool                     // the plan is withdrawn
+	erased   bool                     // nothing is left, after the retention or a withdrawal
 }
 
 func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, key envelope.PrivateKey, keys Keys) (*post, error) {
 	hops := p.Route.Mix.Instances[instance].Hops
 	hash := p.Hash()
 	t := &post{
-		s: s, name: fmt.Sprintf("%x_%d_%d", hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
+		s: s, name: postName(hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
 		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()),
-		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, silent: map[string]time.Time{}, covers: map[serve.Respondent]int{},
+		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, covers: map[serve.Respondent]int{},
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
@@ -97,9 +96,6 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 		return nil, err
 	}
 	if err := t.restore(ctx); err != nil {
-		return nil, err
-	}
-	if err := t.compare(ctx); err != nil {
 		return nil, err
 	}
 	if hop == 0 {
@@ -209,6 +205,9 @@ func backoff(r *rand.Rand, failures int, err error) time.Duration {
 func (t *post) advance(ctx context.Context) error {
 	t.working.Lock()
 	defer t.working.Unlock()
+	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
+		return t.destroy(ctx)
+	}
 	if t.s.over(t.plan) {
 		if err := t.settled(ctx); err != nil {
 			return err
@@ -217,6 +216,9 @@ func (t *post) advance(ctx context.Context) error {
 			return err
 		}
 		return t.s.forget(ctx, t.hash)
+	}
+	if p, served := t.s.plan(t.hash); served && t.s.suspended(p) != nil {
+		return nil
 	}
 	if t.hop == 0 {
 		if done, err := t.endEpoch(ctx); !done || err != nil {
@@ -230,6 +232,9 @@ func (t *post) advance(ctx context.Context) error {
 	}
 	var errs []error
 	for c := range uint32(len(t.crowds)) {
+		if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
+			break // it came meanwhile: nothing more leaves
+		}
 		if err := t.carry(ctx, c); err != nil {
 			errs = append(errs, err)
 			if ctx.Err() != nil {
@@ -272,7 +277,7 @@ func (t *post) tidy(ctx context.Context) error {
 func (t *post) claim(c uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.busy[c] {
+	if t.ended || t.busy[c] {
 		return false
 	}
 	t.busy[c] = true
@@ -305,29 +310,7 @@ func (t *post) erase(ctx context.Context) error {
 			t.s.o.Log.Error("a batch is deleted that nobody has taken: the retention is over", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
 		}
 	}
-	q := t.s.o.Queue
-	drop := []string{t.inName(), t.spentName()}
-	for _, begin := range []string{"in_" + t.name + "_", "out_" + t.name + "_"} {
-		names, err := q.Boxes(ctx, begin)
-		if err != nil {
-			return err
-		}
-		drop = append(drop, names...)
-	}
-	for _, name := range drop {
-		if err := q.Drop(ctx, name); err != nil {
-			return err
-		}
-	}
-	for c := range uint32(len(t.crowds)) {
-		if t.state(c).revision == 0 {
-			continue
-		}
-		if err := t.s.records.Delete(ctx, t.crowdKey(c)); err != nil {
-			return err
-		}
-	}
-	if err := t.s.records.Delete(ctx, t.epochKey()); err != nil {
+	if err := t.s.erase(ctx, t.name); err != nil {
 		return err
 	}
 	t.mu.Lock()

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,8 +33,8 @@ import (
 // be set.
 type Options struct {
 	Queue      *queue.Queue
-	Keys       string   // folder of the operator's private keys; a plan's public key picks one
-	Publishers []string // whose plans are served, as of plan.Signed.Verify
+	Keys       string            // folder of the operator's private keys; a plan's public key picks one
+	Publishers *serve.Publishers // whose plans are served
 
 	// How respondents are told apart, where the plan demands no single-use tokens
 	// at the entry. Without either, only plans that do can be served at an entry.
@@ -93,12 +94,13 @@ type Service struct {
 	mixing   chan struct{} // held by whoever has crowds in memory
 	together int           // the constant, but for tests
 
-	idle    []string   // plans of an earlier process that cannot be served, and why
-	loading sync.Mutex // one plan at a time
+	loading     sync.Mutex // one plan at a time, or its withdrawal
+	withdrawals *serve.Withdrawals
 
 	mu    sync.Mutex
 	plans map[[32]byte]*served
-	wake  chan struct{} // closed and replaced when a post is added
+	idle  map[[32]byte]idle // plans of an earlier process that cannot be served
+	wake  chan struct{}     // closed and replaced when a post is added
 }
 
 // served is a plan with the posts that this operator has in it.
@@ -108,9 +110,15 @@ type served struct {
 	posts  []*post
 }
 
+// idle is a plan that was served and cannot be now. What was collected is left alone.
+type idle struct {
+	signed plan.Signed
+	why    string
+}
+
 // New opens a service on its queue and takes up what an earlier process left.
 func New(ctx context.Context, o Options) (*Service, error) {
-	if o.Queue == nil || o.Keys == "" || len(o.Publishers) == 0 || o.Client == nil {
+	if o.Queue == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil {
 		return nil, errors.New("service: a queue, a folder of keys, publishers and an HTTP client must be given")
 	}
 	o.Retention = cmp.Or(o.Retention, defaultRetention)
@@ -136,56 +144,91 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{
 		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: together,
 		rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys),
-		plans: map[[32]byte]*served{}, wake: make(chan struct{}),
+		plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}, wake: make(chan struct{}),
 	}
+	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
 	if o.Limits.Total > 0 {
 		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
 	}
+	if err := s.takeUp(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeUp serves the plans of an earlier process.
+func (s *Service) takeUp(ctx context.Context) error {
+	err := s.records.Each(ctx, "withdrawn", func(key string, text []byte, _ uint64) error {
+		return s.withdrawals.Restore(strings.TrimPrefix(key, "withdrawn."), text)
+	})
+	if err != nil {
+		return err
+	}
 	var texts [][]byte
-	err = records.Each(ctx, "plan", func(_ string, text []byte, _ uint64) error {
+	err = s.records.Each(ctx, "plan", func(_ string, text []byte, _ uint64) error {
 		texts = append(texts, text)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, text := range texts {
 		signed, err := plan.ParseSigned(text)
 		if err != nil {
-			return nil, fmt.Errorf("service: a plan that was served before: %w", err)
+			return fmt.Errorf("service: a plan that was served before: %w", err)
+		}
+		hash := signed.Plan.Hash()
+		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
+			if err := s.destroyIdle(ctx, signed.Plan); err != nil {
+				return err
+			}
+			continue
 		}
 		err = s.add(ctx, signed)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			// A key that was taken away stops its plans, not the others.
-			s.idle = append(s.idle, fmt.Sprintf("%s is not served any more: %s", plan.Short(signed.Plan.Name()), p.Detail))
+			s.idle[hash] = idle{signed, p.Detail}
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // refused says why a plan is not served.
 func refused(why string) error { return wire.Problemf(wire.PlanRefused, "%s", why) }
 
 // Load serves a plan from now on, restarts included. Loading it again is no
-// error. A *wire.Problem says what is wrong with the plan; one in which none of
+// error; with other signatures it goes on under those, if under the earlier ones it
+// may not. A *wire.Problem says what is wrong with the plan; one in which none of
 // the operator's keys has a part is among those refused.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
-	if err := signed.Verify(s.o.Publishers...); err != nil {
+	publishers, p, hash := s.o.Publishers.Now(), signed.Plan, signed.Plan.Hash()
+	if err := signed.Verify(publishers); err != nil {
 		return refused(err.Error())
 	}
-	p, hash := signed.Plan, signed.Plan.Hash()
 	s.loading.Lock()
 	defer s.loading.Unlock()
+	if err := s.withdrawals.Admit(ctx, hash, signed.Signers()); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	_, there := s.plans[hash]
+	there, served := s.plans[hash]
+	_, idle := s.idle[hash]
 	full := len(s.plans) >= s.o.Limits.Plans
 	s.mu.Unlock()
-	if there {
-		return nil
+	if served {
+		if publishers.Stands(there.signed) == nil {
+			return nil
+		}
+		return s.resign(ctx, there, signed)
+	}
+	if !idle {
+		if err := publishers.Admit(signed, s.o.Now()); err != nil {
+			return refused(err.Error())
+		}
 	}
 	if full {
 		return refused(fmt.Sprintf("%d plans are served already, the limit", s.o.Limits.Plans))
@@ -200,15 +243,19 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	if _, gone, err := s.records.Get(ctx, goneKey(hash)); err != nil || gone != 0 {
 		return cmp.Or(err, refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 	}
-	if err := s.add(ctx, signed); errors.Is(err, errOlder) {
-		return refused(err.Error())
-	} else if err != nil {
+	if err := s.add(ctx, signed); err != nil {
 		return err
 	}
 	// Last: a plan that is on disk can be served.
-	_, err := s.records.Set(ctx, planKey(hash), signed.Marshal(), 0)
-	if errors.Is(err, queue.ErrChanged) {
-		err = nil // it was there
+	return s.write(ctx, signed)
+}
+
+// write makes a plan last with its signatures.
+func (s *Service) write(ctx context.Context, signed plan.Signed) error {
+	hash := signed.Plan.Hash()
+	_, revision, err := s.records.Get(ctx, planKey(hash))
+	if err == nil {
+		_, err = s.records.Set(ctx, planKey(hash), signed.Marshal(), revision)
 	}
 	return err
 }
@@ -247,12 +294,14 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.idle, signed.Plan.Hash())
 	s.plans[signed.Plan.Hash()] = p
 	close(s.wake)
 	s.wake = make(chan struct{})
 	return nil
 }
 
+// plan finds a plan that is served, whether or not its publishers are still trusted.
 func (s *Service) plan(hash [32]byte) (*served, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,11 +309,38 @@ func (s *Service) plan(hash [32]byte) (*served, bool) {
 	return p, ok
 }
 
+// standing finds a plan whom its publishers stand for, or the problem to answer with.
+func (s *Service) standing(hash [32]byte) (*served, error) {
+	if err := s.withdrawals.Err(hash); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	p, here := s.plans[hash]
+	_, idle := s.idle[hash]
+	s.mu.Unlock()
+	switch {
+	case idle, here && s.suspended(p) != nil:
+		return nil, serve.Suspended()
+	case !here:
+		return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	}
+	return p, nil
+}
+
+// suspended says why nothing is done for a plan now: its publishers are not trusted any
+// more. It goes on once they are, or the plan has the signature of others.
+func (s *Service) suspended(p *served) error {
+	s.mu.Lock()
+	signed := p.signed
+	s.mu.Unlock()
+	return s.o.Publishers.Now().Stands(signed)
+}
+
 // post finds what this operator is in a plan, or the problem to answer with.
 func (s *Service) post(hash [32]byte, instance uint16, hop uint8) (*post, error) {
-	p, ok := s.plan(hash)
-	if !ok {
-		return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	p, err := s.standing(hash)
+	if err != nil {
+		return nil, err
 	}
 	for _, post := range p.posts {
 		if post.instance == int(instance) && post.hop == int(hop) {
@@ -289,9 +365,9 @@ func (s *Service) posts() ([]*post, <-chan struct{}) {
 // Close ends the epoch of a plan before its time, for good, in all instances
 // whose entry this operator is. Run does the rest.
 func (s *Service) Close(ctx context.Context, hash [32]byte) error {
-	p, ok := s.plan(hash)
-	if !ok {
-		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
+	p, err := s.standing(hash)
+	if err != nil {
+		return err
 	}
 	for _, post := range p.posts {
 		// Once it is closed, an epoch may be at work for long.
@@ -357,6 +433,12 @@ func (s *Service) forget(ctx context.Context, hash [32]byte) error {
 			return nil
 		}
 	}
+	return s.remove(ctx, hash)
+}
+
+// remove takes a plan of which nothing is left off the disk, but for the mark that it
+// was here.
+func (s *Service) remove(ctx context.Context, hash [32]byte) error {
 	if _, err := s.records.Set(ctx, goneKey(hash), nil, 0); err != nil && !errors.Is(err, queue.ErrChanged) {
 		return err
 	}
@@ -366,5 +448,6 @@ func (s *Service) forget(ctx context.Context, hash [32]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.plans, hash)
+	delete(s.idle, hash)
 	return nil
 }

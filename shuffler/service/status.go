@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/bits"
 	"net/http"
 	"slices"
@@ -20,17 +21,17 @@ import (
 // anybody may know: nothing of a crowd that is still being collected but a rough
 // number, and not that where the plan keeps the sizes of crowds private.
 type Status struct {
-	Plan      string    `json:"plan"`
-	Title     string    `json:"title"`
-	Instance  int       `json:"instance"`
-	Hop       int       `json:"hop"`
-	Opens     time.Time `json:"opens,omitzero"`
-	Closes    time.Time `json:"closes"`
-	Phase     string    `json:"phase"`               // "collecting", "closed"; later hops "waiting" until a batch has come
-	Failing   string    `json:"failing,omitempty"`   // what was tried last and is tried again
-	Forgotten string    `json:"forgotten,omitempty"` // what the next one acknowledged and does not know any more
-	Lost      string    `json:"lost,omitempty"`      // contributions that were damaged on disk and set aside: a number, or "private"
-	Crowds    []Crowd   `json:"crowds"`
+	Plan     string    `json:"plan"`
+	Title    string    `json:"title"`
+	Instance int       `json:"instance"`
+	Hop      int       `json:"hop"`
+	Opens    time.Time `json:"opens,omitzero"`
+	Closes   time.Time `json:"closes"`
+	Phase    string    `json:"phase"`             // "collecting", "closed"; later hops "waiting" until a batch has come
+	Failing  string    `json:"failing,omitempty"` // what was tried last and is tried again
+	Stopped  string    `json:"stopped,omitempty"` // "suspended": nothing is done until its publishers are trusted again; "withdrawn": it is being destroyed
+	Lost     string    `json:"lost,omitempty"`    // contributions that were damaged on disk and set aside: a number, or "private"
+	Crowds   []Crowd   `json:"crowds"`
 }
 
 // Crowd is a Status's crowd.
@@ -62,12 +63,17 @@ func (s *Service) Statuses() []Status {
 }
 
 func (t *post) status() Status {
-	lost := t.lost()
+	lost, stopped := t.lost(), ""
+	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
+		stopped = "withdrawn"
+	} else if p, served := t.s.plan(t.hash); served && t.s.suspended(p) != nil {
+		stopped = "suspended"
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	st := Status{
 		Plan: t.plan.Name(), Title: t.plan.Title, Instance: t.instance, Hop: t.hop,
-		Opens: t.plan.Times.Opens, Closes: t.plan.Times.Closes, Phase: "waiting", Failing: t.failed, Forgotten: t.forgotten,
+		Opens: t.plan.Times.Opens, Closes: t.plan.Times.Closes, Phase: "waiting", Failing: t.failed, Stopped: stopped,
 	}
 	for c, r := range t.refusals {
 		if r.times >= enough {
@@ -122,7 +128,7 @@ func (t *post) about(n int) string {
 
 // Status is the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
-	page := &serve.Status{Alarms: slices.Clone(s.idle)}
+	page := &serve.Status{Alarms: s.unserved()}
 	if s.disclosing() {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: "private, as the sizes of crowds here are"})
 	} else if n, err := s.o.Queue.Bytes(ctx); err == nil {
@@ -132,9 +138,6 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
 		if st.Failing != "" {
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
-		}
-		if st.Forgotten != "" {
-			page.Alarms = append(page.Alarms, where+": "+st.Forgotten)
 		}
 		if st.Lost != "" {
 			page.Alarms = append(page.Alarms, fmt.Sprintf("%s: contributions were damaged on disk and set aside, %s in number: look at the disk", where, st.Lost))
@@ -169,7 +172,31 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		}
 		page.Tables = append(page.Tables, table)
 	}
+	page.Tables = append(page.Tables, s.withdrawals.Table()...)
 	return page
+}
+
+// unserved says which plans are here and not served, and why.
+func (s *Service) unserved() (alarms []string) {
+	if err := s.o.Publishers.Err(); err != nil {
+		alarms = append(alarms, "publishers: what was read last counts: "+err.Error())
+	}
+	s.mu.Lock()
+	all, idle := maps.Clone(s.plans), maps.Clone(s.idle)
+	s.mu.Unlock()
+	for hash, p := range all {
+		if _, withdrawn := s.withdrawals.Find(hash); withdrawn {
+			continue
+		}
+		if err := s.suspended(p); err != nil {
+			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what was collected is kept: %s", plan.Short(p.signed.Plan.Name()), err))
+		}
+	}
+	for _, p := range idle {
+		alarms = append(alarms, fmt.Sprintf("%s is not served any more: %s", plan.Short(p.signed.Plan.Name()), p.why))
+	}
+	slices.Sort(alarms)
+	return alarms
 }
 
 // What the page has beside its texts, for programs; a table has a Status.
@@ -233,6 +260,9 @@ func newMeters(m *serve.Metrics) meters {
 func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	hash, err := wire.PathPlan(r)
 	if err != nil {
+		return err
+	}
+	if err := s.withdrawals.Err(hash); err != nil {
 		return err
 	}
 	p, ok := s.plan(hash)

@@ -57,9 +57,7 @@ func TestOverTLS(t *testing.T) {
 	arrived := make(chan string, 1)
 	analyzer := httptest.NewUnstartedServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		w.analyze(out, r)
-		if r.Method == http.MethodPut {
-			arrived <- r.Proto
-		}
+		arrived <- r.Proto
 	}))
 	analyzer.EnableHTTP2 = true
 	analyzer.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate()}}
@@ -79,7 +77,7 @@ func TestOverTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(ctx, Options{Queue: q, Keys: w.keys(h), Publishers: []string{w.signed.Publisher}, Bearers: bearers, Client: client})
+		s, err := New(ctx, Options{Queue: q, Keys: w.keys(h), Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers, Client: client})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,7 +187,7 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 	}
 	s, err := New(ctx, Options{
 		Clock: watched,
-		Queue: q, Keys: w.keys(hop), Publishers: []string{w.signed.Publisher}, Bearers: bearers,
+		Queue: q, Keys: w.keys(hop), Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers,
 		Client: &http.Client{Transport: w}, Limits: w.rates, Damage: d,
 		Now: func() time.Time { return w.now },
 		Failpoint: func(name string) error {
