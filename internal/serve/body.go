@@ -65,7 +65,10 @@ func (p *paced) Read(b []byte) (n int, err error) {
 		p.got, p.waited = 0, 0
 	}
 	begin := time.Now()
-	kept := p.hold.place.waitToRead(begin.Add(window-p.waited), func() { n, err = p.body.Read(b) })
+	kept := p.hold.place.waitToRead(begin.Add(window-p.waited), func() int {
+		n, err = p.body.Read(b)
+		return n
+	})
 	p.waited += time.Since(begin)
 	p.got += int64(n)
 	switch {

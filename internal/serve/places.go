@@ -19,6 +19,7 @@ type pool struct {
 	ofAddress int // that connections of one address may have
 	ofSender  int // that one respondent may have
 	patience  time.Duration
+	quick     int64   // bytes a second: who sends so many keeps its place; 0: who waits for its sender does not
 	memory    *memory // of their bodies
 
 	mu      sync.Mutex
@@ -45,9 +46,10 @@ type place struct {
 	element *list.Element // nil once it is given up
 
 	// Guarded by the pool's mu.
-	reading, writing bool // waits for the sender
-	cut              bool // gave its place up
-	over             bool // is answered
+	reading, writing bool  // waits for the sender
+	got              int64 // bytes of the sender
+	cut              bool  // gave its place up
+	over             bool  // is answered
 }
 
 // enter takes a place, of somebody who is slow if there is no other. The error is a
@@ -89,7 +91,7 @@ func (p *pool) displace(of func(*place) bool) bool {
 		if time.Since(pl.since) < p.patience {
 			return false // the others are younger still
 		}
-		if (pl.reading || pl.writing) && of(pl) {
+		if (pl.reading || pl.writing) && !pl.quick() && of(pl) {
 			pl.cut = true
 			pl.control.SetReadDeadline(longAgo)
 			if pl.writing {
@@ -100,6 +102,12 @@ func (p *pool) displace(of func(*place) bool) bool {
 		}
 	}
 	return false
+}
+
+// quick says that a sender keeps up the rate at which nobody takes its place. The
+// caller holds mu.
+func (pl *place) quick() bool {
+	return pl.pool.quick > 0 && float64(pl.got) >= time.Since(pl.since).Seconds()*float64(pl.pool.quick)
 }
 
 // longAgo is a deadline that has passed.
@@ -135,9 +143,9 @@ func (pl *place) leave() {
 	pl.pool.remove(pl)
 }
 
-// waitToRead runs do, which waits for the sender's bytes until the deadline. false:
-// another request has the place now.
-func (pl *place) waitToRead(deadline time.Time, do func()) bool {
+// waitToRead runs do, which waits for the sender's bytes until the deadline and says
+// how many came. false: another request has the place now.
+func (pl *place) waitToRead(deadline time.Time, do func() int) bool {
 	begin := func() {
 		pl.reading = true
 		// They fail where there is no connection, as in a test's recorder.
@@ -147,8 +155,8 @@ func (pl *place) waitToRead(deadline time.Time, do func()) bool {
 	if !pl.guarded(begin) {
 		return false
 	}
-	do()
-	return pl.guarded(func() { pl.reading = false })
+	n := do()
+	return pl.guarded(func() { pl.reading, pl.got = false, pl.got+int64(n) })
 }
 
 // waitToWrite runs do, which waits for the sender to take the answer. false: another
@@ -195,15 +203,17 @@ func held(r *http.Request) *hold {
 	return h
 }
 
-// enterAlone lets one request at a time go on; leave lets the next one in.
-func enterAlone(r *http.Request) (leave func(), err error) {
-	alone := held(r).server.alone
-	select {
-	case alone <- struct{}{}:
-		return func() { <-alone }, nil
-	default:
-		return nil, overloaded("another long plan is coming in")
+// enterLong gives a request that needs no credential, and has a place among those,
+// the one for a long body instead. Whoever sends faster than slowly keeps it.
+func enterLong(r *http.Request) error {
+	h := held(r)
+	pl, err := h.server.pools[longs].enter(http.NewResponseController(h.w), h.conn, Respondent{})
+	if err != nil {
+		return overloaded("another long plan is coming in")
 	}
+	h.place.leave()
+	h.place = pl
+	return nil
 }
 
 // kind is a kind of request: which pool it belongs to once its sender is known.
@@ -211,6 +221,7 @@ type kind int
 
 const (
 	strangers   kind = iota // whoever they are of
+	longs                   // of those the one with a long body
 	batches                 // of hops, known by a receipt at the beginning of the body
 	respondents             // known by a credential
 )

@@ -93,7 +93,11 @@ func TestTheSlowestGivesItsPlaceUp(t *testing.T) {
 	began, cut := make(chan struct{}), make(chan struct{})
 	kept := make(chan bool)
 	go func() {
-		kept <- slow.waitToRead(time.Now().Add(time.Hour), func() { close(began); <-cut })
+		kept <- slow.waitToRead(time.Now().Add(time.Hour), func() int {
+			close(began)
+			<-cut
+			return 0
+		})
 	}()
 	<-began
 	time.Sleep(2 * time.Millisecond)
@@ -111,6 +115,36 @@ func TestTheSlowestGivesItsPlaceUp(t *testing.T) {
 	busy.leave()
 	enter().leave()
 	next.leave()
+}
+
+// Who sends quickly keeps a place that goes to others otherwise.
+func TestAQuickSenderKeepsItsPlace(t *testing.T) {
+	p := newPool(1, 9, 9, time.Millisecond, &memory{})
+	p.quick = 1000
+	pl, err := p.enter(unreachable(), nil, Respondent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const minute = 60_000 // bytes at that rate
+	for _, c := range []struct {
+		sent int
+		kept bool
+	}{{2 * minute, true}, {0, false}} {
+		p.mu.Lock()
+		pl.since, pl.got = time.Now().Add(-time.Minute), 0
+		p.mu.Unlock()
+		pl.waitToRead(time.Now().Add(time.Hour), func() int { return c.sent })
+		pl.waitToRead(time.Now().Add(time.Hour), func() int { // waits for more
+			other, err := p.enter(unreachable(), nil, Respondent{})
+			if kept := err != nil; kept != c.kept {
+				t.Errorf("%d bytes in a minute: keeps its place: %v", c.sent, kept)
+			}
+			if err == nil {
+				other.leave()
+			}
+			return 0
+		})
+	}
 }
 
 // The network's side of the same: whoever comes while all places are held by

@@ -48,11 +48,9 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 		return refused(err)
 	}
 	if r.ContentLength < 0 || r.ContentLength > smallPlan {
-		leave, err := enterAlone(r)
-		if err != nil {
+		if err := enterLong(r); err != nil {
 			return plan.Signed{}, false, err
 		}
-		defer leave()
 	}
 	r.Body = Behind(head, r.Body)
 	text, err := ReadBody(w, r, plan.MaxSignedBytes)

@@ -69,6 +69,10 @@ const (
 	// others want one.
 	patience = time.Second
 
+	// longRate is the bytes a second at which a long plan keeps its place: the longest
+	// takes 16 seconds then.
+	longRate = 512 << 10
+
 	// receiveBuffer is what HTTP/2 holds of what a connection has sent and no
 	// handler has read, in bytes.
 	receiveBuffer = 512 << 10
@@ -115,9 +119,8 @@ type Server struct {
 	sessions sessions
 	stopping chan struct{} // closed when no new work is wanted
 	patterns []string      // of all routes
-	pools    [3]*pool      // by kind
+	pools    [4]*pool      // by kind
 	checking chan struct{} // a place for each credential that is looked at
-	alone    chan struct{} // held by the one who sends a long body without a credential
 }
 
 // New sets a service up. It does not listen yet.
@@ -131,17 +134,18 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, started: time.Now(), stopping: make(chan struct{}),
-		checking: make(chan struct{}, checking), alone: make(chan struct{}, 1),
+		checking: make(chan struct{}, checking),
 	}
-	l, known := c.Limits, &memory{free: c.Limits.Memory}
+	l, known, unknown := c.Limits, &memory{free: c.Limits.Memory}, &memory{free: min(c.Limits.Memory, strangerMemory)}
 	for kind, p := range map[kind]struct {
 		most   int
 		memory *memory
-	}{strangers: {l.Others, &memory{free: min(l.Memory, strangerMemory)}}, batches: {l.Batches, known}, respondents: {l.Requests, known}} {
+	}{strangers: {l.Others, unknown}, longs: {1, unknown}, batches: {l.Batches, known}, respondents: {l.Requests, known}} {
 		// As large a share of the places as of the connections.
 		ofAddress := max(1, int(int64(p.most)*int64(l.PerAddress)/int64(l.Connections)))
 		s.pools[kind] = newPool(p.most, l.PerConn, ofAddress, patience, p.memory)
 	}
+	s.pools[longs].quick = longRate
 	s.root = s.handler()
 	s.http = &http.Server{
 		Handler:           s.root,

@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -196,6 +198,53 @@ func TestTricklersKeepNobodyOut(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	}
+	if status != http.StatusCreated {
+		t.Errorf("a publisher is answered with %d", status)
+	}
+}
+
+// Whoever copies a publisher's name from a plan, which is public, and trickles a long
+// body under it, keeps no publisher of a long plan waiting.
+func TestALongPlanThatTricklesKeepsNobodyOut(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	_, dial := w.listen(0, serve.Limits{})
+	text := w.signed.Marshal()
+	slow := dial("http/1.1")
+	fmt.Fprintf(slow, "PUT %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", wire.PlanPath([32]byte{}), wire.SignedPlanType, 8<<20, text[:len(text)/2])
+	stop := make(chan struct{})
+	var trickles sync.WaitGroup
+	trickles.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond): // twice the least rate of a body
+				slow.Write(make([]byte, 6<<10))
+			}
+		}
+	})
+	defer trickles.Wait()
+	defer close(stop)
+	time.Sleep(time.Second)
+
+	p := w.plan
+	p.Question.Density.Vocabulary = strings.Repeat("v", 4<<20)
+	fine := plan.Sign(p, w.publish)
+	text = fine.Marshal()
+	begin := time.Now()
+	status := 0
+	for tries := 0; status != http.StatusCreated && tries < 5; tries++ {
+		if tries > 0 {
+			time.Sleep(time.Second)
+		}
+		c := dial("http/1.1")
+		fmt.Fprintf(c, "PUT %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", wire.PlanPath(fine.Plan.Hash()), wire.SignedPlanType, len(text), text)
+		c.SetReadDeadline(time.Now().Add(30 * time.Second))
+		line := make([]byte, 12)
+		io.ReadFull(c, line)
+		fmt.Sscanf(string(line), "HTTP/1.1 %d", &status)
+	}
+	t.Logf("status %d after %v", status, time.Since(begin).Round(time.Millisecond))
 	if status != http.StatusCreated {
 		t.Errorf("a publisher is answered with %d", status)
 	}
