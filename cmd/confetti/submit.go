@@ -54,9 +54,15 @@ func (c submitCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	values, err := c.answers(c.File, signed.Plan)
+	if c.Missing == "skip" && !c.Devices {
+		return usagef("--missing skip would keep a device silent, which tells others that it lacks a value: give --missing value=TEXT")
+	}
+	values, notes, err := c.answers(c.File, signed.Plan)
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(std.err, "note: "+note)
 	}
 	if len(values) > 1 && !c.Devices {
 		return usagef("%s has %d answers and a device gives one: give one row, or for a trial --devices", c.File, len(values))
@@ -243,7 +249,7 @@ func (c submitCommand) many(ctx context.Context, std streams, signed plan.Signed
 				mu.Lock()
 				out.count(err, unfit)
 				if err != nil && failure == nil && !errors.Is(err, client.ErrAnswered) {
-					failure = fmt.Errorf("row %d: %w", i+1, err)
+					failure = fmt.Errorf("answer %d: %w", i+1, err)
 				}
 				done++
 				show("submit", done, len(values))

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,162 +24,135 @@ const answersHelp = `Each row is one respondent's answer. Of a histogram questio
 column for each attribute, by its name, and --crowd where the plan has crowds; a
 .jsonl file has an object a line with the same keys; a .npy matrix has the
 attributes as columns in their order, in numbers. A set is written as "a;b" or
-["a","b"], a point as "x;y" or [x,y]. Of a density question a .csv or .npy file has
-a number for each feature and --label as in confetti collect simulate, and a .jsonl
-line {"features": [0.5, 1], "class": "a"}.`
+["a","b"], a point as "x;y" or [x,y]. Of a density question a .csv, .parquet or .npy
+file has a number for each feature and --label as in confetti collect simulate, and a
+.jsonl line {"features": [0.5, 1], "class": "a"}. Text may be gzipped (.csv.gz).`
 
-// columns name what is not asked about by its own name.
+// columns name what is not asked about by its own name, and what is not there.
 type columns struct {
-	Label string `help:"Density: column that names the class; for .npy, the path of a second .npy with class numbers." default:"class" placeholder:"NAME"`
-	Crowd string `help:"Histogram: column that names the crowd." default:"crowd" placeholder:"NAME"`
+	Label   string `help:"Density: column that names the class; for .npy, the path of a second .npy with class numbers." default:"class" placeholder:"NAME"`
+	Crowd   string `help:"Histogram: column that names the crowd." default:"crowd" placeholder:"NAME"`
+	Missing string `help:"What an empty cell (of JSON: null, or no such key) is: refuse, a fault of the file; value=TEXT, that value; with --devices also skip, its row does not answer. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT"`
 }
 
 // maxLine bounds a line of JSON, in bytes.
 const maxLine = 16 << 20
 
-// answers reads values for the plan's question. An error names the row and the
-// column, never what is there.
-func (c columns) answers(path string, p plan.Plan) ([]protocol.Value, error) {
+// answers reads values for the plan's question, with what a reader must know of how. The
+// error says all that is wrong, by line and column, and never what is there.
+func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, notes []string, err error) {
+	missing, err := dataset.ParseMissing(c.Missing)
+	if err != nil {
+		return nil, nil, usagef("--missing is %q: %w", c.Missing, err)
+	}
 	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
 	if p.Question.Density != nil && extension != ".jsonl" {
-		return c.labelled(path, *p.Question.Density)
+		return c.labelled(path, missing, *p.Question.Density)
 	}
 	if extension == ".npy" {
 		x, err := dataset.ReadMatrix(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return matrixAnswers(x, *p.Question.Histogram)
+		values, err := matrixAnswers(x, *p.Question.Histogram)
+		return values, nil, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
-	next, err := rows(extension, file)
+	values, notes, err = c.rows(extension, file, missing, p.Question)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	var values []protocol.Value
-	var first error
-	wrong := 0
-	for row := 1; ; row++ {
-		fields, err := next()
+	return values, notes, err
+}
+
+// rows reads rows of text.
+func (c columns) rows(extension string, file io.Reader, missing dataset.Missing, q plan.Question) (values []protocol.Value, notes []string, err error) {
+	in, err := newRows(extension, file, missing)
+	if err != nil {
+		return nil, nil, err
+	}
+	if q.Histogram != nil && in.names != nil {
+		if err := c.named(in.names, *q.Histogram); err != nil {
+			return nil, nil, err
+		}
+	}
+	left := 0
+	for {
+		err := in.read()
 		if errors.Is(err, io.EOF) {
-			switch {
-			case row == 1:
-				return nil, fmt.Errorf("%s has no answer", path)
-			case wrong > 1:
-				return nil, fmt.Errorf("%w; of %d rows %d cannot be read", first, row-1, wrong)
-			}
-			return values, first
+			break
 		}
-		broken := err != nil && !errors.Is(err, dataset.ErrFields) // nothing can be read after it
+		if err != nil { // nothing can be read after it
+			return nil, nil, errors.Join(in.faults.Err(), err)
+		}
 		var v protocol.Value
-		if err == nil && p.Question.Density != nil {
-			v, err = labelledOf(fields, *p.Question.Density)
-		} else if err == nil {
-			v, err = c.answersOf(fields, *p.Question.Histogram)
+		switch {
+		case in.fields == nil: // which is a fault
+			continue
+		case q.Density != nil:
+			v = in.labelled(*q.Density)
+		default:
+			v = in.answers(c.Crowd, *q.Histogram)
 		}
-		if err != nil {
-			wrong++
-			if first == nil {
-				first = fmt.Errorf("%s: row %d: %w", path, row, err)
-			}
-			if broken {
-				return nil, first
-			}
+		if in.lacks {
+			left++
+			continue
 		}
 		values = append(values, v)
 	}
+	switch err := in.faults.Err(); {
+	case err != nil:
+		return nil, nil, err
+	case len(values) == 0 && left > 0:
+		return nil, nil, fmt.Errorf("every one of %d rows has an empty cell: nobody is left to answer", left)
+	case len(values) == 0:
+		return nil, nil, errors.New("has no answer")
+	}
+	if note := missing.Note(len(values), left, in.filled); note != "" {
+		notes = append(notes, note)
+	}
+	return values, notes, nil
 }
 
-// rows returns a reader of rows by column; CSV has texts only.
-func rows(extension string, r io.Reader) (next func() (map[string]any, error), err error) {
-	switch extension {
-	case ".csv", ".tsv":
-		c, err := dataset.NewCSV(r)
-		if err != nil {
-			return nil, err
+// named checks that a table has the columns that the plan asks about.
+func (c columns) named(names []string, q plan.Histogram) error {
+	var errs []error
+	for _, a := range q.Attributes {
+		if !slices.Contains(names, a.Name) {
+			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about", a.Name))
 		}
-		return func() (map[string]any, error) {
-			cells, _, err := c.Read()
-			fields := map[string]any{}
-			for i, cell := range cells {
-				fields[c.Names[i]] = cell
-			}
-			return fields, err
-		}, nil
-	case ".jsonl":
-		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, maxLine)
-		return func() (map[string]any, error) {
-			if !lines.Scan() {
-				return nil, cmp.Or(lines.Err(), io.EOF)
-			}
-			var fields map[string]any
-			if json.Unmarshal(lines.Bytes(), &fields) != nil || fields == nil {
-				return nil, errors.New("not a JSON object")
-			}
-			return fields, nil
-		}, nil
 	}
-	return nil, errors.New("give a .csv, .jsonl or .npy file")
+	if len(q.Crowds) > 0 && !slices.Contains(names, c.Crowd) {
+		errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from: name it with --crowd", c.Crowd))
+	}
+	return errors.Join(errs...)
 }
 
 // labelled reads a table of features and labels.
-func (c columns) labelled(path string, q plan.Density) ([]protocol.Value, error) {
-	t, err := dataset.ReadTable(path, dataset.Choice{Label: c.Label})
+func (c columns) labelled(path string, missing dataset.Missing, q plan.Density) ([]protocol.Value, []string, error) {
+	t, err := dataset.ReadTable(path, dataset.Choice{Label: c.Label, Missing: missing})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	values := make([]protocol.Value, t.X.Rows)
+	first, wrong := 0, 0
 	for i := range values {
 		class := slices.Index(q.Classes, t.Labels[i])
 		if class < 0 {
-			return nil, fmt.Errorf("%s: row %d: the label is none of the plan's %d classes", path, i+1, len(q.Classes))
+			if wrong++; wrong == 1 {
+				first = i + 1
+			}
 		}
 		values[i] = protocol.Labelled{Features: t.X.Data[i*t.X.Stride : i*t.X.Stride+t.X.Cols], Class: class}
 	}
-	return values, nil
-}
-
-func labelledOf(fields map[string]any, q plan.Density) (protocol.Value, error) {
-	name, _ := fields["class"].(string)
-	class := slices.Index(q.Classes, name)
-	if class < 0 {
-		return nil, fmt.Errorf("class is none of the plan's %d", len(q.Classes))
+	if wrong > 0 {
+		return nil, nil, fmt.Errorf("%s: the label is none of the plan's %d classes in %d of %d rows, the first is row %d", path, len(q.Classes), wrong, t.X.Rows, first)
 	}
-	features, err := numbers(fields["features"])
-	if err != nil {
-		return nil, fmt.Errorf("features: %w", err)
-	}
-	v := protocol.Labelled{Class: class, Features: make([]float32, len(features))}
-	for i, x := range features {
-		v.Features[i] = float32(x)
-	}
-	return v, nil
-}
-
-func (c columns) answersOf(fields map[string]any, q plan.Histogram) (protocol.Value, error) {
-	v := protocol.Answers{Values: make([]any, len(q.Attributes))}
-	if len(q.Crowds) > 0 {
-		name, _ := fields[c.Crowd].(string)
-		if v.Crowd = slices.Index(q.Crowds, name); v.Crowd < 0 {
-			return nil, fmt.Errorf("column %s names none of the plan's %d crowds", c.Crowd, len(q.Crowds))
-		}
-	}
-	for i, a := range q.Attributes {
-		field, there := fields[a.Name]
-		if !there {
-			return nil, fmt.Errorf("there is no column %s, which the plan asks about", a.Name)
-		}
-		var err error
-		if v.Values[i], err = answer(a, field); err != nil {
-			return nil, fmt.Errorf("column %s: %w", a.Name, err)
-		}
-	}
-	return v, nil
+	return values, t.Notes, nil
 }
 
 // answer is a field as the attribute takes it.
@@ -193,7 +163,7 @@ func answer(a plan.Attribute, field any) (any, error) {
 	case "grid":
 		xy, err := numbers(field)
 		if err != nil || len(xy) != 2 {
-			return nil, errors.New("not a point, two numbers")
+			return nil, errors.New("is not a point of two numbers")
 		}
 		return encode.Point{X: xy[0], Y: xy[1]}, nil
 	case "set":
@@ -218,7 +188,7 @@ func answer(a plan.Attribute, field any) (any, error) {
 	}
 	text, ok := field.(string)
 	if !ok {
-		return nil, errors.New("not a text")
+		return nil, errors.New("is not a text")
 	}
 	return text, nil
 }
@@ -238,7 +208,7 @@ func list(field any) ([]any, error) {
 		}
 		return items, nil
 	}
-	return nil, errors.New("not a list")
+	return nil, errors.New("is not a list")
 }
 
 func texts(items []any) ([]string, error) {
@@ -246,7 +216,7 @@ func texts(items []any) ([]string, error) {
 	for i, item := range items {
 		text, ok := item.(string)
 		if !ok {
-			return nil, errors.New("an item is not a text")
+			return nil, errors.New("holds an item that is not a text")
 		}
 		out[i] = text
 	}
@@ -275,15 +245,17 @@ func number(field any) (float64, error) {
 		ok = err == nil
 	}
 	if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, errors.New("not a finite number")
+		return 0, errNoNumber
 	}
 	return x, nil
 }
 
+var errNoNumber = errors.New("is not a finite number")
+
 func cell(field any) (int, error) {
 	x, err := number(field)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
-		return 0, errors.New("not the number of a cell")
+		return 0, errors.New("is not the number of a cell")
 	}
 	return int(x), nil
 }
@@ -315,7 +287,7 @@ func matrixAnswers(x blas32.General, q plan.Histogram) ([]protocol.Value, error)
 			}
 			one, err := answer(a, field)
 			if err != nil {
-				return nil, fmt.Errorf("row %d, %s: %w", i+1, a.Name, err)
+				return nil, fmt.Errorf("row %d, column %s %w", i+1, a.Name, err)
 			}
 			v.Values = append(v.Values, one)
 		}

@@ -2,9 +2,10 @@ package main
 
 import (
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -36,19 +38,20 @@ func read(t *testing.T, name, text string, p plan.Plan) ([]protocol.Value, error
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return columns{Label: "class", Crowd: "crowd"}.answers(path, p)
+	values, _, err := columns{Label: "class", Crowd: "crowd"}.answers(path, p)
+	return values, err
 }
 
 // The same answers in both languages are the same values.
 func TestAnswersOfEveryKind(t *testing.T) {
 	want := []protocol.Value{
 		protocol.Answers{Crowd: 1, Values: []any{"green", 3, 41.5, []string{"a", "c"}, []int{0, 4}, encode.Point{X: 0.25, Y: 0.75}, "he said \"x\""}},
-		protocol.Answers{Crowd: 0, Values: []any{"red", 0, -2.0, []string{}, []int{}, encode.Point{X: 1, Y: 0}, ""}},
+		protocol.Answers{Crowd: 0, Values: []any{"red", 0, -2.0, []string{}, []int{}, encode.Point{X: 1, Y: 0}, "w"}},
 	}
 	for name, text := range map[string]string{
-		"bom.csv": "\ufeffcrowd,colour,floor,age,apps,rooms,place,word,other\r\nsouth,green,3,41.5,a; c,0;4,0.25;0.75,\"he said \"\"x\"\"\",1\r\nnorth,red,0,-2,,,1;0,,2\r\n",
+		"bom.csv": "\ufeffcrowd,colour,floor,age,apps,rooms,place,word,other\r\nsouth,green,3,41.5,a; c,0;4,0.25;0.75,\"he said \"\"x\"\"\",1\r\nnorth,red,0,-2,,,1;0,w,2\r\n",
 		"a.jsonl": `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a","c"],"rooms":[0,4],"place":[0.25,0.75],"word":"he said \"x\""}` + "\n" +
-			`{"crowd":"north","colour":"red","floor":0,"age":-2,"apps":[],"rooms":[],"place":[1,0],"word":"","other":null}`,
+			`{"crowd":"north","colour":"red","floor":0,"age":-2,"apps":[],"rooms":[],"place":[1,0],"word":"w","other":null}`,
 	} {
 		got, err := read(t, name, text, everything)
 		if err != nil {
@@ -93,24 +96,25 @@ func TestLabelledAnswers(t *testing.T) {
 func TestAnswersSayNoValue(t *testing.T) {
 	row := `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a"],"rooms":[0],"place":[0,0],"word":"he"}`
 	for change, where := range map[string]string{
-		`"south"->"SECRET"`:   "column crowd",
-		`"green"->["SECRET"]`: "column colour",
-		`3->"SECRET"`:         "column floor",
-		`3->3.5`:              "column floor",
-		`41.5->"SECRET"`:      "column age",
-		`41.5->"NaN"`:         "column age",
-		`["a"]->{"SECRET":1}`: "column apps",
-		`["a"]->[1]`:          "column apps",
-		`[0]->["SECRET"]`:     "column rooms",
-		`[0,0]->[1,2,3]`:      "column place",
-		`[0,0]->"SECRET"`:     "column place",
-		`"word"->"SECRET"`:    "no column word",
+		`"south"->"SECRET"`:   `column "crowd" names none`,
+		`"green"->["SECRET"]`: `column "colour" is not a text`,
+		`3->"SECRET"`:         `column "floor" is not the number of a cell`,
+		`3->3.5`:              `column "floor"`,
+		`41.5->"SECRET"`:      `column "age" is not a finite number`,
+		`41.5->"NaN"`:         `column "age"`,
+		`41.5->null`:          `column "age" is empty`,
+		`["a"]->{"SECRET":1}`: `column "apps" is not a list`,
+		`["a"]->[1]`:          `column "apps" holds an item`,
+		`[0]->["SECRET"]`:     `column "rooms"`,
+		`[0,0]->[1,2,3]`:      `column "place"`,
+		`[0,0]->"SECRET"`:     `column "place"`,
+		`"word"->"SECRET"`:    `column "word" is empty`,
 		`}->,"SECRET"`:        "not a JSON object",
 	} {
 		old, replaced, _ := strings.Cut(change, "->")
 		text := row + "\n" + strings.Replace(row, old, replaced, 1)
 		_, err := read(t, "x.jsonl", text, everything)
-		if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "row 2") || strings.Contains(err.Error(), "SECRET") {
+		if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
@@ -123,7 +127,46 @@ func TestAnswersSayNoValue(t *testing.T) {
 
 // The later of two columns of one name would answer for both.
 func TestColumnsAreToldApart(t *testing.T) {
-	if _, err := rows(".csv", strings.NewReader("floor,floor\n1,2\n")); err == nil || !strings.Contains(err.Error(), "told apart") {
+	if _, err := newRows(".csv", strings.NewReader("floor,floor\n1,2\n"), dataset.Missing{}); err == nil || !strings.Contains(err.Error(), "told apart") {
+		t.Error(err)
+	}
+}
+
+// All that is wrong is told at once, and an empty cell is what the command line says.
+func TestAnswersWithEmptyCells(t *testing.T) {
+	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[0], everything.Question.Histogram.Attributes[2], everything.Question.Histogram.Attributes[3]}}}}
+	answers := func(missing, name, text string) (values []protocol.Value, notes []string, err error) {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return columns{Missing: missing}.answers(path, p)
+	}
+	full := protocol.Answers{Values: []any{"red", 7.0, []string{"a"}}}
+	for name, text := range map[string]string{
+		"x.csv":   "colour,age,apps\nred,7,a\n ,7,a\nred,,\n",
+		"x.jsonl": `{"colour":"red","age":7,"apps":["a"]}` + "\n" + `{"colour":null,"age":7,"apps":["a"]}` + "\n" + `{"colour":"red","apps":[]}`,
+	} {
+		last := strings.Count(strings.TrimSpace(text), "\n") + 1 // a table has a line of names before its rows
+		if _, _, err := answers("refuse", name, text); err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`line %d, column "colour" is empty; line %d, column "age" is empty: fill empty cells in`, last-1, last)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, notes, err := answers("skip", name, text); err != nil || cmp.Diff([]protocol.Value{full}, got) != "" || !strings.Contains(strings.Join(notes, ""), "Of 3 rows 2 with an empty cell were left out") {
+			t.Errorf("%s: %v, %v, %v", name, got, notes, err)
+		}
+		got, notes, err := answers("value=3", name, text)
+		want := []protocol.Value{full, protocol.Answers{Values: []any{"3", 7.0, []string{"a"}}}, protocol.Answers{Values: []any{"red", 3.0, []string{}}}}
+		if err != nil || cmp.Diff(want, got) != "" || !strings.Contains(strings.Join(notes, ""), "2 empty cells") {
+			t.Errorf("%s: %v, %v, %v", name, got, notes, err)
+		}
+		if _, _, err := answers("value=x", name, text); err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`line %d, column "age" is not a finite number`, last)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, _, err := answers("often", name, text); err == nil || !errors.As(err, new(usageError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := answers("skip", "x.csv", "colour,age,apps\n,7,a\n"); err == nil || !strings.Contains(err.Error(), "every one of 1 rows") {
 		t.Error(err)
 	}
 }
@@ -140,24 +183,15 @@ func FuzzAnswers(f *testing.F) {
 			if comma {
 				extension = ".csv"
 			}
-			next, err := rows(extension, strings.NewReader(text))
-			if err != nil {
-				return
+			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), dataset.Missing{}, everything.Question)
+			if err == nil && (len(values) == 0 || len(values) > len(text)) || err != nil && values != nil {
+				t.Fatalf("%d answers, %v", len(values), err)
 			}
-			for range len(text) + 2 {
-				fields, err := next()
-				if errors.Is(err, io.EOF) {
-					return
-				}
-				if err != nil {
-					return
-				}
-				v, err := columns{Crowd: "crowd"}.answersOf(fields, *everything.Question.Histogram)
-				if a, ok := v.(protocol.Answers); err == nil && (!ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1) {
+			for _, v := range values {
+				if a, ok := v.(protocol.Answers); !ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1 || slices.Contains(a.Values, nil) {
 					t.Fatalf("%v", v)
 				}
 			}
-			t.Fatal("more rows than bytes")
 		})
 	})
 }

@@ -88,7 +88,7 @@ func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, er
 				case missing.skip:
 					lacks = true
 				default:
-					faults.add("line", line, column.Name, "is empty", missingRemedy)
+					faults.AddEmpty(line, column.Name)
 				}
 			}
 			if problem := badText(s); problem != "" {
@@ -115,7 +115,7 @@ func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, er
 	if len(c.Lines) == 0 {
 		return nil, errors.New("holds a line of column names and nothing else: nothing to read")
 	}
-	c.Notes = notes(in.Note, missing.note(len(c.Lines), left, filled))
+	c.Notes = notes(in.Note, missing.Note(len(c.Lines), left, filled))
 	return c, nil
 }
 

@@ -71,6 +71,13 @@ func (c *CSV) Read() (cells []string, line int, err error) {
 	return cells, line, nil
 }
 
+// Text is the text of a file that may be gzipped, without a byte order mark. UTF-16 is
+// refused.
+func Text(r io.Reader) (io.Reader, error) {
+	text, _, err := unpacked(r)
+	return text, err
+}
+
 // unpacked is the text of a file that may be gzipped, without a byte order mark, which
 // would be taken for a part of the first field, quotes and all.
 func unpacked(r io.Reader) (text *bufio.Reader, zipped bool, err error) {

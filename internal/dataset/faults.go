@@ -27,6 +27,11 @@ const mostFaults = 20
 // or, where there is no name, what the line has, such as "no label".
 func (f *Faults) Add(line int, column, what string) { f.add("line", line, column, what, "") }
 
+// AddEmpty counts an empty cell that is refused, with what to do about it.
+func (f *Faults) AddEmpty(line int, column string) {
+	f.add("line", line, column, "is empty", missingRemedy)
+}
+
 // add is Add for lines or rows, with what to do about it.
 func (f *Faults) add(place string, line int, column, what, remedy string) {
 	key := [2]string{column, what}

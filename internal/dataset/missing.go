@@ -31,8 +31,15 @@ func ParseMissing(text string) (Missing, error) {
 // missingRemedy is what to do about an empty cell that is refused.
 const missingRemedy = "fill empty cells in, leave their rows out with --missing skip, or count them as a value of their own with --missing value=TEXT"
 
-// note says what became of the rows with empty cells; empty where there were none.
-func (m Missing) note(rows, left, filled int) string {
+// Instead is the text that stands for an empty cell, if one does.
+func (m Missing) Instead() (text string, given bool) { return m.value, m.fill }
+
+// Skips reports whether a row with an empty cell is left out.
+func (m Missing) Skips() bool { return m.skip }
+
+// Note says what became of the rows with empty cells, of which so many were left out
+// and so many cells filled in; empty where there were none.
+func (m Missing) Note(rows, left, filled int) string {
 	switch {
 	case left > 0:
 		return fmt.Sprintf("Of %s rows %s with an empty cell were left out: what is told is about the other %s.", thousands(rows+left), thousands(left), thousands(rows))

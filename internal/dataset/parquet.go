@@ -54,7 +54,7 @@ func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Table, err erro
 	if err := c.faults.Err(); err != nil {
 		return nil, err
 	}
-	t.Notes = notes("", choice.Missing.note(t.X.Rows, c.left, c.filled))
+	t.Notes = notes("", choice.Missing.Note(t.X.Rows, c.left, c.filled))
 	return t.finish(t.X.Rows, c.width)
 }
 

@@ -60,7 +60,7 @@ func decodeCSV(r io.Reader, choice Choice) (*Table, error) {
 				faults.Add(line, "", "no label")
 				continue
 			case s == "" && !choice.Missing.fill:
-				faults.add("line", line, name, "is empty", missingRemedy)
+				faults.AddEmpty(line, name)
 				continue
 			case isLabel:
 				label = strings.Clone(s)
@@ -96,6 +96,6 @@ func decodeCSV(r io.Reader, choice Choice) (*Table, error) {
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	t.Notes = notes(in.Note, choice.Missing.note(rows, left, filled))
+	t.Notes = notes(in.Note, choice.Missing.Note(rows, left, filled))
 	return t.finish(rows, len(t.Columns))
 }
