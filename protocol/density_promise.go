@@ -67,8 +67,8 @@ func (d *density) observers(features account.Guarantee) ([]account.Statement, er
 	shuffledNote := note
 	if d.labels != nil {
 		label := d.labels.Local(account.Replacement)
-		note = fmt.Sprintf("Includes the class, which is sent by randomized response of %d classes with epsilon %.3g.", d.labels.K, label.Epsilon)
-		shuffledNote = fmt.Sprintf("Of this, epsilon %.4g speaks of the features with the reported class fixed, and %.3g of the class (KDE, Corollary 3.4, communication threat model).", features.Epsilon, label.Epsilon)
+		note = fmt.Sprintf("Includes the class, which is sent by randomized response of %d classes with epsilon %s.", d.labels.K, account.AtMost(label.Epsilon, 4))
+		shuffledNote = fmt.Sprintf("Of this, epsilon %s speaks of the features with the reported class fixed, and %s of the class (KDE, Corollary 3.4, communication threat model).", account.AtMost(features.Epsilon, 4), account.AtMost(label.Epsilon, 4))
 		for _, g := range []*account.Guarantee{&local, &one, &features} {
 			label.Trust, label.Users, label.Certified = g.Trust, g.Users, ""
 			certified := g.Certified

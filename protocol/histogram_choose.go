@@ -141,7 +141,7 @@ func Preferred(all []Answering) string {
 		if a.Envelopes > 1 {
 			envelopes = fmt.Sprintf("%d envelopes", a.Envelopes)
 		}
-		return fmt.Sprintf("%s errs by %.4g with %s a device and, if everyone colludes, epsilon %.4g", a.Plan.Question.Histogram.Randomizer.Name, a.Error, envelopes, a.Local.Epsilon)
+		return fmt.Sprintf("%s errs by %.4g with %s a device and, if everyone colludes, %s", a.Plan.Question.Histogram.Randomizer.Name, a.Error, envelopes, a.Local.Verdict())
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s: at the same shuffled epsilon (%s), among %d respondents and for a value that an equal share of them holds, %s",

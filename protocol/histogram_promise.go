@@ -168,22 +168,32 @@ func (h *histogram) crowdLoss() float64 {
 }
 
 // threatModels are what is learned by who opens some of a device's report fragments.
-func (h *histogram) threatModels(account.Guarantee) []release.Table {
+func (h *histogram) threatModels(promised account.Guarantee) []release.Table {
 	if !h.ask.Randomizer.OneHot() || h.ask.Randomizer.Fragments <= 1 {
 		return nil
 	}
 	t := release.Table{
 		Title:   "If some of your report fragments are opened, and known to be yours",
-		Columns: []release.Column{{Label: "fragments opened", Unit: release.Count}, {Label: "epsilon"}},
-		Note:    fmt.Sprintf("At delta %g, the other fragments seen among everybody's: the backstop of epsilon %.4g is never exceeded, however often the same is asked.", h.plan.Budget.Delta, h.ask.Randomizer.Backstop),
+		Columns: []release.Column{{Label: "fragments opened", Unit: release.Count}, {Label: fmt.Sprintf("epsilon (%s)", promised.Adjacency)}},
+		Note:    fmt.Sprintf("At delta %g, the other fragments seen among everybody's: the backstop of epsilon %s is never exceeded, however often the same is asked.", h.plan.Budget.Delta, account.AtMost(h.ask.Randomizer.Backstop, 4)),
 	}
 	local, err := h.local()
 	if err != nil {
 		local.Epsilon = math.Inf(1)
 	}
+	removal := promised.Adjacency == account.Removal
+	if removal {
+		t.Columns = append(t.Columns, replacementColumn)
+		t.Note += replacementNote
+	}
 	tau := h.ask.Randomizer.Fragments
 	for seen := 1; ; seen = min(2*seen, tau) {
-		t.Rows = append(t.Rows, []release.Cell{release.Number(float64(seen), 0), epsilonCell(h.fragmentsSeen(seen, local).Epsilon)})
+		epsilon := h.fragmentsSeen(seen, local).Epsilon
+		row := []release.Cell{release.Number(float64(seen), 0), epsilonCell(epsilon)}
+		if removal {
+			row = append(row, epsilonCell(2*epsilon))
+		}
+		t.Rows = append(t.Rows, row)
 		if seen == tau {
 			return []release.Table{t}
 		}

@@ -111,7 +111,7 @@ func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) 
 	answer, crowd := p.question.nouns()
 	t := release.Table{
 		Title:   "Shuffled guarantee by share of silent or malicious respondents",
-		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: "epsilon of the " + answer}},
+		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
 		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
 	}
 	class := p.question.crowdLoss()
@@ -122,6 +122,11 @@ func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) 
 		t.Note += fmt.Sprintf(" The %s adds its local epsilon of %.3g, which depends on nobody else.", crowd, class)
 	case class > 0:
 		t.Note += fmt.Sprintf(" The %s is sent as it is.", crowd)
+	}
+	removal := promised.Adjacency == account.Removal
+	if removal {
+		t.Columns = append(t.Columns, replacementColumn)
+		t.Note += replacementNote
 	}
 	shares := append(slices.Clone(stated), p.Plan.Budget.DishonestShare)
 	slices.Sort(shares)
@@ -136,11 +141,21 @@ func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) 
 		if protected {
 			row = append(row, epsilonCell(g.Epsilon+class))
 		}
+		if removal {
+			row = append(row, epsilonCell(2*g.Epsilon))
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	s.Tables = append([]release.Table{t}, s.Tables...)
 	return s, nil
 }
+
+// A removal's epsilon in a table has that of the replacement which it amounts to beside it
+// (account.Guarantee.Under).
+var (
+	replacementColumn = release.Column{Label: "that is epsilon (replacement)"}
+	replacementNote   = " A replacement is two removals: twice the epsilon, and 1 + e^epsilon times the delta."
+)
 
 // epsilonCell prints an epsilon that says something.
 func epsilonCell(epsilon float64) release.Cell {

@@ -247,3 +247,40 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 		t.Errorf("of a release of nobody: %v, %+v", err, r.Protection)
 	}
 }
+
+// The tables say whose neighbours their epsilons speak of, and beside that of a removal
+// stands that of the replacement which it amounts to.
+func TestEpsilonsInTablesNameTheirNeighbours(t *testing.T) {
+	removals := 0
+	for name, p := range designs() {
+		p = design(t, p)
+		proto := runnable(t, p)
+		tallies := newTallies(proto)
+		for _, tally := range tallies {
+			tally.Respondents, tally.Smallest = p.Crowd.Minimum, p.Crowd.Minimum
+		}
+		r, err := proto.Statement(tallies, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range r.Protection[0].Tables {
+			for i, c := range table.Columns {
+				switch {
+				case !strings.HasPrefix(c.Label, "epsilon"):
+				case !strings.Contains(c.Label, "("+p.Budget.Adjacency+")"):
+					t.Errorf("%s: the column %q under %s", name, c.Label, p.Budget.Adjacency)
+				case p.Budget.Adjacency == "removal":
+					removals++
+					for _, row := range table.Rows {
+						if a, b := row[i].Value, row[i+1].Value; a != nil && b != nil && *b != 2**a || !strings.Contains(table.Columns[i+1].Label, "(replacement)") {
+							t.Errorf("%s: %v under removal, and %v beside it", name, row[i], row[i+1])
+						}
+					}
+				}
+			}
+		}
+	}
+	if removals < 5 {
+		t.Errorf("%d columns under removal", removals)
+	}
+}

@@ -74,20 +74,20 @@ func (c budgetShow) Run(std streams) error {
 	}
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "population\t%s\n", plain.Text(b.Population))
-	fmt.Fprintf(w, "may spend\tepsilon %.4g at delta %.3g, %s\n", b.Allowed.Epsilon, b.Allowed.Delta, plain.Text(b.Allowed.Adjacency))
+	fmt.Fprintf(w, "may spend\t%s\n", verdict(&b.Allowed.Epsilon, b.Allowed.Delta, plain.Text(b.Allowed.Adjacency)))
 	fmt.Fprintf(w, "has spent\t%.3g %% of the room for plans that a Gaussian dominates (shifts %.3g %%, tails %.3g %%)\n", 100*b.Shares.Box(), 100*b.Shares.Shift, 100*b.Shares.Tail)
 	fmt.Fprintf(w, "\t%.3g %% of the room for sums (epsilons %.3g %%, deltas %.3g %%); one of the two is enough\n", 100*b.Shares.Sums(), 100*b.Shares.Epsilon, 100*b.Shares.Delta)
 	fmt.Fprintf(w, "has left\t%s\n", b.Left("like the last"))
 	if next != nil {
-		verdict := "would be refused"
+		taken := "would be refused"
 		if next.More > 0 {
-			verdict = "would be taken"
+			taken = "would be taken"
 		}
 		b.More = next.More
-		fmt.Fprintf(w, "%s\t%s: epsilon %.4g at delta %.3g, %.3g %% of the room; %s\n", c.Plan, verdict, next.Charge.Epsilon, next.Charge.Delta, 100*next.Shares.Box(), b.Left("like it"))
+		fmt.Fprintf(w, "%s\t%s: %s, %.3g %% of the room; %s\n", c.Plan, taken, verdict(&next.Charge.Epsilon, next.Charge.Delta, plain.Text(b.Allowed.Adjacency)), 100*next.Shares.Box(), b.Left("like it"))
 	}
 	for _, p := range b.Plans {
-		fmt.Fprintf(w, "%.12s\tepsilon %.4g at delta %.3g, %s, n = %d, by %s on %s\n", plain.Text(p.Plan), p.Epsilon, p.Delta, plain.Text(p.Adjacency), p.Users, plain.Text(p.Publisher), p.At.Format("2006-01-02"))
+		fmt.Fprintf(w, "%.12s\t%s, n = %d, by %s on %s\n", plain.Text(p.Plan), verdict(&p.Epsilon, p.Delta, plain.Text(p.Adjacency)), p.Users, plain.Text(p.Publisher), p.At.Format("2006-01-02"))
 	}
 	return w.Flush()
 }

@@ -181,7 +181,7 @@ func (d description) write(out io.Writer) error {
 	for _, one := range strings.Fields(d.publisher) {
 		fmt.Fprintf(w, "publisher\t%s (the signature is its)\n", one)
 	}
-	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.verified.Seconds()*1000)
+	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g, %s (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.plan.Budget.Adjacency, d.verified.Seconds()*1000)
 	for i, s := range d.promise.Statements {
 		fmt.Fprintf(w, "%s\t%s\n", s.Observer, s.Guarantee)
 		// What holds for several observers in a row is said once, after the last.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -205,7 +206,7 @@ func (c submitCommand) one(ctx context.Context, std streams, signed plan.Signed,
 			Fits   bool          `json:"fits"` // whether the plan has room for the answer, or what it has for such an answer was sent
 		}{signed.Plan.Name(), charge, unfit == nil})
 	}
-	_, err = fmt.Fprintf(std.out, "answered: epsilon %.4g at delta %.3g spent; to see what was said:\n  confetti ledger show %s\n", charge.Epsilon, charge.Delta, o.Folder)
+	_, err = fmt.Fprintf(std.out, "answered: spent %s; to see what was said:\n  confetti ledger show %s\n", verdict(&charge.Epsilon, charge.Delta, string(account.Replacement)), o.Folder)
 	return err
 }
 
