@@ -32,7 +32,7 @@ func (h Histogram) derivedCrowds(n, k int) histogramDesign {
 			return h.drawCrowds(r, m, own, other, holders), nil
 		},
 		state: func(res *HistogramResult) {
-			res.Delta, res.Method, res.EpsilonLocal, res.EpsilonOneFragment = h.Delta, fmt.Sprintf("epsilon %g of the report and %g of the crowd", h.Local-h.CrowdEpsilon, h.CrowdEpsilon), &local, &local
+			res.Delta, res.Method, res.EpsilonLocal, res.EpsilonAlone = h.Delta, fmt.Sprintf("epsilon %g of the report and %g of the crowd", h.Local-h.CrowdEpsilon, h.CrowdEpsilon), &local, &local
 			res.Keep, res.Flip = m.Keep, m.Flip
 			res.MessagesPerDevice, res.EnvelopesPerDevice = m.Messages(1), m.SmallestCap(1, h.overflow(0, n))
 			res.BytesPerDevice = res.EnvelopesPerDevice * envelope.X25519.Size(hops+1, fragment.MinPayload)

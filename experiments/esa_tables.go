@@ -38,7 +38,7 @@ func esaTables(s Spec, cells []Measured) []release.Section {
 			}
 			t.Rows = append(t.Rows, []release.Cell{
 				release.Text(budgetOf(m.Cell.Histogram)), release.Text(m.Cell.Histogram.way()), printed, release.Number(h.RMSE, 0), within, release.Number(h.Unbiased, 0), release.Number(h.Linf, 0),
-				release.Text(claimed(h.EpsilonLocal)), release.Text(claimed(h.EpsilonOneFragment)), release.Text(central),
+				release.Text(claimed(h.EpsilonLocal)), release.Text(claimed(h.EpsilonAlone)), release.Text(central),
 				release.Number(h.MessagesPerDevice, 0), release.Number(float64(h.BytesPerDevice), 0),
 			})
 		}

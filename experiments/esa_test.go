@@ -105,8 +105,8 @@ func TestESAEpsilonsOfFragments(t *testing.T) {
 	for epsilon, row := range printedFragments {
 		for i, tau := range []int{4, 16, 256} {
 			res := stated(t, horseLike, Histogram{Encoding: OneHot, Accounting: account.PaperAccounting, Epsilon: epsilon, Fragments: tau})
-			if math.Abs(*res.EpsilonOneFragment-row[i][0]) > 0.011 || math.Abs(*res.EpsilonLocal-row[i][1]) > 0.011 {
-				t.Errorf("central %v, %d fragments: %.4f and %.4f, printed %v", epsilon, tau, *res.EpsilonOneFragment, *res.EpsilonLocal, row[i])
+			if math.Abs(*res.EpsilonAlone-row[i][0]) > 0.011 || math.Abs(*res.EpsilonLocal-row[i][1]) > 0.011 {
+				t.Errorf("central %v, %d fragments: %.4f and %.4f, printed %v", epsilon, tau, *res.EpsilonAlone, *res.EpsilonLocal, row[i])
 			}
 			lambda, err := account.CheuCorollary47Lambda(esaSizes[horseLike][0], epsilon, esaDelta(horseLike))
 			if err != nil {
@@ -249,7 +249,7 @@ func TestESATableOfAPicture(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &doc)
 	}
-	if err != nil || len(doc.Cells) != len(cells) || !strings.Contains(string(text), `"epsilon_one_fragment"`) {
+	if err != nil || len(doc.Cells) != len(cells) || !strings.Contains(string(text), `"epsilon_fragment_alone"`) {
 		t.Errorf("%d cells in JSON: %v", len(doc.Cells), err)
 	}
 	if sheet, err := readPicture(filepath.Join(r.Out, s.sheetName(own))); err != nil || sheet.columns != 7*24-4 || sheet.rows() != 2*14-4 {

@@ -75,7 +75,7 @@ type HistogramResult struct {
 	EpsilonCentral      *float64  `json:"epsilon_central"`
 	EpsilonCentralExact *float64  `json:"epsilon_central_exact"` // of the same reports, by exact accounting
 	EpsilonLocal        *float64  `json:"epsilon_local"`
-	EpsilonOneFragment  *float64  `json:"epsilon_one_fragment"` // seen alone, as in ESA: whoever sees nothing else
+	EpsilonAlone        *float64  `json:"epsilon_fragment_alone"` // of one fragment, to who sees nothing else, as in ESA
 	Delta               float64   `json:"delta"`
 	Method              string    `json:"method"`
 	Keep                float64   `json:"keep,omitempty"`

@@ -56,7 +56,7 @@ func (h Histogram) design(n, k int) (histogramDesign, error) {
 		repeats := float64(res.Repeats)
 		local := repeats * m.Exposed(m.Tau, h.Adjacency).Epsilon
 		one := m.Exposed(1, h.Adjacency).Epsilon
-		res.EpsilonLocal, res.EpsilonOneFragment = &local, &one
+		res.EpsilonLocal, res.EpsilonAlone = &local, &one
 		bits := m.Backstop
 		if m.Tau == 1 {
 			bits = m.Fragment

@@ -11,24 +11,26 @@ import (
 )
 
 type accountAdvise struct {
-	Users       int     `help:"Honest respondents in one released batch." required:"" placeholder:"N"`
-	Repetitions *int    `help:"Bits that every respondent answers, as for a density; or --domain." placeholder:"K" xor:"question"`
-	Domain      *int    `help:"Values of which every respondent holds one, to be counted." placeholder:"K" xor:"question"`
-	Epsilon     float64 `help:"Epsilon of all that is released, together." required:""`
-	Delta       float64 `help:"Probability that the bound by epsilon may fail by." default:"1e-6"`
-	Tau         int     `help:"Report fragments: fragments of every bit." default:"4"`
-	Hashes      int     `help:"Sketch: rows." default:"16"`
-	Width       int     `help:"Sketch: cells of a row." default:"1024"`
-	Hops        int     `help:"Hops of the shuffler, each a layer of every envelope." default:"2"`
-	Suite       string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
-	Plot        string  `help:"Also draw the error against epsilon and against the respondents: NAME.png or NAME.svg gives NAME-epsilon and NAME-users." placeholder:"FILE" type:"path"`
-	JSON        bool    `help:"Print JSON."`
+	Users        int      `help:"Honest respondents in one released batch." required:"" placeholder:"N"`
+	Repetitions  *int     `help:"Bits that every respondent answers, as for a density; or --domain." placeholder:"K" xor:"question"`
+	Domain       *int     `help:"Values of which every respondent holds one, to be counted." placeholder:"K" xor:"question"`
+	Epsilon      float64  `help:"Epsilon of all that is released, together; may be left out beside --local-epsilon." placeholder:"E"`
+	LocalEpsilon *float64 `help:"Epsilon of all that one device sends, though everyone colludes: compare at that, or, with --epsilon, where both hold." placeholder:"E"`
+	Delta        float64  `help:"Probability that the bound by epsilon may fail by." default:"1e-6"`
+	Tau          int      `help:"Report fragments: fragments of every bit." default:"4"`
+	Hashes       int      `help:"Sketch: rows." default:"16"`
+	Width        int      `help:"Sketch: cells of a row." default:"1024"`
+	Hops         int      `help:"Hops of the shuffler, each a layer of every envelope." default:"2"`
+	Suite        string   `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
+	Plot         string   `help:"Also draw the error against epsilon and against the respondents: NAME.png or NAME.svg gives NAME-epsilon and NAME-users." placeholder:"FILE" type:"path"`
+	JSON         bool     `help:"Print JSON."`
 }
 
 func (accountAdvise) Help() string {
 	return `Examples:
   confetti account advise --users 40000 --repetitions 768 --epsilon 1
-  confetti account advise --users 40000 --domain 1000 --epsilon 1 --plot error.png`
+  confetti account advise --users 40000 --domain 1000 --epsilon 1 --plot error.png
+  confetti account advise --users 40000 --domain 1000 --local-epsilon 4`
 }
 
 func (c accountAdvise) task() (account.Task, error) {
@@ -52,8 +54,17 @@ func (c accountAdvise) task() (account.Task, error) {
 	default:
 		return t, usagef("--repetitions or --domain is missing: say how many bits every respondent answers, or out of how many values each holds one")
 	}
-	if err := positive("epsilon", c.Epsilon); err != nil {
+	if c.Epsilon == 0 && c.LocalEpsilon == nil {
+		return t, usagef("--epsilon is 0 or missing: give a number above 0, a --local-epsilon, or both")
+	}
+	if err := positive("epsilon", c.Epsilon); err != nil && c.Epsilon != 0 {
 		return t, err
+	}
+	if c.LocalEpsilon != nil {
+		t.LocalEpsilon = *c.LocalEpsilon
+		if err := positive("local-epsilon", t.LocalEpsilon); err != nil {
+			return t, err
+		}
 	}
 	return t, probability("delta", c.Delta)
 }
@@ -68,7 +79,7 @@ func (c accountAdvise) Run(std streams) error {
 	}
 	advice, err := account.Advise(task)
 	if err != nil {
-		return refused(err, "users", "repetitions", "domain", "epsilon", "delta", "tau", "hashes", "width")
+		return refused(err, "users", "repetitions", "domain", "epsilon", "local-epsilon", "delta", "tau", "hashes", "width")
 	}
 	if c.Plot != "" {
 		if err := c.draw(std, task); err != nil {
@@ -96,10 +107,17 @@ func (c accountAdvise) table(task account.Task, a account.Advice) string {
 	if task.Domain > 0 {
 		what = fmt.Sprintf("one of %s values each", thousands(task.Domain))
 	}
-	fmt.Fprintf(&b, "%s respondents, %s; epsilon %g, delta %g for whoever reads what is released (replacement)\n\n", thousands(task.Users), what, task.Epsilon, task.Delta)
+	var promised []string
+	if task.Epsilon > 0 {
+		promised = append(promised, fmt.Sprintf("epsilon %g, delta %g for whoever reads what is released", task.Epsilon, task.Delta))
+	}
+	if task.LocalEpsilon > 0 {
+		promised = append(promised, fmt.Sprintf("epsilon %g, delta 0 though everyone colludes", task.LocalEpsilon))
+	}
+	fmt.Fprintf(&b, "%s respondents, %s; %s (replacement)\n\n", thousands(task.Users), what, strings.Join(promised, "; "))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\tprotocol\tRMSE\tof n\tmessages\tenvelopes\tbytes\tlocal\tone\tnoise")
-	fmt.Fprintln(w, "\t\tof one sum\t\ta device\ta device\ta device\tepsilon\tfragment\t")
+	fmt.Fprintln(w, "\tprotocol\tRMSE\tof n\tmessages\tenvelopes\tbytes\tepsilon:\tone fragment\teveryone\tnoise")
+	fmt.Fprintln(w, "\t\tof one sum\t\ta device\ta device\ta device\tshuffled\tseen\tcolludes\t")
 	for i, o := range a.Options {
 		if o.Excluded != "" {
 			continue
@@ -111,12 +129,12 @@ func (c accountAdvise) table(task account.Task, a account.Advice) string {
 		if o.Guarantee.Trust == account.Central {
 			messages, envelopes, bytes = "curator", "", ""
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, wide(o.RMSE), fmt.Sprintf("%.3g %%", 100*o.RMSE/float64(task.Users)),
-			messages, envelopes, bytes, wide(o.Local), wide(o.OneFragment), o.Noise)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, wide(o.RMSE), fmt.Sprintf("%.3g %%", 100*o.RMSE/float64(task.Users)),
+			messages, envelopes, bytes, wide(o.Guarantee.Epsilon), wide(o.OneFragment.Epsilon), wide(o.Local), o.Noise)
 	}
 	w.Flush()
-	fmt.Fprintf(&b, "\nMessages are the mean; envelopes are what every device sends whatever its data, dummies included, each in %d layers of\n%s round %d bytes. Local and one-fragment epsilons are pure.\n",
-		c.Hops+1, c.Suite, messageBytes)
+	fmt.Fprintf(&b, "\nMessages are the mean; envelopes are what every device sends whatever its data, dummies included, each in %d layers of\n%s round %d bytes. One fragment seen: by somebody who opens it, knows whose it is, and sees all others among everybody's; its epsilon and\nthe shuffled one hold at delta %g. If everyone colludes delta is 0.\n",
+		c.Hops+1, c.Suite, messageBytes, task.Delta)
 	for _, o := range a.Options {
 		if o.Excluded != "" {
 			fmt.Fprintf(&b, "Not %s: %s.\n", o.Protocol, o.Excluded)
@@ -141,8 +159,9 @@ func (c accountAdvise) document(a account.Advice) any {
 		Messages    *float64 `json:"messages_per_device,omitempty"` // mean; none for a curator
 		Envelopes   *int     `json:"envelopes_per_device,omitempty"`
 		Bytes       *int     `json:"bytes_per_device,omitempty"`
-		Local       *float64 `json:"epsilon_local,omitempty"` // left out: nothing is promised
-		OneFragment *float64 `json:"epsilon_one_fragment,omitempty"`
+		Local       *float64 `json:"epsilon_local,omitempty"`        // left out: nothing is promised
+		OneFragment *float64 `json:"epsilon_one_fragment,omitempty"` // opened, and the others seen shuffled
+		OneDelta    *float64 `json:"delta_one_fragment,omitempty"`
 		Noise       string   `json:"noise,omitempty"`
 	}
 	out := struct {
@@ -165,8 +184,8 @@ func (c accountAdvise) document(a account.Advice) any {
 			if !math.IsInf(o.Local, 1) {
 				row.Local = &o.Local
 			}
-			if !math.IsInf(o.OneFragment, 1) {
-				row.OneFragment = &o.OneFragment
+			if one := o.OneFragment; !math.IsInf(one.Epsilon, 1) {
+				row.OneFragment, row.OneDelta = &one.Epsilon, &one.Delta
 			}
 		}
 		out.Options = append(out.Options, row)

@@ -49,12 +49,19 @@ func (c accountAdvise) draw(std streams, task account.Task) error {
 		k := float64(i - plotPoints/2)
 		e, n := task, task
 		e.Epsilon *= math.Pow(epsilonStep, k)
+		if task.Epsilon == 0 {
+			e.LocalEpsilon *= math.Pow(epsilonStep, k)
+		}
 		n.Users = int(math.Round(float64(n.Users) * math.Pow(usersStep, k)))
 		epsilons, users = append(epsilons, e), append(users, n)
 	}
 	what := fmt.Sprintf("%s bits", thousands(task.Repetitions))
 	if task.Domain > 0 {
 		what = fmt.Sprintf("%s values", thousands(task.Domain))
+	}
+	axis, at, title := "epsilon", func(t account.Task) float64 { return t.Epsilon }, fmt.Sprintf("epsilon %g, delta %g", task.Epsilon, task.Delta)
+	if task.Epsilon == 0 {
+		axis, at, title = "local epsilon", func(t account.Task) float64 { return t.LocalEpsilon }, fmt.Sprintf("local epsilon %g", task.LocalEpsilon)
 	}
 	figures := []struct {
 		suffix string
@@ -65,11 +72,11 @@ func (c accountAdvise) draw(std streams, task account.Task) error {
 		{"-epsilon", release.Figure{
 			Name: "error-by-epsilon", Title: fmt.Sprintf("Error: %s respondents, %s, delta %g", thousands(task.Users), what, task.Delta),
 			Alt: "Root mean squared error of one sum, for each protocol, as epsilon grows: all fall.",
-			X:   release.Axis{Label: "epsilon"},
+			X:   release.Axis{Label: axis},
 			Y:   release.Axis{Label: "RMSE of one sum"},
-		}, epsilons, func(t account.Task, o account.Option) (x, y float64) { return t.Epsilon, o.RMSE }},
+		}, epsilons, func(t account.Task, o account.Option) (x, y float64) { return at(t), o.RMSE }},
 		{"-users", release.Figure{
-			Name: "error-by-users", Title: fmt.Sprintf("Error: %s, epsilon %g, delta %g", what, task.Epsilon, task.Delta),
+			Name: "error-by-users", Title: fmt.Sprintf("Error: %s, %s", what, title),
 			Alt: "Root mean squared error of one sum as a share of the respondents, for each protocol, as their number grows: all fall.",
 			X:   release.Axis{Label: "respondents (n)"},
 			Y:   release.Axis{Label: "RMSE of one sum (% of n)"},
@@ -82,7 +89,7 @@ func (c accountAdvise) draw(std streams, task account.Task) error {
 		f.figure.X.Log, f.figure.Y.Log = true, true
 		var err error
 		if f.figure.Series, err = errorSeries(f.tasks, f.point, advise); err != nil {
-			return refused(err, "plot", "users", "epsilon")
+			return refused(err, "plot", "users", "epsilon", "local-epsilon")
 		}
 		var b bytes.Buffer
 		ext := filepath.Ext(c.Plot)

@@ -111,7 +111,7 @@ func (c experimentHistogram) show(std streams, r experiments.HistogramResult) er
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square; with those below zero taken to it %.4g, at most %.4g)", r.Unbiased, r.RMSE, r.Linf),
 		"shuffler honest      " + verdict(r.EpsilonCentral, r.Delta, r.Adjacency),
 		"everyone colludes    " + verdict(r.EpsilonLocal, 0, r.Adjacency),
-		"one fragment alone   " + verdict(r.EpsilonOneFragment, 0, r.Adjacency),
+		"one fragment alone   " + verdict(r.EpsilonAlone, 0, r.Adjacency),
 		"accounted by         " + r.Method,
 		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
 		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),

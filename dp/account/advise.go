@@ -15,11 +15,14 @@ type Task struct {
 	Users       int     // respondents in one released batch whose noise is relied upon
 	Repetitions int     // bits that every respondent answers, each of which is summed; or
 	Domain      int     // values of which every respondent holds one, counted value by value
-	Epsilon     float64 // of everything that is released, together
+	Epsilon     float64 // of everything that is released, together; 0: whatever LocalEpsilon gives
 	Delta       float64
-	Tau         int // report fragments: fragments of every bit
-	Hashes      int // sketch: rows, each filled by an equal share of the respondents
-	Width       int // sketch: cells of a row
+	// LocalEpsilon is that of all that one device sends, whoever colludes, which holds
+	// beside Epsilon or alone; 0: none is asked for.
+	LocalEpsilon float64
+	Tau          int // report fragments: fragments of every bit
+	Hashes       int // sketch: rows, each filled by an equal share of the respondents
+	Width        int // sketch: cells of a row
 }
 
 func (t Task) check() error {
@@ -32,7 +35,9 @@ func (t Task) check() error {
 		return fmt.Errorf("account: %d repetitions: need 1 to %d", t.Repetitions, maxAdvised)
 	case t.Domain < 0 || t.Domain == 1 || t.Domain > maxUsers:
 		return fmt.Errorf("account: a domain of %d values: need 2 to %d", t.Domain, maxUsers)
-	case !(t.Epsilon >= 1e-3 && t.Epsilon <= Meaningless):
+	case !(t.LocalEpsilon == 0 || t.LocalEpsilon >= 1e-3 && t.LocalEpsilon <= 1e4):
+		return fmt.Errorf("account: local epsilon %v: need 0.001 to 10000", t.LocalEpsilon)
+	case !(t.Epsilon >= 1e-3 && t.Epsilon <= Meaningless) && !(t.Epsilon == 0 && t.LocalEpsilon > 0):
 		return fmt.Errorf("account: epsilon %v: need 0.001 to %d, above which nothing is protected", t.Epsilon, Meaningless)
 	case !(t.Delta >= 1e-100 && t.Delta < 0.5):
 		return fmt.Errorf("account: delta %v: need 1e-100 to 1/2", t.Delta)
@@ -71,9 +76,12 @@ type Option struct {
 	RMSE      float64 // of one sum, in respondents, at worst over the data; of a domain, root mean square over its values
 	Messages  float64 // of one device on average; 0 for a curator
 	Envelopes int     // of one device, whatever its data, dummies included
-	// Local is the pure epsilon if everyone colludes, OneFragment that of a
-	// single message: +Inf where nothing is promised.
-	Local, OneFragment float64
+	// Local is the epsilon if everyone colludes, with delta 0: +Inf where nothing is
+	// promised.
+	Local float64
+	// OneFragment is for who opens a single message of a device, knows whose it is, and
+	// sees all others among everybody's: epsilon +Inf where nothing is promised.
+	OneFragment Guarantee
 }
 
 // Advice compares protocols; Best is the index of the recommended one, -1 if
@@ -92,7 +100,10 @@ func Advise(t Task) (Advice, error) {
 	}
 	var a Advice
 	for _, p := range protocols {
-		o, err := p.option(t)
+		o, err := Option{}, errNoLocal
+		if t.LocalEpsilon == 0 || p.local {
+			o, err = p.option(t)
+		}
 		if err != nil {
 			o = Option{Excluded: strings.TrimPrefix(err.Error(), "account: ")}
 		}
@@ -154,7 +165,11 @@ func (a *Advice) why(t Task, close int, curator float64) string {
 	} else {
 		fmt.Fprintf(&s, "%s: clearly the least error of all that trust no curator, with %d envelopes a device.", capital(best.Protocol), best.Envelopes)
 	}
-	fmt.Fprintf(&s, " One sum of %d respondents errs by %.4g; the best trusted curator errs by %.4g.", t.Users, best.RMSE, curator)
+	fmt.Fprintf(&s, " One sum of %d respondents errs by %.4g", t.Users, best.RMSE)
+	if !math.IsInf(curator, 1) {
+		fmt.Fprintf(&s, "; the best trusted curator errs by %.4g", curator)
+	}
+	s.WriteString(".")
 	switch {
 	case math.IsInf(best.Local, 1):
 		s.WriteString(" If everyone colludes it promises nothing.")

@@ -42,6 +42,42 @@ func (t Task) envelopes(cumulants func(x float64) float64, all float64) (int, er
 	return int(m), nil
 }
 
+// nothing is promised to who sends noise that only others' hide, and by a curator.
+var nothing = Guarantee{Epsilon: math.Inf(1), Trust: OneFragment}
+
+// opened is the guarantee of who sees an event in which one message of a respondent is
+// outright, with a loss of at most so much, and the rest among everybody's. What everyone
+// together learns bounds it.
+//
+// Reports outgrow their envelopes with a probability P of at most the share set aside.
+// With r the rest's epsilon at a thousandth of delta, that costs
+// (n + (n-1) e^r + e^(r+outright)) P (docs/histograms.md).
+func (t Task) opened(event, rest Event, outright, local float64) Guarantee {
+	all := Guarantee{
+		Epsilon: local, Adjacency: Replacement, Trust: OneFragment, Users: 1, Rounds: t.rounds(),
+		Bound: Upper, Method: "all that one device sends", Source: "basic composition; one respondent's own randomness",
+	}
+	spare := t.Delta / 1000
+	r, err := Epsilon(rest, spare)
+	if err != nil { // so little noise that nothing is proved of it
+		return all
+	}
+	delta := t.Delta - spare
+	if t.Domain > 0 {
+		n := float64(t.Users)
+		delta -= t.Delta * overflowShare / (n * (1 + math.Exp(t.Epsilon))) * (n + (n-1)*math.Exp(r.Epsilon) + math.Exp(r.Epsilon+outright))
+	}
+	if !(delta > 0) {
+		return all
+	}
+	g, err := Epsilon(event, delta)
+	if err != nil || g.Epsilon >= local {
+		return all
+	}
+	g.Delta, g.Adjacency, g.Trust, g.Users, g.Bound = t.Delta, Replacement, OneFragment, t.Users, Upper
+	return g
+}
+
 // bernoulliMGF is ln E e^(x B), B ~ Bernoulli(p).
 func bernoulliMGF(p, x float64) float64 { return math.Log1p(p * math.Expm1(x)) }
 

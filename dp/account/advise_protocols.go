@@ -11,21 +11,23 @@ import (
 // cannot be used for the task.
 var protocols = []struct {
 	name   string
+	local  bool // a device hides what it holds by itself, too
 	option func(Task) (Option, error)
 }{
-	{"randomized response", adviseRR},
-	{"k-ary response", adviseKRR},
-	{"3NB", adviseThreeNB},
-	{"Pure", advisePure},
-	{"attribute fragments", adviseAttributes},
-	{"report fragments", adviseReports},
-	{"sketch", adviseSketch},
-	{"central Gaussian", adviseGaussian},
-	{"central discrete Laplace", adviseLaplace},
+	{"randomized response", true, adviseRR},
+	{"k-ary response", true, adviseKRR},
+	{"3NB", false, adviseThreeNB},
+	{"Pure", false, advisePure},
+	{"attribute fragments", true, adviseAttributes},
+	{"report fragments", true, adviseReports},
+	{"sketch", true, adviseSketch},
+	{"central Gaussian", false, adviseGaussian},
+	{"central discrete Laplace", false, adviseLaplace},
 }
 
 var (
 	errNoBits   = errors.New("it answers bits; here every respondent holds one value of a domain: see attribute fragments")
+	errNoLocal  = errors.New("what one device sends, or the curator gets, shows what it holds: no local epsilon holds for it")
 	errNoDomain = errors.New("it counts the values of a domain; here every respondent answers bits")
 )
 
@@ -34,15 +36,38 @@ func adviseRR(t Task) (Option, error) {
 	if t.Domain > 0 {
 		return Option{}, errNoBits
 	}
-	e, g, err := CalibrateRR(t.target(t.Users, t.Repetitions, t.Delta), ExactAccounting)
+	all := func(flip float64) Event { return Repeat{RandomizedResponse{t.Users, flip}, t.Repetitions} }
+	e, g, err := t.bits(t.target(t.Users, t.Repetitions, t.Delta), all)
 	if err != nil {
 		return Option{}, err
 	}
+	one, err := OneMessage(all(e.Flip), t.Delta)
 	return Option{
 		Noise: fmt.Sprintf("flip probability %.4g", e.Flip), Guarantee: g, RMSE: e.RMSE(),
 		Messages: float64(t.Repetitions), Envelopes: t.Repetitions,
-		Local: float64(t.Repetitions) * e.local(), OneFragment: e.local(),
-	}, nil
+		Local: float64(t.Repetitions) * e.local(), OneFragment: one,
+	}, err
+}
+
+// bits is the least noise of the target's rounds of one bit that keeps both epsilons of
+// the task; all is the event of all that one device sends, as a function of the flips.
+func (t Task) bits(target Target, all func(flip float64) Event) (e RandomizedResponse, g Guarantee, err error) {
+	e.Users = target.Users
+	if t.Epsilon > 0 {
+		if e, g, err = CalibrateRR(target, ExactAccounting); err != nil {
+			return e, g, err
+		}
+	}
+	if t.LocalEpsilon == 0 {
+		return e, g, nil
+	}
+	flip, err := LocalFlip(t.LocalEpsilon, 0.5, all)
+	if err != nil || flip <= e.Flip {
+		return e, g, err
+	}
+	e.Flip = flip
+	g, err = Epsilon(Repeat{e, target.Rounds}, target.Delta)
+	return e, g, err
 }
 
 // adviseKRR sends the value as it is or another at random. The error of a value
@@ -51,12 +76,19 @@ func adviseKRR(t Task) (Option, error) {
 	if t.Domain == 0 {
 		return Option{}, errNoDomain
 	}
-	local, g, err := CalibrateLocal(t.target(t.Users, 1, t.Delta), func(local float64) Event {
-		return KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local}
-	})
+	event := func(local float64) Event { return KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local} }
+	local, g, err := math.Inf(1), Guarantee{}, error(nil)
+	if t.Epsilon > 0 {
+		local, g, err = CalibrateLocal(t.target(t.Users, 1, t.Delta), event)
+	}
+	if err == nil && t.LocalEpsilon > 0 && t.LocalEpsilon < local {
+		local = t.LocalEpsilon
+		g, err = Epsilon(event(local), t.Delta)
+	}
 	if err != nil {
 		return Option{}, err
 	}
+	one, err := OneMessage(event(local), t.Delta) // the message is the report
 	k := float64(t.Domain)
 	lie := 1 / (math.Exp(local) + k - 1)
 	truth := math.Exp(local) * lie
@@ -64,8 +96,8 @@ func adviseKRR(t Task) (Option, error) {
 		Noise:     fmt.Sprintf("probability of the truth %.4g", truth),
 		Guarantee: g,
 		RMSE:      math.Sqrt(float64(t.Users)*(truth*(1-truth)/k+lie*(1-lie)*(k-1)/k)) / (truth - lie),
-		Messages:  1, Envelopes: 1, Local: local, OneFragment: local,
-	}, nil
+		Messages:  1, Envelopes: 1, Local: local, OneFragment: one,
+	}, err
 }
 
 // The flood of 3NB costs messages, and spares noise: with these, the error is
@@ -126,7 +158,7 @@ func adviseThreeNB(t Task) (Option, error) {
 		Noise:     fmt.Sprintf("e1 %.4g, flood r %.4g, p %.4g", e.Noise, e.FloodShape, e.FloodProb),
 		Guarantee: g, RMSE: e.RMSE(),
 		Messages: ones + sums/n*e.ExtraMessages(), Envelopes: envelopes,
-		Local: math.Inf(1), OneFragment: math.Inf(1),
+		Local: math.Inf(1), OneFragment: nothing,
 	}, nil
 }
 
@@ -177,7 +209,7 @@ func advisePure(t Task) (Option, error) {
 		Noise:     fmt.Sprintf("epsilon %.4g a sum, theta %.3g, drop %.3g, size %d", e.Epsilon, e.Theta, e.Drop, e.Size),
 		Guarantee: g, RMSE: e.RMSE(t.Users),
 		Messages: ones + sums*e.MessagesPerUser(), Envelopes: envelopes,
-		Local: math.Inf(1), OneFragment: math.Inf(1),
+		Local: math.Inf(1), OneFragment: nothing,
 	}, err
 }
 
@@ -193,9 +225,13 @@ func adviseAttributes(t Task) (Option, error) {
 
 // oneHot is attribute fragments of so many cells among so many users.
 func (t Task) oneHot(users, cells int) (Option, RandomizedResponse, error) {
-	e, g, err := CalibrateRR(t.target(users, 2, t.Delta*(1-overflowShare)), ExactAccounting)
+	all := func(flip float64) Event { return OneHot{Users: users, Flip: flip, Adjacency: Replacement} }
+	e, g, err := t.bits(t.target(users, 2, t.Delta*(1-overflowShare)), all)
 	if err != nil {
 		return Option{}, e, err
+	}
+	if t.Epsilon == 0 { // of which reports that outgrow their envelopes take a share
+		t.Epsilon = g.Epsilon
 	}
 	p, k := e.Flip, float64(cells)
 	envelopes, err := t.envelopes(func(x float64) float64 {
@@ -206,41 +242,60 @@ func (t Task) oneHot(users, cells int) (Option, RandomizedResponse, error) {
 		Noise: fmt.Sprintf("flip probability %.4g", p), Guarantee: g,
 		RMSE:     RandomizedResponse{Users: t.Users, Flip: p}.RMSE(),
 		Messages: 1 - p + (k-1)*p, Envelopes: envelopes,
-		Local: 2 * e.local(), OneFragment: e.local(),
+		Local: 2 * e.local(), OneFragment: t.opened(All{[]Event{RandomizedResponse{1, p}, e}}, e, e.local(), 2*e.local()),
 	}, e, err
 }
 
 // adviseReports tears every bit into Tau fragments behind a backstop (ESA,
 // Algorithm 2) with the paper's choice of epsilons, fragment = backstop - ln Tau.
-// The shuffled guarantee is the better of the backstops' and that of all the
-// fragments, so the noise is the lesser of what the two ask for.
 func adviseReports(t Task) (Option, error) {
-	delta := t.Delta
+	delta, adjacency, answers := t.Delta, Removal, t.Repetitions // of one bit that changes, either way
 	if t.Domain > 0 {
-		delta *= 1 - overflowShare
-	}
-	backstops, g, err := CalibrateRR(t.target(t.Users, t.rounds(), delta), ExactAccounting)
-	if err != nil {
-		return Option{}, err
-	}
-	rows, gRows, err := CalibrateRR(t.target(t.Users, t.rounds()*t.Tau, delta), ExactAccounting)
-	if err != nil {
-		return Option{}, err
+		delta, adjacency, answers = delta*(1-overflowShare), Replacement, 1
 	}
 	tau := float64(t.Tau)
-	fragment := backstops.local() - math.Log(tau)
-	if rows.local() >= fragment {
-		fragment, g = rows.local(), gRows
+	exposed := func(r Fragments) (float64, error) {
+		g, err := r.Exposed(t.Tau)
+		return float64(t.rounds()) * g.Epsilon, err
 	}
-	r := Fragments{Users: t.Users, Backstop: fragment + math.Log(tau), Fragment: fragment, Tau: t.Tau, Adjacency: Replacement}
-	all, err := r.Exposed(t.Tau)
+	var r Fragments
+	var g Guarantee
+	var err error
+	if t.Epsilon > 0 {
+		if r, g, err = CalibrateFragments(t.target(t.Users, answers, delta), t.Tau, adjacency); err != nil {
+			return Option{}, err
+		}
+	}
+	if t.LocalEpsilon > 0 {
+		of := func(fragment float64) Fragments {
+			return Fragments{t.Users, fragment + math.Log(tau), fragment, t.Tau, adjacency}
+		}
+		fragment, err := largest(1e-9, 100, t.LocalEpsilon, func(x float64) (float64, error) { return exposed(of(x)) })
+		if err != nil {
+			return Option{}, err
+		}
+		if t.Epsilon == 0 || fragment < r.Fragment {
+			r = of(fragment)
+			if g, err = Epsilon(Repeat{r.seen(0), answers}, delta); err != nil {
+				return Option{}, err
+			}
+		}
+	}
+	if t.Epsilon == 0 {
+		t.Epsilon = g.Epsilon
+	}
+	local, err := exposed(r)
 	if err != nil {
 		return Option{}, err
 	}
-	one, err := r.Exposed(1)
-	if err != nil {
-		return Option{}, err
+	g.Adjacency = Replacement
+	// Of a one-hot report a fragment shows every bit; of several bits it is of one.
+	var seen Event = r.seen(1)
+	if answers > 1 {
+		seen = All{[]Event{r.oneHot(1).bit(), Repeat{r.oneHot(0).bit(), answers - 1}}}
 	}
+	rest := Repeat{RandomizedResponse{t.Users, flipOf(r.Fragment)}, t.rounds() * (t.Tau - 1)}
+	one := t.opened(seen, rest, 2*r.Fragment, local)
 	b, f := flipOf(r.Backstop), flipOf(r.Fragment)
 	g.Delta = t.Delta
 	o := Option{
@@ -248,7 +303,7 @@ func adviseReports(t Task) (Option, error) {
 		Guarantee: g,
 		RMSE:      math.Sqrt(float64(t.Users) * fragmentsVariance(b, f, tau)),
 		Messages:  tau * float64(t.sums()), Envelopes: t.Tau * t.sums(),
-		Local: float64(t.rounds()) * all.Epsilon, OneFragment: one.Epsilon,
+		Local: local, OneFragment: one,
 	}
 	if t.Domain > 0 { // only the ones are sent
 		k := float64(t.Domain)
@@ -303,7 +358,7 @@ func adviseGaussian(t Task) (Option, error) {
 	if err != nil {
 		return Option{}, err
 	}
-	return Option{Noise: fmt.Sprintf("sigma %.4g", e.Sigma), Guarantee: g, RMSE: e.Sigma, Local: math.Inf(1), OneFragment: math.Inf(1)}, nil
+	return Option{Noise: fmt.Sprintf("sigma %.4g", e.Sigma), Guarantee: g, RMSE: e.Sigma, Local: math.Inf(1), OneFragment: nothing}, nil
 }
 
 // adviseLaplace is a curator who adds discrete Laplace noise to every sum.
@@ -314,7 +369,7 @@ func adviseLaplace(t Task) (Option, error) {
 	}
 	e := DiscreteLaplace{Noise: e1, Sensitivity: 1}
 	g, err := Epsilon(Repeat{e, t.rounds()}, t.Delta)
-	return Option{Noise: fmt.Sprintf("parameter %.4g", e1), Guarantee: g, RMSE: e.RMSE(), Local: math.Inf(1), OneFragment: math.Inf(1)}, err
+	return Option{Noise: fmt.Sprintf("parameter %.4g", e1), Guarantee: g, RMSE: e.RMSE(), Local: math.Inf(1), OneFragment: nothing}, err
 }
 
 // laplace is the largest parameter of a discrete Laplace in every round that

@@ -31,12 +31,61 @@ func TestAdviseKeepsTheTarget(t *testing.T) {
 			if !(o.RMSE > 0) || g.Trust == Shuffled && (float64(o.Envelopes) < o.Messages || o.Envelopes < 1) {
 				t.Errorf("%s: %+v", o.Protocol, o)
 			}
-			if o.OneFragment > o.Local {
-				t.Errorf("%s: a fragment shows more (%v) than all of them (%v)", o.Protocol, o.OneFragment, o.Local)
+			// Who sees one message sees the others too, if only among everybody's.
+			if one := o.OneFragment; one.Epsilon > o.Local*(1+1e-12) || g.Trust == Shuffled && one.Epsilon < g.Epsilon*(1-1e-3) || one.Trust != OneFragment {
+				t.Errorf("%s: %+v of one fragment, where all of them have %v and those shuffled %v", o.Protocol, one, o.Local, g.Epsilon)
 			}
 		}
 		if used < 5 || advice.Best < 0 || advice.Options[advice.Best].Excluded != "" || advice.Options[advice.Best].Guarantee.Trust == Central {
 			t.Errorf("%d options, best %d of %+v", used, advice.Best, advice.Options)
+		}
+	}
+}
+
+// At equal local epsilon every row has the same, which is its cap beside another epsilon.
+func TestAdviseAtEqualLocalEpsilon(t *testing.T) {
+	for _, both := range []float64{0, 0.2, 20} {
+		for _, task := range []Task{task(2000, 4, 0, both), task(2000, 0, 50, both), task(2000, 0, 2, both)} {
+			task.LocalEpsilon = 2
+			advice, err := Advise(task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := 0
+			for _, o := range advice.Options {
+				if o.Excluded != "" {
+					continue
+				}
+				used++
+				g := o.Guarantee
+				if g.Trust == Central || !(o.Local <= 2*(1+1e-9)) || both > 0 && !(g.Epsilon <= both) || !(g.Epsilon > 0 && g.Epsilon <= 2) || o.OneFragment.Epsilon > o.Local*(1+1e-12) {
+					t.Errorf("%s: %+v misses the targets of %+v", o.Protocol, o, task)
+				}
+				if closest := math.Max(o.Local/2, g.Epsilon/math.Max(both, 1e-300)); both > 0 && closest < 0.99 || both == 0 && o.Local < 2*0.999 {
+					t.Errorf("%s: local %v, central %v: more noise than %+v asks for", o.Protocol, o.Local, g.Epsilon, task)
+				}
+			}
+			if used < 2 || advice.Best < 0 {
+				t.Errorf("%d options, best %d", used, advice.Best)
+			}
+			for _, o := range advice.Options {
+				if o.Protocol == "3NB" && o.Excluded == "" {
+					t.Errorf("3NB has a local epsilon: %+v", o)
+				}
+			}
+		}
+	}
+}
+
+// Whoever opens one of many fragments does not learn what all of them together say.
+func TestAdviseComposesWhatOneFragmentShows(t *testing.T) {
+	advice, err := Advise(task(2000, 64, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range advice.Options {
+		if o.Excluded == "" && !math.IsInf(o.Local, 1) && (o.OneFragment.Epsilon > 5 || o.OneFragment.Delta != 1e-6) {
+			t.Errorf("%s: %+v of one fragment, %v of all", o.Protocol, o.OneFragment, o.Local)
 		}
 	}
 }
@@ -216,6 +265,8 @@ func TestAdviseRefuses(t *testing.T) {
 		"epsilon NaN":      func(t *Task) { t.Epsilon = math.NaN() },
 		"epsilon 0":        func(t *Task) { t.Epsilon = 0 },
 		"epsilon huge":     func(t *Task) { t.Epsilon = 1e300 },
+		"local epsilon":    func(t *Task) { t.LocalEpsilon = math.NaN() },
+		"below zero":       func(t *Task) { t.LocalEpsilon = -1 },
 		"delta 0":          func(t *Task) { t.Delta = 0 },
 		"delta 1":          func(t *Task) { t.Delta = 1 },
 		"delta NaN":        func(t *Task) { t.Delta = math.NaN() },

@@ -176,11 +176,6 @@ func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guar
 	if tau < 2 || tau > maxRounds/t.Rounds {
 		return Fragments{}, Guarantee{}, fmt.Errorf("account: %d fragments in %d rounds: need 2 fragments or more, and at most %d in all", tau, t.Rounds, maxRounds)
 	}
-	event := func(f Fragments) FragmentedOneHot {
-		e := f.oneHot(0)
-		e.Adjacency = adjacency
-		return e
-	}
 	// The noise goes as e^(-epsilon/2) of a fragment; the first guess is the Gaussian's.
 	of := func(noise float64) Fragments {
 		fragment := -2 * math.Log(noise)
@@ -192,12 +187,12 @@ func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guar
 	}
 	v := 1 / (all.perRound() * all.perRound() * float64(t.Users))
 	flip := math.Max(minFlip, 2*v/(1+4*v+math.Sqrt(1+4*v))) // as in CalibrateRR
-	noise, err := t.search(search{noise: math.Sqrt(flip / (1 - flip)), most: 1 - 1e-9, tolerance: closeEnough}, func(noise float64) Event { return event(of(noise)) })
+	noise, err := t.search(search{noise: math.Sqrt(flip / (1 - flip)), most: 1 - 1e-9, tolerance: closeEnough}, func(noise float64) Event { return of(noise).seen(0) })
 	if err != nil {
 		return Fragments{}, Guarantee{}, err
 	}
 	f := of(noise)
-	_, g, err := meets(t, event(f))
+	_, g, err := meets(t, f.seen(0))
 	return f, g, err
 }
 
@@ -205,6 +200,13 @@ func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guar
 func (f Fragments) oneHot(seen int) FragmentedOneHot {
 	backstop, flip := flipOf(f.Backstop), flipOf(f.Fragment)
 	return FragmentedOneHot{f.Users, 1 - backstop, backstop, 1 - flip, flip, f.Tau, seen, Removal}
+}
+
+// seen is that of a one-hot report whose neighbours are the fragments'.
+func (f Fragments) seen(fragments int) FragmentedOneHot {
+	e := f.oneHot(fragments)
+	e.Adjacency = f.Adjacency
+	return e
 }
 
 // flipOf is the flip probability of epsilon-DP randomized response, rounded down:
