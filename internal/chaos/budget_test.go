@@ -240,6 +240,7 @@ func (w *world) paths(t testing.TB, path string) []string {
 // mediaTypes are what the routes read.
 var mediaTypes = map[string]string{
 	wire.ContributionPattern: wire.ContributionType, wire.BatchPattern: wire.BatchType, wire.TokensPattern: wire.TokenRequestType, wire.RegisterPattern: wire.SignedPlanType,
+	wire.WithdrawPattern: wire.WithdrawalType,
 }
 
 // worst is the bodies that cost a route most: so many bytes that mean much, bytes of
@@ -265,6 +266,15 @@ func (w *world) worst(traffic []*parcel, pattern string, room int) map[string][]
 			bodies["a stranger's plan of many "+name] = []byte(strings.Replace(head, w.signed.Publisher, "ed25519:"+strings.Repeat("A", 43), 1) + bomb)
 			bodies["a plan of many "+name+" in a publisher's name"] = []byte(head + bomb)
 		}
+	case wire.WithdrawalType:
+		// Not one that holds: nothing would be left to try.
+		statement, err := plan.Withdraw(plan.Withdrawal{Plan: w.signed.Plan.Hash(), At: opens, Reason: strings.Repeat("x", plan.MaxReasonBytes)}, w.ring.stranger())
+		if err != nil {
+			panic(err)
+		}
+		bodies["a stranger's withdrawal"] = statement.Marshal()
+		bodies["one cut short"] = statement.Marshal()[:300]
+		bodies["one that goes on"] = append(statement.Marshal(), make([]byte, room-plan.MaxWithdrawalBytes)...)
 	case wire.TokenRequestType:
 		// A list of as many asks as can be stated, and one of as many as may be.
 		bodies["many asks"] = append([]byte{0xa1, 0x01, 0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, make([]byte, wire.MaxTokenBody-100)...)

@@ -111,7 +111,7 @@ func (n *node) start() (err error) {
 		return nil
 	}
 	n.process, err = launch(n.name, setting{
-		ring: n.w.ring, dir: n.dir, room: n.room, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
+		ring: n.w.ring, publishers: n.w.publishers, dir: n.dir, room: n.room, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -14,18 +15,27 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/issuer"
+	"github.com/confetti-dp/confetti/plan"
 	shuffling "github.com/confetti-dp/confetti/shuffler/service"
 )
 
 // setting is what a service runs in.
 type setting struct {
-	ring      *ring
-	dir       string // its disk
-	room      int64  // bytes that a hop's queue may use; 0: as it likes
-	now       func() time.Time
-	failpoint func(string) error
-	network   http.RoundTripper // to the next hop and the analyzer
-	log       *slog.Logger      // nil: none
+	ring       *ring
+	publishers *serve.Publishers // nil: the ring's
+	dir        string            // its disk
+	room       int64             // bytes that a hop's queue may use; 0: as it likes
+	now        func() time.Time
+	failpoint  func(string) error
+	network    http.RoundTripper // to the next hop and the analyzer
+	log        *slog.Logger      // nil: none
+}
+
+func (s setting) trust() *serve.Publishers {
+	if s.publishers != nil {
+		return s.publishers
+	}
+	return serve.Trust(s.ring.trusted())
 }
 
 // process is a running service, whatever its role.
@@ -60,7 +70,7 @@ func launch(name string, s setting) (process, error) {
 
 func launchIssuer(s setting) (process, error) {
 	i, err := issuer.New(issuer.Options{
-		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: serve.Trust(s.ring.trusted()), Bearers: s.ring.people("respondents"),
+		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: s.trust(), Bearers: s.ring.people("respondents"),
 		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
@@ -79,7 +89,8 @@ func launchAnalyzer(s setting) (process, error) {
 	}
 	a, err := analyzing.New(analyzing.Options{
 		Store: db, Keys: s.ring.keys("analyzer"), Operators: s.ring.people("operators"),
-		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}},
+		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
+		Trust:       s.trust(),
 		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
 		Software:    "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
@@ -100,7 +111,7 @@ func launchHop(name string, s setting) (process, error) {
 		return process{}, err
 	}
 	h, err := shuffling.New(ctx, shuffling.Options{
-		Queue: q, Keys: s.ring.keys(name), Publishers: serve.Trust(s.ring.trusted()), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
+		Queue: q, Keys: s.ring.keys(name), Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
 		Client: &http.Client{Transport: s.network}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -20,8 +21,11 @@ import (
 // world is a collection under way: nodes, a network, the true time, and what an
 // omniscient observer has seen.
 type world struct {
-	ring   *ring
-	shape  shape
+	ring  *ring
+	shape shape
+
+	publishers *serve.Publishers
+
 	dir    string
 	signed plan.Signed
 	proto  *protocol.Protocol
@@ -50,8 +54,13 @@ type contribution struct {
 }
 
 func newWorld(s shape, title string) (*world, error) {
+	return newWorldOf(s, title, serve.Trust(rings().trusted()))
+}
+
+// newWorldOf is a world in which services take the plans of those publishers.
+func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, error) {
 	w := &world{
-		ring: rings(), shape: s, now: opens.Add(time.Minute), nodes: map[string]*node{},
+		publishers: publishers, ring: rings(), shape: s, now: opens.Add(time.Minute), nodes: map[string]*node{},
 		said: map[[32]byte]*contribution{}, sent: map[string][32]byte{}, left: map[uint16]bool{},
 	}
 	w.net = &network{w: w, fault: map[string][]string{}}
