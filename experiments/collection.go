@@ -37,6 +37,7 @@ type Collected struct {
 	Plan    plan.Plan
 	Release release.Release
 	Model   *protocol.DensityModel
+	Public  protocol.Public
 	simulate.Collection
 }
 
@@ -81,7 +82,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
 	r.Notes = append(r.Notes, out.Collection.Notes()...)
-	out.Release, out.Model = r, model
+	out.Release, out.Model, out.Public = r, model, public
 	return out, nil
 }
 

@@ -263,15 +263,19 @@ func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, 
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
 	out.Release.Headline = append(out.Release.Headline, beside...)
-	err = c.save(std, out.Release, out.Plan, nil)
+	table, err := densitiesTable(out.Model, out.Public, &out.Release)
+	if err != nil {
+		return res, err
+	}
+	err = c.save(std, out.Release, out.Plan, table)
 	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	return res, err
 }
 
-func (c collectSimulate) save(std streams, r release.Release, p plan.Plan, counts []release.ValueCount) error {
+func (c collectSimulate) save(std streams, r release.Release, p plan.Plan, table spreadsheet) error {
 	r.Provenance.Software = version()
 	r.Provenance.Command = "confetti collect simulate"
-	if err := saveRelease(std, c.Out, r, p, counts); err != nil {
+	if err := saveRelease(std, c.Out, r, p, table); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "page: %s\n", filepath.Join(c.Out, page.PageFile))

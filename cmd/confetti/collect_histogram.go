@@ -141,14 +141,11 @@ func (c collectSimulate) runHistogram(std streams) error {
 		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
 	}
 	if c.Out != "" {
-		counts, note, err := out.Model.Counts()
+		table, err := countsTable(out.Model, &out.Release)
 		if err != nil {
 			return err
 		}
-		if note != "" {
-			out.Release.Notes = append(out.Release.Notes, note)
-		}
-		if err := c.save(std, out.Release, out.Plan, counts); err != nil {
+		if err := c.save(std, out.Release, out.Plan, table); err != nil {
 			return err
 		}
 	}

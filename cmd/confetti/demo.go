@@ -49,7 +49,11 @@ func (c demoCommand) Run(std streams) error {
 	r := out.Release
 	r.Provenance.Software = version()
 	r.Provenance.Command = "confetti demo " + fmt.Sprintf("--epsilon %g --delta %g --label-epsilon %s --seed %d", c.Epsilon, c.Delta, c.LabelEpsilon, c.Seed)
-	if err := saveRelease(std, c.Out, r, out.Plan, nil); err != nil {
+	table, err := densitiesTable(out.Model, out.Public, &r)
+	if err != nil {
+		return err
+	}
+	if err := saveRelease(std, c.Out, r, out.Plan, table); err != nil {
 		return err
 	}
 	html := filepath.Join(c.Out, page.PageFile)

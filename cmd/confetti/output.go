@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
 )
@@ -87,25 +88,57 @@ func announceReplaced(w io.Writer, dir string) {
 	}
 }
 
-// saveRelease writes a release, its counts if it has some and, since its page names
-// the plan by its hash for anybody to check, the plan.
-func saveRelease(std streams, dir string, r release.Release, p plan.Plan, counts []release.ValueCount) error {
-	var table bytes.Buffer
-	if err := release.WriteCounts(&table, counts); err != nil {
-		return err
+// spreadsheet is the table that stands beside a release.
+type spreadsheet struct {
+	file string // its name: release.CountsFile or release.DensitiesFile
+	text []byte
+}
+
+// countsTable is a histogram's; what its readers must know of it is added to the notes.
+func countsTable(m *protocol.HistogramModel, r *release.Release) (spreadsheet, error) {
+	counts, note, err := m.Counts()
+	if err != nil {
+		return spreadsheet{}, err
 	}
+	var text bytes.Buffer
+	err = release.WriteCounts(&text, counts)
+	return noted(spreadsheet{release.CountsFile, text.Bytes()}, note, r), err
+}
+
+// densitiesTable is a density's, at public points.
+func densitiesTable(m *protocol.DensityModel, public protocol.Public, r *release.Release) (spreadsheet, error) {
+	all, note, err := m.Densities(public)
+	if err != nil {
+		return spreadsheet{}, err
+	}
+	var text bytes.Buffer
+	err = release.WriteDensities(&text, all)
+	return noted(spreadsheet{release.DensitiesFile, text.Bytes()}, note, r), err
+}
+
+func noted(s spreadsheet, note string, r *release.Release) spreadsheet {
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	return s
+}
+
+// saveRelease writes a release, its table and, since its page names the plan by its hash
+// for anybody to check, the plan.
+func saveRelease(std streams, dir string, r release.Release, p plan.Plan, table spreadsheet) error {
 	announceReplaced(std.err, dir)
 	return uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
-		file := filepath.Join(dir, release.CountsFile)
-		if len(counts) > 0 {
-			if err := durable.Replace(file, table.Bytes(), 0o644); err != nil {
+		for _, file := range []string{release.CountsFile, release.DensitiesFile} {
+			if file == table.file {
+				if err := durable.Replace(filepath.Join(dir, file), table.text, 0o644); err != nil {
+					return err
+				}
+			} else if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another release
 				return err
 			}
-		} else if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another release
-			return err
 		}
 		return durable.Replace(filepath.Join(dir, "plan.toml"), author.TOML(p), 0o644)
 	})
