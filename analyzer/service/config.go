@@ -132,8 +132,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	for i, p := range c.Publishers {
 		at := fmt.Sprintf("publishers[%d]", i)
-		_, err := wire.ParseVerifyKey(p.Key)
-		fault(at+".key", err)
+		if p.Key != "" || c.PublishersFile == "" {
+			_, err := wire.ParseVerifyKey(p.Key)
+			fault(at+".key", err)
+		}
 		if p.Name == "" {
 			fault(at+".name", errors.New("is missing"))
 		}

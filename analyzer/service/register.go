@@ -82,25 +82,39 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 // publisher is who signed the plan, if they are ours. Those of several ask one
 // population: their names stand together in the ledger.
 func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
-	if err := signed.Verify(s.trusted()); err != nil {
+	trusted := s.trusted()
+	if err := signed.Verify(trusted); err != nil {
 		return Publisher{}, err
 	}
 	var all Publisher
-	for _, p := range s.o.Publishers {
+	for _, key := range signed.Signers() {
+		p, ours := s.named(key, trusted)
 		switch {
-		case !slices.Contains(signed.Signers(), p.Key):
-		case all.Key == "":
+		case !ours:
+		case all.Name == "":
 			all = p
 		case all.Population != p.Population:
 			return Publisher{}, fmt.Errorf("service: its publishers ask the populations %q and %q: who sign one plan ask one", all.Population, p.Population)
-		default:
+		case all.Name != p.Name:
 			all.Name += " and " + p.Name
 		}
 	}
-	if all.Key == "" {
+	if all.Name == "" {
 		return Publisher{}, errors.New("service: no such publisher")
 	}
 	return all, nil
+}
+
+// named is the publisher with that key.
+func (s *Service) named(key string, trusted plan.Publishers) (Publisher, bool) {
+	if i := slices.Index(s.publishers, key); i >= 0 {
+		return s.o.Publishers[i], true
+	}
+	_, known := trusted.Find(key)
+	if i := slices.Index(s.publishers, ""); known && i >= 0 {
+		return s.o.Publishers[i], true
+	}
+	return Publisher{}, false
 }
 
 // again reports that this very plan is registered.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ type Options struct {
 // another, signs with another key.
 type Publisher struct {
 	Name       string
-	Key        string // public key, as of plan.Publisher
+	Key        string // public key, as of plan.Publisher; "": all of Options.Trust that no other publisher has
 	Population string
 }
 
@@ -86,7 +87,7 @@ const (
 // Service is a running analyzer. It is safe for concurrent use.
 type Service struct {
 	o          Options
-	publishers []string // their keys
+	publishers []string // their keys; "" for all others of Options.Trust
 	opening    chan struct{}
 	concluding sync.Mutex
 
@@ -150,6 +151,9 @@ func New(o Options) (*Service, error) {
 			return nil, fmt.Errorf("service: population %q: %w", p.Population, err)
 		}
 		s.publishers = append(s.publishers, p.Key)
+	}
+	if s.o.Trust == nil && slices.Contains(s.publishers, "") {
+		return nil, errors.New("service: a publisher without a key needs a file of publishers")
 	}
 	if s.o.Trust == nil {
 		s.o.Trust = serve.Trust(s.publishers...)

@@ -13,6 +13,9 @@ import (
 // trusted are the publishers whose plans are taken now.
 func (s *Service) trusted() plan.Publishers {
 	p := s.o.Trust.Now()
+	if slices.Contains(s.publishers, "") {
+		return p
+	}
 	p.Keys = slices.DeleteFunc(slices.Clone(p.Keys), func(k plan.PublisherKey) bool { return !slices.Contains(s.publishers, k.Key) })
 	return p
 }

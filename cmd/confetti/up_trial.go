@@ -31,6 +31,7 @@ const (
 	trialPlan       = "plan.signed.json"
 	trialRoots      = "authority.crt"
 	trialPublisher  = "publisher.json"
+	trialPublishers = "publishers.txt"
 	trialOperator   = "operator.token"  // the one operator's bearer token
 	trialOperators  = "operators"       // its hash, for the services
 	trialDevices    = "devices.tokens"  // bearer tokens of the devices, one a line
@@ -93,6 +94,7 @@ func (c upCommand) make(t trial) error {
 	if err := errors.Join(
 		durable.Replace(t.path(trialRoots), ca.PEM(), 0o600),
 		wire.CreateSignKeyFile(t.path(trialPublisher), publisher, "publisher of the trial"),
+		durable.Replace(t.path(trialPublishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
 		t.tokens(c.Devices),
 	); err != nil {
 		return err
@@ -101,7 +103,7 @@ func (c upCommand) make(t trial) error {
 		return err
 	}
 	for _, one := range parties(p) {
-		if err := t.equip(one, ca, publisher.Public().String()); err != nil {
+		if err := t.equip(one, ca); err != nil {
 			return err
 		}
 	}
@@ -110,6 +112,7 @@ func (c upCommand) make(t trial) error {
 			return err
 		}
 	}
+	p.Signatures = 0 // one publisher is all that a trial has
 	p.Times = plan.Times{Opens: time.Now().UTC().Truncate(time.Second)}
 	p.Times.Closes = p.Times.Opens.Add(c.Closes)
 	if err := protocol.Check(p); err != nil {
@@ -238,13 +241,13 @@ func (t trial) tokens(devices int) error {
 }
 
 // equip gives a party its certificate and its configuration.
-func (t trial) equip(p party, ca *serve.Authority, publisher string) error {
+func (t trial) equip(p party, ca *serve.Authority) error {
 	certificate, key, err := ca.Server(trialHost)
 	if err != nil {
 		return err
 	}
 	address, _ := strings.CutPrefix(p.url, "https://")
-	text := fmt.Sprintf("keys = 'keys'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", partyConfig(p, publisher), address, trialOperators)
+	text := fmt.Sprintf("keys = 'keys'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", partyConfig(p), address, trialOperators)
 	return errors.Join(
 		durable.Replace(filepath.Join(t.folder(p), "server.crt"), certificate, 0o600),
 		durable.Replace(filepath.Join(t.folder(p), "server.key"), key, 0o600),
@@ -253,27 +256,27 @@ func (t trial) equip(p party, ca *serve.Authority, publisher string) error {
 }
 
 // partyConfig is what differs between the configurations of the roles.
-func partyConfig(p party, publisher string) string {
+func partyConfig(p party) string {
 	switch p.role {
 	case "shuffler":
-		return fmt.Sprintf("publishers = ['%s']\nroots = '../%s'\nqueue.folder = 'queue'\n", publisher, trialRoots)
+		return fmt.Sprintf("publishers_file = '../%s'\nroots = '../%s'\nqueue.folder = 'queue'\n", trialPublishers, trialRoots)
 	case "issuer":
-		return fmt.Sprintf("publishers = ['%s']\nfolder = 'marks'\nbearers = '../%s'\n", publisher, trialBearers)
+		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trialPublishers, trialBearers)
 	}
 	// Grace: hops forward within seconds on one machine.
 	return fmt.Sprintf(`database = 'analyzer.db'
 grace = '10s'
+publishers_file = '../%s'
 
 [[publishers]]
 name = 'trial'
-key = '%s'
 population = '%s'
 
 [populations.%s]
 epsilon = 20.0
 delta = 1e-3
 adjacency = 'replacement'
-`, publisher, trialPopulation, trialPopulation)
+`, trialPublishers, trialPopulation, trialPopulation)
 }
 
 // values writes made-up answers to the sample: the first colour is the commonest.
