@@ -1,6 +1,9 @@
 package client
 
-import "time"
+import (
+	"hash/crc32"
+	"time"
+)
 
 // compact makes the ledger forget the messages of what has ended, where they are
 // too old or the ledger is too large, oldest first. What was spent, and the
@@ -41,9 +44,13 @@ func (f folder) compact(l *Ledger, now time.Time, o Options) error {
 		}
 		data = appendLine(data, line)
 	}
+	if err := f.remove(endFile); err != nil { // it is of another ledger in a moment
+		return err
+	}
 	if err := f.write(data, ledgerFile); err != nil {
 		return err
 	}
-	l.size = len(data)
+	l.size, l.crc = len(data), crc32.Checksum(data, castagnoli)
+	f.reached(l)
 	return nil
 }

@@ -36,6 +36,9 @@ func TestTornLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(ledgerPath(o) + ".end"); err != nil { // it is written after the record
+		t.Fatal(err)
+	}
 	for n := len(before); n < len(after); n += 7 {
 		torn := after[:n:n]
 		for name, tail := range map[string][]byte{"cut": nil, "zeros": make([]byte, len(after)-n)} {
@@ -139,7 +142,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := spooled(t, o); n != 0 || len(files) != 4 { // ledger, lock, secret, spool
+	if n := spooled(t, o); n != 0 || len(files) != 5 { // ledger, ledger.end, lock, secret, spool
 		t.Errorf("%d spooled files and %v are left", n, files)
 	}
 }

@@ -65,20 +65,22 @@ func parseLine(line []byte) (record []byte, ok bool) {
 	return record, bytes.Equal(appendLine(nil, record), append(line[:len(line):len(line)], '\n'))
 }
 
-// readJournal reads the journal at path; fs.ErrNotExist where there is none.
-func readJournal(path string) (records [][]byte, good int, err error) {
+// readJournal reads the journal at path, and returns its records and its good bytes;
+// fs.ErrNotExist where there is none.
+func readJournal(path string) (records [][]byte, good []byte, err error) {
 	status, err := os.Stat(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if status.Size() > maxJournal {
-		return nil, 0, errDamaged
+		return nil, nil, errDamaged
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return parseJournal(data)
+	records, size, err := parseJournal(data)
+	return records, data[:size], err
 }
 
 // appendJournal puts one more record on the disk, after the good bytes. If it

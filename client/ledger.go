@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -21,7 +22,8 @@ type Ledger struct {
 	Entries []Entry   `json:"entries"`        // one a plan, oldest first
 
 	backstops map[[32]byte][]byte
-	size      int // good bytes of the journal
+	size      int    // good bytes of the journal
+	crc       uint32 // CRC-32C of them
 }
 
 // State is how far an entry has come.
@@ -305,6 +307,9 @@ func ReadLedger(dir string) (*Ledger, error) { return folder(dir).readLedger() }
 
 func (f folder) readLedger() (*Ledger, error) {
 	records, good, err := readJournal(f.path(ledgerFile))
+	if err == nil {
+		err = f.checkEnd(good)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("client: there is no ledger in %s: the device has answered nothing yet, or another folder is meant", string(f))
 	}
@@ -315,7 +320,7 @@ func (f folder) readLedger() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.size = good
+	l.size, l.crc = len(good), crc32.Checksum(good, castagnoli)
 	return l, nil
 }
 
@@ -323,6 +328,9 @@ func (f folder) readLedger() (*Ledger, error) {
 func (f folder) makeLedger() error {
 	if _, err := os.Stat(f.path(ledgerFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if _, err := os.Stat(f.path(endFile)); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(errDamaged, err) // there was one
 	}
 	return f.write([]byte(journalHead), ledgerFile)
 }
@@ -334,7 +342,9 @@ func (f folder) append(l *Ledger, r record) error {
 	if err := appendJournal(f.path(ledgerFile), l.size, line); err != nil {
 		return err
 	}
-	l.size += len(appendLine(nil, line))
+	written := appendLine(nil, line)
+	l.size, l.crc = l.size+len(written), crc32.Update(l.crc, castagnoli, written)
+	f.reached(l)
 	if !l.apply(r) {
 		panic("client: a record that a reader would refuse")
 	}

@@ -21,10 +21,10 @@ type Demo struct {
 }
 
 // The size of the full-fidelity collection: every fragment costs three seals
-// and three opens, so that this is what two cores do in about half a minute.
+// and three opens, so that this is what two cores do in about a quarter of a minute.
 const (
-	demoPerClass    = 510 // devices of each class
-	demoRepetitions = 56  // fragments a device: 510 x 4 x 56 = 114,240 in all
+	demoPerClass    = 255 // devices of each class
+	demoRepetitions = 56  // fragments a device: 255 x 4 x 56 = 57,120 in all
 	demoHops        = 2
 	lawRepetitions  = 768
 	// With so few random features a wide kernel keeps more of what tells the

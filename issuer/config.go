@@ -27,6 +27,9 @@ type Config struct {
 	// Bearers is the file of respondents' bearer tokens. Without it http.clients
 	// must be set.
 	Bearers serve.Path `toml:"bearers"`
+	// Roots are the certificate authorities of the hops (PEM), which are asked how many
+	// tokens they have counted; empty: the system's.
+	Roots serve.Path `toml:"roots"`
 	// Retention is how long after a plan closes its marks are kept; 0 is a day.
 	Retention serve.Duration `toml:"retention"`
 	// Limits bound what peers can make the service do; 0 is the default.
@@ -73,7 +76,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if l.Plans < 0 || l.Burst < 0 || !(l.Rate >= 0 && l.Rate < math.MaxInt32) {
 		fault("limits", errors.New("every limit is a number from 0 on"))
 	}
+	client, err := serve.Client(c.Roots)
+	fault("roots", err)
 	return http, Options{
+		Client: client,
 		Folder: string(c.Folder), Keys: string(c.Keys), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "",
 		Retention: time.Duration(c.Retention), Limits: l, Metrics: http.Metrics, Log: log, Clock: clock.New(),
 	}, errors.Join(errs...)
@@ -93,6 +99,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	defer o.Client.CloseIdleConnections()
 	service, err := New(o)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,10 @@ type Options struct {
 	// After that its tokens can no longer be had, and no longer be spent.
 	Retention time.Duration
 	Limits    Limits
+
+	// Client asks hops how many tokens they have counted, so that an older copy of the
+	// folder is found; nil: nobody is asked.
+	Client *http.Client
 
 	Metrics *serve.Metrics   // nil: none
 	Log     *slog.Logger     // nil: none
@@ -154,6 +159,9 @@ func New(o Options) (*Service, error) {
 	if err == nil {
 		s.auth = serve.Authenticator{Secret: secret, Bearers: o.Bearers, Certificates: o.Certificates}
 		err = s.takeUp()
+	}
+	if err == nil {
+		err = s.compare()
 	}
 	if err != nil {
 		s.Close()

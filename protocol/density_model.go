@@ -180,8 +180,8 @@ func (m *DensityModel) leads(test Records) (release.Figure, error) {
 	f := release.Figure{
 		Name: "leads", Kind: release.Lines, Title: "Lead of the true class",
 		Alt: "For each true class, the distribution over public test records of the private density of that class less the highest other one; right of zero the prediction is correct.",
-		X:   release.Axis{Label: "density of the true class less the highest other (1)"},
-		Y:   release.Axis{Label: "share of test records (1)"},
+		X:   release.Axis{Label: "density of the true class less the highest other"},
+		Y:   release.Axis{Label: "share of test records"},
 	}
 	if widest == 0 {
 		widest = 1

@@ -174,7 +174,8 @@ func (t *bits) errors(_ []uint64, respondents int, share float64) errorLaw {
 	mean := estimate.Cell{N: respondents, Keep: share * t.mechanism.Prob(true), Flip: share * t.mechanism.Prob(false)}
 	e := ofCell(mean)
 	if t.tau() > 1 {
-		e = errorLaw{mean: &mean, fragments: t.tau(), null: t.perDevice(share).null(respondents)}
+		law := t.perDevice(share)
+		e = errorLaw{mean: &mean, fragments: t.tau(), null: law.null(respondents), ends: law.ends(respondents)}
 	}
 	e.independent = true
 	return e
@@ -185,14 +186,21 @@ func (t *bits) perDevice(share float64) perDevice {
 	m, tau := t.mechanism, float64(t.tau())
 	gap := tau * (m.Prob(true) - m.Prob(false)) // Variance is that of the estimate
 	return perDevice{
-		held:  moments{tau * m.Prob(true), m.Variance(1, 1, t.tau()) * gap * gap}.thin(share),
-		other: moments{tau * m.Prob(false), m.Variance(0, 1, t.tau()) * gap * gap}.thin(share),
-		logOther: func(theta float64) float64 {
-			up := math.Expm1(theta)
-			given := func(sent float64) float64 { return math.Expm1(tau * math.Log1p(sent*up)) }
-			kept := m.Backstop.Flip
-			return math.Log1p(share * (kept*given(m.Fragment.Keep) + (1-kept)*given(m.Fragment.Flip)))
-		},
+		held:     moments{tau * m.Prob(true), m.Variance(1, 1, t.tau()) * gap * gap}.thin(share),
+		other:    moments{tau * m.Prob(false), m.Variance(0, 1, t.tau()) * gap * gap}.thin(share),
+		logHeld:  t.generating(share, m.Backstop.Keep),
+		logOther: t.generating(share, m.Backstop.Flip),
+	}
+}
+
+// generating is ln E e^(theta N) of the messages of a device whose backstop has a one
+// with probability kept.
+func (t *bits) generating(share, kept float64) func(theta float64) float64 {
+	fragment, tau := t.mechanism.Fragment, float64(t.tau())
+	return func(theta float64) float64 {
+		up := math.Expm1(theta)
+		given := func(sent float64) float64 { return math.Expm1(tau * math.Log1p(sent*up)) }
+		return math.Log1p(share * (kept*given(fragment.Keep) + (1-kept)*given(fragment.Flip)))
 	}
 }
 
@@ -278,50 +286,4 @@ func (t *bits) exposed(seen int) account.Guarantee {
 		g.Bound = account.Upper
 	}
 	return g
-}
-
-// moments are those of a number of messages of one device in one cell.
-type moments struct{ mean, variance float64 }
-
-// thin is the number of messages of a device that is asked with probability share.
-func (m moments) thin(share float64) moments {
-	mean := share * m.mean
-	return moments{mean, share*(m.variance+m.mean*m.mean) - mean*mean}
-}
-
-// perDevice is the law of what one device adds to the count of a cell that it
-// holds, and of another.
-type perDevice struct {
-	held, other moments
-	logOther    func(theta float64) float64 // ln E e^(theta N) of the other
-}
-
-// estimate is how many of n devices hold a cell, unbiased, with the deviation of
-// the number of holders nearest to that.
-func (p perDevice) estimate(count, n float64) estimate.Value {
-	holders := (count - n*p.other.mean) / (p.held.mean - p.other.mean)
-	return estimate.Value{Mean: holders, StdErr: p.deviation(max(0, min(n, holders)), n)}
-}
-
-func (p perDevice) deviation(holders, n float64) float64 {
-	return math.Sqrt(holders*p.held.variance+(n-holders)*p.other.variance) / (p.held.mean - p.other.mean)
-}
-
-// null bounds from above ln P(count or more) of a cell that nobody of n holds, given
-// its estimate: Chernoff's bound, whose exponent is convex in theta.
-func (p perDevice) null(n int) func(mean float64) float64 {
-	gap := p.held.mean - p.other.mean
-	return func(mean float64) float64 {
-		count := math.Round(mean*gap + float64(n)*p.other.mean)
-		bound := func(theta float64) float64 { return float64(n)*p.logOther(theta) - theta*count }
-		low, high := 0., 64.
-		for range 80 {
-			if a, b := low+(high-low)/3, high-(high-low)/3; bound(a) <= bound(b) {
-				high = b
-			} else {
-				low = a
-			}
-		}
-		return math.Min(0, bound(low))
-	}
 }

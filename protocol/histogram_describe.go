@@ -69,12 +69,16 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 		return nil, s, err
 	}
 	s.Tables = append(s.Tables, table)
-	s.Figures = append(s.Figures, m.bars(t, top))
+	if t.asked.Kind == "grid" { // whose cells are told apart by where they lie, not by name
+		s.Figures = append(s.Figures, m.places(t))
+	} else {
+		s.Figures = append(s.Figures, m.bars(t, top))
+	}
 	largest := t.IntervalsAtOnce(top[:1], level)[0]
 	headline := []release.Metric{{
-		Name: m.key(t, "largest", "_"), Label: fmt.Sprintf("Largest estimate of %s: %q", m.title(t), t.Name(top[0])),
+		Name: m.key(t, "largest", "_"), Label: fmt.Sprintf("Respondents who hold %q, the largest estimate of %s", t.Name(top[0]), m.title(t)),
 		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Among: len(t.Values),
-		Truth: t.count(top[0]), Unit: release.Count, Note: "respondents",
+		Truth: t.count(top[0]), Unit: release.Count,
 	}}
 	if hitters, ok := t.HeavyHitters(discoveryRate); ok {
 		found := release.Metric{
@@ -95,11 +99,8 @@ func (m *HistogramModel) describe(t *HistogramTable) ([]release.Metric, release.
 	} else {
 		s.Text += " There is no list of values that somebody holds: nothing is proved about the far tails of this mechanism's errors."
 	}
-	if t.asked.Kind == "grid" {
-		if t.errors.independent {
-			s.Tables = append(s.Tables, marginals(t)...)
-		}
-		s.Figures = append(s.Figures, m.places(t))
+	if t.asked.Kind == "grid" && t.errors.independent {
+		s.Tables = append(s.Tables, marginals(t)...)
 	}
 	if t.asked.Kind == "buckets" && t.errors.independent {
 		if err := distribution(m, t, &s); err != nil {
@@ -177,13 +178,13 @@ func (m *HistogramModel) bars(t *HistogramTable, cells []int) release.Figure {
 	f := release.Figure{
 		Name: m.key(t, "top", "-"), Kind: release.Bars, Title: fmt.Sprintf(what+", with %s intervals of all %d at once", m.title(t), release.Percent(level), len(t.Values)),
 		Alt: fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals that hold for all %d values at once.", len(cells), m.title(t), release.Percent(level), len(t.Values)),
-		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "respondents (1)"},
+		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "respondents"},
 		Categories: t.attribute.cellNames(cells),
 	}
 	s := release.Series{Label: "estimate"}
 	for i, ends := range t.IntervalsAtOnce(cells, level) {
 		mean := t.Values[cells[i]].Mean
-		s.Y, s.Low, s.High = append(s.Y, mean), append(s.Low, math.Min(mean, ends[0])), append(s.High, math.Max(mean, ends[1]))
+		s.Y, s.Low, s.High = append(s.Y, mean), append(s.Low, ends[0]), append(s.High, ends[1])
 		if n := t.count(cells[i]); n != nil {
 			s.Truth = append(s.Truth, *n)
 		}
@@ -226,7 +227,7 @@ func (m *HistogramModel) poisoning(t *HistogramTable) (release.Table, bool) {
 		if !ok {
 			return out, false
 		}
-		out.Rows = append(out.Rows, []release.Cell{release.Text(fmt.Sprintf("one in %d", oneIn)), release.Number(float64(devices), 0), release.Number(up, 0), release.Number(down, 0)})
+		out.Rows = append(out.Rows, []release.Cell{release.Text("one in " + release.FormatNumber(float64(oneIn))), release.Number(float64(devices), 0), release.Number(up, 0), release.Number(down, 0)})
 	}
 	return out, true
 }

@@ -124,8 +124,26 @@ func (t *HistogramTable) Intervals(cells []int, level float64) [][2]float64 {
 // probability level, those of the cells given among them. So they hold for whatever cells
 // somebody picks, by their estimates too: the largest estimate is large by its error as
 // a rule, and an interval by itself does not allow for that.
+//
+// Of counts over report fragments the tails are too heavy for the normal law so far out:
+// their ends go by Chernoff's bound.
 func (t *HistogramTable) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
-	return t.Intervals(cells, estimate.Joint(level, len(t.Values)))
+	joint := estimate.Joint(level, len(t.Values))
+	if t.errors.ends == nil {
+		return t.Intervals(cells, joint)
+	}
+	known := map[float64][2]float64{} // counts are whole, so that estimates repeat
+	ends := make([][2]float64, len(cells))
+	for i, cell := range cells {
+		mean := t.Values[cell].Mean
+		e, ok := known[mean]
+		if !ok {
+			e = t.errors.ends(mean, 1-joint)
+			known[mean] = e
+		}
+		ends[i] = e
+	}
+	return ends
 }
 
 // Consistent are counts that could be true, nearest to the estimates: at least zero

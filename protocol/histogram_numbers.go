@@ -48,7 +48,7 @@ func distribution(m *HistogramModel, t *HistogramTable, s *release.Section) erro
 	clipped.Note = fmt.Sprintf("a number outside taken to the nearer end, then each for the middle of its bucket, which may move this mean by up to %.3g; the mean of the numbers themselves has no bound, since the two end buckets hold whatever lies outside", half)
 	first, last := d.Ends()
 	s.Metrics = append(s.Metrics, clipped,
-		m.endShare(t, "lowest_bucket", axis.Label(1)+" and less", first, 0),
+		m.endShare(t, "lowest_bucket", "below "+axis.Label(1), first, 0),
 		m.endShare(t, "highest_bucket", axis.Label(axis.Cells-1)+" and more", last, axis.Cells-1))
 	return nil
 }
@@ -72,7 +72,7 @@ func (m *HistogramModel) cumulative(t *HistogramTable, axis encode.Axis, d estim
 	f := release.Figure{
 		Name: m.key(t, "distribution", "-"), Kind: release.Lines, Title: fmt.Sprintf("Distribution of %s", m.title(t)),
 		Alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", m.title(t), release.Percent(level)),
-		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "share of respondents (1)"},
+		X:   release.Axis{Label: t.attribute.name}, Y: release.Axis{Label: "share of respondents"},
 	}
 	series := release.Series{Label: "share at or below"}
 	last, below := axis.Cells, 0
@@ -114,7 +114,7 @@ func (m *HistogramModel) quantiles(t *HistogramTable, axis encode.Axis, d estima
 			estimate = release.Text(axis.Label(1) + " and less")
 		}
 		if math.IsInf(low, -1) || math.IsInf(high, 1) {
-			interval = release.Text(openInterval(axis, low, high))
+			interval = release.Text(openInterval(low, high))
 		}
 		row := []release.Cell{release.Number(q, 0), estimate, interval}
 		if known, ok := t.Truth.quantile(q); ok {
@@ -128,15 +128,14 @@ func (m *HistogramModel) quantiles(t *HistogramTable, axis encode.Axis, d estima
 }
 
 // openInterval writes an interval that has no end in words.
-func openInterval(axis encode.Axis, low, high float64) string {
-	from, to := release.FormatNumber(low), release.FormatNumber(high)
-	if math.IsInf(low, -1) {
-		from = axis.Label(0) + " and less"
+func openInterval(low, high float64) string {
+	switch {
+	case math.IsInf(high, 1) && math.IsInf(low, -1):
+		return "any number"
+	case math.IsInf(high, 1):
+		return release.FormatNumber(low) + " and more"
 	}
-	if math.IsInf(high, 1) {
-		to = axis.Label(axis.Cells) + " and more"
-	}
-	return from + " to " + to
+	return release.FormatNumber(high) + " and less"
 }
 
 // places is the picture of a grid, as fine and as exact as is seen: a release with one

@@ -19,6 +19,9 @@ type errorLaw struct {
 	// null bounds from above ln P(an estimate so large or larger) of a cell that
 	// nobody holds; nil where there is no proved bound.
 	null func(mean float64) float64
+	// ends holds the number of holders with probability at least 1-alpha, given the
+	// estimate, at any depth; nil where the normal law has to do.
+	ends func(mean, alpha float64) [2]float64
 	// independent says that those of different cells are.
 	independent bool
 }

@@ -226,7 +226,7 @@ func (g Grid) Coarse(columns, rows int) Grid {
 	return out
 }
 
-// Axis is labelled with its unit in the label, such as "bandwidth (1)".
+// Axis is labelled with what is counted, or with its unit, such as "wait (s)".
 type Axis struct {
 	Label string `json:"label"`
 	Log   bool   `json:"log,omitempty"`

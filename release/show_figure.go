@@ -101,7 +101,7 @@ func whisker(low, x, high, longest float64) string {
 		return bar(x, longest, barLength)
 	}
 	s := []rune(strings.Repeat("█", from) + "├" + strings.Repeat("─", to-from-1) + "┤")
-	s[middle] = '┼'
+	s[min(max(from, middle), to)] = '┼' // an estimate below zero lies outside its interval
 	return string(s)
 }
 

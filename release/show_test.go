@@ -51,6 +51,8 @@ func TestWhisker(t *testing.T) {
 		{22, 23, 23, 23, strings.Repeat("█", 22) + "├┼"},
 		{4.2, 4.3, 4.4, 23, bar(4.3, 23, 24)},
 		{-2, -1, 0, 23, ""},
+		{0, -5, 2, 23, "┼─┤"},
+		{3, 9, 5, 23, "███├─┼"},
 		{0, 0, 0, 0, ""},
 	} {
 		if got := whisker(c.low, c.x, c.high, c.longest); got != c.want {

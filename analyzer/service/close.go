@@ -159,6 +159,9 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.compare(ctx, name); err != nil {
+		return err
+	}
 	c, err := s.counted(ctx, run.protocol)
 	if err != nil {
 		return err

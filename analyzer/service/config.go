@@ -32,6 +32,9 @@ type Config struct {
 	URL      string     `toml:"url"` // postgres://user@host/database?sslmode=verify-full
 	// PasswordFile has the password of the database, which then does not stand in the URL.
 	PasswordFile serve.Path `toml:"password_file"`
+	// Roots are the certificate authorities of the last hops (PEM), which are asked what
+	// they handed over; empty: the system's.
+	Roots serve.Path `toml:"roots"`
 	// PublishersFile is a file of publishers (confetti publishers), read again when it
 	// changes: whose keys are still good, and how many must have signed. Without it
 	// those of Publishers are good without an end, and one is enough.
@@ -115,8 +118,11 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.Database != "" {
 		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
 	}
+	client, err := serve.Client(c.Roots)
+	fault("roots", err)
 	o = Options{
-		Keys: string(c.Keys), Operators: http.Operators, Populations: map[string]Population{},
+		Client: client,
+		Keys:   string(c.Keys), Operators: http.Operators, Populations: map[string]Population{},
 		Grace: time.Duration(c.Grace), Retention: time.Duration(c.Retention), BatchSize: c.BatchSize, Metrics: http.Metrics, Log: log, Clock: clock.New(),
 	}
 	if c.BatchSize < 0 {
@@ -175,8 +181,12 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, software string) erro
 	}
 	defer s.Close()
 	o.Store, o.Software = s, software
+	defer o.Client.CloseIdleConnections()
 	service, err := New(o)
 	if err != nil {
+		return err
+	}
+	if err := service.Compare(ctx); err != nil {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, c.status(service)

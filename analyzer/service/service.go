@@ -48,6 +48,10 @@ type Options struct {
 	Software  string        // name and version, for releases
 	Metrics   *serve.Metrics
 
+	// Client asks the last hops what they handed over, so that an older copy of the
+	// database is found; nil: nobody is asked.
+	Client *http.Client
+
 	Log *slog.Logger     // nil: none
 	Now func() time.Time // nil: the system's clock
 
@@ -172,6 +176,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.RegisterPattern: s.operators(s.register),
 		wire.BatchPattern:    s.putBatch,
+		wire.HeldPattern:     s.getHeld,
 		wire.ClosePattern:    s.operators(s.postClose),
 		wire.PlansPattern:    s.getPlans,
 		wire.PlanPattern:     s.getPlan,

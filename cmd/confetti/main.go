@@ -33,6 +33,7 @@ type cli struct {
 	Submit     submitCommand     `cmd:"" help:"Answer a plan, as a device does."`
 	Ledger     ledgerCommand     `cmd:"" help:"What a device has agreed to, spent and said."`
 	Top        topCommand        `cmd:"" help:"Watch services at work."`
+	Alarms     alarmsCommand     `cmd:"" help:"What services want looked at, and that it has been."`
 	Token      tokenCommand      `cmd:"" help:"Bearer tokens, by which services tell who asks."`
 	Budget     budgetCommand     `cmd:"" help:"What populations have spent."`
 	Analyzer   analyzerCommand   `cmd:"" help:"Back an analyzer up, and restore it."`

@@ -22,10 +22,15 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 )
 
-type topCommand struct {
+// watchedFlags name services that are looked at.
+type watchedFlags struct {
 	URL []string `arg:"" optional:"" name:"url" help:"Addresses of services; without, all that the plan names."`
 	serviceFlags
-	Plan  string        `help:"A signed plan." type:"path" placeholder:"FILE"`
+	Plan string `help:"A signed plan." type:"path" placeholder:"FILE"`
+}
+
+type topCommand struct {
+	watchedFlags
 	Every time.Duration `help:"How often to look." default:"2s"`
 	Once  bool          `help:"Look once and end; the exit code is 1 if a service does not answer or raises an alarm."`
 	JSON  bool          `help:"Print JSON, once."`
@@ -95,7 +100,7 @@ func (c topCommand) Run(std streams) error {
 	}
 }
 
-func (c topCommand) urls() ([]string, error) {
+func (c watchedFlags) urls() ([]string, error) {
 	if len(c.URL) > 0 {
 		return c.URL, nil
 	}
@@ -196,6 +201,9 @@ func show(w io.Writer, before, now []sight) {
 		fmt.Fprintf(w, "%s at %s, up for %s\n", plain.Text(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
 		for _, alarm := range s.Status.Alarms {
 			fmt.Fprintf(w, "  !! %s\n", plain.Text(alarm))
+		}
+		for _, a := range s.Status.Acknowledged {
+			fmt.Fprintf(w, "  %s\n", seen(a))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, f := range s.Status.Facts {

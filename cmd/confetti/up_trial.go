@@ -247,7 +247,7 @@ func (t trial) equip(p party, ca *serve.Authority) error {
 		return err
 	}
 	address, _ := strings.CutPrefix(p.url, "https://")
-	text := fmt.Sprintf("keys = 'keys'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", partyConfig(p), address, trialOperators)
+	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trialRoots, partyConfig(p), address, trialOperators)
 	return errors.Join(
 		durable.Replace(filepath.Join(t.folder(p), "server.crt"), certificate, 0o600),
 		durable.Replace(filepath.Join(t.folder(p), "server.key"), key, 0o600),
@@ -259,7 +259,7 @@ func (t trial) equip(p party, ca *serve.Authority) error {
 func partyConfig(p party) string {
 	switch p.role {
 	case "shuffler":
-		return fmt.Sprintf("publishers_file = '../%s'\nroots = '../%s'\nqueue.folder = 'queue'\n", trialPublishers, trialRoots)
+		return fmt.Sprintf("publishers_file = '../%s'\nqueue.folder = 'queue'\n", trialPublishers)
 	case "issuer":
 		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trialPublishers, trialBearers)
 	}

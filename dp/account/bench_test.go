@@ -101,6 +101,49 @@ func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, erro
 	return c.Epsilon(delta)
 }
 
+// BenchmarkOneMessage is what a device computes of one opened message, for a density of
+// 768 bits, as bits, as a vector and as buckets.
+func BenchmarkOneMessage(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		event Event
+	}{
+		{"bits", Repeat{RandomizedResponse{40_000, 0.0752}, 768}},
+		{"vector", VectorResponse{40_000, 768, 0.05, 192}},
+		{"buckets", Repeat{BucketResponse{40_000, 0.03}, 128}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := OneMessage(c.event, 1e-6); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkWholeReports is the exact blanket: of k-ary response, and of reports that
+// favour shares which meet (four kinds).
+func BenchmarkWholeReports(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		event Event
+	}{
+		{"krr/n=10000/k=1000", KaryResponse{10_000, 1000, 4}},
+		{"krr/n=100000/k=10000", KaryResponse{100_000, 10_000, 6}},
+		{"subset/n=10000", FavouredResponse{Users: 10_000, Share: 0.1, Apart: 0.0909, Epsilon: 2}},
+		{"hadamard/n=10000", FavouredResponse{Users: 10_000, Share: 0.5, Apart: 0.25, Epsilon: 4}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Epsilon(c.event, 1e-6); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkFormula is the Gaussian and a closed form of each kind.
 func BenchmarkFormula(b *testing.B) {
 	for _, c := range []struct {

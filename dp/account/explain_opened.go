@@ -1,6 +1,9 @@
 package account
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // OneMessage is the guarantee at delta against whoever opens a single message of a
 // respondent to an event or to its repetition, knows whose it is, and sees all others
@@ -54,7 +57,11 @@ func opened(e Event, rounds int, fragment float64, local Guarantee, delta float6
 	}
 	joint := shuffled
 	joint.Epsilon = addUp(g.Epsilon, shuffled.Epsilon)
-	if one := byItself(bit); one != nil {
+	if v, ok := bit.(VectorResponse); ok {
+		if e, err := v.besideBit(left, delta); err == nil {
+			joint.Epsilon = math.Min(joint.Epsilon, e)
+		}
+	} else if one := byItself(bit); one != nil {
 		if j, err := Epsilon(All{append(rest, one)}, delta); err == nil && j.Epsilon < joint.Epsilon {
 			joint = j
 		}
@@ -79,8 +86,29 @@ func byItself(e Event) Event {
 	case BucketResponse:
 		e.Users = 1
 		return e.single()
-	case VectorResponse: // the widest gap is a whole bit at most
-		return RandomizedResponse{1, e.Flip}
 	}
 	return nil
+}
+
+// besideBit is the epsilon at delta of so many rounds of a vector beside one of its bits
+// that is seen by itself, whose gap is a whole bit at most: of randomized response with
+// loss L and odds 1-p to p, the hockey stick at epsilon is (1-p) H(epsilon-L) +
+// p H(epsilon+L), H the vector's in either direction, for which any bound may stand.
+func (e VectorResponse) besideBit(rounds int, delta float64) (float64, error) {
+	rest, _, err := e.profile(rounds, options{Neglect: delta * neglect / float64(rounds+1)})
+	if err != nil {
+		return 0, err
+	}
+	bit := RandomizedResponse{1, e.Flip}
+	return invert(func(epsilon float64) (float64, error) {
+		fall, err := rest.Delta(math.Abs(epsilon - bit.local()))
+		if err != nil {
+			return 0, err
+		}
+		if x := math.Exp(epsilon - bit.local()); x < 1 {
+			fall = 1 - x + x*fall // the hockey stick below zero, by that of the reverse pair
+		}
+		rise, err := rest.Delta(epsilon + bit.local())
+		return ((1-e.Flip)*fall + e.Flip*rise) * (1 + lawError), err
+	}, delta)
 }

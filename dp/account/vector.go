@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
 	"github.com/confetti-dp/confetti/dp/account/rdp"
@@ -125,7 +126,7 @@ func (e VectorResponse) profile(rounds int, o options) (curve, Bound, error) {
 	return &lesser{
 		gauss: gauss,
 		ideal: rdp.ZeroConcentrated(squares / (2 * e.deviation() * e.deviation())),
-		renyi: func() curve { return e.renyiCurve(squares) },
+		renyi: sync.OnceValue(func() curve { return e.renyiCurve(squares) }),
 	}, Upper, nil
 }
 
@@ -146,7 +147,10 @@ func (e VectorResponse) distributions(o options) ([]*pld.Distribution, error) {
 	if o.Lower || math.IsInf(slope, 1) {
 		return nil, &Unsupported{e, "no loss distribution at these parameters: the counts' deviation is too small"}
 	}
-	h := sample(withTail{normal(slope * math.Sqrt(e.squares())), charge}.hockey, o)
+	h := sample(normal(slope*math.Sqrt(e.squares())).hockey, o)
+	for i, d := range h { // afterwards: with its tail it would never fall to the neglected
+		h[i] = charge + (1-charge)*d
+	}
 	d, err := pld.FromCurves(h, h, o.Step)
 	return []*pld.Distribution{d}, err
 }
@@ -155,10 +159,6 @@ func (e VectorResponse) distributions(o options) ([]*pld.Distribution, error) {
 type withTail struct {
 	normal
 	tail float64
-}
-
-func (w withTail) hockey(epsilon float64) float64 {
-	return w.tail + (1-w.tail)*w.normal.hockey(epsilon)
 }
 
 func (w withTail) Delta(epsilon float64) (float64, error) {

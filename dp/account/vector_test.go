@@ -315,3 +315,39 @@ func BenchmarkVectorResponse(b *testing.B) {
 		})
 	}
 }
+
+// A bit that is seen by itself beside the counts of a vector: the composition meets the
+// closed form, and does not walk along the tail, which never falls to the neglected.
+func TestOneBitBesideAVector(t *testing.T) {
+	e := VectorResponse{Users: 2700, Coordinates: 256, Flip: 0.1, SquaredGap: 64}
+	const delta, p = 1e-6, 0.1
+	o := options{Neglect: delta * neglect / 2}
+	charge := o.Neglect * tailShare
+	gauss := normal(e.slope(charge) * math.Sqrt(e.squares()))
+	rest := func(epsilon float64) float64 {
+		d := gauss.hockey(math.Abs(epsilon))
+		if d = charge + (1-charge)*d; epsilon < 0 {
+			d = 1 - math.Exp(epsilon) + math.Exp(epsilon)*d
+		}
+		return d
+	}
+	local := math.Log((1 - p) / p)
+	want, err := invert(func(epsilon float64) (float64, error) {
+		return (1-p)*rest(epsilon-local) + p*rest(epsilon+local), nil
+	}, delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := epsilonFrom(t, Epsilon, All{[]Event{RandomizedResponse{1, p}, e}}, delta)
+	if got < want || got > want*(1+1e-3) {
+		t.Errorf("epsilon %v, in closed form %v", got, want)
+	}
+	alone := epsilonFrom(t, Epsilon, e, delta)
+	if one, err := OneMessage(e, delta); err != nil || one.Epsilon <= math.Max(local, alone) || one.Epsilon > math.Min(want, local+alone) {
+		t.Errorf("one message: epsilon %v, %v; the bit has %v, all of the vector %v, and both by their Gaussian %v", one.Epsilon, err, local, alone, want)
+	}
+	o.Step = 1e-3
+	if d, err := e.distributions(o); err != nil || d[0].Support() > 1<<15 {
+		t.Errorf("%d losses, %v", d[0].Support(), err)
+	}
+}

@@ -69,20 +69,19 @@ func (a Axis) find(x float64) (i int, inside bool) {
 
 var errNoNumber = errors.New("encode: a value that is no number: say what it stands for, or ask with a cell for others")
 
-// name writes an interval; unbounded says that the ones at the edges hold what is outside.
+// name writes an interval, which has its lower end and not its upper one (the last, where
+// nothing lies above it, has both); unbounded says that the ones at the edges hold what is
+// outside.
 func (a Axis) name(i int, unbounded bool) string {
-	low, high, closing := a.number(i), a.number(i+1), ")"
 	switch {
-	case i+1 < a.Cells:
-	case unbounded:
-		high = "inf"
-	default:
-		closing = "]"
+	case unbounded && a.Cells == 1:
+		return "any number"
+	case unbounded && i == 0:
+		return "below " + a.number(1)
+	case unbounded && i+1 == a.Cells:
+		return a.number(i) + " and more"
 	}
-	if i == 0 && unbounded {
-		return "(-inf, " + high + closing
-	}
-	return "[" + low + ", " + high + closing
+	return a.number(i) + " to " + a.number(i+1)
 }
 
 // Label writes edge i in decimals, as names of cells have it.
@@ -143,7 +142,7 @@ func (b *Buckets) Encode(x float64) ([]uint32, error) {
 	return []uint32{uint32(i)}, nil
 }
 
-// Name is the interval of a cell, such as "[10, 20)", or Others.
+// Name is the interval of a cell, such as "10 to 20", "below 10" and "90 and more", or Others.
 func (b *Buckets) Name(cell int) string {
 	mustHave(cell, b.Size())
 	if cell == b.axis.Cells {

@@ -180,14 +180,14 @@ func TestBuckets(t *testing.T) {
 		got  []string
 		want string
 	}{
-		{names(open), "(-inf, 0) [0, 10) [10, 20) [20, inf)"},
-		{names(closed), "[-10, 0) [0, 10) [10, 20) [20, 30] others"},
-		{names(must[*Buckets](t)(NewBuckets(Axis{0.1, 0.4, 3}, true))), "[0.1, 0.2) [0.2, 0.3) [0.3, 0.4] others"},
-		{names(must[*Buckets](t)(NewBuckets(Axis{0, 3e6, 3}, true))), "[0, 1000000) [1000000, 2000000) [2000000, 3000000] others"},
-		{names(must[*Buckets](t)(NewBuckets(Axis{1e9, 1e9 + 2, 2}, true))), "[1000000000, 1000000001) [1000000001, 1000000002] others"},
-		{names(must[*Buckets](t)(NewBuckets(Axis{0, 2e-9, 2}, true))), "[0, 1e-09) [1e-09, 2e-09] others"},
+		{names(open), "below 0, 0 to 10, 10 to 20, 20 and more"},
+		{names(closed), "-10 to 0, 0 to 10, 10 to 20, 20 to 30, others"},
+		{names(must[*Buckets](t)(NewBuckets(Axis{0.1, 0.4, 3}, true))), "0.1 to 0.2, 0.2 to 0.3, 0.3 to 0.4, others"},
+		{names(must[*Buckets](t)(NewBuckets(Axis{0, 3e6, 3}, true))), "0 to 1000000, 1000000 to 2000000, 2000000 to 3000000, others"},
+		{names(must[*Buckets](t)(NewBuckets(Axis{1e9, 1e9 + 2, 2}, true))), "1000000000 to 1000000001, 1000000001 to 1000000002, others"},
+		{names(must[*Buckets](t)(NewBuckets(Axis{0, 2e-9, 2}, true))), "0 to 1e-09, 1e-09 to 2e-09, others"},
 	} {
-		if got := strings.Join(c.got, " "); got != c.want {
+		if got := strings.Join(c.got, ", "); got != c.want {
 			t.Errorf("buckets are called %s, want %s", got, c.want)
 		}
 	}
@@ -221,7 +221,7 @@ func TestGrid(t *testing.T) {
 			t.Errorf("%v is in %d and %d, want %d and %d", c.p, a[0], b[0], c.cell, c.other)
 		}
 	}
-	if open.Size() != 6 || closed.Size() != 7 || closed.Name(6) != Others || closed.Name(4) != "x [1, 2) y [0, 1]" || open.Name(0) != "x (-inf, 1) y (-inf, 0)" {
+	if open.Size() != 6 || closed.Size() != 7 || closed.Name(6) != Others || closed.Name(4) != "x 1 to 2, y 0 to 1" || open.Name(0) != "x below 1, y below 0" {
 		t.Errorf("shape of a grid: %q, %q", closed.Name(4), open.Name(0))
 	}
 	for _, p := range []Point{{math.NaN(), 0}, {math.Inf(-1), math.NaN()}} {

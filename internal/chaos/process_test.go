@@ -71,7 +71,7 @@ func launch(name string, s setting) (process, error) {
 func launchIssuer(s setting) (process, error) {
 	i, err := issuer.New(issuer.Options{
 		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: s.trust(), Bearers: s.ring.people("respondents"),
-		Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Client: &http.Client{Transport: s.network}, Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
 		return process{}, err
@@ -92,9 +92,13 @@ func launchAnalyzer(s setting) (process, error) {
 		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
 		Trust:       s.trust(),
 		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
-		Software:    "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Client:      &http.Client{Transport: s.network}, Software: "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
 	})
 	if err != nil {
+		db.Close()
+		return process{}, err
+	}
+	if err := a.Compare(context.Background()); err != nil {
 		db.Close()
 		return process{}, err
 	}

@@ -94,11 +94,10 @@ func Clone(t *testing.T, tree string) string {
 // Patience is how long the commands may take together: they end before the tests' own
 // time is over, which would leave services behind.
 func Patience(t *testing.T) time.Duration {
-	const most = 8 * time.Minute // on a machine that is busy with other tests
 	if end, limited := t.Deadline(); limited {
-		return min(most, time.Until(end)-20*time.Second)
+		return time.Until(end) - 20*time.Second
 	}
-	return most
+	return 10 * time.Minute
 }
 
 // Session is a shell in a folder, whose commands are typed one by one, and the services

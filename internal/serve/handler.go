@@ -27,6 +27,7 @@ func (s *Server) handler() http.Handler {
 	handle("GET /metrics", s.operators(s.metrics))
 	handle("GET /status.json", s.operators(s.statusJSON))
 	handle("GET /{$}", s.viewers(s.statusPage))
+	handle("POST /alarms", s.operators(s.postAlarm))
 	handle("POST /session", s.postSession)
 	handle("GET /session/{code}", s.getSession)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -110,17 +110,18 @@ type Config struct {
 
 // Server is a service that is set up. It is an http.Handler for tests.
 type Server struct {
-	config   Config
-	root     http.Handler
-	http     *http.Server
-	listener net.Listener
-	debug    *debugServer
-	started  time.Time
-	sessions sessions
-	stopping chan struct{} // closed when no new work is wanted
-	patterns []string      // of all routes
-	pools    [4]*pool      // by kind
-	checking chan struct{} // a place for each credential that is looked at
+	config       Config
+	root         http.Handler
+	http         *http.Server
+	listener     net.Listener
+	debug        *debugServer
+	started      time.Time
+	sessions     sessions
+	acknowledged acknowledgements
+	stopping     chan struct{} // closed when no new work is wanted
+	patterns     []string      // of all routes
+	pools        [4]*pool      // by kind
+	checking     chan struct{} // a place for each credential that is looked at
 }
 
 // New sets a service up. It does not listen yet.

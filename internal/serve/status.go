@@ -26,10 +26,12 @@ type Status struct {
 	Since   time.Time `json:"since"` // when the service started
 	Now     time.Time `json:"now"`
 	Alarms  []string  `json:"alarms,omitempty"` // what the operator should look after
-	Facts   []Fact    `json:"facts,omitempty"`
-	Gauges  []Gauge   `json:"gauges,omitempty"`
-	Tables  []Table   `json:"tables,omitempty"`
-	Links   []Link    `json:"links,omitempty"`
+	// Acknowledged are alarms that are still there, and that an operator has seen.
+	Acknowledged []Acknowledged `json:"acknowledged,omitempty"`
+	Facts        []Fact         `json:"facts,omitempty"`
+	Gauges       []Gauge        `json:"gauges,omitempty"`
+	Tables       []Table        `json:"tables,omitempty"`
+	Links        []Link         `json:"links,omitempty"`
 }
 
 // Link is a page of the service that needs no credential, such as a release.
@@ -98,6 +100,7 @@ func (s *Server) status(ctx context.Context) Status {
 			st.Alarms = append(st.Alarms, "not ready: "+err.Error())
 		}
 	}
+	s.acknowledged.sort(&st)
 	return st
 }
 

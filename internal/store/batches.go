@@ -93,6 +93,19 @@ func insertCounts(ctx context.Context, tx *sql.Tx, b Batch, counts []uint64) err
 	return nil
 }
 
+// Digest is the SHA-256 of the batch that was counted of an instance and crowd.
+func (s *Store) Digest(ctx context.Context, plan string, instance, crowd int) (digest [sha256.Size]byte, there bool, err error) {
+	var found []byte
+	err = s.reader.QueryRowContext(ctx, "SELECT sha256 FROM batches WHERE plan = $1 AND instance = $2 AND crowd = $3", plan, instance, crowd).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return digest, false, nil
+	}
+	if err != nil {
+		return digest, false, fmt.Errorf("store: %w", err)
+	}
+	return digest, copy(digest[:], found) == len(digest), nil
+}
+
 // Batches lists the batches of a plan that were counted, by crowd and instance.
 func (s *Store) Batches(ctx context.Context, plan string) ([]Batch, error) {
 	var all []Batch

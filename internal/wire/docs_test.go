@@ -171,6 +171,9 @@ func TestOpenAPIAgrees(t *testing.T) {
 				status, used[c] = k.Status, true
 			}
 			for mediaType := range op.RequestBody.Content {
+				if mediaType == "application/json" { // of an operator, to the service alone
+					continue
+				}
 				r, _ := http.NewRequest(http.MethodPut, "/", nil)
 				r.Header.Set("Content-Type", mediaType)
 				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, WithdrawalType) != nil {

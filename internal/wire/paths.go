@@ -19,6 +19,7 @@ const Version = "v1"
 const (
 	ContributionPattern = "PUT /v1/plans/{plan}/instances/{instance}/contributions/{id}"
 	BatchPattern        = "PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
+	HeldPattern         = "GET /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
 	PlanPattern         = "GET /v1/plans/{plan}"
 	StatusPattern       = "GET /v1/plans/{plan}/status"
 	TokensPattern       = "POST /v1/plans/{plan}/tokens"

@@ -102,7 +102,7 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 		if f.Grid != nil {
 			c = square(p, c, *f.Grid)
 		}
-		p.Draw(c)
+		p.Draw(roomForNames(p, c))
 		return nil
 	}
 	c.SetColor(color.White)
@@ -123,8 +123,22 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 	if f.Grid != nil {
 		c = square(p, c, *f.Grid)
 	}
-	p.Draw(c)
+	p.Draw(roomForNames(p, c))
 	return nil
+}
+
+// roomForNames crops the canvas on the left by what slanted names would stick out there.
+func roomForNames(p *plot.Plot, c draw.Canvas) draw.Canvas {
+	label := p.X.Tick.Label
+	if label.Rotation == 0 {
+		return c
+	}
+	data := p.DataCanvas(c)
+	out := vg.Length(0)
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		out = max(out, label.Width(t.Label)*vg.Length(math.Cos(label.Rotation))-(data.X(p.X.Norm(t.Value))-c.Min.X))
+	}
+	return draw.Crop(c, out, 0, 0, 0)
 }
 
 func style(size float64) draw.TextStyle {
@@ -285,9 +299,9 @@ func errorBars(p *plot.Plot, x []float64, s release.Series) error {
 	data := struct {
 		plotter.XYs
 		plotter.YErrors
-	}{xys(x, s.Y), make(plotter.YErrors, len(x))}
-	for j, y := range s.Y {
-		data.YErrors[j].Low, data.YErrors[j].High = y-s.Low[j], s.High[j]-y
+	}{xys(x, s.Low), make(plotter.YErrors, len(x))}
+	for j := range s.Low { // from their low ends: an estimate below zero lies outside its own
+		data.YErrors[j].High = s.High[j] - s.Low[j]
 	}
 	bars, err := plotter.NewYErrorBars(data)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,6 +96,32 @@ func TestAnyFigure(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Slanted names stay on the paper, the first of them too.
+func TestLongNamesFit(t *testing.T) {
+	f := release.Figure{Name: "names", Title: "t", Alt: "a", Kind: release.Bars}
+	for range 20 {
+		f.Categories = append(f.Categories, "MMMMMMMMMMMMMMMMMMMM")
+	}
+	f.Series = []release.Series{{Label: "s", Y: make([]float64, 20)}}
+	for name, width := range map[string]float64{"wide": 720, "narrow": 358} {
+		svg, err := inline(f, width, 250)
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts := regexp.MustCompile(`<g transform="rotate\(45\)">\s*<text x="([-.\d]+)" y="([-.\d]+)"`).FindAllStringSubmatch(string(svg), -1)
+		if len(starts) != 20 {
+			t.Fatalf("%s: %d slanted names of 20", name, len(starts))
+		}
+		for i, at := range starts { // turned by an eighth, upwards
+			x, errX := strconv.ParseFloat(at[1], 64)
+			y, errY := strconv.ParseFloat(at[2], 64)
+			if left := (x + y) * math.Sqrt2 / 2; errX != nil || errY != nil || left < 0 {
+				t.Errorf("%s: name %d begins %.1f points left of the paper", name, i, -left)
+			}
+		}
+	}
 }
 
 // What release.Validate lets through has a colour and a dash of its own.

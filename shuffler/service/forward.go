@@ -23,14 +23,13 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 		return nil
 	}
 	state := t.state(c)
-	if err := t.walkBatch(ctx, c, state, io.Discard); errors.Is(err, queue.ErrDamaged) {
-		return errors.Join(err, t.setAside(ctx, c, err))
-	} else if err != nil {
+	if there, err := t.there(ctx, c, state); err != nil {
 		return err
-	}
-	if err := t.send(ctx, c, state); err != nil {
-		t.refused(c, err)
-		return err
+	} else if !there {
+		if err := t.send(ctx, c, state); err != nil {
+			t.refused(c, err)
+			return err
+		}
 	}
 	if err := t.s.o.Failpoint("next-acknowledged"); err != nil {
 		return err
@@ -46,6 +45,30 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 		return err
 	}
 	return t.s.o.Failpoint("outbox-purged")
+}
+
+// there walks the batch that is to leave, sets aside what is damaged of it, and
+// reports whether the next one has it already, from before it was damaged.
+func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, error) {
+	err := t.walkBatch(ctx, c, state, io.Discard)
+	damaged := errors.Is(err, queue.ErrDamaged)
+	if err != nil && !damaged {
+		return false, err
+	}
+	if damaged || len(state.First) > 0 {
+		r, broken := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		if broken != nil {
+			return false, fmt.Errorf("service: a receipt that was kept: %w", broken)
+		}
+		held, unknown := t.ask(ctx, t.next().URL, t.hop+1, c)
+		if unknown == nil && held.Received != "" && (held.Received == hexOf(r.BatchOut[:]) || held.Received == hexOf(state.First)) {
+			return true, nil
+		}
+	}
+	if damaged {
+		err = errors.Join(err, t.setAside(ctx, c, err))
+	}
+	return false, err
 }
 
 // peerError is what keeps the next one from having a batch.

@@ -13,6 +13,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
 		wire.ContributionPattern: s.contribute,
 		wire.BatchPattern:        s.receive,
+		wire.HeldPattern:         s.showHeld,
 		wire.PlanPattern:         s.showPlan,
 		wire.RegisterPattern:     s.register,
 		wire.StatusPattern:       s.showStatus,

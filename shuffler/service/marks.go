@@ -39,6 +39,8 @@ type crowd struct {
 	Damaged int   `json:"damaged,omitempty"`
 	Before  int   `json:"before,omitempty"`
 
+	First []byte `json:"first,omitempty"` // SHA-256 of the batch that left before anything was set aside, if it did
+
 	revision uint64
 }
 

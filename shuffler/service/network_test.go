@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -41,7 +43,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 			rec.WriteHeader(http.StatusFound)
 			return rec.Result(), nil
 		}
-		if w.refuse != nil {
+		if w.refuse != nil && r.Method == http.MethodPut {
 			wire.WriteProblem(rec, w.refuse())
 			return rec.Result(), nil
 		}
@@ -52,15 +54,38 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return rec.Result(), nil
 	}
 	var hop int
-	if _, err := fmt.Sscanf(host, "hop%d.test", &hop); err != nil || w.hops[hop] == nil {
+	if _, err := fmt.Sscanf(host, "hop%d.test", &hop); err != nil || hop >= len(w.hops) || w.hops[hop] == nil {
 		return nil, errors.New("no route to host")
 	}
 	w.hops[hop].server.ServeHTTP(rec, in)
 	return rec.Result(), nil
 }
 
+// answer says what the analyzer has of a crowd.
+func (w *world) answer(out http.ResponseWriter, r *http.Request) {
+	var held wire.Held
+	var crowd uint32
+	if _, err := fmt.Sscanf(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], "%d", &crowd); err != nil {
+		w.t.Error(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if body := w.batches[crowd]; body != nil {
+		h, err := wire.ParseHandover(body)
+		if err != nil {
+			w.t.Error(err)
+		}
+		held.Received = fmt.Sprintf("%x", h.Digest)
+	}
+	serve.WriteJSON(out, held)
+}
+
 // analyze is an analyzer that takes every crowd once.
 func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		w.answer(out, r)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		w.t.Error(err)

@@ -100,6 +100,9 @@ func writeBatch(w io.Writer, b envelope.Batch) error {
 // The mark is the one thing that counts: without it, all is done again with
 // another permutation, and nobody has seen the first.
 func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
+	if _, err := t.compareNext(ctx, b.Crowd); err != nil {
+		return err
+	}
 	mixer, err := t.mixer()
 	if err != nil {
 		return err

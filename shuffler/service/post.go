@@ -56,16 +56,18 @@ type post struct {
 	working sync.Mutex // held by whoever advances
 	untidy  bool       // boxes may be there that nobody needs
 
-	mu       sync.Mutex
-	epoch    epoch // entry
-	crowds   []crowd
-	spent    map[uint32][]shuffler.TokenID
-	busy     map[uint32]bool          // crowds whose inbox somebody has claimed
-	covers   map[serve.Respondent]int // entry: kept in this run, of each respondent who sent any
-	failed   string                   // what went wrong last, for the operator
-	refusals map[uint32]refusal       // of crowds\' batches by the next one
-	ended    bool                     // the plan is withdrawn
-	erased   bool                     // nothing is left, after the retention or a withdrawal
+	mu        sync.Mutex
+	epoch     epoch // entry
+	crowds    []crowd
+	spent     map[uint32][]shuffler.TokenID
+	busy      map[uint32]bool          // crowds whose inbox somebody has claimed
+	covers    map[serve.Respondent]int // entry: kept in this run, of each respondent who sent any
+	silent    map[string]time.Time     // since when, of neighbours that were out of reach
+	forgotten string                   // what the next one acknowledged and does not know any more
+	failed    string                   // what went wrong last, for the operator
+	refusals  map[uint32]refusal       // of crowds\' batches by the next one
+	ended     bool                     // the plan is withdrawn
+	erased    bool                     // nothing is left, after the retention or a withdrawal
 }
 
 func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, key envelope.PrivateKey, keys Keys) (*post, error) {
@@ -74,7 +76,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	t := &post{
 		s: s, name: postName(hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
 		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()),
-		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, covers: map[serve.Respondent]int{},
+		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, silent: map[string]time.Time{}, covers: map[serve.Respondent]int{},
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
@@ -96,6 +98,9 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 		return nil, err
 	}
 	if err := t.restore(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.compare(ctx); err != nil {
 		return nil, err
 	}
 	if hop == 0 {

@@ -201,6 +201,9 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 		again := r.Receipt
 		again.Out, again.Dropped, again.BatchOut = r.Out-lost, r.Dropped+lost, [32]byte(digest.Sum(nil))
 		next.Size = int64(size)
+		if len(next.First) == 0 {
+			next.First = r.BatchOut[:]
+		}
 		next.Receipts = append(slices.Clone(state.Receipts[:len(state.Receipts)-1]), again.Sign(t.sign).Bytes())
 	}
 	return t.mark(ctx, c, next)

@@ -243,7 +243,9 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	if _, gone, err := s.records.Get(ctx, goneKey(hash)); err != nil || gone != 0 {
 		return cmp.Or(err, refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 	}
-	if err := s.add(ctx, signed); err != nil {
+	if err := s.add(ctx, signed); errors.Is(err, errOlder) {
+		return refused(err.Error())
+	} else if err != nil {
 		return err
 	}
 	// Last: a plan that is on disk can be served.

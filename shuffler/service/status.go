@@ -21,17 +21,18 @@ import (
 // anybody may know: nothing of a crowd that is still being collected but a rough
 // number, and not that where the plan keeps the sizes of crowds private.
 type Status struct {
-	Plan     string    `json:"plan"`
-	Title    string    `json:"title"`
-	Instance int       `json:"instance"`
-	Hop      int       `json:"hop"`
-	Opens    time.Time `json:"opens,omitzero"`
-	Closes   time.Time `json:"closes"`
-	Phase    string    `json:"phase"`             // "collecting", "closed"; later hops "waiting" until a batch has come
-	Failing  string    `json:"failing,omitempty"` // what was tried last and is tried again
-	Stopped  string    `json:"stopped,omitempty"` // "suspended": nothing is done until its publishers are trusted again; "withdrawn": it is being destroyed
-	Lost     string    `json:"lost,omitempty"`    // contributions that were damaged on disk and set aside: a number, or "private"
-	Crowds   []Crowd   `json:"crowds"`
+	Plan      string    `json:"plan"`
+	Title     string    `json:"title"`
+	Instance  int       `json:"instance"`
+	Hop       int       `json:"hop"`
+	Opens     time.Time `json:"opens,omitzero"`
+	Closes    time.Time `json:"closes"`
+	Phase     string    `json:"phase"`               // "collecting", "closed"; later hops "waiting" until a batch has come
+	Failing   string    `json:"failing,omitempty"`   // what was tried last and is tried again
+	Stopped   string    `json:"stopped,omitempty"`   // "suspended": nothing is done until its publishers are trusted again; "withdrawn": it is being destroyed
+	Forgotten string    `json:"forgotten,omitempty"` // what the next one acknowledged and does not know any more
+	Lost      string    `json:"lost,omitempty"`      // contributions that were damaged on disk and set aside: a number, or "private"
+	Crowds    []Crowd   `json:"crowds"`
 }
 
 // Crowd is a Status's crowd.
@@ -73,7 +74,7 @@ func (t *post) status() Status {
 	defer t.mu.Unlock()
 	st := Status{
 		Plan: t.plan.Name(), Title: t.plan.Title, Instance: t.instance, Hop: t.hop,
-		Opens: t.plan.Times.Opens, Closes: t.plan.Times.Closes, Phase: "waiting", Failing: t.failed, Stopped: stopped,
+		Opens: t.plan.Times.Opens, Closes: t.plan.Times.Closes, Phase: "waiting", Failing: t.failed, Stopped: stopped, Forgotten: t.forgotten,
 	}
 	for c, r := range t.refusals {
 		if r.times >= enough {
@@ -138,6 +139,9 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
 		if st.Failing != "" {
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
+		}
+		if st.Forgotten != "" {
+			page.Alarms = append(page.Alarms, where+": "+st.Forgotten)
 		}
 		if st.Lost != "" {
 			page.Alarms = append(page.Alarms, fmt.Sprintf("%s: contributions were damaged on disk and set aside, %s in number: look at the disk", where, st.Lost))

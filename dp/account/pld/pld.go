@@ -190,6 +190,9 @@ func hull(h []float64, step float64) (change []float64, first float64, err error
 	return change, slopes[0], nil
 }
 
+// Support is how many losses of the grid the distribution spans.
+func (d *Distribution) Support() int { return len(d.mass) }
+
 // Sum is the loss of two independent observations. Both distributions have one step and
 // one side.
 func Sum(a, b *Distribution) (*Distribution, error) {

@@ -1,0 +1,106 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// A database that is put back as it once was lacks batches that were acknowledged,
+// and that the hops have deleted. Nothing in it can tell. The last hops know what
+// they handed over, and are asked when the service starts and before a verdict. A
+// plan that the copy does not have nobody can tell it of.
+
+// ErrOlder is the error of a database that is older than what a hop has seen.
+var ErrOlder = errors.New("service: the database is an older copy: restore a newer one (docs/operating.md, When a disk is damaged)")
+
+// askFor is how long the last hops of a plan are waited for, in all.
+const askFor = 5 * time.Second
+
+// getHeld answers which batch was counted.
+func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
+	leg, err := wire.PathLeg(r)
+	if err != nil {
+		return err
+	}
+	digest, there, err := s.o.Store.Digest(r.Context(), nameOf(leg.Plan), int(leg.Instance), int(leg.Crowd))
+	if err != nil {
+		return storeProblem(err)
+	}
+	if !there {
+		p, err := s.o.Store.Plan(r.Context(), nameOf(leg.Plan))
+		if err != nil {
+			return storeProblem(err)
+		}
+		if !p.Decided.IsZero() { // its batches may have been deleted
+			return wire.Problemf(wire.EpochOver, "the collection is over")
+		}
+		return serve.WriteJSON(w, wire.Held{})
+	}
+	return serve.WriteJSON(w, wire.Held{Received: fmt.Sprintf("%x", digest)})
+}
+
+// Compare asks the last hops of every open plan what they handed over. ErrOlder: it
+// is not here. A hop that is out of reach says nothing.
+func (s *Service) Compare(ctx context.Context) error {
+	plans, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(plans))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 16)
+	for i, p := range plans {
+		if p.Decided.IsZero() {
+			wg.Go(func() {
+				places <- struct{}{}
+				errs[i] = s.compare(ctx, p.Name)
+				<-places
+			})
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *Service) compare(ctx context.Context, name string) error {
+	if s.o.Client == nil {
+		return nil
+	}
+	run, err := s.run(ctx, name)
+	if err != nil {
+		return nil // whatever it is, it is said where the plan is served
+	}
+	asked, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	p := run.signed.Plan
+	if p.Route.Mix == nil {
+		return nil
+	}
+	for i, in := range p.Route.Mix.Instances {
+		last := in.Hops[len(in.Hops)-1]
+		for c := range uint32(p.Crowds()) {
+			held, err := serve.AskHeld(asked, s.o.Client, last.URL, wire.Leg{Plan: p.Hash(), Instance: uint16(i), Hop: uint8(len(in.Hops)), Crowd: c})
+			if err != nil {
+				break
+			}
+			if held.Sent == "" {
+				continue
+			}
+			digest, there, err := s.o.Store.Digest(ctx, name, i, int(c))
+			if err != nil {
+				return err
+			}
+			if !there || fmt.Sprintf("%x", digest) != held.Sent {
+				return fmt.Errorf("%w: plan %s: %s has handed over a batch of crowd %d of instance %d, which is not here", ErrOlder, name, last.Operator, c+1, i+1)
+			}
+		}
+	}
+	return nil
+}
