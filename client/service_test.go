@@ -36,6 +36,8 @@ type service struct {
 	cover    int
 	requests []request
 	fail     func(*http.Request) error // before anything is looked at; nil: never
+
+	withdrawal []byte // what it shows of the plan; nil: nothing
 }
 
 type request struct {
@@ -54,6 +56,12 @@ func newService(t testing.TB, p *plan.Plan, tokens bool) *service {
 	mux.HandleFunc(wire.TokensPattern, s.answer(s.tokens))
 	mux.HandleFunc(wire.PlanPattern, s.answer(func(*http.Request, []byte) (int, []byte, error) {
 		return http.StatusOK, sign(s.plan).Marshal(), nil
+	}))
+	mux.HandleFunc(wire.WithdrawalPattern, s.answer(func(*http.Request, []byte) (int, []byte, error) {
+		if s.withdrawal == nil {
+			return 0, nil, wire.Problemf(wire.NotFound, "it was not withdrawn")
+		}
+		return http.StatusOK, s.withdrawal, nil
 	}))
 	s.Server = httptest.NewUnstartedServer(mux)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
