@@ -21,7 +21,7 @@ type accountCommand struct {
 // mechanismParameters are the numbers of any mechanism; each mechanism takes
 // some of them. A pointer tells a flag that was left out.
 type mechanismParameters struct {
-	Mechanism string `help:"rr, one-hot, vector, krr, any, 3nb, poisson, fragments (shuffled); gaussian, discrete-gaussian, laplace, discrete-laplace, dpsgd (central)." enum:"rr,one-hot,vector,krr,any,3nb,poisson,fragments,gaussian,discrete-gaussian,laplace,discrete-laplace,dpsgd" required:"" placeholder:"NAME"`
+	Mechanism string `help:"rr, one-hot, vector, krr, subset, local-hashing, hadamard, any, 3nb, poisson, fragments (shuffled); gaussian, discrete-gaussian, laplace, discrete-laplace, dpsgd (central)." enum:"rr,one-hot,vector,krr,subset,local-hashing,hadamard,any,3nb,poisson,fragments,gaussian,discrete-gaussian,laplace,discrete-laplace,dpsgd" required:"" placeholder:"NAME"`
 
 	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"Parameters of the mechanism"`
 	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"Parameters of the mechanism"`
@@ -30,8 +30,9 @@ type mechanismParameters struct {
 	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"Parameters of the mechanism"`
 	Coordinates      *int     `help:"vector: bits of a respondent." placeholder:"D" group:"Parameters of the mechanism"`
 	SquaredGap       *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares (D/R^2 for unit vectors clipped at R deviations)." placeholder:"G" group:"Parameters of the mechanism"`
-	Symbols          *int     `help:"krr: number of symbols." placeholder:"K" group:"Parameters of the mechanism"`
-	LocalEpsilon     *float64 `help:"krr, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
+	Symbols          *int     `help:"krr, subset, hadamard: number of symbols; local-hashing: of those hashed to." placeholder:"K" group:"Parameters of the mechanism"`
+	SubsetSize       *int     `help:"subset: symbols in a report (those that err least)." placeholder:"W" group:"Parameters of the mechanism"`
+	LocalEpsilon     *float64 `help:"krr, subset, local-hashing, hadamard, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
 	Noise            *float64 `help:"3nb: parameter e1 of the net noise; discrete-laplace: P(z) ~ e^(-E1 |z|)." placeholder:"E1" group:"Parameters of the mechanism"`
 	FloodShape       *float64 `help:"3nb: r of the flood." placeholder:"R" group:"Parameters of the mechanism"`
 	FloodProbability *float64 `help:"3nb: p of the flood." placeholder:"P" group:"Parameters of the mechanism"`
@@ -68,12 +69,11 @@ var mechanisms = map[string]mechanism{
 	"vector": {[]string{"users", "coordinates", "flip-probability", "squared-gap"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
 		return account.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
 	}},
-	"krr": {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.KaryResponse{Users: *p.Users, K: *p.Symbols, Epsilon: *p.LocalEpsilon}
-	}},
-	"any": {[]string{"users", "local-epsilon"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.AnyRandomizer{Users: *p.Users, Epsilon: *p.LocalEpsilon}
-	}},
+	"krr":           {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, wholeReport},
+	"subset":        {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds", "subset-size"}, wholeReport},
+	"local-hashing": {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, wholeReport},
+	"hadamard":      {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, wholeReport},
+	"any":           {[]string{"users", "local-epsilon"}, []string{"rounds"}, wholeReport},
 	"3nb": {[]string{"noise", "flood-shape", "flood-probability"}, []string{"users", "rounds"}, func(p mechanismParameters) account.Event {
 		e := account.ThreeNB{Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
 		if p.Users != nil {
@@ -105,7 +105,7 @@ var mechanisms = map[string]mechanism{
 // flags are those that were given, by name.
 func (p mechanismParameters) flags() map[string]float64 {
 	given := map[string]float64{}
-	for name, n := range map[string]*int{"users": p.Users, "rounds": p.Rounds, "symbols": p.Symbols, "coordinates": p.Coordinates, "tau": p.Tau, "steps": p.Steps} {
+	for name, n := range map[string]*int{"users": p.Users, "rounds": p.Rounds, "symbols": p.Symbols, "subset-size": p.SubsetSize, "coordinates": p.Coordinates, "tau": p.Tau, "steps": p.Steps} {
 		if n != nil {
 			given[name] = float64(*n)
 		}
@@ -141,6 +141,15 @@ func (p mechanismParameters) check() error {
 			return usagef("--%s does not belong to --mechanism %s: leave it out (it takes %s)", name, p.Mechanism, dashed(append(slices.Clone(m.needs), m.takes...)))
 		}
 		if err := positive(name, x); err != nil {
+			return err
+		}
+	}
+	if p.Symbols != nil {
+		r := oneMessage{mechanism: p.Mechanism, symbols: *p.Symbols}
+		if p.SubsetSize != nil {
+			r.size = *p.SubsetSize
+		}
+		if err := r.check(); err != nil {
 			return err
 		}
 	}

@@ -8,15 +8,18 @@ import (
 )
 
 type accountCalibrate struct {
-	Mechanism     string   `help:"rr, one-hot, vector, 3nb, pure, poisson; gaussian (central)." enum:"rr,one-hot,vector,3nb,pure,poisson,gaussian" required:"" placeholder:"NAME"`
+	Mechanism     string   `help:"rr, one-hot, vector, krr, subset, local-hashing, hadamard, any, fragments, 3nb, pure, poisson; gaussian (central)." enum:"rr,one-hot,vector,krr,subset,local-hashing,hadamard,any,fragments,3nb,pure,poisson,gaussian" required:"" placeholder:"NAME"`
 	Users         *int     `help:"Respondents whose noise is relied upon; not for gaussian." placeholder:"N"`
 	Rounds        int      `help:"How often it is used on the same respondents." default:"1" placeholder:"K"`
 	Epsilon       float64  `help:"Epsilon of all rounds together; may be left out beside --local-epsilon." placeholder:"E"`
-	LocalEpsilon  *float64 `help:"rr, one-hot, vector: epsilon of all that one device sends, though everyone colludes; with --epsilon both hold." placeholder:"E"`
+	LocalEpsilon  *float64 `help:"Epsilon of all that one device sends, though everyone colludes; with --epsilon both hold. Not for 3nb, pure, poisson and gaussian, which have none." placeholder:"E"`
 	Delta         *float64 `help:"Probability that the bound by epsilon may fail by; pure under the paper's accounting has none."`
 	Accounting    string   `help:"exact, or the route of the paper (rr, 3nb, pure)." enum:"exact,paper" default:"exact"`
-	Adjacency     string   `help:"one-hot: which data sets are neighbours." enum:"replacement,removal" default:"replacement"`
+	Adjacency     string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal" default:"replacement"`
 	Keep          *float64 `name:"keep-probability" help:"one-hot: probability that a set bit is sent, where that is not one less the other (asymmetric: 0.5 errs least)." placeholder:"P"`
+	Symbols       *int     `help:"krr, subset, hadamard: number of symbols; local-hashing: of those hashed to." placeholder:"K"`
+	SubsetSize    *int     `help:"subset: symbols in a report (those that err least)." placeholder:"W"`
+	Tau           *int     `help:"fragments: into how many a bit is torn behind a backstop." placeholder:"T"`
 	Coordinates   *int     `help:"vector: bits of a respondent." placeholder:"D"`
 	SquaredGap    *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares." placeholder:"G"`
 	Sensitivity   float64  `help:"gaussian: how far one record moves the sum, in the two-norm." default:"1" placeholder:"L2"`
@@ -28,7 +31,8 @@ type accountCalibrate struct {
 func (accountCalibrate) Help() string {
 	return `Examples:
   confetti account calibrate --mechanism rr --users 40000 --rounds 768 --epsilon 1 --delta 1e-6
-  confetti account calibrate --mechanism 3nb --users 40000 --rounds 4 --epsilon 1 --delta 1e-6`
+  confetti account calibrate --mechanism 3nb --users 40000 --rounds 4 --epsilon 1 --delta 1e-6
+  confetti account calibrate --mechanism krr --users 10000 --symbols 1000 --local-epsilon 4 --delta 1e-6 --certify`
 }
 
 // check refuses what the mechanism does not have, and what is not in range.
@@ -49,8 +53,8 @@ func (c accountCalibrate) check() error {
 		return err
 	}
 	if c.LocalEpsilon != nil {
-		if !slices.Contains([]string{"rr", "one-hot", "vector"}, c.Mechanism) {
-			return usagef("--local-epsilon: --mechanism %s has none: its devices do not hide what they hold by themselves; give rr, one-hot or vector", c.Mechanism)
+		if slices.Contains([]string{"3nb", "pure", "poisson", "gaussian"}, c.Mechanism) {
+			return usagef("--local-epsilon: --mechanism %s has none: its devices do not hide what they hold by themselves; give another one", c.Mechanism)
 		}
 		if !(*c.LocalEpsilon >= 1e-6 && *c.LocalEpsilon <= 1e6) {
 			return usagef("--local-epsilon is %v: give a number above 0 (from 1e-6 to 1e6)", *c.LocalEpsilon)
@@ -68,6 +72,9 @@ func (c accountCalibrate) check() error {
 		}
 	} else if c.Coordinates != nil || c.SquaredGap != nil {
 		return usagef("--coordinates and --squared-gap belong to --mechanism vector: leave them out")
+	}
+	if err := c.checkReports(); err != nil {
+		return err
 	}
 	if c.Keep != nil {
 		if c.Mechanism != "one-hot" {
@@ -105,17 +112,23 @@ func (c accountCalibrate) Run(std streams) error {
 	}
 	s := &statement{mechanism: c.Mechanism}
 	event, err := account.Event(nil), error(nil)
-	if c.Epsilon != 0 {
+	if c.Epsilon != 0 && c.oneMessage() == nil && c.Mechanism != "fragments" {
 		event, err = c.calibrate(s)
 	}
-	if err == nil && c.LocalEpsilon != nil {
+	switch {
+	case err != nil:
+	case c.oneMessage() != nil:
+		event, err = c.report(s)
+	case c.Mechanism == "fragments":
+		event, err = c.fragments(s)
+	case c.LocalEpsilon != nil:
 		event, err = c.withinLocal(s, event)
 	}
 	if err == nil && c.Certify && c.Accounting == "exact" {
 		err = s.certify(account.Repeat{Event: event, Rounds: c.Rounds}, *c.Delta)
 	}
 	if err != nil {
-		return refused(err, "users", "rounds", "epsilon", "local-epsilon", "delta", "accounting", "keep-probability", "coordinates", "squared-gap")
+		return refused(err, "users", "rounds", "epsilon", "local-epsilon", "delta", "accounting", "keep-probability", "symbols", "subset-size", "tau", "coordinates", "squared-gap")
 	}
 	return s.print(std, c.JSON)
 }

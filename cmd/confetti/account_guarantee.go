@@ -113,6 +113,8 @@ func newStatement(p mechanismParameters) *statement {
 	case "rr":
 		e := account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
 		s.randomizedResponse(e, p.rounds())
+	case "krr", "subset", "local-hashing", "hadamard", "any":
+		p.oneMessage().describe(s, *p.LocalEpsilon)
 	case "3nb":
 		e := account.ThreeNB{Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
 		if p.Users != nil {

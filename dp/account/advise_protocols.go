@@ -254,10 +254,6 @@ func adviseReports(t Task) (Option, error) {
 		delta, adjacency, answers = delta*(1-overflowShare), Replacement, 1
 	}
 	tau := float64(t.Tau)
-	exposed := func(r Fragments) (float64, error) {
-		g, err := r.Exposed(t.Tau)
-		return float64(t.rounds()) * g.Epsilon, err
-	}
 	var r Fragments
 	var g Guarantee
 	var err error
@@ -267,16 +263,13 @@ func adviseReports(t Task) (Option, error) {
 		}
 	}
 	if t.LocalEpsilon > 0 {
-		of := func(fragment float64) Fragments {
-			return Fragments{t.Users, fragment + math.Log(tau), fragment, t.Tau, adjacency}
-		}
-		fragment, err := largest(1e-9, 100, t.LocalEpsilon, func(x float64) (float64, error) { return exposed(of(x)) })
+		within, err := LocalFragments(t.Users, t.Tau, adjacency, t.LocalEpsilon/float64(t.rounds()))
 		if err != nil {
 			return Option{}, err
 		}
-		if t.Epsilon == 0 || fragment < r.Fragment {
-			r = of(fragment)
-			if g, err = Epsilon(Repeat{r.seen(0), answers}, delta); err != nil {
+		if t.Epsilon == 0 || within.Fragment < r.Fragment {
+			r = within
+			if g, err = Epsilon(Repeat{r.OneHot(0), answers}, delta); err != nil {
 				return Option{}, err
 			}
 		}
@@ -284,13 +277,14 @@ func adviseReports(t Task) (Option, error) {
 	if t.Epsilon == 0 {
 		t.Epsilon = g.Epsilon
 	}
-	local, err := exposed(r)
+	all, err := r.Exposed(t.Tau)
 	if err != nil {
 		return Option{}, err
 	}
+	local := float64(t.rounds()) * all.Epsilon
 	g.Adjacency = Replacement
 	// Of a one-hot report a fragment shows every bit; of several bits it is of one.
-	var seen Event = r.seen(1)
+	var seen Event = r.OneHot(1)
 	if answers > 1 {
 		seen = All{[]Event{r.oneHot(1).bit(), Repeat{r.oneHot(0).bit(), answers - 1}}}
 	}

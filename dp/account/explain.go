@@ -141,6 +141,8 @@ func respondent(e Event) (report, fragment float64, reason string) {
 		return d * math.Log1p(e.gaps()/(d*e.Flip)), math.Log1p(e.widest() / e.Flip), ""
 	case KaryResponse:
 		return e.Epsilon, e.Epsilon, ""
+	case FavouredResponse:
+		return e.Epsilon, e.Epsilon, ""
 	case AnyRandomizer:
 		return e.Epsilon, e.Epsilon, ""
 	case ThreeNB:

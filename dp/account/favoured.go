@@ -12,7 +12,8 @@ import (
 // these is e^Epsilon times as likely as each of the rest. K-ary response favours
 // one of K symbols, local hashing to G symbols a G-th of the reports, a subset of
 // W of K cells W/K, Hadamard response and the sign of a random direction a half.
-// The observer sees all reports. Upper bound, replacement.
+// The observer sees all reports. Replacement. The upper bound is that of all such
+// mechanisms; a lower one is known with Third.
 type FavouredResponse struct {
 	Users int     `json:"users"`
 	Share float64 `json:"share"`
@@ -21,6 +22,11 @@ type FavouredResponse struct {
 	// largest there can be, the lesser of Share and 1-Share.
 	Apart   float64 `json:"apart,omitempty"`
 	Epsilon float64 `json:"epsilon_local"`
+	// Third is the share of the reports that a third value favours of those that one of
+	// two values does and the other does not, of either one alike: k-ary response 0. It is
+	// a property of three values that there are, and stands for the data set whose others
+	// all hold the third; without, no lower bound is known.
+	Third *float64 `json:"third,omitempty"`
 }
 
 func (e FavouredResponse) check() error {
@@ -29,6 +35,9 @@ func (e FavouredResponse) check() error {
 	}
 	if !(e.Apart >= 0 && e.Apart <= math.Min(e.Share, 1-e.Share)) {
 		return fmt.Errorf("account: a share %v of the reports is favoured by one value and not by the other: need 0 to %v", e.Apart, math.Min(e.Share, 1-e.Share))
+	}
+	if t := e.Third; t != nil && !(*t >= 0 && *t <= math.Min(e.apart(), e.Share/2)) {
+		return fmt.Errorf("account: a share %v of the reports is favoured by one of two values and by a third one: need 0 to %v", *t, math.Min(e.apart(), e.Share/2))
 	}
 	return checkShuffled(e.Users, e.Epsilon)
 }
@@ -50,11 +59,7 @@ func (e FavouredResponse) event() (Guarantee, error) {
 // Of U's reports the values x0 and x1 favour a share Apart each alone (tokens A
 // and B), some both (heavy blanks), the others neither (plain ones).
 func (e FavouredResponse) pair() tokens {
-	apart := e.Apart
-	if apart == 0 {
-		apart = math.Min(e.Share, 1-e.Share)
-	}
-	gamma := 1 / (1 + e.Share*math.Expm1(e.Epsilon))
+	apart, gamma := e.apart(), e.gamma()
 	t := tokens{n: e.Users, rate: gamma * apart, x: math.Exp(e.Epsilon), y: 1, weight: 1}
 	if rest := 1 - 2*apart; rest > 0 {
 		t.blank = math.Min(1, gamma*rest/(1-2*apart*gamma))
@@ -63,20 +68,45 @@ func (e FavouredResponse) pair() tokens {
 	return t
 }
 
+func (e FavouredResponse) gamma() float64 { return 1 / (1 + e.Share*math.Expm1(e.Epsilon)) }
+
+func (e FavouredResponse) apart() float64 {
+	if e.Apart == 0 {
+		return math.Min(e.Share, 1-e.Share)
+	}
+	return e.Apart
+}
+
+// third is the pair of worlds whose others all hold the third value, as those see it who
+// count no more than the reports that either value favours alone.
+func (e FavouredResponse) third() tokens {
+	alone := e.gamma() * e.apart() // probability that x1 gives to what x0 favours alone
+	rate := alone + e.gamma()**e.Third*math.Expm1(e.Epsilon)
+	return visible(e.Users, rate, alone*math.Exp(e.Epsilon)/rate, alone/rate)
+}
+
 func (e FavouredResponse) spread() float64 { return e.pair().spread() }
 
 func (e FavouredResponse) profile(rounds int, o options) (curve, Bound, error) {
-	if rounds != 1 || o.Lower {
+	switch {
+	case rounds != 1 || o.Lower && e.Third == nil:
 		return nil, "", nil
+	case o.Lower:
+		c, err := e.third().single(e.Epsilon, o)
+		return c, Lower, err
 	}
 	c, err := e.pair().single(e.Epsilon, o)
 	return c, Upper, err
 }
 
 func (e FavouredResponse) distributions(o options) ([]*pld.Distribution, error) {
+	pair := e.pair()
 	if o.Lower {
-		return nil, &Unsupported{e, "no lower bound is known"}
+		if e.Third == nil {
+			return nil, &Unsupported{e, "no lower bound is known"}
+		}
+		pair = e.third()
 	}
-	d, err := e.pair().distribution(e.Epsilon, o)
+	d, err := pair.distribution(e.Epsilon, o)
 	return []*pld.Distribution{d}, err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -108,7 +109,7 @@ type favouringCase struct {
 
 func favouringCases(epsilon float64) []favouringCase {
 	event := func(share, apart float64) func(int) Event {
-		return func(n int) Event { return FavouredResponse{n, share, apart, epsilon} }
+		return func(n int) Event { return FavouredResponse{n, share, apart, epsilon, nil} }
 	}
 	own := func(value, report int) bool { return value == report }
 	kary := func(k int) func(int) Event {
@@ -203,7 +204,7 @@ func attained(n int, epsilon, level float64) float64 {
 func TestBlanketIsAttained(t *testing.T) {
 	const n = 24
 	for _, epsilon := range []float64{1, 2, 3} {
-		honest := FavouredResponse{n, 0.5, 0.25, epsilon}
+		honest := FavouredResponse{n, 0.5, 0.25, epsilon, nil}
 		twin, err := merged(honest.pair()).law(1e-20)
 		if err != nil {
 			t.Fatal(err)
@@ -311,15 +312,15 @@ func TestFavouredResponseLaws(t *testing.T) {
 			return g.Epsilon
 		}
 		const rounding = 1 + 4e-3 // of tables that are rounded up in different places
-		three := of(FavouredResponse{n, share, 0, local})
-		four := of(FavouredResponse{n, share, most, local})
+		three := of(FavouredResponse{n, share, 0, local, nil})
+		four := of(FavouredResponse{n, share, most, local, nil})
 		if four > three*rounding || three > local {
 			t.Fatalf("four kinds of token %v, three %v", four, three)
 		}
-		if less := of(FavouredResponse{n, share, 0.8 * most, local}); less > four*rounding {
+		if less := of(FavouredResponse{n, share, 0.8 * most, local, nil}); less > four*rounding {
 			t.Fatalf("values less apart: %v, above %v", less, four)
 		}
-		if more := of(FavouredResponse{n + n/10, share, most, local}); more > four*rounding {
+		if more := of(FavouredResponse{n + n/10, share, most, local, nil}); more > four*rounding {
 			t.Fatalf("more users: %v, above %v", more, four)
 		}
 		// The half that antipodal directions favour is the worst of all.
@@ -327,11 +328,55 @@ func TestFavouredResponseLaws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if half := of(FavouredResponse{n, 0.5, 0, local}); math.Abs(half/clones.Epsilon-1) > 1e-6 && clones.Epsilon > 0 {
+		if half := of(FavouredResponse{n, 0.5, 0, local, nil}); math.Abs(half/clones.Epsilon-1) > 1e-6 && clones.Epsilon > 0 {
 			t.Fatalf("directions: %v, stronger clones %v", half, clones.Epsilon)
 		}
 		if three > clones.Epsilon*rounding {
 			t.Fatalf("a share of %v favoured: %v, above the stronger clones' %v", share, three, clones.Epsilon)
 		}
 	})
+}
+
+// With the share of a third value the lower bound is below what some data set reaches,
+// and no worse than that of counting two kinds of report among others who hold it.
+func TestThirdValueBoundsFromBelow(t *testing.T) {
+	third := func(x float64) *float64 { return &x }
+	for _, epsilon := range []float64{0.5, 1.5, 4} {
+		cases := favouringCases(epsilon)
+		for name, e := range map[string]FavouredResponse{
+			"3-ary response":               {Share: 1. / 3, Third: third(0)},
+			"Hadamard response of order 4": {Share: 0.5, Apart: 0.25, Third: third(0)},
+			"Hadamard response of order 8": {Share: 0.5, Apart: 0.25, Third: third(0)},
+			"subsets of 2 of 4":            {Share: 0.5, Apart: 1. / 3, Third: third(1. / 6)},
+			"subsets of 3 of 4":            {Share: 0.75, Apart: 0.25, Third: third(0.25)},
+		} {
+			c := cases[slices.IndexFunc(cases, func(c favouringCase) bool { return c.name == name })]
+			e.Epsilon = epsilon
+			for n := 2; n <= c.most; n++ {
+				e.Users = n
+				at := []float64{0.05 * epsilon, 0.3 * epsilon, 0.7 * epsilon}
+				for i, worst := range c.r.worst(n, at) {
+					g, err := options{Lower: true}.delta(e, at[i])
+					if err != nil || g.Delta > worst*(1+1e-9) || i == 0 && g.Delta < 0.25*worst {
+						t.Errorf("%s, n=%d, local %v, epsilon %v: delta at least %v, enumerated %v, %v", name, n, epsilon, at[i], g.Delta, worst, err)
+					}
+				}
+			}
+		}
+	}
+	for name, e := range map[string]FavouredResponse{
+		"subsets of 12 of 100": {Users: 10_000, Share: 0.12, Apart: 12. * 88 / 9900, Epsilon: 2, Third: third(12. * 11 * 88 / (100 * 99 * 98))},
+		"Hadamard":             {Users: 10_000, Share: 0.5, Apart: 0.25, Epsilon: 4, Third: third(0)},
+	} {
+		for _, rounds := range []int{1, 4} {
+			low, high := epsilonFrom(t, LowerEpsilon, Repeat{e, rounds}, 1e-6), epsilonFrom(t, Epsilon, Repeat{e, rounds}, 1e-6)
+			t.Logf("%s, %d rounds: %.4f to %.4f", name, rounds, low, high)
+			if low > high || low < 0.7*high {
+				t.Errorf("%s, %d rounds: at least %v, at most %v", name, rounds, low, high)
+			}
+		}
+	}
+	if _, err := LowerEpsilon(FavouredResponse{Users: 100, Share: 0.1, Epsilon: 1}, 1e-6); err == nil {
+		t.Error("a lower bound of a mechanism of which no third value is known")
+	}
 }

@@ -187,13 +187,29 @@ func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guar
 	}
 	v := 1 / (all.perRound() * all.perRound() * float64(t.Users))
 	flip := math.Max(minFlip, 2*v/(1+4*v+math.Sqrt(1+4*v))) // as in CalibrateRR
-	noise, err := t.search(search{noise: math.Sqrt(flip / (1 - flip)), most: 1 - 1e-9, tolerance: closeEnough}, func(noise float64) Event { return of(noise).seen(0) })
+	noise, err := t.search(search{noise: math.Sqrt(flip / (1 - flip)), most: 1 - 1e-9, tolerance: closeEnough}, func(noise float64) Event { return of(noise).OneHot(0) })
 	if err != nil {
 		return Fragments{}, Guarantee{}, err
 	}
 	f := of(noise)
-	_, g, err := meets(t, f.seen(0))
+	_, g, err := meets(t, f.OneHot(0))
 	return f, g, err
+}
+
+// LocalFragments are the largest epsilons of a bit, torn into tau fragments of ln tau less
+// each than its backstop, with which all of them together keep an epsilon.
+func LocalFragments(users, tau int, adjacency Adjacency, epsilon float64) (Fragments, error) {
+	if tau < 2 || tau > maxRounds {
+		return Fragments{}, fmt.Errorf("account: %d fragments: need 2 to %d", tau, maxRounds)
+	}
+	of := func(fragment float64) Fragments {
+		return Fragments{users, fragment + math.Log(float64(tau)), fragment, tau, adjacency}
+	}
+	fragment, err := largest(1e-9, 100, epsilon, func(x float64) (float64, error) {
+		g, err := of(x).Exposed(tau)
+		return g.Epsilon, err
+	})
+	return of(fragment), err
 }
 
 // oneHot is what is seen of the one bit that changes, with so many fragments outright.
@@ -202,8 +218,9 @@ func (f Fragments) oneHot(seen int) FragmentedOneHot {
 	return FragmentedOneHot{f.Users, 1 - backstop, backstop, 1 - flip, flip, f.Tau, seen, Removal}
 }
 
-// seen is that of a one-hot report whose neighbours are the fragments'.
-func (f Fragments) seen(fragments int) FragmentedOneHot {
+// OneHot is a one-hot report of such bits, of which the observer sees so many fragments
+// outright, and whose neighbours are the fragments'.
+func (f Fragments) OneHot(fragments int) FragmentedOneHot {
 	e := f.oneHot(fragments)
 	e.Adjacency = f.Adjacency
 	return e

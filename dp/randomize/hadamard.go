@@ -124,7 +124,7 @@ func (m Hadamard) Variance(holders, n int) float64 {
 // Event is what the accountant is told of the shuffled reports of so many users: rows are
 // orthogonal, so that two have plus and minus in a quarter of the columns each.
 func (m Hadamard) Event(users int) account.Event {
-	return favour{m.Epsilon, 0.5}.event(users, 0.25)
+	return favour{m.Epsilon, 0.5}.third(users, m.K, 0.25, 0) // the product of two rows is a third's
 }
 
 // Local is what a device is promised against everybody else.

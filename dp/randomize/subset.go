@@ -155,7 +155,7 @@ func (m SubsetSelection) Variance(holders, n int) float64 {
 // messages of a set travel apart hides more.
 func (m SubsetSelection) Event(users int) account.Event {
 	k, w := float64(m.K), float64(m.W)
-	return m.favour().event(users, w*(k-w)/(k*(k-1)))
+	return m.favour().third(users, m.K, w*(k-w)/(k*(k-1)), w*(w-1)*(k-w)/(k*(k-1)*math.Max(1, k-2)))
 }
 
 // Local is what a device is promised against everybody else.
