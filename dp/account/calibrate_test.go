@@ -106,17 +106,75 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 				return event(local), g, err
 			},
 			"Gaussian": func() (Event, Guarantee, error) { return ended(CalibrateGaussian(target, float64(n))) },
+			"buckets":  func() (Event, Guarantee, error) { return ended(CalibrateBuckets(target)) },
+			"vector": func() (Event, Guarantee, error) {
+				e, err := VectorFlip(n, 16, 4, target.Epsilon, target.Delta)
+				return recomputed(e, target, err)
+			},
+			"Poisson": func() (Event, Guarantee, error) {
+				e, err := PoissonMean(n, 1, target.Epsilon, target.Delta)
+				return recomputed(e, target, err)
+			},
+			"negative binomial": func() (Event, Guarantee, error) { return ended(CalibrateNegativeBinomialSum(target, 0.5)) },
+			"thinned": func() (Event, Guarantee, error) {
+				e, g, err := CalibrateThinnedNegativeBinomialSum(target, 0.5, 3)
+				return ThinnedNegativeBinomialSum{e, 3}, g, err
+			},
+			"fragments": func() (Event, Guarantee, error) {
+				f, g, err := CalibrateFragments(target, 4, Replacement)
+				return f.OneHot(0), g, err
+			},
+			"3NB": func() (Event, Guarantee, error) {
+				extra, err := FloodMessages(target)
+				if err != nil {
+					return nil, Guarantee{}, err
+				}
+				return ended(CalibrateThreeNB(target, ExactAccounting, extra))
+			},
+			"pure": func() (Event, Guarantee, error) { return ended(CalibratePure(target)) },
+			"subsets": func() (Event, Guarantee, error) {
+				event := func(local float64) Event {
+					return FavouredResponse{Users: n, Share: 0.2, Apart: 0.18, Epsilon: local}
+				}
+				local, g, err := CalibrateLocal(target, event)
+				return event(local), g, err
+			},
 		} {
+			if slow[name] && n != 60 && n != 470 && n != 40_000 {
+				continue
+			}
 			e, g, err := calibrate()
 			if err != nil && n < 50 {
 				continue // too few to hide among
 			}
 			again := epsilonFrom(t, Epsilon, Repeat{e, 1}, target.Delta)
-			if err != nil || g.Epsilon > target.Epsilon || again > target.Epsilon || name != "k-ary response" && again < 0.999*target.Epsilon {
+			least := 0.999 * target.Epsilon
+			if coarse[name] {
+				least = 0.9 * target.Epsilon
+			}
+			if few := n < 50 || name == "k-ary response" || name == "subsets"; few { // as far as reports tell anything at all
+				least = 0
+			}
+			if err != nil || g.Epsilon > target.Epsilon || again > target.Epsilon || again < least {
 				t.Errorf("%s of %d: epsilon %.17g, recomputed %.17g, %v", name, n, g.Epsilon, again, err)
 			}
 		}
 	}
+}
+
+// The calibrators that take a part of a second, and those that end some percent below.
+var (
+	slow   = map[string]bool{"subsets": true, "thinned": true, "fragments": true, "vector": true, "buckets": true}
+	coarse = map[string]bool{"vector": true, "pure": true, "3NB": true}
+)
+
+// recomputed is the guarantee of a calibrator that returns none.
+func recomputed(e Event, t Target, err error) (Event, Guarantee, error) {
+	if err != nil {
+		return nil, Guarantee{}, err
+	}
+	g, err := Epsilon(Repeat{e, t.Rounds}, t.Delta)
+	return e, g, err
 }
 
 func ended[E Event](e E, g Guarantee, err error) (Event, Guarantee, error) { return e, g, err }
