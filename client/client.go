@@ -208,6 +208,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.folder.reached(l) // where that was lost
 	return c, nil
 }
 

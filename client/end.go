@@ -21,7 +21,12 @@ func endLine(size int, sum uint32) []byte {
 
 // reached writes down how far the ledger has come. If it cannot, the ledger itself is
 // none the worse.
-func (f folder) reached(l *Ledger) { _ = f.write(endLine(l.size, l.crc), endFile) }
+func (f folder) reached(l *Ledger) {
+	line := endLine(l.size, l.crc)
+	if there, err := os.ReadFile(f.path(endFile)); err != nil || string(there) != string(line) {
+		_ = f.write(line, endFile)
+	}
+}
 
 // checkEnd compares the good bytes of a ledger with how far it had come, where that is
 // known.

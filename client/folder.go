@@ -3,8 +3,10 @@ package client
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,18 +93,20 @@ func (f folder) secret(elsewhere string, l *Ledger) (s secret, err error) {
 	if errors.Is(err, fs.ErrNotExist) && len(l.Entries) == 0 {
 		b = make([]byte, secretBytes)
 		rng.Reader(rng.New()).Read(b)
+		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 		err = durable.Replace(path, b, 0o600)
 	}
 	if err != nil {
-		return s, fmt.Errorf("client: the device's secret, without which its ledger is of no use: %w", err)
+		return s, fmt.Errorf("client: the device's secret is missing or cannot be read, and without it its ledger is of no use: %w", err)
 	}
 	if status, err := os.Stat(path); err != nil || status.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		return s, fmt.Errorf("client: %s is open to others: make it private with chmod 600", path)
 	}
-	if len(b) != secretBytes {
+	// Those of an earlier version have no checksum.
+	if len(b) != secretBytes && (len(b) != secretBytes+4 || crc32.Checksum(b[:secretBytes], castagnoli) != binary.BigEndian.Uint32(b[secretBytes:])) {
 		return s, fmt.Errorf("client: %s is damaged: restore it, or remove it and the device's folder and with them the record of what was spent", path)
 	}
-	return secret(b), nil
+	return secret(b[:secretBytes]), nil
 }
 
 // derive is a key of its own for each purpose and name.

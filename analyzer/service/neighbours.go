@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -38,7 +39,7 @@ func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return storeProblem(err)
 		}
-		if !p.Decided.IsZero() { // its batches may have been deleted
+		if !p.Decided.IsZero() || p.Withdrawn { // its batches may have been deleted
 			return wire.Problemf(wire.EpochOver, "the collection is over")
 		}
 		return serve.WriteJSON(w, wire.Held{})
@@ -46,8 +47,8 @@ func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
 	return serve.WriteJSON(w, wire.Held{Received: fmt.Sprintf("%x", digest)})
 }
 
-// Compare asks the last hops of every open plan what they handed over. ErrOlder: it
-// is not here. A hop that is out of reach says nothing.
+// Compare reads what there is of every open plan and asks its last hops what they
+// handed over. ErrOlder: it is not here. A hop that is out of reach says nothing.
 func (s *Service) Compare(ctx context.Context) error {
 	plans, err := s.o.Store.Plans(ctx)
 	if err != nil {
@@ -57,10 +58,12 @@ func (s *Service) Compare(ctx context.Context) error {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 16)
 	for i, p := range plans {
-		if p.Decided.IsZero() {
+		if p.Decided.IsZero() && !p.Withdrawn {
 			wg.Go(func() {
 				places <- struct{}{}
-				errs[i] = s.compare(ctx, p.Name)
+				if errs[i] = s.o.Store.CheckPlan(ctx, p.Name); errs[i] == nil {
+					errs[i] = s.compare(ctx, p.Name)
+				}
 				<-places
 			})
 		}
@@ -70,11 +73,11 @@ func (s *Service) Compare(ctx context.Context) error {
 }
 
 func (s *Service) compare(ctx context.Context, name string) error {
-	if s.o.Client == nil {
-		return nil
-	}
 	run, err := s.run(ctx, name)
-	if err != nil {
+	if errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	if err != nil || s.o.Client == nil {
 		return nil // whatever it is, it is said where the plan is served
 	}
 	asked, cancel := context.WithTimeout(ctx, askFor)

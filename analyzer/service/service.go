@@ -227,7 +227,10 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 	}
 	signed, err := plan.ParseSigned(text)
 	if err != nil {
-		return nil, fmt.Errorf("service: plan %s, which was registered before: %w", name, err)
+		return nil, fmt.Errorf("service: plan %s, which was registered before: %w: %w", name, store.ErrDamaged, err)
+	}
+	if signed.Plan.Name() != name || signed.Verify(plan.Trust(signed.Signers()...)) != nil { // as it was when it came
+		return nil, fmt.Errorf("service: plan %s: %w: it is another one than its name says", name, store.ErrDamaged)
 	}
 	if r, err = s.prepare(signed); err != nil {
 		return nil, err

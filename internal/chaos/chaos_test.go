@@ -101,8 +101,8 @@ func checkDrawn(t *testing.T, seed uint64, s schedule) {
 		return
 	}
 	small, tries := shrink(s, func(c schedule) bool { return c.fails(nil) })
-	t.Errorf("seed %d: %s\nAfter %d tries to make it shorter:\n%v\n(go test ./internal/chaos -run TestSchedules -chaos.seed %d -v tells the whole of it)",
-		seed, strings.Join(w.violations, "; "), tries, small, seed)
+	t.Errorf("seed %d: %s\nAfter %d tries to make it shorter:\n%v\n(go test ./internal/chaos -run %s -chaos.seed %d -v tells the whole of it)",
+		seed, strings.Join(w.violations, "; "), tries, small, t.Name(), seed)
 }
 
 // fails reports that a schedule shows a violation.
@@ -111,8 +111,9 @@ func (s schedule) fails(twin func(*world)) bool {
 	return err == nil && len(w.violations) > 0
 }
 
-func tell(t *testing.T, seed uint64) {
-	s := draw(seed)
+func tell(t *testing.T, seed uint64) { tellDrawn(t, seed, draw(seed)) }
+
+func tellDrawn(t *testing.T, seed uint64, s schedule) {
 	t.Log(s)
 	w, err := s.run(fmt.Sprint("seed ", seed), nil)
 	if err != nil {
@@ -143,6 +144,18 @@ func (t *tally) count(what string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.n[what]
+}
+
+// with adds up what begins and goes on so.
+func (t *tally) with(begin, part string) (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for what, times := range t.n {
+		if strings.HasPrefix(what, begin) && strings.Contains(what, part) {
+			n += times
+		}
+	}
+	return n
 }
 
 // String is a list for people.

@@ -7,7 +7,7 @@
 //	go test ./internal/chaos                            what CI runs
 //	go test ./internal/chaos -chaos.schedules 5000      more schedules
 //	go test ./internal/chaos -chaos.seed 17 -v          one of them, told step by step
-//	go test ./internal/chaos -run Rotten -chaos.rotten 1000 -timeout 3h    disks that rot
+//	go test ./internal/chaos -run RottenDisks -chaos.rotten 1000 -timeout 1h    disks that rot
 //	go test ./internal/chaos -run Load -v -load.envelopes 5000000 -timeout 60m
 //	go test ./internal/chaos -run Soak -soak 10m -timeout 15m
 package chaos

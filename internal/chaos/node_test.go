@@ -29,6 +29,7 @@ type node struct {
 
 	armed  map[string]int // failpoints to crash at, and how many times they are passed before
 	torn   int            // how many bytes of a half-written record the crash leaves
+	past   []string       // copies of the disk, whole, from when it was stopped before
 	offset time.Duration
 	room   int64 // bytes that a hop's queue may use; 0: as it likes
 

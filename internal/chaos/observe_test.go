@@ -54,6 +54,9 @@ func (w *world) heard(x *parcel, res *http.Response) {
 			seen.add("answer " + string(p.Code))
 		}
 	}
+	if strings.HasSuffix(x.path, "/tokens") && res.StatusCode < 300 && w.nodes[x.from] != nil {
+		w.tokens[w.deviceCell(x.from)] = true
+	}
 	id, c, ok := contributionOf(x)
 	if !ok || res.StatusCode >= 300 {
 		return

@@ -57,13 +57,7 @@ func (s schedule) String() string {
 
 // draw makes the schedule of a seed. One crash of it goes in turn through all
 // failpoints of all roles, so that so many seeds reach every one.
-func draw(seed uint64) schedule { return drawn(seed, 12) }
-
-// drawRotten is draw with disks that rot.
-func drawRotten(seed uint64) schedule { return drawn(seed, 14) }
-
-// drawn knows so many kinds of trouble.
-func drawn(seed uint64, kinds int) schedule {
+func draw(seed uint64) schedule {
 	r := replay.New(seed, 1)
 	crashes := everyCrash()
 	kind, point, _ := strings.Cut(crashes[seed%uint64(len(crashes))], " at ")
@@ -94,30 +88,28 @@ func drawn(seed uint64, kinds int) schedule {
 		case 2:
 			s.events = append(s.events, event{do: "deliver", who: deviceName(r.IntN(s.shape.devices))})
 		default:
-			s.events = append(s.events, trouble(r, kinds, s.shape, pick)...)
+			s.events = append(s.events, trouble(r, s.shape, pick)...)
 		}
 	}
 	s.events = append(s.events, event{do: "close"})
 	for range 4 + r.IntN(12) {
 		s.events = append(s.events, event{do: "step", who: pick()})
 		if r.IntN(3) > 0 {
-			s.events = append(s.events, trouble(r, kinds, s.shape, pick)...)
+			s.events = append(s.events, trouble(r, s.shape, pick)...)
 		}
 	}
 	return s
 }
 
 // trouble is one thing that goes wrong, with what follows from it.
-func trouble(r *rand.Rand, kinds int, s shape, pick func() string) []event {
+func trouble(r *rand.Rand, s shape, pick func() string) []event {
 	who := pick()
 	d := deviceName(r.IntN(s.devices))
 	torn := 0
 	if r.IntN(2) == 0 {
 		torn = 1 + r.IntN(200)
 	}
-	switch r.IntN(kinds) {
-	case 12, 13:
-		return []event{{do: "rot", who: who, at: []string{"flip", "flip", "cut", "empty", "gone"}[r.IntN(5)], n: r.IntN(1_000_000)}}
+	switch r.IntN(12) {
 	case 0:
 		return []event{{do: "crash", who: who, n: torn}, {do: "restart", who: who}}
 	case 1:

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -35,8 +37,14 @@ type world struct {
 	twin   func(*parcel) *http.Response // a broken entry in the place of the real one, for a request; nil: none
 	tick   func()                       // of the twin, after each event; nil: nothing
 
+	// hide is a twin's way to pass over a file that has rotted: it changes what else
+	// would tell. whole is the disk as it was; nil: nothing is hidden.
+	hide    func(n *node, path, whole string) error
+	twinned func(n *node) error // of a twin, when an issuer has started on a rotten disk; nil: nothing
+
 	said       map[[32]byte]*contribution
 	sent       map[string][32]byte // digest of the batch that left for a hop and crowd
+	tokens     map[int]bool        // devices that have got some
 	left       map[uint16]bool     // instances from whose entry something has left
 	violations []string
 	broken     error // the harness itself
@@ -61,7 +69,7 @@ func newWorld(s shape, title string) (*world, error) {
 func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, error) {
 	w := &world{
 		publishers: publishers, ring: rings(), shape: s, now: opens.Add(time.Minute), nodes: map[string]*node{},
-		said: map[[32]byte]*contribution{}, sent: map[string][32]byte{}, left: map[uint16]bool{},
+		said: map[[32]byte]*contribution{}, tokens: map[int]bool{}, sent: map[string][32]byte{}, left: map[uint16]bool{},
 	}
 	w.net = &network{w: w, fault: map[string][]string{}}
 	var err error
@@ -71,7 +79,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	if w.proto, err = protocol.New(w.signed.Plan); err != nil {
 		return nil, err
 	}
-	if w.dir, err = os.MkdirTemp("", "confetti-chaos-"); err != nil {
+	if w.dir, err = os.MkdirTemp(memory(), "confetti-chaos-"); err != nil {
 		return nil, err
 	}
 	for i := range s.hops {
@@ -101,6 +109,17 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	}
 	return w, nil
 }
+
+// memory is a folder whose disk is memory, if this machine has one that is large
+// enough. What a crash leaves is a copy of files as they are at that moment, whatever
+// has been synced: that takes a disk's time and shows nothing.
+var memory = sync.OnceValue(func() string {
+	const shared = "/dev/shm"
+	if free, known := durable.Free(shared); known && free > 4<<30 {
+		return shared
+	}
+	return ""
+})
 
 // names are the nodes of the shape, in the order in which batches travel.
 func (w *world) names() []string {
@@ -180,15 +199,7 @@ func (w *world) device(d int, do func(context.Context, *client.Client) error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	o := client.Options{
-		Publishers: plan.Trust(w.ring.trusted()), Folder: n.dir, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
-		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
-		Transport: &hasty{w.net.from(n.name), cancel},
-	}
-	if len(w.shape.hops) > 1 {
-		o.Policy = w.policy(w.instanceOf(d))
-	}
-	c, err := client.Open(w.signed, o)
+	c, err := client.Open(w.signed, w.options(d, cancel))
 	if err != nil {
 		if n.up() {
 			w.violation("%s cannot open its folder: %v", n.name, err)
@@ -199,6 +210,20 @@ func (w *world) device(d int, do func(context.Context, *client.Client) error) {
 	if err := do(ctx, c); err != nil {
 		w.say("%s: %v", n.name, err)
 	}
+}
+
+// options are those of a device; cancel is called at the first failure.
+func (w *world) options(d int, cancel context.CancelFunc) client.Options {
+	n := w.nodes[deviceName(d)]
+	o := client.Options{
+		Publishers: plan.Trust(w.ring.trusted()), Folder: n.dir, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
+		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
+		Transport: &hasty{w.net.from(n.name), cancel},
+	}
+	if len(w.shape.hops) > 1 {
+		o.Policy = w.policy(w.instanceOf(d))
+	}
+	return o
 }
 
 // hasty ends a context at the first failure.

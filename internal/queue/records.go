@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ func (r *Records) check(ctx context.Context) error {
 	}
 	var known reached
 	if err == nil && json.Unmarshal(text, &known) != nil {
+		known = reached{}
 		r.q.log.Warn("how far the queue's records had come was not known: they were read as far as they go", "file", r.reached)
 	}
 	now, err := r.now(ctx)
@@ -73,6 +75,18 @@ func (r *Records) check(ctx context.Context) error {
 	}
 	if now.Last < known.Last || now.Count < known.Count {
 		return fmt.Errorf("%w: the records %s had come to number %d and %d of them were there; they end with number %d, and %d are there: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, r.stream.CachedInfo().Config.Name, known.Last, known.Count, now.Last, now.Count)
+	}
+	// A record whose subject has changed is not found, and one that is not found is made
+	// anew: each is read once, and none may be passed over.
+	read := uint64(0)
+	if err := r.Each(ctx, "", func(string, []byte, uint64) error { read++; return nil }); err != nil {
+		return err
+	}
+	if read != now.Count {
+		return r.damaged(fmt.Sprintf("%d of %d records can be read", read, now.Count))
+	}
+	if known != now {
+		r.reach(ctx, 0)
 	}
 	return nil
 }
@@ -106,6 +120,22 @@ func (r *Records) reach(ctx context.Context, less uint64) {
 	}
 }
 
+// damaged is the error of records of which something is not as it was.
+func (r *Records) damaged(what string) error {
+	return fmt.Errorf("%w: %s of %s: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, what, r.stream.CachedInfo().Config.Name)
+}
+
+func digestOf(subject string, value []byte) string {
+	return fmt.Sprintf("%x", sha256.Sum256(append([]byte(subject+"\n"), value...)))
+}
+
+// whole reports whether a record is as it was set. One of an earlier version has no
+// digest.
+func whole(header nats.Header, subject string, value []byte) bool {
+	digest := header.Get(digestHeader)
+	return digest == "" && len(header) == 0 || digest == digestOf(subject, value)
+}
+
 // Get returns a record and its revision; nil and 0 where there is none.
 func (r *Records) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	mustBe(keyForm, key)
@@ -118,11 +148,14 @@ func (r *Records) Get(ctx context.Context, key string) (value []byte, revision u
 	if errors.Is(err, context.DeadlineExceeded) && r.q.server != nil {
 		// The server in this process answers, or it cannot read this one.
 		if _, fault := r.now(context.WithoutCancel(ctx)); fault == nil {
-			return nil, 0, fmt.Errorf("%w: the record %s of %s cannot be read: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, key, r.stream.CachedInfo().Config.Name)
+			return nil, 0, r.damaged("the record " + key + " cannot be read")
 		}
 	}
 	if err != nil {
 		return nil, 0, explain(err)
+	}
+	if !whole(m.Header, m.Subject, m.Data) {
+		return nil, 0, r.damaged("the record " + key + " has changed")
 	}
 	return m.Data, m.Sequence, nil
 }
@@ -138,7 +171,8 @@ func (r *Records) Set(ctx context.Context, key string, value []byte, revision ui
 	defer cancel()
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	m := &nats.Msg{Subject: r.begin + key, Data: value}
+	subject := r.begin + key
+	m := &nats.Msg{Subject: subject, Data: value, Header: nats.Header{digestHeader: {digestOf(subject, value)}}}
 	ack, err := r.q.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
 	if taken(err) {
 		return 0, ErrChanged
@@ -170,6 +204,9 @@ func (r *Records) Each(ctx context.Context, begin string, fn func(key string, va
 		filter = r.begin + begin + ".>"
 	}
 	err := each(ctx, r.stream, jetstream.ConsumerConfig{FilterSubject: filter}, 1, func(m jetstream.Msg, sequence uint64) error {
+		if !whole(m.Headers(), m.Subject(), m.Data()) {
+			return r.damaged(fmt.Sprintf("record number %d has changed", sequence))
+		}
 		return fn(strings.TrimPrefix(m.Subject(), r.begin), m.Data(), sequence)
 	})
 	if errors.Is(err, errMissing) {

@@ -26,7 +26,7 @@ var tables = []table{
 	{"withdrawals", []string{"name", "statement"}},
 	{"spendings", []string{"plan", "population", "publisher", "epsilon", "delta", "adjacency", "users", "method", "note", "spent", "shift", "tail", "dominated"}},
 	{"links", []string{"number", "plan", "digest"}},
-	{"batches", []string{"plan", "instance", "crowd", "sha256", "receipts", "respondents", "smallest", "dropped", "counted"}},
+	{"batches", []string{"plan", "instance", "crowd", "sha256", "receipts", "respondents", "smallest", "dropped", "counted", "crc"}},
 	{"counts", []string{"plan", "instance", "crowd", "part", "body", "crc"}},
 	{"closings", []string{"plan", "closer", "closed"}},
 	{"verdicts", []string{"plan", "released", "reason", "decided"}},

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"time"
 )
 
@@ -22,6 +23,12 @@ type Batch struct {
 	Smallest    int // whole contributions that were counted
 	Dropped     int // envelopes that were not
 	Counted     time.Time
+}
+
+// sum is the CRC-32C of the mark. Marks that were written before there was one have
+// NULL in its place.
+func (b Batch) sum() int64 {
+	return int64(crc32.Checksum(fmt.Appendf(nil, "%q %d %d %x %x %d %d %d %d", b.Plan, b.Instance, b.Crowd, b.SHA256, b.Receipts, b.Respondents, b.Smallest, b.Dropped, stamp(b.Counted)), castagnoli))
 }
 
 // Taken finds out whether a batch may be counted: New if so, Again if this very
@@ -62,9 +69,9 @@ func (s *Store) Count(ctx context.Context, b Batch, counts []uint64) (Outcome, e
 		if outcome, err = taken(ctx, tx, b); outcome != New {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO batches (plan, instance, crowd, sha256, receipts, respondents, smallest, dropped, counted)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			b.Plan, b.Instance, b.Crowd, b.SHA256[:], b.Receipts, b.Respondents, b.Smallest, b.Dropped, stamp(b.Counted)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO batches (plan, instance, crowd, sha256, receipts, respondents, smallest, dropped, counted, crc)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			b.Plan, b.Instance, b.Crowd, b.SHA256[:], b.Receipts, b.Respondents, b.Smallest, b.Dropped, stamp(b.Counted), b.sum()); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		return insertCounts(ctx, tx, b, counts)
@@ -106,23 +113,47 @@ func (s *Store) Digest(ctx context.Context, plan string, instance, crowd int) (d
 	return digest, copy(digest[:], found) == len(digest), nil
 }
 
+// CheckPlan reads all that there is of a plan's batches, and compares it with its
+// checksums. The plan itself is checked by its signature.
+func (s *Store) CheckPlan(ctx context.Context, plan string) error {
+	if _, err := s.Batches(ctx, plan); err != nil {
+		return err
+	}
+	return each(ctx, s.reader, func(r *sql.Rows) error {
+		b := Batch{Plan: plan}
+		var part int
+		var body sql.RawBytes
+		var crc sql.NullInt64
+		if err := r.Scan(&b.Instance, &b.Crowd, &part, &body, &crc); err != nil {
+			return err
+		}
+		if crc.Valid && crc.Int64 != partSum(b, part, body) {
+			return fmt.Errorf("%w: a part of a tally has changed", ErrDamaged)
+		}
+		return nil
+	}, "SELECT instance, crowd, part, body, crc FROM counts WHERE plan = $1", plan)
+}
+
 // Batches lists the batches of a plan that were counted, by crowd and instance.
 func (s *Store) Batches(ctx context.Context, plan string) ([]Batch, error) {
 	var all []Batch
 	err := each(ctx, s.reader, func(r *sql.Rows) error {
 		b := Batch{Plan: plan}
 		var digest []byte
-		var counted sql.NullInt64
-		if err := r.Scan(&b.Instance, &b.Crowd, &digest, &b.Receipts, &b.Respondents, &b.Smallest, &b.Dropped, &counted); err != nil {
+		var counted, crc sql.NullInt64
+		if err := r.Scan(&b.Instance, &b.Crowd, &digest, &b.Receipts, &b.Respondents, &b.Smallest, &b.Dropped, &counted, &crc); err != nil {
 			return err
 		}
 		if copy(b.SHA256[:], digest) != len(digest) || len(digest) != len(b.SHA256) {
 			return errors.New("a batch's digest is damaged: restore a backup")
 		}
 		b.Counted = unstamp(counted)
+		if crc.Valid && crc.Int64 != b.sum() {
+			return fmt.Errorf("%w: the mark of a batch has changed", ErrDamaged)
+		}
 		all = append(all, b)
 		return nil
-	}, `SELECT instance, crowd, sha256, receipts, respondents, smallest, dropped, counted
+	}, `SELECT instance, crowd, sha256, receipts, respondents, smallest, dropped, counted, crc
 		FROM batches WHERE plan = $1 ORDER BY crowd, instance`, plan)
 	return all, err
 }

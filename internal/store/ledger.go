@@ -136,6 +136,19 @@ func (s *Store) reach(p chain.Point) error {
 	return nil
 }
 
+// mendEnd writes down how far the ledger has come where that was lost or damaged. A
+// ledger that is itself damaged is left as it is: it says so when it is asked.
+func (s *Store) mendEnd(ctx context.Context) error {
+	end, err := s.ledger(ctx, s.writer)
+	if errors.Is(err, ErrLedger) || err == nil && end.Number == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.reach(end)
+}
+
 // chained makes the table of links, and links what was spent before there was one.
 func (k kind) chained(ctx context.Context, tx *sql.Tx) error {
 	if err := execute(ctx, tx, []string{"CREATE TABLE links (number BIGINT NOT NULL PRIMARY KEY, plan TEXT NOT NULL UNIQUE REFERENCES spendings (plan), digest BYTEA NOT NULL)"}); err != nil {

@@ -37,7 +37,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		defer turn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock("+key+")")
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("store: migrating the database: %w", err)
+		return fmt.Errorf("store: the database cannot be brought to this version's shape: it is damaged, or of a later version: %w", err)
 	}
 	return nil
 }

@@ -116,6 +116,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err == nil {
 		err = s.migrate(ctx)
 	}
+	if err == nil {
+		err = s.mendEnd(ctx)
+	}
 	if err != nil {
 		s.Close()
 		return nil, err
