@@ -65,7 +65,9 @@ func CompareRandomizers(p plan.Plan) ([]Answering, error) {
 		q.Question.Histogram = &ask
 		a, err := answering(q)
 		if err != nil {
-			errs = append(errs, err)
+			if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) { // one fault is told once
+				errs = append(errs, err)
+			}
 			continue
 		}
 		all = append(all, a)

@@ -101,6 +101,9 @@ func (t *answersTable) answers(a *plan.Attribute, columns *dataset.Columns, at i
 		a.Values = distinct(values)
 		t.note("the values of column %q were taken from the data (%d of them)", a.Name, len(a.Values))
 	}
+	if err := severalValues(*a, fmt.Sprintf("column %q", a.Name)); err != nil {
+		return nil, err
+	}
 	if err := inside(a, columns, at, func(row int) []string { return values[row : row+1] }); err != nil {
 		return nil, err
 	}
@@ -124,6 +127,9 @@ func (t *answersTable) sets(a *plan.Attribute, columns *dataset.Columns, at int)
 	if len(a.Values) == 0 {
 		a.Values = distinct(found)
 		t.note("the values of column %q were taken from the data (%d of them)", a.Name, len(a.Values))
+	}
+	if err := severalValues(*a, fmt.Sprintf("column %q", a.Name)); err != nil {
+		return nil, err
 	}
 	if a.Most == 0 {
 		a.Most = min(largest, plan.MaxItems)

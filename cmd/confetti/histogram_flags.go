@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -155,6 +156,14 @@ func parseBuckets(text string) (plan.Axis, error) {
 	return plan.Axis{Low: low, High: high, Cells: cells}, nil
 }
 
+// severalValues refuses a domain that leaves nothing to ask.
+func severalValues(a plan.Attribute, from string) error {
+	if (a.Kind == "categories" || a.Kind == "set") && len(a.Values) == 1 && !a.Others {
+		return fmt.Errorf("%s has one value, and a question has two or more: declare others with --domain, or count all that is not declared with --others", from)
+	}
+	return nil
+}
+
 // attributes are those of the columns. What flags give once holds for every column
 // that it is of. Where no domain is declared, values and most are empty.
 func (f histogramFlags) attributes(columns []string) ([]plan.Attribute, error) {
@@ -197,7 +206,9 @@ func (f histogramFlags) attributes(columns []string) ([]plan.Attribute, error) {
 			}
 			a.Others = a.Others || a.Kind == "prefixes"
 			if file := take(f.Domain, &domains)(); file != "" {
-				a.Values, err = dataset.ReadDomain(file)
+				if a.Values, err = dataset.ReadDomain(file); err == nil {
+					err = severalValues(a, file)
+				}
 			} else if len(f.Domain) > 0 {
 				err = usagef("--domain is given %d times: once for all, or once for each column of names", len(f.Domain))
 			}

@@ -48,6 +48,9 @@ func (c planSign) Run(std streams) error {
 		}
 		return err
 	}
+	if closes := signed.Plan.Times.Closes; closes.Before(time.Now()) {
+		fmt.Fprintf(std.err, "note: the collection closed at %s: no device answers it any more\n", closes.UTC().Format(time.RFC3339))
+	}
 	fmt.Fprintf(std.out, "plan       %s\n", signed.Plan.Name())
 	for _, one := range signed.Signers() {
 		fmt.Fprintf(std.out, "publisher  %s\n", one)

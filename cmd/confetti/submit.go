@@ -69,7 +69,7 @@ func (c submitCommand) Run(std streams) error {
 		return usagef("%s has %d answers and a device gives one: give one row, or for a trial --devices", c.File, len(values))
 	}
 	if len(values) > len(bearers) {
-		return usagef("%s has %d answers for %d devices with a token: leave out rows, or give more devices tokens", c.File, len(values), len(bearers))
+		return usagef("%s has %d answers for %s with a token: leave out rows, or give more devices tokens", c.File, len(values), serve.Count(len(bearers), "device", "devices"))
 	}
 	if c.Delay != nil && *c.Delay < 0 {
 		return usagef("--delay is negative: give 0 or more")

@@ -99,6 +99,9 @@ func (in *rows) read() (err error) {
 func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 	field = in.fields[name]
 	if text, is := field.(string); field != nil && !(is && in.names != nil && !mayBeEmpty && strings.TrimSpace(text) == "") {
+		if fault := dataset.TextFault(text); fault != "" && !mayBeEmpty { // a set may be long
+			in.wrong(name, fault)
+		}
 		return field, true
 	}
 	value, given := in.missing.Instead()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -57,7 +56,7 @@ func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, not
 		values, err := matrixAnswers(x, *p.Question.Histogram)
 		return values, nil, err
 	}
-	file, err := os.Open(path)
+	file, err := dataset.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -138,6 +138,10 @@ func others(n int) string {
 	return fmt.Sprintf("%d others", n)
 }
 
+// TextFault says what is wrong with a text as a cell, such as "is not UTF-8 text"; empty if
+// nothing is.
+func TextFault(s string) string { return badText(s) }
+
 func badText(s string) string {
 	switch {
 	case len(s) > maxText:

@@ -170,6 +170,9 @@ func (l *blankLines) Read(p []byte) (int, error) {
 
 func (c *CSV) readNames() error {
 	first, err := c.in.Read()
+	if err == io.EOF {
+		return errors.New("no line of column names: it is empty")
+	}
 	if err != nil {
 		return fmt.Errorf("no line of column names: %w", c.plain(err))
 	}

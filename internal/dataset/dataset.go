@@ -125,12 +125,18 @@ func matrix(rows, cols int) blas32.General {
 
 func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride : i*x.Stride+x.Cols] }
 
+// Open opens a file to read; a folder is none.
+func Open(path string) (*os.File, error) {
+	f, _, err := open(path)
+	return f, err
+}
+
 // open opens a file and reports its size; a missing file says what to do.
 func open(path string) (*os.File, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		if os.IsNotExist(err) {
-			return nil, 0, fmt.Errorf("%s does not exist: check the path, or name the data folder with --data or CONFETTI_DATA", path)
+			return nil, 0, fmt.Errorf("%s does not exist: check the path", path)
 		}
 		return nil, 0, err
 	}
