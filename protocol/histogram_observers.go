@@ -45,7 +45,7 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]account.Statement, 
 		statements = append(statements, account.Statement{
 			Observer: account.CrowdSizesSeen, Guarantee: sizes,
 			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
-			Note: "Beside the answers: who would be in another crowd altogether counts this once and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
+			Note: "Beside the answers: a respondent who is exchanged for one of another crowd pays this once, and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
 		})
 	}
 	return statements, nil
