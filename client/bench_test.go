@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // What a device does once a plan: check it, and answer it to a service on the
@@ -45,4 +46,24 @@ func BenchmarkDevice(b *testing.B) {
 			c.Close()
 		}
 	})
+}
+
+// BenchmarkForecast is all that a device computes of a plan before it answers: the promise
+// to each observer, the charge and the Gaussian that dominates it.
+func BenchmarkForecast(b *testing.B) {
+	for _, users := range []int{40_000, 1_000_000} {
+		b.Run(fmt.Sprintf("n=%d/bits=768", users), func(b *testing.B) {
+			p, _ := sample(b, "rr", 1, 768)
+			p.Crowd.Minimum = users
+			p, err := protocol.Design(p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, _, err := client.Forecast(p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
