@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
@@ -237,6 +238,16 @@ type planShow struct {
 	JSON bool   `help:"Print the canonical bytes alone."`
 }
 
+// canonicalText is the canonical form and a line's end: to the byte for a file or a
+// pipe, with what would command a terminal written out for one.
+func canonicalText(p plan.Plan, terminal bool) []byte {
+	text := append(p.Canonical(), '\n')
+	if terminal {
+		return []byte(plain.Page(string(text)))
+	}
+	return text
+}
+
 func (planShow) Help() string { return "Example:\n  confetti plan show plan.toml" }
 
 func (c planShow) Run(std streams) error {
@@ -246,7 +257,8 @@ func (c planShow) Run(std streams) error {
 	}
 	text := fmt.Appendf(nil, "# %s\n%s", p.Name(), author.TOML(p))
 	if c.JSON {
-		text = append(p.Canonical(), '\n')
+		f, file := std.out.(*os.File)
+		text = canonicalText(p, file && terminal(f))
 	}
 	_, err = std.out.Write(text)
 	return err

@@ -36,7 +36,7 @@ func Cells(row []string) string {
 
 // escaped writes out what does not show, but for the characters that stay.
 func escaped(s, stay string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || hidden(r) }) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || Hidden(r) }) {
 		return s
 	}
 	var b strings.Builder
@@ -45,7 +45,7 @@ func escaped(s, stay string) string {
 		switch {
 		case r == utf8.RuneError && size == 1: // no UTF-8
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case !hidden(r) || strings.ContainsRune(stay, r):
+		case !Hidden(r) || strings.ContainsRune(stay, r):
 			b.WriteRune(r)
 		case r < 0x80:
 			fmt.Fprintf(&b, `\x%02x`, r)
@@ -59,10 +59,10 @@ func escaped(s, stay string) string {
 	return b.String()
 }
 
-// hidden says which characters do not show as themselves: controls, those that
+// Hidden says which characters do not show as themselves: controls, those that
 // turn text round or end a line, and invisible ones of which words have no need.
 // Joiners are part of how some languages are written, and stay.
-func hidden(r rune) bool {
+func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
 		unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d'
 }

@@ -62,7 +62,7 @@ func TOML(p plan.Plan) []byte {
 	if err != nil {
 		panic("author: " + err.Error())
 	}
-	return b
+	return escape(b)
 }
 
 // withNumbers replaces every json.Number by the integer or float that it is.
