@@ -255,7 +255,7 @@ func (c planShow) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Appendf(nil, "# %s\n%s", p.Name(), author.TOML(p))
+	text := fmt.Appendf(nil, "# %s\n%s", p.Name(), escapeTOML(author.TOML(p)))
 	if c.JSON {
 		f, file := std.out.(*os.File)
 		text = canonicalText(p, file && terminal(f))

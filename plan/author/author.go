@@ -62,7 +62,7 @@ func TOML(p plan.Plan) []byte {
 	if err != nil {
 		panic("author: " + err.Error())
 	}
-	return escape(b)
+	return b
 }
 
 // withNumbers replaces every json.Number by the integer or float that it is.

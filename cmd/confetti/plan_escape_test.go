@@ -1,4 +1,4 @@
-package author
+package main
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestEscapedTextSaysTheSame(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		shown := escape(text)
+		shown := escapeTOML(text)
 		for _, r := range string(shown) {
 			if plain.Hidden(r) && r != '\n' {
 				t.Fatalf("%q", shown)

@@ -1,4 +1,4 @@
-package author
+package main
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/plain"
 )
 
-// escape writes the characters of TOML's strings that do not show, such as those that
+// escapeTOML writes the characters of TOML's strings that do not show, such as those that
 // turn text round, as TOML's escapes: what is shown to somebody is then what it says,
 // and what is read of it is the same. A literal string, which has no escapes, becomes
 // one that has. The text is the encoder's: it has no string of several lines.
-func escape(text []byte) []byte {
+func escapeTOML(text []byte) []byte {
 	var b bytes.Buffer
 	for len(text) > 0 {
 		quote := text[0]
@@ -26,7 +26,7 @@ func escape(text []byte) []byte {
 			}
 			end = min(end+1, len(text))
 			if bytes.ContainsFunc(text[:end], plain.Hidden) {
-				inside(&b, text[1:end-1], quote == '\'')
+				insideTOML(&b, text[1:end-1], quote == '\'')
 				break
 			}
 			b.Write(text[:end])
@@ -38,8 +38,8 @@ func escape(text []byte) []byte {
 	return b.Bytes()
 }
 
-// inside writes a string with its hidden characters escaped.
-func inside(b *bytes.Buffer, text []byte, literal bool) {
+// insideTOML writes a string with its hidden characters escaped.
+func insideTOML(b *bytes.Buffer, text []byte, literal bool) {
 	b.WriteByte('"')
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
