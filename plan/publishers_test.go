@@ -3,12 +3,14 @@ package plan
 import (
 	"bytes"
 	"crypto/ed25519"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -40,6 +42,32 @@ func golden(t *testing.T, name string, got []byte) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s changed:\n%s", path, cmp.Diff(string(want), string(got)))
 	}
+}
+
+// refused is a text that is not read, and what the error says.
+type refused struct{ text, want string }
+
+// refuseAll checks that texts are refused for their reasons, and that the short ones
+// stand as bad vectors for other implementations.
+func refuseAll(t *testing.T, what string, all map[string]refused, read func([]byte) error) {
+	t.Helper()
+	vectors := map[string]string{}
+	for name, c := range all {
+		if err := read([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v does not mention %q", name, err, c.want)
+		}
+		if len(c.text) < 8<<10 && utf8.ValidString(c.text) {
+			vectors[name] = c.text
+		}
+	}
+	b := &bytes.Buffer{}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(vectors); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "bad_"+what+".json", b.Bytes())
 }
 
 // by signs with each key in turn.
@@ -80,7 +108,7 @@ func TestSeveralSignaturesHaveOneForm(t *testing.T) {
 	a, b := good[len(severalBegin):len(severalBegin)+entryLength], good[len(severalBegin)+entryLength+1:len(severalBegin)+2*entryLength+1]
 	rest := good[len(severalBegin)+2*entryLength+1:]
 	nine := strings.Repeat(a+",", 8) + a
-	for name, c := range map[string]struct{ text, want string }{
+	refuseAll(t, "signed", map[string]refused{
 		"the other order":     {severalBegin + b + "," + a + rest, "in the order"},
 		"one twice":           {severalBegin + a + "," + a + rest, "signs once"},
 		"a list of one":       {severalBegin + a + rest, "not written as a list"},
@@ -93,11 +121,7 @@ func TestSeveralSignaturesHaveOneForm(t *testing.T) {
 		"an altered key":      {severalBegin + strings.Replace(a, "ed25519", "x25519x", 1) + "," + b + rest, "not a signed plan"},
 		"no plan":             {severalBegin + a + "," + b + "]}", "is due"},
 		"no brace at the end": {good[:len(good)-1], "canonical"},
-	} {
-		if _, err := ParseSigned([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v does not mention %q", name, err, c.want)
-		}
-	}
+	}, func(text []byte) error { _, err := ParseSigned(text); return err })
 	if len(appendHead(nil, by(t, p, 1, 2, 3, 4, 5, 6, 7, 8).Signatures(), "plan")) != MaxHeadBytes {
 		t.Error("the head of eight signatures is not the longest")
 	}
@@ -216,7 +240,7 @@ func TestParsePublishersRefuses(t *testing.T) {
 		seed[0], seed[1] = byte(i), byte(i>>8)
 		fmt.Fprintln(many, Publisher(seed))
 	}
-	for name, c := range map[string]struct{ text, want string }{
+	refuseAll(t, "publishers", map[string]refused{
 		"empty":                {"", "empty"},
 		"another first line":   {"confetti-publishers/v2\n" + one, "line 1"},
 		"no key":               {publishersFormat + "\n", "nobody's plan"},
@@ -239,11 +263,7 @@ func TestParsePublishersRefuses(t *testing.T) {
 		"too many signatures":  {publishersFormat + "\nsignatures 9\n" + one, "line 2"},
 		"too many keys":        {publishersFormat + "\n" + many.String(), "too many"},
 		"too long":             {publishersFormat + "\n#" + strings.Repeat("x", MaxPublishersBytes), "more than"},
-	} {
-		if _, err := ParsePublishers([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v does not mention %q", name, err, c.want)
-		}
-	}
+	}, func(text []byte) error { _, err := ParsePublishers(text); return err })
 }
 
 // Whatever is written is read as it was.

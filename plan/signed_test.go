@@ -125,6 +125,7 @@ func TestReadSignedTakesTheFileThatASignerWrites(t *testing.T) {
 
 func FuzzParseSigned(f *testing.F) {
 	f.Add(Sign(sample(), publisher()).Marshal())
+	f.Add(by(f, sample(), 1, 2, 3).Marshal())
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s Signed
 		var err error

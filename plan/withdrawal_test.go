@@ -75,7 +75,7 @@ func TestParseWithdrawalRefusesEveryOtherForm(t *testing.T) {
 	}
 	body := string(withdrawn(t, "gone").canonical())
 	plan := sign(signing, []byte(body), publisher())
-	for name, c := range map[string]struct{ text, want string }{
+	refuseAll(t, "withdrawal", map[string]refused{
 		"empty":                  {"", "not a signed withdrawal"},
 		"a signed plan":          {string(Sign(sample(), publisher()).Marshal()), "is due"},
 		"a changed reason":       {strings.Replace(good, "gone", "gine", 1), "does not belong"},
@@ -94,11 +94,7 @@ func TestParseWithdrawalRefusesEveryOtherForm(t *testing.T) {
 		"no object":              {resigned(`"gone"`), "one form"},
 		"nothing in the object":  {resigned(`{}`), "one form"},
 		"a plan that is no name": {resigned(`{"plan":"zz","at":"2026-11-22T06:30:00Z","reason":"x"}`), "one form"},
-	} {
-		if _, err := ParseWithdrawal([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v does not mention %q", name, err, c.want)
-		}
-	}
+	}, func(text []byte) error { _, err := ParseWithdrawal(text); return err })
 }
 
 func FuzzParseWithdrawal(f *testing.F) {

@@ -1,8 +1,10 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -50,9 +52,12 @@ func (w *world) observeBatch(x *parcel) {
 func (w *world) heard(x *parcel, res *http.Response) {
 	w.maybe(x)
 	if res.StatusCode >= 300 {
+		text, _ := io.ReadAll(res.Body) // from memory
+		res.Body = io.NopCloser(bytes.NewReader(text))
 		if p := wire.ReadProblem(res); p != nil {
 			seen.add("answer " + string(p.Code))
 		}
+		res.Body = io.NopCloser(bytes.NewReader(text)) // whoever asked reads it too
 	}
 	if strings.HasSuffix(x.path, "/tokens") && res.StatusCode < 300 && w.nodes[x.from] != nil {
 		w.tokens[w.deviceCell(x.from)] = true

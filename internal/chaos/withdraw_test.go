@@ -284,6 +284,45 @@ func TestAWithdrawnPlanIsOverForGood(t *testing.T) {
 	}
 }
 
+// A withdrawal that only the analyzer has heard of reaches the hops before it, which
+// want to hand something on; that of a stranger, whom the analyzer would have to show,
+// does not.
+func TestHopsTakeUpAWithdrawalFromTheNextOne(t *testing.T) {
+	w, err := newWorld(shape{hops: []int{3}, minimum: 2, devices: 3, crowds: 1}, "withdrawn")
+	if w != nil {
+		defer w.close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := range w.shape.devices {
+		w.report(d)
+	}
+	one := &withdrawing{world: w, stopped: map[string]plan.SignedWithdrawal{}}
+	one.stop(t, "analyzer", false)
+	w.now = closes
+	for range 4 {
+		for _, name := range w.services() {
+			w.step(name)
+		}
+	}
+	last := one.stopped["analyzer"]
+	one.stopped["hop0.2"] = last
+	one.check(t)
+	one.gone(t)
+	if status, code, _ := w.ask("hop0.0", http.MethodGet, wire.PlanPath(last.Plan), "", nil); status != http.StatusOK {
+		t.Errorf("the entry, whose batch was taken, has heard of it: %d %s", status, code)
+	}
+	// The entry has nothing more to hand on, and goes on as before until it is told.
+	one.stop(t, "hop0.1", false)
+	one.stop(t, "hop0.0", false)
+	for _, name := range w.services() {
+		w.step(name)
+	}
+	one.check(t)
+	one.gone(t)
+}
+
 // An entry that forgets the withdrawal when it starts again is caught.
 func TestAForgottenWithdrawalIsCaught(t *testing.T) {
 	stattest.Caught(t, func(tb testing.TB) {

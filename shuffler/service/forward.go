@@ -28,6 +28,9 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 	} else if !there {
 		if err := t.send(ctx, c, state); err != nil {
 			t.refused(c, err)
+			if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == wire.PlanWithdrawn {
+				err = errors.Join(err, t.adopt(ctx))
+			}
 			return err
 		}
 	}

@@ -22,7 +22,8 @@ import (
 
 // Failpoints are the steps that Options.Failpoint is called at, each before the
 // next thing that lasts. Between "X" and its mark a crash must lose nothing and
-// let nothing leave twice.
+// let nothing leave twice. Withdraw calls it at "withdrawn", when that is on disk and
+// nothing is destroyed yet.
 var Failpoints = []string{
 	"contribution-kept", // on disk, not acknowledged
 	"epoch-marked",      // closed for good, contributions may still be on their way in

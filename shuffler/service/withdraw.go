@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -75,6 +78,36 @@ func (t *post) destroy(ctx context.Context) error {
 	t.erased = true
 	t.mu.Unlock()
 	return t.s.forget(ctx, t.hash)
+}
+
+// adopt takes up the withdrawal that the next one refuses a batch for, if it can show
+// it: whoever brings a withdrawal to some of the services has brought it to those
+// before them.
+func (t *post) adopt(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(t.next().URL, "/")+wire.WithdrawalPath(t.hash), nil)
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	res, err := t.s.o.Client.Do(req)
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	defer res.Body.Close()
+	if p := wire.ReadProblem(res); p != nil {
+		return p
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, plan.MaxWithdrawalBytes+1))
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	w, err := plan.ParseWithdrawal(text)
+	if err == nil && w.Plan != t.hash {
+		err = errors.New("service: the withdrawal is of another plan")
+	}
+	if err == nil {
+		_, err = t.s.Withdraw(ctx, w) // who may have signed it, is asked there
+	}
+	return err
 }
 
 // destroyIdle destroys what is here of a withdrawn plan without posts.
