@@ -138,8 +138,19 @@ func (w *world) releasePath() string {
 // check is what must hold at any moment of a service that has the withdrawal.
 func (w *withdrawing) check(tb testing.TB) {
 	path := wire.PlanPath(w.signed.Plan.Hash())
+	hash := w.signed.Plan.Hash()
 	for name, s := range w.stopped {
-		for _, one := range []struct{ method, path, mediaType string }{{http.MethodPut, path, wire.SignedPlanType}, {http.MethodGet, path, ""}} {
+		asks := []struct{ method, path, mediaType string }{{http.MethodPut, path, wire.SignedPlanType}, {http.MethodGet, path, ""}}
+		hops := len(w.signed.Plan.Route.Mix.Instances[0].Hops)
+		switch kind := w.nodes[name].kind(); {
+		case kind == "issuer":
+			asks = append(asks, struct{ method, path, mediaType string }{http.MethodPost, wire.TokensPath(hash), wire.TokenRequestType})
+		case kind == "analyzer":
+			asks = append(asks, struct{ method, path, mediaType string }{http.MethodPut, wire.BatchPath(hash, 0, uint8(hops), 0), wire.BatchType})
+		case kind == "hop":
+			asks = append(asks, struct{ method, path, mediaType string }{http.MethodPut, wire.BatchPath(hash, 0, uint8(name[len(name)-1]-'0'), 0), wire.BatchType})
+		}
+		for _, one := range asks {
 			status, code, _ := w.ask(name, one.method, one.path, one.mediaType, w.signed.Marshal())
 			if code != wire.PlanWithdrawn && !(name == "analyzer" && w.released && one.method == http.MethodGet) {
 				tb.Errorf("%s %s %s after the withdrawal: %d %s", name, one.method, one.path, status, code)

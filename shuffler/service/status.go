@@ -186,14 +186,15 @@ func (s *Service) unserved() (alarms []string) {
 		alarms = append(alarms, "publishers: what was read last counts: "+err.Error())
 	}
 	s.mu.Lock()
-	all, idle := maps.Clone(s.plans), maps.Clone(s.idle)
+	idle, hashes := maps.Clone(s.idle), slices.Collect(maps.Keys(s.plans))
 	s.mu.Unlock()
-	for hash, p := range all {
-		if _, withdrawn := s.withdrawals.Find(hash); withdrawn {
+	for _, hash := range hashes {
+		p, served := s.plan(hash)
+		if _, withdrawn := s.withdrawals.Find(hash); withdrawn || !served {
 			continue
 		}
 		if err := s.suspended(p); err != nil {
-			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what was collected is kept: %s", plan.Short(p.signed.Plan.Name()), err))
+			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what was collected is kept: %s", plan.Short(fmt.Sprintf("%x", hash)), err))
 		}
 	}
 	for _, p := range idle {
