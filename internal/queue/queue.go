@@ -158,9 +158,18 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	}()
 	if err != nil {
 		q.Close()
-		return nil, err
+		return nil, q.Starting(err)
 	}
 	return q, nil
+}
+
+// Starting says what it may mean that the server does not answer while what was there
+// before is read: the embedded one is in this process, and waits for nobody.
+func (q *Queue) Starting(err error) error {
+	if q.server == nil || !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: this machine is overloaded, or something in the queue's folder is damaged: put it back as it was (docs/operating.md, When a disk is damaged)", err)
 }
 
 // answers waits until the server answers: a cluster that has just started has no
