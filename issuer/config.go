@@ -3,12 +3,15 @@ package issuer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/serve"
 )
 
@@ -90,6 +93,35 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 func (c Config) Check() error {
 	_, _, err := c.open(slog.New(slog.DiscardHandler))
 	return err
+}
+
+// Verify reads a copy of the folder as a start does, and asks the hops. It says what is
+// whole; the error says what is not.
+func (c Config) Verify(_ context.Context, say func(string)) error {
+	_, o, err := c.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	copied, done, err := durable.Copy(o.Folder, nil)
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	defer done()
+	o.Folder = copied
+	s, err := New(o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, p := range s.sorted() {
+		say(p.signed.Plan.Name() + " and its log are whole")
+	}
+	for _, path := range s.orphans() {
+		say(filepath.Base(path) + ": " + orphaned)
+	}
+	say("no hop that answers has seen more")
+	return nil
 }
 
 // Run is an issuer from its start until the context ends, when it stops

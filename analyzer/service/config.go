@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -161,6 +163,56 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 // error joins all that is wrong.
 func (c Config) Check() error {
 	_, _, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// Verify reads a copy of the SQLite file as a start does, or the ledger and batches of
+// a PostgreSQL database, and asks the last hops. It says what is whole; the error joins
+// what is not.
+func (c Config) Verify(ctx context.Context, say func(string)) error {
+	_, o, err := c.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	dsn, err := c.DSN()
+	if err != nil {
+		return err
+	}
+	if c.Database != "" {
+		folder, base := filepath.Split(string(c.Database))
+		if _, err := os.Stat(string(c.Database)); err != nil {
+			return fmt.Errorf("service: %w", err) // or an empty one would be made, which is whole
+		}
+		copied, done, err := durable.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+		if err != nil {
+			return fmt.Errorf("service: %w", err)
+		}
+		defer done()
+		dsn = filepath.Join(copied, base)
+	}
+	s, err := store.Open(ctx, store.Config{DSN: dsn})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Check(ctx); err != nil {
+		return err
+	}
+	say("the database and its budget ledger are whole")
+	o.Store = s
+	service, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := service.Compare(ctx); err != nil {
+		return err
+	}
+	plans, err := s.Plans(ctx)
+	for _, p := range plans {
+		say(p.Name + " and its batches are whole")
+	}
+	say("no last hop that answers has handed over more")
 	return err
 }
 

@@ -22,6 +22,7 @@ import (
 type cli struct {
 	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
+	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
 
 	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end."`
 }
@@ -60,6 +61,11 @@ func run(args []string, out, err io.Writer) int {
 	run := config.Run
 	if c.SetAside {
 		run = config.SetAside
+	}
+	if c.Verify {
+		run = func(ctx context.Context, _ *slog.Logger) error {
+			return config.Verify(ctx, func(whole string) { fmt.Fprintln(out, plain.Lines(whole)) })
+		}
 	}
 	if fault := run(ctx, slog.New(slog.NewTextHandler(err, nil))); fault != nil {
 		fmt.Fprintf(err, "confetti-shuffler: %s\n", plain.Lines(fault.Error()))

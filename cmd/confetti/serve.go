@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
 	shuffler "github.com/confetti-dp/confetti/shuffler/service"
@@ -23,12 +24,14 @@ type serveCommand struct {
 type configFlags struct {
 	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
+	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
 }
 
 // operated is a service's configuration: it is checked, and run until the
 // context ends.
 type operated interface {
 	Check() error
+	Verify(ctx context.Context, say func(string)) error
 	Run(context.Context, *slog.Logger) error
 }
 
@@ -46,6 +49,9 @@ func (f configFlags) run(std streams, c operated) error {
 	}
 	ctx, stop := untilStopped()
 	defer stop()
+	if f.Verify {
+		return c.Verify(ctx, func(whole string) { fmt.Fprintln(std.out, plain.Lines(whole)) })
+	}
 	return c.Run(ctx, slog.New(slog.NewTextHandler(std.err, nil)))
 }
 

@@ -113,6 +113,9 @@ func checkpointKey(name string) string { return "inbox." + name }
 func (in *Inbox) save(ctx context.Context) error {
 	in.saving.Lock()
 	defer in.saving.Unlock()
+	if in.dead {
+		return nil
+	}
 	in.mu.Lock()
 	in.late = nil
 	now := in.known

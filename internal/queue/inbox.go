@@ -32,6 +32,7 @@ type Inbox struct {
 	late    *time.Timer // is going to write it; nil while it is written
 
 	saving   sync.Mutex // held by whoever writes the checkpoint
+	dead     bool       // nothing more is written
 	revision uint64     // of its record
 
 	wake chan struct{}
@@ -524,5 +525,8 @@ func (in *Inbox) close() {
 		defer cancel()
 		in.save(ctx)
 	}
+	in.saving.Lock()
+	in.dead = true // a timer that is late writes no record of what was dropped
+	in.saving.Unlock()
 	in.groups.Close()
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -141,6 +142,52 @@ func (c Config) SetAside(ctx context.Context, log *slog.Logger) error {
 	for _, alarm := range service.Status(ctx).Alarms {
 		log.Warn(alarm)
 	}
+	return nil
+}
+
+// Verify reads a copy of the embedded queue as a start does, and every box of it, and
+// asks the neighbours. It says what is whole; the error joins what is not.
+func (c Config) Verify(ctx context.Context, say func(string)) error {
+	log := slog.New(slog.DiscardHandler)
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	if c.Queue.Folder == "" {
+		return errors.New("service: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
+	}
+	copied, done, err := durable.Copy(string(c.Queue.Folder), nil)
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	defer done()
+	c.Queue.Folder = serve.Path(copied)
+	q, err := c.openQueue(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	var errs []error
+	err = q.Verify(ctx, func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, damaged(err)))
+			return
+		}
+		say(name + " is whole")
+	})
+	s.options.Queue = q
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	for _, idle := range service.Status(ctx).Alarms {
+		say("alarm: " + idle)
+	}
+	say("the marks fit what is kept, and no neighbour who answers has seen more")
 	return nil
 }
 

@@ -118,14 +118,14 @@ type idle struct {
 
 // New opens a service on its queue and takes up what an earlier process left.
 func New(ctx context.Context, o Options) (*Service, error) {
-	s, err := takeUp(ctx, o)
+	s, err := newService(ctx, o)
 	if err != nil && o.Queue != nil {
 		err = o.Queue.Starting(err)
 	}
 	return s, err
 }
 
-func takeUp(ctx context.Context, o Options) (*Service, error) {
+func newService(ctx context.Context, o Options) (*Service, error) {
 	if o.Queue == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil {
 		return nil, errors.New("service: a queue, a folder of keys, publishers and an HTTP client must be given")
 	}
