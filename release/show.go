@@ -52,6 +52,8 @@ func Show(w io.Writer, r Release) error {
 	p.heading("Check it yourself")
 	p.line("  confetti plan check plan.toml recomputes the guarantees and prints the hash:")
 	p.line("  %s", r.Plan)
+	p.line("  confetti release verify FOLDER checks the signatures of a collection over a")
+	p.line("  network too, in the folder that confetti release fetch wrote.")
 	p.line("")
 	p.paragraph("  ", "Made by "+r.Provenance.Software+", "+r.Provenance.Randomness+".")
 	if r.Provenance.Command != "" {

@@ -53,7 +53,7 @@ func (c collectSimulate) Run(std streams, given *kong.Context) error {
 		return err
 	}
 	if c.CSV != "" {
-		return c.runHistogram(std)
+		return c.runHistogram(std, given)
 	}
 	return c.runDensity(std, given)
 }
@@ -141,7 +141,7 @@ func (c collectSimulate) runDensity(std streams, given *kong.Context) error {
 		res, err = cell.Run(set, report)
 		finish()
 	} else {
-		res, err = c.release(std, set, notes, slices.Min(counts), exactMetric(exact, how))
+		res, err = c.release(std, given, set, notes, slices.Min(counts), exactMetric(exact, how))
 	}
 	if err != nil {
 		return inDomain(err)
@@ -232,7 +232,7 @@ func exactMetric(accuracy float64, how string) []release.Metric {
 
 // release runs the whole flow, saves what the analyzer would publish, and returns its
 // numbers.
-func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.KDEResult, err error) {
+func (c collectSimulate) release(std streams, given *kong.Context, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.KDEResult, err error) {
 	start := time.Now()
 	label, err := parseLabelEpsilon(c.LabelEpsilon)
 	if err != nil {
@@ -267,14 +267,14 @@ func (c collectSimulate) release(std streams, set *dataset.Set, notes []string, 
 	if err != nil {
 		return res, err
 	}
-	err = c.save(std, out.Release, out.Plan, table)
+	err = c.save(std, given, out.Release, out.Plan, table)
 	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	return res, err
 }
 
-func (c collectSimulate) save(std streams, r release.Release, p plan.Plan, table spreadsheet) error {
+func (c collectSimulate) save(std streams, given *kong.Context, r release.Release, p plan.Plan, table spreadsheet) error {
 	r.Provenance.Software = version()
-	r.Provenance.Command = "confetti collect simulate"
+	r.Provenance.Command = typed(given.Args)
 	if err := saveRelease(std, c.Out, r, p, table); err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments"
@@ -82,7 +84,7 @@ func (c collectHistogram) searches() bool {
 }
 
 // runHistogram counts columns of a table.
-func (c collectSimulate) runHistogram(std streams) error {
+func (c collectSimulate) runHistogram(std streams, given *kong.Context) error {
 	if err := c.checkHistogram(); err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (c collectSimulate) runHistogram(std streams) error {
 		if err != nil {
 			return err
 		}
-		if err := c.save(std, out.Release, out.Plan, table); err != nil {
+		if err := c.save(std, given, out.Release, out.Plan, table); err != nil {
 			return err
 		}
 	}

@@ -89,11 +89,27 @@ func (c experimentRun) command() string {
 	return s + fmt.Sprintf(" --seed %d", c.Seed)
 }
 
-type experimentList struct{}
+type experimentList struct {
+	JSON bool `help:"Print JSON."`
+}
 
-func (experimentList) Help() string { return "Example:\n  confetti experiment list" }
+func (experimentList) Help() string {
+	return "Example:\n  confetti experiment list\n  confetti experiment list --json"
+}
 
-func (experimentList) Run(std streams) error {
+func (c experimentList) Run(std streams) error {
+	if c.JSON {
+		type measurement struct {
+			Name     string   `json:"name"`
+			Title    string   `json:"title"`
+			Datasets []string `json:"datasets"`
+		}
+		var all []measurement
+		for _, s := range experiments.Specs() {
+			all = append(all, measurement{s.Name, s.Title, s.Datasets})
+		}
+		return writeJSON(std.out, all)
+	}
 	for _, s := range experiments.Specs() {
 		if _, err := fmt.Fprintf(std.out, "%-14s %s\n%-14s   on %s\n", s.Name, s.Title, "", strings.Join(s.Datasets, ", ")); err != nil {
 			return err

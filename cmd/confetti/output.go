@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/plan"
@@ -71,6 +73,20 @@ func uninterrupted(write func() error) error {
 	default:
 		return err
 	}
+}
+
+// typed is a command line as a shell takes it.
+func typed(args []string) string {
+	line := "confetti"
+	for _, a := range args {
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_=./,:+%@", r)
+		}) {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		line += " " + a
+	}
+	return line
 }
 
 // announceReplaced says which earlier release in the folder is about to be

@@ -19,6 +19,13 @@ func files(t *testing.T, dir string) int {
 	return len(entries)
 }
 
+// What is typed again is what was typed.
+func TestTyped(t *testing.T) {
+	if got := typed([]string{"collect", "simulate", "a b.csv", "--features", "likes_*", "it's", "", "--epsilon=1e-3"}); got != `confetti collect simulate 'a b.csv' --features 'likes_*' 'it'\''s' '' --epsilon=1e-3` {
+		t.Error(got)
+	}
+}
+
 func TestWritableLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	for _, good := range []string{dir, filepath.Join(dir, "a", "b")} {

@@ -34,6 +34,7 @@ type planParties struct {
 	Instances      int     `help:"Shuffler instances in separate trust domains." default:"1"`
 	Hops           int     `help:"Hops of each instance." default:"2"`
 	Keys           string  `help:"Folder for new private keys of all parties; in a real collection each party makes its own and sends its public key." required:"" type:"path" placeholder:"DIR"`
+	JSON           bool    `help:"Print JSON."`
 }
 
 // check is of the flags by themselves. The plan's own check would find these too,
@@ -96,6 +97,9 @@ func (c planParties) write(std streams, p plan.Plan, design func(plan.Plan) (pla
 		return err
 	}
 	fmt.Fprintf(std.err, "wrote %s (%s...) and the private keys of its parties in %s\n", c.File, plan.Short(p.Name()), c.Keys)
+	if c.JSON {
+		return d.writeJSON(std.out)
+	}
 	return d.write(std.out)
 }
 
