@@ -36,6 +36,10 @@ func (o options) epsilon(e Event, delta float64) (Guarantee, error) {
 	if g.Epsilon, err = c.Epsilon(delta); err != nil {
 		return Guarantee{}, err
 	}
+	if local, ok := ownLosses(e); ok && !o.Lower && local < g.Epsilon {
+		g.Epsilon, g.Bound = local, Upper
+		g.Method = join(g.Method, "not above the sum of the losses of one respondent's own messages")
+	}
 	if !(g.Epsilon <= maxEpsilon) {
 		return Guarantee{}, fmt.Errorf("account: no epsilon up to %v at delta %v: something is revealed outright more often than that", float64(maxEpsilon), delta)
 	}

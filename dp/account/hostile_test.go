@@ -152,3 +152,28 @@ func TestUnsupportedIsTyped(t *testing.T) {
 		t.Errorf("lower bound of the subsampled Gaussian: %v", err)
 	}
 }
+
+// With next to no noise, among few, losses are so large that a grid of them has no digits
+// left: what one respondent's own messages tell bounds the epsilon then.
+func TestNextToNoNoiseIsNoWorseThanTheMessages(t *testing.T) {
+	for _, users := range []int{1, 3, 6} {
+		for _, flip := range []float64{1e-12, 1e-10, 1.2e-8, 1e-6, 5e-5} {
+			for _, e := range []Event{
+				Repeat{OneHot{Users: users, Flip: flip, Adjacency: Removal, Keep: 0.5}, 5},
+				Repeat{OneHot{Users: users, Flip: flip, Adjacency: Replacement}, 3},
+				Repeat{RandomizedResponse{users, flip}, 4},
+				Repeat{BucketResponse{users, flip}, 3},
+				All{[]Event{OneHot{Users: 1, Flip: flip, Adjacency: Removal, Keep: 0.5}, Repeat{OneHot{Users: users, Flip: flip, Adjacency: Removal, Keep: 0.5}, 5}}},
+			} {
+				own, ok := ownLosses(e)
+				g, err := Epsilon(e, 1e-6)
+				if err != nil || !ok || g.Epsilon > own || g.Epsilon < own/4 && users == 1 {
+					t.Errorf("%+v: epsilon %v, own messages %v, %v, %v", e, g.Epsilon, own, ok, err)
+				}
+			}
+		}
+	}
+	if own, ok := ownLosses(All{[]Event{RandomizedResponse{10, 0.1}, ThreeNB{500, 0.5, 12, 0.98}}}); ok {
+		t.Errorf("what others' messages hide has a loss of its own: %v", own)
+	}
+}
