@@ -88,6 +88,9 @@ func (s *Service) Step(ctx context.Context) error {
 		if err == nil && due && s.suspended(ctx, p.Name) != nil {
 			continue // the status says so
 		}
+		if err == nil && due && p.Closed.IsZero() {
+			err = s.agreed(ctx, p.Name)
+		}
 		if err == nil && due {
 			err = s.Conclude(ctx, p.Name, byTime)
 		}

@@ -229,6 +229,7 @@ type rig struct {
 	token   string
 	budget  service.Population
 	watched *clock.Clock // nil: the time of day is always believed
+	client  *http.Client // of the service; nil: it asks nobody
 
 	mu    sync.Mutex
 	clock time.Time
@@ -286,7 +287,7 @@ func (r *rig) restart() {
 		Store: r.store, Keys: r.keys, Operators: r.bearers,
 		Publishers:  []service.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
 		Populations: map[string]service.Population{"residents": r.budget},
-		Software:    "confetti test", Now: r.now, Failpoint: fail, Clock: r.watched,
+		Software:    "confetti test", Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -106,6 +106,7 @@ type Service struct {
 	mu       sync.Mutex
 	running  map[string]*running // by plan's name
 	outlines map[string]outline  // likewise
+	apart    map[string]error    // likewise: whose time differs from that of its hops
 	expired  time.Time           // when old tallies were last looked for
 	rotten   error               // what the last check of the whole database found
 }
@@ -145,7 +146,7 @@ func New(o Options) (*Service, error) {
 		o.Failpoint = func(string) error { return nil }
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {

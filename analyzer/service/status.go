@@ -56,7 +56,11 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			if why := s.unserved(ctx, p.Name); why != "" {
 				st.Alarms = append(st.Alarms, why)
 			}
-			if due, err := s.due(ctx, p); due && err != nil {
+			due, err := s.due(ctx, p)
+			if err == nil {
+				err = s.differs(p.Name)
+			}
+			if due && err != nil {
 				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits to be written up: %s", plan.Short(d.Plan), err))
 			}
 		}
