@@ -41,6 +41,10 @@ type Config struct {
 	// changes: whose keys are still good, and how many must have signed. Without it
 	// those of Publishers are good without an end, and one is enough.
 	PublishersFile serve.Path `toml:"publishers_file"`
+	// Ledger is a file on this machine's disk that says how far the budget ledger has come,
+	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
+	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
+	Ledger serve.Path `toml:"ledger"`
 	// Publishers are those whose plans are taken, each with the population that
 	// its plans ask.
 	Publishers []struct {
@@ -117,6 +121,9 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	fault("keys", serve.Closed(c.Keys))
 	_, err = c.DSN()
 	fault("database", err)
+	if c.Ledger != "" {
+		fault("ledger", serve.Writable(serve.Path(filepath.Dir(string(c.Ledger)))))
+	}
 	if c.Database != "" {
 		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
 	}
@@ -191,7 +198,16 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 		defer done()
 		dsn = filepath.Join(copied, base)
 	}
-	s, err := store.Open(ctx, store.Config{DSN: dsn})
+	ledger := ""
+	if c.Ledger != "" { // a copy of that too: opening writes it where it is behind
+		copied, done, err := durable.Copy(filepath.Dir(string(c.Ledger)), func(name string) bool { return name == filepath.Base(string(c.Ledger)) })
+		if err != nil {
+			return fmt.Errorf("service: %w", err)
+		}
+		defer done()
+		ledger = filepath.Join(copied, filepath.Base(string(c.Ledger)))
+	}
+	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: ledger})
 	if err != nil {
 		return err
 	}
@@ -227,7 +243,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, software string) erro
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Config{DSN: dsn})
+	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
 	if err != nil {
 		return err
 	}

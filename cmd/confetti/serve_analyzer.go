@@ -64,7 +64,7 @@ func withStore(path string, do func(context.Context, *store.Store) error) error 
 	}
 	ctx, stop := untilStopped()
 	defer stop()
-	s, err := store.Open(ctx, store.Config{DSN: dsn})
+	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
 	if err != nil {
 		return err
 	}

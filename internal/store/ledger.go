@@ -18,8 +18,8 @@ import (
 )
 
 // The budget ledger is a chain: beside each spending stands its number and a
-// SHA-256 over it and all before. Beside a SQLite file a second one, its name and
-// ".ledger", says how far the chain has come, so that a database that lost its end,
+// SHA-256 over it and all before. A file elsewhere, beside a SQLite file or wherever
+// Config.Ledger says, says how far the chain has come, so that a database that lost its end,
 // or is an older copy, does not spend again what was spent.
 
 // ErrLedger is the error of a ledger in which something is changed or missing.
@@ -102,17 +102,9 @@ func (s *Store) extend(ctx context.Context, tx *sql.Tx, end chain.Point, b Spend
 	return next, nil
 }
 
-// beside is the file that says how far the ledger has come; "" with PostgreSQL.
-func (s *Store) beside() string {
-	if s.path == "" {
-		return ""
-	}
-	return s.path + ".ledger"
-}
-
 // known is how far the ledger had come; zero where nothing says so.
 func (s *Store) known() (p chain.Point) {
-	if path := s.beside(); path != "" {
+	if path := s.end; path != "" {
 		if text, err := os.ReadFile(path); err == nil && p.UnmarshalText(text) != nil {
 			p = chain.Point{} // damaged: the database is the better witness
 		}
@@ -122,7 +114,7 @@ func (s *Store) known() (p chain.Point) {
 
 // reach writes down how far the ledger has come.
 func (s *Store) reach(p chain.Point) error {
-	path := s.beside()
+	path := s.end
 	if path == "" || p == s.known() {
 		return nil
 	}

@@ -210,3 +210,48 @@ func TestAChangedTallyIsRefused(t *testing.T) {
 		t.Errorf("read as %v: %v", into, err)
 	}
 }
+
+// The end of a PostgreSQL database's ledger is known elsewhere, where a file is named.
+func TestAPostgresLedgerThatLostItsEndSpendsNothing(t *testing.T) {
+	both(t, func(t *testing.T, dsn string) {
+		ctx, end := t.Context(), filepath.Join(t.TempDir(), "ledger")
+		s, err := Open(ctx, Config{DSN: dsn, Ledger: end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for _, name := range []string{"one", "two"} {
+			if err := spend(s, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, table := range []string{"links", "spendings"} {
+			drop := "DROP TRIGGER " + table + "_no_delete"
+			if s.kind == postgres {
+				drop += " ON " + table
+			}
+			for _, statement := range []string{drop, "DELETE FROM " + table + " WHERE plan = 'two'"} {
+				if _, err := s.writer.ExecContext(ctx, statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := spend(s, "three"); !errors.Is(err, ErrLedger) {
+			t.Errorf("it spends: %v", err)
+		}
+		again, err := Open(ctx, Config{DSN: dsn, Ledger: end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if err := again.CheckLedger(ctx); !errors.Is(err, ErrLedger) {
+			t.Errorf("after a restart: %v", err)
+		}
+		if err := os.Remove(end); err != nil { // the operator's statement
+			t.Fatal(err)
+		}
+		if err := spend(again, "three"); err != nil {
+			t.Errorf("without what says how far it had come: %v", err)
+		}
+	})
+}

@@ -16,6 +16,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -69,6 +70,9 @@ type Config struct {
 	// DSN is the path of a SQLite file, made if it is not there, or the URL of a
 	// PostgreSQL database: postgres://user@host/database.
 	DSN string
+	// Ledger is a file on this machine's disk that says how far the budget ledger has
+	// come; "": beside a SQLite file its name and ".ledger", and none with PostgreSQL.
+	Ledger string
 	// Failpoint is called at named steps in tests of crashes: "store/NAME" before
 	// the transaction NAME commits and "store/NAME/committed" after. Its error ends
 	// what is being done as a crash would. nil: none.
@@ -92,6 +96,7 @@ var Failpoints = []string{
 type Store struct {
 	kind           kind
 	path           string // of the SQLite file
+	end            string // file that says how far the ledger has come; "": none
 	writer, reader *sql.DB
 	disk           *durable.Disk         // of the SQLite file
 	refused        atomic.Pointer[error] // the last write found the disk full
@@ -100,7 +105,7 @@ type Store struct {
 
 // Open opens the database and brings its tables to the newest shape.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	s := &Store{failpoint: c.Failpoint}
+	s := &Store{failpoint: c.Failpoint, end: c.Ledger}
 	if s.failpoint == nil {
 		s.failpoint = func(string) error { return nil }
 	}
@@ -163,6 +168,7 @@ func (s *Store) openSQLite(path string) error {
 	if s.writer, err = sql.Open("sqlite", sqliteURI(path)+"?"+writeMode); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
+	s.end = cmp.Or(s.end, path+".ledger")
 	s.path, s.disk = path, durable.WatchDisk(filepath.Dir(path))
 	s.writer.SetMaxOpenConns(1)
 	if s.reader, err = sql.Open("sqlite", sqliteURI(path)+"?"+readMode); err != nil {
