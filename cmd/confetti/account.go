@@ -152,6 +152,9 @@ func (p mechanismParameters) check() error {
 		if err := r.check(); err != nil {
 			return err
 		}
+		if err := r.validate(*p.LocalEpsilon); err != nil {
+			return err
+		}
 	}
 	if s := p.Sensitivity; strings.HasPrefix(p.Mechanism, "discrete-") && (*s != math.Trunc(*s) || *s > math.MaxInt32) {
 		return usagef("--sensitivity is %v: --mechanism %s adds integers, so give a whole number up to %d", *s, p.Mechanism, math.MaxInt32)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/randomize"
@@ -58,6 +59,25 @@ func (r oneMessage) check() error {
 		return usagef("--symbols is %d: --mechanism %s takes fewer than %d", r.symbols, r.mechanism, randomize.MaxCells)
 	case r.size < 0 || r.size > 0 && r.size >= r.symbols:
 		return usagef("--subset-size is %d: give at least 1 of the %d --symbols, and not all", r.size, r.symbols)
+	}
+	return nil
+}
+
+// validate refuses what its randomizer does not take, at a local epsilon.
+func (r oneMessage) validate(local float64) error {
+	var err error
+	switch r.mechanism {
+	case "krr":
+		err = randomize.KRR{K: r.symbols, Epsilon: local}.Validate()
+	case "subset":
+		err = r.subset(local).Validate()
+	case "local-hashing":
+		err = randomize.LocalHash{K: 2, G: r.symbols, Functions: 1, Epsilon: local}.Validate()
+	case "hadamard":
+		err = randomize.Hadamard{K: r.symbols, Epsilon: local}.Validate()
+	}
+	if err != nil {
+		return usagef("%s (set by --symbols, --subset-size and --local-epsilon)", strings.TrimPrefix(err.Error(), "randomize: "))
 	}
 	return nil
 }
