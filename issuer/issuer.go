@@ -98,6 +98,7 @@ type Service struct {
 	mu    sync.Mutex
 	plans map[[32]byte]*served
 	idle  map[[32]byte]idle // plans of an earlier process that cannot be served
+	apart error             // why what is over is not forgotten: hops have another time
 }
 
 // idle is a plan that was served and cannot be now. Who has tokens is left alone.
@@ -449,26 +450,60 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// Sweep forgets plans whose retention is over, once.
+// Sweep forgets plans whose retention is over, once. Who had tokens of a plan is
+// forgotten for good, so the plan's hops are asked for the time first.
 func (s *Service) Sweep() error {
+	var errs []error
+	var apart error
+	for _, p := range s.finished() {
+		if err := s.agreed(p); err != nil {
+			apart = err
+			continue
+		}
+		errs = append(errs, s.forget(p.Hash()))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
-	for hash, p := range s.plans {
-		if !s.over(p.signed.Plan) || s.o.Clock.Settled() != nil {
-			continue
-		}
-		errs = append(errs, p.log.close(), s.remove(hash))
-		delete(s.plans, hash)
-	}
-	for hash, p := range s.idle {
-		if !s.over(p.signed.Plan) || s.o.Clock.Settled() != nil {
-			continue
-		}
-		errs = append(errs, s.remove(hash))
-		delete(s.idle, hash)
-	}
+	s.apart = apart
 	return errors.Join(errs...)
+}
+
+// finished are the plans whose retention is over, by a clock that runs evenly.
+func (s *Service) finished() (all []plan.Plan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add := func(p plan.Plan) {
+		if s.over(p) && s.o.Clock.Settled() == nil {
+			all = append(all, p)
+		}
+	}
+	for _, p := range s.plans {
+		add(p.signed.Plan)
+	}
+	for _, p := range s.idle {
+		add(p.signed.Plan)
+	}
+	return all
+}
+
+// agreed says why our time of day is not believed: all hops that answer have another.
+func (s *Service) agreed(p plan.Plan) error {
+	if s.o.Clock == nil || s.o.Client == nil {
+		return nil
+	}
+	return clock.Asked(s.o.Now(), serve.AskTimes(context.Background(), s.o.Client, p.HopURLs()...))
+}
+
+func (s *Service) forget(hash [32]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if p := s.plans[hash]; p != nil {
+		err = p.log.close()
+	}
+	delete(s.plans, hash)
+	delete(s.idle, hash)
+	return errors.Join(err, s.remove(hash))
 }
 
 // remove deletes the files of a plan. The files of its keys stay: they sign for no

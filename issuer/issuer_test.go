@@ -89,7 +89,7 @@ func newWorld(t testing.TB) *world {
 	}
 	x25519 := "x25519:" + strings.Repeat("A", 43)
 	demanding := func(key token.PrivateKey) plan.Party {
-		return plan.Party{Operator: "hop", Key: x25519, Tokens: key.Public().String()}
+		return plan.Party{Operator: "hop", URL: "https://hop.example", Key: x25519, Tokens: key.Public().String()}
 	}
 	w.plan = plan.Plan{
 		Version: plan.Version, Title: "test",

@@ -1,7 +1,9 @@
 package issuer
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,4 +52,43 @@ func TestAWrongClockForgetsNothing(t *testing.T) {
 	}
 	_, _, p = w.do(http.MethodGet, wire.PlanPath(w.plan.Hash()), "", "", nil)
 	wants(t, p, wire.UnknownPlan, "after the retention")
+}
+
+// hopsAt answers for hops whose clocks show a time.
+type hopsAt struct{ now time.Time }
+
+func (h *hopsAt) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/healthz" {
+		return nil, errors.New("nobody asked for that")
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Date": {h.now.UTC().Format(http.TimeFormat)}}, Body: http.NoBody, Request: r}, nil
+}
+
+// An issuer whose clock was wrong before it was started forgets nobody either: the hops
+// of the plan have another time.
+func TestAClockThatNoHopSharesForgetsNothing(t *testing.T) {
+	w := newWorld(t)
+	if len(w.plan.HopURLs()) == 0 {
+		t.Fatal("no hop of the plan has a URL")
+	}
+	var mono time.Duration
+	hops := &hopsAt{w.now}
+	w.now = w.plan.Times.Closes.Add(3 * 24 * time.Hour)
+	w.options.Clock = clock.Watch(func() time.Time { return w.now }, func() time.Duration { return mono })
+	w.options.Client = &http.Client{Transport: hops}
+	w.restart()
+	w.now, mono = w.now.Add(2*time.Minute), mono+2*time.Minute
+	if err := w.service.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if alarms := strings.Join(w.service.unserved(), " "); len(w.service.sorted()) != 1 || !strings.Contains(alarms, "waits to be forgotten: clock: it differs") {
+		t.Errorf("%d plans, alarms %q", len(w.service.sorted()), alarms)
+	}
+	hops.now = w.now
+	if err := w.service.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if alarms := w.service.unserved(); len(w.service.sorted()) != 0 || len(alarms) > 0 {
+		t.Errorf("%d plans, alarms %q", len(w.service.sorted()), alarms)
+	}
 }

@@ -73,7 +73,8 @@ func (s *Service) restoreWithdrawals() error {
 	return nil
 }
 
-// unserved says which plans are here and not served, and why.
+// unserved says which plans are here and not served, and why; and why those that are over
+// are here at all.
 func (s *Service) unserved() (alarms []string) {
 	publishers := s.o.Publishers.Now()
 	if err := s.o.Publishers.Err(); err != nil {
@@ -86,6 +87,9 @@ func (s *Service) unserved() (alarms []string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.apart != nil {
+		alarms = append(alarms, "what is over waits to be forgotten: "+s.apart.Error())
+	}
 	for _, p := range s.idle {
 		alarms = append(alarms, fmt.Sprintf("%s is not served any more: %s", plan.Short(p.signed.Plan.Name()), p.why))
 	}

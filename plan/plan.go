@@ -257,6 +257,21 @@ func (p Plan) Crowds() int {
 	return 0
 }
 
+// HopURLs are where the hops that have a URL listen, of every instance in its order.
+func (p Plan) HopURLs() (urls []string) {
+	if p.Route.Mix == nil {
+		return nil
+	}
+	for _, in := range p.Route.Mix.Instances {
+		for _, hop := range in.Hops {
+			if hop.URL != "" {
+				urls = append(urls, hop.URL)
+			}
+		}
+	}
+	return urls
+}
+
 // Contributions is how many contributions one respondent makes: one, or one to
 // each instance where its fragments are spread.
 func (p Plan) Contributions() int {

@@ -14,16 +14,10 @@ func (s *Service) agreed(ctx context.Context, name string) error {
 		return nil
 	}
 	run, err := s.run(ctx, name)
-	if err != nil || run.signed.Plan.Route.Mix == nil {
+	if err != nil {
 		return nil // whatever it is, it is said where the plan is served
 	}
-	var urls []string
-	for _, in := range run.signed.Plan.Route.Mix.Instances {
-		for _, hop := range in.Hops {
-			urls = append(urls, hop.URL)
-		}
-	}
-	err = clock.Asked(s.o.Now(), serve.AskTimes(ctx, s.o.Client, urls...))
+	err = clock.Asked(s.o.Now(), serve.AskTimes(ctx, s.o.Client, run.signed.Plan.HopURLs()...))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.apart, name)

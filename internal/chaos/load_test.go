@@ -27,13 +27,13 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-var loadEnvelopes = flag.Int("load.envelopes", 12_800, "envelopes that TestLoad sends through a hop and an analyzer")
-
-const (
-	loadSent  = 64  // envelopes of a contribution
-	loadCrowd = 782 // contributions of a crowd: 50,048 envelopes
-	loadHands = 16  // contributions under way at once
+var (
+	loadEnvelopes = flag.Int("load.envelopes", 12_800, "envelopes that TestLoad sends through a hop and an analyzer")
+	loadSent      = flag.Int("load.sent", 64, "envelopes of a contribution")
+	loadHands     = flag.Int("load.hands", 16, "contributions under way at once")
 )
+
+const loadCrowd = 782 // contributions of a crowd: 50,048 envelopes of 64 a contribution
 
 // load is a hop and an analyzer, each a process of its own, over TLS and HTTP/2.
 type load struct {
@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is a measurement")
 	}
-	people := (*loadEnvelopes + loadSent - 1) / loadSent
+	people := (*loadEnvelopes + *loadSent - 1) / *loadSent
 	w := newLoad(t, people)
 	var waits []time.Duration
 	var accepting time.Duration
@@ -86,7 +86,7 @@ func TestLoad(t *testing.T) {
 	analyzerPeak := w.analyzer.memory(t, "VmHWM")
 	w.analyzer.kill()
 
-	n := float64(people * loadSent)
+	n := float64(people * *loadSent)
 	// The machine is never quite idle: each of the two is set beside what it could
 	// do right before and after.
 	after := bareRate()
@@ -94,11 +94,11 @@ func TestLoad(t *testing.T) {
 	cost := (before.cost + between.cost + after.cost) / 3
 	slices.Sort(waits)
 	at := func(share float64) time.Duration { return waits[int(share*float64(len(waits)-1))] }
-	t.Logf("%.0f envelopes in contributions of %d and crowds of at most %d contributions; %d cores", n, loadSent, loadCrowd, runtime.GOMAXPROCS(0))
+	t.Logf("%.0f envelopes in contributions of %d and crowds of at most %d contributions; %d cores", n, *loadSent, loadCrowd, runtime.GOMAXPROCS(0))
 	t.Logf("bare crypto/hpke: %.0f, %.0f and %.0f openings a second before, between and after; processor %.1f us each", before.rate, between.rate, after.rate, cost)
-	t.Logf("accept on disk: %.0f envelopes a second; latency median %.1f ms, p99 %.1f ms, most %.1f ms, %d at once", n/accepting.Seconds(), ms(at(0.5)), ms(at(0.99)), ms(at(1)), loadHands)
-	t.Logf("hop: mix and hand on %.0f a second (%.0f %% of bare), with accepting %.0f (%.0f %%); processor %.1f us an envelope to accept and %.1f to mix (bare is %.0f %% of both)",
-		n/mixing.Seconds(), 100*n/mixing.Seconds()/bareHop, n/(accepting+mixing).Seconds(), 100*n/(accepting+mixing).Seconds()/bareHop, spent.Seconds()/n*1e6, mixed.Seconds()/n*1e6, 100*cost/((spent+mixed).Seconds()/n*1e6))
+	t.Logf("accept on disk: %.0f envelopes a second; latency median %.1f ms, p99 %.1f ms, most %.1f ms, %d at once", n/accepting.Seconds(), ms(at(0.5)), ms(at(0.99)), ms(at(1)), *loadHands)
+	t.Logf("hop: mix and hand on %.0f a second (%.0f %% of bare), with accepting %.0f (%.0f %%); processor %.1f us an envelope (%.0f a contribution) to accept and %.1f to mix (bare is %.0f %% of both)",
+		n/mixing.Seconds(), 100*n/mixing.Seconds()/bareHop, n/(accepting+mixing).Seconds(), 100*n/(accepting+mixing).Seconds()/bareHop, spent.Seconds()/n*1e6, spent.Seconds()/float64(people)*1e6, mixed.Seconds()/n*1e6, 100*cost/((spent+mixed).Seconds()/n*1e6))
 	t.Logf("analyzer: open, count and keep %.0f a second (%.0f %% of bare); processor %.1f us an envelope (bare is %.0f %% of it)", n/counting.Seconds(), 100*n/counting.Seconds()/bareAnalyzer, counted.Seconds()/n*1e6, 100*cost/(counted.Seconds()/n*1e6))
 	t.Logf("memory: hop %d MB at its peak, %d MB after the first crowd and %d MB after the last was accepted; analyzer %d MB at its peak", hopPeak>>20, memory[0]>>20, memory[len(memory)-1]>>20, analyzerPeak>>20)
 	if early, late := memory[len(memory)/5], memory[len(memory)-1]; n >= 1e6 && late > early+early/2+64<<20 {
@@ -157,7 +157,7 @@ func newLoad(t *testing.T, people int) *load {
 		return "https://" + at[name]
 	}
 	now := time.Now().Truncate(time.Second).UTC()
-	shape := shape{hops: []int{1}, minimum: 2, crowds: (people + loadCrowd - 1) / loadCrowd, sent: loadSent}
+	shape := shape{hops: []int{1}, minimum: 2, crowds: (people + loadCrowd - 1) / loadCrowd, sent: *loadSent}
 	w.signed, err = w.ring.plan("load", shape, address, plan.Times{Opens: now.Add(-time.Hour), Closes: now.Add(24 * time.Hour)})
 	check(err)
 	w.hop, w.analyzer = child(hopName(0, 0)), child("analyzer")
@@ -239,7 +239,7 @@ func (w *load) seal(crowd, people int) [][]byte {
 			r := replay.New(4, uint64(crowd), uint64(core))
 			for i := core; i < people; i += runtime.GOMAXPROCS(0) {
 				c := envelope.Contribution{Plan: p.Hash(), Crowd: uint32(crowd)}
-				for _, payload := range fragment.Pack(r, []fragment.Message{{Channel: uint32(i % cells)}}, loadSent, p.Envelopes.PayloadBytes) {
+				for _, payload := range fragment.Pack(r, []fragment.Message{{Channel: uint32(i % cells)}}, *loadSent, p.Envelopes.PayloadBytes) {
 					e, err := sealer.Seal(payload)
 					if err != nil {
 						w.t.Error(err)
@@ -262,7 +262,7 @@ func (w *load) accept(first int, bodies [][]byte) []time.Duration {
 	waits := make([]time.Duration, len(bodies))
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range loadHands {
+	for range *loadHands {
 		wg.Go(func() {
 			for i := range next {
 				begin := time.Now()

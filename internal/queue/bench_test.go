@@ -35,19 +35,20 @@ var putters = []struct {
 	}},
 }
 
-// BenchmarkPut measures contributions of 808 bytes, five envelopes, by so many
-// callers that each wait for theirs, and what the disk gives a plain log that syncs
-// every 64 of them together. Compare within one run: a disk is not the same from
-// one minute to the next.
+// small is the length of a contribution of five envelopes.
+const small = 808
+
+// BenchmarkPut measures small contributions by so many callers that each wait for
+// theirs, and what the disk gives a plain log that syncs every 64 of them together.
+// Compare within one run: a disk is not the same from one minute to the next.
 func BenchmarkPut(b *testing.B) {
-	const size = 808
 	b.Run("plain log, 64 together", func(b *testing.B) {
 		f, err := os.Create(filepath.Join(b.TempDir(), "log"))
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer f.Close()
-		together := make([]byte, 64*size)
+		together := make([]byte, 64*small)
 		for i := 0; i < b.N; i += 64 {
 			if _, err := f.Write(together); err != nil {
 				b.Fatal(err)
@@ -61,24 +62,36 @@ func BenchmarkPut(b *testing.B) {
 	for _, callers := range []int{1, 16, 64, 256} {
 		for _, p := range putters {
 			b.Run(fmt.Sprintf("%s/callers=%d", p.name, callers), func(b *testing.B) {
-				put := p.open(b)
-				waits := make([]time.Duration, b.N)
-				b.ResetTimer()
-				atOnce(b.N, callers, func(i int) {
-					body := make([]byte, size)
-					binary.BigEndian.PutUint64(body, uint64(i))
-					start := time.Now()
-					if err := put(i, body); err != nil {
-						b.Error(err)
-					}
-					waits[i] = time.Since(start)
-				})
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "puts/s")
-				slices.Sort(waits)
-				b.ReportMetric(float64(waits[len(waits)*99/100])/1e6, "p99-ms")
+				putAll(b, p.open(b), callers, small)
 			})
 		}
 	}
+}
+
+// BenchmarkPutLong measures contributions of more envelopes, each of which adds 152 bytes.
+func BenchmarkPutLong(b *testing.B) {
+	for _, envelopes := range []int{5, 64, 256, 768} {
+		b.Run(fmt.Sprintf("envelopes=%d", envelopes), func(b *testing.B) {
+			putAll(b, putters[1].open(b), 64, 48+152*envelopes)
+		})
+	}
+}
+
+func putAll(b *testing.B, put func(int, []byte) error, callers, size int) {
+	waits := make([]time.Duration, b.N)
+	b.ResetTimer()
+	atOnce(b.N, callers, func(i int) {
+		body := make([]byte, size)
+		binary.BigEndian.PutUint64(body, uint64(i))
+		start := time.Now()
+		if err := put(i, body); err != nil {
+			b.Error(err)
+		}
+		waits[i] = time.Since(start)
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "puts/s")
+	slices.Sort(waits)
+	b.ReportMetric(float64(waits[len(waits)*99/100])/1e6, "p99-ms")
 }
 
 // BenchmarkOpen measures how fast a start reads who is in an inbox.
