@@ -112,7 +112,7 @@ func TestABudgetIsKeptAndTheAdviceFits(t *testing.T) {
 			})
 		}
 		detail := r.wants(r.register(second(func(*plan.Plan) {})), 409, wire.BudgetExceeded)
-		for _, part := range []string{"residents may spend epsilon 5 at delta 3e-05", "3.769 at 1e-05 (replacement) by Research with plan " + c.name[:8], "asks for 3.769"} {
+		for _, part := range []string{"residents may spend epsilon 5 at delta 3e-05", "2.305 at 1e-05 (replacement) by Research with plan " + c.name[:8], "asks for 2.305"} {
 			if !strings.Contains(detail, part) {
 				t.Errorf("%q does not say %q", detail, part)
 			}
@@ -123,7 +123,7 @@ func TestABudgetIsKeptAndTheAdviceFits(t *testing.T) {
 		}
 		epsilon, _ := strconv.ParseFloat(advised[1], 64)
 		n, _ := strconv.Atoi(advised[2])
-		if epsilon < 1 || epsilon > 3.769 {
+		if epsilon < 1 || epsilon > 2.305 {
 			t.Errorf("advised epsilon %g", epsilon)
 		}
 		advise := func(n int) *collection {
