@@ -47,7 +47,7 @@ func TestRegistrationRefuses(t *testing.T) {
 	}{
 		"a stranger's plan":              {&stranger, "nobody here trusts"},
 		"a forged signature":             {&forged, "signature does not belong"},
-		"a false promise":                {c.again(func(p *plan.Plan) { p.Budget.Epsilon = 3 }), "promise does not hold"},
+		"a false promise":                {c.again(func(p *plan.Plan) { p.Budget.Epsilon = 2 }), "promise does not hold"},
 		"another analyzer's plan":        {c.again(func(p *plan.Plan) { p.Analyzer.Key = p.Route.Mix.Instances[0].Hops[0].Key }), "private key of the plan's analyzer is not here"},
 		"a plan that is over":            {c.again(func(p *plan.Plan) { p.Times.Closes = closes.Add(-2 * time.Hour) }), "nobody could answer"},
 		"batches that nobody signs for":  {c.again(func(p *plan.Plan) { p.Route.Mix.Instances[1].Hops[1].Receipts = "" }), "no receipt key for the last hop of instance 2"},
