@@ -33,6 +33,8 @@ var (
 	loadHands     = flag.Int("load.hands", 16, "contributions under way at once")
 )
 
+const loadShare = 16 // contributions under way on one connection
+
 const loadCrowd = 782 // contributions of a crowd: 50,048 envelopes of 64 a contribution
 
 // load is a hop and an analyzer, each a process of its own, over TLS and HTTP/2.
@@ -40,6 +42,7 @@ type load struct {
 	*world
 	t        *testing.T
 	client   *http.Client
+	peers    []*http.Client // a connection for every loadShare contributions under way
 	hop      *child
 	analyzer *child
 	bearers  []string
@@ -142,6 +145,12 @@ func newLoad(t *testing.T, people int) *load {
 	w.client, err = serve.Client(serve.Path(filepath.Join(w.dir, "roots.pem")))
 	check(err)
 	t.Cleanup(w.client.CloseIdleConnections)
+	for range (*loadHands + loadShare - 1) / loadShare {
+		peer, err := serve.Client(serve.Path(filepath.Join(w.dir, "roots.pem")))
+		check(err)
+		t.Cleanup(peer.CloseIdleConnections)
+		w.peers = append(w.peers, peer)
+	}
 
 	at := map[string]string{hopName(0, 0): w.port(), "analyzer": w.port(), "sink": w.sink(cert, key)}
 	child := func(name string) *child {
@@ -262,12 +271,13 @@ func (w *load) accept(first int, bodies [][]byte) []time.Duration {
 	waits := make([]time.Duration, len(bodies))
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range *loadHands {
+	for hand := range *loadHands {
+		peer := &load{t: w.t, world: w.world, client: w.peers[hand/loadShare]}
 		wg.Go(func() {
 			for i := range next {
 				begin := time.Now()
 				path := wire.ContributionPath(w.signed.Plan.Hash(), 0, wire.ContributionID(bodies[i]))
-				if err := w.put("https://"+w.hop.At+path, wire.ContributionType, w.bearers[first+i], bytes.NewReader(bodies[i])); err != nil {
+				if err := peer.put("https://"+w.hop.At+path, wire.ContributionType, w.bearers[first+i], bytes.NewReader(bodies[i])); err != nil {
 					w.t.Error(err)
 				}
 				waits[i] = time.Since(begin)
