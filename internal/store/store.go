@@ -116,7 +116,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		err = s.openSQLite(c.DSN)
 	}
 	if err == nil && s.kind == sqlite {
-		err = s.quickCheck(ctx, s.writer)
+		err = s.integrity(ctx, s.writer)
 	}
 	if err == nil {
 		err = s.migrate(ctx)
