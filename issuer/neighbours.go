@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -20,16 +19,13 @@ import (
 // errOlder is the error of a folder that is older than what hops have seen.
 var errOlder = errors.New("issuer: the folder is an older copy, and respondents could be given a second token: " + lostMarks)
 
-// askFor is how long the hops are waited for, in all.
-const askFor = 5 * time.Second
-
 // compare asks the hops of every plan how many tokens they have counted. One that is
 // out of reach says nothing.
 func (s *Service) compare() error {
 	if s.o.Client == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askFor)
+	ctx, cancel := context.WithTimeout(context.Background(), serve.AskFor)
 	defer cancel()
 	all := s.sorted()
 	errs := make([]error, len(all))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -20,9 +19,6 @@ import (
 
 // ErrOlder is the error of a database that is older than what a hop has seen.
 var ErrOlder = errors.New("service: the database is an older copy: restore a newer one (docs/operating.md, When a disk is damaged)")
-
-// askFor is how long the last hops of a plan are waited for, in all.
-const askFor = 5 * time.Second
 
 // getHeld answers which batch was counted.
 func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
@@ -80,7 +76,7 @@ func (s *Service) compare(ctx context.Context, name string) error {
 	if err != nil || s.o.Client == nil {
 		return nil // whatever it is, it is said where the plan is served
 	}
-	asked, cancel := context.WithTimeout(ctx, askFor)
+	asked, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
 	p := run.signed.Plan
 	if p.Route.Mix == nil {

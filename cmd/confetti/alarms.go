@@ -35,13 +35,11 @@ func (c alarmsCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	now := s.look(ctx, urls)
 	var errs []error
 	if len(c.Acknowledge) > 0 {

@@ -45,13 +45,11 @@ func (c budgetShow) Run(std streams) error {
 	if c.URL == "" || c.Population == "" {
 		return usagef("name a population and the analyzer's --url, or with --dir a trial")
 	}
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	text, err := s.get(ctx, c.URL+"/v1/budgets/"+url.PathEscape(c.Population))
 	if err != nil {
 		return err

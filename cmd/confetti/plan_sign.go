@@ -144,13 +144,11 @@ func (c planRegister) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	return s.register(ctx, std.out, signed)
 }
 
@@ -175,13 +173,11 @@ func (c planClose) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
 	at := wire.ClosePath(signed.Plan.Hash())

@@ -100,13 +100,11 @@ func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, erro
 // send brings the withdrawal to everybody whom the plan names, entries first: there
 // most is stopped.
 func (c planWithdraw) send(std streams, p plan.Plan, w plan.SignedWithdrawal) error {
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	all := parties(p)
 	slices.SortStableFunc(all, func(a, b party) int { return last(a) - last(b) })
 	var errs []error

@@ -36,13 +36,11 @@ func (c releaseFetch) Run(std streams) error {
 	if err := writable(c.Out); err != nil {
 		return err
 	}
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	files, err := s.published(ctx, signed.Plan.Analyzer.URL, signed.Plan.Name())
 	if err != nil {
 		return err

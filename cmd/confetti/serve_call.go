@@ -59,6 +59,15 @@ func (f serviceFlags) open() (*services, error) {
 
 func (s *services) close() { s.client.CloseIdleConnections() }
 
+// reach is open, with a context until the command is stopped; done lets go of both.
+func (f serviceFlags) reach() (s *services, ctx context.Context, done func(), err error) {
+	if s, err = f.open(); err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, stop := untilStopped()
+	return s, ctx, func() { stop(); s.close() }, nil
+}
+
 // maxAnswer bounds what a service may answer, in bytes: releases are the longest.
 const maxAnswer = 256 << 20
 

@@ -55,13 +55,11 @@ func (c topCommand) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open()
+	s, ctx, done, err := c.reach()
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	ctx, stop := untilStopped()
-	defer stop()
+	defer done()
 	if c.Web {
 		for _, url := range urls {
 			link, err := s.webLink(ctx, url)

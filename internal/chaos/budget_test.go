@@ -204,7 +204,7 @@ func (r *reporter) Errorf(format string, a ...any) {
 	r.TB.Errorf("%s: %s", r.what, fmt.Sprintf(format, a...))
 }
 
-var placeholder = regexp.MustCompile(`\{[^}]*\}`)
+var variable = regexp.MustCompile(`\{[^}]*\}`)
 
 // paths fills a pattern's path in: with what is there, and with what is not. {id} is
 // left to whoever knows the body.
@@ -217,7 +217,7 @@ func (w *world) paths(t testing.TB, path string) []string {
 		"{id}": {"{id}"}, "{file}": {name + ".json", name + ".html", "x.csv"}, "{population}": {"all", "x"}, "{$}": {""}, "{code}": {"x", strings.Repeat("0", 64)},
 	}
 	fill := func(other string, n int) string {
-		return placeholder.ReplaceAllStringFunc(path, func(one string) string {
+		return variable.ReplaceAllStringFunc(path, func(one string) string {
 			with, known := fillings[one]
 			if !known {
 				t.Fatalf("this test cannot fill in %s of %s: say what stands there", one, path)
@@ -229,7 +229,7 @@ func (w *world) paths(t testing.TB, path string) []string {
 		})
 	}
 	all := []string{fill("", 0)}
-	for _, one := range placeholder.FindAllString(path, -1) {
+	for _, one := range variable.FindAllString(path, -1) {
 		for n := 1; n < len(fillings[one]); n++ {
 			all = append(all, fill(one, n))
 		}

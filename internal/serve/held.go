@@ -6,31 +6,46 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
+// AskFor is how long neighbours are waited for, in all, by a service that starts or is
+// about to do what is for good.
+const AskFor = 5 * time.Second
+
 // AskHeld asks the service at a URL what it knows of the batch of a leg.
 func AskHeld(ctx context.Context, client *http.Client, url string, leg wire.Leg) (wire.Held, error) {
-	url = strings.TrimSuffix(url, "/") + wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	text, err := Get(ctx, client, url, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), wire.MaxHeld)
 	if err != nil {
-		return wire.Held{}, fmt.Errorf("serve: %w", err)
+		return wire.Held{}, err
+	}
+	return wire.ParseHeld(text)
+}
+
+// Get reads what another service answers, of at most so many bytes: one more is given
+// where there are more, for a parser to refuse. The error is a *wire.Problem where the
+// service tells one.
+func Get(ctx context.Context, client *http.Client, url, path string, most int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return wire.Held{}, fmt.Errorf("serve: %w", err)
+		return nil, fmt.Errorf("serve: %w", err)
 	}
 	defer res.Body.Close()
 	if p := wire.ReadProblem(res); p != nil {
-		return wire.Held{}, p
+		return nil, p
 	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, wire.MaxHeld+1))
+	text, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
-		return wire.Held{}, fmt.Errorf("serve: %w", err)
+		return nil, fmt.Errorf("serve: %w", err)
 	}
 	if res.StatusCode != http.StatusOK { // a proxy on the way, or a version that knows no such question
-		return wire.Held{}, fmt.Errorf("serve: the answer is %d", res.StatusCode)
+		return nil, fmt.Errorf("serve: the answer is %d", res.StatusCode)
 	}
-	return wire.ParseHeld(text)
+	return text, nil
 }

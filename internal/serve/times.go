@@ -6,18 +6,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
-const (
-	askTimes = 3               // services that are asked for their time
-	askTime  = 5 * time.Second // for all of them together
-)
+const askTimes = 3 // services that are asked for their time
 
 // AskTimes is what services answer, the first few of those that have a URL, for
 // clock.Asked to compare their time with ours. Who does not answer is left out.
 func AskTimes(ctx context.Context, client *http.Client, urls ...string) []*http.Response {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, AskFor)
 	defer cancel()
 	var asked []string
 	var answers []*http.Response

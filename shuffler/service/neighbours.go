@@ -21,9 +21,6 @@ import (
 // errOlder is the error of a folder that is older than what a neighbour has seen.
 var errOlder = errors.New("service: the queue's folder is an older copy: put it back as it was last, or end the plan (docs/operating.md, When a disk is damaged)")
 
-// askFor is how long a service that starts waits for its neighbours, in all.
-const askFor = 5 * time.Second
-
 // showHeld answers what this operator took and sent of a leg.
 func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	leg, err := wire.PathLeg(r)
@@ -59,7 +56,7 @@ func hexOf(b []byte) string { return fmt.Sprintf("%x", b) }
 // compare asks the neighbours about every crowd. One that is out of reach, or does
 // not answer in time, says nothing.
 func (t *post) compare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
 	hops := t.plan.Route.Mix.Instances[t.instance].Hops
 	before := t.hop > 0
@@ -124,7 +121,7 @@ func (t *post) ask(ctx context.Context, url string, hop int, c uint32) (wire.Hel
 	if silent {
 		return wire.Held{}, errors.New("service: it was out of reach a moment ago")
 	}
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
 	held, err := serve.AskHeld(ctx, t.s.o.Client, url, wire.Leg{Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(hop), Crowd: c})
 	if _, answered := errors.AsType[*wire.Problem](err); err != nil && !answered {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -84,21 +82,9 @@ func (t *post) destroy(ctx context.Context) error {
 // it: whoever brings a withdrawal to some of the services has brought it to those
 // before them.
 func (t *post) adopt(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(t.next().URL, "/")+wire.WithdrawalPath(t.hash), nil)
+	text, err := serve.Get(ctx, t.s.o.Client, t.next().URL, wire.WithdrawalPath(t.hash), plan.MaxWithdrawalBytes)
 	if err != nil {
-		return fmt.Errorf("service: %w", err)
-	}
-	res, err := t.s.o.Client.Do(req)
-	if err != nil {
-		return fmt.Errorf("service: %w", err)
-	}
-	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
-		return p
-	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, plan.MaxWithdrawalBytes+1))
-	if err != nil {
-		return fmt.Errorf("service: %w", err)
+		return err
 	}
 	w, err := plan.ParseWithdrawal(text)
 	if err == nil && w.Plan != t.hash {
