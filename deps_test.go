@@ -1,6 +1,7 @@
 package confetti_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -11,10 +12,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/confetti-dp/confetti/internal/architecture"
 )
 
 // The architecture, as a table. Do not change it to mend a build: a package may
@@ -26,8 +28,8 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual"},
-	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture"},
+	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain", "internal/architecture/draw"},
 	{"internal/stattest"},
 	{"plan", "envelope"},
 	{"plan/author"},
@@ -91,50 +93,6 @@ var foreign = []struct {
 	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},
 }
 
-const module = "github.com/confetti-dp/confetti/"
-
-// imports maps each of our packages to what its files (tests left out) import.
-type imports map[string][]string
-
-// parseTree reads the files itself, in this process: a test that asked the go
-// command would be served from the cache after a violation was planted.
-func parseTree(tree fs.FS) (imports, error) {
-	found := imports{}
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "out" || base == "bin") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		src, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		pkg := path.Dir(name)
-		found[pkg] = append(found[pkg], []string{}...)
-		for _, i := range f.Imports {
-			to, err := strconv.Unquote(i.Path.Value)
-			if err != nil {
-				return err
-			}
-			found[pkg] = append(found[pkg], strings.TrimPrefix(to, module))
-		}
-		return nil
-	})
-	return found, err
-}
-
 // below reports whether pkg is name or lies below it.
 func below(pkg, name string) bool { return pkg == name || strings.HasPrefix(pkg, name+"/") }
 
@@ -157,7 +115,7 @@ func level(pkg string) (at int, entry string) {
 }
 
 // violations checks a tree against the table and the reaches.
-func violations(found imports) []string {
+func violations(found architecture.Imports) []string {
 	var bad []string
 	for _, pkg := range slices.Sorted(maps.Keys(found)) {
 		if pkg == "." {
@@ -184,7 +142,7 @@ func violations(found imports) []string {
 			if !below(pkg, r.from) {
 				continue
 			}
-			for _, to := range slices.Sorted(maps.Keys(reachable(found, pkg))) {
+			for _, to := range slices.Sorted(maps.Keys(found.Reach(pkg))) {
 				if belowAny(to, r.to) || r.allowed != nil && !below(to, r.from) && !belowAny(to, r.allowed) {
 					bad = append(bad, fmt.Sprintf("%s reaches %s: %s", pkg, to, r.because))
 				}
@@ -194,24 +152,8 @@ func violations(found imports) []string {
 	return bad
 }
 
-// reachable is every package of ours that pkg imports, directly or not.
-func reachable(found imports, pkg string) map[string]bool {
-	seen := map[string]bool{}
-	var visit func(string)
-	visit = func(p string) {
-		for _, to := range found[p] {
-			if _, ours := found[to]; ours && !seen[to] {
-				seen[to] = true
-				visit(to)
-			}
-		}
-	}
-	visit(pkg)
-	return seen
-}
-
 func TestImportsFollowTheArchitecture(t *testing.T) {
-	found, err := parseTree(os.DirFS("."))
+	found, err := architecture.Read(os.DirFS("."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +172,20 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 	}
 }
 
+func TestThePictureShowsThePackagesAsTheyAre(t *testing.T) {
+	found, err := architecture.Read(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := os.ReadFile("docs/packages.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(drawn, architecture.Draw(found, architecture.Programs...)) {
+		t.Error("docs/packages.svg is of another tree: go run ./internal/architecture/draw")
+	}
+}
+
 // Each rule is shown a violation that it must catch.
 func TestPlantedViolationsAreCaught(t *testing.T) {
 	file := func(pkg string, imports ...string) *fstest.MapFile {
@@ -244,56 +200,56 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		want string
 	}{
 		"upward import": {fstest.MapFS{
-			"dp/tally/a.go": file("dp/tally", module+"protocol"), "protocol/a.go": file("protocol")},
+			"dp/tally/a.go": file("dp/tally", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
 			"dp/tally imports protocol, which is not on an earlier line"},
 		"sideways import": {fstest.MapFS{
-			"dp/noise/a.go": file("dp/noise", module+"dp/tally"), "dp/tally/a.go": file("dp/tally")},
+			"dp/noise/a.go": file("dp/noise", architecture.Module+"dp/tally"), "dp/tally/a.go": file("dp/tally")},
 			"dp/noise imports dp/tally, which is not on an earlier line"},
 		"engine imports its user": {fstest.MapFS{
-			"dp/account/pld/a.go": file("dp/account/pld", module+"dp/account"), "dp/account/a.go": file("dp/account")},
+			"dp/account/pld/a.go": file("dp/account/pld", architecture.Module+"dp/account"), "dp/account/a.go": file("dp/account")},
 			"dp/account/pld imports dp/account, which is not on an earlier line"},
 		"unknown package": {fstest.MapFS{"util/a.go": file("util")}, "util is not in the table"},
 		"shuffler reads reports": {fstest.MapFS{
-			"shuffler/a.go": file("shuffler", module+"dp/fragment"), "dp/fragment/a.go": file("dp/fragment")},
+			"shuffler/a.go": file("shuffler", architecture.Module+"dp/fragment"), "dp/fragment/a.go": file("dp/fragment")},
 			"shuffler reaches dp/fragment"},
 		"shuffler reads reports through another": {fstest.MapFS{
-			"shuffler/a.go": file("shuffler", module+"envelope"), "envelope/a.go": file("envelope", module+"dp/encode"), "dp/encode/a.go": file("dp/encode")},
+			"shuffler/a.go": file("shuffler", architecture.Module+"envelope"), "envelope/a.go": file("envelope", architecture.Module+"dp/encode"), "dp/encode/a.go": file("dp/encode")},
 			"shuffler reaches dp/encode"},
 		"client reaches the analyzer": {fstest.MapFS{
-			"client/a.go": file("client", module+"protocol"), "protocol/a.go": file("protocol", module+"analyzer"), "analyzer/a.go": file("analyzer")},
+			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"analyzer"), "analyzer/a.go": file("analyzer")},
 			"client reaches analyzer"},
 		"analyzer reaches the shuffler": {fstest.MapFS{
-			"analyzer/a.go": file("analyzer", module+"shuffler"), "shuffler/a.go": file("shuffler")},
+			"analyzer/a.go": file("analyzer", architecture.Module+"shuffler"), "shuffler/a.go": file("shuffler")},
 			"analyzer reaches shuffler"},
 		"seeded randomness on a device": {fstest.MapFS{
-			"client/a.go": file("client", module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"client/a.go": file("client", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
 			"client reaches internal/replay"},
 		"seeded randomness in a shuffler": {fstest.MapFS{
-			"shuffler/a.go": file("shuffler", module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"shuffler/a.go": file("shuffler", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
 			"shuffler reaches internal/replay"},
 		"seeded randomness in the analyzer": {fstest.MapFS{
-			"analyzer/a.go": file("analyzer", module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"analyzer/a.go": file("analyzer", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
 			"analyzer reaches internal/replay"},
 		"accountant depends on a mechanism": {fstest.MapFS{
-			"dp/account/a.go": file("dp/account", module+"dp/noise"), "dp/noise/a.go": file("dp/noise", module+"dp/bitsum"), "dp/bitsum/a.go": file("dp/bitsum")},
+			"dp/account/a.go": file("dp/account", architecture.Module+"dp/noise"), "dp/noise/a.go": file("dp/noise", architecture.Module+"dp/bitsum"), "dp/bitsum/a.go": file("dp/bitsum")},
 			"dp/account reaches dp/bitsum"},
 		"plan imports code": {fstest.MapFS{
-			"plan/a.go": file("plan", module+"internal/rng"), "internal/rng/a.go": file("internal/rng")},
+			"plan/a.go": file("plan", architecture.Module+"internal/rng"), "internal/rng/a.go": file("internal/rng")},
 			"plan reaches internal/rng"},
 		"plan reads TOML": {fstest.MapFS{"plan/a.go": file("plan", "github.com/pelletier/go-toml/v2")}, "plan imports github.com/pelletier/go-toml/v2"},
 		"a device authors": {fstest.MapFS{
-			"client/a.go": file("client", module+"plan/author"), "plan/author/a.go": file("plan/author")},
+			"client/a.go": file("client", architecture.Module+"plan/author"), "plan/author/a.go": file("plan/author")},
 			"client reaches plan/author"},
 		"old random numbers":    {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "math/rand")}, "dp/noise imports math/rand"},
 		"own secure randomness": {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "crypto/rand")}, "dp/noise imports crypto/rand"},
 		"a device draws": {fstest.MapFS{
-			"client/a.go": file("client", module+"release"), "release/a.go": file("release", module+"release/page"), "release/page/a.go": file("release/page")},
+			"client/a.go": file("client", architecture.Module+"release"), "release/a.go": file("release", architecture.Module+"release/page"), "release/page/a.go": file("release/page")},
 			"release imports release/page, which is not on an earlier line"},
 		"plots outside a release":   {fstest.MapFS{"dp/kde/a.go": file("dp/kde", "gonum.org/v1/plot/plotter")}, "dp/kde imports gonum.org/v1/plot/plotter"},
 		"flags outside the command": {fstest.MapFS{"dp/kde/a.go": file("dp/kde", "github.com/alecthomas/kong")}, "dp/kde imports github.com/alecthomas/kong"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := parseTree(c.tree)
+			found, err := architecture.Read(c.tree)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,12 +324,12 @@ func TestRandomnessIsAnArgument(t *testing.T) {
 // A rule without a planted violation could be dead; so could a clean tree.
 func TestACleanTreePasses(t *testing.T) {
 	tree := fstest.MapFS{
-		"shuffler/a.go":       {Data: []byte("package shuffler\nimport _ \"" + module + "envelope\"\nimport _ \"math/rand/v2\"\n")},
+		"shuffler/a.go":       {Data: []byte("package shuffler\nimport _ \"" + architecture.Module + "envelope\"\nimport _ \"math/rand/v2\"\n")},
 		"envelope/a.go":       {Data: []byte("package envelope\n")},
-		"dp/account/a.go":     {Data: []byte("package account\nimport _ \"" + module + "dp/account/pld\"\n")},
+		"dp/account/a.go":     {Data: []byte("package account\nimport _ \"" + architecture.Module + "dp/account/pld\"\n")},
 		"dp/account/pld/a.go": {Data: []byte("package pld\n")},
 	}
-	found, err := parseTree(tree)
+	found, err := architecture.Read(tree)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,46 @@
+package architecture
+
+import (
+	"strings"
+	"testing"
+)
+
+// A small house: a program on a core, which stands on two packages, one of them
+// below the other.
+var house = Imports{
+	"cmd/house": {"core", "bottom", "fmt"},
+	"core":      {"middle", "bottom"},
+	"middle":    {"bottom"},
+	"bottom":    {"os"},
+	"alone":     {"bottom"},
+}
+
+func TestReachFollowsImportsOfImports(t *testing.T) {
+	reached := house.Reach("cmd/house")
+	for _, name := range []string{"core", "middle", "bottom"} {
+		if !reached[name] {
+			t.Errorf("cmd/house does not reach %s", name)
+		}
+	}
+	if reached["alone"] || reached["fmt"] || reached["cmd/house"] {
+		t.Errorf("cmd/house reaches too much: %v", reached)
+	}
+}
+
+func TestThePictureHasEachPackageOnceAndNoArrowThatFollowsFromOthers(t *testing.T) {
+	svg := string(Draw(house, "cmd/house"))
+	for _, name := range []string{"cmd/house", "core", "middle", "bottom"} {
+		if n := strings.Count(svg, ">"+name+"<"); n != 1 {
+			t.Errorf("%s is drawn %d times", name, n)
+		}
+	}
+	if strings.Contains(svg, ">alone<") {
+		t.Error("a package that no program reaches is drawn")
+	}
+	if n := strings.Count(svg, `marker-end=`); n != 3 {
+		t.Errorf("drawn %d arrows: want one from each package to the next", n)
+	}
+	if svg != string(Draw(house, "cmd/house")) {
+		t.Error("the same tree gives two pictures")
+	}
+}
