@@ -124,17 +124,13 @@ func flatten(e Event, rounds int) []use {
 // loss distributions, else Renyi divergences; it completes the statement g.
 func (o options) curve(e Event, g *Guarantee) (curve, error) {
 	uses := merge(flatten(e, 1))
-	g.Bound, g.Certified = Upper, ""
+	g.Bound = Upper
 	if o.Lower {
 		g.Bound = Lower
 	}
-	for _, u := range uses {
-		if c, ok := u.event.(certifier); ok {
-			g.Certified = join(g.Certified, c.certificate(o))
-		}
-	}
-	if o.Whole && !slices.ContainsFunc(uses, func(u use) bool { _, ok := u.event.(plder); return !ok }) {
-		if c, err := o.losses(uses); err == nil {
+	g.Certified = Certificate(e, o)
+	if o.Whole {
+		if c, err := Composed(e, o); err == nil {
 			return c, nil
 		}
 	}
@@ -161,7 +157,7 @@ func (o options) curve(e Event, g *Guarantee) (curve, error) {
 	}
 	switch {
 	case lossless == nil:
-		return o.losses(uses)
+		return Composed(e, o)
 	case renyiless == nil && !o.Lower:
 		g.Method = "Renyi divergence, best order"
 		g.Source = join(g.Source, "conversion: Canonne, Kamath, Steinke 2020, Proposition 12")
@@ -189,18 +185,6 @@ const pointsPerSpread = 150
 // wholePoints is that of a profile of which many points are wanted: the error is
 // 6e-5 of epsilon, and each point takes a quarter of the time.
 const wholePoints = 40
-
-// losses composes privacy loss distributions.
-func (o options) losses(uses []use) (curve, error) {
-	directions, one, err := o.compositions(uses)
-	if err != nil {
-		return nil, err
-	}
-	if one {
-		return directions[0], nil
-	}
-	return worse(directions), nil
-}
 
 // compositions are those of the two directions in which neighbours may change, or twice
 // the same one that dominates both. The pitch follows from the mean variance of a round:
@@ -277,4 +261,53 @@ func renyiSum(uses []use) rdp.Curve {
 		}
 		return sum
 	}
+}
+
+// Spread is the deviation of the losses of what an event is composed of that have a
+// distribution.
+func Spread(e Event) float64 {
+	variance := 0.0
+	for _, u := range flatten(e, 1) {
+		if p, ok := u.event.(plder); ok {
+			s := p.spread()
+			variance += float64(u.rounds) * s * s
+		}
+	}
+	return math.Sqrt(variance)
+}
+
+// Certificate says which data sets the numbers of an event were checked over.
+func Certificate(e Event, o options) string {
+	all := ""
+	for _, u := range merge(flatten(e, 1)) {
+		if c, ok := u.event.(certifier); ok {
+			all = join(all, c.certificate(o))
+		}
+	}
+	return all
+}
+
+// Directions are the composed losses of an event in the two directions in which
+// neighbours may change, or twice the one that dominates both. Every part must have a
+// distribution. The pitch of the grid is o.Step, or its own if that is 0.
+func Directions(e Event, o options) (directions [2]*pld.Composition, one bool, err error) {
+	uses := merge(flatten(e, 1))
+	for _, u := range uses {
+		if _, ok := u.event.(plder); !ok {
+			return directions, false, &Unsupported{u.event, "it has no loss distribution, which is needed here"}
+		}
+	}
+	return o.compositions(uses)
+}
+
+// Composed is the profile of an event by its loss distributions.
+func Composed(e Event, o options) (curve, error) {
+	directions, one, err := Directions(e, o)
+	if err != nil {
+		return nil, err
+	}
+	if one {
+		return directions[0], nil
+	}
+	return worse(directions), nil
 }

@@ -144,3 +144,8 @@ func clonesEpsilon(n int, epsilon0, delta float64, pair func(int, float64) token
 		Method: method, Source: source,
 	}, err
 }
+
+// Losses: the report is the only message.
+func (e AnyRandomizer) Losses() Losses {
+	return Losses{Report: e.Epsilon, Message: e.Epsilon, Bound: Upper}
+}

@@ -82,3 +82,18 @@ func (b bit) local() float64 { return math.Log(b.keep) - math.Log(b.flip) }
 
 // margin is a - e^epsilon b, without cancellation near the local epsilon.
 func (b bit) margin(epsilon float64) float64 { return -b.keep * math.Expm1(epsilon-b.local()) }
+
+// Losses: the bit is the only message.
+func (e AsymmetricResponse) Losses() Losses {
+	one := e.bit().most()
+	return Losses{Report: one, Message: one, Bound: Exact}
+}
+
+// Opened: the opened bit is that of a respondent whom nobody else hides.
+func (e AsymmetricResponse) Opened(rounds int) (rest []Event, alone Event) {
+	return Less(e, rounds), AsymmetricResponse{1, e.Keep, e.Flip}
+}
+
+// most is the larger loss of a report of one and of zero, both their sum.
+func (b bit) most() float64 { return max(b.local(), b.mirror().local()) }
+func (b bit) both() float64 { return b.local() + b.mirror().local() }

@@ -57,40 +57,18 @@ func (e BehindBackstop) event() (Guarantee, error) {
 
 func (e BehindBackstop) bit() bit { return bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e.Flip} }
 
-func (e BehindBackstop) certificate(o options) string {
-	all := ""
-	for _, u := range merge(flatten(e.Seen, 1)) {
-		if c, ok := u.event.(certifier); ok {
-			all = join(all, c.certificate(o))
-		}
-	}
-	return all
-}
+func (e BehindBackstop) certificate(o options) string { return Certificate(e.Seen, o) }
 
 // spread is that of what is seen, damped as the backstop damps a small loss, and never
 // beyond the backstop's own.
 func (e BehindBackstop) spread() float64 {
-	variance := 0.0
-	for _, u := range flatten(e.Seen, 1) {
-		if p, ok := u.event.(plder); ok {
-			s := p.spread()
-			variance += float64(u.rounds) * s * s
-		}
-	}
-	b := e.bit()
-	return math.Min(max(b.local(), b.mirror().local()), (e.Keep-e.Flip)*math.Sqrt(variance))
+	return math.Min(e.bit().most(), (e.Keep-e.Flip)*Spread(e.Seen))
 }
 
 // seen composes what is seen of the backstop, in either direction, on a grid of its own.
 func (e BehindBackstop) seen(o options) (ones, zeros *pld.Composition, err error) {
-	uses := merge(flatten(e.Seen, 1))
-	for _, u := range uses {
-		if _, ok := u.event.(plder); !ok {
-			return nil, nil, &Unsupported{u.event, "it has no loss distribution, which is needed behind a backstop"}
-		}
-	}
 	o.Step = 0
-	directions, _, err := o.compositions(uses)
+	directions, _, err := Directions(e.Seen, o)
 	return directions[0], directions[1], err
 }
 

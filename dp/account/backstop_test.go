@@ -222,7 +222,7 @@ func TestBehindBackstopOfMany(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 		// The grid of several bits, at one bit.
-		grid, err := options{Neglect: 1e-16}.losses([]use{{e, 1}})
+		grid, err := Composed(e, options{Neglect: 1e-16})
 		if err != nil {
 			t.Fatal(err)
 		}

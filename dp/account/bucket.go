@@ -227,3 +227,16 @@ func inParallel(n int, f func(i int)) {
 	}
 	wait.Wait()
 }
+
+// Losses: one bit falls and another rises.
+func (e BucketResponse) Losses() Losses {
+	return Losses{Report: e.bit().both(), Message: e.bit().most(), Bound: Exact}
+}
+
+// Opened: the other bit of the opened one's repetition stays shuffled.
+func (e BucketResponse) Opened(rounds int) (rest []Event, alone Event) {
+	one := e.single()
+	rest = append([]Event{one}, Less(e, rounds)...)
+	one.Users = 1
+	return rest, one
+}

@@ -37,11 +37,11 @@ func Dominate(e Event, tail float64) (Domination, error) {
 	if !(tail > 0 && tail < 1) {
 		return Domination{}, fmt.Errorf("account: tail %v: need 0 < tail < 1", tail)
 	}
-	vectors, rest := vectorUses(e)
-	share := tail / float64(len(vectors)+min(1, len(rest))) * (1 - dominationError)
+	own, rest := ownGaussians(e)
+	share := tail / float64(len(own)+min(1, len(rest))) * (1 - dominationError)
 	var parts []Domination
-	for _, v := range vectors {
-		d, ok := v.event.(VectorResponse).dominated(v.rounds, share)
+	for _, v := range own {
+		d, ok := v.event.(dominator).Dominated(v.rounds, share)
 		if !ok {
 			if d, err = dominated(Repeat{v.event, v.rounds}, share); err != nil {
 				return Domination{}, err
@@ -64,24 +64,16 @@ func Dominate(e Event, tail float64) (Domination, error) {
 	return Together(parts...)
 }
 
-// vectorUses parts the vectors, which have a Gaussian of their own, from the others.
-func vectorUses(e Event) (vectors, rest []use) {
+// ownGaussians parts what has a Gaussian of its own from the others.
+func ownGaussians(e Event) (own, rest []use) {
 	for _, u := range merge(flatten(e, 1)) {
-		if _, ok := u.event.(VectorResponse); ok {
-			vectors = append(vectors, u)
+		if _, ok := u.event.(dominator); ok {
+			own = append(own, u)
 		} else {
 			rest = append(rest, u)
 		}
 	}
-	return vectors, rest
-}
-
-// dominated is the Gaussian of Theorem 1 of docs/vector-rr.md; not ok where that
-// proves nothing.
-func (e VectorResponse) dominated(rounds int, tail float64) (d Domination, ok bool) {
-	slope := e.slope(tail / float64(rounds))
-	d = Domination{Shift: raised(slope * math.Sqrt(float64(rounds)*e.squares())), Tail: tail, Adjacency: Replacement}
-	return d, !math.IsInf(slope, 1)
+	return own, rest
 }
 
 // and adds another mechanism on the same respondents, which may have been chosen
@@ -203,9 +195,8 @@ func DominateReplaced(e Event, tail float64) (Domination, error) {
 // not known.
 func replacing(e Event) (Event, bool) {
 	switch e := e.(type) {
-	case OneHot:
-		e.Adjacency = Replacement
-		return e, true
+	case replaceable:
+		return e.Replaced(), true
 	case Repeat:
 		inner, ok := replacing(e.Event)
 		return Repeat{inner, e.Rounds}, ok

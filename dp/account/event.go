@@ -117,6 +117,34 @@ type certifier interface {
 	certificate(o options) string
 }
 
+// A sender bounds what one respondent's own messages tell.
+type sender interface {
+	Losses() Losses
+}
+
+// An openable event says what stays shuffled of so many rounds of which one message of a
+// respondent is opened, and what that message is by itself, if it is an event (nil: none).
+type openable interface {
+	Opened(rounds int) (rest []Event, alone Event)
+}
+
+// A companion bounds epsilon at delta of so many rounds of which one message is opened,
+// together.
+type companion interface {
+	BesideMessage(rounds int, delta float64) (float64, error)
+}
+
+// A dominator is dominated by a Gaussian of its own; not ok where that proves nothing.
+type dominator interface {
+	Dominated(rounds int, tail float64) (d Domination, ok bool)
+}
+
+// A replaceable event is of removal, and knows the event of the same reports under
+// replacement.
+type replaceable interface {
+	Replaced() Event
+}
+
 // curve is a privacy profile: the two functions are inverse to each other, and
 // both err on the side of the guarantee's bound.
 type curve interface {

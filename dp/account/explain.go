@@ -1,7 +1,6 @@
 package account
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -40,78 +39,65 @@ func Explain(e Event, delta float64) ([]View, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, rounds := e, 1
-	if r, ok := e.(Repeat); ok {
-		one, rounds = r.Event, r.Rounds
-	}
 	if g.Trust == Central {
 		return []View{
 			{Observer: "the curator", Sees: "every record as it is, before any noise.", Reason: "the curator is trusted with the data themselves"},
-			reader(g),
+			ReaderView(g),
 		}, nil
 	}
-	fragment, local, reason := unshuffled(e, g.Adjacency)
-	all := View{Observer: EveryoneColludes, Sees: "which messages are yours, all of them, opened.", Reason: reason}
-	single := View{Observer: OneFragmentSeen, Sees: "a single one of your messages, opened, that it is yours, and the opened messages of everybody.", Reason: reason}
-	if reason == "" {
-		piece := opened(one, rounds, fragment, local, delta)
+	sent, local := unshuffled(e, g.Adjacency)
+	all := View{Observer: EveryoneColludes, Sees: "which messages are yours, all of them, opened.", Reason: sent.Reason}
+	single := View{Observer: OneFragmentSeen, Sees: "a single one of your messages, opened, that it is yours, and the opened messages of everybody.", Reason: sent.Reason}
+	if sent.Reason == "" {
+		piece := opened(e, sent.Message, local, delta)
 		all.Guarantee, single.Guarantee = &local, &piece
 	}
-	return []View{all, single, shuffled(g), reader(g)}, nil
+	return []View{all, single, ShuffledView(g), ReaderView(g)}, nil
 }
 
-// Explain lists who may look at report fragments, as the function Explain does.
-func (f Fragments) Explain(delta float64) ([]View, error) {
-	g, err := f.Central(delta)
-	if err != nil {
-		return nil, err
-	}
-	all, err := f.Exposed(f.Tau)
-	if err != nil {
-		return nil, err
-	}
-	one := all
-	if f.Tau > 1 {
-		if one, err = Epsilon(f.oneHot(1), delta); err != nil {
-			return nil, err
-		}
-		one.Adjacency = f.Adjacency
-	}
-	one.Trust = OneFragment
-	return []View{
-		{Observer: EveryoneColludes, Sees: fmt.Sprintf("all %d of your fragments, opened, and that they are yours.", f.Tau), Guarantee: &all},
-		{Observer: OneFragmentSeen, Sees: "a single one of your fragments, opened, that it is yours, and the opened fragments of everybody: what one colluding instance of the shuffler and the analyzer have.", Guarantee: &one},
-		shuffled(g), reader(g),
-	}, nil
-}
-
-func shuffled(g Guarantee) View {
+// ShuffledView is that of who sees all messages and not whose they are.
+func ShuffledView(g Guarantee) View {
 	return View{Observer: ShufflerHonest, Sees: "the opened messages of everybody, and not whose they are: at least one hop keeps its permutation to itself.", Guarantee: &g}
 }
 
-// reader has what follows from a guarantee whatever is computed from it.
-func reader(g Guarantee) View {
+// ReaderView is that of who sees what is computed from what the guarantee speaks of.
+func ReaderView(g Guarantee) View {
 	return View{Observer: "reader of the release", Sees: "what is published: computed from the above, so it says no more.", Guarantee: &g}
 }
 
-// unshuffled is what everyone together learns of what one respondent sends to an event or to
-// its repetition, under that adjacency, with the loss of one of the messages; or the
-// reason why nothing is promised.
-func unshuffled(e Event, adjacency Adjacency) (fragment float64, local Guarantee, reason string) {
-	one, rounds := e, 1
+// Losses are what the messages of one respondent tell by themselves, whoever colludes.
+type Losses struct {
+	Report  float64 // epsilon of all messages of one use together
+	Message float64 // epsilon of one of them
+	Bound   Bound   // Exact or Upper
+	Reason  string  // why nothing is promised; the other fields are then empty
+}
+
+// losses asks an event that is no composition for its hook.
+func losses(e Event) Losses {
+	if s, ok := e.(sender); ok {
+		return s.Losses()
+	}
+	return Losses{Reason: "no bound for one device's own messages is known to this accountant"}
+}
+
+// split parts a repetition into what is repeated and how often.
+func split(e Event) (one Event, rounds int) {
 	if r, ok := e.(Repeat); ok {
-		one, rounds = r.Event, r.Rounds
+		return r.Event, r.Rounds
 	}
-	report, fragment, reason := respondent(one)
-	local = Guarantee{
-		Epsilon: raised(report * float64(rounds)), Adjacency: adjacency, Trust: Local, Users: 1, Rounds: rounds,
-		Bound: Exact, Method: "sum of the losses of one respondent's messages", Source: "basic composition; one respondent's own randomness",
+	return e, 1
+}
+
+// unshuffled is what everyone together learns of what one respondent sends to an event or to
+// its repetition, under that adjacency, beside the losses of one use.
+func unshuffled(e Event, adjacency Adjacency) (Losses, Guarantee) {
+	one, rounds := split(e)
+	sent := losses(one)
+	return sent, Guarantee{
+		Epsilon: raised(sent.Report * float64(rounds)), Adjacency: adjacency, Trust: Local, Users: 1, Rounds: rounds,
+		Bound: sent.Bound, Method: "sum of the losses of one respondent's messages", Source: "basic composition; one respondent's own randomness",
 	}
-	switch one.(type) {
-	case AnyRandomizer, VectorResponse:
-		local.Bound = Upper
-	}
-	return fragment, local, reason
 }
 
 // ownLosses bounds the epsilon of an event by what one respondent's own messages tell,
@@ -132,43 +118,6 @@ func ownLosses(e Event) (epsilon float64, ok bool) {
 		}
 		return epsilon, true
 	}
-	report, _, reason := respondent(e)
-	return raised(report), reason == ""
-}
-
-// respondent is the local loss of one respondent's report, and of one of its
-// messages, or the reason why there is none.
-func respondent(e Event) (report, fragment float64, reason string) {
-	switch e := e.(type) {
-	case RandomizedResponse:
-		return e.local(), e.local(), ""
-	case OneHot:
-		b := e.bit().(interface{ bit() bit }).bit()
-		one := max(b.local(), b.mirror().local())
-		if e.Adjacency == Removal {
-			return one, one, ""
-		}
-		return b.local() + b.mirror().local(), one, "" // one bit falls and another rises
-	case AsymmetricResponse:
-		b := e.bit()
-		one := max(b.local(), b.mirror().local())
-		return one, one, ""
-	case BucketResponse:
-		b := e.bit() // the bit that falls and the one that rises
-		return b.local() + b.mirror().local(), max(b.local(), b.mirror().local()), ""
-	case VectorResponse:
-		// A gap g at the edge multiplies the likelihood by 1+g/p at most. The logarithm
-		// is concave in g^2, so equal gaps make the most of the sum of their squares.
-		d := float64(e.Coordinates)
-		return d * math.Log1p(e.gaps()/(d*e.Flip)), math.Log1p(e.widest() / e.Flip), ""
-	case KaryResponse:
-		return e.Epsilon, e.Epsilon, ""
-	case FavouredResponse:
-		return e.Epsilon, e.Epsilon, ""
-	case AnyRandomizer:
-		return e.Epsilon, e.Epsilon, ""
-	case ThreeNB:
-		return 0, 0, "a device's own messages show its bit nearly always; only the messages of others hide it"
-	}
-	return 0, 0, "no bound for one device's own messages is known to this accountant"
+	sent := losses(e)
+	return raised(sent.Report), sent.Reason == ""
 }

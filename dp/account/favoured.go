@@ -110,3 +110,8 @@ func (e FavouredResponse) distributions(o options) ([]*pld.Distribution, error) 
 	d, err := pair.distribution(e.Epsilon, o)
 	return []*pld.Distribution{d}, err
 }
+
+// Losses: the report is the only message.
+func (e FavouredResponse) Losses() Losses {
+	return Losses{Report: e.Epsilon, Message: e.Epsilon, Bound: Exact}
+}

@@ -232,3 +232,28 @@ func flipOf(epsilon float64) float64 {
 	e := math.Exp(-epsilon)
 	return math.Nextafter(e/(1+e), 0)
 }
+
+// Explain lists who may look at report fragments, as the function Explain does.
+func (f Fragments) Explain(delta float64) ([]View, error) {
+	g, err := f.Central(delta)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.Exposed(f.Tau)
+	if err != nil {
+		return nil, err
+	}
+	one := all
+	if f.Tau > 1 {
+		if one, err = Epsilon(f.oneHot(1), delta); err != nil {
+			return nil, err
+		}
+		one.Adjacency = f.Adjacency
+	}
+	one.Trust = OneFragment
+	return []View{
+		{Observer: EveryoneColludes, Sees: fmt.Sprintf("all %d of your fragments, opened, and that they are yours.", f.Tau), Guarantee: &all},
+		{Observer: OneFragmentSeen, Sees: "a single one of your fragments, opened, that it is yours, and the opened fragments of everybody: what one colluding instance of the shuffler and the analyzer have.", Guarantee: &one},
+		ShuffledView(g), ReaderView(g),
+	}, nil
+}

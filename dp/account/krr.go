@@ -92,3 +92,8 @@ func (e KaryResponse) distributions(o options) ([]*pld.Distribution, error) {
 	d, err := e.pair(o).distribution(e.Epsilon, o)
 	return []*pld.Distribution{d}, err
 }
+
+// Losses: the report is the only message.
+func (e KaryResponse) Losses() Losses {
+	return Losses{Report: e.Epsilon, Message: e.Epsilon, Bound: Exact}
+}

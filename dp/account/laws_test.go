@@ -141,7 +141,7 @@ func TestThreeNBLaws(t *testing.T) {
 		if k == 1 {
 			// The closed form, where there is one, against the composed atoms.
 			o := options{Step: e.Noise / 2000, Neglect: 1e-18}
-			c, err := o.losses([]use{{e, 1}})
+			c, err := Composed(e, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +193,7 @@ func TestThreeNBAgainstTheJointLaw(t *testing.T) {
 	for _, e := range []ThreeNB{{0, 0.5, 3, 0.8}, {0, 1, 1.5, 0.7}, {0, 0.8, 0.5, 0.6}, {0, 0.6, 4, 0.3}} {
 		for _, epsilon := range []float64{0, 0.2, 0.55, 0.9, 1.6} {
 			want := math.Max(brute(e, epsilon, false), brute(e, epsilon, true))
-			c, err := options{Step: 1e-4, Neglect: 1e-18}.losses([]use{{e, 1}})
+			c, err := Composed(e, options{Step: 1e-4, Neglect: 1e-18})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,9 +12,9 @@ func LocalEpsilon(e Event) (float64, error) {
 	if _, err := statement(e); err != nil {
 		return 0, err
 	}
-	_, local, reason := unshuffled(e, Replacement)
-	if reason != "" {
-		return 0, fmt.Errorf("account: no local epsilon: %s", reason)
+	sent, local := unshuffled(e, Replacement)
+	if sent.Reason != "" {
+		return 0, fmt.Errorf("account: no local epsilon: %s", sent.Reason)
 	}
 	return local.Epsilon, nil
 }

@@ -72,6 +72,32 @@ func (e removedBit) distributions(o options) ([]*pld.Distribution, error) {
 	return []*pld.Distribution{a, b}, err
 }
 
+// Losses: under removal one bit changes, under replacement one falls and another rises.
+func (e OneHot) Losses() Losses {
+	b := e.answer()
+	if e.Adjacency == Removal {
+		return Losses{Report: b.most(), Message: b.most(), Bound: Exact}
+	}
+	return Losses{Report: b.both(), Message: b.most(), Bound: Exact}
+}
+
+// Opened: a message shows one bit that changes at most (docs/histograms.md).
+func (e OneHot) Opened(rounds int) (rest []Event, alone Event) {
+	if e.Adjacency == Replacement {
+		rounds *= 2
+	}
+	return e.bit().(openable).Opened(rounds)
+}
+
+// Replaced: the same reports under replacement.
+func (e OneHot) Replaced() Event {
+	e.Adjacency = Replacement
+	return e
+}
+
+// answer is how a coordinate is answered.
+func (e OneHot) answer() bit { return e.bit().(interface{ bit() bit }).bit() }
+
 // bit is the event of one coordinate.
 func (e OneHot) bit() Event {
 	if e.Keep == 0 || e.Keep == 1-e.Flip {

@@ -314,3 +314,13 @@ func (b bit) atoms(users, ones int, o options) (falling, rising []pld.Atom) {
 	}
 	return falling, rising
 }
+
+// Losses: the bit is the only message.
+func (e RandomizedResponse) Losses() Losses {
+	return Losses{Report: e.local(), Message: e.local(), Bound: Exact}
+}
+
+// Opened: the opened bit is that of a respondent whom nobody else hides.
+func (e RandomizedResponse) Opened(rounds int) (rest []Event, alone Event) {
+	return Less(e, rounds), RandomizedResponse{1, e.Flip}
+}

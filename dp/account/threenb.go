@@ -208,3 +208,8 @@ func (s singleNB) Delta(epsilon float64) (float64, error) {
 func (s singleNB) Epsilon(delta float64) (float64, error) {
 	return invert(s.Delta, delta)
 }
+
+// Losses: nothing is promised.
+func (e ThreeNB) Losses() Losses {
+	return Losses{Reason: "a device's own messages show its bit nearly always; only the messages of others hide it"}
+}

@@ -137,7 +137,7 @@ func (e VectorResponse) fullGaps(rounds int, o options) (curve, Bound, error) {
 	if bits < 1 {
 		return nil, "", nil
 	}
-	c, err := o.losses([]use{{RandomizedResponse{e.Users, e.Flip}, rounds * bits}})
+	c, err := Composed(Repeat{RandomizedResponse{e.Users, e.Flip}, rounds * bits}, o)
 	return c, Lower, err
 }
 

@@ -78,3 +78,11 @@ func steepest(w []float64, flip, tau, rho, floor float64) float64 {
 	}
 	return slope
 }
+
+// Dominated is the Gaussian of Theorem 1 of docs/vector-rr.md; not ok where that
+// proves nothing.
+func (e VectorResponse) Dominated(rounds int, tail float64) (d Domination, ok bool) {
+	slope := e.slope(tail / float64(rounds))
+	d = Domination{Shift: raised(slope * math.Sqrt(float64(rounds)*e.squares())), Tail: tail, Adjacency: Replacement}
+	return d, !math.IsInf(slope, 1)
+}

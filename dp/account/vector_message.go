@@ -1,0 +1,38 @@
+package account
+
+import "math"
+
+// Losses: a gap g at the edge multiplies the likelihood by 1+g/p at most. The logarithm
+// is concave in g^2, so equal gaps make the most of the sum of their squares.
+func (e VectorResponse) Losses() Losses {
+	d := float64(e.Coordinates)
+	return Losses{Report: d * math.Log1p(e.gaps()/(d*e.Flip)), Message: math.Log1p(e.widest() / e.Flip), Bound: Upper}
+}
+
+// Opened: as many vectors as there are rounds, though one lacks a coordinate, bound the rest.
+func (e VectorResponse) Opened(rounds int) (rest []Event, alone Event) {
+	return []Event{Repeat{e, rounds}}, nil
+}
+
+// BesideMessage is the epsilon at delta of so many rounds of a vector beside one of its bits
+// that is seen by itself, whose gap is a whole bit at most: of randomized response with
+// loss L and odds 1-p to p, the hockey stick at epsilon is (1-p) H(epsilon-L) +
+// p H(epsilon+L), H the vector's in either direction, for which any bound may stand.
+func (e VectorResponse) BesideMessage(rounds int, delta float64) (float64, error) {
+	rest, _, err := e.profile(rounds, options{Neglect: delta * neglect / float64(rounds+1)})
+	if err != nil {
+		return 0, err
+	}
+	bit := RandomizedResponse{1, e.Flip}
+	return invert(func(epsilon float64) (float64, error) {
+		fall, err := rest.Delta(math.Abs(epsilon - bit.local()))
+		if err != nil {
+			return 0, err
+		}
+		if x := math.Exp(epsilon - bit.local()); x < 1 {
+			fall = 1 - x + x*fall // the hockey stick below zero, by that of the reverse pair
+		}
+		rise, err := rest.Delta(epsilon + bit.local())
+		return ((1-e.Flip)*fall + e.Flip*rise) * (1 + lawError), err
+	}, delta)
+}
