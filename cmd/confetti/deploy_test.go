@@ -18,6 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
 	shuffler "github.com/confetti-dp/confetti/shuffler/service"
@@ -94,7 +95,7 @@ func TestExampleConfigurations(t *testing.T) {
 func runs(t *testing.T, line []string) (configuration string) {
 	t.Helper()
 	if filepath.Base(line[0]) == "confetti" {
-		parser := newParser(streams{io.Discard, io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
+		parser := newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
 		if _, err := parser.Parse(line[1:]); err != nil {
 			t.Errorf("%v: %v", line, err)
 		}

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 )
 
 // What stands between backquotes in a document and begins as a command does is a command
 // that there is.
 func TestTheCommandsThatDocumentsMentionExist(t *testing.T) {
 	leaf := map[string]bool{} // by command; false for one that only has others
-	for _, c := range leaves(newParser(streams{io.Discard, io.Discard}, func(int) {}).Model.Node) {
+	for _, c := range leaves(newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node) {
 		words := strings.Fields(c.FullPath())
 		leaf[strings.Join(words, " ")] = true
 		for n := 2; n < len(words); n++ {

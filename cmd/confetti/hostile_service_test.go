@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -74,7 +74,7 @@ func TestServicesDoNotWriteToTheTerminal(t *testing.T) {
 		{"release", "fetch", signed, "--out", filepath.Join(dir, "release")},
 	} {
 		var out, errs bytes.Buffer
-		code := run(append(command, reach...), streams{out: &out, err: &errs})
+		code := run(append(command, reach...), terminal.Streams{Out: &out, Err: &errs})
 		said := out.String() + errs.String()
 		if code == 0 || !strings.Contains(said, `\x1b]0;owned\x07`) {
 			t.Errorf("%v ends with %d and does not show what came: %q", command[:2], code, said)
@@ -99,25 +99,4 @@ func hostilePlan(url string) plan.Plan {
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key, URL: url}}}}}},
 		Analyzer:  plan.Party{Operator: "Research", Key: key, URL: url},
 	}
-}
-
-// What a service tells of itself is shown or refused, and takes no more memory than
-// a few times its length.
-func FuzzStatus(f *testing.F) {
-	for _, text := range []string{"null", "{}", `{"alarms":["a\u001b"],"gauges":[{"share":-1e300}],"tables":[{"columns":["a"],"rows":[["b","c"],[]]}]}`, `{"tables":[null]}`, "[]"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
-			st, err := readStatus(text)
-			if err != nil {
-				return
-			}
-			var b bytes.Buffer
-			show(&b, nil, []sight{{URL: "https://x", Status: st}})
-			if strings.ContainsAny(b.String(), "\x1b\x07\r\u009b\u202e") {
-				t.Errorf("%q", b.String())
-			}
-		})
-	})
 }

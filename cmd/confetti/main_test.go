@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 )
 
 // leaves are the commands that do something.
@@ -26,7 +28,7 @@ func leaves(n *kong.Node) []*kong.Node {
 func TestHelpHasExamples(t *testing.T) {
 	t.Setenv("CONFETTI_DATA", "")
 	fresh := func() *kong.Kong { // a parser remembers the flags of the line before
-		return newParser(streams{io.Discard, io.Discard}, func(int) { t.Error("an example ended the program") })
+		return newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Error("an example ended the program") })
 	}
 	commands := leaves(fresh().Model.Node)
 	if len(commands) < 10 {
@@ -59,7 +61,7 @@ func TestHelpHasExamples(t *testing.T) {
 
 // The help of every command is printed to stdout and is no failure.
 func TestHelp(t *testing.T) {
-	parser := newParser(streams{io.Discard, io.Discard}, func(int) {})
+	parser := newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {})
 	for _, args := range [][]string{nil, {"--help"}} {
 		checkHelp(t, args)
 	}
@@ -71,14 +73,14 @@ func TestHelp(t *testing.T) {
 func checkHelp(t *testing.T, args []string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	if code := run(args, streams{&out, &err}); code != 0 || err.Len() > 0 || !strings.Contains(out.String(), "Usage: confetti") {
+	if code := run(args, terminal.Streams{Out: &out, Err: &err}); code != 0 || err.Len() > 0 || !strings.Contains(out.String(), "Usage: confetti") {
 		t.Errorf("%v: exit code %d, stderr %q, stdout %q", args, code, &err, &out)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	var out, err bytes.Buffer
-	if code := run([]string{"--version"}, streams{&out, &err}); code != 0 || !strings.HasPrefix(out.String(), "confetti ") || err.Len() > 0 {
+	if code := run([]string{"--version"}, terminal.Streams{Out: &out, Err: &err}); code != 0 || !strings.HasPrefix(out.String(), "confetti ") || err.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q, stdout %q", code, &err, &out)
 	}
 }

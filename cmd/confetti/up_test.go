@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -26,10 +32,10 @@ import (
 
 // startTrial runs a trial of a plan with a small crowd, and stops it when the test
 // ends, after which nothing of it may be left running. before may change files.
-func startTrial(t *testing.T, minimum, devices int, before func(trial, plan.Signed)) (trial, *services, plan.Signed) {
+func startTrial(t *testing.T, minimum, devices int, before func(trial.Folder, plan.Signed)) (trial.Folder, *services.Services, plan.Signed) {
 	t.Helper()
 	none := goleak.IgnoreCurrent()
-	p, err := upCommand{}.draft()
+	p, err := up.Command{}.Draft()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +51,12 @@ func startTrial(t *testing.T, minimum, devices int, before func(trial, plan.Sign
 	if err := os.WriteFile(file, author.TOML(p), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := trial(filepath.Join(t.TempDir(), "trial"))
-	c := upCommand{Dir: string(at), Plan: file, Closes: time.Hour, Devices: devices}
-	if err := c.make(at); err != nil {
+	at := trial.Folder(filepath.Join(t.TempDir(), "trial"))
+	c := up.Command{Dir: string(at), Plan: file, Closes: time.Hour, Devices: devices}
+	if err := c.Make(at); err != nil {
 		t.Fatal(err)
 	}
-	signed, err := readSigned(at.path(trialPlan))
+	signed, err := plans.ReadSigned(at.Path(trial.Plan))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,25 +66,25 @@ func startTrial(t *testing.T, minimum, devices int, before func(trial, plan.Sign
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	var out bytes.Buffer
-	go func() { done <- c.run(ctx, streams{&out, io.Discard}) }()
-	s, err := serviceFlags{Dir: string(at)}.open()
+	go func() { done <- c.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard}) }()
+	s, err := services.Flags{Dir: string(at)}.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		s.close()
+		s.Close()
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("%v\n%s", err, &out)
 		}
 		goleak.VerifyNone(t, none)
 	})
-	for _, p := range parties(signed.Plan) {
-		if err := s.await(ctx, p); err != nil {
+	for _, p := range plans.Parties(signed.Plan) {
+		if err := s.Await(ctx, p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.register(ctx, io.Discard, signed); err != nil {
+	if err := s.Register(ctx, io.Discard, signed); err != nil {
 		t.Fatal(err)
 	}
 	return at, s, signed
@@ -102,7 +108,7 @@ func newOpener(t *testing.T, path string) string {
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, err bytes.Buffer
-	if code := run(args, streams{&out, &err}); code != 0 {
+	if code := run(args, terminal.Streams{Out: &out, Err: &err}); code != 0 {
 		t.Fatalf("confetti %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &err)
 	}
 	return out.String()
@@ -129,7 +135,7 @@ func colours(t *testing.T, n int) string {
 func TestKeysRotateWithOverlap(t *testing.T) {
 	const devices = 12
 	at, s, first := startTrial(t, 10, devices, nil)
-	second, errRefused := rotate(t, at, first, func(signed plan.Signed) error { return s.register(t.Context(), io.Discard, signed) })
+	second, errRefused := rotate(t, at, first, func(signed plan.Signed) error { return s.Register(t.Context(), io.Discard, signed) })
 	if errRefused == nil || !strings.Contains(errRefused.Error(), "private key") {
 		t.Errorf("a plan whose keys nobody has yet: %v", errRefused)
 	}
@@ -138,13 +144,13 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 	// Both are answered, the new one first, by the same devices.
 	command(t, "submit", values, "--dir", string(at), "--devices", "--plan", second)
 	command(t, "submit", values, "--dir", string(at), "--devices")
-	for _, file := range []string{at.path(trialPlan), second} {
+	for _, file := range []string{at.Path(trial.Plan), second} {
 		command(t, "plan", "close", file, "--dir", string(at))
-		signed, err := readSigned(file)
+		signed, err := plans.ReadSigned(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := s.progress(t.Context(), signed)
+		state, err := s.Progress(t.Context(), signed)
 		if err != nil || state.State != analyzer.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != devices {
 			t.Errorf("%s: %+v, %v", file, state, err)
 		}
@@ -156,9 +162,9 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 
 // rotate signs the same question with new keys for everybody. It tries to register
 // the plan before the private keys are there.
-func rotate(t *testing.T, at trial, signed plan.Signed, register func(plan.Signed) error) (file string, refused error) {
+func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(plan.Signed) error) (file string, refused error) {
 	t.Helper()
-	publisher, _, err := wire.ReadSignKeyFile(at.path(trialPublisher))
+	publisher, _, err := wire.ReadSignKeyFile(at.Path(trial.Publisher))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +179,9 @@ func rotate(t *testing.T, at trial, signed plan.Signed, register func(plan.Signe
 		moves = append(moves, [2]string{made, filepath.Join(folder, "keys", name)})
 		return made
 	}
-	p.Analyzer.Key = newOpener(t, place(at.folder(party{role: "analyzer"}), "new.json"))
+	p.Analyzer.Key = newOpener(t, place(at.Of(plans.Party{Role: "analyzer"}), "new.json"))
 	for h := range p.Route.Mix.Instances[0].Hops {
-		hop, folder := &p.Route.Mix.Instances[0].Hops[h], at.folder(party{role: "shuffler", hop: h})
+		hop, folder := &p.Route.Mix.Instances[0].Hops[h], at.Of(plans.Party{Role: "shuffler", Hop: h})
 		hop.Key = newOpener(t, place(folder, "new.json"))
 		sign, err := wire.GenerateSignKey()
 		if err != nil {
@@ -189,7 +195,7 @@ func rotate(t *testing.T, at trial, signed plan.Signed, register func(plan.Signe
 		if err := wire.CreateSignKeyFile(place(folder, "new-receipts.json"), sign, "test"); err != nil {
 			t.Fatal(err)
 		}
-		if err := token.CreateKeyFile(place(at.folder(party{role: "issuer"}), fmt.Sprintf("new-%d.json", h)), tokens, "test"); err != nil {
+		if err := token.CreateKeyFile(place(at.Of(plans.Party{Role: "issuer"}), fmt.Sprintf("new-%d.json", h)), tokens, "test"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,13 +215,16 @@ func rotate(t *testing.T, at trial, signed plan.Signed, register func(plan.Signe
 
 // Profiles are on a port of their own and nowhere else.
 func TestProfilesHaveAPortOfTheirOwn(t *testing.T) {
-	debug, err := addresses(1)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := strings.TrimPrefix(debug[0], "https://")
-	_, s, signed := startTrial(t, 10, 1, func(at trial, signed plan.Signed) {
-		path := at.config(parties(signed.Plan)[1])
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, s, signed := startTrial(t, 10, 1, func(at trial.Folder, signed plan.Signed) {
+		path := at.Config(plans.Parties(signed.Plan)[1])
 		text, err := os.ReadFile(path)
 		if err == nil {
 			err = os.WriteFile(path, fmt.Appendf(text, "debug = '%s'\n", address), 0o600) // [http] is the last section
@@ -234,7 +243,7 @@ func TestProfilesHaveAPortOfTheirOwn(t *testing.T) {
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("profiles: %s", res.Status)
 	}
-	if status, _, err := s.do(t.Context(), http.MethodGet, parties(signed.Plan)[1].url+"/debug/pprof/", "", nil); status != http.StatusNotFound {
+	if status, _, err := s.Do(t.Context(), http.MethodGet, plans.Parties(signed.Plan)[1].URL+"/debug/pprof/", "", nil); status != http.StatusNotFound {
 		t.Errorf("profiles on the service's own port: %d, %v", status, err)
 	}
 }

@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"html"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
@@ -56,7 +60,7 @@ func everyKind(t *testing.T) map[string]asked {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var b bytes.Buffer
-		if err := showSurvey(&b, out); err != nil {
+		if err := collect.ShowSurvey(&b, out); err != nil {
 			t.Fatal(err)
 		}
 		all[name] = asked{out.Plan, people[0], out.Release, b.String()}
@@ -121,11 +125,14 @@ func TestSurfacesAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a.release.Provenance.Software = "test"
 			var text, paged, written, checked bytes.Buffer
-			d, err := describe(a.plan)
-			if err != nil {
+			file := filepath.Join(t.TempDir(), "plan.toml")
+			if err := os.WriteFile(file, author.TOML(a.plan), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for _, err := range []error{release.Show(&text, a.release), page.WriteHTML(&paged, a.release), a.release.WriteJSON(&written), d.write(&checked)} {
+			if code := run([]string{"plan", "check", file}, terminal.Streams{Out: &checked, Err: &checked}); code != 0 {
+				t.Fatal(&checked)
+			}
+			for _, err := range []error{release.Show(&text, a.release), page.WriteHTML(&paged, a.release), a.release.WriteJSON(&written)} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -154,7 +161,7 @@ func TestSurfacesAgree(t *testing.T) {
 				says("the page", pageText, g.Verdict())
 				says("the page", pageText, g.Meaning())
 				says("plan check", joined(checked.String()), s.Observer+" "+g.Verdict())
-				says("account explain", accountExplain{Prior: 0.01}.meaning(account.View{Guarantee: &g}), capital(g.Verdict())+". "+g.Meaning())
+				says("account explain", account.View{Guarantee: &g}.Meaning(0.01), strings.ToUpper(g.Verdict()[:1])+g.Verdict()[1:]+". "+g.Meaning())
 				if a.terminal != "" {
 					says("collect simulate", joined(a.terminal), s.Observer+" "+g.Verdict())
 				}
@@ -171,7 +178,11 @@ func TestSurfacesAgree(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					plainly, err := proto.Charge(d.promise, g.Adjacency)
+					promise, err := proto.Promise()
+					if err != nil {
+						t.Fatal(err)
+					}
+					plainly, err := proto.Charge(promise, g.Adjacency)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -179,7 +190,7 @@ func TestSurfacesAgree(t *testing.T) {
 					if plain := a.plan.Crowd.Deletion == nil && (h == nil || h.Randomizer.Fragments < 2); plain && plainly.Epsilon != g.Epsilon {
 						t.Errorf("epsilon %v is charged, %v is promised", plainly.Epsilon, g.Epsilon)
 					} else if !plain {
-						if charged, err = proto.Charge(d.promise, account.Replacement); err != nil {
+						if charged, err = proto.Charge(promise, account.Replacement); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -183,5 +183,3 @@ func (a *Advice) why(t Task, close int, curator float64) string {
 	}
 	return s.String()
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

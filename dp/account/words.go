@@ -155,6 +155,34 @@ func (a Adjacency) Words() string {
 	return string(a)
 }
 
+// Words says who sees it.
+func (t Trust) Words() string {
+	switch t {
+	case Local:
+		return "everyone but the respondent's own device colludes"
+	case OneFragment:
+		return "opens a single message of the respondent, and sees the others among everybody's"
+	case Shuffled:
+		return "at least one hop of the shuffler is honest"
+	case Central:
+		return "a trusted curator adds the noise"
+	}
+	return string(t)
+}
+
+// Words says on which side of the true loss a number is.
+func (b Bound) Words() string {
+	switch b {
+	case Upper:
+		return "the true loss is not above it"
+	case Lower:
+		return "the true loss is not below it"
+	case Exact:
+		return "the true loss, rounded up"
+	}
+	return string(b)
+}
+
 // AtMost prints x rounded up to so many significant digits, whole numbers from a
 // thousand on in groups.
 func AtMost(x float64, digits int) string {
@@ -182,3 +210,43 @@ func whole(x float64) string {
 	}
 	return s
 }
+
+// Verdict is that of an epsilon and a delta by themselves; a nil epsilon is none at all.
+func Verdict(epsilon *float64, delta float64, a Adjacency) string {
+	g := Guarantee{Epsilon: math.Inf(1), Delta: delta, Adjacency: a}
+	if epsilon != nil {
+		g.Epsilon = *epsilon
+	}
+	return g.Verdict()
+}
+
+// Meaning says what a view promises to somebody of whom a statement is believed with
+// probability prior, and no more than that.
+func (v View) Meaning(prior float64) string {
+	if v.Guarantee == nil {
+		return fmt.Sprintf("Nothing is promised: %s.", v.Reason)
+	}
+	g := *v.Guarantee
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s. %s", capital(g.Verdict()), g.Meaning())
+	if g.Meaningful() {
+		fmt.Fprintf(&s, " A statement about your record that was believed with %s is believed with at most %s.", Percent(prior), Percent(g.Posterior(prior)))
+	}
+	if g.Delta > 0 {
+		fmt.Fprintf(&s, " They do no better than someone for whom that holds except with probability delta, when they learn your record.")
+	}
+	if g.Users > 1 && g.Trust != Central {
+		fmt.Fprintf(&s, " It relies on %s respondents who add their noise as they should.", whole(float64(g.Users)))
+	}
+	return s.String()
+}
+
+// Percent prints a probability. It never rounds one to certainty.
+func Percent(p float64) string {
+	if p > 0.9999 {
+		return "over 99.99 %"
+	}
+	return fmt.Sprintf("%.3g %%", 100*p)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

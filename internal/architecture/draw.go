@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Measures of the picture, in pixels.
@@ -54,8 +55,10 @@ func (n *node) width() float64 {
 }
 
 // Draw gives the packages that the roots reach as an SVG picture: each row imports
-// from lower rows only. An arrow that follows from others is left out.
+// from lower rows only. An arrow that follows from others is left out, and a root
+// stands for its internal packages too.
 func Draw(found Imports, roots ...string) []byte {
+	found = joined(found, roots)
 	drawn := map[string]bool{}
 	for _, r := range roots {
 		drawn[r] = true
@@ -64,6 +67,20 @@ func Draw(found Imports, roots ...string) []byte {
 	rows := lay(found, slices.Sorted(maps.Keys(drawn)))
 	width := place(rows)
 	return render(found, rows, width)
+}
+
+// joined makes one package of each root and its internal ones.
+func joined(found Imports, roots []string) Imports {
+	whole := Imports{}
+	for name, imports := range found {
+		for _, r := range roots {
+			if strings.HasPrefix(name, r+"/internal/") {
+				name = r
+			}
+		}
+		whole[name] = append(whole[name], imports...)
+	}
+	return whole
 }
 
 // lay puts each package a row above the highest that it imports, and a bend into

@@ -1,0 +1,196 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/envelope"
+)
+
+type accountAdvise struct {
+	Users        int      `help:"Honest respondents in one released batch." required:"" placeholder:"N"`
+	Repetitions  *int     `help:"Bits that every respondent answers, as for a density; or --domain." placeholder:"K" xor:"question"`
+	Domain       *int     `help:"Values of which every respondent holds one, to be counted." placeholder:"K" xor:"question"`
+	Epsilon      float64  `help:"Epsilon of all that is released, together; may be left out beside --local-epsilon." placeholder:"E"`
+	LocalEpsilon *float64 `help:"Epsilon of all that one device sends, though everyone colludes: compare at that, or, with --epsilon, where both hold." placeholder:"E"`
+	Delta        float64  `help:"Probability that the bound by epsilon may fail by." default:"1e-6"`
+	Tau          int      `help:"Report fragments: fragments of every bit." default:"4"`
+	Hashes       int      `help:"Sketch: rows." default:"16"`
+	Width        int      `help:"Sketch: cells of a row." default:"1024"`
+	Hops         int      `help:"Hops of the shuffler, each a layer of every envelope." default:"2"`
+	Suite        string   `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
+	Plot         string   `help:"Also draw the error against epsilon and against the respondents: NAME.png or NAME.svg gives NAME-epsilon and NAME-users." placeholder:"FILE" type:"path"`
+	JSON         bool     `help:"Print JSON."`
+}
+
+func (accountAdvise) Help() string {
+	return `Examples:
+  confetti account advise --users 40000 --repetitions 768 --epsilon 1
+  confetti account advise --users 40000 --domain 1000 --epsilon 1 --plot error.png
+  confetti account advise --users 40000 --domain 1000 --local-epsilon 4`
+}
+
+func (c accountAdvise) task() (account.Task, error) {
+	t := account.Task{Users: c.Users, Epsilon: c.Epsilon, Delta: c.Delta, Tau: c.Tau, Hashes: c.Hashes, Width: c.Width}
+	for name, n := range map[string]int{"users": c.Users, "tau": c.Tau, "hashes": c.Hashes, "width": c.Width, "hops": c.Hops} {
+		if err := positive(name, float64(n)); err != nil {
+			return t, err
+		}
+	}
+	switch {
+	case c.Repetitions != nil:
+		t.Repetitions = *c.Repetitions
+		if err := positive("repetitions", float64(t.Repetitions)); err != nil {
+			return t, err
+		}
+	case c.Domain != nil:
+		t.Domain = *c.Domain
+		if t.Domain < 2 {
+			return t, terminal.Usagef("--domain is %d: give at least 2 values", t.Domain)
+		}
+	default:
+		return t, terminal.Usagef("--repetitions or --domain is missing: say how many bits every respondent answers, or out of how many values each holds one")
+	}
+	if c.Epsilon == 0 && c.LocalEpsilon == nil {
+		return t, terminal.Usagef("--epsilon is 0 or missing: give a number above 0, a --local-epsilon, or both")
+	}
+	if err := positive("epsilon", c.Epsilon); err != nil && c.Epsilon != 0 {
+		return t, err
+	}
+	if c.LocalEpsilon != nil {
+		t.LocalEpsilon = *c.LocalEpsilon
+		if err := positive("local-epsilon", t.LocalEpsilon); err != nil {
+			return t, err
+		}
+	}
+	return t, probability("delta", c.Delta)
+}
+
+func (c accountAdvise) Run(std terminal.Streams) error {
+	task, err := c.task()
+	if err != nil {
+		return err
+	}
+	if err := c.checkPlot(); err != nil {
+		return err
+	}
+	advice, err := account.Advise(task)
+	if err != nil {
+		return flags.Refused(err, "users", "repetitions", "domain", "epsilon", "local-epsilon", "delta", "tau", "hashes", "width")
+	}
+	if c.Plot != "" {
+		if err := c.draw(std, task); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, c.document(advice))
+	}
+	_, err = std.Out.Write([]byte(c.table(task, advice)))
+	return err
+}
+
+// messageBytes is the payload of an envelope in the plans that confetti authors.
+const messageBytes = 8
+
+// bytes is what a device sends: every envelope in its layers.
+func (c accountAdvise) bytes(o account.Option) int {
+	return o.Envelopes * envelope.Suite(c.Suite).Size(c.Hops+1, messageBytes)
+}
+
+func (c accountAdvise) table(task account.Task, a account.Advice) string {
+	var b strings.Builder
+	what := fmt.Sprintf("%s bits each", thousands(task.Repetitions))
+	if task.Domain > 0 {
+		what = fmt.Sprintf("one of %s values each", thousands(task.Domain))
+	}
+	var promised []string
+	if task.Epsilon > 0 {
+		promised = append(promised, fmt.Sprintf("epsilon %g, delta %g for whoever reads what is released", task.Epsilon, task.Delta))
+	}
+	if task.LocalEpsilon > 0 {
+		promised = append(promised, fmt.Sprintf("epsilon %g, delta 0 though everyone colludes", task.LocalEpsilon))
+	}
+	fmt.Fprintf(&b, "%s respondents, %s; %s (replacement)\n\n", thousands(task.Users), what, strings.Join(promised, "; "))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\tprotocol\tRMSE\tof n\tmessages\tenvelopes\tbytes\tepsilon:\tone fragment\teveryone\tnoise")
+	fmt.Fprintln(w, "\t\tof one sum\t\ta device\ta device\ta device\tshuffled\tseen\tcolludes\t")
+	for i, o := range a.Options {
+		if o.Excluded != "" {
+			continue
+		}
+		mark, messages, envelopes, bytes := "", wide(o.Messages), thousands(o.Envelopes), thousands(c.bytes(o))
+		if i == a.Best {
+			mark = "*"
+		}
+		if o.Guarantee.Trust == account.Central {
+			messages, envelopes, bytes = "curator", "", ""
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, wide(o.RMSE), fmt.Sprintf("%.3g %%", 100*o.RMSE/float64(task.Users)),
+			messages, envelopes, bytes, wide(o.Guarantee.Epsilon), wide(o.OneFragment.Epsilon), wide(o.Local), o.Noise)
+	}
+	w.Flush()
+	fmt.Fprintf(&b, "\nMessages are the mean; envelopes are what every device sends whatever its data, dummies included, each in %d layers of\n%s round %d bytes. One fragment seen: by somebody who opens it, knows whose it is, and sees all others among everybody's; its epsilon and\nthe shuffled one hold at delta %g. If everyone colludes delta is 0.\n",
+		c.Hops+1, c.Suite, messageBytes, task.Delta)
+	for _, o := range a.Options {
+		if o.Excluded != "" {
+			fmt.Fprintf(&b, "Not %s: %s.\n", o.Protocol, o.Excluded)
+		}
+	}
+	fmt.Fprintf(&b, "\nRecommended: %s\n", a.Reason)
+	return b.String()
+}
+
+func (c accountAdvise) document(a account.Advice) any {
+	type option struct {
+		Protocol    string   `json:"protocol"`
+		Excluded    string   `json:"excluded,omitempty"`
+		Epsilon     float64  `json:"epsilon,omitempty"`
+		Delta       float64  `json:"delta,omitempty"`
+		Adjacency   string   `json:"adjacency,omitempty"`
+		Trust       string   `json:"trust,omitempty"`
+		Method      string   `json:"method,omitempty"`
+		Certified   string   `json:"certified,omitempty"`
+		RMSE        float64  `json:"rmse,omitempty"`
+		Relative    float64  `json:"rmse_of_users,omitempty"`
+		Messages    *float64 `json:"messages_per_device,omitempty"` // mean; none for a curator
+		Envelopes   *int     `json:"envelopes_per_device,omitempty"`
+		Bytes       *int     `json:"bytes_per_device,omitempty"`
+		Local       *float64 `json:"epsilon_local,omitempty"`        // left out: nothing is promised
+		OneFragment *float64 `json:"epsilon_one_fragment,omitempty"` // opened, and the others seen shuffled
+		OneDelta    *float64 `json:"delta_one_fragment,omitempty"`
+		Noise       string   `json:"noise,omitempty"`
+	}
+	out := struct {
+		Recommended string   `json:"recommended"`
+		Reason      string   `json:"reason"`
+		Options     []option `json:"options"`
+	}{Reason: a.Reason}
+	if a.Best >= 0 {
+		out.Recommended = a.Options[a.Best].Protocol
+	}
+	for _, o := range a.Options {
+		g := o.Guarantee
+		row := option{
+			Protocol: o.Protocol, Excluded: o.Excluded, Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust),
+			Method: g.Method, Certified: g.Certified, RMSE: o.RMSE, Relative: o.RMSE / float64(c.Users), Noise: o.Noise,
+		}
+		if o.Excluded == "" && g.Trust != account.Central {
+			bytes := c.bytes(o)
+			row.Messages, row.Envelopes, row.Bytes = &o.Messages, &o.Envelopes, &bytes
+			if !math.IsInf(o.Local, 1) {
+				row.Local = &o.Local
+			}
+			if one := o.OneFragment; !math.IsInf(one.Epsilon, 1) {
+				row.OneFragment, row.OneDelta = &one.Epsilon, &one.Delta
+			}
+		}
+		out.Options = append(out.Options, row)
+	}
+	return out
+}

@@ -1,0 +1,239 @@
+package account
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+type accountEpsilon struct {
+	mechanismParameters
+	Delta   float64 `help:"Probability that the bound by epsilon may fail by." required:""`
+	Certify bool    `help:"Go through every data set, which may take seconds, and print a lower bound beside."`
+	JSON    bool    `help:"Print JSON."`
+}
+
+func (accountEpsilon) Help() string {
+	return `Examples:
+  confetti account epsilon --mechanism rr --users 40000 --rounds 768 --flip-probability 0.176 --delta 1e-6
+  confetti account epsilon --mechanism gaussian --sigma 117 --sensitivity 1 --rounds 768 --delta 1e-6
+  confetti account epsilon --mechanism dpsgd --sampling 0.004 --noise-multiplier 1.1 --steps 14000 --delta 1e-5`
+}
+
+func (c accountEpsilon) Run(std terminal.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := probability("delta", c.Delta); err != nil {
+		return err
+	}
+	if c.Certify && c.Mechanism == "fragments" {
+		return terminal.Usagef("--certify is not for --mechanism fragments: leave it out")
+	}
+	s := newStatement(c.mechanismParameters)
+	var err error
+	if c.Mechanism == "fragments" {
+		s.Guarantee, err = c.fragments().Central(c.Delta)
+	} else {
+		if c.Certify {
+			err = s.certify(c.event(), c.Delta)
+		} else {
+			s.Guarantee, err = account.Epsilon(c.event(), c.Delta)
+		}
+	}
+	if err != nil {
+		return c.refused(err, "delta")
+	}
+	return s.print(std, c.JSON)
+}
+
+type accountDelta struct {
+	mechanismParameters
+	Epsilon float64 `help:"The epsilon at which delta is asked for." required:""`
+	JSON    bool    `help:"Print JSON."`
+}
+
+func (accountDelta) Help() string {
+	return "Example:\n  confetti account delta --mechanism 3nb --noise 0.8 --flood-shape 12 --flood-probability 0.9 --epsilon 1"
+}
+
+func (c accountDelta) Run(std terminal.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := positive("epsilon", c.Epsilon); err != nil {
+		return err
+	}
+	if c.Mechanism == "fragments" {
+		return terminal.Usagef("--mechanism fragments has no delta here: ask confetti account epsilon")
+	}
+	s := newStatement(c.mechanismParameters)
+	var err error
+	if s.Guarantee, err = account.Delta(c.event(), c.Epsilon); err != nil {
+		return c.refused(err, "epsilon")
+	}
+	return s.print(std, c.JSON)
+}
+
+// statement is a guarantee with the mechanism that gives it, as it is printed.
+type statement struct {
+	account.Guarantee
+	mechanism  string
+	parameters []parameter
+	certified  bool     // both bounds were asked for
+	lower      *float64 // of epsilon, where known
+}
+
+// certify puts what is proved over every data set and what no accountant can prove
+// less than side by side.
+func (s *statement) certify(e account.Event, delta float64) (err error) {
+	s.certified = true
+	if s.Guarantee, err = account.Certify(e, delta); err != nil {
+		return err
+	}
+	if low, err := account.LowerEpsilon(e, delta); err == nil { // not known for every mechanism
+		s.lower = &low.Epsilon
+	}
+	return nil
+}
+
+// parameter is a number beside the guarantee; key is its name in JSON.
+type parameter struct {
+	key, label string
+	value      float64
+	note       string
+}
+
+func newStatement(p mechanismParameters) *statement {
+	s := &statement{mechanism: p.Mechanism}
+	switch p.Mechanism {
+	case "rr":
+		e := account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
+		s.randomizedResponse(e, p.rounds())
+	case "krr", "subset", "local-hashing", "hadamard", "any":
+		p.oneMessage().describe(s, *p.LocalEpsilon)
+	case "3nb":
+		e := account.ThreeNB{Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
+		if p.Users != nil {
+			e.Users = *p.Users
+		}
+		s.threeNB(e, p.rounds())
+	case "gaussian", "discrete-gaussian":
+		s.add("sigma", "standard deviation", *p.Sigma, "of the noise in each sum")
+	case "discrete-laplace":
+		s.add("rmse", "RMSE", account.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
+	case "laplace":
+		s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum")
+	case "poisson":
+		s.poisson(account.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
+	}
+	return s
+}
+
+// add leaves out what is not a number: an error without bound, say.
+func (s *statement) add(key, label string, value float64, note string) {
+	if !math.IsInf(value, 0) && !math.IsNaN(value) {
+		s.parameters = append(s.parameters, parameter{key, label, value, note})
+	}
+}
+
+func (s *statement) randomizedResponse(e account.RandomizedResponse, rounds int) {
+	s.add("flip_probability", "flip probability", e.Flip, "of every bit")
+	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
+	s.add("messages_per_device", "messages per device", float64(rounds), "one bit each")
+}
+
+func (s *statement) threeNB(e account.ThreeNB, rounds int) {
+	s.add("noise", "noise e1", e.Noise, "of the discrete Laplace in each sum")
+	s.add("flood_shape", "flood shape r", e.FloodShape, "")
+	s.add("flood_probability", "flood probability p", e.FloodProb, "")
+	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
+	if e.Users > 0 {
+		mean := float64(rounds) * (0.5 + e.ExtraMessages()/float64(e.Users))
+		s.add("messages_per_device", "messages per device", mean, "on average, half the bits being ones; dummies come on top")
+	}
+}
+
+func (s *statement) poisson(e account.PoissonSum, rounds int) {
+	s.add("mean", "mean", e.Mean, "of the noise of all users together")
+	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
+	s.add("messages_per_device", "messages per device", float64(rounds)*(0.5+e.MessagesPerUser()), "on average, half the bits being ones; dummies come on top")
+}
+
+// print writes the statement for people, or as JSON.
+func (s *statement) print(std terminal.Streams, asJSON bool) error {
+	if asJSON {
+		return terminal.WriteJSON(std.Out, s.document())
+	}
+	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
+	s.table(w)
+	return w.Flush()
+}
+
+func (s *statement) table(w io.Writer) {
+	g := s.Guarantee
+	row := func(label, format string, a ...any) { fmt.Fprintf(w, "%s\t%s\n", label, fmt.Sprintf(format, a...)) }
+	row("mechanism", "%s", s.mechanism)
+	epsilon := fmt.Sprintf("%.6g", g.Epsilon)
+	if s.lower != nil {
+		epsilon += fmt.Sprintf(" proved, and not below %.6g whatever the accountant", *s.lower)
+	} else if s.certified {
+		epsilon += " proved; no lower bound is known"
+	}
+	if !g.Meaningful() {
+		epsilon += ": " + account.NoProtection
+	}
+	row("epsilon", "%s", epsilon)
+	row("delta", "%.4g", g.Delta)
+	row("adjacency", "%s", g.Adjacency.Words())
+	if h, err := g.Under(account.Replacement); err == nil && g.Adjacency != account.Replacement {
+		row("", "that is %s", h.Verdict())
+	}
+	row("observer", "%s: %s", g.Trust, g.Trust.Words())
+	if g.Users > 0 {
+		row("respondents", "%s", thousands(g.Users))
+	}
+	row("rounds", "%s", thousands(g.Rounds))
+	row("side", "%s: %s", g.Bound, g.Bound.Words())
+	row("method", "%s", g.Method)
+	row("source", "%s", g.Source)
+	if g.Certified != "" {
+		row("certificate", "%s", g.Certified)
+	}
+	for _, p := range s.parameters {
+		if p.note != "" {
+			row(p.label, "%.6g (%s)", p.value, p.note)
+		} else {
+			row(p.label, "%.6g", p.value)
+		}
+	}
+}
+
+// document is the JSON of a statement: what does not apply is left out.
+func (s *statement) document() map[string]any {
+	g := s.Guarantee
+	d := map[string]any{
+		"mechanism": s.mechanism, "epsilon": g.Epsilon, "delta": g.Delta, "adjacency": g.Adjacency, "trust": g.Trust,
+		"rounds": g.Rounds, "bound": g.Bound, "method": g.Method, "source": g.Source,
+	}
+	if g.Users > 0 {
+		d["users"] = g.Users
+	}
+	if h, err := g.Under(account.Replacement); err == nil && g.Adjacency != account.Replacement {
+		d["epsilon_replacement"], d["delta_replacement"] = h.Epsilon, h.Delta
+	}
+	if g.Certified != "" {
+		d["certified"] = g.Certified
+	}
+	if s.lower != nil {
+		d["epsilon_at_least"] = *s.lower
+	}
+	for _, p := range s.parameters {
+		d[p.key] = p.value
+	}
+	return d
+}

@@ -1,0 +1,288 @@
+// Package collect is confetti collect, demo and sample: collections that are simulated.
+package collect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+type Command struct {
+	Simulate collectSimulate `cmd:"" help:"Simulate a collection from your own data: a histogram of columns (--csv), or a density of labelled vectors."`
+}
+
+// collectSimulate has the flags of both questions: of densities those that
+// experiments have too.
+type collectSimulate struct {
+	File      string   `arg:"" help:"Densities: training records (.npy, .csv, .parquet), one row a respondent." type:"path" optional:""`
+	Label     string   `help:"Column that names the class; for .npy, the path of a second .npy with integers." placeholder:"NAME"`
+	Test      string   `help:"Public test records, in the same form." type:"path" placeholder:"FILE"`
+	TestLabel string   `help:"For a .npy of test records: the path of their labels." type:"path" placeholder:"FILE"`
+	TestShare float64  `help:"Without --test: share of the records set aside as the test set." default:"0.2"`
+	Normalize bool     `help:"Scale every record to unit length."`
+	Features  []string `help:"Columns that are features, by name or pattern (likes_*); without, all but the label." placeholder:"NAME"`
+	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
+	experiment.KDEFlags
+	collectHistogram `group:"Histograms of columns:"`
+
+	Missing  string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
+	Minimum  int    `help:"Smallest class or crowd that may be released; 0 for the smallest there is." placeholder:"N" group:"Collection:"`
+	Out      string `help:"Collect through the whole flow, and save the release here." type:"path" placeholder:"DIR" group:"Collection:"`
+	Fidelity string `help:"law: counts drawn from their exact law; full: every message sealed, mixed and opened." enum:"law,full" default:"law" group:"Collection:"`
+	Full     bool   `help:"Short for --fidelity full." group:"Collection:"`
+}
+
+func (collectSimulate) Help() string {
+	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
+}
+
+func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
+
+func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
+	if err := c.oneQuestion(given); err != nil {
+		return err
+	}
+	if c.CSV != "" {
+		return c.runHistogram(std, given)
+	}
+	return c.runDensity(std, given)
+}
+
+// questionless are the flags of every simulated collection.
+var questionless = []string{"epsilon", "local-epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "seed", "json"}
+
+// oneQuestion refuses flags of the one kind of question beside those of the other,
+// which would say nothing.
+func (c collectSimulate) oneQuestion(given *kong.Context) error {
+	switch {
+	case c.CSV == "" && c.File == "":
+		return terminal.Usagef("name a table: --csv FILE --column NAME for a histogram, or FILE --label NAME for a density")
+	case c.CSV != "" && c.File != "":
+		return terminal.Usagef("%s beside --csv: a histogram is of one table", c.File)
+	case c.CSV == "" && c.Label == "":
+		return terminal.Usagef("missing flags: --label=NAME, which names the class of each record")
+	}
+	for _, p := range given.Path {
+		if p.Flag == nil || slices.Contains(questionless, p.Flag.Name) {
+			continue
+		}
+		histogram := p.Flag.Group != nil && strings.HasPrefix(p.Flag.Group.Key, "Histograms")
+		switch {
+		case histogram && c.CSV == "":
+			return terminal.Usagef("--%s is of histograms: leave it out, or name a table with --csv", p.Flag.Name)
+		case !histogram && c.CSV != "":
+			return terminal.Usagef("--%s is of densities: leave it out, or name labelled vectors instead of --csv", p.Flag.Name)
+		}
+	}
+	return nil
+}
+
+// kernelChosen reports whether the command line says anything of the kernel.
+func kernelChosen(given *kong.Context) bool {
+	for _, p := range given.Path {
+		if p.Flag != nil && slices.Contains([]string{"kernel", "bandwidth", "clip", "radius", "kernel-buckets", "repetitions"}, p.Flag.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) error {
+	cell, err := c.Cell()
+	if err != nil {
+		return err
+	}
+	if err := c.checkDensity(); err != nil {
+		return err
+	}
+	set, notes, err := c.load()
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(std.Err, "note: "+note)
+	}
+	counts := set.Train.Counts(len(set.Classes))
+	// Classes are counted, not named: of a column that was named by mistake they
+	// are what people said.
+	switch n := slices.Min(counts); {
+	case n == 0:
+		return fmt.Errorf("of %d classes some have no training record left after setting test records aside: lower --test-share, name test records with --test, or leave small classes out", len(counts))
+	case n < c.Minimum:
+		return fmt.Errorf("the smallest of %d classes has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave small classes out", len(counts), n, c.Minimum)
+	}
+	report, finish := terminal.Progress(std.Err)
+	choice := ""
+	if !kernelChosen(given) {
+		// Where none of them can be run, the default says why.
+		if best, why, err := cell.Choose(set, report); err == nil && why != "" {
+			cell, choice, notes = best, why, append(notes, why)
+			c.Kernel, c.Bandwidth = string(best.Kernel), best.Bandwidth
+		}
+	}
+	exact, how, _ := experiments.Exact(set, report)
+	finish()
+	if choice != "" {
+		fmt.Fprintln(std.Err, "note: "+choice)
+	}
+	var res experiments.KDEResult
+	if c.Out == "" {
+		report, finish := terminal.Progress(std.Err)
+		res, err = cell.Run(set, report)
+		finish()
+	} else {
+		res, err = c.release(std, given, set, notes, slices.Min(counts), exactMetric(exact, how))
+	}
+	if err != nil {
+		return flags.InDomain(err)
+	}
+	res.AccuracyExact, res.ExactClassifier, res.Choice = exact, how, choice
+	return c.Show(std, cell, set, res)
+}
+
+// checkDensity is of the flags by themselves, before anything is read.
+func (c collectSimulate) checkDensity() error {
+	switch {
+	case c.Test == "" && c.TestLabel != "":
+		return terminal.Usagef("--test-label names labels of --test, which is missing")
+	case c.Test == "" && !(c.TestShare > 0 && c.TestShare < 1):
+		return terminal.Usagef("--test-share is %v: give a number between 0 and 1, or name a file with --test", c.TestShare)
+	case c.Minimum < 0:
+		return terminal.Usagef("--minimum is %d: give a number of respondents above 0, or 0 for the smallest class there is", c.Minimum)
+	case c.Out == "" && c.full():
+		return terminal.Usagef("--full says how to collect the release: name its folder with --out")
+	case c.Out != "" && c.Runs > 1:
+		return terminal.Usagef("--runs %d is for comparison only: a release is of one collection, and the numbers beside it are its own; leave out --runs or --out", c.Runs)
+	case c.Out != "" && !slices.Contains(plan.Bitsums, c.Bitsum):
+		return terminal.Usagef("--bitsum %s is for comparison only: with --out it is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
+	case c.Out != "":
+		return terminal.Writable(c.Out)
+	}
+	return nil
+}
+
+// load reads the records, with what a reader must know of how they were read.
+func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
+	choice := dataset.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop}
+	if choice.Missing, err = c.missing(); err != nil {
+		return nil, nil, err
+	}
+	train, err := dataset.ReadTable(c.File, choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes = append(train.Notes, train.Doubts()...)
+	test := train // until some are set aside
+	if c.Test != "" {
+		if c.TestLabel != "" {
+			choice.Label = c.TestLabel
+		}
+		if test, err = dataset.ReadTable(c.Test, choice); err != nil {
+			return nil, nil, err
+		}
+		for _, note := range test.Notes {
+			notes = append(notes, "Test records: "+note)
+		}
+	}
+	if set, err = dataset.NewSet(filepath.Base(c.File), train, test); err != nil {
+		return nil, nil, err
+	}
+	if c.Normalize { // before records are dealt, so that an error names a row of the file
+		if err := set.Train.Normalize(); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", c.File, err)
+		}
+		if c.Test != "" {
+			if err := set.Test.Normalize(); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", c.Test, err)
+			}
+		}
+	}
+	if c.Test == "" {
+		set.Test, set.Train = set.Train.Split(replay.New(c.Seed), c.TestShare)
+	}
+	return set, notes, nil
+}
+
+// missing is what an empty cell means.
+func (c collectSimulate) missing() (dataset.Missing, error) {
+	m, err := dataset.ParseMissing(c.Missing)
+	if err != nil {
+		return m, terminal.Usagef("--missing is %q: %w", c.Missing, err)
+	}
+	return m, nil
+}
+
+// exactMetric is the accuracy that the records allow; none where it was not computed.
+func exactMetric(accuracy float64, how string) []release.Metric {
+	if how == "" {
+		return nil
+	}
+	return []release.Metric{{Name: "accuracy_exact", Label: "Best accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "of classifiers that see the records: " + how}}
+}
+
+// release runs the whole flow, saves what the analyzer would publish, and returns its
+// numbers.
+func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.KDEResult, err error) {
+	start := time.Now()
+	label, err := flags.ParseLabelEpsilon(c.LabelEpsilon)
+	if err != nil {
+		return res, err
+	}
+	minimum := c.Minimum
+	if minimum == 0 {
+		minimum = smallest
+		if label != plan.Unprotected {
+			minimum = minimum * 9 / 10 // randomized labels scatter the sizes of crowds
+		}
+	}
+	kernel, repetitions := c.Choose(set.Dimension())
+	col := experiments.Collection{
+		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
+		Bitsum: c.Bitsum, Accounting: c.Accounting,
+		Budget:  plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
+		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.full(), Seed: c.Seed,
+	}
+	report, finish := terminal.Progress(std.Err)
+	out, err := col.Run(set, report)
+	if err == nil {
+		res, err = out.Measure(set, c.Classifier, report)
+	}
+	finish()
+	if err != nil {
+		return res, err
+	}
+	out.Release.Notes = append(out.Release.Notes, notes...)
+	out.Release.Headline = append(out.Release.Headline, beside...)
+	table, err := releases.DensitiesTable(out.Model, out.Public, &out.Release)
+	if err != nil {
+		return res, err
+	}
+	err = c.save(std, given, out.Release, out.Plan, table)
+	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
+	return res, err
+}
+
+func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, table releases.Table) error {
+	r.Provenance.Software = std.Version
+	r.Provenance.Command = terminal.Typed(given.Args)
+	if err := releases.Save(std, c.Out, r, p, table); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Err, "page: %s\n", filepath.Join(c.Out, page.PageFile))
+	return nil
+}

@@ -1,0 +1,238 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// collectHistogram are the flags of a histogram of one's own table.
+type collectHistogram struct {
+	CSV    string   `name:"csv" help:"Table: a line of column names, then one line a respondent." type:"path" placeholder:"FILE"`
+	Column []string `help:"Column to count; several are several questions." sep:"none" placeholder:"NAME"`
+	Crowd  string   `help:"Column that names the respondent's crowd, which is public; each crowd has its own release." placeholder:"NAME"`
+	Groups string   `help:"Table with the columns group and value (and column, with several): the release says how many respondents hold a value of each group." type:"path" placeholder:"FILE"`
+	flags.Histogram
+
+	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
+	Alphabet string `help:"Of such a search: the characters that strings are made of." placeholder:"CHARS"`
+	Ahead    int    `help:"Of such a search: characters that a round goes on by." default:"1"`
+	Least    int    `help:"Of such a search: beginnings that no more respondents of a round have are not looked for." default:"0" placeholder:"N"`
+}
+
+// checkHistogram is of the flags by themselves, before anything is read.
+func (c collectSimulate) checkHistogram() error {
+	errs := []error{c.Budget.Check(), c.Histogram.Check(), c.CheckAccounting(c.Accounting)}
+	if len(c.Column) == 0 {
+		errs = append(errs, terminal.Usagef("--csv needs the columns to count: --column NAME, one or more"))
+	}
+	for i, name := range c.Column {
+		if slices.Contains(c.Column[:i], name) {
+			errs = append(errs, terminal.Usagef("--column %s is given twice", name))
+		}
+	}
+	if c.Crowd == "" && c.CrowdEpsilon != 0 {
+		errs = append(errs, terminal.Usagef("--crowd-epsilon is of the sizes of crowds: name their column with --crowd"))
+	}
+	if c.Minimum < 0 || c.Minimum > plan.MaxCrowd {
+		errs = append(errs, terminal.Usagef("--minimum is %d: give 1 to %d respondents, or 0 for the smallest crowd there is", c.Minimum, plan.MaxCrowd))
+	}
+	if c.Rounds < 1 || c.Rounds > maxRounds {
+		errs = append(errs, terminal.Usagef("--rounds is %d: give 1 to %d", c.Rounds, maxRounds))
+	}
+	if c.Ahead < 1 || c.Ahead > maxRounds {
+		errs = append(errs, terminal.Usagef("--ahead is %d: give 1 to %d", c.Ahead, maxRounds))
+	}
+	if c.Least < 0 {
+		errs = append(errs, terminal.Usagef("--least is %d: give a number of respondents, or 0", c.Least))
+	}
+	if c.searches() && (len(c.Column) > 1 || c.Crowd != "") {
+		errs = append(errs, terminal.Usagef("--kind prefixes without --domain searches one column, of one crowd"))
+	}
+	if c.searches() && c.Groups != "" {
+		errs = append(errs, terminal.Usagef("--groups needs declared values: a search does not know them yet"))
+	}
+	if c.Out != "" {
+		errs = append(errs, terminal.Writable(c.Out))
+	}
+	return errors.Join(errs...)
+}
+
+// maxRounds bounds a search: no string that is looked for is longer.
+const maxRounds = 1 << 10
+
+// mostCells is some 3 GB: a cell takes about 200 bytes, from its count to the page.
+const mostCells = 1 << 24
+
+// searches says that strings are to be found which nobody has declared.
+func (c collectHistogram) searches() bool {
+	return slices.Contains(c.Kind, "prefixes") && len(c.Domain) == 0
+}
+
+// runHistogram counts columns of a table.
+func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context) error {
+	if err := c.checkHistogram(); err != nil {
+		return err
+	}
+	attributes, err := c.Attributes(c.Column)
+	if err != nil {
+		return err
+	}
+	missing, err := c.missing()
+	if err != nil {
+		return err
+	}
+	t, err := c.readTable(attributes, missing)
+	if err != nil {
+		return err
+	}
+	cells := 0
+	for _, a := range attributes {
+		cells = min(mostCells+1, cells+a.Domain()*max(1, len(t.crowds)))
+	}
+	if cells > mostCells {
+		return fmt.Errorf("a simulation holds all cells of all crowds in memory, at most %d: ask for fewer", mostCells)
+	}
+	for _, note := range t.notes {
+		fmt.Fprintln(std.Err, "note: "+note)
+	}
+	groups, err := c.groups()
+	if err != nil {
+		return err
+	}
+	h := c.Question(attributes, c.Accounting)
+	h.Crowds = t.crowds
+	s := experiments.Survey{
+		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
+		Histogram:    h,
+		Budget:       plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)},
+		Minimum:      c.Minimum,
+		CrowdEpsilon: c.CrowdEpsilon,
+		Instances:    1, Hops: 2, Suite: "x25519",
+		Groups: groups, Full: c.full(), Seed: c.Seed,
+	}
+	report, finish := terminal.Progress(std.Err)
+	var out experiments.Surveyed
+	if c.searches() {
+		search := sketch.Search{Alphabet: t.alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
+		out, err = s.Search(filepath.Base(c.CSV), t.respondents, search, c.Rounds, report)
+	} else {
+		out, err = s.Run(filepath.Base(c.CSV), t.respondents, report)
+	}
+	finish()
+	if err != nil {
+		return flags.InDomain(err)
+	}
+	out.Release.Notes = append(out.Release.Notes, t.notes...)
+	if out.Choice != "" {
+		fmt.Fprintln(std.Err, "note: "+out.Choice)
+		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
+	}
+	if c.Out != "" {
+		table, err := releases.CountsTable(out.Model, &out.Release)
+		if err != nil {
+			return err
+		}
+		if err := c.save(std, given, out.Release, out.Plan, table); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, out.Result)
+	}
+	return ShowSurvey(std.Out, out)
+}
+
+// groups reads which values of a column belong together.
+func (c collectHistogram) groups() ([]protocol.Group, error) {
+	if c.Groups == "" {
+		return nil, nil
+	}
+	names := []string{"group", "value"}
+	if len(c.Column) > 1 {
+		names = append(names, "column")
+	}
+	var columns []dataset.Column
+	for _, name := range names {
+		columns = append(columns, dataset.Column{Name: name})
+	}
+	t, err := dataset.ReadColumns(c.Groups, dataset.Missing{}, columns...)
+	if err != nil {
+		return nil, err
+	}
+	var groups []protocol.Group
+	for row, name := range t.Values[0] {
+		column := c.Column[0]
+		if len(names) > 2 {
+			column = t.Values[2][row]
+		}
+		at := slices.IndexFunc(groups, func(g protocol.Group) bool { return g.Name == name && g.Attribute == column })
+		if at < 0 {
+			at, groups = len(groups), append(groups, protocol.Group{Attribute: column, Name: name})
+		}
+		groups[at].Cells = append(groups[at].Cells, t.Values[1][row])
+	}
+	return groups, nil
+}
+
+// falseStrings is the share of the beginnings that a round keeps, in expectation,
+// which nobody has, or no more than --least.
+const falseStrings = 0.05
+
+// ShowSurvey prints what was found, and its figures as far as text has them.
+func ShowSurvey(w io.Writer, s experiments.Surveyed) error {
+	r := s.Result
+	over := fmt.Sprintf("%d cells", r.Cells)
+	if len(r.Rounds) > 0 {
+		over = "the strings found"
+	}
+	rows := []string{
+		fmt.Sprintf("devices              %d", r.Devices),
+		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.Unbiased, over, r.LinfUnbiased),
+	}
+	for _, s := range s.Release.Guarantees {
+		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
+	}
+	rows = append(rows,
+		"accounted by         "+r.Method,
+		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
+		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),
+	)
+	if len(r.Rounds) > 0 {
+		rows = append(rows, fmt.Sprintf("strings found        %d, in %d rounds of about %d respondents each", r.Found, len(r.Rounds), r.Rounds[0].Devices))
+	}
+	for _, withheld := range r.Withheld {
+		rows = append(rows, "withheld             "+withheld)
+	}
+	rows = append(rows, fmt.Sprintf("seconds              %.1f", r.Seconds))
+	if _, err := fmt.Fprintln(w, strings.Join(rows, "\n")); err != nil {
+		return err
+	}
+	if len(r.Rounds) > 0 { // whose release is of the last round's respondents only
+		return experiment.ShowTop(w, "The most frequent of the strings found, with 95 % intervals of all candidates at once", r.Top)
+	}
+	for _, section := range s.Release.Sections {
+		for _, f := range section.Figures {
+			if err := release.ShowFigure(w, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

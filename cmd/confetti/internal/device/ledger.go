@@ -1,0 +1,186 @@
+package device
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+type Ledger struct {
+	Show   ledgerShow   `cmd:"" help:"Show every bit that a device has sent, and how deniable it is."`
+	OptIn  ledgerOptIn  `cmd:"" help:"Let the device answer plans."`
+	OptOut ledgerOptOut `cmd:"" help:"Let it answer none, and drop what it has not sent yet."`
+}
+
+type ledgerShow struct {
+	Folder string  `arg:"" help:"The device's folder." type:"path"`
+	Prior  float64 `help:"How firmly somebody believed something of an answer before: a probability." default:"0.5"`
+	Policy string  `help:"The administrator's policy file, whose caps count beside the default ones." type:"path" placeholder:"FILE"`
+	Plan   string  `help:"A plan, signed or not: say whether it would fit." type:"path" placeholder:"FILE"`
+	JSON   bool    `help:"Print JSON."`
+}
+
+func (ledgerShow) Help() string {
+	return "Example:\n  confetti ledger show ~/.confetti\n  confetti ledger show ~/.confetti --plan next.toml"
+}
+
+func (c ledgerShow) Run(std terminal.Streams) error {
+	if !(c.Prior > 0 && c.Prior < 1) {
+		return terminal.Usagef("--prior is %v: give a probability above 0 and below 1", c.Prior)
+	}
+	l, err := client.ReadLedger(c.Folder)
+	if err != nil {
+		return err
+	}
+	all := []client.Caps{client.DefaultCaps}
+	if c.Policy != "" {
+		p, err := client.ReadPolicy(c.Policy)
+		if err != nil {
+			return err
+		}
+		if p.Caps != nil {
+			all = append(all, *p.Caps)
+		}
+	}
+	var asked *client.Charge
+	if c.Plan != "" {
+		p, _, err := plans.ReadAny(c.Plan)
+		if err != nil {
+			return err
+		}
+		charge, _, err := client.Forecast(p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Plan, err)
+		}
+		asked = &charge
+	}
+	rooms := make([]client.Room, len(all))
+	for i, caps := range all {
+		rooms[i] = l.Room(time.Now(), caps, asked)
+	}
+	if c.JSON {
+		view := ledgerView(l, c.Prior)
+		for _, r := range rooms {
+			view.Rooms = append(view.Rooms, shownRoom{r.Period.String(), r.Cap, r.Shares, r.More})
+		}
+		view.Forecast = asked
+		return terminal.WriteJSON(std.Out, view)
+	}
+	if err := client.Show(std.Out, l, c.Prior); err != nil {
+		return err
+	}
+	for _, r := range rooms {
+		like := "like the last"
+		if asked != nil {
+			like = "like the plan of " + c.Plan
+		}
+		if _, err := fmt.Fprintf(std.Out, "\n%s  left      %s\n", r, r.Left(like)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownRoom is what is spent of one cap on a period, in JSON.
+type shownRoom struct {
+	Period string         `json:"period"`
+	Cap    client.Cap     `json:"cap"`
+	Shares account.Shares `json:"shares"` // all 0 where epsilon and delta are not both limited
+	More   int            `json:"more"`   // plans like the last, or like the forecast, counted up to 1000; negative: none to compare with
+}
+
+// shownLedger is a ledger in JSON.
+type shownLedger struct {
+	OptedIn bool         `json:"opted_in"`
+	Since   time.Time    `json:"since,omitzero"`
+	Prior   float64      `json:"prior"`
+	Answers []shownEntry `json:"answers"`
+	Rooms   []shownRoom  `json:"caps"`
+	// Forecast is what the plan given with --plan would be charged.
+	Forecast *client.Charge `json:"forecast,omitempty"`
+}
+
+type shownEntry struct {
+	At         time.Time     `json:"at"`
+	Plan       string        `json:"plan"`
+	Title      string        `json:"title"`
+	Publisher  string        `json:"publisher"`
+	Charge     client.Charge `json:"charge"`
+	OneMessage float64       `json:"one_message"` // epsilon; negative where there is no limit
+	OneDelta   float64       `json:"one_message_delta"`
+	Reused     bool          `json:"reused"`
+	Crowd      string        `json:"crowd"`
+	// Belief is how firmly somebody with the prior can believe it afterwards: low and
+	// high, after what each observer sees.
+	Belief struct {
+		OneMessage  [2]float64 `json:"one_message"`
+		AllMessages [2]float64 `json:"all_messages"`
+		Analyzer    [2]float64 `json:"analyzer"`
+	} `json:"belief"`
+	Forgotten bool        `json:"forgotten"`
+	Parts     []shownPart `json:"parts"`
+}
+
+type shownPart struct {
+	Instance int         `json:"instance"`
+	State    string      `json:"state"`
+	Ended    time.Time   `json:"ended,omitzero"`
+	Reason   string      `json:"reason,omitempty"`
+	Messages [][2]uint32 `json:"messages"` // channel and symbol
+}
+
+func ledgerView(l *client.Ledger, prior float64) shownLedger {
+	out := shownLedger{OptedIn: l.OptedIn, Since: l.Since, Prior: prior, Answers: []shownEntry{}}
+	belief := func(epsilon float64) [2]float64 {
+		low, high := client.Belief(prior, epsilon)
+		return [2]float64{low, high}
+	}
+	for _, e := range l.Entries {
+		one := shownEntry{
+			At: e.At, Plan: e.Plan, Title: e.Title, Publisher: e.Publisher, Charge: e.Charge,
+			OneMessage: e.OneMessage, OneDelta: e.OneMessageDelta, Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
+		}
+		one.Belief.OneMessage, one.Belief.AllMessages, one.Belief.Analyzer = belief(e.OneMessage), belief(e.Charge.Local), belief(e.Charge.Epsilon)
+		for _, p := range e.Parts {
+			part := shownPart{Instance: p.Instance, State: string(p.State), Ended: p.Ended, Reason: p.Reason, Messages: [][2]uint32{}}
+			for _, m := range p.Messages {
+				part.Messages = append(part.Messages, [2]uint32{m.Channel, uint32(m.Symbol)})
+			}
+			one.Parts = append(one.Parts, part)
+		}
+		out.Answers = append(out.Answers, one)
+	}
+	return out
+}
+
+type ledgerOptIn struct {
+	Folder string `arg:"" help:"The device's folder; made if it is not there." type:"path"`
+}
+
+func (ledgerOptIn) Help() string { return "Example:\n  confetti ledger opt-in ~/.confetti" }
+
+func (c ledgerOptIn) Run(std terminal.Streams) error {
+	if err := client.Consent(c.Folder, true); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(std.Out, "this device answers plans of the publishers that it is told to trust; to stop:\n  confetti ledger opt-out %s\n", c.Folder)
+	return err
+}
+
+type ledgerOptOut struct {
+	Folder string `arg:"" help:"The device's folder." type:"path"`
+}
+
+func (ledgerOptOut) Help() string { return "Example:\n  confetti ledger opt-out ~/.confetti" }
+
+func (c ledgerOptOut) Run(std terminal.Streams) error {
+	if err := client.Consent(c.Folder, false); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(std.Out, "this device answers nothing any more; what had not been sent is gone")
+	return err
+}

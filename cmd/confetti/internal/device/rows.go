@@ -1,0 +1,168 @@
+package device
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// rows are lines of answers, read one by one, with all that is wrong with them.
+type rows struct {
+	names   []string // of the columns of a table; nil for lines of JSON
+	next    func() (fields map[string]any, line int, err error)
+	missing dataset.Missing
+	faults  dataset.Faults
+
+	// Of the row that was read last.
+	fields map[string]any // by column, of a table texts only; nil if the row is a fault
+	line   int
+	lacks  bool // it is to be left out
+	filled int  // cells, in all rows that are not left out
+}
+
+// newRows begins to read a table or lines of JSON.
+func newRows(extension string, r io.Reader, missing dataset.Missing) (*rows, error) {
+	in := &rows{missing: missing}
+	switch extension {
+	case ".csv", ".tsv":
+		c, err := dataset.NewCSV(r)
+		if err != nil {
+			return nil, err
+		}
+		in.names = c.Names
+		in.next = func() (map[string]any, int, error) {
+			cells, line, err := c.Read()
+			fields := map[string]any{}
+			for i, cell := range cells {
+				fields[c.Names[i]] = cell
+			}
+			return fields, line, err
+		}
+		return in, nil
+	case ".jsonl":
+		text, err := dataset.Text(r)
+		if err != nil {
+			return nil, err
+		}
+		lines := bufio.NewScanner(text)
+		lines.Buffer(nil, maxLine)
+		line := 0
+		in.next = func() (map[string]any, int, error) {
+			line++
+			if !lines.Scan() {
+				if errors.Is(lines.Err(), bufio.ErrTooLong) {
+					return nil, line, fmt.Errorf("line %d is longer than %d bytes", line, maxLine)
+				}
+				return nil, line, cmp.Or(lines.Err(), io.EOF)
+			}
+			var fields map[string]any
+			if json.Unmarshal(lines.Bytes(), &fields) != nil || fields == nil {
+				return nil, line, errNoObject
+			}
+			return fields, line, nil
+		}
+		return in, nil
+	}
+	return nil, errors.New("give a .csv, .jsonl or .npy file")
+}
+
+var errNoObject = errors.New("what is not a JSON object")
+
+// read goes on to the next row. After the last it returns io.EOF.
+func (in *rows) read() (err error) {
+	in.fields, in.line, err = in.next()
+	in.lacks = false
+	switch {
+	case errors.Is(err, dataset.ErrFields):
+		in.faults.Add(in.line, "", "the wrong number of fields")
+		in.fields = nil
+		return nil
+	case errors.Is(err, errNoObject):
+		in.faults.Add(in.line, "", err.Error())
+		return nil
+	}
+	return err
+}
+
+// cell is what stands in a column, or in the place of an empty one; !ok if there is
+// nothing.
+func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
+	field = in.fields[name]
+	if text, is := field.(string); field != nil && !(is && in.names != nil && !mayBeEmpty && strings.TrimSpace(text) == "") {
+		if fault := dataset.TextFault(text); fault != "" && !mayBeEmpty { // a set may be long
+			in.wrong(name, fault)
+		}
+		return field, true
+	}
+	value, given := in.missing.Instead()
+	switch {
+	case given:
+		in.filled++
+	case in.missing.Skips():
+		in.lacks = true
+	default:
+		in.faults.AddEmpty(in.line, name)
+	}
+	return value, given
+}
+
+// wrong counts what is wrong with a column.
+func (in *rows) wrong(name, what string) { in.faults.Add(in.line, name, what) }
+
+// answers are those to a histogram's questions.
+func (in *rows) answers(crowd string, q plan.Histogram) protocol.Value {
+	v := protocol.Answers{Values: make([]any, len(q.Attributes))}
+	if len(q.Crowds) > 0 {
+		if field, ok := in.cell(crowd, false); ok {
+			name, _ := field.(string)
+			if v.Crowd = slices.Index(q.Crowds, name); v.Crowd < 0 {
+				in.wrong(crowd, fmt.Sprintf("names none of the plan's %d crowds", len(q.Crowds)))
+			}
+		}
+	}
+	for i, a := range q.Attributes {
+		field, ok := in.cell(a.Name, a.Kind == "set")
+		if !ok {
+			continue
+		}
+		var err error
+		if v.Values[i], err = answer(a, field); err != nil {
+			in.wrong(a.Name, err.Error())
+		}
+	}
+	return v
+}
+
+// labelled is the answer to a density's.
+func (in *rows) labelled(q plan.Density) protocol.Value {
+	v := protocol.Labelled{Class: -1}
+	if field, ok := in.cell("class", false); ok {
+		name, _ := field.(string)
+		if v.Class = slices.Index(q.Classes, name); v.Class < 0 {
+			in.wrong("class", fmt.Sprintf("is none of the plan's %d", len(q.Classes)))
+		}
+	}
+	if field, ok := in.cell("features", false); ok {
+		features, err := numbers(field)
+		if err != nil {
+			in.wrong("features", err.Error())
+		}
+		for _, x := range features {
+			if v.Features = append(v.Features, float32(x)); math.IsInf(float64(float32(x)), 0) {
+				in.wrong("features", errNoNumber.Error())
+				break
+			}
+		}
+	}
+	return v
+}

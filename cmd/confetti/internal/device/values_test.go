@@ -1,0 +1,210 @@
+package device
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// everything asks an attribute of each kind.
+var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
+	Crowds: []string{"north", "south"},
+	Attributes: []plan.Attribute{
+		{Name: "colour", Kind: "categories", Values: []string{"red", "green"}},
+		{Name: "floor", Kind: "categories", Size: 9},
+		{Name: "age", Kind: "buckets", Low: 0, High: 100, Cells: 10},
+		{Name: "apps", Kind: "set", Values: []string{"a", "b", "c"}, Most: 2},
+		{Name: "rooms", Kind: "set", Size: 5, Most: 2},
+		{Name: "place", Kind: "grid", X: &plan.Axis{High: 1, Cells: 4}, Y: &plan.Axis{High: 1, Cells: 4}},
+		{Name: "word", Kind: "prefixes", Values: []string{"he", "wo"}},
+	},
+}}}
+
+func read(t *testing.T, name, text string, p plan.Plan) ([]protocol.Value, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	values, _, err := columns{Label: "class", Crowd: "crowd"}.answers(path, p)
+	return values, err
+}
+
+// The same answers in both languages are the same values.
+func TestAnswersOfEveryKind(t *testing.T) {
+	want := []protocol.Value{
+		protocol.Answers{Crowd: 1, Values: []any{"green", 3, 41.5, []string{"a", "c"}, []int{0, 4}, encode.Point{X: 0.25, Y: 0.75}, "he said \"x\""}},
+		protocol.Answers{Crowd: 0, Values: []any{"red", 0, -2.0, []string{}, []int{}, encode.Point{X: 1, Y: 0}, "w"}},
+	}
+	for name, text := range map[string]string{
+		"bom.csv": "\ufeffcrowd,colour,floor,age,apps,rooms,place,word,other\r\nsouth,green,3,41.5,a; c,0;4,0.25;0.75,\"he said \"\"x\"\"\",1\r\nnorth,red,0,-2,,,1;0,w,2\r\n",
+		"a.jsonl": `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a","c"],"rooms":[0,4],"place":[0.25,0.75],"word":"he said \"x\""}` + "\n" +
+			`{"crowd":"north","colour":"red","floor":0,"age":-2,"apps":[],"rooms":[],"place":[1,0],"word":"w","other":null}`,
+	} {
+		got, err := read(t, name, text, everything)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+func TestAnswersInAMatrix(t *testing.T) {
+	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[5], everything.Question.Histogram.Attributes[2]}}}}
+	x := [][]float32{{0.25, 0.75, 41.5}, {1, 0, 7}}
+	got, err := read(t, "x.npy", string(npyFile(x)), p)
+	want := []protocol.Value{
+		protocol.Answers{Values: []any{encode.Point{X: 0.25, Y: 0.75}, 41.5}},
+		protocol.Answers{Values: []any{encode.Point{X: 1, Y: 0}, 7.0}},
+	}
+	if err != nil || cmp.Diff(want, got) != "" {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+	}
+	if _, err := read(t, "x.npy", string(npyFile(x)), everything); err == nil {
+		t.Error("names in a matrix of numbers")
+	}
+	p.Question.Histogram.Attributes = p.Question.Histogram.Attributes[:1]
+	if _, err := read(t, "x.npy", string(npyFile(x)), p); err == nil {
+		t.Error("a column too many")
+	}
+}
+
+func TestLabelledAnswers(t *testing.T) {
+	p := plan.Plan{Question: plan.Question{Density: &plan.Density{Dimension: 2, Classes: []string{"a", "b"}}}}
+	want := []protocol.Value{protocol.Labelled{Features: []float32{1, 2.5}, Class: 1}}
+	for name, text := range map[string]string{"x.csv": "x,class,y\n1,b,2.5\n", "x.jsonl": `{"features":[1,2.5],"class":"b"}`} {
+		if got, err := read(t, name, text, p); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(want, got))
+		}
+	}
+}
+
+// What is wrong is named by row and column, and what is there is not said.
+func TestAnswersSayNoValue(t *testing.T) {
+	row := `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a"],"rooms":[0],"place":[0,0],"word":"he"}`
+	for change, where := range map[string]string{
+		`"south"->"SECRET"`:   `column "crowd" names none`,
+		`"green"->["SECRET"]`: `column "colour" is not a text`,
+		`3->"SECRET"`:         `column "floor" is not the number of a cell`,
+		`3->3.5`:              `column "floor"`,
+		`41.5->"SECRET"`:      `column "age" is not a finite number`,
+		`41.5->"NaN"`:         `column "age"`,
+		`41.5->null`:          `column "age" is empty`,
+		`["a"]->{"SECRET":1}`: `column "apps" is not a list`,
+		`["a"]->[1]`:          `column "apps" holds an item`,
+		`[0]->["SECRET"]`:     `column "rooms"`,
+		`[0,0]->[1,2,3]`:      `column "place"`,
+		`[0,0]->"SECRET"`:     `column "place"`,
+		`"word"->"SECRET"`:    `column "word" is empty`,
+		`}->,"SECRET"`:        "not a JSON object",
+	} {
+		old, replaced, _ := strings.Cut(change, "->")
+		text := row + "\n" + strings.Replace(row, old, replaced, 1)
+		_, err := read(t, "x.jsonl", text, everything)
+		if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	for name, text := range map[string]string{"x.csv": "", "y.csv": "colour\nred,SECRET\n", "z.csv": "colour\n\"SECRET", "x.txt": "SECRET", "x.jsonl": ""} {
+		if _, err := read(t, name, text, everything); err == nil || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The later of two columns of one name would answer for both.
+func TestColumnsAreToldApart(t *testing.T) {
+	if _, err := newRows(".csv", strings.NewReader("floor,floor\n1,2\n"), dataset.Missing{}); err == nil || !strings.Contains(err.Error(), "told apart") {
+		t.Error(err)
+	}
+}
+
+// All that is wrong is told at once, and an empty cell is what the command line says.
+func TestAnswersWithEmptyCells(t *testing.T) {
+	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[0], everything.Question.Histogram.Attributes[2], everything.Question.Histogram.Attributes[3]}}}}
+	answers := func(missing, name, text string) (values []protocol.Value, notes []string, err error) {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return columns{Missing: missing}.answers(path, p)
+	}
+	full := protocol.Answers{Values: []any{"red", 7.0, []string{"a"}}}
+	for name, text := range map[string]string{
+		"x.csv":   "colour,age,apps\nred,7,a\n ,7,a\nred,,\n",
+		"x.jsonl": `{"colour":"red","age":7,"apps":["a"]}` + "\n" + `{"colour":null,"age":7,"apps":["a"]}` + "\n" + `{"colour":"red","apps":[]}`,
+	} {
+		last := strings.Count(strings.TrimSpace(text), "\n") + 1 // a table has a line of names before its rows
+		if _, _, err := answers("refuse", name, text); err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`line %d, column "colour" is empty; line %d, column "age" is empty: fill empty cells in`, last-1, last)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, notes, err := answers("skip", name, text); err != nil || cmp.Diff([]protocol.Value{full}, got) != "" || !strings.Contains(strings.Join(notes, ""), "Of 3 rows 2 with an empty cell were left out") {
+			t.Errorf("%s: %v, %v, %v", name, got, notes, err)
+		}
+		got, notes, err := answers("value=3", name, text)
+		want := []protocol.Value{full, protocol.Answers{Values: []any{"3", 7.0, []string{"a"}}}, protocol.Answers{Values: []any{"red", 3.0, []string{}}}}
+		if err != nil || cmp.Diff(want, got) != "" || !strings.Contains(strings.Join(notes, ""), "2 empty cells") {
+			t.Errorf("%s: %v, %v, %v", name, got, notes, err)
+		}
+		if _, _, err := answers("value=x", name, text); err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`line %d, column "age" is not a finite number`, last)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, _, err := answers("often", name, text); err == nil || !errors.As(err, new(terminal.UsageError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := answers("skip", "x.csv", "colour,age,apps\n,7,a\n"); err == nil || !strings.Contains(err.Error(), "every one of 1 rows") {
+		t.Error(err)
+	}
+}
+
+// Whatever is in a file, reading it ends with values or an error.
+func FuzzAnswers(f *testing.F) {
+	f.Add(true, "crowd,colour,floor\nsouth,green,3\n")
+	f.Add(true, "\ufeff\"a\n")
+	f.Add(false, `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a"],"rooms":[0],"place":[0,0],"word":"he"}`)
+	f.Add(false, `{"place":[[]],"floor":1e300}`)
+	f.Fuzz(func(t *testing.T, comma bool, text string) {
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			extension := ".jsonl"
+			if comma {
+				extension = ".csv"
+			}
+			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), dataset.Missing{}, everything.Question)
+			if err == nil && (len(values) == 0 || len(values) > len(text)) || err != nil && values != nil {
+				t.Fatalf("%d answers, %v", len(values), err)
+			}
+			for _, v := range values {
+				if a, ok := v.(protocol.Answers); !ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1 || slices.Contains(a.Values, nil) {
+					t.Fatalf("%v", v)
+				}
+			}
+		})
+	})
+}
+
+// npyFile is a file of the numpy array format, version 1.0: magic, version, and a
+// dictionary padded so that the data begins at a multiple of 64.
+func npyFile(x [][]float32) []byte {
+	dict := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(x), len(x[0]))
+	b := fmt.Appendf([]byte("\x93NUMPY\x01\x00\x76\x00"), "%-*s\n", 117, dict)
+	for _, v := range x {
+		b, _ = binary.Append(b, binary.LittleEndian, v)
+	}
+	return b
+}

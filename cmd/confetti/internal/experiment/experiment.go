@@ -1,0 +1,145 @@
+// Package experiment is confetti experiment: the papers' measurements.
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+type Command struct {
+	List      experimentList      `cmd:"" help:"Name the measurements."`
+	Run       experimentRun       `cmd:"" help:"Make a figure or a table of the paper, or one of ours."`
+	KDE       experimentKDE       `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
+	Histogram experimentHistogram `cmd:"" help:"Error and cost of private counts of a population."`
+}
+
+type experimentKDE struct {
+	flags.DataSets
+	Dataset string `help:"agnews, agnews_lsa256, sst2, mnist, fashion-mnist, or synthetic." default:"synthetic"`
+	KDEFlags
+}
+
+// KDEFlags describe one cell of the measurements of kernel densities.
+type KDEFlags struct {
+	flags.Mechanism
+	flags.KernelChoice
+	Classifier string `help:"Whose accuracy is the headline: highest-density, or nearest-mean for inner products; both are reported." default:"highest-density"`
+	Seed       uint64 `help:"The same seed gives the same experiment." default:"1"`
+	Runs       int    `help:"Repeat with new features and noise, and average." default:"1"`
+	JSON       bool   `help:"Print one JSON object."`
+}
+
+func (experimentKDE) Help() string {
+	return "Bitsums: rr and 3nb (shuffled), central (a curator's Gaussian noise), local (rr without a shuffler), none.\n\nExample:\n  confetti experiment kde --data DIR --dataset agnews --kernel gaussian --bitsum rr --epsilon 2 --delta 1e-5 --json"
+}
+
+func (c experimentKDE) Run(std terminal.Streams) error {
+	cell, err := c.Cell()
+	if err != nil {
+		return err
+	}
+	set, err := c.load()
+	if err != nil {
+		return err
+	}
+	return c.measure(std, cell, set)
+}
+
+func (c experimentKDE) load() (*dataset.Set, error) {
+	switch {
+	case c.Dataset == "synthetic":
+		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
+	case !slices.Contains(dataset.Names(), c.Dataset):
+		return nil, terminal.Usagef("--dataset %s is unknown: choose one of %s, or synthetic", c.Dataset, strings.Join(dataset.Names(), ", "))
+	case c.Data == "":
+		return nil, terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset)
+	}
+	return dataset.Load(c.Data, c.Dataset)
+}
+
+// Cell is what the flags ask for, checked before anything is read.
+func (c KDEFlags) Cell() (experiments.KDE, error) {
+	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
+	e := experiments.KDE{
+		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
+		Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Repetitions: c.Repetitions, Classifier: c.Classifier, Seed: c.Seed, Runs: c.Runs,
+	}
+	if label != plan.Unprotected {
+		e.LabelEpsilon = float64(label)
+	}
+	if err := errors.Join(c.Budget.Check(), c.KernelChoice.Check(), labelErr); err != nil {
+		return e, err
+	}
+	if err := e.Validate(); err != nil {
+		return e, terminal.Usage(err)
+	}
+	return e, nil
+}
+
+// measure runs the cell, and prints what came out.
+func (c KDEFlags) measure(std terminal.Streams, e experiments.KDE, set *dataset.Set) error {
+	report, finish := terminal.Progress(std.Err)
+	res, err := e.Run(set, report)
+	finish()
+	if err != nil {
+		return flags.InDomain(err)
+	}
+	return c.Show(std, e, set, res)
+}
+
+// Show prints what came out.
+func (c KDEFlags) Show(std terminal.Streams, e experiments.KDE, set *dataset.Set, res experiments.KDEResult) error {
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, res)
+	}
+	epsilon := "none: no guarantee"
+	if res.Epsilon != nil {
+		epsilon = fmt.Sprintf("%s; %s", account.Verdict(res.Epsilon, res.Delta, account.Adjacency(res.Adjacency)), res.Method)
+	}
+	labels := "not protected"
+	if e.LabelEpsilon > 0 {
+		labels = fmt.Sprintf("epsilon %g, local", e.LabelEpsilon)
+		if res.AccuracyDebiased > 0 {
+			labels += fmt.Sprintf("; with the noise taken out accuracy %.4f", res.AccuracyDebiased)
+		}
+	}
+	nearest := ""
+	if res.AccuracyNearestMean > 0 {
+		nearest = fmt.Sprintf(", nearest mean %.4f", res.AccuracyNearestMean)
+	}
+	spread := ""
+	if res.Runs > 1 {
+		spread = fmt.Sprintf(" (standard deviation %.4f over %d runs)", res.AccuracyStd, res.Runs)
+	}
+	rows := []string{
+		set.String(),
+		fmt.Sprintf("accuracy             %.4f%s", res.Accuracy, spread),
+		fmt.Sprintf("without privacy      %.4f, with the same kernel", res.AccuracyNoPrivacy),
+		fmt.Sprintf("classifier           %s (highest density %.4f%s)", res.Classifier, res.AccuracyHighestDensity, nearest),
+		"features             " + epsilon,
+		"everyone colludes    " + account.Verdict(res.EpsilonLocal, 0, account.Replacement),
+		"labels               " + labels,
+		fmt.Sprintf("error of one bitsum  %.4g respondents (smallest class %d)", res.RMSEBitsum, res.Users),
+	}
+	if res.KDERMSE > 0 {
+		rows = append(rows, fmt.Sprintf("error of a density   %.4g", res.KDERMSE))
+	}
+	rows = append(rows,
+		fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice),
+		fmt.Sprintf("seconds              %.1f", res.Seconds))
+	if res.ExactClassifier != "" {
+		rows = slices.Insert(rows, 3, fmt.Sprintf("best without privacy %.4f, of classifiers that see the records: %s", res.AccuracyExact, res.ExactClassifier))
+	}
+	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
+	return err
+}

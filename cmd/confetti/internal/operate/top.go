@@ -1,0 +1,257 @@
+// Package operate is confetti top, alarms and budget: what operators ask of services.
+package operate
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
+)
+
+// watchedFlags name services that are looked at.
+type watchedFlags struct {
+	URL []string `arg:"" optional:"" name:"url" help:"Addresses of services; without, all that the plan names."`
+	services.Flags
+	Plan string `help:"A signed plan." type:"path" placeholder:"FILE"`
+}
+
+type Top struct {
+	watchedFlags
+	Every time.Duration `help:"How often to look." default:"2s"`
+	Once  bool          `help:"Look once and end; the exit code is 1 if a service does not answer or raises an alarm."`
+	JSON  bool          `help:"Print JSON, once."`
+	Web   bool          `help:"Print links that open the services' pages in a browser, each once and within five minutes."`
+}
+
+func (Top) Help() string {
+	return `Shows what services tell their operator: crowds filling up, epochs, batches, drops,
+rates and disk. Numbers that a plan keeps private are not among them.
+
+Example:
+  confetti top --dir trial --once
+  confetti top --dir trial --web
+  confetti top https://hop.example:8443 --token operator.token`
+}
+
+func (c Top) Run(std terminal.Streams) error {
+	if c.Every < 100*time.Millisecond {
+		return terminal.Usagef("--every is %v: look at most ten times a second", c.Every)
+	}
+	urls, err := c.urls()
+	if err != nil {
+		return err
+	}
+	s, ctx, done, err := c.Reach()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if c.Web {
+		for _, url := range urls {
+			link, err := s.WebLink(ctx, url)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(std.Out, link); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var before []sight
+	for {
+		now := look(ctx, s, urls)
+		if c.JSON {
+			return terminal.WriteJSON(std.Out, now)
+		}
+		var b bytes.Buffer
+		show(&b, before, now)
+		if f, ok := std.Out.(*os.File); ok && terminal.IsTerminal(f) && !c.Once {
+			fmt.Fprint(std.Out, "\x1b[H\x1b[2J") // home, and clear the screen
+		}
+		if _, err := std.Out.Write(b.Bytes()); err != nil {
+			return err
+		}
+		if c.Once {
+			return trouble(now)
+		}
+		before = now
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(c.Every):
+		}
+	}
+}
+
+func (c watchedFlags) urls() ([]string, error) {
+	if len(c.URL) > 0 {
+		return c.URL, nil
+	}
+	if c.Plan == "" && c.Dir == "" {
+		return nil, terminal.Usagef("name the addresses of services, a signed plan with --plan, or with --dir a trial")
+	}
+	signed, err := services.SignedPlan{Plan: c.Plan}.Read(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var urls []string
+	for _, p := range plans.Parties(signed.Plan) {
+		if p.URL != "" && !slices.Contains(urls, p.URL) {
+			urls = append(urls, p.URL)
+		}
+	}
+	return urls, nil
+}
+
+// sight is what one service tells at one time.
+type sight struct {
+	URL      string             `json:"url"`
+	Failed   string             `json:"failed,omitempty"` // why it tells nothing
+	Status   *serve.Status      `json:"status,omitempty"`
+	Counters map[string]float64 `json:"counters,omitempty"` // of /metrics, added up over labels
+	at       time.Time
+}
+
+// look asks all services at once.
+func look(ctx context.Context, s *services.Services, urls []string) []sight {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	sights := make([]sight, len(urls))
+	var asking sync.WaitGroup
+	for i, url := range urls {
+		asking.Go(func() {
+			one := sight{URL: url, at: time.Now()}
+			text, err := s.Get(ctx, url+"/status.json")
+			if err == nil {
+				one.Status, err = readStatus(text)
+			}
+			if err == nil {
+				text, err = s.Get(ctx, url+"/metrics")
+			}
+			if err == nil {
+				one.Counters = counters(text)
+			} else {
+				one.Failed = err.Error()
+			}
+			sights[i] = one
+		})
+	}
+	asking.Wait()
+	return sights
+}
+
+// maxStatus bounds what a service tells of itself, in bytes.
+const maxStatus = 4 << 20
+
+// readStatus reads /status.json, which whoever answers may have made up.
+func readStatus(text []byte) (*serve.Status, error) {
+	if len(text) > maxStatus {
+		return nil, fmt.Errorf("a status of more than %d bytes", maxStatus)
+	}
+	var st *serve.Status
+	if err := json.Unmarshal(text, &st); err != nil || st == nil {
+		return nil, errors.New("what it answers is not the status of a service")
+	}
+	return st, nil
+}
+
+// counters adds up our counters of a page of metrics, in the text form of
+// Prometheus, over their labels.
+func counters(text []byte) map[string]float64 {
+	sums := map[string]float64{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		name, rest, _ := strings.Cut(lines.Text(), " ")
+		if i := strings.Index(lines.Text(), "{"); i >= 0 {
+			name, rest = lines.Text()[:i], lines.Text()[strings.LastIndex(lines.Text(), "}")+1:]
+		}
+		short, ours := strings.CutPrefix(name, "confetti_")
+		short, counter := strings.CutSuffix(short, "_total")
+		if x, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); ours && counter && err == nil {
+			sums[short] += x
+		}
+	}
+	return sums
+}
+
+// show writes what services tell, with rates since the sights before.
+func show(w io.Writer, before, now []sight) {
+	for i, s := range now {
+		if s.Failed != "" {
+			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, plain.Lines(strings.TrimSpace(s.Failed)))
+			continue
+		}
+		fmt.Fprintf(w, "%s at %s, up for %s\n", plain.Text(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
+		for _, alarm := range s.Status.Alarms {
+			fmt.Fprintf(w, "  !! %s\n", plain.Text(alarm))
+		}
+		for _, a := range s.Status.Acknowledged {
+			fmt.Fprintf(w, "  %s\n", seen(a))
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, f := range s.Status.Facts {
+			fmt.Fprintf(t, "  %s\t%s\n", plain.Text(f.Name), plain.Text(f.Value))
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
+			fmt.Fprintf(t, "  %s\t%.0f%s\n", plain.Text(strings.ReplaceAll(name, "_", " ")), s.Counters[name], rate(before, s, i, name))
+		}
+		t.Flush()
+		for _, g := range s.Status.Gauges {
+			full := int(20 * min(max(g.Share, 0), 1))
+			fmt.Fprintf(w, "  %s [%s%s] %s\n", plain.Text(g.Name), strings.Repeat("#", full), strings.Repeat(".", 20-full), plain.Text(g.Text))
+		}
+		for _, table := range s.Status.Tables {
+			fmt.Fprintf(w, "  %s\n", plain.Text(table.Title))
+			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+			for _, row := range append([][]string{table.Columns}, table.Rows...) {
+				fmt.Fprintf(t, "    %s\n", plain.Cells(row))
+			}
+			t.Flush()
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// rate is a counter's change a second since it was last seen.
+func rate(before []sight, s sight, i int, name string) string {
+	if i >= len(before) || before[i].Counters == nil {
+		return ""
+	}
+	change := s.Counters[name] - before[i].Counters[name]
+	if change < 0 {
+		return "" // it was started anew
+	}
+	return fmt.Sprintf("\t%.1f a second", change/s.at.Sub(before[i].at).Seconds())
+}
+
+// trouble is an error if a service does not answer or raises an alarm.
+func trouble(now []sight) error {
+	bad := 0
+	for _, s := range now {
+		if s.Failed != "" || len(s.Status.Alarms) > 0 {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("of %s %d did not answer or raised an alarm", serve.Count(len(now), "service", "services"), bad)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+type planNewHistogram struct {
+	planParties
+	Title     string   `help:"What the respondents are asked." default:"How many hold each value"`
+	Attribute []string `help:"Name of what is asked; several are several questions, and a grid takes the names of its two sides." required:"" sep:"none" placeholder:"NAME"`
+	Size      int      `help:"Without --domain: how many values there are, which go by their numbers." placeholder:"N"`
+	Crowds    []string `help:"Names of the crowds that respondents are in, which are public; each has its own release." placeholder:"A"`
+	Spread    bool     `help:"Send an equal number of report fragments through every instance, rather than all through one."`
+	flags.Histogram
+	flags.Budget
+}
+
+func (planNewHistogram) Help() string {
+	return "Without --encoding it is what errs least at the plan's epsilon; several attributes are sampled or split, whichever errs less, unless a flag says so.\n\nExample:\n  confetti plan new histogram plan.toml --attribute age --kind buckets --buckets 0,100,20 --epsilon 1 --minimum 3000 --keys keys"
+}
+
+func (c planNewHistogram) Run(std terminal.Streams) error {
+	p, err := c.draft()
+	if err != nil {
+		return err
+	}
+	design := func(p plan.Plan) (plan.Plan, error) {
+		p, _, err := protocol.Choose(p) // the plan's description says why
+		return p, err
+	}
+	return c.write(std, p, design, "encoding", "fragments", "hashes", "width", "functions", "adjacency", "spread")
+}
+
+// draft is the plan as asked for, without keys and noise.
+func (c planNewHistogram) draft() (plan.Plan, error) {
+	errs := []error{c.Budget.Check(), c.Histogram.Check(), c.CheckAccounting(c.Accounting), c.planParties.check()}
+	if c.Size < 0 || c.Size > plan.MaxCells {
+		errs = append(errs, terminal.Usagef("--size is %d: give 1 to %d", c.Size, plan.MaxCells))
+	}
+	if c.Size > 0 && len(c.Domain) > 0 {
+		errs = append(errs, terminal.Usagef("--size and --domain: values go by their numbers or by their names"))
+	}
+	if len(c.Crowds) == 0 && c.CrowdEpsilon != 0 {
+		errs = append(errs, terminal.Usagef("--crowd-epsilon is of the sizes of crowds: name them with --crowds"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return plan.Plan{}, err
+	}
+	attributes, err := c.Attributes(c.Attribute)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	for i := range attributes {
+		a := &attributes[i]
+		if !slices.Contains([]string{"categories", "set", "prefixes"}, a.Kind) {
+			continue
+		}
+		if len(a.Values) == 0 {
+			if a.Size = c.Size; a.Size == 0 || a.Kind == "prefixes" {
+				return plan.Plan{}, terminal.Usagef("what may be answered to %q has to be declared: name a file of values with --domain, or for categories and sets their number with --size", a.Name)
+			}
+		}
+		if a.Kind == "set" && a.Most == 0 {
+			return plan.Plan{}, terminal.Usagef("--kind set needs --most: how many items a device may report is its privacy")
+		}
+	}
+	h := c.Question(attributes, c.Accounting)
+	h.Crowds = c.Crowds
+	if h.Randomizer.Name == "local-hash" {
+		h.Randomizer.Seed = freshSeed()
+	}
+	if h.Sketch != nil {
+		h.Sketch.Seed = freshSeed()
+	}
+	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)})
+	if err != nil {
+		return p, err
+	}
+	if c.CrowdEpsilon > 0 {
+		d, err := account.NewCrowd(c.CrowdEpsilon, c.Delta)
+		if err != nil {
+			return p, flags.Refused(err, "crowd-epsilon", "delta")
+		}
+		p.Crowd.Deletion = &plan.Deletion{Epsilon: c.CrowdEpsilon, Delta: c.Delta, Noise: d.Noise, Threshold: d.Threshold}
+	}
+	if c.Spread {
+		p.Route.Mix.Spread = plan.SpreadAll
+	}
+	return p, nil
+}

@@ -1,0 +1,234 @@
+// Package plan is confetti plan: authoring, checking, signing, and ending collections.
+package plan
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+type Command struct {
+	New   planNew   `cmd:"" help:"Author a plan: noise is calibrated to the budget."`
+	Check planCheck `cmd:"" help:"Recompute a plan's promise, and what it costs a device."`
+	Show  planShow  `cmd:"" help:"Show a plan in its canonical form, with its name."`
+
+	Sign     planSign     `cmd:"" help:"Sign a plan, as its publisher."`
+	Verify   planVerify   `cmd:"" help:"Check a signed plan."`
+	Register planRegister `cmd:"" help:"Bring a signed plan to everybody whom it names."`
+	Close    planClose    `cmd:"" help:"End a collection before its time."`
+	Withdraw planWithdraw `cmd:"" help:"Stop a collection for good, and destroy what was collected."`
+}
+
+type planCheck struct {
+	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
+	flags.Trust
+	JSON bool `help:"Print JSON."`
+}
+
+func (planCheck) Help() string {
+	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: with --publishers or --publisher it fails\ntoo where they would not take the plan now.\n\nExample:\n  confetti plan check plan.toml\n  confetti plan check plan.signed.json"
+}
+
+func (c planCheck) Run(std terminal.Streams) error {
+	p, publisher, err := plans.ReadAny(c.File)
+	if err != nil {
+		return err
+	}
+	if err := takes(c.Trust, c.File); err != nil {
+		return err
+	}
+	d, err := describe(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	d.publisher = publisher
+	if c.JSON {
+		return d.writeJSON(std.Out)
+	}
+	return d.write(std.Out)
+}
+
+// takes says why those who are named would not take a plan now.
+func takes(f flags.Trust, file string) error {
+	if !f.Given() {
+		return nil
+	}
+	trusted, err := f.Trusted()
+	if err != nil {
+		return err
+	}
+	signed, err := plans.ReadSigned(file)
+	if err != nil {
+		return err
+	}
+	if err := signed.Verify(trusted); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := trusted.Admit(signed, time.Now()); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// description is a plan whose promise holds, with what it costs a device.
+type description struct {
+	plan      plan.Plan
+	publisher string // who have signed it, a space apart; empty: nobody
+	promise   protocol.Promise
+	verified  time.Duration // what recomputing the promise took
+	thinning  string        // what the promise rests on, beside what all do
+	unfit     string        // what a device sends whose value does not fit
+	choice    string        // of several attributes: how the two ways of asking them compare
+	answers   string        // how the randomizers compare that might answer
+}
+
+// describe recomputes the promise, and measures the seconds here and now, with
+// real seals.
+func describe(p plan.Plan) (description, error) {
+	d := description{plan: p}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return d, err
+	}
+	start := time.Now()
+	if d.promise, err = proto.Promise(); err != nil {
+		return d, err
+	}
+	d.verified, d.unfit, d.thinning = time.Since(start), proto.Unfit(), proto.Thinning()
+	if h := p.Question.Histogram; h != nil && len(h.Attributes) > 1 {
+		if _, _, d.choice, err = protocol.CompareCollect(p); err != nil {
+			d.choice = "only this plan's can be designed: " + err.Error()
+		}
+	}
+	if p.Question.Histogram != nil {
+		if answers, err := protocol.CompareRandomizers(p); err == nil && len(answers) > 1 {
+			d.answers = protocol.Preferred(answers)
+		}
+	}
+	seconds, err := sealSeconds(p)
+	if err != nil {
+		return d, err
+	}
+	d.promise.Cost = append(d.promise.Cost, release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Value: seconds, Unit: release.Seconds, Note: "to seal all its envelopes, on one core of this machine"})
+	return d, nil
+}
+
+func (d description) writeJSON(w io.Writer) error {
+	out := struct {
+		Plan       string              `json:"plan"`
+		Publisher  string              `json:"publisher,omitempty"`
+		Epsilon    float64             `json:"epsilon"`
+		Delta      float64             `json:"delta"`
+		Guarantees []account.Statement `json:"guarantees"`
+		Cost       map[string]float64  `json:"cost"`
+		Choice     string              `json:"choice,omitempty"`
+		Answers    string              `json:"answers,omitempty"`
+	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice, d.answers}
+	for _, m := range d.promise.Cost {
+		out.Cost[m.Name] = m.Value
+	}
+	return terminal.WriteJSON(w, out)
+}
+
+func (d description) write(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "plan\t%s\n", d.plan.Name())
+	for _, one := range strings.Fields(d.publisher) {
+		fmt.Fprintf(w, "publisher\t%s (the signature is its)\n", one)
+	}
+	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g, %s (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.plan.Budget.Adjacency, d.verified.Seconds()*1000)
+	for i, s := range d.promise.Statements {
+		fmt.Fprintf(w, "%s\t%s\n", s.Observer, s.Guarantee)
+		// What holds for several observers in a row is said once, after the last.
+		if s.Note != "" && (i+1 == len(d.promise.Statements) || d.promise.Statements[i+1].Note != s.Note) {
+			fmt.Fprintf(w, "\t%s\n", s.Note)
+		}
+	}
+	for _, m := range d.promise.Cost {
+		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
+	}
+	if d.thinning != "" {
+		fmt.Fprintf(w, "Rests on\t%s\n", d.thinning)
+	}
+	if d.unfit != "" {
+		fmt.Fprintf(w, "What does not fit\t%s\n", d.unfit)
+	}
+	if d.answers != "" {
+		fmt.Fprintf(w, "Best answer\t%s\n", d.answers)
+	}
+	if d.choice != "" {
+		fmt.Fprintf(w, "Sample or split\t%s\n", d.choice)
+	}
+	return w.Flush()
+}
+
+// sealSeconds measures what a device's seals take, from a sample of them.
+func sealSeconds(p plan.Plan) (float64, error) {
+	var keys []envelope.PublicKey
+	for _, party := range append(slices.Clone(p.Route.Mix.Instances[0].Hops), p.Analyzer) {
+		key, err := envelope.ParsePublicKey(party.Key)
+		if err != nil {
+			return 0, fmt.Errorf("key of %s: %w", party.Operator, err)
+		}
+		keys = append(keys, key)
+	}
+	sealer, err := envelope.NewSealer(envelope.Route(p.Hash(), 0, 0, keys...), p.Envelopes.PayloadBytes)
+	if err != nil {
+		return 0, err
+	}
+	payload := make([]byte, p.Envelopes.PayloadBytes)
+	n := min(p.Envelopes.PerDevice, 50)
+	start := time.Now()
+	for range n {
+		if _, err := sealer.Seal(payload); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start).Seconds() / float64(n) * float64(p.Envelopes.PerDevice), nil
+}
+
+type planShow struct {
+	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
+	JSON bool   `help:"Print the canonical bytes alone."`
+}
+
+// canonicalText is the canonical form and a line's end: to the byte for a file or a
+// pipe, with what would command a terminal written out for one.
+func canonicalText(p plan.Plan, terminal bool) []byte {
+	text := append(p.Canonical(), '\n')
+	if terminal {
+		return []byte(plain.Page(string(text)))
+	}
+	return text
+}
+
+func (planShow) Help() string { return "Example:\n  confetti plan show plan.toml" }
+
+func (c planShow) Run(std terminal.Streams) error {
+	p, _, err := plans.ReadAny(c.File)
+	if err != nil {
+		return err
+	}
+	text := fmt.Appendf(nil, "# %s\n%s", p.Name(), escapeTOML(author.TOML(p)))
+	if c.JSON {
+		f, file := std.Out.(*os.File)
+		text = canonicalText(p, file && terminal.IsTerminal(f))
+	}
+	_, err = std.Out.Write(text)
+	return err
+}

@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+type planWithdraw struct {
+	services.SignedPlan
+	services.Flags
+	Key       string `help:"A private key of one of the plan's publishers." type:"path" placeholder:"FILE"`
+	Reason    string `help:"Why, in one line: operators and respondents read it." placeholder:"TEXT"`
+	Out       string `help:"Write the signed withdrawal here and send nothing: the key may be on a machine without a network." type:"path" placeholder:"FILE"`
+	Statement string `help:"Send this signed withdrawal, in the place of --key and --reason." type:"path" placeholder:"FILE"`
+}
+
+func (planWithdraw) Help() string {
+	return `Stops a collection for good, and cannot be taken back: no service takes anything more
+of it, what was collected is destroyed, nothing is released, and devices that show up
+are told, with the publisher's signature. What answers cost respondents, and the
+population's budget, stays spent.
+
+It goes to every hop, the issuer and the analyzer, and needs no token. One that
+could not be reached is named; send it again until all have it. With --key each
+sending is signed anew, and the first one that a service gets is the one it keeps.
+
+Example:
+  confetti plan withdraw plan.signed.json --key publisher.json --reason misleading
+  confetti plan withdraw --dir trial --reason tried`
+}
+
+func (c planWithdraw) Run(std terminal.Streams) error {
+	signed, err := c.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	statement, err := c.statement(signed)
+	if err != nil {
+		return err
+	}
+	if !statement.Of(signed.Plan.Hash(), signed.Signers()) {
+		return terminal.Usagef("the withdrawal is not of this plan, or its key is of nobody who has signed the plan")
+	}
+	if c.Out != "" {
+		if err := durable.Create(c.Out, append(statement.Marshal(), '\n'), 0o644); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s exists: choose another name", c.Out)
+			}
+			return err
+		}
+		_, err := fmt.Fprintf(std.Out, "plan  %s\nthe withdrawal is signed; nobody has it yet\n", signed.Plan.Name())
+		return err
+	}
+	return c.send(std, signed.Plan, statement)
+}
+
+func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, error) {
+	if c.Statement != "" {
+		if c.Key != "" || c.Reason != "" || c.Out != "" {
+			return plan.SignedWithdrawal{}, terminal.Usagef("--statement is signed already: leave out --key, --reason and --out")
+		}
+		text, err := os.ReadFile(c.Statement)
+		if err != nil {
+			return plan.SignedWithdrawal{}, err
+		}
+		w, err := plan.ParseWithdrawal(bytes.TrimSuffix(text, []byte("\r\n")))
+		if err != nil {
+			err = fmt.Errorf("%s: %w", c.Statement, err)
+		}
+		return w, err
+	}
+	if c.Key == "" && c.Dir != "" {
+		c.Key = trial.Folder(c.Dir).Path(trial.Publisher)
+	}
+	if c.Key == "" || c.Reason == "" {
+		return plan.SignedWithdrawal{}, terminal.Usagef("name the publisher's --key and a --reason, or with --statement a withdrawal that is signed")
+	}
+	key, _, err := wire.ReadSignKeyFile(c.Key)
+	if err != nil {
+		return plan.SignedWithdrawal{}, err
+	}
+	w, err := plan.Withdraw(plan.Withdrawal{Plan: signed.Plan.Hash(), At: time.Now(), Reason: c.Reason}, key.Private())
+	if err != nil {
+		return w, terminal.Usage(err)
+	}
+	return w, nil
+}
+
+// send brings the withdrawal to everybody whom the plan names, entries first: there
+// most is stopped.
+func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithdrawal) error {
+	s, ctx, done, err := c.Reach()
+	if err != nil {
+		return err
+	}
+	defer done()
+	all := plans.Parties(p)
+	slices.SortStableFunc(all, func(a, b plans.Party) int { return last(a) - last(b) })
+	var errs []error
+	seen := map[string]bool{}
+	for _, one := range all {
+		if one.URL == "" || seen[one.URL] {
+			continue
+		}
+		seen[one.URL] = true
+		status, _, err := s.Do(ctx, http.MethodPut, one.URL+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal())
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s does not have the withdrawal: %w", plain.Text(one.Name), err))
+		case status == http.StatusCreated:
+			fmt.Fprintf(std.Out, "%s has stopped the plan for good\n", plain.Text(one.Name))
+		default:
+			fmt.Fprintf(std.Out, "%s had stopped the plan already\n", plain.Text(one.Name))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(append(errs, errors.New("send it again until all have it"))...)
+	}
+	return nil
+}
+
+// last orders parties: the entries, the analyzer, who alone releases, the others.
+func last(p plans.Party) int {
+	switch {
+	case p.Role == "shuffler" && p.Hop == 0:
+		return 0
+	case p.Role == "analyzer":
+		return 1
+	}
+	return 2
+}

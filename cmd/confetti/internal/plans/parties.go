@@ -1,0 +1,56 @@
+package plans
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Party is a service that a plan names.
+type Party struct {
+	Name, URL string
+	Role      string // "shuffler", "analyzer", "issuer"
+	Instance  int
+	Hop       int
+}
+
+// Parties are all that have an address: the analyzer first, who may refuse for its
+// budget, then hops and the issuer.
+func Parties(p plan.Plan) []Party {
+	all := []Party{{p.Analyzer.Operator, p.Analyzer.URL, "analyzer", 0, 0}}
+	for i, in := range p.Route.Mix.Instances {
+		for h, hop := range in.Hops {
+			all = append(all, Party{hop.Operator, hop.URL, "shuffler", i, h})
+		}
+	}
+	if issuer := p.Route.Mix.Issuer; issuer != nil {
+		all = append(all, Party{issuer.Operator, issuer.URL, "issuer", 0, 0})
+	}
+	run := map[string]int{} // parties, by their operator
+	for _, one := range all {
+		run[one.Name]++
+	}
+	for i, one := range all {
+		switch {
+		case run[one.Name] == 1: // the operator tells which it is
+			all[i].Name = fmt.Sprintf("%s (%s)", one.Name, one.Role)
+		case one.Role == "shuffler":
+			all[i].Name = fmt.Sprintf("%s, instance %d, hop %d", one.Name, one.Instance+1, one.Hop+1)
+		default:
+			all[i].Name = one.Name + ", " + one.Role
+		}
+	}
+	return all
+}
+
+// Route is a route of so many instances with so many hops each, which go by their numbers.
+func Route(instances, hops int) plan.Route {
+	m := &plan.Mix{Instances: make([]plan.Instance, instances)}
+	for i := range m.Instances {
+		m.Instances[i].Hops = make([]plan.Party, hops)
+		for h := range m.Instances[i].Hops {
+			m.Instances[i].Hops[h].Operator = fmt.Sprintf("instance %d, hop %d", i+1, h+1)
+		}
+	}
+	return plan.Route{Kind: "mix", Mix: m}
+}

@@ -1,0 +1,56 @@
+// Package plans reads plans from files, signed or not, and lists the parties that they name.
+package plans
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+)
+
+// Read reads a plan that people write, in TOML or JSON.
+func Read(file string) (plan.Plan, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return plan.Plan{}, fmt.Errorf("there is no plan at %s: check the path, or author one with confetti plan new", file)
+	}
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p, err := author.Parse(text)
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
+
+// ReadAny reads a plan that is signed or not. A signature must be the publisher's
+// who is named; whether anybody trusts that one is not asked here.
+func ReadAny(file string) (p plan.Plan, publisher string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil || !plan.IsSigned(text) {
+		p, err = Read(file)
+		return p, "", err
+	}
+	signed, err := ReadSigned(file)
+	if err != nil {
+		return p, "", err
+	}
+	if err := signed.Verify(plan.Trust(signed.Signers()...)); err != nil {
+		return p, "", fmt.Errorf("%s: %w", file, err)
+	}
+	return signed.Plan, strings.Join(signed.Signers(), " "), nil
+}
+
+// ReadSigned reads a signed plan. Whose the signatures are is not asked here.
+func ReadSigned(path string) (plan.Signed, error) {
+	signed, err := plan.ReadSigned(path)
+	if err != nil {
+		return plan.Signed{}, fmt.Errorf("%w: sign a plan with confetti plan sign", err)
+	}
+	return signed, nil
+}

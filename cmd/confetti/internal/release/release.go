@@ -1,0 +1,38 @@
+// Package release is confetti release: looking at releases, and verifying them.
+package release
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+type Command struct {
+	Show  releaseShow  `cmd:"" help:"Show a release in the terminal."`
+	Fetch releaseFetch `cmd:"" help:"Get a release from its analyzer."`
+
+	Verify releaseVerify `cmd:"" help:"Recompute a release's promise, and check signatures and receipts."`
+}
+
+type releaseShow struct {
+	File string `arg:"" help:"A release.json, or the folder that holds it." type:"path"`
+	JSON bool   `help:"Print the release as JSON, checked."`
+}
+
+func (releaseShow) Help() string { return "Example:\n  confetti release show confetti-demo" }
+
+func (c releaseShow) Run(std terminal.Streams) error {
+	r, err := page.Open(c.File)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return r.WriteJSON(std.Out)
+	}
+	if err := release.Show(std.Out, r); err != nil {
+		return fmt.Errorf("show %s: %w", c.File, err)
+	}
+	return nil
+}

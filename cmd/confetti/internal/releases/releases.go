@@ -1,0 +1,91 @@
+// Package releases is how commands save releases.
+package releases
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+// AnnounceReplaced says which earlier release in the folder is about to be
+// replaced, if there is one.
+func AnnounceReplaced(w io.Writer, dir string) {
+	if _, err := os.Stat(filepath.Join(dir, page.JSONFile)); err != nil {
+		return
+	}
+	r, err := page.Open(dir)
+	switch {
+	case err != nil: // something else under its name
+		fmt.Fprintf(w, "note: the release.json in %s is replaced; it could not be read\n", dir)
+	default:
+		fmt.Fprintf(w, "note: the earlier release in %s is replaced: %q of %s\n", dir, r.Title, r.Created.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+}
+
+// Table is the table that stands beside a release.
+type Table struct {
+	file string // its name: release.CountsFile or release.DensitiesFile
+	text []byte
+}
+
+// CountsTable is a histogram's; what its readers must know of it is added to the notes.
+func CountsTable(m *protocol.HistogramModel, r *release.Release) (Table, error) {
+	counts, note, err := m.Counts()
+	if err != nil {
+		return Table{}, err
+	}
+	var text bytes.Buffer
+	err = release.WriteCounts(&text, counts)
+	return noted(Table{release.CountsFile, text.Bytes()}, note, r), err
+}
+
+// DensitiesTable is a density's, at public points.
+func DensitiesTable(m *protocol.DensityModel, public protocol.Public, r *release.Release) (Table, error) {
+	all, note, err := m.Densities(public)
+	if err != nil {
+		return Table{}, err
+	}
+	var text bytes.Buffer
+	err = release.WriteDensities(&text, all)
+	return noted(Table{release.DensitiesFile, text.Bytes()}, note, r), err
+}
+
+func noted(s Table, note string, r *release.Release) Table {
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	return s
+}
+
+// Save writes a release, its table and, since its page names the plan by its hash
+// for anybody to check, the plan.
+func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, table Table) error {
+	AnnounceReplaced(std.Err, dir)
+	return terminal.Uninterrupted(func() error {
+		if err := page.Save(dir, r); err != nil {
+			return err
+		}
+		for _, file := range []string{release.CountsFile, release.DensitiesFile} {
+			if file == table.file {
+				if err := durable.Replace(filepath.Join(dir, file), table.text, 0o644); err != nil {
+					return err
+				}
+			} else if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another release
+				return err
+			}
+		}
+		return durable.Replace(filepath.Join(dir, "plan.toml"), author.TOML(p), 0o644)
+	})
+}

@@ -1,0 +1,120 @@
+// Package roles is confetti serve and analyzer: each role as a service, and its backups.
+package roles
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/issuer"
+	shuffler "github.com/confetti-dp/confetti/shuffler/service"
+)
+
+type Serve struct {
+	Shuffler serveShuffler `cmd:"" help:"Mix: take contributions and batches, and hand them on unlinkable."`
+	Analyzer serveAnalyzer `cmd:"" help:"Count batches and publish releases."`
+	Issuer   serveIssuer   `cmd:"" help:"Sign single-use tokens, one for a respondent and hop."`
+}
+
+// configFlags are those of every service.
+type configFlags struct {
+	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
+	Check  bool   `help:"Only check the configuration and the files that it names."`
+	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
+}
+
+// Service is a service's configuration: it is checked, and run until the
+// context ends.
+type Service interface {
+	Check() error
+	Verify(ctx context.Context, say func(string)) error
+	Run(context.Context, *slog.Logger) error
+}
+
+// run reads the configuration into c, and checks or runs it.
+func (f configFlags) run(std terminal.Streams, c Service) error {
+	if err := serve.ReadConfig(f.Config, c); err != nil {
+		return terminal.Usage(err)
+	}
+	if err := c.Check(); err != nil {
+		return terminal.Usage(fmt.Errorf("%s:\n%w", f.Config, err))
+	}
+	if f.Check {
+		fmt.Fprintf(std.Out, "%s is fine\n", f.Config)
+		return nil
+	}
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	if f.Verify {
+		return c.Verify(ctx, func(whole string) { fmt.Fprintln(std.Out, plain.Lines(whole)) })
+	}
+	return c.Run(ctx, slog.New(slog.NewTextHandler(std.Err, nil)))
+}
+
+type serveShuffler struct {
+	configFlags
+	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end."`
+}
+
+func (serveShuffler) Help() string {
+	return "Example:\n  confetti serve shuffler --config shuffler.toml --check"
+}
+
+func (c serveShuffler) Run(std terminal.Streams) error {
+	if c.SetAside {
+		return c.run(std, &setAside{})
+	}
+	return c.run(std, &shuffler.Config{})
+}
+
+// setAside is a shuffler that mends its queue and ends.
+type setAside struct{ shuffler.Config }
+
+func (c *setAside) Run(ctx context.Context, log *slog.Logger) error { return c.SetAside(ctx, log) }
+
+type serveAnalyzer struct{ configFlags }
+
+func (serveAnalyzer) Help() string {
+	return "Example:\n  confetti serve analyzer --config analyzer.toml --check"
+}
+
+func (c serveAnalyzer) Run(std terminal.Streams) error {
+	return c.run(std, &AnalyzerService{version: std.Version})
+}
+
+// AnalyzerService is an analyzer whose releases bear this program's version.
+type AnalyzerService struct {
+	analyzer.Config
+	version string
+}
+
+// Run is the analyzer until the context ends.
+func (c *AnalyzerService) Run(ctx context.Context, log *slog.Logger) error {
+	return c.Config.Run(ctx, log, c.version)
+}
+
+type serveIssuer struct{ configFlags }
+
+func (serveIssuer) Help() string {
+	return "Example:\n  confetti serve issuer --config issuer.toml --check"
+}
+
+func (c serveIssuer) Run(std terminal.Streams) error { return c.run(std, &issuer.Config{}) }
+
+// Load reads the configuration of a role, shuffler, analyzer or issuer, as serve does.
+func Load(role, path, version string) (Service, error) {
+	var c Service
+	switch role {
+	case "shuffler":
+		c = &shuffler.Config{}
+	case "analyzer":
+		c = &AnalyzerService{version: version}
+	case "issuer":
+		c = &issuer.Config{}
+	}
+	return c, serve.ReadConfig(path, c)
+}

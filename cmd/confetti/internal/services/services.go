@@ -1,0 +1,164 @@
+// Package services asks services, as an operator.
+package services
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Flags say how services are reached.
+type Flags struct {
+	Dir   string `help:"Folder of confetti up: it has the plan, the authorities and the tokens." type:"path" placeholder:"DIR"`
+	Roots string `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Token string `help:"File with an operator's bearer token." type:"path" placeholder:"FILE"`
+}
+
+// Services reaches services as an operator.
+type Services struct {
+	client *http.Client
+	token  string // empty: none
+}
+
+// Open reads the files that the flags name.
+func (f Flags) Open() (*Services, error) {
+	if f.Dir != "" {
+		t := trial.Folder(f.Dir)
+		if f.Roots == "" {
+			f.Roots = t.Path(trial.Roots)
+		}
+		if f.Token == "" {
+			f.Token = t.Path(trial.Operator)
+		}
+	}
+	client, err := serve.Client(serve.Path(f.Roots))
+	if err != nil {
+		return nil, err
+	}
+	s := &Services{client: client}
+	if f.Token != "" {
+		text, err := os.ReadFile(f.Token)
+		if err != nil {
+			return nil, fmt.Errorf("--token: %w", err)
+		}
+		s.token = strings.TrimSpace(string(text))
+		if s.token == "" || strings.ContainsAny(s.token, " \t\r\n") {
+			return nil, fmt.Errorf("--token: %s is not one token: see confetti token add", f.Token)
+		}
+	}
+	return s, nil
+}
+
+// Close ends the connections.
+func (s *Services) Close() { s.client.CloseIdleConnections() }
+
+// Reach is Open, with a context until the command is stopped; done lets go of both.
+func (f Flags) Reach() (s *Services, ctx context.Context, done func(), err error) {
+	if s, err = f.Open(); err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, stop := terminal.UntilStopped()
+	return s, ctx, func() { stop(); s.Close() }, nil
+}
+
+// maxAnswer bounds what a service may answer, in bytes: releases are the longest.
+const maxAnswer = 256 << 20
+
+// Do makes a request and returns the answer's status and body. A problem that the
+// service tells becomes an error with its remedy.
+func (s *Services) Do(ctx context.Context, method, url, mediaType string, body []byte) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if mediaType != "" {
+		req.Header.Set("Content-Type", mediaType)
+	}
+	if s.token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return 0, nil, err // names method and address
+	}
+	defer res.Body.Close()
+	if p := wire.ReadProblem(res); p != nil {
+		err := fmt.Errorf("%s: %w", url, p)
+		if p.Remedy != "" {
+			err = fmt.Errorf("%w: %s", err, p.Remedy)
+		}
+		return res.StatusCode, nil, err
+	}
+	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err == nil && len(answer) > maxAnswer {
+		err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s: %w", url, err)
+	}
+	return res.StatusCode, answer, nil
+}
+
+// Get returns the body of the answer to a GET request, as Do does.
+func (s *Services) Get(ctx context.Context, url string) ([]byte, error) {
+	_, answer, err := s.Do(ctx, http.MethodGet, url, "", nil)
+	return answer, err
+}
+
+// SignedPlan names a signed plan: a file, or the one of a trial.
+type SignedPlan struct {
+	Plan string `arg:"" optional:"" help:"A signed plan; with --dir the trial's." type:"path"`
+}
+
+// Read reads the plan that is named; dir is the folder of a trial, or empty.
+func (f SignedPlan) Read(dir string) (plan.Signed, error) {
+	switch {
+	case f.Plan == "" && dir == "":
+		return plan.Signed{}, terminal.Usagef("name a signed plan, or with --dir a trial that has one")
+	case f.Plan == "":
+		f.Plan = trial.Folder(dir).Path(trial.Plan)
+	}
+	return plans.ReadSigned(f.Plan)
+}
+
+// Register brings the plan to everybody whom it names. It says of each what became
+// of it; one that refuses does not keep the others from being asked, but the
+// analyzer does.
+func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Signed) error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, p := range plans.Parties(signed.Plan) {
+		if p.URL == "" {
+			return terminal.Usagef("the plan gives no url for %s: a plan that is collected over a network needs one for every party", p.Name)
+		}
+		if seen[p.URL] {
+			continue // one service, several posts
+		}
+		seen[p.URL] = true
+		status, _, err := s.Do(ctx, http.MethodPut, p.URL+wire.PlanPath(signed.Plan.Hash()), wire.PlanType(1+len(signed.Others)), signed.Marshal())
+		switch {
+		case err != nil && p.Role == "analyzer":
+			return err
+		case err != nil:
+			errs = append(errs, err)
+		case status == http.StatusCreated:
+			fmt.Fprintf(std, "%s has taken the plan\n", plain.Text(p.Name))
+		default:
+			fmt.Fprintf(std, "%s has the plan already\n", plain.Text(p.Name))
+		}
+	}
+	return errors.Join(errs...)
+}

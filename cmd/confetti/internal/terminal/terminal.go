@@ -1,0 +1,26 @@
+// Package terminal is what every command says things with: streams, usage errors,
+// progress, JSON, and files that are whole.
+package terminal
+
+import (
+	"fmt"
+	"io"
+)
+
+// Streams is where a command writes, and the program's version, which some of what it
+// writes bears.
+type Streams struct {
+	Out     io.Writer // results
+	Err     io.Writer // everything said to a person beside the results
+	Version string
+}
+
+// UsageError is a fault in what was asked for: exit code 2. Every other error
+// is a failure: exit code 1.
+type UsageError struct{ error }
+
+// Usage makes a UsageError of an error.
+func Usage(err error) error { return UsageError{err} }
+
+// Usagef is a UsageError with the text.
+func Usagef(format string, a ...any) error { return UsageError{fmt.Errorf(format, a...)} }

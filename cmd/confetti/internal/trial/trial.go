@@ -1,0 +1,48 @@
+// Package trial is the folder of a trial, which confetti up makes.
+package trial
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+)
+
+// Folder is the folder of confetti up. Every party has a folder in it, with the
+// configuration that a service of its own would have.
+type Folder string
+
+// What is in the folder of a trial beside the parties' folders. The plan is
+// written last: a folder without it is not finished.
+const (
+	Plan       = "plan.signed.json"
+	Roots      = "authority.crt"
+	Publisher  = "publisher.json"
+	Publishers = "publishers.txt"
+	Operator   = "operator.token"  // the one operator's bearer token
+	Operators  = "operators"       // its hash, for the services
+	Devices    = "devices.tokens"  // bearer tokens of the devices, one a line
+	Bearers    = "devices.bearers" // their hashes, for the issuer
+	Simulated  = "devices"         // folder of the devices' state
+	Values     = "values.csv"
+	Log        = "log"
+	Population = "everybody"
+	Host       = "127.0.0.1"
+	Name       = "trial" // operator of every party
+)
+
+// Path is below the folder.
+func (t Folder) Path(elements ...string) string {
+	return filepath.Join(append([]string{string(t)}, elements...)...)
+}
+
+// Of is the folder of a party.
+func (t Folder) Of(p plans.Party) string {
+	if p.Role == "shuffler" {
+		return t.Path(fmt.Sprintf("instance-%d-hop-%d", p.Instance+1, p.Hop+1))
+	}
+	return t.Path(p.Role)
+}
+
+// Config is the file of a party's configuration.
+func (t Folder) Config(p plans.Party) string { return filepath.Join(t.Of(p), p.Role+".toml") }

@@ -1,0 +1,170 @@
+// Package up is confetti up: every role on this machine, to try things out.
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+type Command struct {
+	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path"`
+	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" placeholder:"FILE"`
+	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
+	Devices int           `help:"Devices that get a token." default:"200"`
+}
+
+func (Command) Help() string {
+	return `Starts shufflers, analyzer and token issuer in one process on this machine,
+with keys, certificates and tokens of their own, until it is interrupted. A
+trial shows how it works and is no collection: one operator has all the keys.
+
+Example:
+  confetti up trial --closes 10m`
+}
+
+func (c Command) Run(std terminal.Streams) error {
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	return c.RunUntil(ctx, std)
+}
+
+// RunUntil is the trial until the context ends.
+func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
+	t := trial.Folder(c.Dir)
+	if _, err := os.Stat(t.Path(trial.Plan)); errors.Is(err, os.ErrNotExist) {
+		if err := c.Make(t); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	signed, err := plans.ReadSigned(t.Path(trial.Plan))
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(t.Path(trial.Log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer fail(nil) // before the wait
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	for _, p := range plans.Parties(signed.Plan) {
+		run, err := roles.Load(p.Role, t.Config(p), std.Version)
+		if err != nil {
+			return err
+		}
+		running.Go(func() {
+			if err := run.Run(ctx, logger.With("operator", p.Name)); err != nil {
+				if errors.Is(err, syscall.EADDRINUSE) {
+					err = fmt.Errorf("%w: is the trial running already? start another one in another folder", err)
+				}
+				fail(fmt.Errorf("%s: %w", p.Name, err))
+			}
+		})
+	}
+	err = c.attend(ctx, std, t, signed)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause // the service's own error, rather than that it was out of reach
+	}
+	if ctx.Err() != nil {
+		return nil // somebody has stopped it
+	}
+	return err
+}
+
+// attend waits until all services answer, gives them the plan, tells what to do
+// next, and says when there is a release.
+func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folder, signed plan.Signed) error {
+	s, err := services.Flags{Dir: string(t)}.Open()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, p := range plans.Parties(signed.Plan) {
+		if err := s.Await(ctx, p); err != nil {
+			return err
+		}
+	}
+	state, err := s.Progress(ctx, signed) // an error where it is not registered yet
+	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzer.Open
+	if !over {
+		if err := s.Register(ctx, io.Discard, signed); err != nil {
+			return err
+		}
+	}
+	introduce(t, std.Out, signed, over)
+	link, err := s.WebLink(ctx, signed.Plan.Analyzer.URL)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.Path(trial.Roots), link)
+	decided := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+		if state, err := s.Progress(ctx, signed); err == nil && !state.Decided.IsZero() && !decided {
+			decided = true
+			conclude(t, std.Out, state)
+		}
+	}
+}
+
+// introduce says what runs and what to type next.
+func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
+	p := signed.Plan
+	fmt.Fprintf(out, "A trial is up in %s, with one operator for everything: it hides nothing from whoever runs it.\n\n", t)
+	for _, party := range plans.Parties(p) {
+		fmt.Fprintf(out, "  %-26s %s\n", party.Name, party.URL)
+	}
+	needs := serve.Count(p.Crowd.Minimum, "respondent", "respondents")
+	if p.Crowds() > 1 {
+		needs += fmt.Sprintf(" in each of %d crowds", p.Crowds())
+	}
+	fmt.Fprintf(out, "\nIt asks: %s\nIt needs %s.\n", plain.Text(p.Title), needs)
+	if over {
+		fmt.Fprintf(out, "The collection has closed. For another one, start a trial in another folder.\n")
+		return
+	}
+	fmt.Fprintf(out, "The collection closes at %s.\n\nNow type, in another terminal:\n", p.Times.Closes.Local().Format("2006-01-02 15:04:05 -07:00"))
+	if _, err := os.Stat(t.Path(trial.Values)); err == nil {
+		fmt.Fprintf(out, "  confetti submit %s --dir %s --devices\n", t.Path(trial.Values), t)
+	} else {
+		fmt.Fprintf(out, "  confetti submit VALUES.csv --dir %s --devices\n", t)
+	}
+	fmt.Fprintf(out, "and, not to wait for the end:\n  confetti plan close --dir %s\nTo watch:\n  confetti top --dir %s\n", t, t)
+}
+
+// conclude says what became of the collection.
+func conclude(t trial.Folder, out io.Writer, state analyzer.Progress) {
+	if state.State == analyzer.Withheld {
+		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", plain.Text(state.Reason))
+		return
+	}
+	fmt.Fprintf(out, "\nThe collection is released. Now type:\n  confetti release fetch --dir %s --out %s\n", t, filepath.Join(string(t), "release"))
+}
