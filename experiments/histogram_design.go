@@ -176,7 +176,7 @@ func (h Histogram) limited(bits randomize.OneHot) randomize.OneHot {
 // fragments than of the backstops that they come from: then the backstop takes more.
 func (h Histogram) behindBackstop(bits randomize.OneHot, t account.Target) (reports, error) {
 	tear := func(local float64) reports {
-		return reports{randomize.Fragmented{Backstop: symmetricBits(bits.K, local), Fragment: symmetricBits(bits.K, FragmentEpsilon(local, h.Fragments)), Tau: h.Fragments}}
+		return reports{randomize.Fragmented{Backstop: symmetricBits(bits.K, local), Fragment: symmetricBits(bits.K, account.FragmentEpsilon(local, h.Fragments)), Tau: h.Fragments}}
 	}
 	local := epsilonOf(bits)
 	if h.Local > 0 || h.Epsilon == 0 || h.Accounting == account.PaperAccounting {
@@ -224,18 +224,6 @@ func epsilonOf(bits randomize.OneHot) float64 { return math.Log1p(-bits.Flip) - 
 // epsilon, the removal epsilon of a one-hot report.
 func symmetricBits(k int, epsilon float64) randomize.OneHot {
 	return randomize.Symmetric(k, epsilon, account.Removal)
-}
-
-// FragmentEpsilon is the epsilon of each of tau fragments behind a backstop, such
-// that p(1-p)/(1-2p) of the mean of the fragments is that of the backstop:
-//
-//	sinh(fragment) = sinh(backstop)/tau,
-//
-// which tends to backstop - ln tau. ESA, section VII.A, says that both steps add
-// roughly the same variance, and not how; this gives every local epsilon of its
-// Tables I, IV, VIII and IX, where the limit gives those of large epsilons only.
-func FragmentEpsilon(backstop float64, tau int) float64 {
-	return math.Asinh(math.Sinh(backstop) / float64(tau))
 }
 
 // central is the guarantee of shuffled reports, as the accounting has it and

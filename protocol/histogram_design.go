@@ -113,11 +113,9 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 		z.Keep, z.Flip, z.Epsilon = keep, flip, worth(keep, flip)
 		return nil
 	}
-	// ESA's tables take eps_f = eps_b - ln tau for each bit: then all fragments
-	// together tell a little less than the backstop does. The target is met by the
+	// account.FragmentEpsilon says what fragments a backstop is torn into. The target is met by the
 	// backstops or by the rows of fragments seen through them, whichever needs less noise.
 	// (The paper's tables go by the backstops.)
-	logTau := math.Log(float64(z.Fragments))
 	backstop := math.Log1p(-flip) - math.Log(flip) // epsilon of a bit
 	if z.Accounting == string(account.ExactAccounting) && t.Epsilon > 0 {
 		if f, _, err := account.CalibrateFragments(t, z.Fragments, adjacency); err == nil {
@@ -125,16 +123,20 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 		}
 	}
 	if l := p.Budget.LocalEpsilon; l > 0 {
-		backstop = within(l, logTau*(1+0x1p-30), backstop, everyone.backstop)
+		backstop = within(l, leastEpsilon, backstop, everyone.backstop)
 	}
-	if !(backstop > logTau) {
-		return fmt.Errorf("protocol: a backstop of epsilon %.3g a bit cannot be torn into %d fragments: ask for fewer than %.0f", backstop, z.Fragments, math.Exp(backstop))
+	fragment := account.FragmentEpsilon(backstop, z.Fragments)
+	if !(fragment >= leastEpsilon) {
+		return fmt.Errorf("protocol: a backstop of epsilon %.3g a bit cannot be torn into %d fragments, each of which would tell next to nothing: ask for fewer", backstop, z.Fragments)
 	}
 	z.BackstopKeep, z.BackstopFlip = symmetric(flipOf(backstop))
-	z.Keep, z.Flip = symmetric(flipOf(backstop - logTau))
+	z.Keep, z.Flip = symmetric(flipOf(fragment))
 	z.Backstop, z.Epsilon = worth(z.BackstopKeep, z.BackstopFlip), worth(z.Keep, z.Flip)
 	return nil
 }
+
+// leastEpsilon of a bit is far above what a flip probability near 1/2 rounds to.
+const leastEpsilon = 1e-9
 
 // flipOf is 1/(1 + e^epsilon), rounded up by more than the roundings in computing it.
 func flipOf(epsilon float64) float64 { return 1 / (1 + math.Exp(epsilon)) * (1 + 0x1p-50) }

@@ -247,7 +247,7 @@ func (t Task) oneHot(users, cells int) (Option, RandomizedResponse, error) {
 }
 
 // adviseReports tears every bit into Tau fragments behind a backstop (ESA,
-// Algorithm 2) with the paper's choice of epsilons, fragment = backstop - ln Tau.
+// Algorithm 2) by FragmentEpsilon.
 func adviseReports(t Task) (Option, error) {
 	delta, adjacency, answers := t.Delta, Removal, t.Repetitions // of one bit that changes, either way
 	if t.Domain > 0 {

@@ -164,22 +164,53 @@ func (f Fragments) Central(delta float64) (Guarantee, error) {
 	return best, nil
 }
 
+// FragmentEpsilon is the epsilon F of each of tau fragments behind a backstop of epsilon B:
+//
+//	sinh F = sinh B / tau.
+//
+// Every pair of B and F is sound, since every guarantee is computed from both. The backstop
+// flips with probability b = 1/(1+e^B): its own epsilon is ln((1-b)/b) = B, exactly. Of t
+// fragments, flipped with f, the extreme ratio of likelihoods is that of t ones,
+//
+//	((1-b)(1-f)^t + b f^t) / (b (1-f)^t + (1-b) f^t),  tanh(e_t/2) = tanh(B/2) tanh(tF/2),
+//
+// so e_t, exactly what t fragments tell, is below both B and tF (Exposed). The rule is a
+// choice between noise and what fragments tell. ESA, section VII.A, lets backstop and
+// fragments "add roughly the same" noise. p(1-p)/(1-2p) of a bit that is flipped with
+// probability p = 1/(1+e^x) is 1/(2 sinh x), so with the rule it is as large for the
+// backstop as for the mean of the fragments. The rule gives every epsilon of ESA's tables.
+// Two others tend to it where B is large (F = B - ln tau). With 10^3 to 10^6 respondents, an
+// epsilon of the shuffled fragments of 0.05 to 1 and tau from 4 to 256:
+//
+//   - F = B - ln tau itself gives no fragments where B <= ln tau, and more noise than the
+//     rule at an equal B. At an equal epsilon of the shuffled fragments it spares up to 3 %
+//     of the error, and all of a device's fragments together tell more.
+//   - Equal variances of the debiased bits, cosh F = 1 + (1 + cosh B)/tau, give less noise
+//     at an equal B, and a fragment tells more. At an equal epsilon of the shuffled fragments
+//     the error is up to a quarter larger.
+func FragmentEpsilon(backstop float64, tau int) float64 {
+	return math.Asinh(math.Sinh(backstop) / float64(tau))
+}
+
+// tear is a bit torn into fragments of an epsilon, by the inverse of FragmentEpsilon.
+func tear(users int, fragment float64, tau int, adjacency Adjacency) Fragments {
+	return Fragments{users, math.Asinh(float64(tau) * math.Sinh(fragment)), fragment, tau, adjacency}
+}
+
 // CalibrateFragments finds the largest epsilon of a bit's backstop, torn into tau fragments
-// of ln tau less each (ESA's tables), whose shuffled fragments meet the target when Rounds
-// bits of a one-hot report are set, and the guarantee of exactly that. It goes by what is
-// seen through the backstop.
+// by FragmentEpsilon, whose shuffled fragments meet the target when Rounds bits of a one-hot
+// report are set, and the guarantee of exactly that. It goes by what is seen through the
+// backstop.
 func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guarantee, error) {
 	if err := t.check(); err != nil {
 		return Fragments{}, Guarantee{}, err
 	}
-	logTau := math.Log(float64(tau))
 	if tau < 2 || tau > maxRounds/t.Rounds {
 		return Fragments{}, Guarantee{}, fmt.Errorf("account: %d fragments in %d rounds: need 2 fragments or more, and at most %d in all", tau, t.Rounds, maxRounds)
 	}
 	// The noise goes as e^(-epsilon/2) of a fragment; the first guess is the Gaussian's.
 	of := func(noise float64) Fragments {
-		fragment := -2 * math.Log(noise)
-		return Fragments{t.Users, fragment + logTau, fragment, tau, adjacency}
+		return tear(t.Users, -2*math.Log(noise), tau, adjacency)
 	}
 	all := t
 	if all.Rounds *= tau; adjacency == Replacement {
@@ -196,15 +227,13 @@ func CalibrateFragments(t Target, tau int, adjacency Adjacency) (Fragments, Guar
 	return f, g, err
 }
 
-// LocalFragments are the largest epsilons of a bit, torn into tau fragments of ln tau less
-// each than its backstop, with which all of them together keep an epsilon.
+// LocalFragments are the largest epsilons of a bit, torn into tau fragments by
+// FragmentEpsilon, with which all of them together keep an epsilon.
 func LocalFragments(users, tau int, adjacency Adjacency, epsilon float64) (Fragments, error) {
 	if tau < 2 || tau > maxRounds {
 		return Fragments{}, fmt.Errorf("account: %d fragments: need 2 to %d", tau, maxRounds)
 	}
-	of := func(fragment float64) Fragments {
-		return Fragments{users, fragment + math.Log(float64(tau)), fragment, tau, adjacency}
-	}
+	of := func(fragment float64) Fragments { return tear(users, fragment, tau, adjacency) }
 	fragment, err := largest(1e-9, 100, epsilon, func(x float64) (float64, error) {
 		g, err := of(x).Exposed(tau)
 		return g.Epsilon, err

@@ -28,6 +28,66 @@ func TestFragmentsExposedEnumerated(t *testing.T) {
 	}
 }
 
+// noises enumerates every backstop and every outcome of the fragments of a bit: what the
+// outcomes of one fragment and of all tell, and variance over gap of the backstop and of
+// the mean of the fragments given it.
+func noises(f Fragments) (one, all, backstop, fragments float64) {
+	flip := func(epsilon float64) float64 { return 1 / (1 + math.Exp(epsilon)) }
+	b, p := flip(f.Backstop), flip(f.Fragment)
+	given := func(sent, kept int) float64 {
+		if sent == kept {
+			return 1 - p
+		}
+		return p
+	}
+	var mean, square [2]float64 // of the fragments of a backstop of zero and of one
+	for outcome := range 1 << f.Tau {
+		law := [2]float64{1, 1}
+		ones := 0
+		for i := range f.Tau {
+			ones += outcome >> i & 1
+			for kept := range law {
+				law[kept] *= given(outcome>>i&1, kept)
+			}
+		}
+		x := float64(ones) / float64(f.Tau)
+		for kept := range law {
+			mean[kept], square[kept] = mean[kept]+law[kept]*x, square[kept]+law[kept]*x*x
+		}
+		all = math.Max(all, math.Abs(math.Log(((1-b)*law[1]+b*law[0])/(b*law[1]+(1-b)*law[0]))))
+	}
+	one = math.Log(((1-b)*(1-p) + b*p) / (b*(1-p) + (1-b)*p))
+	return one, all, b * (1 - b) / (1 - 2*b), (square[1] - mean[1]*mean[1]) / (mean[1] - mean[0])
+}
+
+// By enumeration: the rule lets backstop and fragments add equally much, and what they
+// tell is below the backstop's epsilon. The twin takes ln tau off the backstop's epsilon.
+func TestTornFragmentsByEnumeration(t *testing.T) {
+	for _, tau := range []int{2, 3, 8} {
+		for _, epsilon := range []float64{0.05, 0.7, 2.2, 6} {
+			f := Fragments{1, epsilon, FragmentEpsilon(epsilon, tau), tau, Removal}
+			one, all, backstop, fragments := noises(f)
+			within(t, "noise", fragments, backstop, 1e-9)
+			within(t, "one fragment", one, exposed(t, f, 1), 1e-10)
+			within(t, "all fragments", all, exposed(t, f, tau), 1e-10)
+			within(t, "tanh of half of it", math.Tanh(all/2), math.Tanh(epsilon/2)*math.Tanh(float64(tau)*f.Fragment/2), 1e-12)
+			within(t, "inverse", tear(1, f.Fragment, tau, Removal).Backstop, epsilon, 1e-10)
+			f.Fragment = epsilon - math.Log(float64(tau))
+			if _, _, backstop, fragments = noises(f); f.Fragment > 0 && fragments < backstop*(1+1e-6) {
+				t.Errorf("%d fragments of ln tau less than %v add %v, the backstop %v", tau, epsilon, fragments, backstop)
+			}
+		}
+	}
+}
+
+func exposed(t *testing.T, f Fragments, seen int) float64 {
+	g, err := f.Exposed(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Epsilon
+}
+
 func TestFragmentsCentral(t *testing.T) {
 	const delta = 1e-6
 	// With many fragments the backstop decides; with few weak ones the rows do.
