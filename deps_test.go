@@ -28,8 +28,8 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture"},
-	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain", "internal/architecture/draw"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel"},
+	{"internal/replay", "internal/dataset", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn"},
 	{"internal/stattest"},
 	{"plan", "envelope"},
 	{"plan/author"},
@@ -95,6 +95,7 @@ var foreign = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
+	{"github.com/viterin/vek", []string{"internal/kernel"}, "products of matrices stand behind internal/kernel"},
 	{"modernc.org/sqlite", []string{"internal/store"}, "a database stands behind internal/store"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},
 }

@@ -1,0 +1,152 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/internal/kernel"
+)
+
+// A Layer turns In numbers of an example into Out. It is a description only:
+// what it has learned are Params numbers that it is lent, what it has seen is
+// lent by a Pass. A batch is n examples, one row each.
+type Layer interface {
+	// Shape gives the numbers an example that go in and come out, and those that are learned.
+	Shape() (in, out, params int)
+	// check says what is wrong with a layer that came from elsewhere.
+	check() error
+	// start sets what is learned before the first step.
+	start(r *rand.Rand, params []float32)
+	// forward sets y (n x Out) to what follows from x (n x In).
+	forward(w, x, y []float32, n int)
+	// backward sets dx (n x In) to the derivative of the loss, given dy (n x Out).
+	backward(w, x, y, dy, dx []float32, n int)
+}
+
+// A learning layer has numbers that are learned.
+type learning interface {
+	Layer
+	// norms adds to sq, for each example, the squared norm of the loss's derivative in the
+	// layer's own numbers.
+	norms(s *scratch, x, dy, sq []float32, n int)
+	// gradient adds to sum (Params) each example's derivative, times its scale; nil is one.
+	gradient(s *scratch, x, dy, scale, sum []float32, n int)
+}
+
+// scratch is what a layer keeps between norms and gradient of one batch, and
+// buffers that it needs anew each time.
+type scratch struct{ kept, left, right []float32 }
+
+// room gives n numbers, of which nothing is known.
+func room(b *[]float32, n int) []float32 {
+	if cap(*b) < n {
+		*b = make([]float32, n)
+	}
+	*b = (*b)[:n]
+	return *b
+}
+
+// Dense is a matrix (In x Out) and a bias (Out).
+type Dense struct {
+	In  int `json:"in"`
+	Out int `json:"out"`
+	// Silent starts the weights at zero: a linear model needs no chance.
+	Silent bool `json:"silent,omitempty"`
+}
+
+func (d Dense) Shape() (in, out, params int) { return d.In, d.Out, d.In*d.Out + d.Out }
+
+func (d Dense) check() error { return positive("dense", d.In, d.Out) }
+
+// start draws He's initial weights (He et al. 2015, equation 10).
+func (d Dense) start(r *rand.Rand, w []float32) {
+	clear(w)
+	if !d.Silent {
+		gaussian(r, w[:d.In*d.Out], d.In)
+	}
+}
+
+func (d Dense) forward(w, x, y []float32, n int) {
+	kernel.Gemm(y, x, w[:d.In*d.Out], n, d.In, d.Out)
+	bias := w[d.In*d.Out:]
+	for i := range n {
+		kernel.Axpy(y[i*d.Out:(i+1)*d.Out], bias, 1)
+	}
+}
+
+func (d Dense) backward(w, _, _, dy, dx []float32, n int) {
+	turned := make([]float32, d.In*d.Out)
+	kernel.Transpose(turned, w[:d.In*d.Out], d.In, d.Out)
+	kernel.Gemm(dx, dy, turned, n, d.Out, d.In)
+}
+
+// norms needs no gradient: an example's is the outer product of its input, with a
+// one for the bias, and its derivative (Goodfellow 2015).
+func (d Dense) norms(_ *scratch, x, dy, sq []float32, n int) {
+	for i := range n {
+		a, e := x[i*d.In:(i+1)*d.In], dy[i*d.Out:(i+1)*d.Out]
+		sq[i] += (kernel.Dot(a, a) + 1) * kernel.Dot(e, e)
+	}
+}
+
+func (d Dense) gradient(s *scratch, x, dy, scale, sum []float32, n int) {
+	scaled := dy
+	if scale != nil {
+		scaled = room(&s.left, n*d.Out)
+		copy(scaled, dy)
+		for i := range n {
+			kernel.Scale(scaled[i*d.Out:(i+1)*d.Out], scale[i])
+		}
+	}
+	turned, product := room(&s.right, n*d.In), room(&s.kept, d.In*d.Out)
+	kernel.Transpose(turned, x, n, d.In)
+	kernel.Gemm(product, turned, scaled, d.In, n, d.Out)
+	kernel.Axpy(sum[:d.In*d.Out], product, 1)
+	for i := range n {
+		kernel.Axpy(sum[d.In*d.Out:], scaled[i*d.Out:(i+1)*d.Out], 1)
+	}
+}
+
+// ReLU lets what is positive through.
+type ReLU struct {
+	Size int `json:"size"`
+}
+
+func (l ReLU) Shape() (in, out, params int) { return l.Size, l.Size, 0 }
+func (l ReLU) check() error                 { return positive("relu", l.Size) }
+func (l ReLU) start(*rand.Rand, []float32)  {}
+func (l ReLU) forward(_, x, y []float32, n int) {
+	for i, v := range x[:n*l.Size] {
+		y[i] = max(v, 0)
+	}
+}
+
+func (l ReLU) backward(_, x, _, dy, dx []float32, n int) {
+	for i, v := range x[:n*l.Size] {
+		dx[i] = 0
+		if v > 0 {
+			dx[i] = dy[i]
+		}
+	}
+}
+
+// gaussian draws weights of variance 2/inputs.
+func gaussian(r *rand.Rand, w []float32, inputs int) {
+	deviation := math.Sqrt(2 / float64(inputs))
+	for i := range w {
+		w[i] = float32(deviation * r.NormFloat64())
+	}
+}
+
+// largest bounds each size of a layer that comes from a file.
+const largest = 1 << 20
+
+func positive(kind string, sizes ...int) error {
+	for _, n := range sizes {
+		if n < 1 || n > largest {
+			return fmt.Errorf("nn: a %s layer has a size of %d: sizes are 1 to %d", kind, n, largest)
+		}
+	}
+	return nil
+}
