@@ -26,10 +26,17 @@ type Box struct {
 func boxStream(name string) string { return prefix + "-box-" + name }
 
 // Box opens the box of that name, which is letters, digits, - and _, and makes
-// it if it is not there.
-func (q *Queue) Box(ctx context.Context, name string) (*Box, error) {
+// it if it is not there. ErrDamaged: the embedded server cannot read it without harm;
+// SetAside goes on without what is behind the damage in the same block, of a box into
+// which nothing is put any more.
+func (q *Queue) Box(ctx context.Context, name string, d Damage) (*Box, error) {
 	mustBe(nameForm, name)
 	stream := boxStream(name)
+	if q.server != nil {
+		if err := q.checkStream(stream, d); err != nil {
+			return nil, err
+		}
+	}
 	s, err := q.stream(ctx, jetstream.StreamConfig{Name: stream, AllowAtomicPublish: true})
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func TestClusterLosesANode(t *testing.T) {
 		}
 	}
 	defer q.Close()
-	persist(t, func() error { _, err := q.Box(ctx, "in"); return err })
+	persist(t, func() error { _, err := q.Box(ctx, "in", Refuse); return err })
 	b := box(t, q, "in")
 	info, err := b.stream.Info(ctx)
 	if err != nil {

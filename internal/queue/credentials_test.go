@@ -103,7 +103,7 @@ func TestAClusterWithCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		box, err := q.Box(t.Context(), "a")
+		box, err := q.Box(t.Context(), "a", Refuse)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ const (
 	shortest = 20 * time.Microsecond
 )
 
-// Damage is what to do about an inbox in which something is damaged or missing.
+// Damage is what to do about an inbox or a box in which something is damaged or missing.
 type Damage int
 
 const (

@@ -80,6 +80,8 @@ type Config struct {
 	// its key, and a credentials file of NATS; empty: the system's, and none.
 	Roots, Certificate, Key, Credentials string
 
+	Damage Damage // what to do about boxes whose blocks the embedded server cannot read without harm
+
 	Log *slog.Logger // of what was found and mended, and the embedded server's own; nil: none
 }
 
@@ -203,7 +205,10 @@ func (q *Queue) start(c Config) error {
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
-	q.lock, q.logs, q.disk = lock, logs, durable.WatchDisk(c.Dir)
+	q.lock, q.logs, q.streams, q.disk = lock, logs, streamsOf(c.Dir), durable.WatchDisk(c.Dir)
+	if err := q.checkBlocks(c.Damage); err != nil {
+		return err
+	}
 	s, err := server.NewServer(&server.Options{
 		ServerName: prefix,
 		DontListen: true,
@@ -229,7 +234,6 @@ func (q *Queue) start(c Config) error {
 	if !s.ReadyForConnections(startTimeout) || !s.JetStreamEnabled() {
 		return fmt.Errorf("queue: the embedded server does not start: is the folder writable, and used by nobody else?")
 	}
-	q.streams = filepath.Join(s.JetStreamConfig().StoreDir, "$G", "streams")
 	return nil
 }
 

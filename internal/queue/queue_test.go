@@ -32,7 +32,7 @@ func open(t testing.TB, dir string) *Queue {
 
 func box(t testing.TB, q *Queue, name string) *Box {
 	t.Helper()
-	b, err := q.Box(context.Background(), name)
+	b, err := q.Box(context.Background(), name, Refuse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestOpenRefuses(t *testing.T) {
 					t.Errorf("the name %q was taken", name)
 				}
 			}()
-			q.Box(ctx, name)
+			q.Box(ctx, name, Refuse)
 		}()
 	}
 }

@@ -69,7 +69,7 @@ func TestAClusterOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box, err := q.Box(t.Context(), "a")
+	box, err := q.Box(t.Context(), "a", Refuse)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (c Config) SetAside(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer s.options.Client.CloseIdleConnections()
-	q, err := c.openQueue(ctx, log)
+	q, err := c.openQueue(ctx, log, queue.SetAside)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	}
 	defer done()
 	c.Queue.Folder = serve.Path(copied)
-	q, err := c.openQueue(ctx, log)
+	q, err := c.openQueue(ctx, log, queue.Refuse)
 	if err != nil {
 		return err
 	}
@@ -191,9 +191,9 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	return nil
 }
 
-func (c Config) openQueue(ctx context.Context, log *slog.Logger) (*queue.Queue, error) {
+func (c Config) openQueue(ctx context.Context, log *slog.Logger, d queue.Damage) (*queue.Queue, error) {
 	return queue.Open(ctx, queue.Config{
-		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Log: log,
+		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: log,
 		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
 	})
 }
@@ -241,7 +241,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	q, err := c.openQueue(ctx, log)
+	q, err := c.openQueue(ctx, log, queue.Refuse)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (t *post) restore(ctx context.Context) error {
 	if !t.demandsTokens() {
 		return nil
 	}
-	b, err := t.s.o.Queue.Box(ctx, t.spentName())
+	b, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 	if err := q.Drop(ctx, name); err != nil { // of a process that got no further
 		return err
 	}
-	box, err := q.Box(ctx, name)
+	box, err := q.Box(ctx, name, queue.Refuse)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (t *post) keepSpent(ctx context.Context, c uint32, ids []shuffler.TokenID) 
 	if !t.demandsTokens() {
 		return nil
 	}
-	box, err := t.s.o.Queue.Box(ctx, t.spentName())
+	box, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
 		return false, storage(err)
 	}
-	box, err := q.Box(ctx, name)
+	box, err := q.Box(ctx, name, queue.Refuse)
 	if err != nil {
 		return false, storage(err)
 	}

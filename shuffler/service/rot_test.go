@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -173,8 +174,8 @@ func TestADamagedBatch(t *testing.T) {
 // long is a plan whose batches have two chunks, of 12 devices.
 func long(p *plan.Plan) { p.Envelopes.PayloadBytes = 60_000 }
 
-// blot changes a byte in the second chunk of the only batch of a hop's boxes that
-// begin so.
+// blot changes bytes of the only batch of a hop's boxes that begin so: at a share of
+// its block, or, for 0, the number of its second chunk.
 func (w *world) blot(hop int, begin string, share float64) {
 	w.t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(w.dir, fmt.Sprint("queue", hop), "jetstream", "$G", "streams", "confetti-box-"+begin+"*", "msgs", "*.blk"))
@@ -190,7 +191,15 @@ func (w *world) blot(hop int, begin string, share float64) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := f.WriteAt([]byte("rot"), int64(share*float64(status.Size()))); err != nil {
+	at := int64(share * float64(status.Size()))
+	if share == 0 {
+		var length [4]byte
+		if _, err := f.ReadAt(length[:], 0); err != nil {
+			w.t.Fatal(err)
+		}
+		at = int64(binary.LittleEndian.Uint32(length[:])&^(1<<31)) + 4 + 4 // the upper half of the number
+	}
+	if _, err := f.WriteAt([]byte("rot"), at); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -210,6 +219,8 @@ func TestABatchThatRotsWhileAHopRuns(t *testing.T) {
 	}{
 		"before it is mixed, the second chunk": {1, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is mixed, the first":        {1, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+		"before it is mixed, a number":         {1, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, a number":          {0, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is sent, the second chunk":  {0, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is sent, the first":         {0, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
 	} {

@@ -57,7 +57,7 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 			return err
 		}
 	} else {
-		box, err := t.s.o.Queue.Box(ctx, name)
+		box, err := t.s.o.Queue.Box(ctx, name, queue.Refuse)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	if err != nil {
 		return s, err
 	}
-	box, err := t.s.o.Queue.Box(ctx, name)
+	box, err := t.s.o.Queue.Box(ctx, name, queue.SetAside)
 	if err != nil {
 		return s, err
 	}

@@ -173,7 +173,7 @@ func (w *world) start(hop int) {
 func (w *world) tryStart(hop int, d queue.Damage) error {
 	w.t.Helper()
 	ctx := context.Background()
-	q, err := queue.Open(ctx, queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("queue", hop))})
+	q, err := queue.Open(ctx, queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("queue", hop)), Damage: d})
 	if err != nil {
 		return err
 	}
