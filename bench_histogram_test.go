@@ -111,11 +111,11 @@ func histogramCount(b *testing.B) func() {
 	p, r := asking(b, histogramCells, 13), replay.New(1)
 	payloads := make([][]byte, 0, kept)
 	for len(payloads) < kept {
-		messages := make([]fragment.Message, 10_000)
-		for i := range messages {
-			messages[i].Channel = r.Uint32N(histogramCells)
+		said := tally.NewMessages(10_000)
+		for range 10_000 {
+			said.Say(r.Uint32N(histogramCells), 0)
 		}
-		payloads = append(payloads, fragment.Pack(r, messages, len(messages), 8)...)
+		payloads = append(payloads, fragment.Pack(r, said.Bodies, 10_000, 8)...)
 	}
 	return func() {
 		tallies := make([]*tally.Counts, runtime.GOMAXPROCS(0))

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -243,8 +244,9 @@ func BenchmarkCount(b *testing.B) {
 	r := replay.New(4)
 	payloads := make([][]byte, n)
 	for i := range payloads {
-		m := fragment.Message{Channel: r.Uint32N(channels), Symbol: uint8(r.Uint32N(2))}
-		payloads[i] = fragment.Pack(r, []fragment.Message{m}, 1, 8)[0]
+		said := tally.NewMessages(1)
+		said.Say(r.Uint32N(channels), uint8(r.Uint32N(2)))
+		payloads[i] = fragment.Pack(r, said.Bodies, 1, 8)[0]
 	}
 	t, sum := p.NewTally(), uint64(0)
 	beside(b, n, func() {

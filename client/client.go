@@ -42,7 +42,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -146,6 +145,9 @@ type Client struct {
 	now  func() time.Time
 	wait func(context.Context, time.Duration) error
 
+	reading sync.Mutex // of ledger, with the folder's lock
+	ledger  *Ledger    // as it was read last; nil: to be read again
+
 	mu       sync.Mutex // of what follows, which is not safe for concurrent use
 	pipeline *Pipeline
 	rand     *rand.Rand
@@ -209,7 +211,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 		return nil, err
 	}
 	c.folder.reached(l) // where that was lost
-	return c, nil
+	return c, c.keep(l)
 }
 
 // Charge is what an answer to the plan costs.
@@ -286,9 +288,7 @@ func (c *Client) Answer(v protocol.Value) error {
 		if stands != nil {
 			m.stands = stands.Key
 		}
-		c.pipeline.Memory = m
-		c.pipeline.Instance = func(int) int { return instances[c.rand.IntN(len(instances))] }
-		a, err := c.pipeline.answer(v)
+		a, err := c.pipeline.Answer(v, m, instances)
 		if err != nil {
 			return err
 		}
@@ -301,32 +301,22 @@ func (c *Client) Answer(v protocol.Value) error {
 		if err := c.folder.append(l, c.spending(a, m, stands, now)); err != nil {
 			return err
 		}
-		c.unfit = a.unfit
+		c.unfit = a.Unfit
 		return c.options.Failpoint("answer-spent")
 	})
 }
 
 // spending is the record of an answer.
-func (c *Client) spending(a answer, m *memory, backed *Backed, now time.Time) record {
+func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
 		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage.Epsilon, OneDelta: c.oneMessage.Delta, Note: c.note,
-		Crowd: a.crowd, CrowdName: c.pipeline.protocol.CrowdName(a.crowd), Expires: now.Add(c.options.SpoolAge),
+		Crowd: a.Crowd, CrowdName: c.pipeline.protocol.CrowdName(a.Crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {
 		s.Expires = closes
 	}
-	for i, payloads := range a.parts {
-		var said []Message
-		for _, p := range payloads {
-			m, dummy, err := fragment.Unpack(p)
-			if err != nil {
-				panic("client: " + err.Error()) // it was packed a moment ago
-			}
-			if !dummy {
-				said = append(said, Message(m))
-			}
-		}
-		s.Parts = append(s.Parts, spokenPart{Instance: a.instances[i], Messages: packMessages(said)})
+	for _, part := range a.Parts {
+		s.Parts = append(s.Parts, spoken(part))
 	}
 	return record{Kind: kindSpent, At: now, Plan: c.name, Spent: s, Backstops: m.staged}
 }
@@ -376,16 +366,35 @@ func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err err
 	return p, instances, err
 }
 
-// locked runs f on the ledger as it is on the disk, alone.
+// locked runs f on the ledger as it is on the disk, alone. What f hands out of it
+// must be copies. The ledger is read again only if somebody else has written it, or
+// f has failed, since.
 func (c *Client) locked(f func(l *Ledger, now time.Time) error) error {
 	unlock, err := c.folder.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	l, err := c.folder.readLedger()
-	if err != nil {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	l := c.ledger
+	c.ledger = nil
+	if l == nil || !c.folder.unchanged(l) {
+		if l, err = c.folder.readLedger(); err != nil {
+			return err
+		}
+	}
+	if err := f(l, c.now()); err != nil {
 		return err
 	}
-	return f(l, c.now())
+	return c.keep(l)
+}
+
+// keep remembers the ledger as it is on the disk now.
+func (c *Client) keep(l *Ledger) (err error) {
+	if l.status, err = os.Stat(c.folder.path(ledgerFile)); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	c.ledger = l
+	return nil
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"hash/crc32"
 	"time"
 )
 
@@ -18,7 +17,7 @@ func (f folder) compact(l *Ledger, now time.Time, o Options) error {
 		if size > o.LedgerBytes || now.Sub(e.At) > o.LedgerAge {
 			forget[e.Plan] = true
 			for _, p := range e.Parts {
-				size -= 4 * messageBytes * len(p.Messages) / 3 // as base64
+				size -= p.bytes()
 			}
 		}
 	}
@@ -38,19 +37,38 @@ func (f folder) compact(l *Ledger, now time.Time, o Options) error {
 		if r.Kind == kindSpent && forget[r.Plan] {
 			r.Spent.Forgotten = true
 			for i := range r.Spent.Parts {
-				r.Spent.Parts[i].Messages = nil
+				r.Spent.Parts[i] = spokenPart{Instance: r.Spent.Parts[i].Instance}
 			}
 			line = r.bytes()
 		}
 		data = appendLine(data, line)
 	}
-	if err := f.remove(endFile); err != nil { // it is of another ledger in a moment
+	if err := f.replace(l, data); err != nil {
 		return err
 	}
-	if err := f.write(data, ledgerFile); err != nil {
-		return err
+	for i, e := range l.Entries {
+		if forget[e.Plan] {
+			l.Entries[i].forget()
+		}
 	}
-	l.size, l.crc = len(data), crc32.Checksum(data, castagnoli)
-	f.reached(l)
 	return nil
+}
+
+// bytes is what the messages of a part take up in the journal, as base64.
+func (p Part) bytes() (n int) {
+	said := p.payloads
+	if said == nil {
+		said = p.Messages
+	}
+	for _, b := range said {
+		n += len(b)
+	}
+	return 4 * n / 3
+}
+
+func (e *Entry) forget() {
+	e.Forgotten = true
+	for i := range e.Parts {
+		e.Parts[i].Messages, e.Parts[i].payloads = nil, nil
+	}
 }

@@ -23,7 +23,9 @@ func story() []byte {
 		{Kind: kindConsent, At: someTime, OptedIn: true},
 		{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
 			Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: unlimited}, OneMessage: 3, Note: "Labels are not protected.",
-			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{{1, packMessages([]Message{{Channel: 7, Symbol: 1}})}, {2, nil}},
+			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{
+				spoken(Packed{1, [][]byte{{0, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 7, 1, 0, 0}}}), spoken(Packed{2, [][]byte{make([]byte, 8)}}),
+			},
 		}},
 		{Kind: kindSent, At: someTime, Plan: plan, Instance: 2},
 		{Kind: kindDropped, At: someTime, Plan: plan, Instance: 1, Reason: "too late"},
@@ -35,7 +37,7 @@ func story() []byte {
 }
 
 func TestLedgerIsGolden(t *testing.T) {
-	want, err := os.ReadFile("testdata/ledger-v1")
+	want, err := os.ReadFile("testdata/ledger-v2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +49,51 @@ func TestLedgerIsGolden(t *testing.T) {
 		t.Fatal(good, err)
 	}
 	l, err := replay(records)
-	if err != nil || l.OptedIn || len(l.Entries) != 1 || l.Entries[0].Waiting() || l.Entries[0].Parts[0].Messages[0].Channel != 7 || len(l.backstops) != 1 {
+	if err != nil || l.OptedIn || len(l.Entries) != 1 || l.Entries[0].Waiting() || !bytes.Equal(l.Entries[0].Parts[0].Messages[0], []byte{0, 0, 0, 7, 1, 0, 0}) || len(l.backstops) != 1 {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// both is a record with the messages of one part in both forms.
+func both(r record) record {
+	r.Spent.Parts[0].Messages = make([]byte, 5)
+	r.Spent.Parts[0].Size, r.Spent.Parts[0].Payloads = 2, []byte{0, 0}
+	return r
+}
+
+// A ledger of version 1 reads as it did, and becomes one of this version with the
+// next record: nothing that was spent is forgotten.
+func TestLedgerOfVersion1IsRead(t *testing.T) {
+	for _, name := range []string{"testdata/ledger-v1", "testdata/ledger-v1-backed"} {
+		old, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := folder(t.TempDir())
+		if err := f.write(old, ledgerFile); err != nil {
+			t.Fatal(err)
+		}
+		l, err := f.readLedger()
+		if err != nil || len(l.Entries) != 1 || len(l.backstops) != 1 || l.Entries[0].Charge.Epsilon != 2 {
+			t.Fatalf("%+v, %v", l, err)
+		}
+		if said := l.Entries[0].Parts[0].Messages; name == "testdata/ledger-v1" && (len(said) != 1 || !bytes.Equal(said[0], []byte{0, 0, 0, 7, 1})) {
+			t.Errorf("said %x", said)
+		}
+		if err := f.append(l, record{Kind: kindConsent, At: someTime, OptedIn: true}); err != nil {
+			t.Fatal(err)
+		}
+		now, err := os.ReadFile(f.path(ledgerFile))
+		kept := append([]byte(journalHead), old[len(journalHead1):]...)
+		if err != nil || !bytes.HasPrefix(now, kept) || len(now) == len(kept) {
+			t.Errorf("%v, the journal is now\n%s", err, now)
+		}
+		if again, err := f.readLedger(); err != nil || !again.OptedIn || len(again.Entries) != 1 || again.Spent(someTime, time.Hour) != l.Spent(someTime, time.Hour) {
+			t.Errorf("%+v, %v", again, err)
+		}
+	}
+	if _, _, err := parseJournal([]byte("confetti-ledger/v3\n")); err != errLater {
+		t.Errorf("of a later version: %v", err)
 	}
 }
 
@@ -69,7 +114,11 @@ func TestReplayRefuses(t *testing.T) {
 		"twice for one plan":   {good, good},
 		"negative charge":      {spent(func(r *record) { r.Spent.Charge.Epsilon = -1 })},
 		"delta above 1":        {spent(func(r *record) { r.Spent.Charge.Delta = 2 })},
-		"half a message":       {spent(func(r *record) { r.Spent.Parts[0].Messages = []byte{1} })},
+		"half an old message":  {spent(func(r *record) { r.Spent.Parts[0].Messages = []byte{1} })},
+		"half a payload":       {spent(func(r *record) { r.Spent.Parts[0].Size, r.Spent.Parts[0].Payloads = 8, make([]byte, 12) })},
+		"payloads of no size":  {spent(func(r *record) { r.Spent.Parts[0].Payloads = make([]byte, 12) })},
+		"no payload":           {spent(func(r *record) { r.Spent.Parts[0].Size, r.Spent.Parts[0].Payloads = 2, []byte{2, 0} })},
+		"old and new":          {spent(func(r *record) { *r = both(*r) })},
 		"short backstop key":   {spent(func(r *record) { r.Backstops = []keptBackstop{{Key: []byte{1}}} })},
 		"sent before spent":    {{Kind: kindSent, Plan: plan}},
 		"sent of another part": {good, {Kind: kindSent, Plan: plan, Instance: 3}},

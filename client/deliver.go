@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -271,7 +270,8 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 		}
 		crowd = e.Crowd
 		if i := slices.IndexFunc(e.Parts, func(p Part) bool { return p.Instance == instance && p.State == Waiting }); i >= 0 {
-			part = &e.Parts[i]
+			found := e.Parts[i]
+			part = &found
 			_, _, err := c.allowed(l, now)
 			return err
 		}
@@ -290,12 +290,11 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pipeline.Tokens = func(instance int) ([][]byte, error) { return tokens[instance], nil }
-	said := make([]fragment.Message, len(part.Messages))
-	for i, m := range part.Messages {
-		said[i] = fragment.Message(m)
+	packed := Packed{part.Instance, part.payloads}
+	if packed.Payloads == nil { // an earlier version kept the messages by themselves
+		packed.Payloads = c.pipeline.protocol.Fragment(c.rand, part.Messages)
 	}
-	contribution, err := c.pipeline.seal(destination{part.Instance, crowd}, c.pipeline.protocol.Fragment(c.rand, said))
+	contribution, err := c.pipeline.Seal(crowd, packed, tokens[part.Instance])
 	if err != nil {
 		return spooled{}, err
 	}

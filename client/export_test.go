@@ -22,3 +22,6 @@ func (c *Client) SetTime(now func() time.Time, wait func(time.Duration)) {
 
 // SetRand replaces the randomness of delays, waits and the choice of instance.
 func (c *Client) SetRand(r *rand.Rand) { c.rand = r }
+
+// Kept is the ledger as the client has it in memory.
+func (c *Client) Kept() *Ledger { return c.ledger }

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
+	"strings"
 )
 
 // A journal is a file of records, each one line: eight hex digits of the CRC-32C
@@ -15,7 +16,11 @@ import (
 // was acknowledged to nobody: a reader passes over it and the next append cuts it
 // off. A bad line before the last is damage, and nothing is written over damage.
 const (
-	journalHead = "confetti-ledger/v1\n"
+	journalTitle = "confetti-ledger/v"
+	journalHead  = "confetti-ledger/v2\n"
+	// journalHead1 is of version 1, which kept the messages of a part without the
+	// dummies among them. It is read, and becomes version 2 with the next record.
+	journalHead1 = "confetti-ledger/v1\n"
 
 	// maxJournal bounds what is read into memory, in bytes: far above what a ledger
 	// is compacted to.
@@ -27,6 +32,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errDamaged is the error of a journal that somebody or something has changed.
 var errDamaged = errors.New("client: the ledger is damaged: restore it, or remove the device's folder and with it the record of what was spent")
 
+// errLater is the error of a journal of a version that is not known here.
+var errLater = errors.New("client: the ledger is of a later version than this program, and nothing may be answered beside it: update the program")
+
 // appendLine appends the line of a record.
 func appendLine(b, record []byte) []byte {
 	b = fmt.Appendf(b, "%08x ", crc32.Checksum(record, castagnoli))
@@ -36,11 +44,14 @@ func appendLine(b, record []byte) []byte {
 // parseJournal splits a journal into its records and says how many bytes of it
 // are good.
 func parseJournal(data []byte) (records [][]byte, good int, err error) {
-	rest, found := bytes.CutPrefix(data, []byte(journalHead))
-	if !found {
+	first, rest, found := bytes.Cut(data, []byte("\n"))
+	switch head := string(first) + "\n"; {
+	case !found || !strings.HasPrefix(head, journalTitle):
 		return nil, 0, errDamaged
+	case head != journalHead && head != journalHead1:
+		return nil, 0, errLater
 	}
-	good = len(journalHead)
+	good = len(first) + 1
 	for len(rest) > 0 {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		record, ok := parseLine(line)

@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,9 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/tally"
 )
 
 // Ledger is everything that a device has agreed to, spent and said.
@@ -24,6 +26,8 @@ type Ledger struct {
 	backstops map[[32]byte][]byte
 	size      int    // good bytes of the journal
 	crc       uint32 // CRC-32C of them
+	old       bool   // the journal is of version 1
+	status    fs.FileInfo
 }
 
 // State is how far an entry has come.
@@ -71,13 +75,9 @@ type Part struct {
 	State    State     `json:"state"`
 	Ended    time.Time `json:"ended,omitzero"`   // when it was sent or dropped
 	Reason   string    `json:"reason,omitempty"` // why it was dropped
-	Messages []Message `json:"messages"`         // dummies left out
-}
+	Messages [][]byte  `json:"messages"`         // their bodies, dummies left out
 
-// Message is one that the device has said: a symbol for a channel of the plan.
-type Message struct {
-	Channel uint32 `json:"channel"`
-	Symbol  uint8  `json:"symbol"`
+	payloads [][]byte // as they were packed; nil where they are forgotten or of the ledger's version 1
 }
 
 // Waiting reports whether anything of the entry has still to be sent.
@@ -124,7 +124,9 @@ type spending struct {
 
 type spokenPart struct {
 	Instance int    `json:"instance"`
-	Messages []byte `json:"messages,omitempty"` // channel (4 bytes, big endian) and symbol of each
+	Size     int    `json:"size,omitempty"`     // bytes of a payload
+	Payloads []byte `json:"payloads,omitempty"` // one after the other; none once they are forgotten
+	Messages []byte `json:"messages,omitempty"` // of the ledger's version 1, in the place of payloads: the body of each message
 }
 
 type keptBackstop struct {
@@ -132,25 +134,33 @@ type keptBackstop struct {
 	Kept []byte `json:"kept"`
 }
 
-const messageBytes = 5
-
-func packMessages(ms []Message) []byte {
-	b := make([]byte, 0, messageBytes*len(ms))
-	for _, m := range ms {
-		b = append(binary.BigEndian.AppendUint32(b, m.Channel), m.Symbol)
-	}
-	return b
+// spoken is the record of a part.
+func spoken(p Packed) spokenPart {
+	return spokenPart{Instance: p.Instance, Size: len(p.Payloads[0]), Payloads: slices.Concat(p.Payloads...)}
 }
 
-func unpackMessages(b []byte) ([]Message, bool) {
-	if len(b)%messageBytes != 0 {
-		return nil, false
+// part reads back what was said; ok is false where it makes no sense.
+func (s spokenPart) part() (p Part, ok bool) {
+	p = Part{Instance: s.Instance, State: Waiting}
+	if len(s.Messages)%tally.MessageBytes != 0 || len(s.Payloads) > 0 && (s.Size <= 0 || len(s.Payloads)%s.Size != 0 || len(s.Messages) > 0) {
+		return p, false
 	}
-	ms := make([]Message, len(b)/messageBytes)
-	for i := range ms {
-		ms[i] = Message{Channel: binary.BigEndian.Uint32(b[messageBytes*i:]), Symbol: b[messageBytes*i+4]}
+	if len(s.Messages) > 0 {
+		p.Messages = slices.Collect(slices.Chunk(s.Messages, tally.MessageBytes))
 	}
-	return ms, true
+	if len(s.Payloads) > 0 {
+		p.payloads = slices.Collect(slices.Chunk(s.Payloads, s.Size))
+	}
+	for _, payload := range p.payloads {
+		body, err := fragment.Unpack(payload)
+		if err != nil {
+			return p, false
+		}
+		if body != nil {
+			p.Messages = append(p.Messages, body)
+		}
+	}
+	return p, true
 }
 
 // parseRecord is strict: a record of a later version must not be passed over.
@@ -237,11 +247,11 @@ func (l *Ledger) spend(r record) bool {
 	}
 	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, OneMessageDelta: s.OneDelta, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
 	for _, p := range s.Parts {
-		ms, ok := unpackMessages(p.Messages)
+		part, ok := p.part()
 		if !ok {
 			return false
 		}
-		e.Parts = append(e.Parts, Part{Instance: p.Instance, State: Waiting, Messages: ms})
+		e.Parts = append(e.Parts, part)
 	}
 	l.Entries = append(l.Entries, e)
 	return true
@@ -321,7 +331,38 @@ func (f folder) readLedger() (*Ledger, error) {
 		return nil, err
 	}
 	l.size, l.crc = len(good), crc32.Checksum(good, castagnoli)
+	l.old = !bytes.HasPrefix(good, []byte(journalHead))
 	return l, nil
+}
+
+// unchanged reports whether the journal is the file that the ledger was read from, with
+// the same length and time.
+func (f folder) unchanged(l *Ledger) bool {
+	now, err := os.Stat(f.path(ledgerFile))
+	return err == nil && os.SameFile(now, l.status) && now.Size() == l.status.Size() && now.ModTime().Equal(l.status.ModTime())
+}
+
+// renew writes a journal of version 1 as one of this version, which has all its
+// records.
+func (f folder) renew(l *Ledger) error {
+	_, good, err := readJournal(f.path(ledgerFile))
+	if err != nil {
+		return err
+	}
+	return f.replace(l, append([]byte(journalHead), good[len(journalHead1):]...))
+}
+
+// replace puts another journal in the place of the ledger's.
+func (f folder) replace(l *Ledger, data []byte) error {
+	if err := f.remove(endFile); err != nil { // it is of another ledger in a moment
+		return err
+	}
+	if err := f.write(data, ledgerFile); err != nil {
+		return err
+	}
+	l.size, l.crc, l.old = len(data), crc32.Checksum(data, castagnoli), false
+	f.reached(l)
+	return nil
 }
 
 // makeLedger makes an empty one where there is none yet.
@@ -337,6 +378,11 @@ func (f folder) makeLedger() error {
 
 // append puts a record on the disk and then into the ledger.
 func (f folder) append(l *Ledger, r record) error {
+	if l.old {
+		if err := f.renew(l); err != nil {
+			return err
+		}
+	}
 	r.At = r.At.UTC()
 	line := r.bytes()
 	if err := appendJournal(f.path(ledgerFile), l.size, line); err != nil {

@@ -11,21 +11,9 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 )
 
-// Pipeline turns a value into what the device hands in. It is not safe for
-// concurrent use.
+// Pipeline turns a value into what the device hands in: Answer encodes, randomizes
+// and fragments, Seal seals, Report is both. It is not safe for concurrent use.
 type Pipeline struct {
-	// Memory keeps backstops; nil forgets them (simulations, and questions
-	// without any).
-	Memory protocol.Memory
-	// Tokens gives the single-use tokens that the hops of an instance demand, by
-	// hop: nil where one demands none. The entry's goes with the contribution and
-	// the others into the slots of their layers. It is not asked where no hop of
-	// the instance demands any.
-	Tokens func(instance int) ([][]byte, error)
-	// Instance picks the one that a report goes through, of so many; nil draws
-	// it at random.
-	Instance func(of int) int
-
 	protocol *protocol.Protocol
 	rand     *rand.Rand
 	keys     [][]envelope.PublicKey // per instance: its hops, then the analyzer
@@ -75,82 +63,91 @@ type Sealed struct {
 	Token []byte
 }
 
-// answer is a report torn into payloads: already private, and not yet sealed.
-type answer struct {
-	crowd     int
-	instances []int      // one a part
-	parts     [][][]byte // payloads of each, dummies among them
-	unfit     error      // nil, or *protocol.UnfitError
+// Answer is a report torn into payloads: already private, and not yet sealed.
+type Answer struct {
+	Crowd int
+	Parts []Packed // one a contribution
+	Unfit error    // nil, or *protocol.UnfitError
+}
+
+// Packed is one part of an answer, and the instance of the shuffler that it goes
+// through. Its payloads are permuted, with dummies among them.
+type Packed struct {
+	Instance int
+	Payloads [][]byte
 }
 
 // Report makes a device's contributions from the respondent's value: one, all of
 // which goes through one instance of the shuffler, or one to each instance,
 // where the plan spreads report fragments. With a *protocol.UnfitError they are there
 // too: the plan has no room for the value, and they say what it has for such a value.
+// It keeps no backstop and has no tokens: it is for simulations.
 func (c *Pipeline) Report(v protocol.Value) ([]Sealed, error) {
-	a, err := c.answer(v)
+	a, err := c.Answer(v, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	sealed := make([]Sealed, len(a.parts))
-	for i, payloads := range a.parts {
-		if sealed[i], err = c.seal(destination{a.instances[i], a.crowd}, payloads); err != nil {
+	sealed := make([]Sealed, len(a.Parts))
+	for i, part := range a.Parts {
+		if sealed[i], err = c.Seal(a.Crowd, part, nil); err != nil {
 			return nil, err
 		}
 	}
-	return sealed, a.unfit
+	return sealed, a.Unfit
 }
 
-// answer encodes, randomizes and fragments.
-func (c *Pipeline) answer(v protocol.Value) (answer, error) {
+// Answer encodes, randomizes and fragments. Memory keeps backstops; nil forgets them.
+// An answer of one part goes through one of the allowed instances, drawn at random;
+// nil allows all of the plan's.
+func (c *Pipeline) Answer(v protocol.Value, memory protocol.Memory, allowed []int) (Answer, error) {
 	symbol, err := c.protocol.Encode(v)
 	_, stands := errors.AsType[*protocol.UnfitError](err)
 	if err != nil && !stands {
-		return answer{}, err
+		return Answer{}, err
 	}
 	unfit := err
-	report, err := c.protocol.Randomize(c.rand, symbol, c.Memory)
+	report, err := c.protocol.Randomize(c.rand, symbol, memory)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	a := answer{crowd: report.Crowd, unfit: unfit, instances: c.instances(len(report.Parts)), parts: make([][][]byte, len(report.Parts))}
+	a := Answer{Crowd: report.Crowd, Unfit: unfit, Parts: make([]Packed, len(report.Parts))}
+	for i := range a.Parts {
+		a.Parts[i].Instance = i // one to each: plan.SpreadAll
+	}
+	switch {
+	case len(a.Parts) == 1 && allowed != nil:
+		a.Parts[0].Instance = allowed[c.rand.IntN(len(allowed))]
+	case len(a.Parts) == 1:
+		a.Parts[0].Instance = c.rand.IntN(len(c.keys))
+	}
 	for i, part := range report.Parts {
-		a.parts[i] = c.protocol.Fragment(c.rand, part)
+		a.Parts[i].Payloads = c.protocol.Fragment(c.rand, part)
 	}
 	return a, nil
 }
 
-// instances is where so many parts go.
-func (c *Pipeline) instances(parts int) []int {
-	if parts == 1 && c.Instance != nil {
-		return []int{c.Instance(len(c.keys))}
-	}
-	if parts == 1 {
-		return []int{c.rand.IntN(len(c.keys))}
-	}
-	all := make([]int, parts) // one to each: plan.SpreadAll
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
-func (c *Pipeline) seal(to destination, fragments [][]byte) (Sealed, error) {
-	sealer, err := c.sealer(to)
+// Seal makes the contribution of a part. The tokens are the single-use ones that the
+// hops of its instance demand, by hop: nil where one demands none. The entry's goes
+// with the contribution and the others into the slots of their layers.
+func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error) {
+	sealer, err := c.sealer(destination{part.Instance, crowd})
 	if err != nil {
 		return Sealed{}, err
 	}
-	tokens, err := c.tokens(to.instance)
-	if err != nil {
+	if err := c.demanded(part.Instance, tokens); err != nil {
 		return Sealed{}, err
 	}
+	fragments := part.Payloads
 	out := Sealed{Contribution: envelope.Contribution{
-		Plan: c.protocol.Hash, Instance: uint16(to.instance), Crowd: uint32(to.crowd), Envelopes: make([][]byte, len(fragments)),
+		Plan: c.protocol.Hash, Instance: uint16(part.Instance), Crowd: uint32(crowd), Envelopes: make([][]byte, len(fragments)),
 	}}
 	slots := make([][][]byte, len(fragments))
 	for hop, token := range tokens {
 		if hop == 0 {
 			out.Token = token
+			continue
+		}
+		if token == nil {
 			continue
 		}
 		// One envelope carries it. Which one is drawn for each hop by itself: hops
@@ -169,29 +166,18 @@ func (c *Pipeline) seal(to destination, fragments [][]byte) (Sealed, error) {
 	return out, nil
 }
 
-// tokens is what the hops of an instance demand; empty where none does.
-func (c *Pipeline) tokens(instance int) ([][]byte, error) {
-	hops := c.protocol.Plan.Route.Mix.Instances[instance].Hops
-	demanded := false
-	for _, h := range hops {
-		demanded = demanded || h.Tokens != ""
-	}
-	if !demanded {
-		return nil, nil
-	}
-	if c.Tokens == nil {
-		return nil, fmt.Errorf("client: instance %d demands tokens and there is nobody to ask for them", instance+1)
-	}
-	tokens, err := c.Tokens(instance)
-	if err != nil {
-		return nil, err
-	}
-	for hop, h := range hops {
-		if (h.Tokens != "") != (hop < len(tokens) && tokens[hop] != nil) {
-			return nil, fmt.Errorf("client: instance %d: the tokens at hand are not those that its hops demand", instance+1)
+// demanded checks that the tokens are what the hops of an instance demand.
+func (c *Pipeline) demanded(instance int, tokens [][]byte) error {
+	for hop, h := range c.protocol.Plan.Route.Mix.Instances[instance].Hops {
+		has := hop < len(tokens) && tokens[hop] != nil
+		switch {
+		case h.Tokens != "" && tokens == nil:
+			return fmt.Errorf("client: instance %d demands tokens and there are none", instance+1)
+		case (h.Tokens != "") != has:
+			return fmt.Errorf("client: instance %d: the tokens at hand are not those that its hops demand", instance+1)
 		}
 	}
-	return tokens, nil
+	return nil
 }
 
 func (c *Pipeline) sealer(to destination) (*envelope.Sealer, error) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
@@ -121,11 +122,11 @@ func (p Part) show(b *strings.Builder, forgotten bool) {
 		b.WriteString("; no message, dummies only\n")
 		return
 	}
-	fmt.Fprintf(b, "; messages said, as channel:symbol, %d in all, dummies left out\n", len(p.Messages))
+	fmt.Fprintf(b, "; messages said, in hexadecimal, %d in all, dummies left out\n", len(p.Messages))
 	const columns = 80
 	line := "   "
 	for _, m := range p.Messages {
-		word := messageText(m)
+		word := hex.EncodeToString(m)
 		if len(line)+1+len(word) > columns {
 			b.WriteString(line + "\n")
 			line = "   "
@@ -134,5 +135,3 @@ func (p Part) show(b *strings.Builder, forgotten bool) {
 	}
 	b.WriteString(line + "\n")
 }
-
-func messageText(m Message) string { return fmt.Sprintf("%d:%d", m.Channel, m.Symbol) }

@@ -25,7 +25,7 @@ func TestShowIsGolden(t *testing.T) {
 	if err := Show(&b, l, 0.5); err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile("testdata/ledger-v1.txt")
+	want, err := os.ReadFile("testdata/ledger-v2.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

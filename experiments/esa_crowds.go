@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -35,7 +36,7 @@ func (h Histogram) derivedCrowds(n, k int) histogramDesign {
 			res.Delta, res.Method, res.EpsilonLocal, res.EpsilonAlone = h.Delta, fmt.Sprintf("epsilon %g of the report and %g of the crowd", h.Local-h.CrowdEpsilon, h.CrowdEpsilon), &local, &local
 			res.Keep, res.Flip = m.Keep, m.Flip
 			res.MessagesPerDevice, res.EnvelopesPerDevice = m.Messages(1), m.SmallestCap(1, h.overflow(0, n))
-			res.BytesPerDevice = res.EnvelopesPerDevice * envelope.X25519.Size(hops+1, fragment.MinPayload)
+			res.BytesPerDevice = res.EnvelopesPerDevice * envelope.X25519.Size(hops+1, fragment.Size(tally.MessageBytes))
 		},
 	}
 }

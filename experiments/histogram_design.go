@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/replay"
 )
@@ -66,7 +67,7 @@ func (h Histogram) design(n, k int) (histogramDesign, error) {
 		res.Keep, res.Flip = bits.Keep, bits.Flip
 		res.MessagesPerDevice = repeats * m.Messages(1, m.Tau)
 		res.EnvelopesPerDevice = res.Repeats * m.envelopes(h.overflow(exact.Epsilon, n))
-		res.BytesPerDevice = res.EnvelopesPerDevice * envelope.X25519.Size(hops+1, fragment.MinPayload)
+		res.BytesPerDevice = res.EnvelopesPerDevice * envelope.X25519.Size(hops+1, fragment.Size(tally.MessageBytes))
 	}}
 	switch {
 	case s != nil:
@@ -310,7 +311,7 @@ func (h Histogram) curator() (histogramDesign, error) {
 			res.Delta, res.Method, res.Sigma = g.Delta, g.Method, e.Sigma
 			res.EpsilonCentral, res.EpsilonCentralExact = &g.Epsilon, &g.Epsilon
 			res.MessagesPerDevice, res.EnvelopesPerDevice = 1, 1
-			res.BytesPerDevice = envelope.X25519.Size(hops+1, fragment.MinPayload)
+			res.BytesPerDevice = envelope.X25519.Size(hops+1, fragment.Size(tally.MessageBytes))
 		},
 	}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
@@ -115,10 +114,8 @@ type featured struct {
 func (d *density) randomize(r *rand.Rand, symbol Symbol, _ Memory) (Report, error) {
 	s := symbol.(featured)
 	crowd := d.reportedClass(r, s.class)
-	messages := make([]fragment.Message, 0, len(s.vector))
-	send := func(channel int, symbol uint8) {
-		messages = append(messages, fragment.Message{Channel: uint32(channel), Symbol: symbol})
-	}
+	said := tally.NewMessages(len(s.vector))
+	send := func(channel int, symbol uint8) { said.Say(uint32(channel), symbol) }
 	if rr, ok := d.bits.(bitsum.RR); ok { // one draw a bit does both
 		symbols := make([]uint8, len(s.vector))
 		rr.RoundAndRandomize(r, s.vector, symbols)
@@ -130,7 +127,7 @@ func (d *density) randomize(r *rand.Rand, symbol Symbol, _ Memory) (Report, erro
 		bitsum.RoundAll(r, s.vector, bits)
 		d.bits.RandomizeAll(r, bits, send)
 	}
-	return Report{Crowd: crowd, Parts: [][]fragment.Message{messages}}, nil
+	return Report{Crowd: crowd, Parts: [][][]byte{said.Bodies}}, nil
 }
 
 func (d *density) reportedClass(r *rand.Rand, class int) int {

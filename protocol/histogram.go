@@ -8,7 +8,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -220,13 +219,13 @@ func (h *histogram) randomize(r *rand.Rand, symbol Symbol, memory Memory) (Repor
 			}
 		}
 	}
-	report := Report{Crowd: s.crowd, Parts: make([][]fragment.Message, h.plan.Contributions())}
+	report := Report{Crowd: s.crowd, Parts: make([][][]byte, h.plan.Contributions())}
 	for p := range report.Parts {
+		said := tally.NewMessages(0)
 		for _, c := range committed {
-			h.tables[c.attribute].report(r, c.to, func(channel uint32) {
-				report.Parts[p] = append(report.Parts[p], fragment.Message{Channel: uint32(h.first[c.attribute]) + channel})
-			})
+			h.tables[c.attribute].report(r, c.to, func(channel uint32) { said.Say(uint32(h.first[c.attribute])+channel, 0) })
 		}
+		report.Parts[p] = said.Bodies
 	}
 	return report, nil
 }

@@ -149,8 +149,9 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		for _, part := range report.Parts {
 			tallies[0].Respondents++
 			channels, payloads := []uint32{}, []string{}
-			for _, m := range part {
-				channels = append(channels, m.Channel)
+			for _, body := range part {
+				channel, _ := said(t, body)
+				channels = append(channels, uint32(channel))
 			}
 			for _, payload := range proto.Fragment(r, part) {
 				payloads = append(payloads, hex.EncodeToString(payload))

@@ -39,7 +39,7 @@ type Symbol any
 // each contribution that a device makes (plan.Contributions).
 type Report struct {
 	Crowd int
-	Parts [][]fragment.Message
+	Parts [][][]byte // bodies of messages
 }
 
 // Memory keeps backstops on the device: what was randomized once for good, so
@@ -138,7 +138,7 @@ func (p *Protocol) Randomize(r *rand.Rand, s Symbol, memory Memory) (Report, err
 }
 
 // Fragment tears one part of a report into the plan's constant number of payloads.
-func (p *Protocol) Fragment(r *rand.Rand, part []fragment.Message) [][]byte {
+func (p *Protocol) Fragment(r *rand.Rand, part [][]byte) [][]byte {
 	return fragment.Pack(r, part, p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes)
 }
 
@@ -148,15 +148,11 @@ func (p *Protocol) NewTally() *tally.Counts { return p.question.newTally() }
 // Count adds one opened payload to a crowd's tally; dummies are dropped here,
 // where they are first seen for what they are.
 func (p *Protocol) Count(t *tally.Counts, payload []byte) error {
-	m, dummy, err := fragment.Unpack(payload)
-	if err != nil || dummy {
+	body, err := fragment.Unpack(payload)
+	if err != nil || body == nil {
 		return err
 	}
-	if !t.Has(int(m.Channel), int(m.Symbol)) {
-		return fmt.Errorf("protocol: a fragment names a channel or symbol that the plan has not")
-	}
-	t.Add(int(m.Channel), int(m.Symbol))
-	return nil
+	return t.AddMessage(body)
 }
 
 // Estimate debiases each crowd's tally (nil where it was withheld), with the

@@ -81,3 +81,13 @@ func newTallies(p *protocol.Protocol) []*tally.Counts {
 	}
 	return tallies
 }
+
+// said reads the body of a message.
+func said(t testing.TB, body []byte) (channel, symbol int) {
+	t.Helper()
+	c, s, err := tally.ParseMessage(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(c), int(s)
+}

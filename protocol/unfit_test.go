@@ -366,7 +366,8 @@ func TestTheReferenceKeepsTheSymbolsPromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts[report.Parts[0][0].Channel]++
+		channel, _ := said(t, report.Parts[0][0])
+		counts[channel]++
 	}
 	stattest.GTest(t, []float64{1. / 3, 1. / 3, 1. / 3}, counts)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.4, 0.3, 0.3}, counts) })
@@ -404,7 +405,9 @@ func TestTheReferenceKeepsTheDensityPromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts[2*report.Parts[0][0].Symbol+report.Parts[0][1].Symbol]++
+		_, x := said(t, report.Parts[0][0])
+		_, y := said(t, report.Parts[0][1])
+		counts[2*x+y]++
 	}
 	stattest.GTest(t, []float64{0.25, 0.25, 0.25, 0.25}, counts)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, []float64{0.3, 0.3, 0.2, 0.2}, counts) })

@@ -137,8 +137,9 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 			t.Fatal(err)
 		}
 		d.Crowd = report.Crowd
-		for _, m := range report.Parts[0] {
-			d.Messages = append(d.Messages, [2]int{int(m.Channel), int(m.Symbol)})
+		for _, body := range report.Parts[0] {
+			channel, symbol := said(t, body)
+			d.Messages = append(d.Messages, [2]int{channel, symbol})
 		}
 		for _, payload := range proto.Fragment(r, report.Parts[0]) {
 			d.Payloads = append(d.Payloads, hex.EncodeToString(payload))

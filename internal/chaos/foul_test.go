@@ -23,20 +23,21 @@ func (w *world) forge(cell, instance, crowd int) (envelope.Contribution, error) 
 	if err != nil {
 		return envelope.Contribution{}, err
 	}
-	pipeline.Instance = func(int) int { return instance }
-	pipeline.Tokens = func(i int) ([][]byte, error) {
-		tokens := make([][]byte, len(w.signed.Plan.Route.Mix.Instances[i].Hops))
-		for h := range tokens {
-			tokens[h] = make([]byte, token.Size)
-			rng.Reader(rng.New()).Read(tokens[h])
-		}
-		return tokens, nil
-	}
-	sealed, err := pipeline.Report(protocol.Answers{Crowd: crowd, Values: []any{cell}})
+	answer, err := pipeline.Answer(protocol.Answers{Crowd: crowd, Values: []any{cell}}, nil, []int{instance})
 	if err != nil {
 		return envelope.Contribution{}, err
 	}
-	return sealed[0].Contribution, nil
+	hops := w.signed.Plan.Route.Mix.Instances[instance].Hops
+	tokens := make([][]byte, len(hops))
+	for h := range tokens {
+		if hops[h].Tokens == "" {
+			continue
+		}
+		tokens[h] = make([]byte, token.Size)
+		rng.Reader(rng.New()).Read(tokens[h])
+	}
+	sealed, err := pipeline.Seal(answer.Crowd, answer.Parts[0], tokens)
+	return sealed.Contribution, err
 }
 
 // hand puts a contribution at its entry's door.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	counts "github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -341,8 +342,12 @@ func (w *town) takeLedgers() {
 		}
 		e := l.Entries[0]
 		p := e.Parts[0]
+		cell, _, err := counts.ParseMessage(p.Messages[0])
+		if err != nil {
+			w.t.Fatal(err)
+		}
 		w.said[[32]byte{byte(d)}] = &contribution{
-			who: deviceName(d), cell: int(p.Messages[0].Channel), instance: uint16(p.Instance), crowd: uint32(e.Crowd),
+			who: deviceName(d), cell: int(cell), instance: uint16(p.Instance), crowd: uint32(e.Crowd),
 			kept: p.State == client.Sent, at: true,
 		}
 	}

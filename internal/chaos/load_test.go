@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/fragment"
+	counts "github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -248,7 +249,9 @@ func (w *load) seal(crowd, people int) [][]byte {
 			r := replay.New(4, uint64(crowd), uint64(core))
 			for i := core; i < people; i += runtime.GOMAXPROCS(0) {
 				c := envelope.Contribution{Plan: p.Hash(), Crowd: uint32(crowd)}
-				for _, payload := range fragment.Pack(r, []fragment.Message{{Channel: uint32(i % cells)}}, *loadSent, p.Envelopes.PayloadBytes) {
+				said := counts.NewMessages(1)
+				said.Say(uint32(i%cells), 0)
+				for _, payload := range fragment.Pack(r, said.Bodies, *loadSent, p.Envelopes.PayloadBytes) {
 					e, err := sealer.Seal(payload)
 					if err != nil {
 						w.t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	counts "github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -277,7 +278,11 @@ func (w *world) readLedger(d int) {
 			one.cell = d
 			continue
 		}
-		one.cell = int(l.Entries[0].Parts[0].Messages[0].Channel)
+		channel, _, err := counts.ParseMessage(l.Entries[0].Parts[0].Messages[0])
+		if err != nil {
+			w.violation("ledger of %s: %v", one.who, err)
+		}
+		one.cell = int(channel)
 	}
 	// What the device takes for sent was acknowledged.
 	for _, e := range l.Entries {

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -126,11 +127,11 @@ type shownEntry struct {
 }
 
 type shownPart struct {
-	Instance int         `json:"instance"`
-	State    string      `json:"state"`
-	Ended    time.Time   `json:"ended,omitzero"`
-	Reason   string      `json:"reason,omitempty"`
-	Messages [][2]uint32 `json:"messages"` // channel and symbol
+	Instance int       `json:"instance"`
+	State    string    `json:"state"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Reason   string    `json:"reason,omitempty"`
+	Messages []string  `json:"messages"` // bodies in hexadecimal
 }
 
 func ledgerView(l *client.Ledger, prior float64) shownLedger {
@@ -146,9 +147,9 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 		}
 		one.Belief.OneMessage, one.Belief.AllMessages, one.Belief.Analyzer = belief(e.OneMessage), belief(e.Charge.Local), belief(e.Charge.Epsilon)
 		for _, p := range e.Parts {
-			part := shownPart{Instance: p.Instance, State: string(p.State), Ended: p.Ended, Reason: p.Reason, Messages: [][2]uint32{}}
+			part := shownPart{Instance: p.Instance, State: string(p.State), Ended: p.Ended, Reason: p.Reason, Messages: []string{}}
 			for _, m := range p.Messages {
-				part.Messages = append(part.Messages, [2]uint32{m.Channel, uint32(m.Symbol)})
+				part.Messages = append(part.Messages, hex.EncodeToString(m))
 			}
 			one.Parts = append(one.Parts, part)
 		}

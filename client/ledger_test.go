@@ -1,0 +1,119 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"testing"
+
+	"github.com/confetti-dp/confetti/client"
+)
+
+// One answer, from its start to the last mark, reads the ledger no second time, and
+// what another client has written since is seen.
+func TestAnAnswerReadsTheLedgerOnce(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 3)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	c := opened(t, p, o)
+	read := c.Kept()
+	if err := c.Report(t.Context(), value(1)); err != nil {
+		t.Fatal(err)
+	}
+	if read == nil || c.Kept() != read || len(read.Entries) != 1 {
+		t.Fatal("the ledger was read again")
+	}
+	other := p
+	other.Title += "?"
+	if err := opened(t, other, o).Answer(value(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Deliver(t.Context()); err != nil || c.Kept() == read || len(c.Kept().Entries) != 2 {
+		t.Errorf("%v: what another client wrote was not seen", err)
+	}
+	if err := client.Consent(o.Folder, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Report(t.Context(), value(1)); !errors.Is(err, client.ErrNotOptedIn) {
+		t.Errorf("after another had opted out: %v", err)
+	}
+}
+
+// What an earlier version wrote and could not send goes out, once, and stays charged.
+func TestAnAnswerOfVersion1IsSent(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 3)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	if err := opened(t, p, o).Answer(value(1)); err != nil {
+		t.Fatal(err)
+	}
+	before := ledger(t, o).Entries[0]
+	version1(t, ledgerPath(o))
+	if err := os.Remove(ledgerPath(o) + ".end"); err != nil {
+		t.Fatal(err)
+	}
+	if got := ledger(t, o).Entries[0]; got.Charge != before.Charge || len(got.Parts[0].Messages) != 3 {
+		t.Fatalf("read as %+v", got)
+	}
+	c := opened(t, p, o)
+	if err := c.Answer(value(0)); !errors.Is(err, client.ErrAnswered) {
+		t.Errorf("a second answer: %v", err)
+	}
+	if err := c.Deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if kept, _, _ := s.counts(); kept != 1 || ledger(t, o).Entries[0].Parts[0].State != client.Sent {
+		t.Errorf("%d contributions, %+v", kept, ledger(t, o).Entries)
+	}
+}
+
+// version1 rewrites a ledger as an earlier version would have written it.
+func version1(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	old := []byte("confetti-ledger/v1\n")
+	for _, line := range lines[1:] {
+		var r map[string]any
+		if err := json.Unmarshal(line[9:], &r); err != nil {
+			t.Fatal(err)
+		}
+		if r["kind"] == "spent" {
+			for _, part := range r["spent"].(map[string]any)["parts"].([]any) {
+				asVersion1(t, part.(map[string]any))
+			}
+		}
+		record, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old = fmt.Appendf(old, "%08x %s\n", crc32.Checksum(record, crc32.MakeTable(crc32.Castagnoli)), record)
+	}
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func asVersion1(t *testing.T, part map[string]any) {
+	t.Helper()
+	payloads, err := base64.StdEncoding.DecodeString(part["payloads"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []byte
+	for size := int(part["size"].(float64)); len(payloads) > 0; payloads = payloads[size:] {
+		if payloads[0] == 1 {
+			messages = append(messages, payloads[1:6]...)
+		}
+	}
+	delete(part, "size")
+	delete(part, "payloads")
+	part["messages"] = messages
+}
