@@ -1,15 +1,11 @@
-// Package dataset reads labelled vectors: the public data sets of the
-// experiments by name, a user's own files, and generated documents for when
-// there is no data at all.
-//
-// Every reader checks what a file claims against what it holds before it
-// allocates, and names the row and column of a bad number, never the number.
+// Package dataset has labelled vectors and populations: the public data sets of the
+// experiments by name, a user's own tables, and what is generated for when there is
+// no data at all.
 package dataset
 
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -124,29 +120,3 @@ func matrix(rows, cols int) blas32.General {
 }
 
 func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride : i*x.Stride+x.Cols] }
-
-// Open opens a file to read; a folder is none.
-func Open(path string) (*os.File, error) {
-	f, _, err := open(path)
-	return f, err
-}
-
-// open opens a file and reports its size; a missing file says what to do.
-func open(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		if os.IsNotExist(err) {
-			return nil, 0, fmt.Errorf("%s does not exist: check the path", path)
-		}
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a folder, not a file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
-}

@@ -10,6 +10,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/table"
 )
 
 // The IDX format of MNIST: two zero bytes, the element type (8: unsigned
@@ -22,7 +24,7 @@ const maxIDX = 1 << 28
 // readIDX reads a gzipped IDX file of unsigned bytes with the given number of
 // dimensions.
 func readIDX(path string, dims int) (shape []int, data []byte, err error) {
-	f, _, err := open(path)
+	f, err := table.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/table"
 )
 
 // Names lists the data sets that Load knows.
@@ -61,22 +63,22 @@ func loadText(dir string) (s *Set, err error) {
 	if filepath.Base(dir) == "sst2" { // its file numbers them
 		s.Classes = []string{"negative", "positive"}
 	}
-	if s.Train.X, err = ReadMatrix(in("train_x.npy")); err != nil {
+	if s.Train.X, err = table.ReadMatrix(in("train_x.npy")); err != nil {
 		return nil, err
 	}
-	if s.Train.Y, err = ReadLabels(in("train_y.npy")); err != nil {
+	if s.Train.Y, err = table.ReadLabels(in("train_y.npy")); err != nil {
 		return nil, err
 	}
-	if s.Test.X, err = ReadMatrix(in("test_x.npy")); err != nil {
+	if s.Test.X, err = table.ReadMatrix(in("test_x.npy")); err != nil {
 		return nil, err
 	}
-	if s.Test.Y, err = ReadLabels(in("test_y.npy")); err != nil {
+	if s.Test.Y, err = table.ReadLabels(in("test_y.npy")); err != nil {
 		return nil, err
 	}
 	if s.Words, err = readLines(in("vocab.txt")); err != nil {
 		return nil, err
 	}
-	if s.WordX, err = ReadMatrix(in("vocab_x.npy")); err != nil {
+	if s.WordX, err = table.ReadMatrix(in("vocab_x.npy")); err != nil {
 		return nil, err
 	}
 	if len(s.Words) != s.WordX.Rows {
@@ -106,7 +108,7 @@ func loadImages(dir string) (s *Set, err error) {
 
 // readLines reads a list of names, one a line.
 func readLines(path string) ([]string, error) {
-	f, _, err := open(path)
+	f, err := table.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+
+	"github.com/confetti-dp/confetti/internal/table"
 )
 
 // pointColumns and pointRows are the grid that points are counted in.
@@ -29,7 +31,7 @@ func decodePoints(r io.Reader) ([][2]float64, error) {
 	in := csv.NewReader(r)
 	in.FieldsPerRecord, in.ReuseRecord = 2, true
 	if _, err := in.Read(); err != nil {
-		return nil, fmt.Errorf("no line of column names: %w", plainCSV(err))
+		return nil, fmt.Errorf("no line of column names: %w", table.PlainError(err))
 	}
 	var points [][2]float64
 	for {
@@ -38,7 +40,7 @@ func decodePoints(r io.Reader) ([][2]float64, error) {
 			break
 		}
 		if err != nil {
-			return nil, plainCSV(err)
+			return nil, table.PlainError(err)
 		}
 		var p [2]float64
 		for i, most := range []float64{90, 180} {

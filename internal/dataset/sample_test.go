@@ -3,9 +3,13 @@ package dataset
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/table"
 )
 
 func sample(t *testing.T, seed uint64, rows int) string {
@@ -33,7 +37,11 @@ func TestASampleIsTheSameForASeed(t *testing.T) {
 // names, a set that may be empty, and numbers with a long tail.
 func TestASampleHasWhatIsAskedOfIt(t *testing.T) {
 	text := sample(t, 1, 4000)
-	columns, err := decodeColumns(strings.NewReader(text), Missing{}, named("class", "drink", "spend"))
+	path := filepath.Join(t.TempDir(), "sample.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	columns, err := table.ReadColumns(path, table.Missing{}, table.Column{Name: "class"}, table.Column{Name: "drink"}, table.Column{Name: "spend"})
 	if err != nil {
 		t.Fatal(err)
 	}

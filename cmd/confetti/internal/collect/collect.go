@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
@@ -178,11 +179,11 @@ func (c collectSimulate) checkDensity() error {
 
 // load reads the records, with what a reader must know of how they were read.
 func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
-	choice := dataset.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop}
+	choice := table.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop}
 	if choice.Missing, err = c.missing(); err != nil {
 		return nil, nil, err
 	}
-	train, err := dataset.ReadTable(c.File, choice)
+	train, err := table.ReadRecords(c.File, choice)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +193,7 @@ func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
 		if c.TestLabel != "" {
 			choice.Label = c.TestLabel
 		}
-		if test, err = dataset.ReadTable(c.Test, choice); err != nil {
+		if test, err = table.ReadRecords(c.Test, choice); err != nil {
 			return nil, nil, err
 		}
 		for _, note := range test.Notes {
@@ -219,8 +220,8 @@ func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
 }
 
 // missing is what an empty cell means.
-func (c collectSimulate) missing() (dataset.Missing, error) {
-	m, err := dataset.ParseMissing(c.Missing)
+func (c collectSimulate) missing() (table.Missing, error) {
+	m, err := table.ParseMissing(c.Missing)
 	if err != nil {
 		return m, terminal.Usagef("--missing is %q: %w", c.Missing, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments"
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -168,11 +168,11 @@ func (c collectHistogram) groups() ([]protocol.Group, error) {
 	if len(c.Column) > 1 {
 		names = append(names, "column")
 	}
-	var columns []dataset.Column
+	var columns []table.Column
 	for _, name := range names {
-		columns = append(columns, dataset.Column{Name: name})
+		columns = append(columns, table.Column{Name: name})
 	}
-	t, err := dataset.ReadColumns(c.Groups, dataset.Missing{}, columns...)
+	t, err := table.ReadColumns(c.Groups, table.Missing{}, columns...)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -23,18 +23,18 @@ type answersTable struct {
 
 // readTable reads the columns, and gives the attributes without a domain the values
 // that are there.
-func (c collectHistogram) readTable(attributes []plan.Attribute, missing dataset.Missing) (*answersTable, error) {
-	var columns []dataset.Column
+func (c collectHistogram) readTable(attributes []plan.Attribute, missing table.Missing) (*answersTable, error) {
+	var columns []table.Column
 	for _, a := range attributes {
-		columns = append(columns, dataset.Column{Name: c.Column[len(columns)], MayBeEmpty: a.Kind == "set"})
+		columns = append(columns, table.Column{Name: c.Column[len(columns)], MayBeEmpty: a.Kind == "set"})
 		if a.Kind == "grid" {
-			columns = append(columns, dataset.Column{Name: c.Column[len(columns)]})
+			columns = append(columns, table.Column{Name: c.Column[len(columns)]})
 		}
 	}
 	if c.Crowd != "" {
-		columns = append(columns, dataset.Column{Name: c.Crowd})
+		columns = append(columns, table.Column{Name: c.Crowd})
 	}
-	table, err := dataset.ReadColumns(c.CSV, missing, columns...)
+	table, err := table.ReadColumns(c.CSV, missing, columns...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (t *answersTable) note(format string, a ...any) {
 }
 
 // answers are those to one attribute, by row, from its columns that begin at number at.
-func (t *answersTable) answers(a *plan.Attribute, columns *dataset.Columns, at int) (func(row int) any, error) {
+func (t *answersTable) answers(a *plan.Attribute, columns *table.Columns, at int) (func(row int) any, error) {
 	values := columns.Values[at]
 	switch a.Kind {
 	case "buckets":
@@ -111,7 +111,7 @@ func (t *answersTable) answers(a *plan.Attribute, columns *dataset.Columns, at i
 	return func(row int) any { return values[row] }, nil
 }
 
-func (t *answersTable) sets(a *plan.Attribute, columns *dataset.Columns, at int) (func(row int) any, error) {
+func (t *answersTable) sets(a *plan.Attribute, columns *table.Columns, at int) (func(row int) any, error) {
 	sets := make([][]string, len(columns.Lines))
 	largest, found := 1, []string{}
 	for row, text := range columns.Values[at] {
@@ -136,7 +136,7 @@ func (t *answersTable) sets(a *plan.Attribute, columns *dataset.Columns, at int)
 		a.Most = min(largest, plan.MaxItems)
 		t.note("the most items of a set in column %q were taken from the data (%d)", a.Name, a.Most)
 	}
-	var faults dataset.Faults
+	var faults table.Faults
 	for row, set := range sets {
 		if len(set) > a.Most {
 			faults.Add(columns.Lines[row], a.Name, fmt.Sprintf("is a set of more than the %d items that a device reports", a.Most))
@@ -149,12 +149,12 @@ func (t *answersTable) sets(a *plan.Attribute, columns *dataset.Columns, at int)
 }
 
 // inside checks that all that respondents hold is declared, or counted among others.
-func inside(a *plan.Attribute, columns *dataset.Columns, at int, held func(row int) []string) error {
+func inside(a *plan.Attribute, columns *table.Columns, at int, held func(row int) []string) error {
 	if a.Others {
 		return nil
 	}
 	declared := index(a.Values)
-	var faults dataset.Faults
+	var faults table.Faults
 	for row, line := range columns.Lines {
 		for _, v := range held(row) {
 			if _, ok := declared[v]; !ok {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -20,8 +20,8 @@ import (
 type rows struct {
 	names   []string // of the columns of a table; nil for lines of JSON
 	next    func() (fields map[string]any, line int, err error)
-	missing dataset.Missing
-	faults  dataset.Faults
+	missing table.Missing
+	faults  table.Faults
 
 	// Of the row that was read last.
 	fields map[string]any // by column, of a table texts only; nil if the row is a fault
@@ -31,11 +31,11 @@ type rows struct {
 }
 
 // newRows begins to read a table or lines of JSON.
-func newRows(extension string, r io.Reader, missing dataset.Missing) (*rows, error) {
+func newRows(extension string, r io.Reader, missing table.Missing) (*rows, error) {
 	in := &rows{missing: missing}
 	switch extension {
 	case ".csv", ".tsv":
-		c, err := dataset.NewCSV(r)
+		c, err := table.NewCSV(r)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func newRows(extension string, r io.Reader, missing dataset.Missing) (*rows, err
 		}
 		return in, nil
 	case ".jsonl":
-		text, err := dataset.Text(r)
+		text, err := table.Text(r)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (in *rows) read() (err error) {
 	in.fields, in.line, err = in.next()
 	in.lacks = false
 	switch {
-	case errors.Is(err, dataset.ErrFields):
+	case errors.Is(err, table.ErrFields):
 		in.faults.Add(in.line, "", "the wrong number of fields")
 		in.fields = nil
 		return nil
@@ -99,7 +99,7 @@ func (in *rows) read() (err error) {
 func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 	field = in.fields[name]
 	if text, is := field.(string); field != nil && !(is && in.names != nil && !mayBeEmpty && strings.TrimSpace(text) == "") {
-		if fault := dataset.TextFault(text); fault != "" && !mayBeEmpty { // a set may be long
+		if fault := table.TextFault(text); fault != "" && !mayBeEmpty { // a set may be long
 			in.wrong(name, fault)
 		}
 		return field, true

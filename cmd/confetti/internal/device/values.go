@@ -14,7 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -41,7 +41,7 @@ const maxLine = 16 << 20
 // answers reads values for the plan's question, with what a reader must know of how. The
 // error says all that is wrong, by line and column, and never what is there.
 func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, notes []string, err error) {
-	missing, err := dataset.ParseMissing(c.Missing)
+	missing, err := table.ParseMissing(c.Missing)
 	if err != nil {
 		return nil, nil, terminal.Usagef("--missing is %q: %w", c.Missing, err)
 	}
@@ -50,14 +50,14 @@ func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, not
 		return c.labelled(path, missing, *p.Question.Density)
 	}
 	if extension == ".npy" {
-		x, err := dataset.ReadMatrix(path)
+		x, err := table.ReadMatrix(path)
 		if err != nil {
 			return nil, nil, err
 		}
 		values, err := matrixAnswers(x, *p.Question.Histogram)
 		return values, nil, err
 	}
-	file, err := dataset.Open(path)
+	file, err := table.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +70,7 @@ func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, not
 }
 
 // rows reads rows of text.
-func (c columns) rows(extension string, file io.Reader, missing dataset.Missing, q plan.Question) (values []protocol.Value, notes []string, err error) {
+func (c columns) rows(extension string, file io.Reader, missing table.Missing, q plan.Question) (values []protocol.Value, notes []string, err error) {
 	in, err := newRows(extension, file, missing)
 	if err != nil {
 		return nil, nil, err
@@ -133,8 +133,8 @@ func (c columns) named(names []string, q plan.Histogram) error {
 }
 
 // labelled reads a table of features and labels.
-func (c columns) labelled(path string, missing dataset.Missing, q plan.Density) ([]protocol.Value, []string, error) {
-	t, err := dataset.ReadTable(path, dataset.Choice{Label: c.Label, Missing: missing})
+func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([]protocol.Value, []string, error) {
+	t, err := table.ReadRecords(path, table.Choice{Label: c.Label, Missing: missing})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/internal/costtest"
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -129,7 +129,7 @@ func TestAnswersSayNoValue(t *testing.T) {
 
 // The later of two columns of one name would answer for both.
 func TestColumnsAreToldApart(t *testing.T) {
-	if _, err := newRows(".csv", strings.NewReader("floor,floor\n1,2\n"), dataset.Missing{}); err == nil || !strings.Contains(err.Error(), "told apart") {
+	if _, err := newRows(".csv", strings.NewReader("floor,floor\n1,2\n"), table.Missing{}); err == nil || !strings.Contains(err.Error(), "told apart") {
 		t.Error(err)
 	}
 }
@@ -185,7 +185,7 @@ func FuzzAnswers(f *testing.F) {
 			if comma {
 				extension = ".csv"
 			}
-			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), dataset.Missing{}, everything.Question)
+			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), table.Missing{}, everything.Question)
 			if err == nil && (len(values) == 0 || len(values) > len(text)) || err != nil && values != nil {
 				t.Fatalf("%d answers, %v", len(values), err)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -208,7 +208,7 @@ func (f Histogram) Attributes(columns []string) ([]plan.Attribute, error) {
 			}
 			a.Others = a.Others || a.Kind == "prefixes"
 			if file := take(f.Domain, &domains)(); file != "" {
-				if a.Values, err = dataset.ReadDomain(file); err == nil {
+				if a.Values, err = table.ReadDomain(file); err == nil {
 					err = SeveralValues(a, file)
 				}
 			} else if len(f.Domain) > 0 {

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -69,7 +69,7 @@ const dominant = 0.9
 // Doubts names features that are likely to be there by mistake: one that only grows from
 // row to row, as a running number does, and one that is so much larger than the others
 // together that they hardly count.
-func (t *Table) Doubts() []string {
+func (t *Records) Doubts() []string {
 	if len(t.Columns) != t.X.Cols || t.X.Cols < 2 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-func readCSV(path string, choice Choice) (*Table, error) {
+func readCSV(path string, choice Choice) (*Records, error) {
 	f, _, err := open(path)
 	if err != nil {
 		return nil, err
@@ -17,7 +17,7 @@ func readCSV(path string, choice Choice) (*Table, error) {
 }
 
 // decodeCSV reads the columns that are chosen. Rows are named by their line.
-func decodeCSV(r io.Reader, choice Choice) (*Table, error) {
+func decodeCSV(r io.Reader, choice Choice) (*Records, error) {
 	in, err := NewCSV(r)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func decodeCSV(r io.Reader, choice Choice) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{}
+	t := &Records{}
 	for i, name := range in.Names {
 		if taken[i] {
 			t.Columns = append(t.Columns, name)

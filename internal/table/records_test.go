@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -162,27 +162,19 @@ func TestTables(t *testing.T) {
 	x := file("x.npy", npy(dict("<f4", false, "2, 1"), []float32{5, 6}))
 	y := file("y.npy", npy(dict("<i4", false, "2,"), []int32{10, 9}))
 	short := file("short.npy", npy(dict("<i4", false, "1,"), []int32{1}))
-	train, err := ReadTable(x, Choice{Label: y})
+	train, err := ReadRecords(x, Choice{Label: y})
 	if err != nil {
 		t.Fatal(err)
 	}
-	test, err := ReadTable(file("test.csv", []byte("v,c\n7,10\n")), Choice{Label: "c"})
+	test, err := ReadRecords(file("test.csv", []byte("v,c\n7,10\n")), Choice{Label: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSet("own", train, test)
-	if err != nil || fmt.Sprint(s.Classes, s.Train.Y, s.Test.Y, s.Test.X.Data) != "[9 10] [1 0] [1] [7]" {
-		t.Errorf("%+v, %v", s, err)
+	if fmt.Sprint(train.Classes(), test.Classes(), test.X.Data) != "[9 10] [10] [7]" {
+		t.Errorf("classes %v and %v of %v", train.Classes(), test.Classes(), test.X.Data)
 	}
 	if train.Labels = []string{"b", "10"}; fmt.Sprint(train.Classes()) != "[10 b]" {
 		t.Errorf("classes %v", train.Classes())
-	}
-	if _, err := NewSet("own", test, train); err == nil || !strings.Contains(err.Error(), "at least 2") {
-		t.Errorf("one class: %v", err)
-	}
-	test.Labels[0] = "new"
-	if _, err := NewSet("own", train, test); err == nil || !strings.Contains(err.Error(), "row 1") {
-		t.Errorf("a class that training lacks: %v", err)
 	}
 	for _, c := range []struct{ path, label, want string }{
 		{x, short, "2 rows"},
@@ -191,7 +183,7 @@ func TestTables(t *testing.T) {
 		{file("x.xlsx", nil), "", `type ".xlsx"`},
 		{file("bad.parquet", nil), "", "bad.parquet: not a parquet file"},
 	} {
-		if _, err := ReadTable(c.path, Choice{Label: c.label}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadRecords(c.path, Choice{Label: c.label}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.path, err, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// Table is a user's own file: rows of numbers, each with a label.
-type Table struct {
+// Records are a user's own file: rows of numbers, each with a label.
+type Records struct {
 	X       blas32.General
 	Labels  []string // as written, one per row; nil if none were asked for
 	Columns []string // names of the features, where the file has them
@@ -24,7 +24,7 @@ type Table struct {
 // maxElements bounds what a compressed file may unfold to: 2^28 float32, 1 GiB.
 const maxElements = 1 << 28
 
-// ReadTable reads features and labels from a file by its extension:
+// ReadRecords reads features and labels from a file by its extension:
 //
 //	.csv, .tsv, also with .gz   a table of text, as of CSV
 //	.parquet                    numeric columns, or one column of lists of numbers, and the label column
@@ -32,8 +32,8 @@ const maxElements = 1 << 28
 //
 // Every column that is taken must be a finite number in every row: the error says all
 // that is not, by row and column, and never what is there.
-func ReadTable(path string, choice Choice) (*Table, error) {
-	var t *Table
+func ReadRecords(path string, choice Choice) (*Records, error) {
+	var t *Records
 	var err error
 	switch ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))); ext {
 	case ".npy":
@@ -54,8 +54,8 @@ func ReadTable(path string, choice Choice) (*Table, error) {
 	return t, nil
 }
 
-func readArrays(path, label string) (*Table, error) {
-	t := &Table{}
+func readArrays(path, label string) (*Records, error) {
+	t := &Records{}
 	var err error
 	if t.X, err = ReadMatrix(path); err != nil || label == "" {
 		return t, err
@@ -73,30 +73,8 @@ func readArrays(path, label string) (*Table, error) {
 	return t, nil
 }
 
-// NewSet makes a data set of two tables; its classes are the labels of train.
-func NewSet(name string, train, test *Table) (*Set, error) {
-	s := &Set{Name: name, Classes: train.Classes()}
-	if len(s.Classes) < 2 {
-		return nil, fmt.Errorf("training records have %d classes: at least 2 are needed", len(s.Classes))
-	}
-	if train.X.Cols != test.X.Cols {
-		return nil, fmt.Errorf("training records have %d features but test records %d", train.X.Cols, test.X.Cols)
-	}
-	if len(train.Columns) == len(test.Columns) && !slices.Equal(train.Columns, test.Columns) {
-		return nil, errors.New("training and test records do not have the same features in the same order")
-	}
-	var err error
-	if s.Train, err = train.Labelled(s.Classes); err != nil {
-		return nil, fmt.Errorf("training records: %w", err)
-	}
-	if s.Test, err = test.Labelled(s.Classes); err != nil {
-		return nil, fmt.Errorf("test records: %w", err)
-	}
-	return s, nil
-}
-
 // Classes are the distinct labels: by value if all are integers, else by name.
-func (t *Table) Classes() []string {
+func (t *Records) Classes() []string {
 	set := map[string]bool{}
 	integers := true
 	for _, l := range t.Labels {
@@ -123,21 +101,6 @@ func (t *Table) Classes() []string {
 	return classes
 }
 
-// Labelled turns labels into indices of classes. A label that is none of them is
-// an error naming its row.
-func (t *Table) Labelled(classes []string) (Labelled, error) {
-	if len(t.Labels) != t.X.Rows {
-		return Labelled{}, fmt.Errorf("%d records have %d labels: name the label column", t.X.Rows, len(t.Labels))
-	}
-	l := Labelled{X: t.X, Y: make([]int, len(t.Labels))}
-	for i, label := range t.Labels {
-		if l.Y[i] = slices.Index(classes, label); l.Y[i] < 0 {
-			return Labelled{}, fmt.Errorf("label of row %d is none of the %d classes", i+1, len(classes))
-		}
-	}
-	return l, l.check(len(classes))
-}
-
 // What grow may say of a number; the caller says where it is.
 var (
 	errNotFinite = errors.New("is not a finite number")
@@ -145,7 +108,7 @@ var (
 )
 
 // grow appends a feature, checked.
-func (t *Table) grow(v float64) error {
+func (t *Records) grow(v float64) error {
 	if f := float32(v); math.IsNaN(v) || math.IsInf(float64(f), 0) {
 		return errNotFinite
 	}
@@ -157,7 +120,7 @@ func (t *Table) grow(v float64) error {
 }
 
 // finish shapes the appended features into rows.
-func (t *Table) finish(rows, cols int) (*Table, error) {
+func (t *Records) finish(rows, cols int) (*Records, error) {
 	if rows == 0 || cols == 0 {
 		return nil, fmt.Errorf("holds %d rows of %d features: nothing to read", rows, cols)
 	}

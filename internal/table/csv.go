@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bufio"
@@ -198,12 +198,12 @@ func (c *CSV) plain(err error) error {
 	if c.zip && err != io.EOF && !errors.As(err, new(*csv.ParseError)) {
 		return errDamagedZip
 	}
-	return plainCSV(err)
+	return PlainError(err)
 }
 
 var errDamagedZip = errors.New("is gzipped, and damaged")
 
-func plainCSV(err error) error {
+func PlainError(err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
 		return fmt.Errorf("line %d: %w", parse.Line, parse.Err)

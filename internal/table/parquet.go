@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-func readParquet(path string, choice Choice) (*Table, error) {
+func readParquet(path string, choice Choice) (*Records, error) {
 	f, size, err := open(path)
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func readParquet(path string, choice Choice) (*Table, error) {
 
 // decodeParquet reads numeric columns, or one column of lists of numbers. The
 // library has panicked on damaged files; here that is an error.
-func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Table, err error) {
+func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Records, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = nil, errors.New("damaged parquet file")
@@ -42,7 +42,7 @@ func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Table, err erro
 	if n := file.NumRows(); n < 1 || n > maxElements/int64(max(1, len(c.names))) {
 		return nil, fmt.Errorf("holds %d rows of %d columns: at least 1 row and at most %d numbers can be read", n, len(c.names), maxElements)
 	}
-	t = &Table{}
+	t = &Records{}
 	if !c.list {
 		t.Columns, c.width = c.names, len(c.names)
 	}
@@ -130,7 +130,7 @@ func plainNumber(t parquet.Type) bool {
 	return ok && (integer.IsSigned || integer.BitWidth <= 16)
 }
 
-func (c *columns) readGroup(t *Table, group parquet.RowGroup) error {
+func (c *columns) readGroup(t *Records, group parquet.RowGroup) error {
 	in := group.Rows()
 	defer in.Close()
 	buf := make([]parquet.Row, 256)
@@ -151,7 +151,7 @@ func (c *columns) readGroup(t *Table, group parquet.RowGroup) error {
 }
 
 // read appends a record. Its values come in the order of the columns.
-func (c *columns) read(t *Table, record parquet.Row) error {
+func (c *columns) read(t *Records, record parquet.Row) error {
 	c.row++
 	before, label, labels, lacks, fills := len(t.X.Data), "", 0, false, 0
 	fill := 0.0

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bufio"
@@ -60,7 +60,7 @@ func decodeMatrix(r io.Reader, size int64) (blas32.General, error) {
 	if rows == 0 || cols == 0 {
 		return blas32.General{}, fmt.Errorf("array is empty")
 	}
-	x := matrix(rows, cols)
+	x := blas32.General{Rows: rows, Cols: cols, Stride: cols, Data: make([]float32, rows*cols)}
 	err = h.each(r, func(i int, b []byte) error {
 		at := i
 		if h.fortran {
