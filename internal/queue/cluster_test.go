@@ -34,29 +34,64 @@ func cluster(t *testing.T) []*server.Server {
 	}
 	var servers []*server.Server
 	for i, port := range ports {
-		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprint("node-", i), Host: "127.0.0.1", Port: server.RANDOM_PORT,
-			NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, MaxPayload: MaxBody + headroom,
-			MaxPending: 4 * (MaxBody + headroom), JetStreamMaxStore: 1 << 30, // three quarters of the disk for each would not do
-			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
-			Routes:  routes,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-		})
-		servers = append(servers, s)
+		servers = append(servers, node(t, server.Options{
+			ServerName: fmt.Sprint("node-", i), Routes: routes, Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
+		}))
 	}
 	for _, s := range servers {
-		if !s.ReadyForConnections(startTimeout) {
-			t.Fatal("a node does not start")
-		}
+		ready(t, s)
 	}
 	return servers
+}
+
+// node starts a server with a disk on loopback, and stops it at the end of the test.
+func node(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
+	o.JetStream, o.StoreDir, o.SyncAlways = true, t.TempDir(), true
+	o.MaxPayload, o.MaxPending = MaxBody+headroom, 4*(MaxBody+headroom)
+	o.JetStreamMaxStore = 1 << 30 // three quarters of the disk for each would not do
+	s, err := server.NewServer(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	return s
+}
+
+// ready waits until a server answers.
+func ready(t *testing.T, s *server.Server) *server.Server {
+	t.Helper()
+	if !s.ReadyForConnections(startTimeout) {
+		t.Fatal("a node does not start")
+	}
+	return s
+}
+
+// keeps opens a queue as it is configured and puts something in.
+func keeps(t *testing.T, c Config) {
+	t.Helper()
+	q, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if _, err := box(t, q, "a").Put(t.Context(), "k", "l", []byte("body")); err != nil {
+		t.Error(err)
+	}
+}
+
+// refused wants no queue to open as it is configured.
+func refused(t *testing.T, why string, c Config) {
+	t.Helper()
+	if q, err := Open(t.Context(), c); err == nil {
+		q.Close()
+		t.Errorf("%s: connected", why)
+	}
 }
 
 // What a cluster has acknowledged is there after one of its nodes is gone: the

@@ -83,34 +83,10 @@ func TestAClusterWithCredentials(t *testing.T) {
 	diskless, _ := account(operator, 0)
 	stranger, _ := member(t, nkeys.CreateOperator)
 	foreign, _ := account(stranger, jwt.NoLimit)
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: filepath.Join(dir, "js"), SyncAlways: true,
-		MaxPayload: MaxBody + headroom, MaxPending: 4 * (MaxBody + headroom), JetStreamMaxStore: 1 << 30,
-		TrustedOperators: []*jwt.OperatorClaims{claims}, AccountResolver: accounts, SystemAccount: system,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	defer s.WaitForShutdown()
-	defer s.Shutdown()
-	if !s.ReadyForConnections(startTimeout) {
-		t.Fatal("it does not start")
-	}
+	s := ready(t, node(t, server.Options{TrustedOperators: []*jwt.OperatorClaims{claims}, AccountResolver: accounts, SystemAccount: system}))
 	c := Config{URL: "nats://" + s.Addr().String(), Credentials: credentials("ours.creds", ours, nil)}
 	for range 2 { // what was kept is there when the service comes again
-		q, err := Open(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		box, err := q.Box(t.Context(), "a", Refuse)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := box.Put(t.Context(), "k", "l", []byte("body")); err != nil {
-			t.Error(err)
-		}
-		q.Close()
+		keeps(t, c)
 	}
 	for name, path := range map[string]string{
 		"none":                          "",
@@ -121,9 +97,6 @@ func TestAClusterWithCredentials(t *testing.T) {
 	} {
 		bad := c
 		bad.Credentials = path
-		if q, err := Open(t.Context(), bad); err == nil {
-			q.Close()
-			t.Errorf("credentials %s: connected", name)
-		}
+		refused(t, "credentials "+name, bad)
 	}
 }

@@ -46,37 +46,15 @@ func TestAClusterOverTLS(t *testing.T) {
 	}
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(authority.PEM())
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: filepath.Join(dir, "js"), SyncAlways: true,
-		MaxPayload: MaxBody + headroom, MaxPending: 4 * (MaxBody + headroom), JetStreamMaxStore: 1 << 30,
+	s := ready(t, node(t, server.Options{
 		TLS: true, TLSVerify: true, TLSTimeout: 5,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	defer s.WaitForShutdown()
-	defer s.Shutdown()
-	if !s.ReadyForConnections(startTimeout) {
-		t.Fatal("it does not start")
-	}
+	}))
 	c := Config{
 		URL: "tls://" + s.Addr().String(), Roots: file("roots.pem", authority.PEM()),
 		Certificate: file("client.crt", clientCert), Key: file("client.key", clientKey),
 	}
-	q, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := q.Box(t.Context(), "a", Refuse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := box.Put(t.Context(), "k", "l", []byte("body")); err != nil {
-		t.Error(err)
-	}
-	q.Close()
+	keeps(t, c)
 	for name, change := range map[string]func(*Config){
 		"another authority":         func(c *Config) { c.Roots = file("other.pem", other.PEM()) },
 		"no certificate to show":    func(c *Config) { c.Certificate, c.Key = "", "" },
@@ -90,9 +68,6 @@ func TestAClusterOverTLS(t *testing.T) {
 	} {
 		bad := c
 		change(&bad)
-		if q, err := Open(t.Context(), bad); err == nil {
-			q.Close()
-			t.Errorf("%s: connected", name)
-		}
+		refused(t, name, bad)
 	}
 }
