@@ -134,6 +134,11 @@ func (o options) curve(e Event, g *Guarantee) (curve, error) {
 			return c, nil
 		}
 	}
+	if len(uses) > 1 && !o.Lower {
+		if c, ok := o.together(uses); ok {
+			return c, nil
+		}
+	}
 	if len(uses) == 1 {
 		if p, ok := uses[0].event.(profiler); ok {
 			c, bound, err := p.profile(uses[0].rounds, o)

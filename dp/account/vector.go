@@ -223,12 +223,22 @@ func VectorFlip(users, coordinates int, squaredGap, epsilon, delta float64) (Vec
 	m := leastEnough(0, 100, func(x float64) bool { d := normal(100 - x).hockey(epsilon); return d <= delta })
 	b := math.Min(squaredGap, float64(coordinates)) / (float64(users) * (100 - m) * (100 - m))
 	pq := b / (1 + 4*b)
-	guess := math.Max(minVectorFlip, 2*pq/(1+math.Sqrt(1-4*pq)))
+	flip, ok := leastFlip(2*pq/(1+math.Sqrt(1-4*pq)), enough)
+	if !ok {
+		return VectorResponse{}, t.outside(math.NaN(), "more than %d users for epsilon %v, delta %v", users, epsilon, delta)
+	}
+	return at(flip), nil
+}
+
+// leastFlip is the least flip probability, to 1e-4 of itself and from above, that is
+// enough, looked for from a guess on. Not ok if none is.
+func leastFlip(guess float64, enough func(flip float64) bool) (flip float64, ok bool) {
 	const most, step = 0.5 - 1e-9, 1.1
-	low, high := guess, guess
+	low := math.Min(most, math.Max(minVectorFlip, guess))
+	high := low
 	for !enough(high) {
 		if high == most {
-			return VectorResponse{}, t.outside(math.NaN(), "more than %d users for epsilon %v, delta %v", users, epsilon, delta)
+			return 0, false
 		}
 		low, high = high, math.Min(most, high*step)
 	}
@@ -244,5 +254,5 @@ func VectorFlip(users, coordinates int, squaredGap, epsilon, delta float64) (Vec
 			low = middle
 		}
 	}
-	return at(high), nil
+	return high, true
 }

@@ -14,16 +14,21 @@ func (e VectorResponse) Opened(rounds int) (rest []Event, alone Event) {
 	return []Event{Repeat{e, rounds}}, nil
 }
 
-// BesideMessage is the epsilon at delta of so many rounds of a vector beside one of its bits
+// BesideMessage takes the opened bit for a whole one of a respondent whom nobody hides.
+func (e VectorResponse) BesideMessage(rounds int, delta float64) (float64, error) {
+	return besideBit(e, e.Flip, rounds, delta)
+}
+
+// besideBit is the epsilon at delta of so many rounds of a vector beside one of its bits
 // that is seen by itself, whose gap is a whole bit at most: of randomized response with
 // loss L and odds 1-p to p, the hockey stick at epsilon is (1-p) H(epsilon-L) +
 // p H(epsilon+L), H the vector's in either direction, for which any bound may stand.
-func (e VectorResponse) BesideMessage(rounds int, delta float64) (float64, error) {
-	rest, _, err := e.profile(rounds, options{Neglect: delta * neglect / float64(rounds+1)})
+func besideBit(vector profiler, flip float64, rounds int, delta float64) (float64, error) {
+	rest, _, err := vector.profile(rounds, options{Neglect: delta * neglect / float64(rounds+1)})
 	if err != nil {
 		return 0, err
 	}
-	bit := RandomizedResponse{1, e.Flip}
+	bit := RandomizedResponse{1, flip}
 	return invert(func(epsilon float64) (float64, error) {
 		fall, err := rest.Delta(math.Abs(epsilon - bit.local()))
 		if err != nil {
@@ -33,6 +38,6 @@ func (e VectorResponse) BesideMessage(rounds int, delta float64) (float64, error
 			fall = 1 - x + x*fall // the hockey stick below zero, by that of the reverse pair
 		}
 		rise, err := rest.Delta(epsilon + bit.local())
-		return ((1-e.Flip)*fall + e.Flip*rise) * (1 + lawError), err
+		return ((1-flip)*fall + flip*rise) * (1 + lawError), err
 	}, delta)
 }
