@@ -1,8 +1,6 @@
 package confetti_test
 
 import (
-	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -103,8 +101,7 @@ func histogramDevice(b *testing.B) func() {
 	}
 }
 
-// histogramCount counts opened payloads on all cores as the analyzer does, each with a
-// tally of its own. The same ten million are counted ten times: any one of them is long
+// histogramCount counts opened payloads. The same ten million are counted ten times: any one of them is long
 // out of the caches by then. Their cells are uniform, the worst case for the tally.
 func histogramCount(b *testing.B) func() {
 	const kept = histogramMessages / 10
@@ -118,25 +115,12 @@ func histogramCount(b *testing.B) func() {
 		payloads = append(payloads, fragment.Pack(r, said.Bodies, 10_000, 8)...)
 	}
 	return func() {
-		tallies := make([]*tally.Counts, runtime.GOMAXPROCS(0))
-		var working sync.WaitGroup
-		for w := range tallies {
-			working.Go(func() {
-				tallies[w] = p.NewTally()
-				for range histogramMessages / kept {
-					for i := w; i < kept; i += len(tallies) {
-						if err := p.Count(tallies[w], payloads[i]); err != nil {
-							b.Error(err)
-							return
-						}
-					}
+		t := p.NewTally()
+		for range histogramMessages / kept {
+			for _, payload := range payloads {
+				if err := p.Count(t, payload); err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
-		working.Wait()
-		for _, t := range tallies[1:] {
-			if err := tallies[0].Merge(t); err != nil {
-				b.Fatal(err)
 			}
 		}
 	}
@@ -144,18 +128,17 @@ func histogramCount(b *testing.B) func() {
 
 // counted is a question of three million cells with the tally of two million devices, of
 // which one cell in seven is held: about as sparse as an image.
-func counted(b *testing.B) (*protocol.Protocol, []*tally.Counts) {
+func counted(b *testing.B) (*protocol.Protocol, []tally.Crowd) {
 	const devices = 2_000_000
 	p, r := asking(b, histogramTable, 10), replay.New(2)
 	t := p.NewTally()
-	t.Respondents, t.Smallest = devices, devices
 	holders := make([]int, histogramTable)
 	for range devices {
 		holders[7*int(histogramTable/7*r.Float64()*r.Float64())]++
 	}
 	q := p.Plan.Question.Histogram.Randomizer
-	randomize.OneHot{K: histogramTable, Keep: q.Keep, Flip: q.Flip}.DrawCounts(r, holders, devices, t.N)
-	return p, []*tally.Counts{t}
+	randomize.OneHot{K: histogramTable, Keep: q.Keep, Flip: q.Flip}.DrawCounts(r, holders, devices, t.(*tally.Counts).N)
+	return p, []tally.Crowd{{Tally: t, Respondents: devices, Smallest: devices}}
 }
 
 // histogramEstimate debiases three million cells, with standard errors.
@@ -169,7 +152,7 @@ func histogramEstimate(b *testing.B) func() {
 func histogramDescribe(b *testing.B) func() {
 	p, tallies := counted(b)
 	return func() {
-		model, err := p.Learn(p.Estimate(tallies), tallies)
+		model, err := p.Learn(tallies)
 		if err != nil {
 			b.Fatal(err)
 		}

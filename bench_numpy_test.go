@@ -140,17 +140,16 @@ func device(b *testing.B, p *protocol.Protocol) func() {
 // query predicts the classes of 1,000 records, with scores, margins and their errors.
 func query(b *testing.B, p *protocol.Protocol) func() {
 	r := replay.New(9)
-	tallies := make([]*tally.Counts, numpyClasses)
+	tallies := make([]tally.Crowd, numpyClasses)
 	for class := range tallies {
-		t := p.NewTally()
-		t.Respondents = numpyUsers
+		t := p.NewTally().(*tally.Counts)
 		for channel := range t.Channels {
 			ones := r.Uint64N(numpyUsers)
 			copy(t.Channel(channel), []uint64{numpyUsers - ones, ones})
 		}
-		tallies[class] = t
+		tallies[class] = tally.Crowd{Tally: t, Respondents: numpyUsers}
 	}
-	model, err := p.Learn(p.Estimate(tallies), tallies)
+	model, err := p.Learn(tallies)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // concurrent use; it opens envelopes on all cores by itself.
 type Analyzer struct {
 	counter *Counter
-	tallies []*tally.Counts // per crowd; nil until a batch has come
+	crowds  []tally.Crowd
 	counted map[origin]bool // the batches that came
 	dropped int
 }
@@ -30,7 +30,7 @@ func New(p *protocol.Protocol, key envelope.PrivateKey) (*Analyzer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Analyzer{counter: c, tallies: make([]*tally.Counts, p.Plan.Crowds()), counted: map[origin]bool{}}, nil
+	return &Analyzer{counter: c, crowds: make([]tally.Crowd, p.Plan.Crowds()), counted: map[origin]bool{}}, nil
 }
 
 // Add opens and counts one batch, as Counter.Count does. One that came before is
@@ -40,14 +40,11 @@ func (a *Analyzer) Add(b envelope.Batch) error {
 	if a.counted[from] {
 		return fmt.Errorf("analyzer: the batch of instance %d and crowd %d was counted already: there is one of each", int(b.Instance)+1, int64(b.Crowd)+1)
 	}
-	t, dropped, err := a.counter.Count(b)
+	crowd, dropped, err := a.counter.Count(b)
 	if err != nil {
 		return err
 	}
-	if a.tallies[b.Crowd] == nil {
-		a.tallies[b.Crowd] = a.counter.protocol.NewTally()
-	}
-	if err := a.tallies[b.Crowd].Merge(t); err != nil {
+	if err := a.crowds[b.Crowd].Merge(crowd); err != nil {
 		return err
 	}
 	a.dropped += dropped
@@ -55,15 +52,15 @@ func (a *Analyzer) Add(b envelope.Batch) error {
 	return nil
 }
 
-// Tallies is one tally a crowd; nil where no batch came.
-func (a *Analyzer) Tallies() []*tally.Counts { return a.tallies }
+// Crowds are what was counted of each.
+func (a *Analyzer) Crowds() []tally.Crowd { return a.crowds }
 
 // Dropped is the number of envelopes that were not counted.
 func (a *Analyzer) Dropped() int { return a.dropped }
 
 // Release estimates, learns, and writes up what was counted.
 func (a *Analyzer) Release(public protocol.Public) (release.Release, protocol.Model, error) {
-	r, model, err := Publish(a.counter.protocol, a.tallies, public)
+	r, model, err := Publish(a.counter.protocol, a.crowds, public)
 	if err == nil {
 		r.Notes = append(r.Notes, Lacks(a.dropped)...)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/dp/tally"
@@ -27,7 +29,7 @@ type collection struct {
 	protocol *protocol.Protocol
 	keys     simulate.Keys
 	batches  map[uint16]envelope.Batch // of crowd 0, by instance, as they reach the analyzer
-	want     [2]*tally.Counts          // what is in each
+	want     [2]tally.Crowd            // what is in each
 }
 
 func collect(t *testing.T) collection {
@@ -97,7 +99,7 @@ func collect(t *testing.T) collection {
 		if err := a.Add(b); err != nil {
 			t.Fatal(err)
 		}
-		c.want[i] = a.Tallies()[0]
+		c.want[i] = a.Crowds()[0]
 	}
 	return c
 }
@@ -118,6 +120,9 @@ func (c collection) batch() envelope.Batch {
 	return b
 }
 
+// cells are the counts of a crowd.
+func cells(c tally.Crowd) []uint64 { return c.Tally.(*tally.Counts).N }
+
 // spoil breaks a copy of the i-th envelope.
 func spoil(b envelope.Batch, i int) {
 	b.Envelopes[i] = slices.Clone(b.Envelopes[i])
@@ -132,18 +137,18 @@ func TestBatchesOfAllInstancesAddUpToOneTally(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := a.Tallies()[0]
-	if got.Respondents != 20 || a.Tallies()[1] != nil || a.Dropped() != 0 {
-		t.Errorf("%d respondents, crowd 1 %v, %d dropped", got.Respondents, a.Tallies()[1], a.Dropped())
+	got := a.Crowds()[0]
+	if got.Respondents != 20 || a.Crowds()[1].Tally != nil || a.Dropped() != 0 {
+		t.Errorf("%d respondents, crowd 1 %v, %d dropped", got.Respondents, a.Crowds()[1], a.Dropped())
 	}
 	for channel := range 3 {
-		if n := got.At(channel, 0) + got.At(channel, 1); n != 20 {
+		if n := cells(got)[2*channel] + cells(got)[2*channel+1]; n != 20 {
 			t.Errorf("%d messages in channel %d, want one from each of 20", n, channel)
 		}
-		for symbol := range 2 {
-			if sum := c.want[0].At(channel, symbol) + c.want[1].At(channel, symbol); got.At(channel, symbol) != sum {
-				t.Errorf("channel %d, symbol %d: %d, and %d apart", channel, symbol, got.At(channel, symbol), sum)
-			}
+	}
+	for i, n := range cells(got) {
+		if sum := cells(c.want[0])[i] + cells(c.want[1])[i]; n != sum {
+			t.Errorf("cell %d: %d, and %d apart", i, n, sum)
 		}
 	}
 }
@@ -181,13 +186,57 @@ func TestRefusesBatchesWhole(t *testing.T) {
 			if err := a.Add(b); err == nil || !strings.Contains(err.Error(), s.want) {
 				t.Errorf("error %v does not mention %q", err, s.want)
 			}
-			if a.Tallies()[0] != nil || a.Tallies()[1] != nil || a.Dropped() != 0 {
+			if a.Crowds()[0].Tally != nil || a.Crowds()[1].Tally != nil || a.Dropped() != 0 {
 				t.Error("something of it was counted")
 			}
 			if err := a.Add(c.batches[0]); err != nil {
 				t.Errorf("the right batch is refused after it: %v", err)
 			}
 		})
+	}
+}
+
+// Shards of a batch that are counted apart, in any order and number, are the batch:
+// copies fall into one shard, and each shard counts once.
+func TestShardsAreTheBatch(t *testing.T) {
+	c := collect(t)
+	b := c.batch()
+	spoil(b, 0)
+	b.Envelopes[2] = b.Envelopes[3]
+	counter, err := analyzer.NewCounter(c.protocol, c.keys.Analyzer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, dropped, err := counter.Count(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []int{1, 2, 5, 1000} {
+		shards := make([][][]byte, of)
+		for _, e := range b.Envelopes {
+			i := analyzer.Shard(e, of)
+			shards[i] = append(shards[i], e)
+		}
+		counted, lost := make([]analyzer.Counted, of), 0
+		for i, s := range shards {
+			if counted[of-1-i], err = counter.Some(b.Head(), s); err != nil {
+				t.Fatal(err)
+			}
+			lost += counted[of-1-i].Dropped
+		}
+		if _, err := counter.Whole(b.Head(), append(counted[:of-1:of-1], counted[0], counted[of-1])...); err == nil && counted[0].Opened > 0 {
+			t.Errorf("of %d shards one counted twice", of)
+		}
+		if counted[0], err = counter.Some(b.Head(), shards[of-1]); err != nil { // Whole took over its tally
+			t.Fatal(err)
+		}
+		got, err := counter.Whole(b.Head(), counted...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || lost != dropped {
+			t.Errorf("of %d shards: %s; %d dropped, want %d", of, diff, lost, dropped)
+		}
 	}
 }
 
@@ -200,7 +249,7 @@ func TestABatchCountsOnce(t *testing.T) {
 	if err := a.Add(c.batches[0]); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("error %v", err)
 	}
-	if got := a.Tallies()[0].Respondents; got != c.want[0].Respondents {
+	if got := a.Crowds()[0].Respondents; got != c.want[0].Respondents {
 		t.Errorf("%d respondents, want %d", got, c.want[0].Respondents)
 	}
 }
@@ -222,7 +271,7 @@ func TestDuplicatesAndBrokenEnvelopesAreDropped(t *testing.T) {
 		t.Errorf("%d dropped, want 4", a.Dropped())
 	}
 	var counted uint64
-	for _, k := range a.Tallies()[0].N {
+	for _, k := range cells(a.Crowds()[0]) {
 		counted += k
 	}
 	// Of the envelopes left, one in four or so is a dummy, which is not dropped.
@@ -256,10 +305,8 @@ func TestReleaseOfNothingIsAnError(t *testing.T) {
 // claim the plan's minimum.
 func TestThePromiseIsCheckedAgainstWhatArrived(t *testing.T) {
 	c := collect(t)
-	tallies := func(smallest int) []*tally.Counts {
-		all := []*tally.Counts{c.protocol.NewTally(), nil}
-		all[0].Respondents, all[0].Smallest = 20, smallest
-		return all
+	tallies := func(smallest int) []tally.Crowd {
+		return []tally.Crowd{{Tally: c.protocol.NewTally(), Respondents: 20, Smallest: smallest}, {}}
 	}
 	for _, smallest := range []int{minimum, minimum + 1, 1000} {
 		if err := analyzer.Kept(c.protocol, tallies(smallest)); err != nil {
@@ -290,7 +337,7 @@ func TestThePromiseIsCheckedAgainstWhatArrived(t *testing.T) {
 	if err := analyzer.Kept(strict, tallies(minimum-1)); err == nil || !strings.Contains(err.Error(), "3 of them honest") {
 		t.Errorf("error %v", err)
 	}
-	if err := analyzer.Kept(strict, make([]*tally.Counts, 2)); err == nil || !strings.Contains(err.Error(), "no batch") {
+	if err := analyzer.Kept(strict, make([]tally.Crowd, 2)); err == nil || !strings.Contains(err.Error(), "no batch") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,10 +2,12 @@ package analyzer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
@@ -36,56 +38,135 @@ func NewCounter(p *protocol.Protocol, key envelope.PrivateKey) (*Counter, error)
 	return c, nil
 }
 
-// Count opens one batch, on all cores, and returns its tally and how many of its
-// envelopes are not in it: those that did not open, said what no client says, or
-// came twice. A batch that does not belong to the plan, or in which too few of the
-// guarantee's honest respondents can be, is refused whole.
-func (c *Counter) Count(b envelope.Batch) (*tally.Counts, int, error) {
-	if err := c.accepts(b); err != nil {
-		return nil, 0, err
+// Counted is what was counted of some envelopes of a batch.
+type Counted struct {
+	Tally   tally.Tally
+	Opened  int // envelopes that are in the tally, dummies included
+	Dropped int // that are not: they did not open, said what no client says, or came twice
+}
+
+// Shard is which of so many shards of its batch an envelope belongs to. Copies of an
+// envelope fall together, so that whoever counts a shard finds them.
+func Shard(e []byte, of int) int {
+	return int(binary.BigEndian.Uint64(e[len(e)-8:]) % uint64(of)) // of the tag, which is as good as uniform
+}
+
+// Count opens a whole batch and returns what is in it, and how many of its envelopes
+// are not.
+func (c *Counter) Count(b envelope.Batch) (tally.Crowd, int, error) {
+	h := b.Head()
+	counted, err := c.Some(h, b.Envelopes)
+	if err != nil {
+		return tally.Crowd{}, 0, err
 	}
-	envelopes := distinct(b.Envelopes)
-	parts := make([]part, runtime.GOMAXPROCS(0))
+	crowd, err := c.Whole(h, counted)
+	return crowd, counted.Dropped, err
+}
+
+// Some opens and counts whole shards of a batch, on all cores: any worker may, in any
+// order. A batch that does not belong to the plan is refused.
+func (c *Counter) Some(h envelope.Head, envelopes [][]byte) (Counted, error) {
+	if err := c.accepts(h); err != nil {
+		return Counted{}, err
+	}
+	kept := distinct(envelopes)
+	t := c.protocol.NewTally()
+	// Opening takes a thousand times as long as counting: one tally, which may be
+	// large, serves all cores.
+	var counting sync.Mutex
+	var next, opened atomic.Int64
 	var wg sync.WaitGroup
-	for w := range parts {
-		wg.Go(func() { parts[w] = c.count(b, envelopes, w, len(parts)) })
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				to := int(next.Add(portion))
+				from := to - portion
+				if from >= len(kept) {
+					return
+				}
+				payloads := c.open(h, kept[from:min(to, len(kept))])
+				counting.Lock()
+				n := c.count(t, payloads)
+				counting.Unlock()
+				opened.Add(int64(n))
+			}
+		})
 	}
 	wg.Wait()
-	t, dropped := parts[0].counts, len(b.Envelopes)-len(envelopes)+parts[0].dropped
-	for _, p := range parts[1:] {
-		if err := t.Merge(p.counts); err != nil {
-			return nil, 0, err
+	n := int(opened.Load())
+	return Counted{Tally: t, Opened: n, Dropped: len(envelopes) - n}, nil
+}
+
+// portion is how many envelopes a core opens before it counts them.
+const portion = 256
+
+// open returns the payloads of those envelopes that open.
+func (c *Counter) open(h envelope.Head, envelopes [][]byte) [][]byte {
+	payloads := make([][]byte, 0, len(envelopes))
+	for _, e := range envelopes {
+		if payload, err := c.openers[h.Instance].Open(h.Crowd, e); err == nil {
+			payloads = append(payloads, payload)
 		}
-		dropped += p.dropped
+	}
+	return payloads
+}
+
+// count returns how many payloads it could count.
+func (c *Counter) count(t tally.Tally, payloads [][]byte) (n int) {
+	for _, payload := range payloads {
+		if c.protocol.Count(t, payload) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Whole is what all shards of a batch together hold. It takes over their tallies. A
+// batch of which shards are missing, or in which too few of the guarantee's honest
+// respondents can be, is refused.
+func (c *Counter) Whole(h envelope.Head, all ...Counted) (tally.Crowd, error) {
+	if err := c.accepts(h); err != nil {
+		return tally.Crowd{}, err
+	}
+	whole := Counted{Tally: c.protocol.NewTally()}
+	for i, s := range all {
+		if i == 0 {
+			whole = s
+			continue
+		}
+		if err := whole.Tally.Merge(s.Tally); err != nil {
+			return tally.Crowd{}, err
+		}
+		whole.Opened, whole.Dropped = whole.Opened+s.Opened, whole.Dropped+s.Dropped
+	}
+	if n := whole.Opened + whole.Dropped; int64(n) != int64(h.Envelopes) {
+		return tally.Crowd{}, fmt.Errorf("analyzer: %d envelopes of the batch's %d were seen: count each shard once", n, h.Envelopes)
 	}
 	// A hop that claims n_min respondents and forwards only a few of them would
 	// leave those without the others' noise.
 	p := c.protocol.Plan
-	counted := len(b.Envelopes) - dropped
-	if counted < p.HonestMinimum()*p.Envelopes.PerDevice {
-		return nil, 0, fmt.Errorf("analyzer: fewer envelopes of the batch open than %d respondents send, the plan's honest minimum: it is withheld", p.HonestMinimum())
+	if whole.Opened < p.HonestMinimum()*p.Envelopes.PerDevice {
+		return tally.Crowd{}, fmt.Errorf("analyzer: fewer envelopes of the batch open than %d respondents send, the plan's honest minimum: it is withheld", p.HonestMinimum())
 	}
-	t.Respondents = int(b.Respondents)
-	t.Smallest = counted / p.Envelopes.PerDevice
-	return t, dropped, nil
+	return tally.Crowd{Tally: whole.Tally, Respondents: int(h.Respondents), Smallest: whole.Opened / p.Envelopes.PerDevice}, nil
 }
 
-func (c *Counter) accepts(b envelope.Batch) error {
+func (c *Counter) accepts(h envelope.Head) error {
 	p := c.protocol.Plan
 	switch {
-	case b.Plan != c.protocol.Hash:
-		return fmt.Errorf("analyzer: the batch belongs to another plan (%x...)", b.Plan[:6])
-	case int(b.Instance) >= len(c.openers):
-		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", int(b.Instance)+1, len(c.openers))
-	case int(b.Crowd) >= p.Crowds():
-		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", int64(b.Crowd)+1, p.Crowds())
-	case int(b.Hop) != len(p.Route.Mix.Instances[b.Instance].Hops):
-		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", b.Hop, len(p.Route.Mix.Instances[b.Instance].Hops))
-	case int(b.Respondents) < p.Crowd.Minimum:
+	case h.Plan != c.protocol.Hash:
+		return fmt.Errorf("analyzer: the batch belongs to another plan (%x...)", h.Plan[:6])
+	case int(h.Instance) >= len(c.openers):
+		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", int(h.Instance)+1, len(c.openers))
+	case int64(h.Crowd) >= int64(p.Crowds()):
+		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", int64(h.Crowd)+1, p.Crowds())
+	case int(h.Hop) != len(p.Route.Mix.Instances[h.Instance].Hops):
+		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", h.Hop, len(p.Route.Mix.Instances[h.Instance].Hops))
+	case int64(h.Respondents) < int64(p.Crowd.Minimum):
 		return fmt.Errorf("analyzer: the batch holds fewer respondents than the plan's minimum of %d", p.Crowd.Minimum)
-	case p.Crowd.Maximum > 0 && int64(b.Respondents) > int64(p.Crowd.Maximum):
+	case p.Crowd.Maximum > 0 && int64(h.Respondents) > int64(p.Crowd.Maximum):
 		return fmt.Errorf("analyzer: the batch holds more respondents than the plan's maximum of %d", p.Crowd.Maximum)
-	case len(b.Envelopes) > int(b.Respondents)*p.Envelopes.PerDevice:
+	case int64(h.Envelopes) > int64(h.Respondents)*int64(p.Envelopes.PerDevice):
 		return fmt.Errorf("analyzer: the batch holds more envelopes than its respondents may send")
 	}
 	return nil
@@ -109,24 +190,4 @@ func distinct(envelopes [][]byte) [][]byte {
 		kept = append(kept, e)
 	}
 	return kept
-}
-
-type part struct {
-	counts  *tally.Counts
-	dropped int
-}
-
-// count opens every of-th envelope from the w-th on.
-func (c *Counter) count(b envelope.Batch, envelopes [][]byte, w, of int) part {
-	p := part{counts: c.protocol.NewTally()}
-	for i := w; i < len(envelopes); i += of {
-		payload, err := c.openers[b.Instance].Open(b.Crowd, envelopes[i])
-		if err == nil {
-			err = c.protocol.Count(p.counts, payload)
-		}
-		if err != nil {
-			p.dropped++
-		}
-	}
-	return p
 }

@@ -9,24 +9,23 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Publish is the analyzer's work once everything is counted. Tallies are one a
-// crowd, nil where a crowd was withheld.
-func Publish(p *protocol.Protocol, tallies []*tally.Counts, public protocol.Public) (release.Release, protocol.Model, error) {
-	model, err := p.Learn(p.Estimate(tallies), tallies)
+// Publish is the analyzer's work once everything is counted.
+func Publish(p *protocol.Protocol, crowds []tally.Crowd, public protocol.Public) (release.Release, protocol.Model, error) {
+	model, err := p.Learn(crowds)
 	if err != nil {
 		return release.Release{}, nil, err
 	}
-	r, err := Describe(p, model, tallies, public)
+	r, err := Describe(p, model, crowds, public)
 	return r, model, err
 }
 
-// Describe writes up what was learned from the tallies.
-func Describe(p *protocol.Protocol, model protocol.Model, tallies []*tally.Counts, public protocol.Public) (release.Release, error) {
+// Describe writes up what was learned from the crowds.
+func Describe(p *protocol.Protocol, model protocol.Model, crowds []tally.Crowd, public protocol.Public) (release.Release, error) {
 	headline, sections, err := model.Describe(public)
 	if err != nil {
 		return release.Release{}, err
 	}
-	r, err := p.Statement(tallies, public.Came)
+	r, err := p.Statement(crowds, public.Came)
 	r.Headline, r.Sections = headline, sections
 	return r, err
 }
@@ -36,11 +35,11 @@ func Describe(p *protocol.Protocol, model protocol.Model, tallies []*tally.Count
 // (1-f) n_min honest respondents in the smallest batch. So many respondents have
 // come to it, but what opened may be fewer whole contributions than n_min, and of
 // those a share f may be silent or lie.
-func Kept(p *protocol.Protocol, tallies []*tally.Counts) error {
+func Kept(p *protocol.Protocol, crowds []tally.Crowd) error {
 	arrived := 0
-	for _, t := range tallies {
-		if t != nil && (arrived == 0 || t.Smallest < arrived) {
-			arrived = t.Smallest
+	for _, c := range crowds {
+		if c.Tally != nil && (arrived == 0 || c.Smallest < arrived) {
+			arrived = c.Smallest
 		}
 	}
 	return KeptBy(p, arrived)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 )
 
@@ -63,6 +64,65 @@ func ContributionSize(envelopes, size int) int { return commonHeader + envelopes
 // Marshal encodes the batch. Envelopes of different lengths are an error.
 func (b Batch) Marshal() ([]byte, error) { return marshal(kindBatch, b) }
 
+// WriteTo writes what Marshal encodes, without holding it twice.
+func (b Batch) WriteTo(w io.Writer) (written int64, err error) {
+	h := b.Head()
+	if err := h.validate(len(b.Envelopes)); err != nil {
+		return 0, err
+	}
+	write := func(p []byte) {
+		if err == nil {
+			var n int
+			n, err = w.Write(p)
+			written += int64(n)
+		}
+	}
+	write(h.append(nil, kindBatch))
+	for i, e := range b.Envelopes {
+		if len(e) != h.Size {
+			return written, unequal(i, len(e), h.Size)
+		}
+		write(e)
+	}
+	return written, err
+}
+
+// Head is what stands before the batch's envelopes.
+func (b Batch) Head() Head {
+	h := Head{Plan: b.Plan, Instance: b.Instance, Crowd: b.Crowd, Hop: b.Hop, Respondents: b.Respondents, Envelopes: uint32(len(b.Envelopes))}
+	if len(b.Envelopes) > 0 {
+		h.Size = len(b.Envelopes[0])
+	}
+	return h
+}
+
+// Head is what stands before the envelopes of a batch: whoever streams a batch, or
+// shares one among several workers, has it first.
+type Head struct {
+	Plan        [32]byte
+	Instance    uint16
+	Crowd       uint32
+	Hop         uint8
+	Respondents uint32
+	Envelopes   uint32 // how many follow, at least 1
+	Size        int    // of each, bytes
+}
+
+// HeadSize is the length in bytes of a head's encoding.
+const HeadSize = commonHeader + 5
+
+// Bytes is the length of the encoding of the whole batch, bytes.
+func (h Head) Bytes() int64 { return HeadSize + int64(h.Envelopes)*int64(h.Size) }
+
+// ParseHead decodes the first HeadSize bytes of a batch.
+func ParseHead(data []byte) (Head, error) {
+	h, err := parseHead(kindBatch, data)
+	if err != nil {
+		return Head{}, fmt.Errorf("envelope: batch: %w", err)
+	}
+	return h, nil
+}
+
 // ParseContribution decodes exactly what Marshal writes. The envelopes are
 // slices of data, not copies.
 func ParseContribution(data []byte) (Contribution, error) {
@@ -85,82 +145,104 @@ func ParseBatch(data []byte) (Batch, error) {
 
 func headerSize(kind byte) int {
 	if kind == kindBatch {
-		return commonHeader + 5
+		return HeadSize
 	}
 	return commonHeader
 }
 
 func marshal(kind byte, b Batch) ([]byte, error) {
-	if len(b.Envelopes) == 0 {
-		return nil, errors.New("envelope: a message without envelopes has no encoding")
+	h := b.Head()
+	if err := h.validate(len(b.Envelopes)); err != nil {
+		return nil, err
 	}
-	if uint64(len(b.Envelopes)) > math.MaxUint32 {
-		return nil, errors.New("envelope: 2^32 or more envelopes do not go into one message")
-	}
-	size := len(b.Envelopes[0])
-	if size < minSize || size > MaxSize {
-		return nil, fmt.Errorf("envelope: an envelope of %d bytes: need %d to %d", size, minSize, MaxSize)
-	}
-	data := make([]byte, 0, headerSize(kind)+len(b.Envelopes)*size)
-	data = append(data, formatVersion, kind)
-	data = append(data, b.Plan[:]...)
-	data = binary.BigEndian.AppendUint16(data, b.Instance)
-	data = binary.BigEndian.AppendUint32(data, b.Crowd)
-	data = binary.BigEndian.AppendUint32(data, uint32(len(b.Envelopes)))
-	data = binary.BigEndian.AppendUint32(data, uint32(size))
-	if kind == kindBatch {
-		data = append(data, b.Hop)
-		data = binary.BigEndian.AppendUint32(data, b.Respondents)
-	}
+	data := h.append(make([]byte, 0, headerSize(kind)+len(b.Envelopes)*h.Size), kind)
 	for i, e := range b.Envelopes {
-		if len(e) != size {
-			return nil, fmt.Errorf("envelope: envelope %d has %d bytes and the first %d: all need one length", i, len(e), size)
+		if len(e) != h.Size {
+			return nil, unequal(i, len(e), h.Size)
 		}
 		data = append(data, e...)
 	}
 	return data, nil
 }
 
-// parse allocates only after the stated number and length of the envelopes
-// have been found to give exactly the length of the data.
-func parse(kind byte, data []byte) (Batch, error) {
+func unequal(i, size, first int) error {
+	return fmt.Errorf("envelope: envelope %d has %d bytes and the first %d: all need one length", i, size, first)
+}
+
+// validate refuses what has no encoding, of so many envelopes.
+func (h Head) validate(envelopes int) error {
+	switch {
+	case envelopes == 0:
+		return errors.New("envelope: a message without envelopes has no encoding")
+	case uint64(envelopes) > math.MaxUint32:
+		return errors.New("envelope: 2^32 or more envelopes do not go into one message")
+	case h.Size < minSize || h.Size > MaxSize:
+		return fmt.Errorf("envelope: an envelope of %d bytes: need %d to %d", h.Size, minSize, MaxSize)
+	}
+	return nil
+}
+
+func (h Head) append(data []byte, kind byte) []byte {
+	data = append(data, formatVersion, kind)
+	data = append(data, h.Plan[:]...)
+	data = binary.BigEndian.AppendUint16(data, h.Instance)
+	data = binary.BigEndian.AppendUint32(data, h.Crowd)
+	data = binary.BigEndian.AppendUint32(data, h.Envelopes)
+	data = binary.BigEndian.AppendUint32(data, uint32(h.Size))
+	if kind == kindBatch {
+		data = append(data, h.Hop)
+		data = binary.BigEndian.AppendUint32(data, h.Respondents)
+	}
+	return data
+}
+
+func parseHead(kind byte, data []byte) (Head, error) {
 	header := headerSize(kind)
 	if len(data) < header {
-		return Batch{}, fmt.Errorf("truncated: %d bytes where the header alone has %d", len(data), header)
+		return Head{}, fmt.Errorf("truncated: %d bytes where the header alone has %d", len(data), header)
 	}
 	if data[0] != formatVersion {
-		return Batch{}, fmt.Errorf("format version %d: this build reads version %d", data[0], formatVersion)
+		return Head{}, fmt.Errorf("format version %d: this build reads version %d", data[0], formatVersion)
 	}
 	if data[1] != kind {
-		return Batch{}, fmt.Errorf("kind %d where kind %d is expected", data[1], kind)
+		return Head{}, fmt.Errorf("kind %d where kind %d is expected", data[1], kind)
 	}
 	n, size := binary.BigEndian.Uint32(data[40:]), binary.BigEndian.Uint32(data[44:])
 	if n == 0 {
-		return Batch{}, errors.New("no envelopes")
+		return Head{}, errors.New("no envelopes")
 	}
 	if size < minSize || size > MaxSize {
-		return Batch{}, fmt.Errorf("envelopes of %d bytes: need %d to %d", size, minSize, MaxSize)
+		return Head{}, fmt.Errorf("envelopes of %d bytes: need %d to %d", size, minSize, MaxSize)
 	}
-	rest := data[header:]
-	want := uint64(n) * uint64(size) // below 2^32 * 2^18: no overflow
+	h := Head{
+		Plan: [32]byte(data[2:34]), Instance: binary.BigEndian.Uint16(data[34:]), Crowd: binary.BigEndian.Uint32(data[36:]),
+		Envelopes: n, Size: int(size),
+	}
+	if kind == kindBatch {
+		h.Hop, h.Respondents = data[48], binary.BigEndian.Uint32(data[49:])
+	}
+	return h, nil
+}
+
+// parse allocates only after the stated number and length of the envelopes
+// have been found to give exactly the length of the data.
+func parse(kind byte, data []byte) (Batch, error) {
+	h, err := parseHead(kind, data)
+	if err != nil {
+		return Batch{}, err
+	}
+	rest := data[headerSize(kind):]
+	want := uint64(h.Envelopes) * uint64(h.Size) // below 2^32 * 2^18: no overflow
 	if got := uint64(len(rest)); got != want {
 		what := "oversized"
 		if got < want {
 			what = "truncated"
 		}
-		return Batch{}, fmt.Errorf("%s: %d bytes of envelopes where %d of %d bytes each are stated", what, got, n, size)
+		return Batch{}, fmt.Errorf("%s: %d bytes of envelopes where %d of %d bytes each are stated", what, got, h.Envelopes, h.Size)
 	}
-	b := Batch{
-		Plan:      [32]byte(data[2:34]),
-		Instance:  binary.BigEndian.Uint16(data[34:]),
-		Crowd:     binary.BigEndian.Uint32(data[36:]),
-		Envelopes: make([][]byte, n),
-	}
-	if kind == kindBatch {
-		b.Hop, b.Respondents = data[48], binary.BigEndian.Uint32(data[49:])
-	}
+	b := Batch{Plan: h.Plan, Instance: h.Instance, Crowd: h.Crowd, Hop: h.Hop, Respondents: h.Respondents, Envelopes: make([][]byte, h.Envelopes)}
 	for i := range b.Envelopes {
-		b.Envelopes[i], rest = rest[:size:size], rest[size:]
+		b.Envelopes[i], rest = rest[:h.Size:h.Size], rest[h.Size:]
 	}
 	return b, nil
 }

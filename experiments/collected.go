@@ -47,7 +47,7 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 		}
 	}
 	squares, channels := 0.0, 0
-	for _, sums := range proto.Estimate(c.Tallies) {
+	for _, sums := range proto.Estimate(c.Crowds) {
 		for _, v := range sums {
 			squares += v.StdErr * v.StdErr
 		}

@@ -62,7 +62,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	learned, err := proto.Learn(proto.Estimate(out.Tallies), out.Tallies)
+	learned, err := proto.Learn(out.Crowds)
 	if err != nil {
 		return out, err
 	}
@@ -74,7 +74,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if c.Budget.LabelEpsilon == plan.Unprotected { // otherwise crowds are of randomized classes
 		public.Came = set.Train.Counts(len(set.Classes))
 	}
-	r, err := analyzer.Describe(proto, model, out.Tallies, public)
+	r, err := analyzer.Describe(proto, model, out.Crowds, public)
 	if err != nil {
 		return out, err
 	}

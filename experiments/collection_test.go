@@ -34,14 +34,14 @@ func TestCollectionIsTheSameForASeed(t *testing.T) {
 	}
 	c := collection()
 	one, other := collect(c), collect(c)
-	if !cmp.Equal(one.Tallies, other.Tallies) || !cmp.Equal(one.Release.Headline, other.Release.Headline) || !cmp.Equal(one.Release.Sections, other.Release.Sections) {
+	if !cmp.Equal(one.Crowds, other.Crowds) || !cmp.Equal(one.Release.Headline, other.Release.Headline) || !cmp.Equal(one.Release.Sections, other.Release.Sections) {
 		t.Error("two runs of one seed differ")
 	}
 	if one.Plan.Hash() == other.Plan.Hash() {
 		t.Error("two collections share their keys")
 	}
 	c.Seed++
-	if other := collect(c); cmp.Equal(one.Tallies, other.Tallies) {
+	if other := collect(c); cmp.Equal(one.Crowds, other.Crowds) {
 		t.Error("two seeds gave the same")
 	}
 	if !one.Release.Synthetic || one.Release.Created.IsZero() || !strings.Contains(one.Release.Provenance.Randomness, "seed 3") {

@@ -132,7 +132,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []p
 	if err != nil {
 		return release.Release{}, nil, err
 	}
-	learned, err := proto.Learn(proto.Estimate(col.Tallies), col.Tallies)
+	learned, err := proto.Learn(col.Crowds)
 	if err != nil {
 		return release.Release{}, nil, err
 	}
@@ -140,7 +140,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []p
 	if err := model.Reveal(values); err != nil {
 		return release.Release{}, nil, err
 	}
-	r, err := analyzer.Describe(proto, model, col.Tallies, protocol.Public{Groups: s.Groups, Came: came(proto.Plan, values)})
+	r, err := analyzer.Describe(proto, model, col.Crowds, protocol.Public{Groups: s.Groups, Came: came(proto.Plan, values)})
 	if err != nil {
 		return r, nil, err
 	}

@@ -140,26 +140,26 @@ func (d *density) reportedClass(r *rand.Rand, class int) int {
 	return d.labels.Randomize(r, class)
 }
 
-func (d *density) newTally() *tally.Counts { return tally.New(d.features.Channels(), 2) }
+func (d *density) newTally() tally.Tally { return tally.NewCounts(d.features.Channels(), 2) }
 
-func (d *density) estimate(t *tally.Counts) []estimate.Value {
+func (d *density) estimate(crowd tally.Crowd) []estimate.Value {
+	t := crowd.Tally.(*tally.Counts)
 	ones := make([]estimate.Value, t.Channels)
 	for c := range ones {
-		ones[c] = d.bits.Estimate([2]uint64(t.Channel(c)), t.Respondents)
+		ones[c] = d.bits.Estimate([2]uint64(t.Channel(c)), crowd.Respondents)
 	}
 	return ones
 }
 
-func (d *density) learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
-	respondents := make([]int, len(tallies))
-	for c, t := range tallies {
-		if t != nil {
-			respondents[c] = t.Respondents
+func (d *density) learn(crowds []tally.Crowd) (Model, error) {
+	respondents := make([]int, len(crowds))
+	densities := make([]kde.Density, len(crowds))
+	for c, crowd := range crowds {
+		densities[c].Features = d.features
+		if crowd.Tally != nil {
+			respondents[c] = crowd.Respondents
+			densities[c].Sums, densities[c].Respondents = d.estimate(crowd), crowd.Respondents
 		}
-	}
-	densities := make([]kde.Density, len(estimates))
-	for c, ones := range estimates {
-		densities[c] = kde.Density{Features: d.features, Sums: ones, Respondents: respondents[c]}
 	}
 	model, err := hdc.New(d.plan.Question.Density.Classes, densities)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // a density question that is asked again, or a later plan for new classes.
 type Part struct {
 	Protocol *Protocol
-	Tallies  []*tally.Counts // one a crowd, nil where it was withheld
+	Crowds   []tally.Crowd
 }
 
 // Merge learns from several collections at once. Their plans share the feature
@@ -50,17 +50,17 @@ func Merge(parts ...Part) (*DensityModel, error) {
 		} else if !slices.Equal(names, classes) || !reflect.DeepEqual(labels, d.labels) {
 			labels = nil
 		}
-		estimates := part.Protocol.Estimate(part.Tallies)
+		estimates := part.Protocol.Estimate(part.Crowds)
 		for c, name := range names {
 			at := slices.Index(classes, name)
 			if at < 0 {
 				at = len(classes)
 				classes, densities = append(classes, name), append(densities, kde.Density{})
 			}
-			if part.Tallies[c] == nil {
+			if part.Crowds[c].Tally == nil {
 				continue
 			}
-			here := kde.Density{Features: features, Sums: estimates[c], Respondents: part.Tallies[c].Respondents}
+			here := kde.Density{Features: features, Sums: estimates[c], Respondents: part.Crowds[c].Respondents}
 			if densities[at].Respondents > 0 {
 				if here, err = densities[at].Merge(here); err != nil {
 					return nil, err
@@ -85,8 +85,8 @@ func (p Part) density() (*density, error) {
 	if !ok {
 		return nil, fmt.Errorf("protocol: a question of kind %q has no densities to merge", p.Protocol.Plan.Question.Kind)
 	}
-	if len(p.Tallies) != p.Protocol.Plan.Crowds() {
-		return nil, fmt.Errorf("protocol: %d tallies for the plan's %d crowds", len(p.Tallies), p.Protocol.Plan.Crowds())
+	if len(p.Crowds) != p.Protocol.Plan.Crowds() {
+		return nil, fmt.Errorf("protocol: %d crowds for the plan's %d", len(p.Crowds), p.Protocol.Plan.Crowds())
 	}
 	return d, nil
 }

@@ -23,12 +23,12 @@ func epoch(t testing.TB, p plan.Plan, day int) protocol.Part {
 	t.Helper()
 	p.Times.Opens = time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
 	part := protocol.Part{Protocol: runnable(t, p)}
-	part.Tallies = newTallies(part.Protocol)
+	part.Crowds = newTallies(part.Protocol)
 	r := replay.New(uint64(day))
-	for _, tally := range part.Tallies {
-		tally.Respondents = 600 + 10*day
-		for i := range tally.N {
-			tally.N[i] = 200 + r.Uint64N(200)
+	for c := range part.Crowds {
+		part.Crowds[c].Respondents = 600 + 10*day
+		for i := range cells(part.Crowds[c]) {
+			cells(part.Crowds[c])[i] = 200 + r.Uint64N(200)
 		}
 	}
 	return part
@@ -53,23 +53,20 @@ func TestEpochsAddUpAsTheirTallies(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
 		p := design(t, sample(bitsum))
 		a, b, c := epoch(t, p, 1), epoch(t, p, 2), epoch(t, p, 3)
-		b.Tallies[1] = nil // withheld that day
+		b.Crowds[1].Tally = nil // withheld that day
 		merged, err := protocol.Merge(a, b, c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all := newTallies(a.Protocol)
 		for _, part := range []protocol.Part{a, b, c} {
-			for crowd, tally := range part.Tallies {
-				if tally == nil {
-					continue
-				}
-				if err := all[crowd].Merge(tally); err != nil {
+			for crowd, c := range part.Crowds {
+				if err := all[crowd].Merge(c); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		learned, err := a.Protocol.Learn(a.Protocol.Estimate(all), all)
+		learned, err := a.Protocol.Learn(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +104,7 @@ func TestANewClassNeedsNoNewCollectionOfTheOthers(t *testing.T) {
 		t.Fatal(diff)
 	}
 	one := func(part protocol.Part) []hdc.Prediction {
-		m, err := part.Protocol.Learn(part.Protocol.Estimate(part.Tallies), part.Tallies)
+		m, err := part.Protocol.Learn(part.Crowds)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,13 +127,13 @@ func TestMergeRefuses(t *testing.T) {
 	seed := sample("rr")
 	seed.Question.Density.Kernel.Seed = strings.Repeat("5b", 32)
 	short := epoch(t, p, 2)
-	short.Tallies = short.Tallies[:1]
+	short.Crowds = short.Crowds[:1]
 	nobody := epoch(t, p, 3)
-	nobody.Tallies[0], nobody.Tallies[1] = nil, nil
+	nobody.Crowds[0].Tally, nobody.Crowds[1].Tally = nil, nil
 	for want, parts := range map[string][]protocol.Part{
 		"two parts of one plan":  {a, a},
 		"different feature maps": {a, epoch(t, design(t, seed), 2)},
-		"1 tallies":              {a, short},
+		"1 crowds":               {a, short},
 		"nothing to learn from":  {nobody},
 	} {
 		_, err := protocol.Merge(parts...)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -73,12 +74,12 @@ func TestCountRefusesWhatNoClientSends(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tally := proto.NewTally()
-			if err := proto.Count(tally, payload); (err != nil) != c.bad {
+			counts := proto.NewTally()
+			if err := proto.Count(counts, payload); (err != nil) != c.bad {
 				t.Errorf("error %v", err)
 			}
 			var n uint64
-			for _, k := range tally.N {
+			for _, k := range counts.(*tally.Counts).N {
 				n += k
 			}
 			if n != c.counted {

@@ -230,7 +230,7 @@ func (h *histogram) randomize(r *rand.Rand, symbol Symbol, memory Memory) (Repor
 	return report, nil
 }
 
-func (h *histogram) newTally() *tally.Counts { return tally.New(h.channels, 1) }
+func (h *histogram) newTally() tally.Tally { return tally.NewCounts(h.channels, 1) }
 
 // of is the part of a tally that belongs to an attribute.
 func (h *histogram) of(counts []uint64, i int) []uint64 {

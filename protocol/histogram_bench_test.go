@@ -75,11 +75,11 @@ func BenchmarkHistogramEstimate(b *testing.B) {
 	tallies := newTallies(proto)
 	r := replay.New(1)
 	tallies[0].Respondents = 1_000_000
-	for i := range tallies[0].N {
-		tallies[0].N[i] = 90 + r.Uint64N(20)
+	for i := range cells(tallies[0]) {
+		cells(tallies[0])[i] = 90 + r.Uint64N(20)
 	}
 	for b.Loop() {
-		model, err := proto.Learn(proto.Estimate(tallies), tallies)
+		model, err := proto.Learn(tallies)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -77,8 +77,8 @@ func TestGridIsDrawn(t *testing.T) {
 	proto := runnable(t, p)
 	tallies := newTallies(proto)
 	tallies[0].Respondents = 2000
-	tallies[0].N[11], tallies[0].N[12] = 1500, 1900 // the last of the grid, and the others
-	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	cells(tallies[0])[11], cells(tallies[0])[12] = 1500, 1900 // the last of the grid, and the others
+	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}

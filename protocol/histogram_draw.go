@@ -9,14 +9,14 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-func (h *histogram) draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error) {
+func (h *histogram) draw(values []Value, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forCounts, forInstances, forDeletion, forAnswers = 0, 1, 2, 3
 	var unfit unfits
 	batches, err := h.batches(values, stream(forInstances), &unfit)
 	if err != nil {
 		return nil, err
 	}
-	tallies := make([]*tally.Counts, len(batches))
+	crowds := make([]tally.Crowd, len(batches))
 	done := 0
 	deletion := stream(forDeletion)
 	for crowd, instances := range batches {
@@ -36,17 +36,16 @@ func (h *histogram) draw(values []Value, stream Stream, progress func(done int))
 		if len(counted) == 0 {
 			continue
 		}
-		t := h.newTally()
-		// Where fragments are spread, the one list stands for every instance.
-		t.Respondents, t.Smallest = len(counted)*h.plan.Contributions(), smallest
+		t := tally.NewCounts(h.channels, 1)
 		for i, held := range h.byAttribute(counted, stream(forAnswers, uint64(crowd))) {
 			h.tables[i].draw(stream(forCounts, uint64(crowd), uint64(i)), held, h.of(t.N, i))
 		}
-		tallies[crowd] = t
+		// Where fragments are spread, the one list stands for every instance.
+		crowds[crowd] = tally.Crowd{Tally: t, Respondents: len(counted) * h.plan.Contributions(), Smallest: smallest}
 		progress(done)
 	}
 	progress(len(values))
-	return tallies, unfit.err()
+	return crowds, unfit.err()
 }
 
 // batches are the cells that the respondents hold by crowd, and by the instance that

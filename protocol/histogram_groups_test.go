@@ -103,9 +103,9 @@ func TestGroupsInARelease(t *testing.T) {
 	}
 }
 
-func learned(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts) *protocol.HistogramModel {
+func learned(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd) *protocol.HistogramModel {
 	t.Helper()
-	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}

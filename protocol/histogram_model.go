@@ -35,23 +35,23 @@ type HistogramTable struct {
 	errors    errorLaw
 }
 
-func (h *histogram) learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
-	m := &HistogramModel{question: h, Respondents: make([]int, len(tallies))}
-	for crowd, t := range tallies {
-		if t == nil {
+func (h *histogram) learn(crowds []tally.Crowd) (Model, error) {
+	m := &HistogramModel{question: h, Respondents: make([]int, len(crowds))}
+	for crowd, c := range crowds {
+		if c.Tally == nil {
 			continue
 		}
-		n := h.devices(t.Respondents)
+		n := h.devices(c.Respondents)
 		m.Respondents[crowd] = n
 		if n == 0 {
 			return nil, fmt.Errorf("protocol: the tally of %s holds no respondents", h.crowdName(crowd))
 		}
-		rest := estimates[crowd]
+		rest, counts := h.estimate(c), c.Tally.(*tally.Counts).N
 		for i, a := range h.attributes {
 			size := a.cells.Size()
 			m.Tables = append(m.Tables, &HistogramTable{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: rest[:size:size],
-				attribute: a, asked: h.ask.Attributes[i], errors: h.tables[i].errors(h.of(t.N, i), n, h.share()),
+				attribute: a, asked: h.ask.Attributes[i], errors: h.tables[i].errors(h.of(counts, i), n, h.share()),
 			})
 			rest = rest[size:]
 		}

@@ -41,10 +41,11 @@ func ones(c estimate.Cell, mean float64) uint64 {
 func (h *histogram) devices(contributions int) int { return contributions / h.plan.Contributions() }
 
 // estimate lists the cells of all attributes, one after the other.
-func (h *histogram) estimate(t *tally.Counts) []estimate.Value {
+func (h *histogram) estimate(c tally.Crowd) []estimate.Value {
+	counts := c.Tally.(*tally.Counts).N
 	var all []estimate.Value
 	for i, table := range h.tables {
-		all = append(all, table.read(h.of(t.N, i), h.devices(t.Respondents), h.share())...)
+		all = append(all, table.read(h.of(counts, i), h.devices(c.Respondents), h.share())...)
 	}
 	return all
 }

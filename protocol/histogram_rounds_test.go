@@ -49,7 +49,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				model, err := proto.Learn(proto.Estimate(tallies), tallies)
+				model, err := proto.Learn(tallies)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,7 +91,7 @@ func TestRoundsEnd(t *testing.T) {
 		proto := runnable(t, p)
 		tallies := newTallies(proto)
 		tallies[0].Respondents = 1000
-		model, err := proto.Learn(proto.Estimate(tallies), tallies)
+		model, err := proto.Learn(tallies)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -170,13 +170,13 @@ func TestHistogramFlow(t *testing.T) {
 						t.Fatalf("%d payloads, want %d", len(payloads), p.Envelopes.PerDevice)
 					}
 					for _, payload := range payloads {
-						if err := proto.Count(tallies[report.Crowd], payload); err != nil {
+						if err := proto.Count(tallies[report.Crowd].Tally, payload); err != nil {
 							t.Fatal(err)
 						}
 					}
 				}
 			}
-			model, err := proto.Learn(proto.Estimate(tallies), tallies)
+			model, err := proto.Learn(tallies)
 			if err != nil {
 				t.Fatal(err)
 			}

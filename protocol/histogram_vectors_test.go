@@ -155,7 +155,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 			}
 			for _, payload := range proto.Fragment(r, part) {
 				payloads = append(payloads, hex.EncodeToString(payload))
-				if err := proto.Count(tallies[0], payload); err != nil {
+				if err := proto.Count(tallies[0].Tally, payload); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -163,7 +163,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		}
 		v.Devices = append(v.Devices, d)
 	}
-	v.Respondents, v.Counts, v.Estimates = tallies[0].Respondents, tallies[0].N, proto.Estimate(tallies)[0]
+	v.Respondents, v.Counts, v.Estimates = tallies[0].Respondents, cells(tallies[0]), proto.Estimate(tallies)[0]
 	v.Bad = []badVector{
 		{fmt.Sprintf("01%08x000000", len(v.Counts)), "a channel that the plan has not"}, {"0100000000010000", "symbol 1"},
 		{"0200000000000000", "kind 2"}, {"0000000001000000", "a dummy that names a channel"}, {"0100000000000100", "padding is not zero"},

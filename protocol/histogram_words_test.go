@@ -24,7 +24,7 @@ func drawn(t *testing.T, p plan.Plan, values []protocol.Value, seed uint64) *pro
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,9 +210,8 @@ func TestWithheldCrowdsSayWhatTheyLacked(t *testing.T) {
 			p.Crowd.Deletion = nil
 		}
 		proto := runnable(t, design(t, p))
-		full := proto.NewTally()
-		full.Respondents, full.Smallest = 1000, 1000
-		tallies := []*tally.Counts{full, nil}
+		full := tally.Crowd{Tally: proto.NewTally(), Respondents: 1000, Smallest: 1000}
+		tallies := []tally.Crowd{full, {}}
 		known, err := proto.Statement(tallies, []int{1000, 51})
 		if err != nil {
 			t.Fatal(err)
@@ -233,9 +232,8 @@ func TestOneOperatorMakesATrial(t *testing.T) {
 	for h := range p.Route.Mix.Instances[0].Hops {
 		p.Route.Mix.Instances[0].Hops[h].Operator = p.Analyzer.Operator
 		proto := runnable(t, design(t, p))
-		full := proto.NewTally()
-		full.Respondents, full.Smallest = 1000, 1000
-		r, err := proto.Statement([]*tally.Counts{full}, nil)
+		full := tally.Crowd{Tally: proto.NewTally(), Respondents: 1000, Smallest: 1000}
+		r, err := proto.Statement([]tally.Crowd{full}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,12 +83,12 @@ const guessMargin = 0.01
 
 // smallest is how many contributions the smallest released batch holds: what
 // nobody counted is at least the plan's minimum. ok is false where nothing is released.
-func (p *Protocol) smallest(tallies []*tally.Counts) (n int, ok bool) {
-	for _, t := range tallies {
-		if t == nil {
+func (p *Protocol) smallest(crowds []tally.Crowd) (n int, ok bool) {
+	for _, c := range crowds {
+		if c.Tally == nil {
 			continue
 		}
-		here := t.Smallest
+		here := c.Smallest
 		if here == 0 {
 			here = p.Plan.Crowd.Minimum
 		}
@@ -101,9 +101,9 @@ func (p *Protocol) smallest(tallies []*tally.Counts) (n int, ok bool) {
 
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
-func (p *Protocol) honesty(promised account.Guarantee, tallies []*tally.Counts) (release.Section, error) {
+func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) (release.Section, error) {
 	s := release.Section{Title: "If fewer keep to the protocol", Tables: p.question.threatModels(promised)}
-	arrived, ok := p.smallest(tallies)
+	arrived, ok := p.smallest(crowds)
 	if !ok {
 		return s, nil
 	}

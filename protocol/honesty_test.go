@@ -223,8 +223,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	p.Budget.DishonestShare = 0.2
 	p = design(t, p)
 	proto := runnable(t, p)
-	tallies := []*tally.Counts{proto.NewTally(), nil}
-	tallies[0].Respondents = 800
+	tallies := []tally.Crowd{{Tally: proto.NewTally(), Respondents: 800}, {}}
 	r, err := proto.Statement(tallies, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +241,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	if claimed := r.Protection[0].Tables[1].Rows[1][3]; claimed.Value != nil {
 		t.Errorf("claimed %v for an unprotected class", *claimed.Value)
 	}
-	r, err = proto.Statement([]*tally.Counts{nil, nil}, nil)
+	r, err = proto.Statement(make([]tally.Crowd, 2), nil)
 	if err != nil || len(r.Protection[0].Tables) != 1 {
 		t.Errorf("of a release of nobody: %v, %+v", err, r.Protection)
 	}
@@ -256,8 +255,8 @@ func TestEpsilonsInTablesNameTheirNeighbours(t *testing.T) {
 		p = design(t, p)
 		proto := runnable(t, p)
 		tallies := newTallies(proto)
-		for _, tally := range tallies {
-			tally.Respondents, tally.Smallest = p.Crowd.Minimum, p.Crowd.Minimum
+		for c := range tallies {
+			tallies[c].Respondents, tallies[c].Smallest = p.Crowd.Minimum, p.Crowd.Minimum
 		}
 		r, err := proto.Statement(tallies, nil)
 		if err != nil {

@@ -14,24 +14,24 @@ import (
 // processors.
 type Stream func(part ...uint64) *rand.Rand
 
-// Draw samples the tallies that a whole population would give, each total from
+// Draw samples the crowds that a whole population would give, each total from
 // its exact law given the respondents' rounded bits, without a message being
 // made. A crowd's respondents in one instance are left out where they are fewer than
-// the plan's minimum, as the shuffler would withhold them, and its tally is nil
-// where that leaves nobody. With an *UnfitError the tallies are there too, of devices
+// the plan's minimum, as the shuffler would withhold them, and withheld
+// where that leaves nobody. With an *UnfitError the crowds are there too, of devices
 // that do what the plan says with such values. Only simulations have a use for it: it
 // sees every value.
-func (p *Protocol) Draw(values []Value, stream Stream, progress func(done int)) (tallies []*tally.Counts, err error) {
+func (p *Protocol) Draw(values []Value, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	return p.question.draw(values, stream, progress)
 }
 
-func (d *density) draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error) {
+func (d *density) draw(values []Value, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forLabels, forBits, forTotals, forInstances, forReference = 0, 1, 2, 3, 4
 	labels, instances := stream(forLabels), stream(forInstances)
-	type batch [][]float32                     // the values of a crowd's respondents in one instance; nil for the reference
-	crowds := make([][]batch, d.plan.Crowds()) // by instance
-	for c := range crowds {
-		crowds[c] = make([]batch, len(d.plan.Route.Mix.Instances))
+	type batch [][]float32                      // the values of a crowd's respondents in one instance; nil for the reference
+	byCrowd := make([][]batch, d.plan.Crowds()) // by instance
+	for c := range byCrowd {
+		byCrowd[c] = make([]batch, len(d.plan.Route.Mix.Instances))
 	}
 	var unfit unfits
 	for i, v := range values {
@@ -41,12 +41,12 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 		}
 		l, bad := d.standIn(l)
 		unfit.add(i, bad)
-		b := &crowds[d.reportedClass(labels, l.Class)][instances.IntN(len(d.plan.Route.Mix.Instances))]
+		b := &byCrowd[d.reportedClass(labels, l.Class)][instances.IntN(len(d.plan.Route.Mix.Instances))]
 		*b = append(*b, l.Features)
 	}
-	tallies := make([]*tally.Counts, len(crowds))
+	crowds := make([]tally.Crowd, len(byCrowd))
 	before := 0
-	for c, batches := range crowds {
+	for c, batches := range byCrowd {
 		var rows batch
 		smallest := 0
 		for _, b := range batches {
@@ -71,17 +71,16 @@ func (d *density) draw(values []Value, stream Stream, progress func(done int)) (
 		if err != nil {
 			return nil, err
 		}
-		t := d.newTally()
-		t.Respondents, t.Smallest = respondents, smallest
+		t := tally.NewCounts(d.features.Channels(), 2)
 		r, fair := stream(forTotals, uint64(c)), stream(forReference, uint64(c))
 		for channel, k := range ones {
 			k += rng.Binomial(fair, respondents-len(rows), rng.Prob(0.5))
 			n := d.bits.DrawCounts(r, k, respondents)
 			copy(t.Channel(channel), n[:])
 		}
-		tallies[c] = t
+		crowds[c] = tally.Crowd{Tally: t, Respondents: respondents, Smallest: smallest}
 		before += respondents
 	}
 	progress(len(values))
-	return tallies, unfit.err()
+	return crowds, unfit.err()
 }

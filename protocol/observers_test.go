@@ -265,12 +265,12 @@ func TestEveryStatementCanBePublished(t *testing.T) {
 			change(&p)
 			proto := runnable(t, design(t, p))
 			for withheld := range len(p.Question.Density.Classes) {
-				tallies := make([]*tally.Counts, len(p.Question.Density.Classes))
+				tallies := make([]tally.Crowd, len(p.Question.Density.Classes))
 				for c := withheld; c < len(tallies); c++ {
-					tallies[c] = proto.NewTally()
-					tallies[c].Respondents = 700
-					for channel := range tallies[c].Channels {
-						copy(tallies[c].Channel(channel), []uint64{uint64(300 + channel), uint64(400 - 90*c - channel)})
+					counts := proto.NewTally().(*tally.Counts)
+					tallies[c] = tally.Crowd{Tally: counts, Respondents: 700}
+					for channel := range counts.Channels {
+						copy(counts.Channel(channel), []uint64{uint64(300 + channel), uint64(400 - 90*c - channel)})
 					}
 				}
 				publish(t, proto, tallies, withheld)
@@ -280,9 +280,9 @@ func TestEveryStatementCanBePublished(t *testing.T) {
 }
 
 // publish writes a release of the tallies with a public test set and words.
-func publish(t *testing.T, proto *protocol.Protocol, tallies []*tally.Counts, withheld int) {
+func publish(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd, withheld int) {
 	t.Helper()
-	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func (p *Protocol) cost() []release.Metric {
 // Statement is a release with all that follows from the plan and the realised
 // numbers of respondents: everything but the findings. Came is how many respondents of
 // each crowd answered, counted or not; nil where that is not known.
-func (p *Protocol) Statement(tallies []*tally.Counts, came []int) (release.Release, error) {
+func (p *Protocol) Statement(crowds []tally.Crowd, came []int) (release.Release, error) {
 	promise, err := p.Promise()
 	if err != nil {
 		return release.Release{}, err
@@ -128,7 +128,7 @@ func (p *Protocol) Statement(tallies []*tally.Counts, came []int) (release.Relea
 			r.Assumptions = append(r.Assumptions, s)
 		}
 	}
-	honesty, err := p.honesty(promise.Shuffled, tallies)
+	honesty, err := p.honesty(promise.Shuffled, crowds)
 	if err != nil {
 		return release.Release{}, err
 	}
@@ -136,8 +136,8 @@ func (p *Protocol) Statement(tallies []*tally.Counts, came []int) (release.Relea
 	if p.oneOperator() {
 		r.Source = release.Trial
 	}
-	for crowd, t := range tallies {
-		if t == nil {
+	for crowd, c := range crowds {
+		if c.Tally == nil {
 			r.Withheld = append(r.Withheld, p.withheld(crowd, came))
 		}
 	}

@@ -62,12 +62,12 @@ type Model interface {
 type question interface {
 	encode(Value) (Symbol, error)
 	randomize(*rand.Rand, Symbol, Memory) (Report, error)
-	newTally() *tally.Counts
-	estimate(*tally.Counts) []estimate.Value
-	// learn gets one slice of estimates a crowd, and its tally, nil where it was withheld.
-	learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error)
-	// draw samples the tallies of a simulated population.
-	draw(values []Value, stream Stream, progress func(done int)) ([]*tally.Counts, error)
+	newTally() tally.Tally
+	// estimate debiases one crowd, which is not withheld.
+	estimate(tally.Crowd) []estimate.Value
+	learn([]tally.Crowd) (Model, error)
+	// draw samples the crowds of a simulated population.
+	draw(values []Value, stream Stream, progress func(done int)) ([]tally.Crowd, error)
 	// loss is the privacy event of the smallest crowd's tally.
 	loss() account.Event
 	// again is the event that composes with other collections that reuse this
@@ -143,31 +143,29 @@ func (p *Protocol) Fragment(r *rand.Rand, part [][]byte) [][]byte {
 }
 
 // NewTally is an empty tally for one crowd.
-func (p *Protocol) NewTally() *tally.Counts { return p.question.newTally() }
+func (p *Protocol) NewTally() tally.Tally { return p.question.newTally() }
 
 // Count adds one opened payload to a crowd's tally; dummies are dropped here,
 // where they are first seen for what they are.
-func (p *Protocol) Count(t *tally.Counts, payload []byte) error {
+func (p *Protocol) Count(t tally.Tally, payload []byte) error {
 	body, err := fragment.Unpack(payload)
 	if err != nil || body == nil {
 		return err
 	}
-	return t.AddMessage(body)
+	return t.Add(body)
 }
 
-// Estimate debiases each crowd's tally (nil where it was withheld), with the
-// standard error of every number.
-func (p *Protocol) Estimate(tallies []*tally.Counts) [][]estimate.Value {
-	all := make([][]estimate.Value, len(tallies))
-	for i, t := range tallies {
-		if t != nil {
-			all[i] = p.question.estimate(t)
+// Estimate debiases what was counted of each crowd, with the standard error of every
+// number; nil where a crowd was withheld.
+func (p *Protocol) Estimate(crowds []tally.Crowd) [][]estimate.Value {
+	all := make([][]estimate.Value, len(crowds))
+	for i, c := range crowds {
+		if c.Tally != nil {
+			all[i] = p.question.estimate(c)
 		}
 	}
 	return all
 }
 
-// Learn fits the question's model to the estimates of all crowds.
-func (p *Protocol) Learn(estimates [][]estimate.Value, tallies []*tally.Counts) (Model, error) {
-	return p.question.learn(estimates, tallies)
-}
+// Learn estimates and fits the question's model to what was counted of all crowds.
+func (p *Protocol) Learn(crowds []tally.Crowd) (Model, error) { return p.question.learn(crowds) }

@@ -74,10 +74,10 @@ func mentions(t testing.TB, err error, want ...string) {
 	}
 }
 
-func newTallies(p *protocol.Protocol) []*tally.Counts {
-	tallies := make([]*tally.Counts, p.Plan.Crowds())
+func newTallies(p *protocol.Protocol) []tally.Crowd {
+	tallies := make([]tally.Crowd, p.Plan.Crowds())
 	for c := range tallies {
-		tallies[c] = p.NewTally()
+		tallies[c].Tally = p.NewTally()
 	}
 	return tallies
 }
@@ -91,3 +91,6 @@ func said(t testing.TB, body []byte) (channel, symbol int) {
 	}
 	return int(c), int(s)
 }
+
+// cells are the counts of a crowd.
+func cells(c tally.Crowd) []uint64 { return c.Tally.(*tally.Counts).N }

@@ -28,7 +28,7 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := proto.Learn(proto.Estimate(tallies), tallies)
+	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,7 +192,7 @@ func TestConsistentCountsLeaveRoomForTheReference(t *testing.T) {
 		if _, ok := errors.AsType[*protocol.UnfitError](err); err != nil && !ok {
 			t.Fatal(err)
 		}
-		model, err := proto.Learn(proto.Estimate(tallies), tallies)
+		model, err := proto.Learn(tallies)
 		if err != nil {
 			t.Fatal(err)
 		}

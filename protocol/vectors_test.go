@@ -143,7 +143,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		}
 		for _, payload := range proto.Fragment(r, report.Parts[0]) {
 			d.Payloads = append(d.Payloads, hex.EncodeToString(payload))
-			if err := proto.Count(tallies[report.Crowd], payload); err != nil {
+			if err := proto.Count(tallies[report.Crowd].Tally, payload); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -151,7 +151,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		v.Devices = append(v.Devices, d)
 	}
 	for crowd, estimates := range proto.Estimate(tallies) {
-		v.Tallies = append(v.Tallies, tallyVector{tallies[crowd].Respondents, tallies[crowd].N, estimates})
+		v.Tallies = append(v.Tallies, tallyVector{tallies[crowd].Respondents, cells(tallies[crowd]), estimates})
 	}
 	v.Bad = []badVector{
 		{"0100000004000000", "channel 4 of 4"}, {"0100000000020000", "symbol 2"}, {"0200000000000000", "kind 2"},

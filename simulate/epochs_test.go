@@ -34,10 +34,10 @@ func TestInstancesAddUpToOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
-		if diff := cmp.Diff(want, col.Tallies, cmpopts.IgnoreFields(tally.Counts{}, "Smallest")); diff != "" {
+		if diff := cmp.Diff(want, col.Crowds, cmpopts.IgnoreFields(tally.Crowd{}, "Smallest")); diff != "" {
 			t.Errorf("%s (-one +three):\n%s", bitsum, diff)
 		}
-		for _, c := range col.Tallies {
+		for _, c := range col.Crowds {
 			if c.Smallest < p.Crowd.Minimum || c.Smallest > c.Respondents/3 {
 				t.Errorf("%s: the smallest of three batches holds %d of %d", bitsum, c.Smallest, c.Respondents)
 			}
@@ -50,7 +50,7 @@ func TestInstancesAddUpToOne(t *testing.T) {
 func TestEpochsAddUpToOne(t *testing.T) {
 	p := sample("rr", 3)
 	values := population(60, 3)
-	all := []*tally.Counts{}
+	all := []tally.Crowd{}
 	var parts []protocol.Part
 	for day, here := range [][]protocol.Value{values[:35], values[35:]} {
 		p.Times.Opens = time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
@@ -59,10 +59,10 @@ func TestEpochsAddUpToOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts = append(parts, protocol.Part{Protocol: proto, Tallies: col.Tallies})
-		for crowd, c := range col.Tallies {
+		parts = append(parts, protocol.Part{Protocol: proto, Crowds: col.Crowds})
+		for crowd, c := range col.Crowds {
 			if day == 0 {
-				all = append(all, proto.NewTally())
+				all = append(all, tally.Crowd{Tally: proto.NewTally()})
 			}
 			if err := all[crowd].Merge(c); err != nil {
 				t.Fatal(err)
@@ -73,7 +73,7 @@ func TestEpochsAddUpToOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := parts[0].Protocol.Learn(parts[0].Protocol.Estimate(all), all)
+	one, err := parts[0].Protocol.Learn(all)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestErrorsOfSumsAreAsPredicted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				v := proto.Estimate(col.Tallies)[0][0]
+				v := proto.Estimate(col.Crowds)[0][0]
 				error := (v.Mean - ones) / v.StdErr
 				z, squares = append(z, error), append(squares, error*error)
 				if lo, hi := v.Interval(0.95); lo <= ones && ones <= hi {
@@ -144,7 +144,7 @@ func density(t *testing.T, spec encode.Spec, values []protocol.Value, seed uint6
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := kde.Density{Features: features, Sums: proto.Estimate(col.Tallies)[0], Respondents: len(values)}.Query(y)
+	v, err := kde.Density{Features: features, Sums: proto.Estimate(col.Crowds)[0], Respondents: len(values)}.Query(y)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestSealsChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
-		if diff := cmp.Diff(want, col.Tallies); diff != "" {
+		if diff := cmp.Diff(want, col.Crowds); diff != "" {
 			t.Errorf("%s: tallies differ (-unsealed +full):\n%s", bitsum, diff)
 		}
 		if want := len(values) * p.Envelopes.PerDevice; col.Devices != len(values) || col.Fragments != want || col.Dropped != 0 || len(col.Withheld) != 0 {
@@ -50,8 +50,8 @@ func TestBothFidelitiesWithholdASmallCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, col := range map[string]simulate.Collection{"full": full, "law": law} {
-		if col.Tallies[0] == nil || col.Tallies[0].Respondents != 10 || col.Tallies[1] != nil {
-			t.Errorf("%s: tallies %+v", name, col.Tallies)
+		if col.Crowds[0].Tally == nil || col.Crowds[0].Respondents != 10 || col.Crowds[1].Tally != nil {
+			t.Errorf("%s: tallies %+v", name, col.Crowds)
 		}
 		if len(col.Withheld) != 1 || !strings.Contains(col.Withheld[0], "crowd 2") || !strings.Contains(col.Withheld[0], "fewer than 8") {
 			t.Errorf("%s: withheld %q", name, col.Withheld)
@@ -95,10 +95,8 @@ func TestAnUnfitValueIsCounted(t *testing.T) {
 	}
 	for name, c := range map[string]simulate.Collection{"full": full, "law": law} {
 		respondents := 0
-		for _, t := range c.Tallies {
-			if t != nil {
-				respondents += t.Respondents
-			}
+		for _, t := range c.Crowds {
+			respondents += t.Respondents
 		}
 		if c.Unfit != 1 || respondents != len(values) {
 			t.Errorf("%s: %d do not fit, of %d respondents", name, c.Unfit, respondents)

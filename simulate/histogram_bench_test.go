@@ -42,7 +42,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		model, err := proto.Learn(proto.Estimate(col.Tallies), col.Tallies)
+		model, err := proto.Learn(col.Crowds)
 		if err != nil {
 			b.Fatal(err)
 		}

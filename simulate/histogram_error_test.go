@@ -48,7 +48,7 @@ func TestErrorsOfHistogramsAreAsPredicted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				v := proto.Estimate(col.Tallies)[0][0]
+				v := proto.Estimate(col.Crowds)[0][0]
 				error := (v.Mean - truth) / v.StdErr
 				z, squares, worse = append(z, error), append(squares, error*error), append(worse, error*error*1.5)
 			}
@@ -91,11 +91,7 @@ func TestLawDeletesAsManyAsTheNoiseSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left := 0
-		if tally := col.Tallies[0]; tally != nil {
-			left = tally.Respondents
-		}
-		counts[left]++
+		counts[col.Crowds[0].Respondents]++
 	}
 	stattest.GTest(t, law(0.5), counts)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(0.6), counts) })
@@ -121,7 +117,7 @@ func TestIntervalsOfHistogramsCover(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				model, err := proto.Learn(proto.Estimate(col.Tallies), col.Tallies)
+				model, err := proto.Learn(col.Crowds)
 				if err != nil {
 					t.Fatal(err)
 				}

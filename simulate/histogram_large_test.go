@@ -56,7 +56,7 @@ func TestTwentyThousandDevicesThroughSealedEnvelopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, model, err := analyzer.Publish(proto, col.Tallies, protocol.Public{})
+		r, model, err := analyzer.Publish(proto, col.Crowds, protocol.Public{})
 		if err != nil {
 			t.Fatal(err)
 		}

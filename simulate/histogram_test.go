@@ -223,11 +223,11 @@ func TestBothFidelitiesOfHistogramsHaveTheExactLaw(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := devices * p.Contributions(); col.Tallies[0].Respondents != want {
-					t.Fatalf("%d contributions, want %d", col.Tallies[0].Respondents, want)
+				if want := devices * p.Contributions(); col.Crowds[0].Respondents != want {
+					t.Fatalf("%d contributions, want %d", col.Crowds[0].Respondents, want)
 				}
-				drawn[at(col.Tallies[0].N)]++
-				counted[at(unsealed(t, proto, values, func(int) *rand.Rand { return r })[0].N)]++
+				drawn[at(cells(col.Crowds[0]))]++
+				counted[at(cells(unsealed(t, proto, values, func(int) *rand.Rand { return r })[0]))]++
 			}
 			stattest.GTest(t, law(p), drawn)
 			stattest.GTest(t, law(p), counted)
@@ -255,11 +255,11 @@ func TestSealsChangeNothingOfHistograms(t *testing.T) {
 			t.Fatal(kind, err)
 		}
 		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
-		if diff := cmp.Diff(want[0].N, col.Tallies[0].N); diff != "" {
+		if diff := cmp.Diff(cells(want[0]), cells(col.Crowds[0])); diff != "" {
 			t.Errorf("%s: counts differ (-unsealed +full):\n%s", kind, diff)
 		}
-		if n := len(values) * p.Contributions(); col.Tallies[0].Respondents != n || col.Fragments != n*p.Envelopes.PerDevice || col.Dropped != 0 {
-			t.Errorf("%s: %d contributions, %d fragments, %d dropped", kind, col.Tallies[0].Respondents, col.Fragments, col.Dropped)
+		if n := len(values) * p.Contributions(); col.Crowds[0].Respondents != n || col.Fragments != n*p.Envelopes.PerDevice || col.Dropped != 0 {
+			t.Errorf("%s: %d contributions, %d fragments, %d dropped", kind, col.Crowds[0].Respondents, col.Fragments, col.Dropped)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestDevicesAreToldByInstance(t *testing.T) {
 				told++
 			}
 		}
-		if counted := col.Tallies[0].Respondents; counted+told != len(values) {
+		if counted := col.Crowds[0].Respondents; counted+told != len(values) {
 			t.Errorf("seed %d: %d counted and %d told, of %d", seed, counted, told, len(values))
 		}
 	}
@@ -98,7 +98,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			learned, err := proto.Learn(proto.Estimate(col.Tallies), col.Tallies)
+			learned, err := proto.Learn(col.Crowds)
 			if err != nil {
 				t.Fatal(err)
 			}

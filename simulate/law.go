@@ -15,12 +15,12 @@ func Law(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Pr
 	col := Collection{Devices: len(values)}
 	stream := func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
 	var err error
-	col.Tallies, err = p.Draw(values, stream, func(done int) { progress("draw totals", done, len(values)) })
+	col.Crowds, err = p.Draw(values, stream, func(done int) { progress("draw totals", done, len(values)) })
 	if unfit, ok := errors.AsType[*protocol.UnfitError](err); ok {
 		col.Unfit, err = unfit.Values, nil
 	}
-	for crowd, t := range col.Tallies {
-		if t == nil {
+	for crowd, c := range col.Crowds {
+		if c.Tally == nil {
 			col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", crowd+1, p.Plan.Crowd.Minimum))
 		}
 	}

@@ -95,10 +95,10 @@ func crowdLaw(t testing.TB, p plan.Plan, values []protocol.Value, channel int) p
 	return law
 }
 
-func count(histogram []int, tallies []*tally.Counts, channel int) {
+func count(histogram []int, tallies []tally.Crowd, channel int) {
 	n := []uint64{0, 0}
-	if tallies[0] != nil {
-		n = tallies[0].Channel(channel)
+	if tallies[0].Tally != nil {
+		n = tallies[0].Tally.(*tally.Counts).Channel(channel)
 	}
 	histogram[min(n[0], side-1)*side+min(n[1], side-1)]++
 }
@@ -131,7 +131,7 @@ func TestBothFidelitiesHaveTheExactLaw(t *testing.T) {
 					}
 					messages := unsealed(t, proto, values, func(int) *rand.Rand { return r })
 					for j := range dimension {
-						count(drawn[j], col.Tallies, j)
+						count(drawn[j], col.Crowds, j)
 						count(counted[j], messages, j)
 					}
 				}
@@ -181,11 +181,7 @@ func TestLawWithholdsByInstance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := 0
-		if col.Tallies[0] != nil {
-			kept = col.Tallies[0].Respondents
-		}
-		counts[kept]++
+		counts[col.Crowds[0].Respondents]++
 	}
 	stattest.GTest(t, law, counts)
 	together := make([]float64, n+1) // as if the minimum held for the crowd as a whole

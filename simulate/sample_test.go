@@ -75,8 +75,8 @@ func population(n, dimension int) []protocol.Value {
 // unsealed is fidelity full without its seals: every device encodes, randomizes
 // and fragments, and what it would seal is counted. TestSealsChangeNothing
 // shows that it gives what Full gives.
-func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, device func(i int) *rand.Rand) []*tally.Counts {
-	tallies := make([]*tally.Counts, p.Plan.Crowds())
+func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, device func(i int) *rand.Rand) []tally.Crowd {
+	tallies := make([]tally.Crowd, p.Plan.Crowds())
 	for i, v := range values {
 		symbol, err := p.Encode(v)
 		if err != nil {
@@ -87,15 +87,15 @@ func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, devic
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tallies[report.Crowd] == nil {
-			tallies[report.Crowd] = p.NewTally()
+		to := &tallies[report.Crowd]
+		if to.Tally == nil {
+			to.Tally = p.NewTally()
 		}
-		to := tallies[report.Crowd]
 		to.Smallest++
 		for _, part := range report.Parts {
 			to.Respondents++
 			for _, payload := range p.Fragment(r, part) {
-				if err := p.Count(to, payload); err != nil {
+				if err := p.Count(to.Tally, payload); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -103,6 +103,9 @@ func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, devic
 	}
 	return tallies
 }
+
+// cells are the counts of a crowd.
+func cells(c tally.Crowd) []uint64 { return c.Tally.(*tally.Counts).N }
 
 func quiet(string, int, int) {}
 

@@ -25,8 +25,8 @@ import (
 // Collection is what came out of a simulated collection: what an analyzer
 // holds at its end, and what it took.
 type Collection struct {
-	Tallies  []*tally.Counts // one a crowd; nil where withheld
-	Withheld []string        // what did not leave the shufflers, and why
+	Crowds   []tally.Crowd
+	Withheld []string // what did not leave the shufflers, and why
 	// Told holds for each device whether it was told that a contribution of its was
 	// destroyed with a crowd too small. Only the device itself learns it: summed by
 	// crowd it would be the size that is withheld. Nil at fidelity law, which has no devices.
@@ -114,7 +114,7 @@ func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64,
 				if err != nil {
 					return col, err
 				}
-				progress(fmt.Sprintf("hop %d mixes", hop+1), int(b.Crowd), len(col.Tallies))
+				progress(fmt.Sprintf("hop %d mixes", hop+1), int(b.Crowd), len(col.Crowds))
 				var receipt shuffler.Receipt
 				if b, receipt, err = h.Mix(b); err != nil {
 					return col, err
@@ -130,7 +130,7 @@ func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64,
 	for i, to := range sent {
 		col.Told[i] = slices.ContainsFunc(to, func(d destination) bool { return destroyed[d] })
 	}
-	col.Tallies = a.Tallies()
+	col.Crowds = a.Crowds()
 	col.Dropped += a.Dropped()
 	return col, nil
 }

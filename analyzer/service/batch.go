@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -25,7 +24,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	// {hop} is how many receipts there are: a body without room for them is no batch
 	// of any plan.
-	if n := r.ContentLength; n >= 0 && n < int64(handoverHeader)+int64(leg.Hop)*wire.ReceiptSize {
+	if n := r.ContentLength; n >= 0 && n < int64(wire.PrefixSize(int(leg.Hop))) {
 		return shorter(int(leg.Hop))
 	}
 	if err := s.standing(r.Context(), leg.Plan); err != nil {
@@ -39,17 +38,18 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if int(leg.Instance) >= len(keys) || int(leg.Hop) != len(keys[leg.Instance]) {
 		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
 	}
-	if err := vouched(w, r, leg, keys[leg.Instance]); err != nil {
+	receipts, err := vouched(w, r, leg, keys[leg.Instance])
+	if err != nil {
 		return err
 	}
 	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return err
 	}
-	body, err := serve.ReadBody(w, r, s.o.BatchSize)
+	batch, err := serve.ReadBody(w, r, s.o.BatchSize)
 	if err != nil {
 		return err
 	}
-	h, err := wire.ParseHandover(body)
+	h, err := wire.NewHandover(receipts, batch)
 	if err != nil {
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
@@ -69,31 +69,32 @@ func shorter(hops int) error {
 	return wire.Problemf(wire.BatchRefused, "the body is shorter than the receipts of %d hops", hops)
 }
 
-// handoverHeader is the length of what stands before a handover's receipts.
-var handoverHeader = len(wire.MarshalHandover(nil, nil))
-
-// vouched reads the receipts before a batch, and puts them back: whoever cannot
-// show one that the last hop signed for the path sends no batch, however large.
-func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) error {
-	head := make([]byte, handoverHeader+len(keys)*wire.ReceiptSize)
-	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(head))), head); {
+// vouched reads the receipts before a batch: whoever cannot show one that the last hop
+// signed for the path sends no batch, however large.
+func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) ([]wire.SignedReceipt, error) {
+	prefix := make([]byte, wire.PrefixSize(len(keys)))
+	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(prefix))), prefix); {
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
-		return err
+		return nil, err
 	case err != nil:
-		return shorter(len(keys))
+		return nil, shorter(len(keys))
 	}
-	last, err := wire.ParseReceipt(head[len(head)-wire.ReceiptSize:])
-	if err == nil {
-		err = last.Verify(keys[len(keys)-1])
+	receipts, _, err := wire.CutReceipts(prefix)
+	if err == nil && len(receipts) != len(keys) {
+		err = fmt.Errorf("service: %d receipts of %d hops", len(receipts), len(keys))
 	}
+	if err != nil {
+		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	last := receipts[len(receipts)-1]
+	err = last.Verify(keys[len(keys)-1])
 	if err == nil && (last.Plan != leg.Plan || last.Instance != leg.Instance || last.Crowd != leg.Crowd) {
 		err = errors.New("service: the last receipt is of another batch than the path names")
 	}
 	if err != nil {
-		return wire.Problemf(wire.ReceiptRefused, "%w", err)
+		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
-	r.Body = serve.Behind(head, r.Body)
-	return nil
+	return receipts, nil
 }
 
 // Take counts a batch of a registered plan. Once it returns New or Again, the
@@ -145,17 +146,21 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New { // it came twice at once
 		return outcome, storeProblem(err)
 	}
-	var t *tally.Counts
-	if t, mark.Dropped, err = run.counter.Count(b); err != nil {
+	crowd, dropped, err := run.counter.Count(b)
+	if err != nil {
 		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
-	mark.Smallest = t.Smallest
+	mark.Smallest, mark.Dropped = crowd.Smallest, dropped
+	counted, err := crowd.Tally.MarshalBinary()
+	if err != nil {
+		return store.Failed, err
+	}
 	if err := s.o.Failpoint("batch-opened"); err != nil {
 		return store.Failed, err
 	}
 	// A hop that has lost patience comes again: what is opened by then is kept, or
 	// a batch that takes longer than its hop waits would never be counted.
-	outcome, err := s.o.Store.Count(context.WithoutCancel(ctx), mark, t.N)
+	outcome, err := s.o.Store.Count(context.WithoutCancel(ctx), mark, counted)
 	if err != nil {
 		return store.Failed, storeProblem(err)
 	}
@@ -169,7 +174,7 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 // bornOut checks the receipts against the plan's keys, each other and the batch.
 func (s *Service) bornOut(run *running, h wire.Handover) error {
 	keys := run.receipts[h.Batch.Instance]
-	if err := wire.CheckChain(h.Receipts, keys, h.Batch, h.Digest); err != nil {
+	if err := wire.CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err != nil {
 		return err
 	}
 	p := run.signed.Plan

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -182,10 +183,15 @@ func (r *rig) countedOnce(c *collection, batches int) {
 			return int(h.Batch.Instance) == b.Instance && int(h.Batch.Crowd) == b.Crowd
 		})
 		h := c.handovers[at]
-		n := c.protocol.NewTally().N
-		if err := r.store.Counts(r.t.Context(), b, n); err != nil {
+		counts := c.protocol.NewTally().(*tally.Counts)
+		kept, err := r.store.Tally(r.t.Context(), b)
+		if err == nil {
+			err = counts.UnmarshalBinary(kept)
+		}
+		if err != nil {
 			r.t.Fatal(err)
 		}
+		n := counts.N
 		// One message in each of the three channels from every respondent.
 		for channel := range 3 {
 			if n[2*channel]+n[2*channel+1] != uint64(h.Batch.Respondents) {

@@ -190,34 +190,35 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 
 // counted is what is on disk of a collection.
 type counted struct {
-	tallies []*tally.Counts // one a crowd, nil where no batch came
+	crowds  []tally.Crowd
 	batches []store.Batch
 	notes   []string // what a release must say of them
 }
 
 // counted adds up what the instances counted.
 func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, error) {
-	c := counted{tallies: make([]*tally.Counts, p.Plan.Crowds())}
+	c := counted{crowds: make([]tally.Crowd, p.Plan.Crowds())}
 	batches, err := s.o.Store.Batches(ctx, p.Plan.Name())
 	if err != nil {
 		return c, err
 	}
 	c.batches = batches
-	dropped, came := 0, make([]int, len(c.tallies))
+	dropped, came := 0, make([]int, len(c.crowds))
 	for _, b := range batches {
-		if b.Crowd >= len(c.tallies) {
-			return c, fmt.Errorf("service: a batch of crowd %d was counted for a plan of %d: the database is damaged", b.Crowd, len(c.tallies))
+		if b.Crowd >= len(c.crowds) {
+			return c, fmt.Errorf("service: a batch of crowd %d was counted for a plan of %d: the database is damaged", b.Crowd, len(c.crowds))
 		}
 		t := p.NewTally()
-		if err := s.o.Store.Counts(ctx, b, t.N); err != nil {
+		kept, err := s.o.Store.Tally(ctx, b)
+		if err != nil {
 			return c, err
 		}
-		t.Respondents, t.Smallest = b.Respondents, b.Smallest
+		if err := t.UnmarshalBinary(kept); err != nil {
+			return c, fmt.Errorf("service: the tally of instance %d and crowd %d: %w: %w", b.Instance+1, b.Crowd+1, store.ErrDamaged, err)
+		}
 		dropped += b.Dropped
 		came[b.Crowd]++
-		if c.tallies[b.Crowd] == nil {
-			c.tallies[b.Crowd] = t
-		} else if err := c.tallies[b.Crowd].Merge(t); err != nil {
+		if err := c.crowds[b.Crowd].Merge(tally.Crowd{Tally: t, Respondents: b.Respondents, Smallest: b.Smallest}); err != nil {
 			return c, err
 		}
 	}
@@ -227,7 +228,7 @@ func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, e
 	if all := p.Plan.Contributions(); all > 1 {
 		for crowd, n := range came {
 			if n > 0 && n < all {
-				c.tallies[crowd] = nil
+				c.crowds[crowd] = tally.Crowd{}
 				c.notes = append(c.notes, fmt.Sprintf("Crowd %d is not in this release: %d of %d batches came, one an instance, and its reports are spread over all.", crowd+1, n, all))
 			}
 		}
@@ -246,10 +247,10 @@ func (s *Service) verdict(p *protocol.Protocol, c counted, public protocol.Publi
 }
 
 func (s *Service) writeUp(p *protocol.Protocol, c counted, public protocol.Public) (map[string][]byte, error) {
-	if err := analyzer.Kept(p, c.tallies); err != nil {
+	if err := analyzer.Kept(p, c.crowds); err != nil {
 		return nil, err
 	}
-	r, model, err := analyzer.Publish(p, c.tallies, public)
+	r, model, err := analyzer.Publish(p, c.crowds, public)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,6 @@
 package tally
 
-import (
-	"encoding/binary"
-	"errors"
-)
+import "encoding/binary"
 
 // MessageBytes is the length of the body of a message for a Counts: channel (4 bytes,
 // big endian) and symbol.
@@ -28,33 +25,23 @@ func (m *Messages) Say(channel uint32, symbol uint8) {
 	m.Bodies = append(m.Bodies, m.memory[at:len(m.memory):len(m.memory)])
 }
 
-var (
-	errMessage = errors.New("tally: a message is not a channel and a symbol")
-	errOutside = errors.New("tally: a message names a channel or symbol that the plan has not")
-)
-
 // ParseMessage reads a body, which zeros may fill up.
 func ParseMessage(body []byte) (channel uint32, symbol uint8, err error) {
-	if len(body) < MessageBytes {
-		return 0, 0, errMessage
-	}
-	for _, b := range body[MessageBytes:] {
-		if b != 0 {
-			return 0, 0, errMessage
-		}
+	if body, err = unpadded(body, MessageBytes); err != nil {
+		return 0, 0, err
 	}
 	return binary.BigEndian.Uint32(body), body[4], nil
 }
 
-// AddMessage counts a message by its body.
-func (c *Counts) AddMessage(body []byte) error {
-	channel, symbol, err := ParseMessage(body)
-	if err != nil {
-		return err
+// unpadded is a message of so many bytes, without the zeros that fill it up.
+func unpadded(body []byte, size int) ([]byte, error) {
+	if len(body) < size {
+		return nil, errStranger
 	}
-	if !c.Has(int(channel), int(symbol)) {
-		return errOutside
+	for _, b := range body[size:] {
+		if b != 0 {
+			return nil, errStranger
+		}
 	}
-	c.Add(int(channel), int(symbol))
-	return nil
+	return body[:size], nil
 }

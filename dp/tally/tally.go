@@ -1,79 +1,48 @@
-// Package tally holds what the analyzer keeps of the messages it has opened:
-// how often each symbol came in each channel. Tallies add up, so that parts of a
-// batch can be counted apart.
+// Package tally holds what the analyzer keeps of the messages it has opened. A tally
+// does not depend on the order in which messages came: parts of a batch are counted
+// apart, anywhere, and merged.
 package tally
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
-	"math/bits"
 )
 
-// Counts is a table of channels by symbols. A channel is one coordinate of one
-// repetition, a symbol what a message may say there.
-type Counts struct {
-	Respondents int // distinct respondents whose whole contribution was accepted
-	Smallest    int // whole contributions that the smallest batch among these holds; 0 where that is not known
-	Channels    int
-	Symbols     int
-	N           []uint64 // channel-major: N[channel*Symbols+symbol]
+// Tally is a sum of messages. Each has one encoding: equal tallies have equal bytes,
+// and UnmarshalBinary, called on an empty tally of the same plan, refuses all others.
+type Tally interface {
+	// Add counts one message, which zeros may fill up, or refuses one that no device of
+	// the plan sends. It keeps no reference to the message, and its error says nothing
+	// of it.
+	Add(message []byte) error
+	// Merge adds another tally of the same plan. With an error it has added nothing.
+	Merge(other Tally) error
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
 }
 
-// New is the empty tally of the given shape, both positive.
-func New(channels, symbols int) *Counts {
-	if channels <= 0 || symbols <= 0 {
-		panic(fmt.Sprintf("tally: no tally has %d channels and %d symbols", channels, symbols))
-	}
-	return &Counts{Channels: channels, Symbols: symbols, N: make([]uint64, channels*symbols)}
+// Crowd is what came of one crowd.
+type Crowd struct {
+	Tally       Tally // nil: no batch came, or the crowd is withheld
+	Respondents int   // distinct respondents whose whole contribution was accepted
+	Smallest    int   // whole contributions that the smallest batch holds; 0 where that is not known
 }
 
-// Has reports whether (channel, symbol) is in the table. What a message from
-// outside says must be asked first, since Add takes it for granted.
-func (c *Counts) Has(channel, symbol int) bool {
-	return uint(channel) < uint(c.Channels) && uint(symbol) < uint(c.Symbols)
-}
-
-// Add counts one message. It panics outside the table.
-func (c *Counts) Add(channel, symbol int) {
-	c.N[c.index(channel, symbol)]++
-}
-
-// At is the count of symbol in channel.
-func (c *Counts) At(channel, symbol int) uint64 {
-	return c.N[c.index(channel, symbol)]
-}
-
-// Channel is the row of counts of one channel, indexed by symbol; it shares
-// memory with the tally.
-func (c *Counts) Channel(channel int) []uint64 {
-	at := c.index(channel, 0)
-	return c.N[at : at+c.Symbols : at+c.Symbols]
-}
-
-func (c *Counts) index(channel, symbol int) int {
-	if !c.Has(channel, symbol) {
-		panic("tally: channel or symbol outside the table")
-	}
-	return channel*c.Symbols + symbol
-}
-
-// Merge adds other to c. It refuses, and leaves c as it was, if the shapes differ
-// or a sum does not fit its integer. The respondents of the two must be distinct.
-func (c *Counts) Merge(other *Counts) error {
-	if c.Channels != other.Channels || c.Symbols != other.Symbols || len(c.N) != len(other.N) {
-		return fmt.Errorf("tally: cannot merge %d channels of %d symbols with %d of %d: count both under one plan",
-			c.Channels, c.Symbols, other.Channels, other.Symbols)
-	}
-	if c.Respondents < 0 || other.Respondents < 0 || c.Respondents+other.Respondents < 0 {
+// Merge adds another batch of the crowd, whose respondents must be others. It takes
+// over the tally of the first. With an error it has added nothing.
+func (c *Crowd) Merge(other Crowd) error {
+	switch {
+	case other.Tally == nil:
+		return nil
+	case other.Respondents < 0 || c.Respondents+other.Respondents < 0:
 		return errOverflow
+	case c.Tally == nil:
+		*c = other
+		return nil
 	}
-	for i, n := range other.N {
-		if _, carry := bits.Add64(c.N[i], n, 0); carry != 0 {
-			return errOverflow
-		}
-	}
-	for i, n := range other.N {
-		c.N[i] += n
+	if err := c.Tally.Merge(other.Tally); err != nil {
+		return err
 	}
 	switch {
 	case c.Respondents == 0:
@@ -85,4 +54,13 @@ func (c *Counts) Merge(other *Counts) error {
 	return nil
 }
 
-var errOverflow = errors.New("tally: a merged count exceeds its integer: one of the tallies is damaged")
+var (
+	errOverflow = errors.New("tally: a merged count exceeds its integer: one of the tallies is damaged")
+	errStranger = errors.New("tally: a message is not one that a device of this plan sends")
+	errEncoding = errors.New("tally: not the encoding of a tally of this plan")
+)
+
+// unlike refuses to merge what cannot have been counted under one plan.
+func unlike(a, b Tally) error {
+	return fmt.Errorf("tally: cannot merge %v with %v: count both under one plan", a, b)
+}

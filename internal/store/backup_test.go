@@ -147,7 +147,7 @@ func BenchmarkCount(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := open(b, dsn())
 			register(b, s, samplePlan("aa"))
-			b.SetBytes(int64(8 * len(n)))
+			b.SetBytes(int64(len(n)))
 			for i := 0; b.Loop(); i++ {
 				if o, err := s.Count(b.Context(), sampleBatch("aa", i, 0), n); o != New {
 					b.Fatal(o, err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
 )
 
@@ -60,9 +61,9 @@ func taken(ctx context.Context, q query, b Batch) (Outcome, error) {
 	return New, nil
 }
 
-// Count writes a batch's mark, receipts and tally, all or nothing. Errors and
+// Count writes a batch's mark, receipts and encoded tally, all or nothing. Errors and
 // outcomes are those of Taken.
-func (s *Store) Count(ctx context.Context, b Batch, counts []uint64) (Outcome, error) {
+func (s *Store) Count(ctx context.Context, b Batch, tally []byte) (Outcome, error) {
 	var outcome Outcome
 	err := s.write(ctx, "count", func(tx *sql.Tx) error {
 		var err error
@@ -74,7 +75,7 @@ func (s *Store) Count(ctx context.Context, b Batch, counts []uint64) (Outcome, e
 			b.Plan, b.Instance, b.Crowd, b.SHA256[:], b.Receipts, b.Respondents, b.Smallest, b.Dropped, stamp(b.Counted), b.sum()); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
-		return insertCounts(ctx, tx, b, counts)
+		return insertTally(ctx, tx, b, tally)
 	})
 	if err != nil {
 		return Failed, err
@@ -82,20 +83,18 @@ func (s *Store) Count(ctx context.Context, b Batch, counts []uint64) (Outcome, e
 	return outcome, nil
 }
 
-func insertCounts(ctx context.Context, tx *sql.Tx, b Batch, counts []uint64) error {
+func insertTally(ctx context.Context, tx *sql.Tx, b Batch, tally []byte) error {
 	insert, err := tx.PrepareContext(ctx, "INSERT INTO counts (plan, instance, crowd, part, body, crc) VALUES ($1, $2, $3, $4, $5, $6)")
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	defer insert.Close()
-	var body []byte
-	for part := 0; len(counts) > 0; part++ {
-		n := min(partLength, len(counts))
-		body = encodePart(body[:0], counts[:n])
-		counts = counts[n:]
+	part := 0
+	for body := range slices.Chunk(tally, partLength) {
 		if _, err := insert.ExecContext(ctx, b.Plan, b.Instance, b.Crowd, part, body, partSum(b, part, body)); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
+		part++
 	}
 	return nil
 }
@@ -158,8 +157,10 @@ func (s *Store) Batches(ctx context.Context, plan string) ([]Batch, error) {
 	return all, err
 }
 
-// Counts reads a batch's tally into a slice of exactly its length.
-func (s *Store) Counts(ctx context.Context, b Batch, into []uint64) error {
+// Tally reads the encoding of a batch's tally. Parts that are missing at its end are
+// for who decodes it to notice.
+func (s *Store) Tally(ctx context.Context, b Batch) ([]byte, error) {
+	var tally []byte
 	next := 0
 	err := each(ctx, s.reader, func(r *sql.Rows) error {
 		var part int
@@ -168,21 +169,14 @@ func (s *Store) Counts(ctx context.Context, b Batch, into []uint64) error {
 		if err := r.Scan(&part, &body, &crc); err != nil {
 			return err
 		}
-		if part != next || len(into) == 0 || crc.Valid && crc.Int64 != partSum(b, part, body) {
-			return errDamaged
+		if part != next || crc.Valid && crc.Int64 != partSum(b, part, body) {
+			return fmt.Errorf("%w: a part of a tally has changed or is missing", ErrDamaged)
 		}
 		next++
-		n := min(partLength, len(into))
-		if err := decodePart(body, into[:n]); err != nil {
-			return err
-		}
-		into = into[n:]
+		tally = append(tally, body...)
 		return nil
 	}, "SELECT part, body, crc FROM counts WHERE plan = $1 AND instance = $2 AND crowd = $3 ORDER BY part", b.Plan, b.Instance, b.Crowd)
-	if err == nil && len(into) > 0 {
-		err = errDamaged
-	}
-	return err
+	return tally, err
 }
 
 // Expire deletes tallies, receipts and marks of plans that were decided before

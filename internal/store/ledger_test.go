@@ -194,11 +194,10 @@ func TestAChangedTallyIsRefused(t *testing.T) {
 	}
 	defer s.Close()
 	b := Batch{Plan: "one", Respondents: 3, Smallest: 3, Receipts: []byte("r")}
-	if _, err := s.Count(t.Context(), b, []uint64{1, 2, 3}); err != nil {
+	if _, err := s.Count(t.Context(), b, []byte{1, 2, 3}); err != nil {
 		t.Fatal(err)
 	}
-	into := make([]uint64, 3)
-	if err := s.Counts(t.Context(), b, into); err != nil {
+	if _, err := s.Tally(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{"DROP TRIGGER counts_no_update", "UPDATE counts SET body = x'010303'"} {
@@ -206,8 +205,8 @@ func TestAChangedTallyIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Counts(t.Context(), b, into); !errors.Is(err, errDamaged) {
-		t.Errorf("read as %v: %v", into, err)
+	if tally, err := s.Tally(t.Context(), b); !errors.Is(err, ErrDamaged) {
+		t.Errorf("read as %v: %v", tally, err)
 	}
 }
 

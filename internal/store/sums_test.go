@@ -25,7 +25,7 @@ func TestAChangedRowIsFound(t *testing.T) {
 		if _, err := s.Register(ctx, p, []byte("signed"), func([]Spending) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Count(ctx, Batch{Plan: "plan", Receipts: []byte("receipts"), Respondents: 3, Counted: time.Unix(2, 0)}, []uint64{7}); err != nil {
+		if _, err := s.Count(ctx, Batch{Plan: "plan", Receipts: []byte("receipts"), Respondents: 3, Counted: time.Unix(2, 0)}, []byte{7}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.CheckPlan(ctx, "plan"); err != nil {

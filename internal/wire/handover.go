@@ -35,7 +35,7 @@ func MarshalHandover(receipts []SignedReceipt, batch []byte) []byte {
 	if len(receipts) > 255 {
 		panic("wire: more than 255 receipts")
 	}
-	b := make([]byte, 0, handoverHeader+len(receipts)*ReceiptSize+len(batch))
+	b := make([]byte, 0, PrefixSize(len(receipts))+len(batch))
 	b = append(b, handoverVersion, kindHandover, byte(len(receipts)))
 	for _, r := range receipts {
 		b = append(b, r.Bytes()...)
@@ -43,38 +43,55 @@ func MarshalHandover(receipts []SignedReceipt, batch []byte) []byte {
 	return append(b, batch...)
 }
 
-// ParseHandover reads what MarshalHandover writes of a valid batch. It checks
-// the form, not the signatures: CheckChain does. The envelopes are slices of
-// data, not copies.
-func ParseHandover(data []byte) (Handover, error) {
+// PrefixSize is the length in bytes of what stands before a batch that has come
+// through so many hops.
+func PrefixSize(hops int) int { return handoverHeader + hops*ReceiptSize }
+
+// CutReceipts reads the receipts that a handover begins with, and returns what
+// follows them: the batch, or as much of it as there is. It checks the form, not the
+// signatures: CheckChain does.
+func CutReceipts(data []byte) (receipts []SignedReceipt, batch []byte, err error) {
 	if len(data) < handoverHeader {
-		return Handover{}, errors.New("wire: handover: truncated")
+		return nil, nil, errors.New("wire: handover: truncated")
 	}
 	if data[0] != handoverVersion {
-		return Handover{}, fmt.Errorf("wire: handover: format version %d: this build reads version %d", data[0], handoverVersion)
+		return nil, nil, fmt.Errorf("wire: handover: format version %d: this build reads version %d", data[0], handoverVersion)
 	}
 	if data[1] != kindHandover {
-		return Handover{}, fmt.Errorf("wire: handover: kind %d where kind %d is expected", data[1], kindHandover)
+		return nil, nil, fmt.Errorf("wire: handover: kind %d where kind %d is expected", data[1], kindHandover)
 	}
 	n, rest := int(data[2]), data[handoverHeader:]
 	if len(rest) < n*ReceiptSize {
-		return Handover{}, fmt.Errorf("wire: handover: truncated: %d bytes where %d receipts are stated", len(rest), n)
+		return nil, nil, fmt.Errorf("wire: handover: truncated: %d bytes where %d receipts are stated", len(rest), n)
 	}
-	h := Handover{Receipts: make([]SignedReceipt, n)}
-	for i := range h.Receipts {
-		var err error
-		if h.Receipts[i], err = ParseReceipt(rest[:ReceiptSize]); err != nil {
-			return Handover{}, err
+	receipts = make([]SignedReceipt, n)
+	for i := range receipts {
+		if receipts[i], err = ParseReceipt(rest[:ReceiptSize]); err != nil {
+			return nil, nil, err
 		}
 		rest = rest[ReceiptSize:]
 	}
-	batch, err := envelope.ParseBatch(rest)
+	return receipts, rest, nil
+}
+
+// NewHandover is a handover of receipts and the encoding of a batch that has come
+// through as many hops. The envelopes are slices of the encoding, not copies.
+func NewHandover(receipts []SignedReceipt, batch []byte) (Handover, error) {
+	b, err := envelope.ParseBatch(batch)
 	if err != nil {
 		return Handover{}, err
 	}
-	if int(batch.Hop) != n {
-		return Handover{}, fmt.Errorf("wire: handover: %d receipts with a batch that came through %d hops: need one of each", n, batch.Hop)
+	if int(b.Hop) != len(receipts) {
+		return Handover{}, fmt.Errorf("wire: handover: %d receipts with a batch that came through %d hops: need one of each", len(receipts), b.Hop)
 	}
-	h.Batch, h.Digest = batch, sha256.Sum256(rest)
-	return h, nil
+	return Handover{Receipts: receipts, Batch: b, Digest: sha256.Sum256(batch)}, nil
+}
+
+// ParseHandover reads what MarshalHandover writes of a valid batch.
+func ParseHandover(data []byte) (Handover, error) {
+	receipts, batch, err := CutReceipts(data)
+	if err != nil {
+		return Handover{}, err
+	}
+	return NewHandover(receipts, batch)
 }

@@ -135,7 +135,7 @@ func ParseReceipt(b []byte) (SignedReceipt, error) {
 // the entry on, against each other, the batch, and the keys that the plan names
 // for its instance's hops (the zero key where it names none). It says which
 // hop's receipt does not bear the batch out.
-func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Batch, digest [32]byte) error {
+func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Head, digest [32]byte) error {
 	if len(receipts) != int(batch.Hop) || len(receipts) > len(keys) || len(receipts) == 0 {
 		return fmt.Errorf("wire: %d receipts with a batch that came through %d hops: need one of each", len(receipts), batch.Hop)
 	}
@@ -146,7 +146,7 @@ func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Batch
 	if last.Respondents != batch.Respondents {
 		return fmt.Errorf("wire: receipt of hop %d: another number of respondents than the batch has", int(last.Hop)+1)
 	}
-	if last.BatchOut != digest || int64(last.Out) != int64(len(batch.Envelopes)) {
+	if last.BatchOut != digest || last.Out != batch.Envelopes {
 		return fmt.Errorf("wire: receipt of hop %d: the batch is not the one that it handed on", int(last.Hop)+1)
 	}
 	return nil

@@ -66,7 +66,7 @@ func cascade(t testing.TB, hops int) (Handover, []byte, []VerifyKey) {
 func TestChainBearsTheBatchOut(t *testing.T) {
 	for hops := 1; hops <= 4; hops++ {
 		h, data, keys := cascade(t, hops)
-		if err := CheckChain(h.Receipts, keys, h.Batch, h.Digest); err != nil {
+		if err := CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err != nil {
 			t.Errorf("%d hops: %v", hops, err)
 		}
 		if !bytes.Equal(MarshalHandover(h.Receipts, data)[3+hops*ReceiptSize:], data) {
@@ -102,7 +102,7 @@ func TestChainCatches(t *testing.T) {
 	} {
 		h, _, keys := cascade(t, hops)
 		change(&h, keys)
-		if err := CheckChain(h.Receipts, keys, h.Batch, h.Digest); err == nil {
+		if err := CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err == nil {
 			t.Errorf("%s: not caught", name)
 		}
 	}

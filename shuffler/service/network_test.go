@@ -104,7 +104,7 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 		}
 		keys = append(keys, k)
 	}
-	if err := wire.CheckChain(h.Receipts, keys, h.Batch, h.Digest); err != nil {
+	if err := wire.CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err != nil {
 		w.t.Errorf("receipts: %v", err)
 	}
 	w.mu.Lock()

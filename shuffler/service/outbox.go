@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
@@ -71,31 +70,6 @@ func piped(write func(io.Writer) error) io.ReadCloser {
 	return r
 }
 
-// batchHeader is the length in bytes of what stands before a batch's envelopes.
-const batchHeader = 53
-
-// writeBatch writes the encoding of a batch without holding it twice.
-func writeBatch(w io.Writer, b envelope.Batch) error {
-	// That of a batch of one envelope differs in the number alone.
-	one := b
-	one.Envelopes = b.Envelopes[:1]
-	encoded, err := one.Marshal()
-	if err != nil {
-		return err
-	}
-	header := encoded[:batchHeader]
-	binary.BigEndian.PutUint32(header[40:], uint32(len(b.Envelopes)))
-	if _, err := w.Write(header); err != nil {
-		return err
-	}
-	for _, e := range b.Envelopes {
-		if _, err := w.Write(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // mix mixes a crowd, writes what comes out to the outbox, and marks it as mixed.
 // The mark is the one thing that counts: without it, all is done again with
 // another permutation, and nobody has seen the first.
@@ -123,7 +97,7 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 		return err
 	}
 	w := newChunks(ctx, box)
-	if err := writeBatch(w, out); err != nil {
+	if _, err := out.WriteTo(w); err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil {

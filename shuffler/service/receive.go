@@ -3,8 +3,8 @@ package service
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -59,7 +59,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again bool, err error) {
-	receipts, head, total, err := t.readHead(w, r, c)
+	receipts, head, raw, err := t.readHead(w, r, c)
 	if err != nil {
 		return false, err
 	}
@@ -86,7 +86,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
 	q, name := t.s.o.Queue, t.batchName(c)
-	if err := q.Room(ctx, total); err != nil {
+	if err := q.Room(ctx, int64(wire.PrefixSize(t.hop))+head.Bytes()); err != nil {
 		return false, storage(err)
 	}
 	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
@@ -100,10 +100,10 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 		return false, errors.Join(reason, q.Drop(ctx, name))
 	}
 	to := newChunks(ctx, box)
-	if _, err := to.Write(head); err != nil {
+	if _, err := to.Write(raw); err != nil {
 		return drop(storage(err))
 	}
-	if err := copyBody(to, serve.Body(w, r, total-int64(prefixSize(t.hop)+batchHeader))); err != nil {
+	if err := copyBody(to, serve.Body(w, r, head.Bytes()-envelope.HeadSize)); err != nil {
 		return drop(err)
 	}
 	if err := to.flush(); err != nil {
@@ -142,58 +142,50 @@ func copyBody(to *chunks, body io.Reader) error {
 	}
 }
 
-// prefixSize is the length in bytes of what stands before the batch that comes to a
-// hop: a receipt of each hop before it, and a few bytes.
-func prefixSize(hop int) int { return len(wire.MarshalHandover(make([]wire.SignedReceipt, hop), nil)) }
-
-// readHead reads and checks what stands before the envelopes: the receipts of
-// the earlier hops, and the batch's own header, which it returns with the length
-// of the whole.
-func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (receipts []wire.SignedReceipt, header []byte, total int64, err error) {
-	// The form is wire.Handover's: a few bytes, receipts, then the batch.
-	prefix := prefixSize(t.hop)
-	head := make([]byte, prefix+batchHeader)
-	if _, err := io.ReadFull(serve.Body(w, r, int64(len(head))), head); err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
+// readHead reads and checks what stands before the envelopes: the receipts of the
+// earlier hops, and the batch's own head.
+func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (receipts []wire.SignedReceipt, head envelope.Head, raw []byte, err error) {
+	data := make([]byte, wire.PrefixSize(t.hop)+envelope.HeadSize)
+	if _, err := io.ReadFull(serve.Body(w, r, int64(len(data))), data); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil, head, nil, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
 	} else if err != nil {
-		return nil, nil, 0, err
+		return nil, head, nil, err
 	}
-	header = head[prefix:]
-	number := int64(binary.BigEndian.Uint32(header[40:]))
-	size := int64(binary.BigEndian.Uint32(header[44:]))
-	want, least, most := t.batchBounds(binary.BigEndian.Uint32(header[49:]))
-	total = int64(len(head)) + number*size
-	switch {
-	case size != int64(want):
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "envelopes of %d bytes: the plan's have %d here", size, want)
-	case r.ContentLength >= 0 && r.ContentLength != total:
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "a body of %d bytes: %d envelopes of %d bytes make %d", r.ContentLength, number, size, total)
-	case number < least || number > most:
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "%d envelopes: need %d to %d", number, least, most)
+	if receipts, raw, err = wire.CutReceipts(data); err == nil {
+		head, err = envelope.ParseHead(raw)
 	}
-	// Everything else about the head is checked on a batch with its number of
-	// envelopes, whose content is still to come.
-	one := append(bytes.Clone(head), make([]byte, size)...)
-	binary.BigEndian.PutUint32(one[prefix+40:], 1)
-	h, err := wire.ParseHandover(one)
+	if err == nil {
+		err = t.checkHead(head, r.ContentLength, c)
+	}
 	if err != nil {
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "%w", err)
+		return nil, head, nil, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
-	b := h.Batch
-	if b.Plan != t.hash || int(b.Instance) != t.instance || int(b.Hop) != t.hop || b.Crowd != c {
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "the batch is of another plan, instance, hop or crowd than the path says")
+	if err := wire.CheckChain(receipts, t.receiptKeys, head, receipts[len(receipts)-1].BatchOut); err != nil {
+		return nil, head, nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
-	if int64(b.Respondents) < int64(t.plan.Crowd.Minimum) {
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "fewer than %d distinct respondents, the plan's minimum", t.plan.Crowd.Minimum)
+	return receipts, head, raw, nil
+}
+
+// checkHead compares a batch's head with the plan, the path and the length of the body
+// (-1: not stated).
+func (t *post) checkHead(h envelope.Head, length int64, c uint32) error {
+	size, least, most := t.batchBounds(h.Respondents)
+	total := int64(wire.PrefixSize(t.hop)) + h.Bytes()
+	switch {
+	case h.Plan != t.hash || int(h.Instance) != t.instance || int(h.Hop) != t.hop || h.Crowd != c:
+		return errors.New("the batch is of another plan, instance, hop or crowd than the path says")
+	case h.Size != size:
+		return fmt.Errorf("envelopes of %d bytes: the plan's have %d here", h.Size, size)
+	case length >= 0 && length != total:
+		return fmt.Errorf("a body of %d bytes: %d envelopes of %d bytes make %d", length, h.Envelopes, h.Size, total)
+	case int64(h.Envelopes) < least || int64(h.Envelopes) > most:
+		return fmt.Errorf("%d envelopes: need %d to %d", h.Envelopes, least, most)
+	case int64(h.Respondents) < int64(t.plan.Crowd.Minimum):
+		return fmt.Errorf("fewer than %d distinct respondents, the plan's minimum", t.plan.Crowd.Minimum)
+	case t.plan.Crowd.Maximum > 0 && int64(h.Respondents) > int64(t.plan.Crowd.Maximum):
+		return fmt.Errorf("more than %d respondents, the plan's maximum", t.plan.Crowd.Maximum)
 	}
-	if most := int64(t.plan.Crowd.Maximum); most > 0 && int64(b.Respondents) > most {
-		return nil, nil, 0, wire.Problemf(wire.BatchRefused, "more than %d respondents, the plan's maximum", most)
-	}
-	b.Envelopes = make([][]byte, number)
-	if err := wire.CheckChain(h.Receipts, t.receiptKeys, b, h.Receipts[len(h.Receipts)-1].BatchOut); err != nil {
-		return nil, nil, 0, wire.Problemf(wire.ReceiptRefused, "%w", err)
-	}
-	return h.Receipts, header, total, nil
+	return nil
 }
 
 // batchBounds are the length of an envelope that reaches this hop, and how many

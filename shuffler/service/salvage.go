@@ -52,8 +52,7 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 		if err != nil || state.Phase == received { // the digest is of the whole
 			return err
 		}
-		err = writeBatch(to, rest)
-		if err != nil {
+		if _, err := rest.WriteTo(to); err != nil {
 			return err
 		}
 	} else {
@@ -151,9 +150,9 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	if number < 1 {
 		return s, fmt.Errorf("%w: the receipt of crowd %d is of a batch without envelopes", queue.ErrDamaged, c+1)
 	}
-	size := (len(data) - batchHeader) / number
+	size := (len(data) - envelope.HeadSize) / number
 	for i := range number {
-		from := batchHeader + i*size
+		from := envelope.HeadSize + i*size
 		one := data[from : from+size : from+size]
 		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*chunk && from+size > j*chunk })
 		if !whole {
@@ -194,7 +193,7 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	next.Whole, next.Aside, next.Damaged = state.whole(), saved.aside, saved.damaged
 	if state.Phase == mixed { // another batch, with a receipt of its own
 		digest, size := sha256.New(), counter(0)
-		if err := writeBatch(io.MultiWriter(digest, &size), saved.batch); err != nil {
+		if _, err := saved.batch.WriteTo(io.MultiWriter(digest, &size)); err != nil {
 			return err
 		}
 		lost := uint32(saved.damaged - state.Damaged)
