@@ -203,7 +203,7 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", wire.PlanType(1+len(p.signed.Others)))
+	w.Header().Set("Content-Type", wire.PlanType(p.signed))
 	_, err = w.Write(p.text)
 	return err
 }

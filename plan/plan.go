@@ -32,6 +32,11 @@ type Plan struct {
 	// Signatures is how many publishers whom a party trusts must have signed the plan,
 	// where that is more than one. A party may want more: see Publishers.
 	Signatures int `json:"signatures,omitempty"`
+
+	// State names public data that the question needs beside the plan: the SHA-256 of
+	// its bytes in hex. The analyzer gives it to whoever asks.
+	State string `json:"state,omitempty"`
+	Round *Round `json:"round,omitempty"` // of a study; nil: a plan by itself
 }
 
 // Question says what is asked. Kind names the one field that is set.
@@ -224,10 +229,14 @@ type Times struct {
 // white space, floats in their shortest form, times in UTC.
 func (p Plan) Canonical() []byte {
 	p.Times.Opens, p.Times.Closes = p.Times.Opens.UTC(), p.Times.Closes.UTC()
+	return canonical(p)
+}
+
+func canonical(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(p); err != nil { // NaN or infinity: Validate and Parse refuse both
+	if err := e.Encode(v); err != nil { // NaN or infinity: Validate and Parse refuse both
 		panic("plan: " + err.Error())
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))

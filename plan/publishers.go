@@ -62,7 +62,7 @@ func (p Publishers) Know(signers []string) error {
 // with keys that are good for it, or fewer than the plan asks for. It does not look at
 // the signatures themselves: see Signed.Verify.
 func (p Publishers) Stands(s Signed) error {
-	closes := s.Plan.Times.Closes
+	closes := s.vouched()
 	return p.enough(s.Signers(), max(p.Least, s.Plan.Signatures), func(k PublisherKey) string {
 		for _, until := range []struct {
 			at   time.Time

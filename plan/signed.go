@@ -2,9 +2,11 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +22,7 @@ const (
 	ed25519Name = "ed25519:"
 
 	// MaxSignedBytes bounds the text of a signed plan: the plan, keys and signatures.
-	MaxSignedBytes = MaxBytes + 2048
+	MaxSignedBytes = MaxBytes + 4096
 )
 
 var base64url = base64.RawURLEncoding.Strict()
@@ -33,6 +35,11 @@ type Signed struct {
 	Publisher string // public key, ed25519:base64url
 	Signature []byte
 	Others    []Signature // of further publishers; all are in the order of their keys' texts
+
+	// Of a round, the study that the publishers have signed in the place of the plan,
+	// and its coordinator's signature of the plan.
+	Study       *Study
+	Coordinated []byte
 }
 
 // Signature is one publisher's.
@@ -96,7 +103,10 @@ func (s Signed) Verify(p Publishers) error {
 	if err := p.Stands(s); err != nil {
 		return err
 	}
-	return verify(signing, "plan", s.Signatures(), s.Plan.Canonical())
+	if s.Study == nil {
+		return cmp.Or(s.coordinated(), verify(signing, "plan", s.Signatures(), s.Plan.Canonical()))
+	}
+	return cmp.Or(verify(studying, "study", s.Signatures(), s.Study.Canonical()), s.coordinated())
 }
 
 // verify checks every signature of a text, of whomever.
@@ -122,8 +132,13 @@ func parsePublisher(text string) (ed25519.PublicKey, bool) {
 
 // Marshal writes the one byte form: a JSON object of signatures and plan in this order
 // and without white space. One signature is written as publisher and signature,
-// several as a list of such objects.
+// several as a list of such objects. A round is written as its study, signed in this way,
+// with the round's number, state, times, name and coordinator's signature behind it.
 func (s Signed) Marshal() []byte {
+	if s.Study != nil {
+		b := append(appendHead(nil, s.Signatures(), "study"), s.Study.Canonical()...)
+		return append(s.appendRound(b), '}')
+	}
 	b := appendHead(nil, s.Signatures(), "plan")
 	return append(append(b, s.Plan.Canonical()...), '}')
 }
@@ -133,13 +148,14 @@ func (s Signed) Marshal() []byte {
 // Parse, so that only a trusted publisher's text is parsed.
 type Unparsed struct {
 	Signatures []Signature
-	canonical  []byte
+	canonical  []byte     // of the plan, or of the round's study
+	round      *roundForm // nil: a plan by itself
 }
 
 // ReadHead reads the signatures from the beginning of a signed plan, which need not be
 // longer than MaxHeadBytes.
 func ReadHead(text []byte) (Unparsed, error) {
-	all, _, err := readHead(text, "plan", "signed plan", MaxSignatures)
+	all, _, _, err := planHead(text)
 	return Unparsed{Signatures: all}, err
 }
 
@@ -148,7 +164,7 @@ func SplitSigned(text []byte) (Unparsed, error) {
 	if len(text) > MaxSignedBytes {
 		return Unparsed{}, fmt.Errorf("plan: text is longer than %d bytes", MaxSignedBytes)
 	}
-	all, rest, err := readHead(text, "plan", "signed plan", MaxSignatures)
+	all, rest, study, err := planHead(text)
 	if err != nil {
 		return Unparsed{}, err
 	}
@@ -156,7 +172,22 @@ func SplitSigned(text []byte) (Unparsed, error) {
 	if !closed {
 		return Unparsed{}, errors.New("plan: not a signed plan in its one form: it does not end with the brace that closes it, and nothing after that")
 	}
-	return Unparsed{all, canonical}, nil
+	if !study {
+		return Unparsed{all, canonical, nil}, nil
+	}
+	canonical, round, err := splitRound(canonical)
+	return Unparsed{all, canonical, &round}, err
+}
+
+// planHead reads the signatures before a plan or before a study.
+func planHead(text []byte) (all []Signature, rest []byte, study bool, err error) {
+	if all, rest, err = readHead(text, "plan", "signed plan", MaxSignatures); err == nil {
+		return all, rest, false, nil
+	}
+	if all, rest, of := readHead(text, "study", "signed round", MaxSignatures); of == nil {
+		return all, rest, true, nil
+	}
+	return nil, nil, false, err
 }
 
 // Signers are the public keys of those who have signed, in their order.
@@ -168,19 +199,33 @@ func (u Unparsed) Verify(p Publishers) error {
 	if err := p.Know(u.Signers()); err != nil {
 		return err
 	}
+	if u.round != nil {
+		return verify(studying, "study", u.Signatures, u.canonical)
+	}
 	return verify(signing, "plan", u.Signatures, u.canonical)
 }
 
-// Hash is the SHA-256 of the plan's bytes as they came: its name, if Parse takes it.
-func (u Unparsed) Hash() [32]byte { return sha256.Sum256(u.canonical) }
+// Hash is the SHA-256 of the plan's bytes as they came, or what a round says that it is:
+// the plan's name, if Parse takes it.
+func (u Unparsed) Hash() (hash [32]byte) {
+	if u.round == nil {
+		return sha256.Sum256(u.canonical)
+	}
+	hex.Decode(hash[:], []byte(u.round.Plan[:min(len(u.round.Plan), 64)])) // a bad one is nobody's name
+	return hash
+}
 
 // Parse parses and validates the plan.
 func (u Unparsed) Parse() (Signed, error) {
+	if u.round != nil {
+		return u.round.parse(u.canonical, u.Signatures)
+	}
 	p, err := Parse(u.canonical)
 	if err != nil {
 		return Signed{}, err
 	}
-	return signedBy(p, u.Signatures), nil
+	signed := signedBy(p, u.Signatures)
+	return signed, signed.coordinated()
 }
 
 // IsSigned says whether the text begins as a signed plan does and a plan alone, in

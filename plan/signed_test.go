@@ -126,6 +126,7 @@ func TestReadSignedTakesTheFileThatASignerWrites(t *testing.T) {
 func FuzzParseSigned(f *testing.F) {
 	f.Add(Sign(sample(), publisher()).Marshal())
 	f.Add(by(f, sample(), 1, 2, 3).Marshal())
+	f.Add(second(f, SignStudy(study(), publisher())).Marshal())
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s Signed
 		var err error

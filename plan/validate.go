@@ -99,10 +99,21 @@ func (p Plan) Validate() error {
 	if t := p.Times; !t.Opens.IsZero() && !t.Closes.IsZero() {
 		ps.add(t.Opens.Before(t.Closes), "times.opens must be before times.closes")
 	}
+	ps.add(p.State == "" || isName(p.State), "state must be the 64 hex digits of a SHA-256, or left out")
+	if r := p.Round; r != nil {
+		ps.add(isName(r.Study), "round.study must be the 64 hex digits of a study's name")
+		ps.add(r.Number >= 1 && r.Number <= MaxRounds, "round.number must be between 1 and %d", MaxRounds)
+	}
 	if len(ps) > 0 {
 		return ps
 	}
 	return nil
+}
+
+// isName says whether the text is a SHA-256 in lower-case hex.
+func isName(text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && len(b) == 32 && hex.EncodeToString(b) == text
 }
 
 func (q Question) validate(ps *Problems) {

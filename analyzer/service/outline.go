@@ -62,5 +62,8 @@ func outlineOf(name string, text []byte) outline {
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.
 func standing(s plan.Signed) plan.Signed {
 	s.Plan = plan.Plan{Times: s.Plan.Times, Signatures: s.Plan.Signatures}
+	if s.Study != nil {
+		s.Study = &plan.Study{Times: s.Study.Times}
+	}
 	return s
 }

@@ -123,7 +123,7 @@ func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name, signatures := nameOf(hash), 1
+	name, kind := nameOf(hash), wire.SignedPlanType
 	// Whoever checks a release needs its plan, whatever became of its publishers.
 	if p, err := s.o.Store.Plan(r.Context(), name); err != nil || !p.Released {
 		if err := s.standing(r.Context(), hash); err != nil {
@@ -131,7 +131,7 @@ func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if o, err := s.outline(r.Context(), name); err == nil {
-		signatures += len(o.signed.Others)
+		kind = wire.PlanType(o.signed)
 	}
 	t, done, err := s.texts.read(name, func() ([]byte, [32]byte, error) {
 		signed, err := s.o.Store.Signed(r.Context(), name)
@@ -141,7 +141,7 @@ func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
 		return storeProblem(err)
 	}
 	defer done()
-	w.Header().Set("Content-Type", wire.PlanType(signatures))
+	w.Header().Set("Content-Type", kind)
 	_, err = w.Write(t.body)
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Version is the version of the interface, the first part of every path. A
@@ -43,6 +45,8 @@ const (
 	SignedPlanType    = "application/vnd.confetti.signed-plan+json; version=1"
 	// SignedPlansType is that of a plan with several signatures.
 	SignedPlansType = "application/vnd.confetti.signed-plan+json; version=2"
+	// SignedRoundType is that of a round of a study.
+	SignedRoundType = "application/vnd.confetti.signed-plan+json; version=3"
 	WithdrawalType  = "application/vnd.confetti.withdrawal+json; version=1"
 	ProblemType     = "application/problem+json"
 )
@@ -72,9 +76,12 @@ func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
 // WithdrawalPath is where a plan is withdrawn, and where the publisher's statement is read.
 func WithdrawalPath(plan [32]byte) string { return PlanPath(plan) + "/withdrawal" }
 
-// PlanType is the media type of a signed plan with so many signatures.
-func PlanType(signatures int) string {
-	if signatures > 1 {
+// PlanType is the media type of a signed plan.
+func PlanType(s plan.Signed) string {
+	switch {
+	case s.Study != nil:
+		return SignedRoundType
+	case len(s.Others) > 0:
 		return SignedPlansType
 	}
 	return SignedPlanType

@@ -46,9 +46,9 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.mu.Lock()
-	text, signatures := p.text, 1+len(p.signed.Others)
+	text, kind := p.text, wire.PlanType(p.signed)
 	s.mu.Unlock()
-	w.Header().Set("Content-Type", wire.PlanType(signatures))
+	w.Header().Set("Content-Type", kind)
 	w.Write(text)
 	return nil
 }

@@ -148,7 +148,7 @@ func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Sign
 			continue // one service, several posts
 		}
 		seen[p.URL] = true
-		status, _, err := s.Do(ctx, http.MethodPut, p.URL+wire.PlanPath(signed.Plan.Hash()), wire.PlanType(1+len(signed.Others)), signed.Marshal())
+		status, _, err := s.Do(ctx, http.MethodPut, p.URL+wire.PlanPath(signed.Plan.Hash()), wire.PlanType(signed), signed.Marshal())
 		switch {
 		case err != nil && p.Role == "analyzer":
 			return err

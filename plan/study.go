@@ -1,0 +1,253 @@
+package plan
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Study is a question that is asked in rounds. Its publishers sign it once, and a
+// respondent agrees to it once. Each round is a plan that its coordinator signs. A round
+// has the study's plan but for its number, its state and its times, so that what a
+// round costs is known before the first.
+type Study struct {
+	Version     int    `json:"version"`
+	Plan        Plan   `json:"plan"`           // of every round, without round, state and times
+	Rounds      int    `json:"rounds"`         // at most so many
+	Takes       string `json:"takes"`          // which rounds a respondent answers: TakesOne, TakesAll
+	Withheld    string `json:"withheld"`       // what follows a round that is withheld: WithheldRepeats, WithheldEnds
+	Coordinator string `json:"coordinator"`    // public key that signs rounds, ed25519:base64url
+	Times       Times  `json:"times,omitzero"` // of all rounds
+}
+
+// Round says which round of which study a plan is.
+type Round struct {
+	Study  string `json:"study"`  // the study's name
+	Number int    `json:"number"` // from 1
+}
+
+const (
+	// TakesOne lets each respondent answer one round, which its device draws when it joins.
+	// Rounds then have other respondents each, and one costs what the study costs.
+	TakesOne = "one"
+	// TakesAll lets each respondent answer every round. The first answer is charged for all.
+	TakesAll = "all"
+
+	// WithheldRepeats asks in the next round what the withheld one asked.
+	WithheldRepeats = "repeat"
+	// WithheldEnds ends the study.
+	WithheldEnds = "end"
+
+	// MaxRounds bounds the rounds of a study.
+	MaxRounds = 1 << 16
+	// MaxState bounds a public state, in bytes.
+	MaxState = 64 << 20
+
+	studyVersion = 1
+	studying     = "confetti/study/v1\n"
+	rounding     = "confetti/round/v1\n"
+)
+
+// StateName is how a plan names a public state: the SHA-256 of its bytes in hex.
+func StateName(state []byte) string {
+	sum := sha256.Sum256(state)
+	return hex.EncodeToString(sum[:])
+}
+
+// Validate checks the study's form and reports its problems together.
+func (s Study) Validate() error {
+	var ps Problems
+	ps.add(s.Version == studyVersion, "study: version is %d; this build reads version %d", s.Version, studyVersion)
+	ps.add(s.Rounds >= 1 && s.Rounds <= MaxRounds, "study: rounds must be between 1 and %d", MaxRounds)
+	ps.add(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
+	ps.add(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)
+	_, ok := parsePublisher(s.Coordinator)
+	ps.add(ok, "study: coordinator must be a public key in the form ed25519:base64url")
+	ps.add(s.Plan.Round == nil && s.Plan.State == "" && s.Plan.Times == Times{}, "study: plan has a round, a state or times: each round has its own")
+	ps.add(!s.Times.Opens.IsZero() && !s.Times.Closes.IsZero() && s.Times.Opens.Before(s.Times.Closes), "study: times.opens must be before times.closes")
+	if len(ps) > 0 {
+		return ps
+	}
+	return s.Plan.Validate()
+}
+
+// Canonical is the one byte form, as of a plan.
+func (s Study) Canonical() []byte {
+	s.Times.Opens, s.Times.Closes = s.Times.Opens.UTC(), s.Times.Closes.UTC()
+	return canonical(s)
+}
+
+// Hash is the SHA-256 of the canonical form: the study's name.
+func (s Study) Hash() [32]byte { return sha256.Sum256(s.Canonical()) }
+
+// Name is the hash in hex.
+func (s Study) Name() string {
+	h := s.Hash()
+	return hex.EncodeToString(h[:])
+}
+
+// Round is the plan of a round. State names the public state, and is empty where there
+// is none. The times lie within the study's.
+func (s Study) Round(number int, state string, times Times) (Plan, error) {
+	switch {
+	case number < 1 || number > s.Rounds:
+		return Plan{}, fmt.Errorf("plan: round %d of a study with %d", number, s.Rounds)
+	case times.Opens.Before(s.Times.Opens) || times.Closes.After(s.Times.Closes) || times.Closes.IsZero():
+		return Plan{}, errors.New("plan: a round opens and closes within the times of its study")
+	}
+	p := s.Plan
+	p.Round, p.State, p.Times = &Round{s.Name(), number}, state, times
+	return p, p.Validate()
+}
+
+// parseStudy reads a study in its canonical form, as Parse does a plan.
+func parseStudy(text []byte) (Study, error) {
+	if err := bounded(text); err != nil {
+		return Study{}, err
+	}
+	var s Study
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Study{}, fmt.Errorf("plan: not a study in its canonical form: %w", err)
+	}
+	if err := s.Validate(); err != nil {
+		return Study{}, err
+	}
+	if canonical := s.Canonical(); !bytes.Equal(canonical, text) {
+		return Study{}, fmt.Errorf("plan: a study, but not in its canonical form: %s", difference(text, canonical))
+	}
+	return s, nil
+}
+
+// SignedStudy is a study with its publishers' signatures: Ed25519 over
+// "confetti/study/v1\n" and the canonical form.
+type SignedStudy struct {
+	Study      Study
+	Signatures []Signature // in the order of their keys' texts
+}
+
+// SignStudy signs a valid study.
+func SignStudy(s Study, key ed25519.PrivateKey) SignedStudy {
+	return SignedStudy{s, []Signature{sign(studying, s.Canonical(), key)}}
+}
+
+// Round is a round with its coordinator's signature: Ed25519 over "confetti/round/v1\n"
+// and the canonical form of the plan.
+func (s SignedStudy) Round(number int, state string, times Times, coordinator ed25519.PrivateKey) (Signed, error) {
+	p, err := s.Study.Round(number, state, times)
+	if err != nil {
+		return Signed{}, err
+	}
+	one := sign(rounding, p.Canonical(), coordinator)
+	if one.Publisher != s.Study.Coordinator {
+		return Signed{}, errors.New("plan: the key is not that of the study's coordinator")
+	}
+	signed := signedBy(p, s.Signatures)
+	signed.Study, signed.Coordinated = &s.Study, one.Signature
+	return signed, nil
+}
+
+// InStudy is the study that the plan is a round of, as it was signed; ok is false where
+// it is none.
+func (s Signed) InStudy() (study SignedStudy, ok bool) {
+	if s.Study == nil {
+		return SignedStudy{}, false
+	}
+	return SignedStudy{*s.Study, s.Signatures()}, true
+}
+
+// coordinated checks that the plan is a round of the study that it comes with, and
+// signed by its coordinator.
+func (s Signed) coordinated() error {
+	switch {
+	case s.Study == nil && s.Plan.Round != nil:
+		return errors.New("plan: a round of a study, without the study")
+	case s.Study == nil:
+		return nil
+	case s.Plan.Round == nil:
+		return errors.New("plan: a plan that is no round, with a study")
+	}
+	due, err := s.Study.Round(s.Plan.Round.Number, s.Plan.State, s.Plan.Times)
+	if err != nil {
+		return err
+	}
+	text := s.Plan.Canonical()
+	if !bytes.Equal(due.Canonical(), text) {
+		return errors.New("plan: a round differs from its study in more than number, state and times")
+	}
+	return verify(rounding, "round", []Signature{{s.Study.Coordinator, s.Coordinated}}, text)
+}
+
+// roundForm is what stands behind a study in a signed round, in this order.
+type roundForm struct {
+	Number    int    `json:"number"`
+	State     string `json:"state,omitempty"`
+	Times     Times  `json:"times,omitzero"`
+	Plan      string `json:"plan"` // the round's name
+	Signature string `json:"signature"`
+}
+
+const (
+	roundBegins = `,"round":{"number":`
+	// maxRoundBytes bounds the text of a roundForm with its name.
+	maxRoundBytes = 512
+)
+
+var errRound = errors.New("plan: not a round of a study in its one form")
+
+// appendRound writes what stands behind the study.
+func (s Signed) appendRound(b []byte) []byte {
+	times := Times{s.Plan.Times.Opens.UTC(), s.Plan.Times.Closes.UTC()}
+	form := roundForm{s.Plan.Round.Number, s.Plan.State, times, s.Plan.Name(), base64url.EncodeToString(s.Coordinated)}
+	return append(append(b, `,"round":`...), canonical(form)...)
+}
+
+// splitRound sets the study apart from what stands behind it, which is searched for in
+// the last bytes alone.
+func splitRound(text []byte) (study []byte, form roundForm, err error) {
+	from := max(0, len(text)-maxRoundBytes)
+	at := bytes.LastIndex(text[from:], []byte(roundBegins))
+	if at < 0 {
+		return nil, form, errRound
+	}
+	study, tail := text[:from+at], text[from+at+len(`,"round":`):]
+	d := json.NewDecoder(bytes.NewReader(tail))
+	d.DisallowUnknownFields()
+	if d.Decode(&form) != nil || !bytes.Equal(canonical(form), tail) {
+		return nil, form, errRound
+	}
+	return study, form, nil
+}
+
+// parse makes the round's plan from its study.
+func (f roundForm) parse(study []byte, all []Signature) (Signed, error) {
+	s, err := parseStudy(study)
+	if err != nil {
+		return Signed{}, err
+	}
+	p, err := s.Round(f.Number, f.State, f.Times)
+	if err != nil {
+		return Signed{}, err
+	}
+	signed := signedBy(p, all)
+	signed.Study = &s
+	if signed.Coordinated, err = base64url.DecodeString(f.Signature); err != nil || p.Name() != f.Plan {
+		return Signed{}, errRound
+	}
+	return signed, signed.coordinated()
+}
+
+// vouched is the last moment that the signatures are good for: a plan closes then, and
+// a round's publishers vouch for the whole study.
+func (s Signed) vouched() time.Time {
+	if s.Study != nil {
+		return s.Study.Times.Closes
+	}
+	return s.Plan.Times.Closes
+}

@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// coordinator is a key for tests, known to everybody.
+func coordinator() ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+}
+
+// study asks the sample three times.
+func study() Study {
+	p := sample()
+	times := p.Times
+	p.Times = Times{}
+	return Study{
+		Version: studyVersion, Plan: p, Rounds: 3, Takes: TakesOne, Withheld: WithheldRepeats,
+		Coordinator: Publisher(coordinator().Public().(ed25519.PublicKey)), Times: times,
+	}
+}
+
+var someState = StateName([]byte("state"))
+
+// second is the study's second round.
+func second(t testing.TB, s SignedStudy) Signed {
+	t.Helper()
+	times := Times{s.Study.Times.Opens.Add(time.Hour), s.Study.Times.Opens.Add(2 * time.Hour)}
+	signed, err := s.Round(2, someState, times, coordinator())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+func TestARoundIsGolden(t *testing.T) {
+	signed := second(t, SignStudy(study(), publisher()))
+	const golden = "testdata/vectors/v1/round.json"
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(signed.Marshal()) + "\n"; got != string(want) {
+		t.Errorf("the signed form of a round changed:\n%s", cmp.Diff(string(want), got))
+	}
+	read, err := ParseSigned(want)
+	if err != nil || !cmp.Equal(signed, read) {
+		t.Fatalf("%v\n%s", err, cmp.Diff(signed, read))
+	}
+	if err := read.Verify(Trust(signed.Publisher)); err != nil {
+		t.Error(err)
+	}
+	u, err := SplitSigned(signed.Marshal())
+	if err != nil || u.Hash() != signed.Plan.Hash() || u.Verify(Trust(signed.Publisher)) != nil {
+		t.Errorf("%v, %x", err, u.Hash())
+	}
+	if head, err := ReadHead(want[:MaxHeadBytes]); err != nil || !cmp.Equal(head.Signers(), signed.Signers()) {
+		t.Errorf("head: %v", err)
+	}
+	if s, ok := read.InStudy(); !ok || s.Study.Name() != read.Plan.Round.Study {
+		t.Error("the study of a round is another one")
+	}
+}
+
+// What a coordinator may not change, nobody takes.
+func TestARoundIsItsStudysButForStateNumberAndTimes(t *testing.T) {
+	good := second(t, SignStudy(study(), publisher()))
+	trusted := Trust(good.Publisher)
+	again := func(s *Signed) { // the coordinator signs what it likes
+		s.Coordinated = sign(rounding, s.Plan.Canonical(), coordinator()).Signature
+	}
+	for name, c := range map[string]struct {
+		spoil func(*Signed)
+		want  string
+	}{
+		"another question":        {func(s *Signed) { s.Plan.Title += "?"; again(s) }, "more than number, state and times"},
+		"a larger budget":         {func(s *Signed) { s.Plan.Budget.Epsilon *= 2; again(s) }, "more than number, state and times"},
+		"a smaller crowd":         {func(s *Signed) { s.Plan.Crowd.Minimum--; again(s) }, "more than number, state and times"},
+		"other hops":              {func(s *Signed) { s.Plan.Analyzer.Key += "A"; again(s) }, "more than number, state and times"},
+		"one round more":          {func(s *Signed) { s.Plan.Round = &Round{s.Plan.Round.Study, 4}; again(s) }, "round 4"},
+		"round 0":                 {func(s *Signed) { s.Plan.Round = &Round{s.Plan.Round.Study, 0}; again(s) }, "round 0"},
+		"of another study":        {func(s *Signed) { s.Plan.Round = &Round{someState, 2}; again(s) }, "more than number, state and times"},
+		"after the study":         {func(s *Signed) { s.Plan.Times.Closes = s.Study.Times.Closes.Add(time.Second); again(s) }, "within the times"},
+		"without an end":          {func(s *Signed) { s.Plan.Times.Closes = time.Time{}; again(s) }, "within the times"},
+		"another state, unsigned": {func(s *Signed) { s.Plan.State = StateName(nil) }, "does not belong to the round"},
+		"without its study":       {func(s *Signed) { s.Study = nil }, "without the study"},
+		"signed as a plan":        {func(s *Signed) { *s = Sign(s.Plan, publisher()) }, "without the study"},
+		"a changed study": {func(s *Signed) {
+			changed := *s.Study
+			changed.Rounds = 9
+			s.Study = &changed
+		}, "does not belong to the study"},
+		"another coordinator": {func(s *Signed) { s.Coordinated = sign(rounding, s.Plan.Canonical(), publisher()).Signature }, "does not belong to the round"},
+		"a plan with a study": {func(s *Signed) { s.Plan.Round = nil }, "no round"},
+	} {
+		s := good
+		c.spoil(&s)
+		if err := s.Verify(trusted); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v does not mention %q", name, err, c.want)
+		}
+		if s.Plan.Round == nil || s.Study == nil && s.Coordinated != nil {
+			continue // has no form
+		}
+		if read, err := ParseSigned(s.Marshal()); err == nil && read.Verify(trusted) == nil {
+			t.Errorf("%s: was read", name)
+		}
+	}
+	// A publisher's key vouches for the whole study.
+	until := Publishers{Keys: []PublisherKey{{Key: good.Publisher, Ends: good.Study.Times.Closes.Add(-time.Second)}}}
+	if err := good.Verify(until); err == nil {
+		t.Error("a key that ends before the study vouches for a round that closes before")
+	}
+	if _, err := SignStudy(study(), publisher()).Round(1, "", good.Plan.Times, publisher()); err == nil {
+		t.Error("somebody else than the coordinator signs rounds")
+	}
+}
+
+func TestStudiesThatAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*Study){
+		"version is":    func(s *Study) { s.Version = 9 },
+		"rounds must":   func(s *Study) { s.Rounds = 0 },
+		"takes must":    func(s *Study) { s.Takes = "some" },
+		"withheld must": func(s *Study) { s.Withheld = "" },
+		"coordinator":   func(s *Study) { s.Coordinator = "x" },
+		"has a round":   func(s *Study) { s.Plan.State = someState },
+		"times.opens":   func(s *Study) { s.Times.Closes = s.Times.Opens },
+		"title":         func(s *Study) { s.Plan.Title = "" },
+	} {
+		s := study()
+		spoil(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not mention %q", err, want)
+		}
+	}
+	if err := study().Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseSignedRefusesEveryOtherFormOfARound(t *testing.T) {
+	good := string(second(t, SignStudy(study(), publisher())).Marshal())
+	for name, text := range map[string]string{
+		"a blank":               strings.Replace(good, `"round":{"number"`, `"round": {"number"`, 1),
+		"another name":          strings.Replace(good, `"plan":"`, `"plan":"0`, 1),
+		"no round":              good[:strings.LastIndex(good, roundBegins)] + "}",
+		"two rounds":            strings.TrimSuffix(good, "}") + good[strings.LastIndex(good, roundBegins):],
+		"another order of keys": strings.Replace(good, `"rounds":3,"takes":"one"`, `"takes":"one","rounds":3`, 1),
+	} {
+		if _, err := ParseSigned([]byte(text)); err == nil || text == good {
+			t.Errorf("%s: was read", name)
+		}
+	}
+}
