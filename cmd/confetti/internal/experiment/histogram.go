@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,12 +19,12 @@ type experimentHistogram struct {
 	flags.DataSets
 	Dataset string `help:"Population, made up or of the data folder: ${populations}; or a PNG file." default:"zipf-words"`
 	flags.Budget
-	Encoding  string `help:"onehot, asymmetric, a sketch (cms, cs), or central: a curator's Gaussian noise." default:"onehot"`
+	Encoding  string `help:"one-hot, one-hot-asymmetric, a sketch (count-mean, count), or central: a curator's Gaussian noise." default:"one-hot"`
 	Adjacency string `help:"Neighbours differ by a removed respondent, or by a replaced one." enum:"removal,replacement" default:"removal"`
 	Fragments int    `help:"Report fragments behind a backstop." default:"1" placeholder:"TAU"`
 	Repeats   int    `help:"Reports of each respondent, each with that share of the local epsilon." default:"1"`
-	Hashes    int    `help:"Of the sketches cms and cs." default:"1024"`
-	Width     int    `help:"Of the sketches cms and cs." default:"65536"`
+	Hashes    int    `help:"Of the sketches count-mean and count." default:"1024"`
+	Width     int    `help:"Of the sketches count-mean and count." default:"65536"`
 	Seed      uint64 `help:"The same seed gives the same experiment." default:"1"`
 	Runs      int    `help:"Repeat with new noise, and average." default:"1"`
 	JSON      bool   `help:"Print one JSON object."`
@@ -35,14 +34,8 @@ func (experimentHistogram) Help() string {
 	return "One cell of the tables of ESA: how far noisy counts of a population are from the truth. Counts are drawn from\ntheir exact law. For a table of your own, see confetti collect simulate --csv.\n\nExample:\n  confetti experiment histogram --dataset zipf-words --epsilon 1 --delta 1e-6 --fragments 16 --json"
 }
 
-// measuredEncodings are what --encoding of an experiment may be.
-var measuredEncodings = map[string]string{
-	"onehot":     experiments.OneHot,
-	"asymmetric": experiments.Asymmetric,
-	"cms":        experiments.CountMean,
-	"cs":         experiments.Count,
-	"central":    experiments.Central,
-}
+// encodings are what --encoding of an experiment may be.
+var encodings = []string{experiments.OneHot, experiments.Asymmetric, experiments.CountMean, experiments.Count, experiments.Central}
 
 func (c experimentHistogram) Run(std terminal.Streams) error {
 	h, err := c.cell()
@@ -70,15 +63,13 @@ func (c experimentHistogram) Run(std terminal.Streams) error {
 // cell is what the flags ask for, checked before anything is read.
 func (c experimentHistogram) cell() (experiments.Histogram, error) {
 	h := experiments.Histogram{
+		Encoding:   c.Encoding,
 		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, Everyone: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
 		Fragments: c.Fragments, Repeats: c.Repeats, Runs: c.Runs, Seed: c.Seed,
 	}
 	errs := []error{c.Budget.Check()}
-	encoding, known := measuredEncodings[c.Encoding]
-	switch h.Encoding = encoding; {
-	case !known:
-		errs = append(errs, terminal.Usagef("--encoding is %q: give one of %s", c.Encoding, strings.Join(slices.Sorted(maps.Keys(measuredEncodings)), ", ")))
-	case encoding == experiments.CountMean || encoding == experiments.Count:
+	errs = append(errs, flags.Word("encoding", c.Encoding, encodings))
+	if c.Encoding == experiments.CountMean || c.Encoding == experiments.Count {
 		h.Hashes, h.Width = c.Hashes, c.Width
 	}
 	if !slices.Contains(Populations(), c.Dataset) && !dataset.IsPicture(c.Dataset) {

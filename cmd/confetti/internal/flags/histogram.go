@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +23,12 @@ type Histogram struct {
 	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
 	Most      int      `help:"Items that a set holds at most." placeholder:"N"`
 	Others    bool     `help:"Ask with one more cell, for all that is not declared."`
-	Encoding  string   `help:"onehot, asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: cms, cs. Without flag, of onehot, asymmetric and krr what errs least at this epsilon." default:""`
+	Encoding  string   `help:"one-hot, one-hot-asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: count-mean, count. Without flag, of one-hot, one-hot-asymmetric and krr what errs least at this epsilon." default:""`
 	Fragments int      `help:"Report fragments, each behind the device's backstop (one-hot)." default:"1" placeholder:"TAU"`
-	Hashes    int      `help:"Of the sketches cms and cs." default:"64"`
-	Width     int      `help:"Of the sketches cms and cs." default:"1024"`
+	Hashes    int      `help:"Of the sketches count-mean and count." default:"64"`
+	Width     int      `help:"Of the sketches count-mean and count." default:"1024"`
 	Functions *int     `help:"Public hash functions of local-hash; without flag as many as it takes to err as if every device had its own, to a tenth." placeholder:"N"`
-	Adjacency string   `help:"Neighbours differ by a replaced respondent, or by a removed one, which one-hot alone has; without flag replacement, and removal with --encoding onehot, cms or cs, or for sets and fragments." placeholder:"NAME"`
+	Adjacency string   `help:"Neighbours differ by a replaced respondent, or by a removed one, which one-hot alone has; without flag replacement, and removal with --encoding one-hot, count-mean or count, or for sets and fragments." placeholder:"NAME"`
 	Sample    bool     `help:"Of several columns each respondent answers one, drawn at random." xor:"collect"`
 	Split     bool     `help:"Of several columns each respondent answers all. With neither flag, what errs less."  xor:"collect"`
 
@@ -39,31 +38,23 @@ type Histogram struct {
 // encoding is what --encoding names: a randomizer, in the rows of a sketch if it has one.
 type encoding struct{ randomizer, sketch string }
 
-var encodings = map[string]encoding{
-	"onehot":     {"one-hot", ""},
-	"asymmetric": {"one-hot-asymmetric", ""},
-	"krr":        {"krr", ""},
-	"subset":     {"subset", ""},
-	"local-hash": {"local-hash", ""},
-	"hadamard":   {"hadamard", ""},
-	"cms":        {"one-hot", "count-mean"},
-	"cs":         {"one-hot", "count"},
-}
+// sketches are what a plan may name.
+var sketches = []string{"count-mean", "count"}
+
+// encodings are what --encoding may be.
+var encodings = slices.Concat(plan.Randomizers, sketches)
 
 // encoding is what is asked for. Without --encoding its randomizer is left open, unless
 // one alone can do: it is "" then.
-func (f Histogram) encoding() (e encoding, known bool) {
-	if f.Encoding != "" {
-		e, known = encodings[f.Encoding]
-		return e, known
+func (f Histogram) encoding() encoding {
+	switch {
+	case slices.Contains(sketches, f.Encoding):
+		return encoding{"one-hot", f.Encoding}
+	case f.Encoding == "" && f.Fragments > 1:
+		return encoding{randomizer: "one-hot"}
 	}
-	if f.Fragments > 1 {
-		return encodings["onehot"], true
-	}
-	return encoding{}, true
+	return encoding{randomizer: f.Encoding}
 }
-
-func encodingNames() string { return strings.Join(slices.Sorted(maps.Keys(encodings)), ", ") }
 
 // Check is of the flags by themselves, before anything is read.
 func (f Histogram) Check() error {
@@ -83,11 +74,14 @@ func (f Histogram) Check() error {
 	set := slices.Contains(f.Kind, "set")
 	require(f.Most >= 0 && f.Most <= plan.MaxItems, "--most is %d: give 1 to %d items", f.Most, plan.MaxItems)
 	require(set || f.Most == 0, "--most is of sets: leave it out, or set --kind set")
-	e, known := f.encoding()
+	e, known := f.encoding(), true
+	if f.Encoding != "" {
+		err := Word("encoding", f.Encoding, encodings)
+		errs, known = append(errs, err), err == nil
+	}
 	oneHot := !known || e.randomizer == "" || plan.Randomizer{Name: e.randomizer}.OneHot()
-	require(known, "--encoding is %q: give one of %s", f.Encoding, encodingNames())
 	require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
-	require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding onehot, cms or cs")
+	require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding one-hot, count-mean or count")
 	require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)
 	require(f.Width >= 2 && f.Width <= plan.MaxCells, "--width is %d: give 2 to %d", f.Width, plan.MaxCells)
 	if n := f.Functions; n != nil {
@@ -95,7 +89,7 @@ func (f Histogram) Check() error {
 	}
 	require(f.Adjacency == "" || f.Adjacency == string(account.Removal) || f.Adjacency == string(account.Replacement), "--adjacency is %q: give %s or %s", f.Adjacency, account.Removal, account.Replacement)
 	require(oneHot || f.Adjacency != string(account.Removal), "--encoding %s is accounted for replacement: leave out --adjacency", f.Encoding)
-	require(oneHot && e.sketch == "" || !set, "--encoding %s answers with one cell, and a set has several: set --encoding onehot", f.Encoding)
+	require(oneHot && e.sketch == "" || !set, "--encoding %s answers with one cell, and a set has several: set --encoding one-hot", f.Encoding)
 	require(e.sketch == "" || !f.Sample, "--encoding %s draws a row of the sketch for each respondent already: leave out --sample", f.Encoding)
 	require(!(f.CrowdEpsilon != 0) || f.CrowdEpsilon >= 1e-6 && f.CrowdEpsilon <= 100, "--crowd-epsilon is %v: give a number above 0 (from 1e-6 to 100)", f.CrowdEpsilon)
 	return errors.Join(errs...)
@@ -103,7 +97,7 @@ func (f Histogram) Check() error {
 
 // CheckAccounting refuses an accounting that the encoding does not have.
 func (f Histogram) CheckAccounting(accounting string) error {
-	if e, _ := f.encoding(); accounting == "paper" && e.randomizer != "one-hot" && e.randomizer != "" {
+	if e := f.encoding(); accounting == "paper" && e.randomizer != "one-hot" && e.randomizer != "" {
 		return terminal.Usagef("--accounting paper: the paper has none for --encoding %s", f.Encoding)
 	}
 	return nil
@@ -111,9 +105,9 @@ func (f Histogram) CheckAccounting(accounting string) error {
 
 // Question is the question, but for its crowds, noise and seeds.
 func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan.Histogram {
-	e, _ := f.encoding()
+	e := f.encoding()
 	if e.randomizer == "" && (accounting == string(account.PaperAccounting) || slices.Contains(f.Kind, "prefixes") && len(f.Domain) == 0) {
-		e = encodings["onehot"] // the rounds of a search are designed one after the other
+		e = encoding{randomizer: "one-hot"} // the rounds of a search are designed one after the other
 	}
 	h := plan.Histogram{Attributes: attributes, Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}
 	if f.Fragments > 1 {
