@@ -2,8 +2,11 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,10 +23,10 @@ type Command struct {
 	Explain   accountExplain   `cmd:"" help:"Say in plain words who can learn what from a mechanism."`
 }
 
-// mechanismParameters are the numbers of any mechanism; each mechanism takes
+// parameters are the numbers of any mechanism; each mechanism takes
 // some of them. A pointer tells a flag that was left out.
-type mechanismParameters struct {
-	Mechanism string `help:"rr, one-hot, vector, krr, subset, local-hashing, hadamard, any, 3nb, poisson, fragments (shuffled); gaussian, discrete-gaussian, laplace, discrete-laplace, dpsgd (central)." enum:"rr,one-hot,vector,krr,subset,local-hashing,hadamard,any,3nb,poisson,fragments,gaussian,discrete-gaussian,laplace,discrete-laplace,dpsgd" required:"" placeholder:"NAME"`
+type parameters struct {
+	Mechanism string `help:"${mechanisms}." required:"" placeholder:"NAME"`
 
 	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"Parameters of the mechanism"`
 	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"Parameters of the mechanism"`
@@ -32,9 +35,9 @@ type mechanismParameters struct {
 	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"Parameters of the mechanism"`
 	Coordinates      *int     `help:"vector: bits of a respondent." placeholder:"D" group:"Parameters of the mechanism"`
 	SquaredGap       *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares (D/R^2 for unit vectors clipped at R deviations)." placeholder:"G" group:"Parameters of the mechanism"`
-	Symbols          *int     `help:"krr, subset, hadamard: number of symbols; local-hashing: of those hashed to." placeholder:"K" group:"Parameters of the mechanism"`
+	Symbols          *int     `help:"krr, subset, hadamard: number of symbols; local-hash: of those hashed to." placeholder:"K" group:"Parameters of the mechanism"`
 	SubsetSize       *int     `help:"subset: symbols in a report (those that err least)." placeholder:"W" group:"Parameters of the mechanism"`
-	LocalEpsilon     *float64 `help:"krr, subset, local-hashing, hadamard, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
+	LocalEpsilon     *float64 `help:"krr, subset, local-hash, hadamard, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
 	Noise            *float64 `help:"3nb: parameter e1 of the net noise; discrete-laplace: P(z) ~ e^(-E1 |z|)." placeholder:"E1" group:"Parameters of the mechanism"`
 	FloodShape       *float64 `help:"3nb: r of the flood." placeholder:"R" group:"Parameters of the mechanism"`
 	FloodProbability *float64 `help:"3nb: p of the flood." placeholder:"P" group:"Parameters of the mechanism"`
@@ -50,118 +53,48 @@ type mechanismParameters struct {
 	Steps            *int     `help:"dpsgd: number of steps." placeholder:"T" group:"Parameters of the mechanism"`
 }
 
-// mechanism is what the command line knows of one: the flags it needs, those
-// it may have, and its event.
-type mechanism struct {
-	needs, takes []string
-	event        func(p mechanismParameters) account.Event // nil: fragments, which are no event
+// given are the flags of a command that were given, by name, with their numbers: its
+// fields that are pointers.
+func given(command any) map[string]float64 {
+	all := map[string]float64{}
+	for field, v := range reflect.ValueOf(command).Fields() {
+		if field.Type.Kind() != reflect.Pointer || v.IsNil() {
+			continue
+		}
+		name := cmp.Or(field.Tag.Get("name"), strings.ToLower(strings.Join(capitalized.FindAllString(field.Name, -1), "-")))
+		all[name] = v.Elem().Convert(reflect.TypeFor[float64]()).Float()
+	}
+	return all
 }
 
-var mechanisms = map[string]mechanism{
-	"rr": {[]string{"users", "flip-probability"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
-	}},
-	"one-hot": {[]string{"users", "flip-probability", "adjacency"}, []string{"rounds", "keep-probability"}, func(p mechanismParameters) account.Event {
-		e := account.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Adjacency: account.Adjacency(p.Adjacency)}
-		if p.KeepProbability != nil {
-			e.Keep = *p.KeepProbability
-		}
-		return e
-	}},
-	"vector": {[]string{"users", "coordinates", "flip-probability", "squared-gap"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
-	}},
-	"krr":           {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, wholeReport},
-	"subset":        {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds", "subset-size"}, wholeReport},
-	"local-hashing": {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, wholeReport},
-	"hadamard":      {[]string{"users", "symbols", "local-epsilon"}, []string{"rounds"}, wholeReport},
-	"any":           {[]string{"users", "local-epsilon"}, []string{"rounds"}, wholeReport},
-	"3nb": {[]string{"noise", "flood-shape", "flood-probability"}, []string{"users", "rounds"}, func(p mechanismParameters) account.Event {
-		e := account.ThreeNB{Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
-		if p.Users != nil {
-			e.Users = *p.Users
-		}
-		return e
-	}},
-	"fragments": {[]string{"users", "backstop", "fragment", "tau", "adjacency"}, nil, nil},
-	"gaussian": {[]string{"sigma", "sensitivity"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.Gaussian{Sigma: *p.Sigma, Sensitivity: *p.Sensitivity}
-	}},
-	"discrete-gaussian": {[]string{"sigma", "sensitivity"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.DiscreteGaussian{Sigma: *p.Sigma, Sensitivity: int(*p.Sensitivity)}
-	}},
-	"laplace": {[]string{"scale", "sensitivity"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
-	}},
-	"discrete-laplace": {[]string{"noise", "sensitivity"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.DiscreteLaplace{Noise: *p.Noise, Sensitivity: int(*p.Sensitivity)}
-	}},
-	"poisson": {[]string{"users", "mean"}, []string{"rounds"}, func(p mechanismParameters) account.Event {
-		return account.PoissonSum{Users: *p.Users, Mean: *p.Mean}
-	}},
-	"dpsgd": {[]string{"sampling", "noise-multiplier", "steps"}, nil, func(p mechanismParameters) account.Event {
-		return account.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
-	}},
-}
+var capitalized = regexp.MustCompile("[A-Z][a-z]*")
 
-// flags are those that were given, by name.
-func (p mechanismParameters) flags() map[string]float64 {
-	given := map[string]float64{}
-	for name, n := range map[string]*int{"users": p.Users, "rounds": p.Rounds, "symbols": p.Symbols, "subset-size": p.SubsetSize, "coordinates": p.Coordinates, "tau": p.Tau, "steps": p.Steps} {
-		if n != nil {
-			given[name] = float64(*n)
-		}
+// check finds the mechanism, and refuses flags that are missing, out of place, or no
+// positive number. What is in range beyond that, the accountant knows.
+func (p parameters) check() (mechanism, error) {
+	m, err := choose(p.Mechanism, knows)
+	if err != nil {
+		return m, err
 	}
-	for name, x := range map[string]*float64{
-		"flip-probability": p.FlipProbability, "keep-probability": p.KeepProbability, "squared-gap": p.SquaredGap, "local-epsilon": p.LocalEpsilon,
-		"noise": p.Noise, "flood-shape": p.FloodShape, "flood-probability": p.FloodProbability,
-		"backstop": p.Backstop, "fragment": p.Fragment, "sigma": p.Sigma, "sensitivity": p.Sensitivity, "scale": p.Scale, "mean": p.Mean,
-		"sampling": p.Sampling, "noise-multiplier": p.NoiseMultiplier,
-	} {
-		if x != nil {
-			given[name] = *x
-		}
-	}
+	given := given(p)
 	if p.Adjacency != "" {
 		given["adjacency"] = 1
 	}
-	return given
-}
-
-// check refuses flags that are missing, out of place, or no positive number.
-// What is in range beyond that, the accountant knows.
-func (p mechanismParameters) check() error {
-	m := mechanisms[p.Mechanism]
-	given := p.flags()
-	for _, name := range m.needs {
-		if _, ok := given[name]; !ok {
-			return terminal.Usagef("--%s is missing: --mechanism %s needs %s", name, p.Mechanism, flags.Dashed(m.needs))
+	if err := m.belong(given, m.needs, m.takes); err != nil {
+		return m, err
+	}
+	if err := checkSymbols(m.name, p.Symbols, p.SubsetSize); err != nil {
+		return m, err
+	}
+	if m.of != nil {
+		if err := m.of(p).validate(*p.LocalEpsilon); err != nil {
+			return m, err
 		}
 	}
-	for name, x := range given {
-		if !slices.Contains(m.needs, name) && !slices.Contains(m.takes, name) {
-			return terminal.Usagef("--%s does not belong to --mechanism %s: leave it out (it takes %s)", name, p.Mechanism, flags.Dashed(append(slices.Clone(m.needs), m.takes...)))
-		}
-		if err := positive(name, x); err != nil {
-			return err
-		}
+	if s := p.Sensitivity; strings.HasPrefix(m.name, "discrete-") && (*s != math.Trunc(*s) || *s > math.MaxInt32) {
+		return m, terminal.Usagef("--sensitivity is %v: --mechanism %s adds integers, so give a whole number up to %d", *s, m.name, math.MaxInt32)
 	}
-	if p.Symbols != nil {
-		r := oneMessage{mechanism: p.Mechanism, symbols: *p.Symbols}
-		if p.SubsetSize != nil {
-			r.size = *p.SubsetSize
-		}
-		if err := r.check(); err != nil {
-			return err
-		}
-		if err := r.validate(*p.LocalEpsilon); err != nil {
-			return err
-		}
-	}
-	if s := p.Sensitivity; strings.HasPrefix(p.Mechanism, "discrete-") && (*s != math.Trunc(*s) || *s > math.MaxInt32) {
-		return terminal.Usagef("--sensitivity is %v: --mechanism %s adds integers, so give a whole number up to %d", *s, p.Mechanism, math.MaxInt32)
-	}
-	return nil
+	return m, nil
 }
 
 // positive is for flags of quantities of which there is some, but not without end.
@@ -181,7 +114,7 @@ func probability(name string, x float64) error {
 }
 
 // rounds is how often the mechanism is used.
-func (p mechanismParameters) rounds() int {
+func (p parameters) rounds() int {
 	switch {
 	case p.Steps != nil:
 		return *p.Steps
@@ -191,17 +124,25 @@ func (p mechanismParameters) rounds() int {
 	return 1
 }
 
-// event is the checked mechanism with its rounds; not for fragments.
-func (p mechanismParameters) event() account.Event {
-	return account.Repeat{Event: mechanisms[p.Mechanism].event(p), Rounds: p.rounds()}
+// repeated is the checked mechanism with its rounds; not for fragments.
+func (m mechanism) repeated(p parameters) account.Event {
+	return account.Repeat{Event: m.event(p), Rounds: p.rounds()}
 }
 
-func (p mechanismParameters) fragments() account.Fragments {
+func (p parameters) randomizedResponse() account.RandomizedResponse {
+	return account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
+}
+
+func (p parameters) threeNB() account.ThreeNB {
+	return account.ThreeNB{Users: value(p.Users), Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
+}
+
+func (p parameters) fragments() account.Fragments {
 	return account.Fragments{Users: *p.Users, Backstop: *p.Backstop, Fragment: *p.Fragment, Tau: *p.Tau, Adjacency: account.Adjacency(p.Adjacency)}
 }
 
-func (p mechanismParameters) refused(err error, more ...string) error {
-	m := mechanisms[p.Mechanism]
+// refused is the accountant's answer in terms of the flags that set the parameters.
+func (m mechanism) refused(err error, more ...string) error {
 	return flags.Refused(err, slices.Concat(m.needs, m.takes, more)...)
 }
 

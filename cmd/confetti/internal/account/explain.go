@@ -10,7 +10,7 @@ import (
 )
 
 type accountExplain struct {
-	mechanismParameters
+	parameters
 	Delta float64 `help:"Probability that the bound by epsilon may fail by." default:"1e-6"`
 	Prior float64 `help:"What an observer believes beforehand: the probability of a statement about one respondent." default:"0.01"`
 	JSON  bool    `help:"Print JSON."`
@@ -21,7 +21,8 @@ func (accountExplain) Help() string {
 }
 
 func (c accountExplain) Run(std terminal.Streams) error {
-	if err := c.check(); err != nil {
+	m, err := c.check()
+	if err != nil {
 		return err
 	}
 	if err := probability("delta", c.Delta); err != nil {
@@ -31,14 +32,13 @@ func (c accountExplain) Run(std terminal.Streams) error {
 		return err
 	}
 	var views []account.View
-	var err error
-	if c.Mechanism == "fragments" {
+	if m.event == nil {
 		views, err = c.fragments().Explain(c.Delta)
 	} else {
-		views, err = account.Explain(c.event(), c.Delta)
+		views, err = account.Explain(m.repeated(c.parameters), c.Delta)
 	}
 	if err != nil {
-		return c.refused(err, "delta")
+		return m.refused(err, "delta")
 	}
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, c.document(views))

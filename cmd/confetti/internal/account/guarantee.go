@@ -11,7 +11,7 @@ import (
 )
 
 type accountEpsilon struct {
-	mechanismParameters
+	parameters
 	Delta   float64 `help:"Probability that the bound by epsilon may fail by." required:""`
 	Certify bool    `help:"Go through every data set, which may take seconds, and print a lower bound beside."`
 	JSON    bool    `help:"Print JSON."`
@@ -25,34 +25,33 @@ func (accountEpsilon) Help() string {
 }
 
 func (c accountEpsilon) Run(std terminal.Streams) error {
-	if err := c.check(); err != nil {
+	m, err := c.check()
+	if err != nil {
 		return err
 	}
 	if err := probability("delta", c.Delta); err != nil {
 		return err
 	}
-	if c.Certify && c.Mechanism == "fragments" {
-		return terminal.Usagef("--certify is not for --mechanism fragments: leave it out")
+	if c.Certify && m.event == nil {
+		return terminal.Usagef("--certify is not for --mechanism %s: leave it out", m.name)
 	}
-	s := newStatement(c.mechanismParameters)
-	var err error
-	if c.Mechanism == "fragments" {
+	s := m.statement(c.parameters)
+	switch {
+	case m.event == nil:
 		s.Guarantee, err = c.fragments().Central(c.Delta)
-	} else {
-		if c.Certify {
-			err = s.certify(c.event(), c.Delta)
-		} else {
-			s.Guarantee, err = account.Epsilon(c.event(), c.Delta)
-		}
+	case c.Certify:
+		err = s.certify(m.repeated(c.parameters), c.Delta)
+	default:
+		s.Guarantee, err = account.Epsilon(m.repeated(c.parameters), c.Delta)
 	}
 	if err != nil {
-		return c.refused(err, "delta")
+		return m.refused(err, "delta")
 	}
 	return s.print(std, c.JSON)
 }
 
 type accountDelta struct {
-	mechanismParameters
+	parameters
 	Epsilon float64 `help:"The epsilon at which delta is asked for." required:""`
 	JSON    bool    `help:"Print JSON."`
 }
@@ -62,19 +61,19 @@ func (accountDelta) Help() string {
 }
 
 func (c accountDelta) Run(std terminal.Streams) error {
-	if err := c.check(); err != nil {
+	m, err := c.check()
+	if err != nil {
 		return err
 	}
 	if err := positive("epsilon", c.Epsilon); err != nil {
 		return err
 	}
-	if c.Mechanism == "fragments" {
-		return terminal.Usagef("--mechanism fragments has no delta here: ask confetti account epsilon")
+	if m.event == nil {
+		return terminal.Usagef("--mechanism %s has no delta here: ask confetti account epsilon", m.name)
 	}
-	s := newStatement(c.mechanismParameters)
-	var err error
-	if s.Guarantee, err = account.Delta(c.event(), c.Epsilon); err != nil {
-		return c.refused(err, "epsilon")
+	s := m.statement(c.parameters)
+	if s.Guarantee, err = account.Delta(m.repeated(c.parameters), c.Epsilon); err != nil {
+		return m.refused(err, "epsilon")
 	}
 	return s.print(std, c.JSON)
 }
@@ -108,28 +107,11 @@ type parameter struct {
 	note       string
 }
 
-func newStatement(p mechanismParameters) *statement {
-	s := &statement{mechanism: p.Mechanism}
-	switch p.Mechanism {
-	case "rr":
-		e := account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
-		s.randomizedResponse(e, p.rounds())
-	case "krr", "subset", "local-hashing", "hadamard", "any":
-		p.oneMessage().describe(s, *p.LocalEpsilon)
-	case "3nb":
-		e := account.ThreeNB{Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
-		if p.Users != nil {
-			e.Users = *p.Users
-		}
-		s.threeNB(e, p.rounds())
-	case "gaussian", "discrete-gaussian":
-		s.add("sigma", "standard deviation", *p.Sigma, "of the noise in each sum")
-	case "discrete-laplace":
-		s.add("rmse", "RMSE", account.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
-	case "laplace":
-		s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum")
-	case "poisson":
-		s.poisson(account.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
+// statement is one without its guarantee yet.
+func (m mechanism) statement(p parameters) *statement {
+	s := &statement{mechanism: m.name}
+	if m.says != nil {
+		m.says(s, p)
 	}
 	return s
 }
@@ -145,6 +127,21 @@ func (s *statement) randomizedResponse(e account.RandomizedResponse, rounds int)
 	s.add("flip_probability", "flip probability", e.Flip, "of every bit")
 	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
 	s.add("messages_per_device", "messages per device", float64(rounds), "one bit each")
+}
+
+func (s *statement) pure(e account.Pure, rounds int) {
+	s.add("epsilon_of_a_round", "epsilon of a round", e.Epsilon, "with delta 0")
+	s.add("theta", "theta", e.Theta, "the part of it that hides who dropped out")
+	s.add("drop_probability", "drop probability", e.Drop, "of an input")
+	s.add("size", "size", float64(e.Size), "pairs of messages that every respondent sends")
+	s.add("rmse", "RMSE", e.RMSE(e.Users), "of one sum, in respondents, at most")
+	s.add("messages_per_device", "messages per device", float64(rounds)*(0.5+e.MessagesPerUser()), "on average, half the bits being ones; dummies come on top")
+}
+
+// coordinates are of a vector of bits that are flipped.
+func (s *statement) coordinates(users int, flip float64, what string) {
+	s.add("flip_probability", "flip probability", flip, what)
+	s.add("rmse", "RMSE", account.RandomizedResponse{Users: users, Flip: flip}.RMSE(), "of one coordinate's count, in respondents")
 }
 
 func (s *statement) threeNB(e account.ThreeNB, rounds int) {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
@@ -9,95 +10,88 @@ import (
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
-// oneMessage is a mechanism whose report is a single message, as a function of its local
+// randomizer gives a report that is a single message.
+type randomizer interface {
+	Validate() error
+	Event(users int) account.Event
+}
+
+// whichever is any randomizer at all of a local epsilon.
+type whichever float64
+
+func (whichever) Validate() error { return nil }
+
+func (e whichever) Event(users int) account.Event {
+	return account.AnyRandomizer{Users: users, Epsilon: float64(e)}
+}
+
+// report is a mechanism whose report is a single message, as a function of its local
 // epsilon.
-type oneMessage struct {
-	mechanism      string
+type report struct {
 	users, symbols int
 	size           int // of a subset; 0: that of least error
+	at             func(symbols, size int, local float64) randomizer
 }
 
-func wholeReport(p mechanismParameters) account.Event { return p.oneMessage().event(*p.LocalEpsilon) }
-
-func (p mechanismParameters) oneMessage() oneMessage {
-	r := oneMessage{mechanism: p.Mechanism, users: *p.Users}
-	if p.Symbols != nil {
-		r.symbols = *p.Symbols
+// oneMessage is the row of such a mechanism; needs and takes are what it has beside
+// respondents, rounds and epsilons.
+func oneMessage(name string, needs, takes []string, at func(symbols, size int, local float64) randomizer) mechanism {
+	needs = append([]string{"users"}, needs...)
+	of := func(p parameters) report { return report{*p.Users, value(p.Symbols), value(p.SubsetSize), at} }
+	return mechanism{
+		name: name, needs: append(slices.Clone(needs), "local-epsilon"), takes: append([]string{"rounds"}, takes...), of: of,
+		event: func(p parameters) account.Event { return of(p).event(*p.LocalEpsilon) },
+		says:  func(s *statement, p parameters) { of(p).describe(s, *p.LocalEpsilon) },
+		calibrate: &calibration{needs, append([]string{"local-epsilon"}, takes...), false, func(c accountCalibrate, s *statement) (account.Event, error) {
+			return c.report(s, report{*c.Users, value(c.Symbols), value(c.SubsetSize), at})
+		}},
 	}
-	if p.SubsetSize != nil {
-		r.size = *p.SubsetSize
-	}
-	return r
 }
 
-func (r oneMessage) event(local float64) account.Event {
-	switch r.mechanism {
-	case "krr":
-		return account.KaryResponse{Users: r.users, K: r.symbols, Epsilon: local}
-	case "subset":
-		return r.subset(local).Event(r.users)
-	case "local-hashing":
-		return randomize.LocalHash{G: r.symbols, Epsilon: local}.Event(r.users)
-	case "hadamard":
-		return randomize.Hadamard{K: r.symbols, Epsilon: local}.Event(r.users)
-	}
-	return account.AnyRandomizer{Users: r.users, Epsilon: local}
-}
+func (r report) randomizer(local float64) randomizer { return r.at(r.symbols, r.size, local) }
 
-func (r oneMessage) subset(local float64) randomize.SubsetSelection {
-	if r.size == 0 {
-		r.size = randomize.SubsetSize(r.symbols, local)
-	}
-	return randomize.SubsetSelection{K: r.symbols, W: r.size, Epsilon: local}
-}
+func (r report) event(local float64) account.Event { return r.randomizer(local).Event(r.users) }
 
-// check refuses symbols and subsets that there are not.
-func (r oneMessage) check() error {
+// checkSymbols refuses symbols and subsets that there are not, and what the mechanism's
+// randomizer does not take.
+func checkSymbols(mechanism string, symbols, size *int) error {
 	switch {
-	case r.mechanism != "any" && r.symbols < 2:
-		return terminal.Usagef("--symbols is %d: give at least 2", r.symbols)
-	case r.mechanism != "krr" && r.symbols >= randomize.MaxCells:
-		return terminal.Usagef("--symbols is %d: --mechanism %s takes fewer than %d", r.symbols, r.mechanism, randomize.MaxCells)
-	case r.size < 0 || r.size > 0 && r.size >= r.symbols:
-		return terminal.Usagef("--subset-size is %d: give at least 1 of the %d --symbols, and not all", r.size, r.symbols)
+	case symbols == nil:
+		return nil
+	case *symbols < 2:
+		return terminal.Usagef("--symbols is %d: give at least 2", *symbols)
+	case mechanism != "krr" && *symbols >= randomize.MaxCells: // only whose law is not enumerated
+		return terminal.Usagef("--symbols is %d: --mechanism %s takes fewer than %d", *symbols, mechanism, randomize.MaxCells)
+	case size != nil && (*size < 1 || *size >= *symbols):
+		return terminal.Usagef("--subset-size is %d: give at least 1 of the %d --symbols, and not all", *size, *symbols)
 	}
 	return nil
 }
 
-// validate refuses what its randomizer does not take, at a local epsilon.
-func (r oneMessage) validate(local float64) error {
-	var err error
-	switch r.mechanism {
-	case "krr":
-		err = randomize.KRR{K: r.symbols, Epsilon: local}.Validate()
-	case "subset":
-		err = r.subset(local).Validate()
-	case "local-hashing":
-		err = randomize.LocalHash{K: 2, G: r.symbols, Functions: 1, Epsilon: local}.Validate()
-	case "hadamard":
-		err = randomize.Hadamard{K: r.symbols, Epsilon: local}.Validate()
-	}
-	if err != nil {
+// validate refuses what the randomizer does not take, at a local epsilon.
+func (r report) validate(local float64) error {
+	if err := r.randomizer(local).Validate(); err != nil {
 		return terminal.Usagef("%s (set by --symbols, --subset-size and --local-epsilon)", strings.TrimPrefix(err.Error(), "randomize: "))
 	}
 	return nil
 }
 
 // describe says what is sent at a local epsilon.
-func (r oneMessage) describe(s *statement, local float64) {
-	variance := math.NaN()
-	switch r.mechanism {
-	case "krr":
-		if r.symbols <= randomize.MaxCells {
-			variance = randomize.KRR{K: r.symbols, Epsilon: local}.Variance(0, r.users)
-		}
-	case "subset":
-		m := r.subset(local)
-		s.add("subset_size", "subset size", float64(m.W), "symbols in every report")
-		variance = m.Variance(0, r.users)
-	case "hadamard":
-		variance = randomize.Hadamard{K: r.symbols, Epsilon: local}.Variance(0, r.users)
+func (r report) describe(s *statement, local float64) {
+	m := r.randomizer(local)
+	if subset, ok := m.(randomize.SubsetSelection); ok {
+		s.add("subset_size", "subset size", float64(subset.W), "symbols in every report")
 	}
 	s.add("local_epsilon", "local epsilon", local, "of one report by itself, though everyone colludes")
-	s.add("rmse", "RMSE", math.Sqrt(variance), "of the count of a symbol that nobody holds, in respondents")
+	if v, ok := m.(interface{ Variance(holders, n int) float64 }); ok && r.symbols <= randomize.MaxCells {
+		s.add("rmse", "RMSE", math.Sqrt(v.Variance(0, r.users)), "of the count of a symbol that nobody holds, in respondents")
+	}
+}
+
+// subset is the size of the subsets at a local epsilon; 0 of a report that is none.
+func (r report) subset(local float64) int {
+	if subset, ok := r.randomizer(local).(randomize.SubsetSelection); ok {
+		return subset.W
+	}
+	return 0
 }

@@ -1,0 +1,191 @@
+package account
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/randomize"
+)
+
+// mechanism is what the commands know of one.
+type mechanism struct {
+	name    string
+	curator bool // one adds the noise, and no shuffler is relied upon
+
+	needs, takes []string                         // flags of epsilon, delta and explain; empty: those commands do not know it
+	event        func(p parameters) account.Event // of one round; nil: it has none by itself
+	says         func(s *statement, p parameters) // beside the guarantee; nil: nothing
+	of           func(p parameters) report        // of one message; nil: it is not
+	calibrate    *calibration                     // nil: account calibrate does not know it
+}
+
+// calibration is how the noise of a mechanism is found.
+type calibration struct {
+	needs, takes []string // flags beside those of the target
+	paper        bool     // the paper has a route of its own
+	find         func(c accountCalibrate, s *statement) (account.Event, error)
+}
+
+// mechanisms is the one table of them.
+var mechanisms = []mechanism{
+	{
+		name: "rr", needs: []string{"users", "flip-probability"}, takes: []string{"rounds"},
+		event:     func(p parameters) account.Event { return p.randomizedResponse() },
+		says:      func(s *statement, p parameters) { s.randomizedResponse(p.randomizedResponse(), p.rounds()) },
+		calibrate: &calibration{[]string{"users"}, []string{"local-epsilon"}, true, accountCalibrate.randomizedResponse},
+	},
+	{
+		name: "one-hot", needs: []string{"users", "flip-probability", "adjacency"}, takes: []string{"rounds", "keep-probability"},
+		event: func(p parameters) account.Event {
+			return account.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Keep: value(p.KeepProbability), Adjacency: account.Adjacency(p.Adjacency)}
+		},
+		calibrate: &calibration{[]string{"users"}, []string{"local-epsilon", "keep-probability"}, false, accountCalibrate.oneHot},
+	},
+	{
+		name: "vector", needs: []string{"users", "coordinates", "flip-probability", "squared-gap"}, takes: []string{"rounds"},
+		event: func(p parameters) account.Event {
+			return account.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
+		},
+		calibrate: &calibration{[]string{"users", "coordinates", "squared-gap"}, []string{"local-epsilon"}, false, accountCalibrate.vector},
+	},
+	oneMessage("krr", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
+		return randomize.KRR{K: symbols, Epsilon: local}
+	}),
+	oneMessage("subset", []string{"symbols"}, []string{"subset-size"}, func(symbols, size int, local float64) randomizer {
+		if size == 0 {
+			size = randomize.SubsetSize(symbols, local)
+		}
+		return randomize.SubsetSelection{K: symbols, W: size, Epsilon: local}
+	}),
+	oneMessage("local-hash", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
+		return randomize.LocalHash{K: 2, G: symbols, Functions: 1, Epsilon: local}
+	}),
+	oneMessage("hadamard", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
+		return randomize.Hadamard{K: symbols, Epsilon: local}
+	}),
+	oneMessage("any", nil, nil, func(_, _ int, local float64) randomizer { return whichever(local) }),
+	{
+		name: "3nb", needs: []string{"noise", "flood-shape", "flood-probability"}, takes: []string{"users", "rounds"},
+		event:     func(p parameters) account.Event { return p.threeNB() },
+		says:      func(s *statement, p parameters) { s.threeNB(p.threeNB(), p.rounds()) },
+		calibrate: &calibration{[]string{"users"}, []string{"extra-messages"}, true, accountCalibrate.threeNB},
+	},
+	{name: "pure", calibrate: &calibration{[]string{"users"}, nil, true, accountCalibrate.pure}},
+	{
+		name: "poisson", needs: []string{"users", "mean"}, takes: []string{"rounds"},
+		event: func(p parameters) account.Event { return account.PoissonSum{Users: *p.Users, Mean: *p.Mean} },
+		says: func(s *statement, p parameters) {
+			s.poisson(account.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
+		},
+		calibrate: &calibration{[]string{"users"}, nil, false, accountCalibrate.poisson},
+	},
+	{
+		name: "fragments", needs: []string{"users", "backstop", "fragment", "tau", "adjacency"},
+		calibrate: &calibration{[]string{"users", "tau"}, []string{"local-epsilon"}, false, accountCalibrate.fragments},
+	},
+	{
+		name: "gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
+		event: func(p parameters) account.Event {
+			return account.Gaussian{Sigma: *p.Sigma, Sensitivity: *p.Sensitivity}
+		},
+		says:      sigma,
+		calibrate: &calibration{nil, []string{"users"}, false, accountCalibrate.gaussian},
+	},
+	{
+		name: "discrete-gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
+		event: func(p parameters) account.Event {
+			return account.DiscreteGaussian{Sigma: *p.Sigma, Sensitivity: int(*p.Sensitivity)}
+		},
+		says: sigma,
+	},
+	{
+		name: "laplace", curator: true, needs: []string{"scale", "sensitivity"}, takes: []string{"rounds"},
+		event: func(p parameters) account.Event {
+			return account.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
+		},
+		says: func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
+	},
+	{
+		name: "discrete-laplace", curator: true, needs: []string{"noise", "sensitivity"}, takes: []string{"rounds"},
+		event: func(p parameters) account.Event {
+			return account.DiscreteLaplace{Noise: *p.Noise, Sensitivity: int(*p.Sensitivity)}
+		},
+		says: func(s *statement, p parameters) {
+			s.add("rmse", "RMSE", account.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
+		},
+	},
+	{
+		name: "dpsgd", curator: true, needs: []string{"sampling", "noise-multiplier", "steps"},
+		event: func(p parameters) account.Event {
+			return account.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
+		},
+	},
+}
+
+func sigma(s *statement, p parameters) {
+	s.add("sigma", "standard deviation", *p.Sigma, "of the noise in each sum")
+}
+
+// value is what a flag says, or zero.
+func value[T any](flag *T) (v T) {
+	if flag != nil {
+		v = *flag
+	}
+	return v
+}
+
+// knows tells the mechanisms of epsilon, delta and explain, and calibrates those of calibrate.
+func knows(m mechanism) bool      { return m.needs != nil }
+func calibrates(m mechanism) bool { return m.calibrate != nil }
+
+// named are the names of those that pass.
+func named(pass func(mechanism) bool) (names []string) {
+	for _, m := range mechanisms {
+		if pass(m) {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// choose finds one of those that pass by the name that --mechanism gives.
+func choose(name string, pass func(mechanism) bool) (mechanism, error) {
+	if err := flags.Word("mechanism", name, named(pass)); err != nil {
+		return mechanism{}, err
+	}
+	return mechanisms[slices.IndexFunc(mechanisms, func(m mechanism) bool { return m.name == name })], nil
+}
+
+// Mechanisms and Calibrated are the names that --mechanism may give, for the help.
+func Mechanisms() string { return names(knows) }
+func Calibrated() string { return names(calibrates) }
+
+func names(pass func(mechanism) bool) string {
+	shuffled := named(func(m mechanism) bool { return pass(m) && !m.curator })
+	central := named(func(m mechanism) bool { return pass(m) && m.curator })
+	return strings.Join(shuffled, ", ") + " (shuffled); " + strings.Join(central, ", ") + " (central)"
+}
+
+// belong refuses flags that a mechanism needs and are not given, that it does not take,
+// and that are no positive number.
+func (m mechanism) belong(given map[string]float64, needs, takes []string) error {
+	for _, name := range needs {
+		if _, ok := given[name]; !ok {
+			return terminal.Usagef("--%s is missing: --mechanism %s needs %s", name, m.name, flags.Dashed(needs))
+		}
+	}
+	all := slices.Concat(needs, takes)
+	for name, x := range given {
+		if !slices.Contains(all, name) {
+			return terminal.Usagef("--%s does not belong to --mechanism %s: leave it out (it takes %s)", name, m.name, flags.Dashed(all))
+		}
+		if err := positive(name, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
