@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/estimate"},
 	{"dp/randomize", "dp/bitsum"},
-	{"dp/kde", "dp/sketch", "dp/fragment"},
+	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"learn/hdc"},
 	{"release"},
 	{"release/page"},

@@ -1,9 +1,9 @@
 package encode
 
-// hadamard replaces v, whose length n is a power of two, by the n x n matrix of signs
+// Hadamard replaces v, whose length n is a power of two, by the n x n matrix of signs
 // of Sylvester's construction times v; it is its own inverse but for a factor of n.
 // Eight points are combined at a time, in registers.
-func hadamard(v []float32) {
+func Hadamard(v []float32) {
 	n := len(v)
 	stride := 1
 	if n >= 8 {

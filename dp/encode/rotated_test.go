@@ -19,7 +19,7 @@ func TestHadamard(t *testing.T) {
 		for j := range n {
 			v := make([]float32, n)
 			v[j] = 1
-			hadamard(v)
+			Hadamard(v)
 			for i, got := range v {
 				if want := float32(1 - 2*(bits.OnesCount(uint(i&j))%2)); got != want {
 					t.Fatalf("n = %d: entry (%d, %d) is %v", n, i, j, got)

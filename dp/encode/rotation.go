@@ -81,5 +81,5 @@ func mix(v, signs []float32) {
 	for i, s := range signs {
 		v[i] *= s
 	}
-	hadamard(v)
+	Hadamard(v)
 }

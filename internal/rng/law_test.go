@@ -166,3 +166,35 @@ func rank(s []int) int {
 	}
 	return place
 }
+
+// Neighbouring bits of a mask jointly, and each by itself. The twins have a probability
+// 5 % too large, and bits that are alike.
+func TestMaskLaw(t *testing.T) {
+	r := stattest.Rand(t)
+	for _, p := range []float64{1. / 128, 0.25, 0.3, 0.9} {
+		const trials = 4
+		counts, each := make([]int, 1<<trials), make([]int, 64)
+		for range 40_000 {
+			m := rng.Mask(r, rng.Prob(p))
+			for i := range each {
+				each[i] += int(m >> i & 1)
+			}
+			for at := 0; at < 64; at += trials {
+				counts[m>>at&(1<<trials-1)]++
+			}
+		}
+		for _, ones := range each {
+			stattest.Binomial(t, p, 40_000, ones)
+		}
+		stattest.GTest(t, setLaw(p, trials), counts)
+		stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, setLaw(1.05*p, trials), counts) })
+		alike := make([]int, 1<<trials)
+		for set, n := range counts {
+			alike[set&1*(1<<trials-1)] += n
+		}
+		stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, setLaw(p, trials), alike) })
+	}
+	if rng.Mask(r, rng.Prob(0)) != 0 || rng.Mask(r, rng.Prob(1)) != math.MaxUint64 {
+		t.Error("impossible and certain bits")
+	}
+}

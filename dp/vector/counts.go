@@ -1,0 +1,55 @@
+package vector
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Counts are how many answered each row, and how many of the answers are ones.
+type Counts struct{ Answered, Ones []uint32 }
+
+// NewCounts are none.
+func (m *Mechanism) NewCounts() Counts {
+	return Counts{make([]uint32, m.spec.Rows), make([]uint32, m.spec.Rows)}
+}
+
+// Count adds one message. NoRow counts nothing.
+func (c Counts) Count(channel int) error {
+	row := channel / 2
+	switch {
+	case channel == 2*len(c.Ones):
+		return nil
+	case channel < 0 || row >= len(c.Ones):
+		return fmt.Errorf("vector: message %d answers none of %d rows", channel, len(c.Ones))
+	}
+	c.Answered[row]++
+	c.Ones[row] += uint32(channel % 2)
+	return nil
+}
+
+// Merge adds the counts of other respondents.
+func (c Counts) Merge(other Counts) {
+	for i := range c.Ones {
+		c.Answered[i] += other.Answered[i]
+		c.Ones[i] += other.Ones[i]
+	}
+}
+
+// Draw adds what one device sends to counts, by the law of Randomize and without the
+// messages: for simulations, which draw every bit.
+func (m *Mechanism) Draw(r *rand.Rand, v []float32, c Counts) {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	m.answers(r, v, s)
+	if over := len(s.rows) - m.spec.Envelopes; over > 0 {
+		r.Shuffle(len(s.rows), func(i, j int) {
+			s.rows[i], s.rows[j] = s.rows[j], s.rows[i]
+			s.symbols[i], s.symbols[j] = s.symbols[j], s.symbols[i]
+		})
+		s.rows = s.rows[:m.spec.Envelopes]
+	}
+	for i, row := range s.rows {
+		c.Answered[row]++
+		c.Ones[row] += uint32(s.symbols[i])
+	}
+}
