@@ -67,14 +67,14 @@ func esaCell(h Histogram) Cell {
 	if h.Adjacency == "" {
 		h.Adjacency = account.Removal
 	}
-	return Cell{Histogram: h, Runs: 1}
+	return Cell{Histogram: h, Runs: 3}
 }
 
 // esaLocal is every way at a local epsilon.
 func esaLocal(set string, epsilon float64, ways []Histogram) []Cell {
 	var cells []Cell
 	for _, h := range ways {
-		h.Local, h.Delta = epsilon, esaDelta(set)
+		h.LocalEpsilon, h.Delta = epsilon, esaDelta(set)
 		cells = append(cells, esaCell(h))
 	}
 	return cells
@@ -162,11 +162,7 @@ func esaOurs() Spec {
 		Paper: "Beyond ESA: one-hot reports by either accounting, bits that are sent half of the time, and report fragments, all at one central epsilon; heavy hitters at a false-discovery rate of 5 %.",
 		cells: func(o Options, set string) []Cell {
 			ways := []Histogram{esaCurator, way(OneHot, account.PaperAccounting, 0), way(OneHot, exact, 0), way(Asymmetric, exact, 0), way(OneHot, exact, 16)}
-			cells := esaCells(set, o.some(0.25, 1), ways)
-			for i := range cells {
-				cells[i].Runs = 5
-			}
-			return cells
+			return esaCells(set, o.some(0.25, 1), ways)
 		},
 	}
 }

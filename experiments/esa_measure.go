@@ -101,8 +101,8 @@ func (b *populationBench) keep(name string, p *dataset.Population, values []esti
 // String says what is measured, for progress and for errors.
 func (h Histogram) String() string {
 	s := h.way()
-	if h.Local > 0 {
-		return fmt.Sprintf("%s, local epsilon %g", s, h.Local)
+	if h.LocalEpsilon > 0 {
+		return fmt.Sprintf("%s, local epsilon %g", s, h.LocalEpsilon)
 	}
 	return fmt.Sprintf("%s, epsilon %g", s, h.Epsilon)
 }

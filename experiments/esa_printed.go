@@ -65,7 +65,7 @@ func esaPrinted(spec, set string, h Histogram) (float64, bool) {
 	budget := slices.Index(esaBudgets, h.Epsilon)
 	way := Histogram{Encoding: h.Encoding, Accounting: h.Accounting, Fragments: h.Fragments, Repeats: h.Repeats, Hashes: h.Hashes, Width: h.Width}
 	switch {
-	case spec == "esa-table5" && h.Local == noNoise:
+	case spec == "esa-table5" && h.LocalEpsilon == noNoise:
 		return printedSketch, true
 	case spec != "esa-table3":
 		row, ok := printedRMSE[spec][way]
@@ -78,7 +78,7 @@ func esaPrinted(spec, set string, h Histogram) (float64, bool) {
 	}
 	four, ok := printedFour[set]
 	switch {
-	case h.Local > 0:
+	case h.LocalEpsilon > 0:
 		return four[0], ok
 	case h.Encoding == CountMean:
 		return four[3], ok

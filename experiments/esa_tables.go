@@ -37,7 +37,7 @@ func esaTables(s Spec, cells []Measured) []release.Section {
 				within = release.Number(h.Within, 0)
 			}
 			t.Rows = append(t.Rows, []release.Cell{
-				release.Text(budgetOf(m.Cell.Histogram)), release.Text(m.Cell.Histogram.way()), printed, release.Number(h.RMSE, 0), within, release.Number(h.Unbiased, 0), release.Number(h.Linf, 0),
+				release.Text(budgetOf(m.Cell.Histogram)), release.Text(m.Cell.Histogram.way()), printed, release.Number(h.RMSE, h.RMSEStd), within, release.Number(h.Unbiased, 0), release.Number(h.Linf, 0),
 				release.Text(claimed(h.EpsilonLocal)), release.Text(claimed(h.EpsilonAlone)), release.Text(central),
 				release.Number(h.MessagesPerDevice, 0), release.Number(float64(h.BytesPerDevice), 0),
 			})
@@ -83,11 +83,11 @@ func isPicture(cells []Measured) bool {
 }
 
 func budgetOf(h Histogram) string {
-	if h.Local == noNoise {
+	if h.LocalEpsilon == noNoise {
 		return "no privacy"
 	}
-	if h.Local > 0 {
-		return fmt.Sprintf("local %g", h.Local)
+	if h.LocalEpsilon > 0 {
+		return fmt.Sprintf("local %g", h.LocalEpsilon)
 	}
 	return fmt.Sprintf("central %g", h.Epsilon)
 }

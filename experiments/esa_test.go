@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // esaSizes are respondents and cells of ESA, Table II.
@@ -159,11 +161,12 @@ func TestAsymmetricCountsEmptyCellsBetter(t *testing.T) {
 		for i, encoding := range []string{OneHot, Asymmetric} {
 			h := exactly(encoding, 1)
 			h.Adjacency = adjacency
-			m, err := h.reports(1_000_000, 1_000_000, 0, 100)
+			p, _, err := h.plan(1_000_000, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
-			empty[i], held[i] = math.Sqrt(m.Fragment.Variance(0, 1_000_000)), math.Sqrt(m.Fragment.Variance(10_000, 1_000_000))
+			m := simulate.Fragmented(p.Question.Histogram.Randomizer, 100).Fragment
+			empty[i], held[i] = math.Sqrt(m.Variance(0, 1_000_000)), math.Sqrt(m.Variance(10_000, 1_000_000))
 		}
 		if !(empty[1] < 0.9*empty[0] && held[1] > held[0]) {
 			t.Errorf("%s: errors of an empty cell %v, of one that 10,000 hold %v", adjacency, empty, held)
@@ -266,7 +269,7 @@ func TestESATableOfAPicture(t *testing.T) {
 func TestDerivedCrowdsDoNotPay(t *testing.T) {
 	p := small()
 	run := func(h Histogram) HistogramResult {
-		h.Accounting, h.Adjacency, h.Local, h.Delta, h.Runs, h.Seed = account.ExactAccounting, account.Removal, 6, 1e-6, 200, 1
+		h.Accounting, h.Adjacency, h.LocalEpsilon, h.Delta, h.Runs, h.Seed = account.ExactAccounting, account.Removal, 6, 1e-6, 200, 1
 		res, err := h.Run(p, silent)
 		if err != nil {
 			t.Fatal(err)
@@ -288,7 +291,7 @@ func TestDerivedCrowdsDoNotPay(t *testing.T) {
 // hundredth is 14 standard errors off.
 func TestDerivedCrowdsAreUnbiased(t *testing.T) {
 	p := small()
-	h := Histogram{Encoding: DerivedCrowds, Crowds: 20, CrowdEpsilon: 2, Accounting: account.ExactAccounting, Adjacency: account.Removal, Local: 6, Delta: 1e-6, Runs: 1}
+	h := Histogram{Encoding: DerivedCrowds, Crowds: 20, CrowdEpsilon: 2, Accounting: account.ExactAccounting, Adjacency: account.Removal, LocalEpsilon: 6, Delta: 1e-6, Runs: 1}
 	n, same := p.Respondents(), 0
 	for i := 0; i < len(p.Holders); i += h.Crowds {
 		same += p.Holders[i]
@@ -299,10 +302,13 @@ func TestDerivedCrowdsAreUnbiased(t *testing.T) {
 	}
 	r, draws := stattest.Rand(t), make([]float64, 2000)
 	for i := range draws {
-		values, _ := d.draw(r, p.Holders)
-		draws[i] = values[0].Mean
+		c, err := d.draw(r, p.Holders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draws[i] = c.values[0].Mean
 	}
-	f, m, own := float64(p.Holders[0]), symmetricBits(len(p.Holders), 4), math.Exp(2)/(math.Exp(2)+19)
+	f, m, own := float64(p.Holders[0]), randomize.Symmetric(len(p.Holders), 4, account.Removal), math.Exp(2)/(math.Exp(2)+19)
 	gap, lie := own*(m.Keep-m.Flip), m.Flip*(1-m.Flip)
 	holder := own*(m.Keep*(1-m.Flip)*(1-m.Flip)+(1-m.Keep)*m.Flip*m.Flip) - gap*gap
 	variance := (f*holder + (float64(same)-f)*own*lie + float64(n-same)*(1-own)/19*lie) / (gap * gap)

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -21,20 +22,19 @@ type Histogram struct {
 	Encoding   string             `json:"encoding,omitempty"` // one of Encodings
 	Accounting account.Accounting `json:"accounting,omitempty"`
 	// Epsilon is the central one, that of one-hot reports. ESA's accounting, which
-	// has none for sketches, gives those the same flips as one-hot reports.
+	// has none for sketches, gives those the local epsilon of one-hot reports.
 	Epsilon float64 `json:"epsilon,omitempty"`
-	Local   float64 `json:"local,omitempty"` // instead of Epsilon: that of a bit, under removal
-	// Everyone is the most that all of one respondent's messages may tell, under
+	// LocalEpsilon is the most that all of one respondent's messages may tell, under
 	// Adjacency: beside Epsilon, or instead of it; 0: no limit.
-	Everyone  float64           `json:"everyone,omitempty"`
-	Delta     float64           `json:"delta,omitempty"`
-	Adjacency account.Adjacency `json:"adjacency,omitempty"`
-	Fragments int               `json:"fragments,omitempty"` // report fragments behind a backstop; 0 or 1: none
-	Repeats   int               `json:"repeats,omitempty"`   // every respondent reports so often, each time with that share of the local epsilon; 0: once
-	Hashes    int               `json:"hashes,omitempty"`    // of a sketch
-	Width     int               `json:"width,omitempty"`     // of a sketch
-	Crowds    int               `json:"crowds,omitempty"`    // of derived crowds
-	// CrowdEpsilon is the part of Local that the name of a derived crowd takes.
+	LocalEpsilon float64           `json:"local_epsilon,omitempty"`
+	Delta        float64           `json:"delta,omitempty"`
+	Adjacency    account.Adjacency `json:"adjacency,omitempty"`
+	Fragments    int               `json:"fragments,omitempty"` // report fragments behind a backstop; 0 or 1: none
+	Repeats      int               `json:"repeats,omitempty"`   // every respondent reports so often, each time with that share of the local epsilon; 0: once
+	Hashes       int               `json:"hashes,omitempty"`    // of a sketch
+	Width        int               `json:"width,omitempty"`     // of a sketch
+	Crowds       int               `json:"crowds,omitempty"`    // of derived crowds
+	// CrowdEpsilon is the part of LocalEpsilon that the name of a derived crowd takes.
 	CrowdEpsilon float64 `json:"crowd_epsilon,omitempty"`
 	Runs         int     `json:"runs,omitempty"`
 	Seed         uint64  `json:"seed,omitempty"`
@@ -68,26 +68,25 @@ type HistogramResult struct {
 	Runs        int     `json:"runs"`
 	Seed        uint64  `json:"seed"`
 	RMSE        float64 `json:"rmse"`                  // over all cells, of estimates that are taken to zero where they are below, as in ESA
+	RMSEStd     float64 `json:"rmse_std"`              // standard deviation of that over runs; 0 for one run
 	Linf        float64 `json:"linf"`                  // the largest error of those
 	Unbiased    float64 `json:"rmse_unbiased"`         // of the estimates as they are
 	Within      float64 `json:"rmse_within,omitempty"` // taken to the population's public bound too, if it has one
 	// Epsilons: null is none at all. Local and that of one fragment are pure.
-	EpsilonCentral      *float64  `json:"epsilon_central"`
-	EpsilonCentralExact *float64  `json:"epsilon_central_exact"` // of the same reports, by exact accounting
-	EpsilonLocal        *float64  `json:"epsilon_local"`
-	EpsilonAlone        *float64  `json:"epsilon_fragment_alone"` // of one fragment, to who sees nothing else, as in ESA
-	Delta               float64   `json:"delta"`
-	Method              string    `json:"method"`
-	Keep                float64   `json:"keep,omitempty"`
-	Flip                float64   `json:"flip,omitempty"`
-	FragmentFlip        float64   `json:"fragment_flip,omitempty"` // of a fragment, behind the backstop
-	Sigma               float64   `json:"sigma,omitempty"`         // of central noise
-	MessagesPerDevice   float64   `json:"messages_per_device"`     // mean, dummies left out
-	EnvelopesPerDevice  int       `json:"envelopes_per_device"`    // the constant number that is sent
-	BytesPerDevice      int       `json:"bytes_per_device"`        // of those, sealed for two hops and the analyzer
-	Discoveries         *Found    `json:"discoveries,omitempty"`
-	Top                 []TopCell `json:"top"`
-	Seconds             float64   `json:"seconds"`
+	EpsilonCentral      *float64   `json:"epsilon_central"`
+	EpsilonCentralExact *float64   `json:"epsilon_central_exact"` // of the same reports, by exact accounting
+	EpsilonLocal        *float64   `json:"epsilon_local"`
+	EpsilonAlone        *float64   `json:"epsilon_fragment_alone"` // of one fragment, to who sees nothing else, as in ESA
+	Delta               float64    `json:"delta"`
+	Method              string     `json:"method"`
+	Plan                *plan.Plan `json:"plan,omitempty"`       // of one collection, noise included; none of a baseline
+	Sigma               float64    `json:"sigma,omitempty"`      // of central noise
+	MessagesPerDevice   float64    `json:"messages_per_device"`  // mean, dummies left out
+	EnvelopesPerDevice  int        `json:"envelopes_per_device"` // the constant number that is sent
+	BytesPerDevice      int        `json:"bytes_per_device"`     // of those, sealed for two hops and the analyzer
+	Discoveries         *Found     `json:"discoveries,omitempty"`
+	Top                 []TopCell  `json:"top"`
+	Seconds             float64    `json:"seconds"`
 }
 
 // TopCell is one of the largest estimates of the first run, beside the truth. The
@@ -127,16 +126,10 @@ func (h Histogram) Validate() error {
 	check(h.Adjacency == account.Removal || h.Adjacency == account.Replacement, "adjacency %q: choose %q or %q", h.Adjacency, account.Removal, account.Replacement)
 	check(h.Accounting != account.PaperAccounting || h.Adjacency == account.Removal, "accounting paper: ESA's is for removal")
 	check(h.Accounting != account.PaperAccounting || h.Encoding != Asymmetric, "accounting paper: ESA has none for %s", Asymmetric)
-	if h.Everyone == 0 {
-		check((h.Epsilon > 0) != (h.Local > 0), "epsilon %v, local epsilon %v: give one of them", h.Epsilon, h.Local)
-	} else {
-		check(h.Everyone >= 1e-6 && h.Everyone <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", h.Everyone)
-		check(h.Local == 0, "local epsilon %v, of a bit %v: give one of them", h.Everyone, h.Local)
-		check(h.Encoding != Central && h.Encoding != DerivedCrowds, "local epsilon: %s has no such limit, a curator sees all; choose another encoding", h.Encoding)
-	}
+	check(h.Epsilon > 0 || h.LocalEpsilon > 0, "epsilon %v: must be above 0, or a local epsilon be given", h.Epsilon)
 	check(h.Epsilon >= 0 && h.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", h.Epsilon)
-	check(h.Local >= 0 && h.Local <= 30, "local epsilon %v: must be above 0, at most 30", h.Local)
-	check(h.Local == 0 || h.Encoding != Asymmetric && h.Encoding != Central, "local epsilon: %s is calibrated to a central one", h.Encoding)
+	check(h.LocalEpsilon == 0 || h.LocalEpsilon >= 1e-6 && h.LocalEpsilon <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", h.LocalEpsilon)
+	check(h.LocalEpsilon == 0 || h.Encoding != Central, "local epsilon: %s has no such limit, a curator sees all; choose another encoding", h.Encoding)
 	check(h.Delta > 0 && h.Delta < 1, "delta %v: must be between 0 and 1, both excluded", h.Delta)
 	check(h.Fragments >= 0 && h.Fragments <= 1024, "%d report fragments: must be 1 to 1024", h.Fragments)
 	check(h.Repeats >= 0 && h.Repeats <= 1024, "%d repeats: must be 1 to 1024", h.Repeats)
@@ -146,7 +139,8 @@ func (h Histogram) Validate() error {
 	check(!sketched || h.Hashes >= 1 && h.Width >= 2, "%s: needs at least one hash function of two cells", h.Encoding)
 	check(sketched || h.Hashes == 0 && h.Width == 0, "hash functions: %s has none", h.Encoding)
 	check((h.Encoding == DerivedCrowds) == (h.Crowds >= 2), "%d crowds: %s has two or more, and nothing else any", h.Crowds, DerivedCrowds)
-	check((h.Encoding == DerivedCrowds) == (h.CrowdEpsilon > 0) && (h.CrowdEpsilon == 0 || h.CrowdEpsilon < h.Local), "epsilon %v of the crowd: %s needs one below the local epsilon", h.CrowdEpsilon, DerivedCrowds)
+	check(h.Encoding != DerivedCrowds || h.Epsilon == 0, "%s: is given a local epsilon only", DerivedCrowds)
+	check((h.Encoding == DerivedCrowds) == (h.CrowdEpsilon > 0) && (h.CrowdEpsilon == 0 || h.CrowdEpsilon < h.LocalEpsilon), "epsilon %v of the crowd: %s needs one below the local epsilon", h.CrowdEpsilon, DerivedCrowds)
 	check(h.Encoding != DerivedCrowds || max(h.Fragments, h.Repeats) <= 1 && h.Adjacency == account.Removal, "%s: without fragments and repeats, for removal", DerivedCrowds)
 	check(h.Runs >= 1 && h.Runs <= 10000, "runs %d: must be 1 to 10000", h.Runs)
 	return errors.Join(errs...)
@@ -179,13 +173,18 @@ func (h Histogram) measure(p *dataset.Population, progress simulate.Progress) (H
 	var squares errorSquares
 	for run := range h.Runs {
 		progress("runs", run, h.Runs)
-		values, counts := d.draw(replay.New(h.Seed, forNoise, uint64(run)), p.Holders)
-		squares.add(p, values)
-		if d.cell != nil && p.Columns == 0 {
-			res.Discoveries = res.Discoveries.with(found(p.Holders, counts, d.cell.Null(0)), run)
+		c, err := d.draw(replay.New(h.Seed, forNoise, uint64(run)), p.Holders)
+		if err != nil {
+			return HistogramResult{}, nil, err
+		}
+		squares.add(p, c.values)
+		if c.table != nil && max(h.Fragments, h.Repeats) <= 1 && p.Columns == 0 {
+			if hitters, ok := c.table.HeavyHitters(discoveryRate); ok {
+				res.Discoveries = res.Discoveries.with(found(p.Holders, hitters), run)
+			}
 		}
 		if run == 0 {
-			first, res.Top = values, d.top(p, values, counts)
+			first, res.Top = c.values, c.top(p)
 		}
 	}
 	progress("runs", h.Runs, h.Runs)
@@ -197,9 +196,11 @@ func (h Histogram) measure(p *dataset.Population, progress simulate.Progress) (H
 // errorSquares are sums over the cells of all runs.
 type errorSquares struct {
 	raw, positive, within, largest float64
+	runs                           []float64 // root of the mean of positive, by run
 }
 
 func (e *errorSquares) add(p *dataset.Population, values []estimate.Value) {
+	before := e.positive
 	for i, v := range values {
 		truth := float64(p.Holders[i])
 		positive := math.Max(0, v.Mean) - truth
@@ -209,19 +210,20 @@ func (e *errorSquares) add(p *dataset.Population, values []estimate.Value) {
 		e.within += within * within
 		e.largest = math.Max(e.largest, math.Abs(positive))
 	}
+	e.runs = append(e.runs, math.Sqrt((e.positive-before)/float64(len(values))))
 }
 
 func (e *errorSquares) state(res *HistogramResult, p *dataset.Population) {
 	root := func(sum float64) float64 { return math.Sqrt(sum / float64(res.Runs*res.Cells)) }
 	res.RMSE, res.Unbiased, res.Linf = root(e.positive), root(e.raw), e.largest
+	_, res.RMSEStd = meanStd(e.runs)
 	if p.Most > 0 {
 		res.Within = root(e.within)
 	}
 }
 
 // found compares the heavy hitters with the truth.
-func found(holders []int, counts []uint64, null func(uint64) float64) Found {
-	hitters := estimate.HeavyHitters(counts, null, discoveryRate)
+func found(holders, hitters []int) Found {
 	f := Found{Cells: float64(len(hitters))}
 	if len(hitters) == 0 {
 		return f

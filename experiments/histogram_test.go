@@ -53,7 +53,7 @@ func TestHistogramKeepsItsBudget(t *testing.T) {
 		if most := 60.; res.RMSE > res.Unbiased || !(res.Within > 0 && res.Within <= res.RMSE) || res.Unbiased > most && want.Hashes == 0 {
 			t.Errorf("%+v: errors %v, %v, %v", want, res.Unbiased, res.RMSE, res.Within)
 		}
-		if res.MessagesPerDevice > float64(res.EnvelopesPerDevice) || res.BytesPerDevice != 150*res.EnvelopesPerDevice {
+		if res.MessagesPerDevice > float64(res.EnvelopesPerDevice) || res.BytesPerDevice != 152*res.EnvelopesPerDevice {
 			t.Errorf("%+v: %v messages in %d envelopes of %d bytes", want, res.MessagesPerDevice, res.EnvelopesPerDevice, res.BytesPerDevice)
 		}
 		if len(res.Top) != topCells || !(res.Top[0].Low <= res.Top[0].Estimate && res.Top[0].Estimate <= res.Top[0].High) {
@@ -108,7 +108,7 @@ func TestHistogramRefuses(t *testing.T) {
 		"encoding":      func(h *Histogram) { h.Encoding = "two-hot" },
 		"accounting":    func(h *Histogram) { h.Accounting = "" },
 		"adjacency":     func(h *Histogram) { h.Adjacency = "" },
-		"give one":      func(h *Histogram) { h.Local = 1 },
+		"a curator":     func(h *Histogram) { h.Encoding, h.LocalEpsilon = Central, 1 },
 		"epsilon":       func(h *Histogram) { h.Epsilon = math.NaN() },
 		"delta":         func(h *Histogram) { h.Delta = 0 },
 		"fragments":     func(h *Histogram) { h.Fragments = -1 },

@@ -61,6 +61,21 @@ func (p *Protocol) Promise() (Promise, error) {
 	return Promise{Statements: statements, Shuffled: g, Cost: p.cost()}, nil
 }
 
+// Shuffled is the guarantee of the noise for an honest shuffler after so many collections
+// of the plan from the same respondents, with what Design leaves of delta. It is known of
+// noise that takes more messages than a device may send, too, and is for simulations.
+func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
+	delta := p.Plan.Budget.Delta
+	left := delta - min(p.overflowDelta(), overflowShare*delta) - float64(times)*p.question.slack()
+	loss := p.question.loss()
+	if times > 1 {
+		loss = account.Repeat{Event: loss, Rounds: times}
+	}
+	g, err := account.Epsilon(loss, left)
+	g.Delta = delta
+	return g, err
+}
+
 // overflowDelta is what dropped messages may add to delta. Where no honest
 // respondent's report overflows, the law is the one accounted for; the chance
 // that one does is at most n times that of one report, on either of two

@@ -64,7 +64,7 @@ func (c experimentHistogram) Run(std terminal.Streams) error {
 func (c experimentHistogram) cell() (experiments.Histogram, error) {
 	h := experiments.Histogram{
 		Encoding:   c.Encoding,
-		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, Everyone: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
+		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
 		Fragments: c.Fragments, Repeats: c.Repeats, Runs: c.Runs, Seed: c.Seed,
 	}
 	errs := []error{c.Budget.Check()}
