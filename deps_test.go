@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/queue", "internal/store", "internal/serve"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/estimate"},
-	{"dp/randomize", "dp/bitsum"},
+	{"dp/randomize", "dp/bitsum", "dp/direction"},
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"learn/hdc"},
 	{"release"},
