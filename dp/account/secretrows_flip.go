@@ -1,51 +1,98 @@
 package account
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
 
-// SecretFlip is e with the least flip probability, to 1e-4 of itself, with which one
-// round of it is (epsilon, delta)-DP.
-func SecretFlip(e SecretRows, epsilon, delta float64) (SecretRows, error) {
-	if err := secretName.amplification(max(1, e.Honest), epsilon, delta); err != nil {
-		return SecretRows{}, err
+// SecretFlips are rounds with flip probabilities that make all of them together
+// (epsilon, delta)-DP, with noise within 1e-4 of the least. Round i takes shares[i] of
+// what the squares of all shifts may sum to; shares are positive and sum to one.
+func SecretFlips(rounds []SecretRows, shares []float64, epsilon, delta float64) ([]SecretRows, error) {
+	if err := secretName.amplification(1, epsilon, delta); err != nil {
+		return nil, err
 	}
-	shift := leastEnough(0, 100, func(x float64) bool { return normal(100-x).hockey(epsilon) <= delta })
-	return e.calibrated(100-shift, func(e SecretRows) bool {
-		g, err := Epsilon(e, delta)
-		return err == nil && g.Epsilon <= epsilon
-	}, fmt.Sprintf("epsilon %v, delta %v", epsilon, delta))
-}
-
-// SecretFlipWithin is e with the least flip probability with which one round of it is
-// dominated by a Gaussian of that shift and tail: of several rounds the squares of
-// shifts, and the tails, add up to those of a Box.
-func SecretFlipWithin(e SecretRows, shift, tail float64) (SecretRows, error) {
-	if !(shift > 0 && shift <= 100) || !(tail > 0 && tail < 1) {
-		return SecretRows{}, fmt.Errorf("account: a round of shift %v and tail %v: need a shift above 0, up to 100, and a tail in (0, 1)", shift, tail)
+	if len(rounds) == 0 || len(rounds) != len(shares) {
+		return nil, errors.New("account: give rounds, and a share of the budget for each")
 	}
-	return e.calibrated(shift, func(e SecretRows) bool {
-		d, ok := e.Dominated(1, tail)
-		return ok && d.Shift <= shift
-	}, fmt.Sprintf("a shift of %v, tail %v", shift, tail))
-}
-
-// calibrated starts from the Gaussian of that shift and the counts' deviation.
-func (e SecretRows) calibrated(shift float64, enough func(SecretRows) bool, wanted string) (SecretRows, error) {
-	e.Flip = 0.25
-	if _, err := e.event(); err != nil {
-		return SecretRows{}, err
+	sum := 0.0
+	for i := range rounds {
+		sum += shares[i]
+		if !(shares[i] > 0) {
+			return nil, fmt.Errorf("account: round %d takes the share %v of the budget: give positive shares", i+1, shares[i])
+		}
 	}
-	b := e.thinned() / (float64(e.expected()) * shift * shift) // p(1-p) = b/(1+4b)
-	pq := b / (1 + 4*b)
-	flip, ok := leastFlip(2*pq/(1+math.Sqrt(1-4*pq)), func(flip float64) bool {
-		e.Flip = flip
-		return enough(e)
-	})
+	if math.Abs(sum-1) > 1e-9 {
+		return nil, fmt.Errorf("account: shares of the budget sum to %v: they must sum to one", sum)
+	}
+	b, err := newBudget(rounds, shares)
+	if err != nil {
+		return nil, err
+	}
+	low, ok := b.within(epsilon, delta)
 	if !ok {
-		return SecretRows{}, secretName.outside(math.NaN(), "more respondents, answers or room for them: %d, each with %d of %d rows in %d envelopes, do not reach %s", e.Honest, e.Answered, e.Rows, e.Envelopes, wanted)
+		return nil, secretName.outside(math.NaN(), "more respondents, answers or envelopes for epsilon %v, delta %v", epsilon, delta)
 	}
-	e.Flip = flip
-	return e, nil
+	return b.at(low), nil
+}
+
+// budget turns the shift of all rounds together into flip probabilities.
+type budget struct {
+	rounds []SecretRows
+	scale  []float64 // p(1-p)/(1-2p)^2 of a round, times the square of the shift of all
+}
+
+func newBudget(rounds []SecretRows, shares []float64) (budget, error) {
+	b := budget{scale: make([]float64, len(rounds))}
+	for i, e := range rounds {
+		e.Flip = 0.25
+		if _, err := e.event(); err != nil {
+			return budget{}, err
+		}
+		b.rounds = append(b.rounds, e)
+		b.scale[i] = e.thinned() / (float64(e.expected()) * shares[i])
+	}
+	return b, nil
+}
+
+// at gives each round the flips of a Gaussian of its counts' deviation.
+func (b budget) at(shift float64) []SecretRows {
+	rounds := make([]SecretRows, len(b.rounds))
+	for i, e := range b.rounds {
+		e.Flip = math.Min(maxVectorFlip, math.Max(minVectorFlip, flipFor(b.scale[i]/(shift*shift))))
+		rounds[i] = e
+	}
+	return rounds
+}
+
+const maxVectorFlip = 0.5 - 1e-9
+
+// within is the largest shift, from below, whose flips the accountant finds enough. It
+// starts at the shift of a Gaussian.
+func (b budget) within(epsilon, delta float64) (shift float64, ok bool) {
+	enough := func(shift float64) bool {
+		var all All
+		for _, e := range b.at(shift) {
+			all.Events = append(all.Events, e)
+		}
+		g, err := Epsilon(all, delta)
+		return err == nil && g.Epsilon <= epsilon
+	}
+	high := 100 - leastEnough(0, 100, func(x float64) bool { return normal(100-x).hockey(epsilon) <= delta })
+	low := high
+	for step := 0.02; !enough(low); step *= 2 {
+		high = low
+		if low *= math.Exp(-step); low < 1e-9 {
+			return 0, false
+		}
+	}
+	for high-low > 1e-4*high {
+		if middle := low + (high-low)/2; enough(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, true
 }

@@ -175,26 +175,31 @@ func TestSecretFlips(t *testing.T) {
 	const epsilon, delta = 1, 1e-5
 	e := secretOf(60_000, 8192, 65_536, 0, 2.094)
 	e.Envelopes = 8803
-	calibrated, err := SecretFlip(e, epsilon, delta)
-	if err != nil || math.Abs(calibrated.Flip-0.1622) > 5e-4 { // 0.16215 without padding
-		t.Fatalf("%+v, %v", calibrated, err)
+	one, err := SecretFlips([]SecretRows{e}, []float64{1}, epsilon, delta)
+	if err != nil || math.Abs(one[0].Flip-0.1622) > 5e-4 { // 0.16215 without padding
+		t.Fatalf("%+v, %v", one, err)
 	}
-	if got := epsilonFrom(t, Epsilon, calibrated, delta); got > epsilon || got < 0.999*epsilon {
+	if got := epsilonFrom(t, Epsilon, one[0], delta); got > epsilon || got < 0.999*epsilon {
 		t.Errorf("epsilon %v", got)
 	}
-	box, err := NewBox(epsilon, delta, 0.1)
+	first, second := e, secretOf(60_000, 1434, 8192, 0, 4)
+	first.Answered, first.Envelopes, second.Envelopes = 2458, 2900, 1800
+	rounds, err := SecretFlips([]SecretRows{first, second, second}, []float64{0.3, 0.35, 0.35}, epsilon, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	half, err := SecretFlipWithin(e, box.Shift/math.Sqrt2, box.Tail/2)
-	if err != nil {
-		t.Fatal(err)
+	all := All{[]Event{rounds[0], rounds[1], rounds[2]}}
+	if got := epsilonFrom(t, Epsilon, all, delta); got > epsilon || got < 0.998*epsilon || rounds[1] != rounds[2] {
+		t.Errorf("three rounds: epsilon %v, %+v", got, rounds)
 	}
-	if got := epsilonFrom(t, Epsilon, Repeat{half, 2}, delta); got > epsilon || got < 0.97*epsilon {
-		t.Errorf("two rounds of half of the box: epsilon %v", got)
+	for name, shares := range map[string][]float64{"none": nil, "too few": {1}, "too much": {1, 1, 1}, "nothing": {0, 0.5, 0.5}, "not a number": {math.NaN(), 0.5, 0.5}} {
+		if c, err := SecretFlips(rounds, shares, epsilon, delta); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
 	}
-	if _, err := SecretFlipWithin(e, 0, 0.1); err == nil {
-		t.Error("a round without shift")
+	first.Envelopes = first.Answered // every other device outgrows them
+	if c, err := SecretFlips([]SecretRows{first, e}, []float64{0.5, 0.5}, 0.1, delta); err == nil && c[0].Flip < 0.49 {
+		t.Errorf("without room: %+v", c)
 	}
 }
 

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -29,39 +30,45 @@ const (
 // Design is the description with the least error that is (epsilon, delta)-DP in one
 // round.
 func (n Need) Design(epsilon, delta float64) (Spec, error) {
-	box, err := account.NewBox(epsilon, delta, 2*overflowShare)
+	specs, err := Rounds([]Need{n}, []float64{1}, epsilon, delta)
 	if err != nil {
 		return Spec{}, err
 	}
-	s, err := n.shape(box.Shift, delta, (1+math.Exp(epsilon))/overflowShare)
-	if err != nil {
-		return Spec{}, err
-	}
-	e, err := account.SecretFlip(s.Event(n.Honest), epsilon, delta)
-	s.Flip = e.Flip
-	return s, err
+	return specs[0], nil
 }
 
-// DesignWithin is the same for one of several rounds, which is dominated by a Gaussian of
-// that shift and tail: squares of shifts, and tails, of all rounds are to add up to an
-// account.Box.
-func (n Need) DesignWithin(shift, tail float64) (Spec, error) {
-	if !(shift > 0) || !(tail > 0 && tail < 1) {
-		return Spec{}, fmt.Errorf("vector: a round of shift %v and tail %v: give a shift above 0 and a tail in (0, 1)", shift, tail)
+// Rounds are descriptions of rounds on the same respondents that are (epsilon, delta)-DP
+// together, each chosen after what was seen of the earlier ones. Round i takes shares[i] of
+// the squared shift of all.
+func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, error) {
+	if len(needs) == 0 || len(needs) != len(shares) {
+		return nil, errors.New("vector: give rounds, and a share of the budget for each")
 	}
-	s, err := n.shape(shift, tail, 100/overflowShare)
+	box, err := account.NewBox(epsilon, delta, 2*overflowShare)
 	if err != nil {
-		return Spec{}, err
+		return nil, err
 	}
-	e, err := account.SecretFlipWithin(s.Event(n.Honest), shift, tail)
-	s.Flip = e.Flip
-	return s, err
+	specs, rounds := make([]Spec, len(needs)), make([]account.SecretRows, len(needs))
+	part := delta / float64(len(needs))
+	for i, n := range needs {
+		if specs[i], err = n.shape(box.Shift*math.Sqrt(shares[i]), part, part*overflowShare/(1+math.Exp(epsilon))); err != nil {
+			return nil, err
+		}
+		rounds[i] = specs[i].Event(n.Honest)
+	}
+	if rounds, err = account.SecretFlips(rounds, shares, epsilon, delta); err != nil {
+		return nil, err
+	}
+	for i, e := range rounds {
+		specs[i].Flip = e.Flip
+	}
+	return specs, nil
 }
 
 // shape is a description without its flip probability: rows from the dimensions and the
-// bits, the clip of least error at that shift, and envelopes so many that at most
-// delta/price of all honest devices outgrow theirs.
-func (n Need) shape(shift, delta, price float64) (Spec, error) {
+// bits, the clip of least error at that shift, and envelopes that some honest device
+// outgrows with at most the chance overflow.
+func (n Need) shape(shift, delta, overflow float64) (Spec, error) {
 	if n.Honest < 1 || n.Respondents < n.Honest || n.Dimension < 1 || n.Bits < 1 || max(n.Dimension, n.Bits) > maxRows {
 		return Spec{}, fmt.Errorf("vector: %d bits for %d dimensions from %d respondents, %d of them honest: give at least 1 of each", n.Bits, n.Dimension, n.Respondents, n.Honest)
 	}
@@ -69,7 +76,7 @@ func (n Need) shape(shift, delta, price float64) (Spec, error) {
 		Dimension: n.Dimension, Rows: 1 << bits.Len(uint(max(n.Dimension, n.Bits)-1)), Answered: n.Bits,
 		Flip: 0.25, SquaredDistance: n.SquaredDistance, Rare: delta * rareShare, Seed: n.Seed,
 	}
-	s.Envelopes = s.leastEnvelopes(delta / price / float64(n.Honest))
+	s.Envelopes = s.leastEnvelopes(overflow / float64(n.Honest))
 	least := math.Inf(1)
 	for clip := 1.2; clip < 4.05; clip += 0.05 {
 		at := s

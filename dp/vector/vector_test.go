@@ -426,26 +426,23 @@ func TestDesign(t *testing.T) {
 	if s.Rows != 65_536 || s.Envelopes < 8780 || s.Envelopes > 8830 || s.Clip < 1.7 || s.Clip > 2.6 || s.Noise(60_000) < 7.5 || s.Noise(60_000) > 8.8 {
 		t.Errorf("%+v: noise %v", s, s.Noise(60_000))
 	}
-	box, err := account.NewBox(epsilon, delta, 0.02)
+	moments, gradient := n, Need{Respondents: 60_000, Honest: 59_000, Dimension: 3510, Bits: 1434, SquaredDistance: 4}
+	moments.Bits = 2458
+	rounds, err := Rounds([]Need{moments, gradient, gradient}, []float64{0.3, 0.35, 0.35}, epsilon, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := n
-	half.Bits = 2048
-	round, err := half.DesignWithin(box.Shift/2, box.Tail/4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g, err := account.Epsilon(account.Repeat{Event: round.Event(60_000), Rounds: 4}, delta); err != nil || g.Epsilon > epsilon || g.Epsilon < 0.9*epsilon {
-		t.Errorf("four rounds: %v, %v", g, err)
+	all := account.All{Events: []account.Event{rounds[0].Event(60_000), account.Repeat{Event: rounds[1].Event(59_000), Rounds: 2}}}
+	if g, err := account.Epsilon(all, delta); err != nil || g.Epsilon > epsilon || g.Epsilon < 0.998*epsilon || rounds[1].Rows != 4096 {
+		t.Errorf("three rounds: %v, %v, %+v", g, err, rounds)
 	}
 	for _, bad := range []Need{{}, {Respondents: 10, Honest: 20, Dimension: 4, Bits: 4, SquaredDistance: 4}, {Respondents: 1000, Honest: 1000, Dimension: 4, Bits: 4, SquaredDistance: 0.5}} {
 		if s, err := bad.Design(epsilon, delta); err == nil {
 			t.Errorf("%+v: %+v", bad, s)
 		}
 	}
-	if _, err := n.DesignWithin(0, 0.1); err == nil {
-		t.Error("a round without shift")
+	if _, err := Rounds([]Need{n, n}, []float64{0.5, 0.6}, epsilon, delta); err == nil {
+		t.Error("more than the budget")
 	}
 	if _, err := n.Design(0, delta); err == nil {
 		t.Error("epsilon zero")
