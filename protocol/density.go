@@ -49,13 +49,18 @@ func spec(q plan.Density) (encode.Spec, error) {
 	return s, nil
 }
 
-func newDensity(p plan.Plan) (*density, error) {
-	q := p.Question.Density
-	spec, err := spec(*q)
+// Features is the plan's feature map, made ready.
+func Features(q plan.Density) (*encode.Features, error) {
+	spec, err := spec(q)
 	if err != nil {
 		return nil, err
 	}
-	features, err := encode.New(spec)
+	return encode.New(spec)
+}
+
+func newDensity(p plan.Plan) (*density, error) {
+	q := p.Question.Density
+	features, err := Features(*q)
 	if err != nil {
 		return nil, err
 	}

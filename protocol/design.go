@@ -1,9 +1,9 @@
 package protocol
 
 import (
+	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -31,6 +31,14 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	return p, err
 }
 
+// TooManyMessages is noise that keeps the budget and that no device sends. The plan that
+// Design returns with it has the noise, and is not valid.
+type TooManyMessages struct{ PerDevice int }
+
+func (e *TooManyMessages) Error() string {
+	return fmt.Sprintf("protocol: the noise takes %d messages a device, of at most %d: ask for fewer cells or repetitions, for a sketch, for another mechanism, or in a larger crowd", e.PerDevice, plan.MaxEnvelopes)
+}
+
 // payloadBytes holds a message, rounded up to a power of two.
 const payloadBytes = 8
 
@@ -38,11 +46,7 @@ const payloadBytes = 8
 const overflowShare = 0.01
 
 func designDensity(p *plan.Plan, d *plan.Density) error {
-	spec, err := spec(*d)
-	if err != nil {
-		return err
-	}
-	features, err := encode.New(spec)
+	features, err := Features(*d)
 	if err != nil {
 		return err
 	}
@@ -76,7 +80,9 @@ func designDensity(p *plan.Plan, d *plan.Density) error {
 	p.Envelopes.PerDevice = features.Channels()
 	if b, ok := bits.(varying); ok {
 		rare := overflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * float64(honest))
-		p.Envelopes.PerDevice, err = b.SmallestCap(features.Channels(), rare)
+		if p.Envelopes.PerDevice, err = b.SmallestCap(features.Channels(), rare); err == nil && p.Envelopes.PerDevice > plan.MaxEnvelopes {
+			return &TooManyMessages{p.Envelopes.PerDevice}
+		}
 	}
 	return err
 }

@@ -47,14 +47,6 @@ func designHistogram(p *plan.Plan, ask *plan.Histogram) error {
 	return nil
 }
 
-// TooManyMessages is noise that keeps the budget and that no device sends. The plan that
-// Design returns with it has the noise, and is not valid.
-type TooManyMessages struct{ PerDevice int }
-
-func (e *TooManyMessages) Error() string {
-	return fmt.Sprintf("protocol: the noise takes %d messages a device, of at most %d: ask for fewer cells, for a sketch, for another randomizer, or in a larger crowd", e.PerDevice, plan.MaxEnvelopes)
-}
-
 // attributes checks what is asked before noise is looked for.
 func attributes(ask plan.Histogram) error {
 	if len(ask.Attributes) == 0 {

@@ -1,0 +1,96 @@
+package simulate_test
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Bits that are rounded first and get their noise later give the counts that devices give:
+// over 8,000 collections from eight devices the pair of counts of each channel has its
+// exact law. Noise that is 10 % off is caught.
+func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
+	const dimension, runs = 3, 8000
+	values := population(8, dimension)
+	classes := make([]int, len(values))
+	for i, v := range values {
+		classes[i] = v.(protocol.Labelled).Class
+	}
+	row := func(i int) []float32 { return values[i].(protocol.Labelled).Features }
+	for _, bitsum := range []string{"rr", "3nb"} {
+		for _, labels := range []plan.LabelEpsilon{plan.Unprotected, 1} {
+			t.Run(name(bitsum, labels), func(t *testing.T) {
+				p := sample(bitsum, dimension)
+				p.Budget.LabelEpsilon = labels
+				if labels != plan.Unprotected {
+					p.Crowd.Minimum = 1
+				}
+				proto, _ := runnable(t, p)
+				drawn := make([][]int, dimension)
+				for j := range drawn {
+					drawn[j] = make([]int, side*side)
+				}
+				r := stattest.Rand(t)
+				for range runs {
+					bits, err := simulate.Round(p, classes, row, r.Uint64(), quiet)
+					if err != nil {
+						t.Fatal(err)
+					}
+					col, err := bits.Law(proto, r.Uint64())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for j := range drawn {
+						count(drawn[j], col.Crowds, j)
+					}
+				}
+				off := p
+				d := *p.Question.Density
+				off.Question.Density = &d
+				d.Bitsum.FlipProbability *= 1.1
+				d.Bitsum.Noise *= 0.9
+				for j := range drawn {
+					stattest.GTest(t, crowdLaw(t, p, values, j), drawn[j])
+				}
+				stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, crowdLaw(tb, off, values, 0), drawn[0]) })
+			})
+		}
+	}
+}
+
+// Rounded bits are of one question. Its noise may be another, its features may not.
+func TestRoundedBitsAreOfOneQuestion(t *testing.T) {
+	p := sample("rr", 3)
+	row := func(int) []float32 { return []float32{1, 0, 0} }
+	bits, err := simulate.Round(p, []int{0, 0, 0, 0, 1, 1}, row, 1, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Crowd.Minimum = 3
+	proto, _ := runnable(t, p)
+	if col, err := bits.Law(proto, 1); err != nil || col.Devices != 6 || col.Crowds[0].Respondents != 4 || col.Crowds[1].Tally != nil || len(col.Withheld) != 1 {
+		t.Errorf("%+v, %v", col, err)
+	}
+	for what, change := range map[string]func(p *plan.Plan, d *plan.Density){
+		"another kernel":   func(_ *plan.Plan, d *plan.Density) { d.Kernel.Name = "ip-signs" },
+		"protected labels": func(p *plan.Plan, _ *plan.Density) { p.Budget.LabelEpsilon = 1 },
+		"a smaller crowd":  func(p *plan.Plan, _ *plan.Density) { p.Crowd.Maximum = 3 },
+	} {
+		other, d := p, *p.Question.Density
+		other.Question.Density = &d
+		change(&other, &d)
+		proto, _ := runnable(t, other)
+		if _, err := bits.Law(proto, 1); err == nil {
+			t.Errorf("%s: the bits were taken", what)
+		}
+	}
+	if _, err := simulate.Round(p, []int{2}, row, 1, quiet); err == nil {
+		t.Error("a third class of two was taken")
+	}
+	if _, err := simulate.Round(tiny("one-hot"), []int{0}, row, 1, quiet); err == nil {
+		t.Error("a histogram was rounded")
+	}
+}
