@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // randomized is what a plan of randomized response costs, calibrated to (1, 1e-6).
 func randomized(t *testing.T) Charge {
 	t.Helper()
-	rr, g, err := account.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
+	rr, g, err := shuffle.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/envelope"
@@ -27,7 +28,7 @@ func (h Histogram) curator() (histogramDesign, error) {
 	if h.Adjacency == account.Replacement {
 		sensitivity = math.Sqrt2
 	}
-	e, g, err := account.CalibrateGaussian(account.Target{Users: 1, Rounds: 1, Epsilon: h.Epsilon, Delta: h.Delta}, sensitivity)
+	e, g, err := additive.CalibrateGaussian(account.Target{Users: 1, Rounds: 1, Epsilon: h.Epsilon, Delta: h.Delta}, sensitivity)
 	if err != nil {
 		return histogramDesign{}, fmt.Errorf("central noise: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -48,7 +49,7 @@ func boundTables(s Spec, cells []Measured) []release.Section {
 			}
 			t.Rows = append(t.Rows, []release.Cell{
 				release.Text(budgetOf(m.Cell.Histogram)), release.Text(fmt.Sprintf("%.3f", local)), printed,
-				release.Number(wholeBound(h.Respondents, local, h.Delta, blanket)/2, 0), release.Number(wholeBound(h.Respondents, local, h.Delta, account.StrongerClonesClosedForm), 0),
+				release.Number(wholeBound(h.Respondents, local, h.Delta, blanket)/2, 0), release.Number(wholeBound(h.Respondents, local, h.Delta, theorems.StrongerClonesClosedForm), 0),
 				release.Number(*h.EpsilonCentral, 0), release.Number(*h.EpsilonCentralExact, 0),
 			})
 		}
@@ -57,7 +58,7 @@ func boundTables(s Spec, cells []Measured) []release.Section {
 }
 
 func blanket(n int, epsilon, delta float64) (account.Guarantee, error) {
-	return account.BlanketAny(n, epsilon, delta, account.Hoeffding)
+	return theorems.BlanketAny(n, epsilon, delta, theorems.Hoeffding)
 }
 
 // wholeBound is a bound on reports of a local epsilon, for removal, under

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 )
@@ -35,7 +35,7 @@ func (b *populationBench) measure(c Cell) (Measured, error) {
 	h := c.Histogram
 	h.Seed, h.Runs = c.Seed, c.Runs
 	res, values, err := h.measure(p, func(string, int, int) {})
-	var domain *account.DomainError
+	var domain *theorems.DomainError
 	if errors.As(err, &domain) {
 		return Measured{Cell: c, Reason: err.Error()}, nil
 	}

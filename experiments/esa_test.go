@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/stattest"
@@ -84,7 +85,7 @@ func TestESALocalEpsilons(t *testing.T) {
 		if c.messages > 0 && math.Abs(res.MessagesPerDevice/c.messages-1) > 0.01 {
 			t.Errorf("%s, central %v: %v messages, printed %v", c.set, c.epsilon, res.MessagesPerDevice, c.messages)
 		}
-		if g, err := account.ESATheoremIII1(esaSizes[c.set][0], c.local, esaDelta(c.set)); err == nil && g.Epsilon < 1.02*c.epsilon {
+		if g, err := theorems.ESATheoremIII1(esaSizes[c.set][0], c.local, esaDelta(c.set)); err == nil && g.Epsilon < 1.02*c.epsilon {
 			t.Errorf("%s: Theorem III.1 gives %v, as the tables do", c.set, g.Epsilon)
 		}
 	}
@@ -110,14 +111,14 @@ func TestESAEpsilonsOfFragments(t *testing.T) {
 			if math.Abs(*res.EpsilonAlone-row[i][0]) > 0.011 || math.Abs(*res.EpsilonLocal-row[i][1]) > 0.011 {
 				t.Errorf("central %v, %d fragments: %.4f and %.4f, printed %v", epsilon, tau, *res.EpsilonAlone, *res.EpsilonLocal, row[i])
 			}
-			lambda, err := account.CheuCorollary47Lambda(esaSizes[horseLike][0], epsilon, esaDelta(horseLike))
+			lambda, err := theorems.CheuCorollary47Lambda(esaSizes[horseLike][0], epsilon, esaDelta(horseLike))
 			if err != nil {
 				t.Fatal(err)
 			}
 			backstop := math.Log(2*float64(esaSizes[horseLike][0])/lambda - 1)
 			limit := 0. // where it is not above zero there is nothing to compare
 			if f := backstop - math.Log(float64(tau)); f > 0 {
-				if limit, err = account.ESATheoremIV1(backstop, f, 1); err != nil {
+				if limit, err = theorems.ESATheoremIV1(backstop, f, 1); err != nil {
 					t.Fatal(err)
 				}
 			}

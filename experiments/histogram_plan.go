@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -56,7 +57,7 @@ func (h Histogram) design(n, k int) (histogramDesign, error) {
 		if m.Tau > 1 {
 			bits = m.Backstop
 		}
-		if central, err = account.ESALemmaII6(n, 2*float64(n)*bits.Flip, h.Delta); err != nil {
+		if central, err = theorems.ESALemmaII6(n, 2*float64(n)*bits.Flip, h.Delta); err != nil {
 			return histogramDesign{}, err
 		}
 	}

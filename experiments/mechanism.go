@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -57,7 +58,7 @@ func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
 	case "central":
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
 		t := account.Target{Epsilon: e.Epsilon, Delta: e.Delta, Users: users, Rounds: f.Sensitivity().Coordinates}
-		event, g, err := account.CalibrateGaussian(t, 1)
+		event, g, err := additive.CalibrateGaussian(t, 1)
 		if err != nil {
 			return mechanism{}, err
 		}

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -284,14 +285,14 @@ func (b *bench) calibrate(e KDE, users int) (mechanism, error) {
 // outsideDomain is randomized response at the flip probability that the lemma's
 // formula gives where the lemma does not hold: what KDE measured, without a promise.
 func outsideDomain(e KDE, f *encode.Features, users int, err error) (mechanism, bool) {
-	var domain *account.DomainError
+	var domain *theorems.DomainError
 	if e.Bitsum != "rr" || !errors.As(err, &domain) || !(domain.Formula > 0 && domain.Formula < float64(users)) {
 		return mechanism{}, false
 	}
 	rr := bitsum.RR{Flip: domain.Formula / (2 * float64(users))}
 	return mechanism{
 		estimate: func(r *rand.Rand, ones, n int) estimate.Value { return rr.Estimate(rr.DrawCounts(r, ones, n), n) },
-		rmse:     account.RandomizedResponse{Users: users, Flip: rr.Flip}.RMSE(),
+		rmse:     shuffle.RandomizedResponse{Users: users, Flip: rr.Flip}.RMSE(),
 		messages: float64(f.Channels()) * rr.MessagesPerUser(),
 		report:   func(r *KDEResult) { r.FlipProbability = rr.Flip },
 	}, true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -192,7 +193,7 @@ func (s Survey) draft(population []protocol.Answers) (p plan.Plan, keys simulate
 	}
 	deleted := 0
 	if s.CrowdEpsilon > 0 {
-		c, err := account.NewCrowd(s.CrowdEpsilon, s.Budget.Delta)
+		c, err := additive.NewCrowd(s.CrowdEpsilon, s.Budget.Delta)
 		if err != nil {
 			return p, keys, err
 		}

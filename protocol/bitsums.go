@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -37,18 +39,18 @@ func NewBitsum(b plan.Bitsum, users int) (BitSummer, account.Event, error) {
 	switch b.Name {
 	case "rr":
 		bits = bitsum.RR{Flip: b.FlipProbability}
-		event = account.RandomizedResponse{Users: users, Flip: b.FlipProbability}
+		event = shuffle.RandomizedResponse{Users: users, Flip: b.FlipProbability}
 	case "3nb":
-		e := account.ThreeNB{Users: users, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
+		e := additive.ThreeNB{Users: users, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
 		bits, event = bitsum.ThreeNB(e), e
 	case "pure":
-		e := account.Pure{Users: users, Epsilon: b.ChannelEpsilon, Theta: b.Theta, Drop: b.Drop, Size: b.Size}
+		e := additive.Pure{Users: users, Epsilon: b.ChannelEpsilon, Theta: b.Theta, Drop: b.Drop, Size: b.Size}
 		bits, event = bitsum.Pure(e), e
 	case "poisson":
-		e := account.PoissonSum{Users: users, Mean: b.Mean}
+		e := additive.PoissonSum{Users: users, Mean: b.Mean}
 		bits, event = bitsum.PoissonSum(e), e
 	case "nb":
-		e := account.NegativeBinomialSum{Users: users, Shape: b.Shape, Prob: b.Probability}
+		e := additive.NegativeBinomialSum{Users: users, Shape: b.Shape, Prob: b.Probability}
 		bits, event = bitsum.NegativeBinomialSum(e), e
 	default:
 		return nil, nil, fmt.Errorf("protocol: no code for a bitsum named %q", b.Name)
@@ -76,32 +78,32 @@ func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, times, epsilon, 
 	case "rr":
 		b.FlipProbability, g, err = kde.CalibrateRR(f, users, epsilon, delta, accounting)
 	case "3nb":
-		var e account.ThreeNB
+		var e additive.ThreeNB
 		extra := 0.0 // the paper's flood is what it is
 		if accounting == account.ExactAccounting {
-			if extra, err = account.FloodMessages(t); err != nil {
+			if extra, err = additive.FloodMessages(t); err != nil {
 				return b, g, err
 			}
 		}
-		e, g, err = account.CalibrateThreeNB(t, accounting, extra)
+		e, g, err = additive.CalibrateThreeNB(t, accounting, extra)
 		b.Noise, b.FloodShape, b.FloodProbability = e.Noise, e.FloodShape, e.FloodProb
 	case "pure":
-		var e account.Pure
+		var e additive.Pure
 		if accounting == account.ExactAccounting {
-			e, g, err = account.CalibratePure(t)
-		} else if e, err = account.PublishedPure(users, epsilon/float64(t.Rounds), paperRho); err == nil {
+			e, g, err = additive.CalibratePure(t)
+		} else if e, err = additive.PublishedPure(users, epsilon/float64(t.Rounds), paperRho); err == nil {
 			g, err = e.Guarantee(t.Rounds)
 		}
 		b.ChannelEpsilon, b.Theta, b.Drop, b.Size = e.Epsilon, e.Theta, e.Drop, e.Size
 	case "poisson":
-		var e account.PoissonSum
-		if e, err = account.PoissonMean(users, t.Rounds, epsilon, delta); err == nil {
+		var e additive.PoissonSum
+		if e, err = additive.PoissonMean(users, t.Rounds, epsilon, delta); err == nil {
 			g, err = account.Epsilon(account.Repeat{Event: e, Rounds: t.Rounds}, delta)
 		}
 		b.Mean = e.Mean
 	case "nb":
-		var e account.NegativeBinomialSum
-		e, g, err = account.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
+		var e additive.NegativeBinomialSum
+		e, g, err = additive.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
 		b.Shape, b.Probability = e.Shape, e.Prob
 	default:
 		err = fmt.Errorf("protocol: no bitsum named %q", b.Name)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -55,7 +56,7 @@ func withSizes(p plan.Plan, g account.Guarantee, adjacency account.Adjacency) (a
 	if d == nil {
 		return g, nil
 	}
-	all := []account.Guarantee{account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(g.Adjacency), g}
+	all := []account.Guarantee{additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(g.Adjacency), g}
 	if p.Crowds() > 1 && g.Adjacency == account.Replacement {
 		all = append(all, g)
 	} else if p.Crowds() > 1 {

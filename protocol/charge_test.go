@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -22,7 +24,7 @@ func TestKeptBackstopsAreChargedByTheirFragments(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := p.Question.Histogram.Randomizer
-	rows, err := account.Epsilon(account.Repeat{Event: account.OneHot{Users: 2, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, Rounds: z.Fragments}, p.Budget.Delta)
+	rows, err := account.Epsilon(account.Repeat{Event: shuffle.OneHot{Users: 2, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, Rounds: z.Fragments}, p.Budget.Delta)
 	if err != nil || math.Abs(g.Epsilon/rows.Epsilon-1) > 1e-9 || g.Epsilon <= promise.Shuffled.Epsilon {
 		t.Errorf("charged %v, the rows cost %v, the promise is %v (%v)", g.Epsilon, rows.Epsilon, promise.Shuffled.Epsilon, err)
 	}
@@ -34,7 +36,7 @@ func TestPrivateSizesAreCharged(t *testing.T) {
 	for _, adjacency := range []account.Adjacency{account.Replacement, account.Removal} {
 		p := small()["symmetric"]
 		p.Crowd.Minimum, p.Budget.Adjacency, p.Budget.Epsilon = 2, string(adjacency), 100
-		crowd, err := account.NewCrowd(0.5, 1e-7)
+		crowd, err := additive.NewCrowd(0.5, 1e-7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +72,7 @@ func TestPrivateSizesAreCharged(t *testing.T) {
 // Where a removal is charged as a replacement, what the sizes cost is that of their
 // own replacement: it is not what one removal lets through of another.
 func TestReplacedSizesAreChargedOnce(t *testing.T) {
-	crowd, err := account.NewCrowd(2, 1e-7)
+	crowd, err := additive.NewCrowd(2, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func TestSpendingsAreDominated(t *testing.T) {
 		t.Errorf("a charge of epsilon %v fits a box of %v", removed.Epsilon, box.Epsilon)
 	}
 	private := p
-	crowd, err := account.NewCrowd(0.5, 1e-7)
+	crowd, err := additive.NewCrowd(0.5, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}

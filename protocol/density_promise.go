@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/kde"
 )
 
@@ -49,7 +50,7 @@ func (d *density) own(features account.Guarantee) (local, one account.Guarantee,
 	}
 	one = local
 	one.Trust = account.OneFragment
-	rr, ok := d.channel.(account.RandomizedResponse)
+	rr, ok := d.channel.(shuffle.RandomizedResponse)
 	if !ok || rr.Flip == 0 {
 		return local, one, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 )
 
 // tailShare of a plan's delta is what its domination may leave to tails.
@@ -35,7 +36,7 @@ func (p *Protocol) domination(adjacency account.Adjacency) (account.Domination, 
 		parts = append(parts, account.DominateKary(d.labels.Epsilon, d.labels.K, answer.Adjacency))
 	}
 	if d := p.Plan.Crowd.Deletion; d != nil {
-		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(answer.Adjacency)
+		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(answer.Adjacency)
 		parts = append(parts, account.DominateKnown(sizes.Epsilon, sizes.Delta, answer.Adjacency))
 		if p.Plan.Crowds() > 1 && answer.Adjacency == account.Replacement {
 			parts = append(parts, answer) // in the crowd that is left, and in the one that is entered

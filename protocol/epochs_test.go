@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/plan"
@@ -204,9 +206,9 @@ func TestWindowAccountsForEveryEpochTakenPartIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var channel account.Event = account.RandomizedResponse{Users: n, Flip: b.FlipProbability}
+			var channel account.Event = shuffle.RandomizedResponse{Users: n, Flip: b.FlipProbability}
 			if bitsum == "3nb" {
-				channel = account.ThreeNB{Users: n, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
+				channel = additive.ThreeNB{Users: n, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
 			}
 			want, err := account.Epsilon(account.Repeat{Event: channel, Rounds: 4 * epochs}, delta)
 			if err != nil {

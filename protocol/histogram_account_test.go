@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -295,7 +297,7 @@ func TestHistogramClaimsAreChecked(t *testing.T) {
 			h.Randomizer.Fragments = 4
 			h.Crowds = []string{"north", "south"}
 			p := asking(h)
-			c, err := account.NewCrowd(1, 1e-6)
+			c, err := additive.NewCrowd(1, 1e-6)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +325,7 @@ func TestKeptBackstopsAreAccountedForTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		z := p.Question.Histogram.Randomizer
-		rows, err := account.Epsilon(account.Repeat{Event: account.OneHot{Users: 2, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, Rounds: 2 * z.Fragments}, p.Budget.Delta)
+		rows, err := account.Epsilon(account.Repeat{Event: shuffle.OneHot{Users: 2, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, Rounds: 2 * z.Fragments}, p.Budget.Delta)
 		if err != nil || math.Abs(spending.Features.Epsilon/rows.Epsilon-1) > 1e-9 {
 			t.Errorf("%s: spent %v, rows composed %v, %v", name, spending.Features, rows, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -113,19 +115,19 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 		z.Keep, z.Flip, z.Epsilon = keep, flip, worth(keep, flip)
 		return nil
 	}
-	// account.FragmentEpsilon says what fragments a backstop is torn into. The target is met by the
+	// shuffle.FragmentEpsilon says what fragments a backstop is torn into. The target is met by the
 	// backstops or by the rows of fragments seen through them, whichever needs less noise.
 	// (The paper's tables go by the backstops.)
 	backstop := math.Log1p(-flip) - math.Log(flip) // epsilon of a bit
 	if z.Accounting == string(account.ExactAccounting) && t.Epsilon > 0 {
-		if f, _, err := account.CalibrateFragments(t, z.Fragments, adjacency); err == nil {
+		if f, _, err := shuffle.CalibrateFragments(t, z.Fragments, adjacency); err == nil {
 			backstop = math.Max(backstop, f.Backstop)
 		}
 	}
 	if l := p.Budget.LocalEpsilon; l > 0 {
 		backstop = within(l, leastEpsilon, backstop, everyone.backstop)
 	}
-	fragment := account.FragmentEpsilon(backstop, z.Fragments)
+	fragment := shuffle.FragmentEpsilon(backstop, z.Fragments)
 	if !(fragment >= leastEpsilon) {
 		return fmt.Errorf("protocol: a backstop of epsilon %.3g a bit cannot be torn into %d fragments, each of which would tell next to nothing: ask for fewer", backstop, z.Fragments)
 	}
@@ -169,7 +171,7 @@ func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency
 		if adjacency == account.Replacement {
 			changed *= 2
 		}
-		lambda, err := account.CheuCorollary47Lambda(t.Users, t.Epsilon/changed, t.Delta/changed)
+		lambda, err := theorems.CheuCorollary47Lambda(t.Users, t.Epsilon/changed, t.Delta/changed)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -179,10 +181,10 @@ func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency
 		// Half of the devices that hold a cell say so, at random. For that the count of
 		// a cell that few hold errs less at the same central epsilon, and under
 		// replacement at the same local one (randomize.Asymmetric).
-		e, _, err := account.CalibrateAsymmetricOneHot(t, 0.5, adjacency)
+		e, _, err := shuffle.CalibrateAsymmetricOneHot(t, 0.5, adjacency)
 		return 0.5, e.Flip, err
 	default:
-		e, _, err := account.CalibrateOneHot(t, adjacency)
+		e, _, err := shuffle.CalibrateOneHot(t, adjacency)
 		keep, flip = symmetric(e.Flip)
 		return keep, flip, err
 	}
@@ -241,7 +243,7 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 	if t.Epsilon > 0 || math.IsInf(most, 1) {
 		// One round is all that a respondent answers.
 		t.Rounds = 1
-		local, _, err := account.CalibrateLocal(t, event)
+		local, _, err := shuffle.CalibrateLocal(t, event)
 		if wrong != nil && err != nil {
 			return fmt.Errorf("protocol: %w", wrong)
 		} else if err != nil {

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -41,7 +43,7 @@ func (h *histogram) observers(shuffled account.Guarantee) ([]account.Statement, 
 	if d := h.plan.Crowd.Deletion; d != nil {
 		// Whatever the answers' neighbours are: who is in another crowd leaves one and
 		// enters one.
-		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
+		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
 		statements = append(statements, account.Statement{
 			Observer: account.CrowdSizesSeen, Guarantee: sizes,
 			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
@@ -150,7 +152,7 @@ func (h *histogram) fragmentsSeen(seen int, local account.Guarantee) account.Gua
 		return b.repeated(b.mechanism.Fragment, users, b.tau()-seen)
 	})
 	g := h.opened(event, rest, h.together().exposed(seen).Epsilon, 0, local)
-	if g.Trust = account.SomeFragments; seen == 1 {
+	if g.Trust = shuffle.SomeFragments; seen == 1 {
 		g.Trust = account.OneFragment
 	}
 	return g

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -94,7 +95,7 @@ func TestOpenedFragmentsOnEveryDataSet(t *testing.T) {
 					spread(&apart, tau)
 					w = enumerated(apart)
 					own, others = w.firstPart, w.firstPart
-				case g.Trust == account.SomeFragments:
+				case g.Trust == shuffle.SomeFragments:
 					own, others = w.firstPart, w.firstPart
 				default:
 					continue
@@ -130,7 +131,7 @@ func TestOpenedFragmentsOnEveryDataSet(t *testing.T) {
 			}
 		})
 	}
-	if statements[account.OneFragment] < 10 || statements[account.SomeFragments] < 1 {
+	if statements[account.OneFragment] < 10 || statements[shuffle.SomeFragments] < 1 {
 		t.Errorf("statements %v", statements)
 	}
 }
@@ -161,7 +162,7 @@ func drinksIn(t *testing.T, n, tau, instances int, epsilon float64) plan.Plan {
 	p.Budget.Epsilon, p.Budget.DishonestShare, p.Crowd.Minimum = epsilon, 0, n
 	spread(&p, instances)
 	p = design(t, p)
-	e, _, err := account.CalibrateOneHot(account.Target{Users: n, Rounds: tau, Epsilon: epsilon, Delta: 0.99e-6}, account.Removal)
+	e, _, err := shuffle.CalibrateOneHot(account.Target{Users: n, Rounds: tau, Epsilon: epsilon, Delta: 0.99e-6}, account.Removal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestOneInstanceSeesTheOthersAmongEverybodys(t *testing.T) {
 		}
 		holds, not := joint(z.BackstopKeep), joint(z.BackstopFlip)
 		delta := func(epsilon float64) float64 { return max(hockey(epsilon, holds, not), hockey(epsilon, not, holds)) }
-		if g.Trust != account.SomeFragments || g.Bound != account.Upper || g.Delta != p.Budget.Delta || g.Users != c.n {
+		if g.Trust != shuffle.SomeFragments || g.Bound != account.Upper || g.Delta != p.Budget.Delta || g.Users != c.n {
 			t.Errorf("%+v: %v", c, g)
 		}
 		if d := delta(g.Epsilon); d > g.Delta || g.Epsilon > c.most {

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -215,7 +216,7 @@ func (h *histogram) assumptions() []string {
 // probabilities.
 func (h *histogram) claims() error {
 	if d := h.plan.Crowd.Deletion; d != nil {
-		sizes := account.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
+		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
 		if !(d.Epsilon >= sizes.Epsilon*(1-claimSlack) && d.Delta >= sizes.Delta*(1-claimSlack)) {
 			return fmt.Errorf("plan: promise does not hold: the noise of crowd.deletion gives epsilon %.9g and delta %.3g, and it claims %.9g and %.3g", sizes.Epsilon, sizes.Delta, d.Epsilon, d.Delta)
 		}

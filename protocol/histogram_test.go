@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -70,7 +71,7 @@ func designs() map[string]plan.Plan {
 	})
 	add("crowds", oneHot(drinks()), func(p *plan.Plan, h *plan.Histogram) {
 		h.Crowds = []string{"north", "south"}
-		c, _ := account.NewCrowd(1, 1e-6)
+		c, _ := additive.NewCrowd(1, 1e-6)
 		p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: c.Noise, Threshold: c.Threshold}
 	})
 	add("count-mean", oneHot(drinks()), func(p *plan.Plan, h *plan.Histogram) {

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -32,24 +34,24 @@ func (d *density) thinned(honest int) account.Event {
 func thin(channel account.Event, honest int) account.Event {
 	share := func(users int) float64 { return min(1, float64(honest)/float64(users)) }
 	switch e := channel.(type) {
-	case account.RandomizedResponse:
+	case shuffle.RandomizedResponse:
 		e.Users = honest
 		return e
-	case account.ThreeNB:
+	case additive.ThreeNB:
 		b := share(e.Users)
 		e.Users = min(honest, e.Users)
 		e.Noise -= math.Log(b)
 		e.FloodShape *= b
 		return e
-	case account.PoissonSum:
+	case additive.PoissonSum:
 		e.Mean *= share(e.Users)
 		e.Users = min(honest, e.Users)
 		return e
-	case account.ThinnedNegativeBinomialSum: // of what those who are left add
+	case additive.ThinnedNegativeBinomialSum: // of what those who are left add
 		e.Sum.Shape *= share(e.Sum.Users)
 		e.Sum.Users = min(honest, e.Sum.Users)
 		return e
-	case account.Pure:
+	case additive.Pure:
 		if honest >= e.Users {
 			return e
 		}

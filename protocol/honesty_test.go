@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -58,17 +60,17 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 		event func(b plan.Bitsum, planned, honest int) account.Event
 	}{
 		"rr": {sample("rr"), func(b plan.Bitsum, _, honest int) account.Event {
-			return account.Repeat{Event: account.RandomizedResponse{Users: honest, Flip: b.FlipProbability}, Rounds: 4}
+			return account.Repeat{Event: shuffle.RandomizedResponse{Users: honest, Flip: b.FlipProbability}, Rounds: 4}
 		}},
 		"rr, rotated": {rotated, func(b plan.Bitsum, _, honest int) account.Event {
-			return account.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
+			return shuffle.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
 		}},
 		"poisson": {sample("poisson"), func(b plan.Bitsum, planned, honest int) account.Event {
-			return account.Repeat{Event: account.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
+			return account.Repeat{Event: additive.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
 		}},
 		"nb": {sample("nb"), func(b plan.Bitsum, planned, honest int) account.Event {
-			sum := account.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}
-			return account.Repeat{Event: account.ThinnedNegativeBinomialSum{Sum: sum, Times: 3}, Rounds: 4}
+			sum := additive.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}
+			return account.Repeat{Event: additive.ThinnedNegativeBinomialSum{Sum: sum, Times: 3}, Rounds: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +120,7 @@ func TestAmongManyChargesTheOverflowOfThoseReliedOn(t *testing.T) {
 		if charge >= delta {
 			t.Fatalf("among %d: %d are relied on, whose overflow takes %v of delta", c.came, g.Users, charge/delta)
 		}
-		due, err := account.Epsilon(account.OneHot{Users: g.Users, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, delta-charge)
+		due, err := account.Epsilon(shuffle.OneHot{Users: g.Users, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, delta-charge)
 		if err != nil || g.Epsilon < due.Epsilon*(1-1e-6) || g.Epsilon > due.Epsilon*1.01 {
 			t.Errorf("among %d: %v, with the overflow of all relied on %v, %v", c.came, g, due, err)
 		}

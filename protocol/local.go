@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/randomize"
@@ -113,7 +114,7 @@ func (e everyoneLearns) bits(keep, flip float64) float64 {
 // backstop is that of all fragments behind backstops of an epsilon a bit.
 func (e everyoneLearns) backstop(epsilon float64) float64 {
 	backstopKeep, backstopFlip := symmetric(flipOf(epsilon))
-	keep, flip := symmetric(flipOf(account.FragmentEpsilon(epsilon, e.fragments)))
+	keep, flip := symmetric(flipOf(shuffle.FragmentEpsilon(epsilon, e.fragments)))
 	m := randomize.Fragmented{
 		Backstop: randomize.OneHot{K: e.cells, Keep: backstopKeep, Flip: backstopFlip},
 		Fragment: randomize.OneHot{K: e.cells, Keep: keep, Flip: flip}, Tau: e.fragments,

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
@@ -193,7 +194,7 @@ func TestShuffledEpsilonOfThreeNBIsThatOfTheEnumeratedCounts(t *testing.T) {
 	p.Budget.Delta, p.Crowd.Minimum = 1e-2, 60
 	p = design(t, p)
 	// Less flood than Design asks for, so that a table can hold the law.
-	nb, _, err := account.CalibrateThreeNB(account.Target{Users: p.HonestMinimum(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, account.ExactAccounting, 0.25)
+	nb, _, err := additive.CalibrateThreeNB(account.Target{Users: p.HonestMinimum(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, account.ExactAccounting, 0.25)
 	if err != nil {
 		t.Fatal(err)
 	}

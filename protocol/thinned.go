@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -15,7 +16,7 @@ import (
 // (plan.Bitsum.Divided) is less spread out than what n_h whole respondents add.
 //
 //   - A single negative binomial: what is left of drops that treat respondents alike
-//     is accounted for, of whatever number up to n_max (account.ThinnedNegativeBinomialSum).
+//     is accounted for, of whatever number up to n_max (additive.ThinnedNegativeBinomialSum).
 //   - 3NB: no proof is known. By exact laws nothing is lost up to three times n_h, which
 //     is therefore the n_max that Design sets; of a hundred times n_h, half of epsilon.
 //   - Pure: no proof is known.
@@ -25,8 +26,8 @@ const thinnedTimes = 3
 
 // thinnable is a channel's event for an observer who may have had messages dropped.
 func thinnable(p plan.Plan, channel account.Event) account.Event {
-	if e, ok := channel.(account.NegativeBinomialSum); ok {
-		return account.ThinnedNegativeBinomialSum{Sum: e, Times: thinnings(p)}
+	if e, ok := channel.(additive.NegativeBinomialSum); ok {
+		return additive.ThinnedNegativeBinomialSum{Sum: e, Times: thinnings(p)}
 	}
 	return channel
 }

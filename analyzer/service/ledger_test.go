@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -22,7 +24,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 			low, high := 1e-6, 1e3
 			for range 60 {
 				middle := math.Sqrt(low * high)
-				if g, err := account.Delta(account.Gaussian{Sigma: 1 / min(middle, 99), Sensitivity: 1}, b.Epsilon); err != nil || g.Delta > b.Delta {
+				if g, err := account.Delta(additive.Gaussian{Sigma: 1 / min(middle, 99), Sensitivity: 1}, b.Epsilon); err != nil || g.Delta > b.Delta {
 					high = middle
 				} else {
 					low = middle
@@ -62,7 +64,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 // dominations count by their epsilon and delta.
 func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	p := Population{20, 1e-3, account.Replacement}
-	rr, g, err := account.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
+	rr, g, err := shuffle.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
 	if err != nil {
 		t.Fatal(err)
 	}

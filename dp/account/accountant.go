@@ -9,17 +9,11 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
+	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/dp/account/rdp"
 )
 
-// maxEpsilon bounds what is computed; 20 is already no protection at all.
-const maxEpsilon = 1e5
-
-// neglect is the share of delta that may be charged outright, over all rounds:
-// it changes the ninth digit of delta, and widens windows by a fifth over 1e-4.
-const neglect = 1e-9
-
-func (o options) epsilon(e Event, delta float64) (Guarantee, error) {
+func (o Options) Epsilon(e Event, delta float64) (Guarantee, error) {
 	g, err := statement(e)
 	if err != nil {
 		return Guarantee{}, err
@@ -27,7 +21,7 @@ func (o options) epsilon(e Event, delta float64) (Guarantee, error) {
 	if !(delta > 0 && delta < 1) {
 		return Guarantee{}, fmt.Errorf("account: delta %v: need 0 < delta < 1", delta)
 	}
-	o.Neglect = delta * neglect / float64(g.Rounds)
+	o.Neglect = delta * profile.Neglect / float64(g.Rounds)
 	c, err := o.curve(e, &g)
 	if err != nil {
 		return Guarantee{}, err
@@ -38,26 +32,26 @@ func (o options) epsilon(e Event, delta float64) (Guarantee, error) {
 	}
 	if local, ok := ownLosses(e); ok && !o.Lower && local < g.Epsilon {
 		g.Epsilon, g.Bound = local, Upper
-		g.Method = join(g.Method, "not above the sum of the losses of one respondent's own messages")
+		g.Method = Join(g.Method, "not above the sum of the losses of one respondent's own messages")
 	}
-	if !(g.Epsilon <= maxEpsilon) {
-		return Guarantee{}, fmt.Errorf("account: no epsilon up to %v at delta %v: something is revealed outright more often than that", float64(maxEpsilon), delta)
+	if !(g.Epsilon <= profile.MaxEpsilon) {
+		return Guarantee{}, fmt.Errorf("account: no epsilon up to %v at delta %v: something is revealed outright more often than that", float64(profile.MaxEpsilon), delta)
 	}
 	return g, nil
 }
 
-func (o options) delta(e Event, epsilon float64) (Guarantee, error) {
+func (o Options) Delta(e Event, epsilon float64) (Guarantee, error) {
 	g, err := statement(e)
 	if err != nil {
 		return Guarantee{}, err
 	}
-	if !(epsilon >= 0 && epsilon <= maxEpsilon) {
-		return Guarantee{}, fmt.Errorf("account: epsilon %v: need 0 <= epsilon <= %v", epsilon, float64(maxEpsilon))
+	if !(epsilon >= 0 && epsilon <= profile.MaxEpsilon) {
+		return Guarantee{}, fmt.Errorf("account: epsilon %v: need 0 <= epsilon <= %v", epsilon, float64(profile.MaxEpsilon))
 	}
 	// What may be neglected depends on the answer: look ever deeper until the
 	// answer stands out.
 	for floor := 1e-20; ; floor *= floor {
-		o.Neglect = max(floor, minTail) / float64(g.Rounds)
+		o.Neglect = max(floor, profile.MinTail) / float64(g.Rounds)
 		c, err := o.curve(e, &g)
 		if err != nil {
 			return Guarantee{}, err
@@ -66,7 +60,7 @@ func (o options) delta(e Event, epsilon float64) (Guarantee, error) {
 		if g.Delta, err = c.Delta(epsilon); err != nil {
 			return Guarantee{}, err
 		}
-		if g.Delta*neglect >= floor || g.Delta == 0 || floor < minTail {
+		if g.Delta*profile.Neglect >= floor || g.Delta == 0 || floor < profile.MinTail {
 			break
 		}
 	}
@@ -80,7 +74,7 @@ func statement(e Event) (Guarantee, error) {
 	if e == nil {
 		return Guarantee{}, errors.New("account: no event")
 	}
-	return e.event()
+	return e.Terms()
 }
 
 // use is one mechanism with the number of rounds it is used for.
@@ -115,14 +109,14 @@ func flatten(e Event, rounds int) []use {
 		}
 		return uses
 	case reducer:
-		return flatten(e.reduce(), rounds)
+		return flatten(e.Reduce(), rounds)
 	}
 	return []use{{e, rounds}}
 }
 
 // curve finds a profile of the event: a formula if one covers it, else privacy
 // loss distributions, else Renyi divergences; it completes the statement g.
-func (o options) curve(e Event, g *Guarantee) (curve, error) {
+func (o Options) curve(e Event, g *Guarantee) (profile.Curve, error) {
 	uses := merge(flatten(e, 1))
 	g.Bound = Upper
 	if o.Lower {
@@ -135,13 +129,13 @@ func (o options) curve(e Event, g *Guarantee) (curve, error) {
 		}
 	}
 	if len(uses) > 1 && !o.Lower {
-		if c, ok := o.together(uses); ok {
+		if c, ok := together(uses, o); ok {
 			return c, nil
 		}
 	}
 	if len(uses) == 1 {
 		if p, ok := uses[0].event.(profiler); ok {
-			c, bound, err := p.profile(uses[0].rounds, o)
+			c, bound, err := p.Profile(uses[0].rounds, o)
 			if err != nil {
 				return nil, err
 			}
@@ -165,14 +159,14 @@ func (o options) curve(e Event, g *Guarantee) (curve, error) {
 		return Composed(e, o)
 	case renyiless == nil && !o.Lower:
 		g.Method = "Renyi divergence, best order"
-		g.Source = join(g.Source, "conversion: Canonne, Kamath, Steinke 2020, Proposition 12")
+		g.Source = Join(g.Source, "conversion: Canonne, Kamath, Steinke 2020, Proposition 12")
 		return renyiSum(uses), nil
 	}
 	return nil, &Unsupported{lossless, "it has neither a formula nor a loss distribution for this composition"}
 }
 
-// join lists distinct remarks.
-func join(a, b string) string {
+// Join lists distinct remarks.
+func Join(a, b string) string {
 	switch {
 	case a == "":
 		return b
@@ -182,10 +176,10 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// pointsPerSpread is the resolution of the grid: connect-the-dots inflates the
+// PointsPerSpread is the resolution of the grid: connect-the-dots inflates the
 // variance of one round's loss by at most a quarter of a squared pitch, and a
 // sixth on average: 1/135,000 of it, so epsilon by about 4e-6 of itself.
-const pointsPerSpread = 150
+const PointsPerSpread = 150
 
 // wholePoints is that of a profile of which many points are wanted: the error is
 // 6e-5 of epsilon, and each point takes a quarter of the time.
@@ -195,21 +189,21 @@ const wholePoints = 40
 // the same one that dominates both. The pitch follows from the mean variance of a round:
 // the error of a part far narrower than the pitch is still of second order, and counts
 // against the spread of the whole.
-func (o options) compositions(uses []use) (directions [2]*pld.Composition, one bool, err error) {
+func (o Options) compositions(uses []use) (directions [2]*pld.Composition, one bool, err error) {
 	variance, rounds := 0.0, 0.0
 	for _, u := range uses {
-		s := u.event.(plder).spread()
+		s := u.event.(plder).Spread()
 		variance += float64(u.rounds) * s * s
 		rounds += float64(u.rounds)
 	}
 	if o.Step == 0 {
-		o.Step = math.Sqrt(variance/rounds) / pointsPerSpread
+		o.Step = math.Sqrt(variance/rounds) / PointsPerSpread
 		if o.Whole {
-			o.Step *= pointsPerSpread / wholePoints
+			o.Step *= PointsPerSpread / wholePoints
 		}
 	}
 	if l, ok := uses[0].event.(latticed); ok && len(uses) == 1 {
-		o.Step = l.lattice() / math.Ceil(l.lattice()/o.Step)
+		o.Step = l.Lattice() / math.Ceil(l.Lattice()/o.Step)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 1) {
 		return directions, false, fmt.Errorf("account: no grid of losses has pitch %v", o.Step)
@@ -219,7 +213,7 @@ func (o options) compositions(uses []use) (directions [2]*pld.Composition, one b
 		directions[i] = new(pld.Composition)
 	}
 	for _, u := range uses {
-		ds, err := u.event.(plder).distributions(o)
+		ds, err := u.event.(plder).Distributions(o)
 		if err != nil {
 			return directions, false, err
 		}
@@ -262,7 +256,7 @@ func renyiSum(uses []use) rdp.Curve {
 	return func(order float64) float64 {
 		sum := 0.0
 		for _, u := range uses {
-			sum += float64(u.rounds) * u.event.(rdper).renyi(order)
+			sum += float64(u.rounds) * u.event.(rdper).Renyi(order)
 		}
 		return sum
 	}
@@ -274,7 +268,7 @@ func Spread(e Event) float64 {
 	variance := 0.0
 	for _, u := range flatten(e, 1) {
 		if p, ok := u.event.(plder); ok {
-			s := p.spread()
+			s := p.Spread()
 			variance += float64(u.rounds) * s * s
 		}
 	}
@@ -282,11 +276,11 @@ func Spread(e Event) float64 {
 }
 
 // Certificate says which data sets the numbers of an event were checked over.
-func Certificate(e Event, o options) string {
+func Certificate(e Event, o Options) string {
 	all := ""
 	for _, u := range merge(flatten(e, 1)) {
 		if c, ok := u.event.(certifier); ok {
-			all = join(all, c.certificate(o))
+			all = Join(all, c.Certificate(o))
 		}
 	}
 	return all
@@ -295,7 +289,7 @@ func Certificate(e Event, o options) string {
 // Directions are the composed losses of an event in the two directions in which
 // neighbours may change, or twice the one that dominates both. Every part must have a
 // distribution. The pitch of the grid is o.Step, or its own if that is 0.
-func Directions(e Event, o options) (directions [2]*pld.Composition, one bool, err error) {
+func Directions(e Event, o Options) (directions [2]*pld.Composition, one bool, err error) {
 	uses := merge(flatten(e, 1))
 	for _, u := range uses {
 		if _, ok := u.event.(plder); !ok {
@@ -306,7 +300,7 @@ func Directions(e Event, o options) (directions [2]*pld.Composition, one bool, e
 }
 
 // Composed is the profile of an event by its loss distributions.
-func Composed(e Event, o options) (curve, error) {
+func Composed(e Event, o Options) (profile.Curve, error) {
 	directions, one, err := Directions(e, o)
 	if err != nil {
 		return nil, err
@@ -315,4 +309,17 @@ func Composed(e Event, o options) (curve, error) {
 		return directions[0], nil
 	}
 	return worse(directions), nil
+}
+
+// together asks the first of several different events for the profile of all.
+func together(uses []use, o Options) (c profile.Curve, ok bool) {
+	j, ok := uses[0].event.(joiner)
+	if !ok {
+		return nil, false
+	}
+	all := make([]Repeat, len(uses))
+	for i, u := range uses {
+		all[i] = Repeat{u.event, u.rounds}
+	}
+	return j.Together(all, o)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -79,8 +80,8 @@ func ownGaussians(e Event) (own, rest []use) {
 // and adds another mechanism on the same respondents, which may have been chosen
 // after the first was seen: squares of shifts add, and so do tails.
 func (d Domination) and(other Domination) Domination {
-	d.Shift = raised(math.Hypot(d.Shift, other.Shift))
-	d.Tail = math.Min(1, addUp(d.Tail, other.Tail))
+	d.Shift = profile.Raised(math.Hypot(d.Shift, other.Shift))
+	d.Tail = math.Min(1, profile.AddUp(d.Tail, other.Tail))
 	return d
 }
 
@@ -146,7 +147,7 @@ func (d Domination) Twice() Domination {
 	if d.Tail > 0 {
 		d.Tail = math.Min(1, (d.Tail+gaussPower(d.Tail, d.Shift)/(2*normalCDF(-d.Shift)))*(1+dominationError))
 	}
-	d.Shift = raised(2 * d.Shift)
+	d.Shift = profile.Raised(2 * d.Shift)
 	return d
 }
 
@@ -173,7 +174,7 @@ func (d Domination) Spoilt(chance float64) Domination {
 // Failing is the domination of a mechanism that, with the given probability and in
 // both worlds alike, is not the one accounted for.
 func (d Domination) Failing(chance float64) Domination {
-	d.Tail = math.Min(1, addUp(d.Tail, chance))
+	d.Tail = math.Min(1, profile.AddUp(d.Tail, chance))
 	return d
 }
 
@@ -213,7 +214,7 @@ func replacing(e Event) (Event, bool) {
 	case nil:
 		return nil, false
 	}
-	g, err := e.event()
+	g, err := e.Terms()
 	return e, err == nil && g.Adjacency == Replacement
 }
 
@@ -232,8 +233,8 @@ func dominated(e Event, tail float64) (Domination, error) {
 	}
 	const tailPart = 1e-4                       // of the tail, that the profile may neglect
 	for _, whole := range []bool{true, false} { // a grid of losses may round more up than the tail
-		var c curve
-		if c, err = (options{Neglect: tail * tailPart / float64(g.Rounds), Whole: whole}).curve(e, &g); err != nil {
+		var c profile.Curve
+		if c, err = (Options{Neglect: tail * tailPart / float64(g.Rounds), Whole: whole}).curve(e, &g); err != nil {
 			return Domination{}, err
 		}
 		var shift float64
@@ -246,7 +247,7 @@ func dominated(e Event, tail float64) (Domination, error) {
 
 // underGauss finds the least shift for a profile.
 type underGauss struct {
-	profile curve
+	profile profile.Curve
 	tail    float64
 }
 
@@ -302,7 +303,7 @@ func (u underGauss) shift() (float64, error) {
 func (u underGauss) last() (knot, error) {
 	epsilon, err := u.profile.Epsilon(u.tail)
 	for more := 1e-9; err == nil; more *= 2 { // Epsilon and Delta are inverse up to rounding
-		if !(epsilon <= maxEpsilon) {
+		if !(epsilon <= profile.MaxEpsilon) {
 			return knot{}, errors.New("something is revealed outright more often than that")
 		}
 		var k knot
@@ -338,7 +339,7 @@ func (u underGauss) cell(left, right knot) cell {
 			e = math.Max(left.epsilon, math.Min(right.epsilon, -shift*(prob.NormalQuantile(math.Min(1, fall))+shift/2)))
 		}
 		chord := a - (a-b)*math.Expm1(e-left.epsilon)/width
-		return normal(shift).hockey(e)*(1-dominationError) >= chord
+		return profile.Normal(shift).Hockey(e)*(1-dominationError) >= chord
 	})
 	return c
 }
@@ -346,7 +347,7 @@ func (u underGauss) cell(left, right knot) cell {
 // leastShift is the least shift, from above, whose hockey stick at epsilon is at
 // least delta.
 func leastShift(epsilon, delta float64) float64 {
-	return leastOf(func(shift float64) bool { return normal(shift).hockey(epsilon)*(1-dominationError) >= delta })
+	return leastOf(func(shift float64) bool { return profile.Normal(shift).Hockey(epsilon)*(1-dominationError) >= delta })
 }
 
 // leastOf is the least shift, from above, that is enough, where every larger one is

@@ -1,4 +1,4 @@
-package account
+package account_test
 
 import (
 	"fmt"
@@ -6,11 +6,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/accounttest"
+	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // hockeyOf is the most that a view of the domination tells at epsilon, below zero too.
-func (d Domination) hockeyOf(epsilon float64) float64 {
-	k := normal(d.Shift).hockey(math.Abs(epsilon))
+func hockeyOf(d account.Domination, epsilon float64) float64 {
+	k := profile.Normal(d.Shift).Hockey(math.Abs(epsilon))
 	if d.Shift == 0 {
 		k = 0
 	}
@@ -29,7 +34,7 @@ func everyEpsilon(most float64) (all []float64) {
 }
 
 // exceeds finds an epsilon at which some pair of laws tells more than the domination.
-func exceeds(laws [][2][]float64, d Domination) error {
+func exceeds(laws [][2][]float64, d account.Domination) error {
 	most := 0.0
 	for _, l := range laws {
 		for i := range l[0] {
@@ -38,8 +43,8 @@ func exceeds(laws [][2][]float64, d Domination) error {
 	}
 	for _, epsilon := range everyEpsilon(most) {
 		for _, l := range laws {
-			if h := stick(l[0], l[1], epsilon); h > d.hockeyOf(epsilon)*(1+1e-12)+1e-15 {
-				return fmt.Errorf("the hockey stick at %v is %v, and that of %+v %v", epsilon, h, d, d.hockeyOf(epsilon))
+			if h := accounttest.Stick(l[0], l[1], epsilon); h > hockeyOf(d, epsilon)*(1+1e-12)+1e-15 {
+				return fmt.Errorf("the hockey stick at %v is %v, and that of %+v %v", epsilon, h, d, hockeyOf(d, epsilon))
 			}
 		}
 	}
@@ -50,7 +55,7 @@ func exceeds(laws [][2][]float64, d Domination) error {
 func ofTwo(a, b [][2][]float64) (all [][2][]float64) {
 	for _, x := range a {
 		for _, y := range b {
-			all = append(all, [2][]float64{product(x[0], y[0]), product(x[1], y[1])})
+			all = append(all, [2][]float64{accounttest.Product(x[0], y[0]), accounttest.Product(x[1], y[1])})
 		}
 	}
 	return all
@@ -60,10 +65,12 @@ func ofTwo(a, b [][2][]float64) (all [][2][]float64) {
 // most what its domination does; and a shift a little smaller would not do.
 func TestDominationsByEnumeration(t *testing.T) {
 	type law = [][2][]float64
-	rr := func(n int, p float64) (Event, law) { return RandomizedResponse{n, p}, pairs(n, p) }
-	check := func(name string, e Event, laws law, tail, slack float64) {
+	rr := func(n int, p float64) (account.Event, law) {
+		return shuffle.RandomizedResponse{Users: n, Flip: p}, accounttest.Pairs(n, p)
+	}
+	check := func(name string, e account.Event, laws law, tail, slack float64) {
 		t.Helper()
-		d, err := Dominate(e, tail)
+		d, err := account.Dominate(e, tail)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -87,10 +94,10 @@ func TestDominationsByEnumeration(t *testing.T) {
 		}
 		a, of := rr(4, 0.1)
 		b, with := rr(3, 0.3)
-		check("twice", Repeat{a, 2}, ofTwo(of, of), tail, 0.1)
-		check("two unlike", All{[]Event{a, b}}, ofTwo(of, with), tail, 0.1)
-		check("one-hot, removal", OneHot{Users: 4, Flip: 0.1, Adjacency: Removal}, of, tail, 0.005)
-		check("one-hot, replacement", OneHot{Users: 4, Flip: 0.1, Adjacency: Replacement}, ofTwo(of, of), tail, 0.1)
+		check("twice", account.Repeat{Event: a, Rounds: 2}, ofTwo(of, of), tail, 0.1)
+		check("two unlike", account.All{Events: []account.Event{a, b}}, ofTwo(of, with), tail, 0.1)
+		check("one-hot, removal", shuffle.OneHot{Users: 4, Flip: 0.1, Adjacency: account.Removal}, of, tail, 0.005)
+		check("one-hot, replacement", shuffle.OneHot{Users: 4, Flip: 0.1, Adjacency: account.Replacement}, ofTwo(of, of), tail, 0.1)
 	}
 }
 
@@ -98,9 +105,9 @@ func TestDominationsByEnumeration(t *testing.T) {
 // another epsilon than a mechanism that has them.
 func TestShiftsFromEpsilonAndDeltaAreCaught(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 2} {
-		delta := deltaOf(t, RandomizedResponse{9, 0.2}, epsilon)
-		naive := Domination{Shift: leastShift(epsilon, delta)}
-		if exceeds(pairs(9, 0.2), naive) == nil {
+		delta := accounttest.DeltaOf(t, shuffle.RandomizedResponse{Users: 9, Flip: 0.2}, epsilon)
+		naive := account.Domination{Shift: account.LeastShift(epsilon, delta)}
+		if exceeds(accounttest.Pairs(9, 0.2), naive) == nil {
 			t.Errorf("at epsilon %v: not caught", epsilon)
 		}
 	}
@@ -118,8 +125,8 @@ func TestPureDominationsAreTheLeast(t *testing.T) {
 		if k == 2 {
 			laws = [][2][]float64{{{likely, rare}, {rare, likely}}}
 		}
-		d := DominateKary(epsilon, k, Removal)
-		if d.Tail != 0 || d.Adjacency != Removal || d.Shift > DominatePure(epsilon, Removal).Shift {
+		d := account.DominateKary(epsilon, k, account.Removal)
+		if d.Tail != 0 || d.Adjacency != account.Removal || d.Shift > account.DominatePure(epsilon, account.Removal).Shift {
 			t.Fatalf("%+v", d)
 		}
 		if err := exceeds(laws, d); err != nil {
@@ -130,10 +137,10 @@ func TestPureDominationsAreTheLeast(t *testing.T) {
 			t.Fatalf("a shift of %v would do too", d.Shift)
 		}
 	})
-	if d := DominatePure(1, Replacement); math.Abs(d.Shift-1.2320) > 1e-4 {
+	if d := account.DominatePure(1, account.Replacement); math.Abs(d.Shift-1.2320) > 1e-4 {
 		t.Errorf("epsilon 1 has shift %v", d.Shift)
 	}
-	known := DominateKnown(2, 1e-4, Removal)
+	known := account.DominateKnown(2, 1e-4, account.Removal)
 	// Randomized response that tells everything with probability delta.
 	keep := 1 / (1 + math.Exp(-2))
 	if err := exceeds([][2][]float64{{
@@ -153,7 +160,7 @@ func steps() (all []float64) {
 
 // aboveAt compares, at every epsilon from 0, the most that tests of the given power can
 // tell with what the domination does.
-func aboveAt(power func(level float64) float64, d Domination) error {
+func aboveAt(power func(level float64) float64, d account.Domination) error {
 	levels := steps()
 	powers := make([]float64, len(levels))
 	for i, level := range levels {
@@ -165,37 +172,37 @@ func aboveAt(power func(level float64) float64, d Domination) error {
 		for i, level := range levels {
 			worst = math.Max(worst, powers[i]-math.Exp(epsilon)*level)
 		}
-		if worst > d.hockeyOf(epsilon)*(1+1e-9) {
-			return fmt.Errorf("at epsilon %v tests tell %v and %+v %v", epsilon, worst, d, d.hockeyOf(epsilon))
+		if worst > hockeyOf(d, epsilon)*(1+1e-9) {
+			return fmt.Errorf("at epsilon %v tests tell %v and %+v %v", epsilon, worst, d, hockeyOf(d, epsilon))
 		}
 	}
 	return nil
 }
 
-func drawDomination(t *rapid.T) Domination {
-	return Domination{
+func drawDomination(t *rapid.T) account.Domination {
+	return account.Domination{
 		Shift:     math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(4)).Draw(t, "ln shift")),
 		Tail:      math.Exp(rapid.Float64Range(math.Log(1e-12), math.Log(0.1)).Draw(t, "ln tail")),
-		Adjacency: Removal,
+		Adjacency: account.Removal,
 	}
 }
 
 // power is that of the domination's own view.
-func (d Domination) power(level float64) float64 {
-	return d.Tail + (1-d.Tail)*gaussPower(math.Min(1, level), d.Shift)
+func power(d account.Domination, level float64) float64 {
+	return d.Tail + (1-d.Tail)*account.GaussPower(math.Min(1, level), d.Shift)
 }
 
 // Two removals in a row tell at most what Twice says, whatever the shift and the tail.
 func TestTwiceCoversTwoRemovals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDomination(t)
-		if err := aboveAt(func(level float64) float64 { return d.power(d.power(level)) }, d.Twice()); err != nil {
+		if err := aboveAt(func(level float64) float64 { return power(d, power(d, level)) }, d.Twice()); err != nil {
 			t.Fatal(err)
 		}
 	})
 	// Twice the tail is not enough: the second step enlarges what the first let through.
-	d := Domination{Shift: 1, Tail: 1e-8, Adjacency: Removal}
-	if aboveAt(func(level float64) float64 { return d.power(d.power(level)) }, Domination{Shift: 2, Tail: 2e-8}) == nil {
+	d := account.Domination{Shift: 1, Tail: 1e-8, Adjacency: account.Removal}
+	if aboveAt(func(level float64) float64 { return power(d, power(d, level)) }, account.Domination{Shift: 2, Tail: 2e-8}) == nil {
 		t.Error("twice the tail was not caught")
 	}
 	if tail := d.Twice().Tail; tail < 2e-6 || tail > 7e-6 {
@@ -206,8 +213,8 @@ func TestTwiceCoversTwoRemovals(t *testing.T) {
 // A mechanism that is now and then another one, in each world in its own way, tells at
 // most what Spoilt says.
 func TestSpoiltCoversOtherOutcomes(t *testing.T) {
-	spoilt := func(d Domination, chance float64) func(float64) float64 {
-		return func(level float64) float64 { return math.Min(1, d.power(level+chance)+chance) }
+	spoilt := func(d account.Domination, chance float64) func(float64) float64 {
+		return func(level float64) float64 { return math.Min(1, power(d, level+chance)+chance) }
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		d, chance := drawDomination(t), math.Exp(rapid.Float64Range(math.Log(1e-12), math.Log(0.05)).Draw(t, "ln chance"))
@@ -215,7 +222,7 @@ func TestSpoiltCoversOtherOutcomes(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	d := Domination{Shift: 1, Tail: 1e-8}
+	d := account.Domination{Shift: 1, Tail: 1e-8}
 	if aboveAt(spoilt(d, 1e-8), d.Failing(2e-8)) == nil {
 		t.Error("a chance that was added to the tail as to a delta at epsilon 0 was not caught")
 	}
@@ -223,25 +230,25 @@ func TestSpoiltCoversOtherOutcomes(t *testing.T) {
 
 // Vectors have a Gaussian of their own, which is not below what whole gaps tell.
 func TestVectorsAreDominated(t *testing.T) {
-	for _, e := range []VectorResponse{{3000, 256, 0.1, 64}, {2000, 100, 0.02, 4}, {20, 10, 0.3, 2}} {
-		d, err := Dominate(e, 1e-8)
+	for _, e := range []shuffle.VectorResponse{{Users: 3000, Coordinates: 256, Flip: 0.1, SquaredGap: 64}, {Users: 2000, Coordinates: 100, Flip: 0.02, SquaredGap: 4}, {Users: 20, Coordinates: 10, Flip: 0.3, SquaredGap: 2}} {
+		d, err := account.Dominate(e, 1e-8)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, epsilon := range []float64{0.1 * d.Shift, d.Shift, 3 * d.Shift} {
-			g, err := options{Lower: true}.delta(e, epsilon)
+			g, err := account.Options{Lower: true}.Delta(e, epsilon)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told, allowed := g.Delta, d.hockeyOf(epsilon); told > allowed || e.Users == 3000 && leastShift(epsilon, told) < 0.7*d.Shift {
+			if told, allowed := g.Delta, hockeyOf(d, epsilon); told > allowed || e.Users == 3000 && account.LeastShift(epsilon, told) < 0.7*d.Shift {
 				t.Errorf("%+v at %v: %v is told and %v allowed", e, epsilon, told, allowed)
 			}
 		}
-		twice, err := Dominate(Repeat{e, 2}, 1e-8)
+		twice, err := account.Dominate(account.Repeat{Event: e, Rounds: 2}, 1e-8)
 		if err != nil || twice.Shift < d.Shift*1.2 || twice.Shift > d.Shift*math.Sqrt2*1.1 && e.Users == 3000 {
 			t.Errorf("two of %+v: %+v after %+v (%v)", e, twice, d, err)
 		}
-		both, err := Dominate(All{[]Event{e, RandomizedResponse{2000, 0.1}}}, 1e-8)
+		both, err := account.Dominate(account.All{Events: []account.Event{e, shuffle.RandomizedResponse{Users: 2000, Flip: 0.1}}}, 1e-8)
 		if err != nil || both.Shift <= d.Shift || both.Tail > 1e-8 {
 			t.Errorf("%+v and a bit: %+v (%v)", e, both, err)
 		}
@@ -251,16 +258,16 @@ func TestVectorsAreDominated(t *testing.T) {
 // Under replacement a one-hot report changes two bits, which costs a root of two;
 // without the mechanism it would cost two.
 func TestReplacedOneHotReports(t *testing.T) {
-	e := All{[]Event{Repeat{OneHot{Users: 5000, Flip: 0.02, Adjacency: Removal}, 3}, OneHot{Users: 5000, Flip: 0.02, Keep: 0.5, Adjacency: Removal}}}
-	once, err := Dominate(e, 1e-8)
+	e := account.All{Events: []account.Event{account.Repeat{Event: shuffle.OneHot{Users: 5000, Flip: 0.02, Adjacency: account.Removal}, Rounds: 3}, shuffle.OneHot{Users: 5000, Flip: 0.02, Keep: 0.5, Adjacency: account.Removal}}}
+	once, err := account.Dominate(e, 1e-8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := DominateReplaced(e, 1e-8)
-	if err != nil || d.Adjacency != Replacement || d.Tail > 1e-8 || d.Shift < 1.35*once.Shift || d.Shift > 1.45*once.Shift {
+	d, err := account.DominateReplaced(e, 1e-8)
+	if err != nil || d.Adjacency != account.Replacement || d.Tail > 1e-8 || d.Shift < 1.35*once.Shift || d.Shift > 1.45*once.Shift {
 		t.Errorf("%+v after %+v (%v)", d, once, err)
 	}
-	if same, err := DominateReplaced(RandomizedResponse{5000, 0.02}, 1e-8); err != nil || same.Adjacency != Replacement {
+	if same, err := account.DominateReplaced(shuffle.RandomizedResponse{Users: 5000, Flip: 0.02}, 1e-8); err != nil || same.Adjacency != account.Replacement {
 		t.Errorf("%+v (%v)", same, err)
 	}
 }
@@ -268,17 +275,17 @@ func TestReplacedOneHotReports(t *testing.T) {
 // What cannot be dominated, or added up, is an error.
 func TestDominationsRefuse(t *testing.T) {
 	for _, tail := range []float64{0, 1, -1, math.NaN()} {
-		if _, err := Dominate(RandomizedResponse{10, 0.1}, tail); err == nil {
+		if _, err := account.Dominate(shuffle.RandomizedResponse{Users: 10, Flip: 0.1}, tail); err == nil {
 			t.Errorf("a tail of %v", tail)
 		}
 	}
-	if _, err := Dominate(RandomizedResponse{0, 0.1}, 1e-8); err == nil {
+	if _, err := account.Dominate(shuffle.RandomizedResponse{Users: 0, Flip: 0.1}, 1e-8); err == nil {
 		t.Error("no users")
 	}
-	if _, err := Together(Domination{Adjacency: Removal}, Domination{Adjacency: Replacement}); err == nil {
+	if _, err := account.Together(account.Domination{Adjacency: account.Removal}, account.Domination{Adjacency: account.Replacement}); err == nil {
 		t.Error("two kinds of neighbours were added up")
 	}
-	if d, err := Dominate(RandomizedResponse{10, 0.5}, 1e-8); err != nil || d.Shift != 0 {
+	if d, err := account.Dominate(shuffle.RandomizedResponse{Users: 10, Flip: 0.5}, 1e-8); err != nil || d.Shift != 0 {
 		t.Errorf("fair coins: %+v (%v)", d, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/account/pld"
+	"github.com/confetti-dp/confetti/dp/account/profile"
 )
 
 // Event describes one use of a mechanism by names and numbers only. The set of
@@ -13,7 +14,7 @@ import (
 type Event interface {
 	// event checks the parameters and states everything of the guarantee but
 	// its epsilon and delta.
-	event() (Guarantee, error)
+	Terms() (Guarantee, error)
 }
 
 // Repeat is the same event used several times on the same respondents, each
@@ -28,22 +29,22 @@ type All struct {
 	Events []Event `json:"events"`
 }
 
-func (r Repeat) event() (Guarantee, error) {
-	if r.Rounds < 1 || r.Rounds > maxRounds {
-		return Guarantee{}, fmt.Errorf("account: %d rounds: need 1 to %d", r.Rounds, maxRounds)
+func (r Repeat) Terms() (Guarantee, error) {
+	if r.Rounds < 1 || r.Rounds > profile.MaxRounds {
+		return Guarantee{}, fmt.Errorf("account: %d rounds: need 1 to %d", r.Rounds, profile.MaxRounds)
 	}
 	if r.Event == nil {
 		return Guarantee{}, errors.New("account: nothing to repeat")
 	}
-	g, err := r.Event.event()
-	if g.Rounds > maxRounds/r.Rounds {
-		return Guarantee{}, fmt.Errorf("account: %d times %d rounds: at most %d in all", r.Rounds, g.Rounds, maxRounds)
+	g, err := r.Event.Terms()
+	if g.Rounds > profile.MaxRounds/r.Rounds {
+		return Guarantee{}, fmt.Errorf("account: %d times %d rounds: at most %d in all", r.Rounds, g.Rounds, profile.MaxRounds)
 	}
 	g.Rounds *= r.Rounds
 	return g, err
 }
 
-func (a All) event() (Guarantee, error) {
+func (a All) Terms() (Guarantee, error) {
 	if len(a.Events) == 0 {
 		return Guarantee{}, errors.New("account: nothing to compose")
 	}
@@ -53,27 +54,22 @@ func (a All) event() (Guarantee, error) {
 		if e == nil {
 			return Guarantee{}, fmt.Errorf("account: event %d is missing", i)
 		}
-		g, err := e.event()
+		g, err := e.Terms()
 		if err != nil {
 			return Guarantee{}, err
 		}
 		gs[i], rounds = g, rounds+g.Rounds
 	}
-	if rounds > maxRounds {
-		return Guarantee{}, fmt.Errorf("account: %d rounds: at most %d", rounds, maxRounds)
+	if rounds > profile.MaxRounds {
+		return Guarantee{}, fmt.Errorf("account: %d rounds: at most %d", rounds, profile.MaxRounds)
 	}
 	sum, err := Compose(gs...) // refuses mixed adjacency and trust
 	sum.Method, sum.Source = "", ""
 	for _, g := range gs {
-		sum.Method, sum.Source = join(sum.Method, g.Method), join(sum.Source, g.Source)
+		sum.Method, sum.Source = Join(sum.Method, g.Method), Join(sum.Source, g.Source)
 	}
 	return sum, err
 }
-
-// maxRounds keeps the loss of a composition within what an FFT resolves: at a
-// hundred grid points to the deviation of one round, 16 deviations of the sum
-// of 2^24 rounds are 2^23 points.
-const maxRounds = 1 << 24
 
 // The hooks. An event implements those it can; the accountant takes the first
 // that covers the composition, in this order.
@@ -82,7 +78,7 @@ const maxRounds = 1 << 24
 // numerically, and whether that is exact; the curve is nil for a number of
 // rounds it has no formula for.
 type profiler interface {
-	profile(rounds int, o options) (curve, Bound, error)
+	Profile(rounds int, o Options) (profile.Curve, Bound, error)
 }
 
 // A plder has privacy loss distributions. spread is the order of magnitude of
@@ -91,30 +87,36 @@ type profiler interface {
 // round to round (the pair dominates both), or two, one for each direction that
 // holds throughout the composition.
 type plder interface {
-	spread() float64
-	distributions(o options) ([]*pld.Distribution, error)
+	Spread() float64
+	Distributions(o Options) ([]*pld.Distribution, error)
 }
 
 // A latticed event has atoms of the loss at a multiple of some number, such as
 // its largest loss: composed by itself, it gets a grid that has it as a point.
 type latticed interface {
-	lattice() float64
+	Lattice() float64
 }
 
 // An rdper knows its Renyi divergence of every order a > 1, the larger of both
 // directions.
 type rdper interface {
-	renyi(order float64) float64
+	Renyi(order float64) float64
 }
 
 // A reducer is accounted as other events, none of them smaller than it.
 type reducer interface {
-	reduce() Event
+	Reduce() Event
 }
 
 // A certifier says which data sets its numbers were checked over.
 type certifier interface {
-	certificate(o options) string
+	Certificate(o Options) string
+}
+
+// A joiner knows the profile of repetitions of different events, itself the first of them;
+// not ok where it does not know the others or proves nothing.
+type joiner interface {
+	Together(all []Repeat, o Options) (c profile.Curve, ok bool)
 }
 
 // A sender bounds what one respondent's own messages tell.
@@ -145,22 +147,6 @@ type replaceable interface {
 	Replaced() Event
 }
 
-// curve is a privacy profile: the two functions are inverse to each other, and
-// both err on the side of the guarantee's bound.
-type curve interface {
-	Delta(epsilon float64) (float64, error)
-	Epsilon(delta float64) (float64, error)
-}
-
-// options tell a mechanism what is wanted of its profile.
-type options struct {
-	Step    float64 // pitch of the grid of losses
-	Neglect float64 // probability that may be charged to delta outright, each round
-	Every   bool    // over every data set, however long it takes
-	Lower   bool    // a lower bound: one pair of data sets is enough
-	Whole   bool    // many points of the profile: loss distributions, if there are, before formulas
-}
-
 // Unsupported says that this accountant has no proved bound for an event.
 type Unsupported struct {
 	Event  Event
@@ -176,22 +162,31 @@ func (u *Unsupported) Error() string {
 // envelope: what any client recomputes in milliseconds, at most about 0.1 %
 // above the value certified over every data set (Certify).
 func Epsilon(e Event, delta float64) (Guarantee, error) {
-	return options{}.epsilon(e, delta)
+	return Options{}.Epsilon(e, delta)
 }
 
 // Delta is the smallest delta proved for the event at epsilon >= 0, rounded up.
 func Delta(e Event, epsilon float64) (Guarantee, error) {
-	return options{}.delta(e, epsilon)
+	return Options{}.Delta(e, epsilon)
 }
 
 // Certify is Epsilon over every data set, without an envelope: for randomized
 // response every number of ones among the others. It may take seconds.
 func Certify(e Event, delta float64) (Guarantee, error) {
-	return options{Every: true}.epsilon(e, delta)
+	return Options{Every: true}.Epsilon(e, delta)
 }
 
 // LowerEpsilon is a lower bound on the event's epsilon at delta, rounded down:
 // no accountant can prove less. Together with Certify it brackets the truth.
 func LowerEpsilon(e Event, delta float64) (Guarantee, error) {
-	return options{Lower: true}.epsilon(e, delta)
+	return Options{Lower: true}.Epsilon(e, delta)
+}
+
+// Options tell a mechanism what is wanted of its profile.
+type Options struct {
+	Step    float64 // pitch of the grid of losses
+	Neglect float64 // probability that may be charged to delta outright, each round
+	Every   bool    // over every data set, however long it takes
+	Lower   bool    // a lower bound: one pair of data sets is enough
+	Whole   bool    // many points of the profile: loss distributions, if there are, before formulas
 }

@@ -2,6 +2,8 @@ package account
 
 import (
 	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/profile"
 )
 
 // A View is what one kind of observer sees of a mechanism and what bounds what
@@ -95,7 +97,7 @@ func unshuffled(e Event, adjacency Adjacency) (Losses, Guarantee) {
 	one, rounds := split(e)
 	sent := losses(one)
 	return sent, Guarantee{
-		Epsilon: raised(sent.Report * float64(rounds)), Adjacency: adjacency, Trust: Local, Users: 1, Rounds: rounds,
+		Epsilon: profile.Raised(sent.Report * float64(rounds)), Adjacency: adjacency, Trust: Local, Users: 1, Rounds: rounds,
 		Bound: sent.Bound, Method: "sum of the losses of one respondent's messages", Source: "basic composition; one respondent's own randomness",
 	}
 }
@@ -107,17 +109,17 @@ func ownLosses(e Event) (epsilon float64, ok bool) {
 	switch e := e.(type) {
 	case Repeat:
 		one, ok := ownLosses(e.Event)
-		return raised(one * float64(e.Rounds)), ok
+		return profile.Raised(one * float64(e.Rounds)), ok
 	case All:
 		for _, one := range e.Events {
 			x, ok := ownLosses(one)
 			if !ok {
 				return 0, false
 			}
-			epsilon = addUp(epsilon, x)
+			epsilon = profile.AddUp(epsilon, x)
 		}
 		return epsilon, true
 	}
 	sent := losses(e)
-	return raised(sent.Report), sent.Reason == ""
+	return profile.Raised(sent.Report), sent.Reason == ""
 }

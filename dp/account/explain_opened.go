@@ -3,6 +3,8 @@ package account
 import (
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/profile"
 )
 
 // OneMessage is the guarantee at delta against whoever opens a single message of a
@@ -27,7 +29,7 @@ func OneMessage(e Event, delta float64) (Guarantee, error) {
 func opened(e Event, message float64, local Guarantee, delta float64) Guarantee {
 	local.Trust = OneFragment
 	g := local
-	g.Epsilon, g.Rounds, g.Method = raised(message), 1, "loss of one message"
+	g.Epsilon, g.Rounds, g.Method = profile.Raised(message), 1, "loss of one message"
 	one, rounds := split(e)
 	rest, alone := beside(one, rounds)
 	if len(rest) == 0 {
@@ -38,7 +40,7 @@ func opened(e Event, message float64, local Guarantee, delta float64) Guarantee 
 		return local
 	}
 	joint := shuffled
-	joint.Epsilon = addUp(g.Epsilon, shuffled.Epsilon)
+	joint.Epsilon = profile.AddUp(g.Epsilon, shuffled.Epsilon)
 	if c, ok := one.(companion); ok {
 		if e, err := c.BesideMessage(rounds, delta); err == nil {
 			joint.Epsilon = math.Min(joint.Epsilon, e)

@@ -3,6 +3,8 @@ package account
 import (
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/profile"
 )
 
 // Box is a Gaussian privacy filter: whoever answers plan after plan, each chosen
@@ -40,7 +42,7 @@ func NewBox(epsilon, delta, tailShare float64) (Box, error) {
 		if middle == low || middle == high {
 			break
 		}
-		if normal(math.Exp(middle)).hockey(epsilon)*(1+dominationError) <= left {
+		if profile.Normal(math.Exp(middle)).Hockey(epsilon)*(1+dominationError) <= left {
 			low = middle
 		} else {
 			high = middle
@@ -130,7 +132,7 @@ func (f Filter) Admits(plans ...Spending) bool {
 
 func sums(plans []Spending) (epsilon, delta float64) {
 	for _, p := range plans {
-		epsilon, delta = addUp(epsilon, p.Epsilon), addUp(delta, p.Delta)
+		epsilon, delta = profile.AddUp(epsilon, p.Epsilon), profile.AddUp(delta, p.Delta)
 	}
 	return epsilon, delta
 }

@@ -1,4 +1,4 @@
-package account
+package account_test
 
 import (
 	"math"
@@ -7,6 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -16,7 +19,7 @@ type play struct {
 	loss []float64 // of the loss low, low+2, ...: the bits of randomized response
 	low  int
 	told float64
-	cost Spending
+	cost account.Spending
 }
 
 const pitch = 0.03 // epsilon of a bit
@@ -25,11 +28,11 @@ const pitch = 0.03 // epsilon of a bit
 func bitsPlay(t testing.TB, bits int, tail float64) play {
 	t.Helper()
 	keep := 1 / (1 + math.Exp(-pitch))
-	d, err := Dominate(Repeat{RandomizedResponse{1, 1 - keep}, bits}, tail)
+	d, err := account.Dominate(account.Repeat{Event: shuffle.RandomizedResponse{Users: 1, Flip: 1 - keep}, Rounds: bits}, tail)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := play{low: -bits, cost: Spending{Epsilon: pitch * float64(bits), Domination: d}}
+	p := play{low: -bits, cost: account.Spending{Epsilon: pitch * float64(bits), Domination: d}}
 	for j := range bits + 1 {
 		p.loss = append(p.loss, prob.BinomialPMF(j, bits, keep))
 	}
@@ -38,7 +41,7 @@ func bitsPlay(t testing.TB, bits int, tail float64) play {
 
 // tellsAll tells everything with a probability, and otherwise nothing.
 func tellsAll(chance float64) play {
-	return play{loss: []float64{1 - chance}, told: chance, cost: Spending{Delta: chance, Domination: Domination{Tail: chance, Adjacency: Replacement}}}
+	return play{loss: []float64{1 - chance}, told: chance, cost: account.Spending{Delta: chance, Domination: account.Domination{Tail: chance, Adjacency: account.Replacement}}}
 }
 
 // adversary is who asks plays as long as a filter admits them, each chosen after
@@ -83,9 +86,9 @@ func (a *adversary) value(loss int, asked []int) float64 {
 }
 
 // plans lists what was asked.
-func (a *adversary) plans(asked []int) (all []Spending) {
+func (a *adversary) plans(asked []int) (all []account.Spending) {
 	for i, n := range asked {
-		all = append(all, slices.Repeat([]Spending{a.menu[i].cost}, n)...)
+		all = append(all, slices.Repeat([]account.Spending{a.menu[i].cost}, n)...)
 	}
 	return all
 }
@@ -94,7 +97,7 @@ func (a *adversary) plans(asked []int) (all []Spending) {
 // plans of both kinds, gets no more than the cap's delta out of the filter.
 func TestNoAdversaryGetsMoreThanTheCap(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1.5, 1e-3}, {3, 1e-2}} {
-		f, err := NewFilter(c.epsilon, c.delta)
+		f, err := account.NewFilter(c.epsilon, c.delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +117,8 @@ func TestNoAdversaryGetsMoreThanTheCap(t *testing.T) {
 		t.Logf("cap (%v, %v): %.3g of it after %d states", c.epsilon, c.delta, delta/c.delta, len(a.best))
 		region := &adversary{menu: []play{large, tellsAll(c.delta / 12)}, epsilon: c.epsilon}
 		region.admits = func(asked []int) bool {
-			d, err := Together(dominations(region.plans(asked))...)
-			return err == nil && normal(math.Max(1e-9, d.Shift)).hockey(c.epsilon)+d.Tail <= c.delta
+			d, err := account.Together(account.Dominations(region.plans(asked))...)
+			return err == nil && profile.Normal(math.Max(1e-9, d.Shift)).Hockey(c.epsilon)+d.Tail <= c.delta
 		}
 		// The same adversary of a wrong filter, which has one region instead of a box.
 		if twin := region.delta(); twin < 1.4*c.delta {
@@ -131,11 +134,11 @@ func TestNoAdversaryGetsMoreThanTheCap(t *testing.T) {
 func TestOneRegionInsteadOfABoxIsCaught(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {3, 1e-5}, {10, 1e-5}, {20, 1e-3}} {
 		whole := largestShift(c.epsilon, c.delta)
-		got := afterALook(c.epsilon, 0.7*whole*whole, whole*whole, c.delta-normal(math.Sqrt(0.7)*whole).hockey(c.epsilon))
+		got := afterALook(c.epsilon, 0.7*whole*whole, whole*whole, c.delta-profile.Normal(math.Sqrt(0.7)*whole).Hockey(c.epsilon))
 		if got < 1.8*c.delta {
 			t.Errorf("cap (%v, %v): the region lets out %v, which is not caught", c.epsilon, c.delta, got)
 		}
-		box, err := NewBox(c.epsilon, c.delta, 0.1)
+		box, err := account.NewBox(c.epsilon, c.delta, 0.1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +149,7 @@ func TestOneRegionInsteadOfABoxIsCaught(t *testing.T) {
 }
 
 // largestShift is the shift of normals whose hockey stick is delta.
-func largestShift(epsilon, delta float64) float64 { return leastShift(epsilon, delta) }
+func largestShift(epsilon, delta float64) float64 { return account.LeastShift(epsilon, delta) }
 
 // afterALook is the exact delta of an adversary that sees a normal of the given squared
 // shift and then either spends the rest of the squares, or a tail: whichever pays more.
@@ -160,9 +163,9 @@ func afterALook(epsilon, squares, all, tail float64) float64 {
 		stop := math.Max(0, -math.Expm1(left))
 		other := 0.0
 		if left >= 0 {
-			other = normal(rest).hockey(left)
+			other = profile.Normal(rest).Hockey(left)
 		} else {
-			other = -math.Expm1(left) + math.Exp(left)*normal(rest).hockey(-left)
+			other = -math.Expm1(left) + math.Exp(left)*profile.Normal(rest).Hockey(-left)
 		}
 		sum += math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * 24 / panels * math.Max(other, tail+(1-tail)*stop)
 	}
@@ -173,15 +176,15 @@ func afterALook(epsilon, squares, all, tail float64) float64 {
 // plan of epsilon 1 has (1, 1e-6), and the default cap would let 290 of them through,
 // after which everything is known. Certified from the mechanism, eleven fit at most.
 func TestShiftsFromEpsilonAndDeltaBreakTheFilter(t *testing.T) {
-	f, err := NewFilter(20, 1e-3)
+	f, err := account.NewFilter(20, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	naive := Spending{Epsilon: 1, Delta: 1e-6, Domination: Domination{Shift: leastShift(1, 1e-6), Tail: 1e-8, Adjacency: Replacement}}
+	naive := account.Spending{Epsilon: 1, Delta: 1e-6, Domination: account.Domination{Shift: account.LeastShift(1, 1e-6), Tail: 1e-8, Adjacency: account.Replacement}}
 	honest := naive
-	honest.Domination = DominatePure(1, Replacement)
+	honest.Domination = account.DominatePure(1, account.Replacement)
 	told := func(plans int) float64 { // exact
-		p, err := newKOV(1, 0, plans)
+		p, err := profile.NewOptimal(1, 0, plans)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +198,7 @@ func TestShiftsFromEpsilonAndDeltaBreakTheFilter(t *testing.T) {
 		t.Errorf("%d plans tell %v, which is not caught", n, told(n))
 	}
 	// Twenty by their sum of epsilons, which is more than by their shifts.
-	if n := f.More(1000, honest); n != 20 || told(n) > 1e-3 || !f.Box.Fits(slices.Repeat([]Domination{honest.Domination}, 10)...) {
+	if n := f.More(1000, honest); n != 20 || told(n) > 1e-3 || !f.Box.Fits(slices.Repeat([]account.Domination{honest.Domination}, 10)...) {
 		t.Errorf("%d plans are let through", n)
 	}
 }
@@ -203,22 +206,22 @@ func TestShiftsFromEpsilonAndDeltaBreakTheFilter(t *testing.T) {
 // The default cap of a device has room for about 250 plans of randomized response of
 // epsilon 1 and delta 1e-6, where sums had room for 20.
 func TestTheDefaultCapHoldsTwoHundredAndFiftyPlans(t *testing.T) {
-	f, err := NewFilter(20, 1e-3)
+	f, err := account.NewFilter(20, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rr, g, err := CalibrateRR(Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, ExactAccounting)
+	rr, g, err := shuffle.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Dominate(rr, 1e-8)
+	d, err := account.Dominate(rr, 1e-8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(d.Shift-0.2543) > 5e-4 {
 		t.Errorf("a plan has shift %v", d.Shift)
 	}
-	plan := Spending{Epsilon: g.Epsilon, Delta: 1e-6, Domination: d}
+	plan := account.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Domination: d}
 	if n := f.More(10_000, plan); n < 240 || n > 260 {
 		t.Errorf("%d plans fit", n)
 	} else {
@@ -229,15 +232,15 @@ func TestTheDefaultCapHoldsTwoHundredAndFiftyPlans(t *testing.T) {
 // More counts what Admits lets through, and shares say how far it is.
 func TestMoreAndSharesAgreeWithAdmits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f, err := NewFilter(rapid.Float64Range(0.5, 30).Draw(t, "epsilon"), math.Exp(rapid.Float64Range(-14, -5).Draw(t, "ln delta")))
+		f, err := account.NewFilter(rapid.Float64Range(0.5, 30).Draw(t, "epsilon"), math.Exp(rapid.Float64Range(-14, -5).Draw(t, "ln delta")))
 		if err != nil {
 			t.Fatal(err)
 		}
-		any := func(name string) Spending {
+		any := func(name string) account.Spending {
 			e := rapid.Float64Range(0.3, 2).Draw(t, name)
-			return Spending{e, f.Delta * rapid.Float64Range(0, 0.05).Draw(t, name+" delta"), Domination{e / 4, f.Delta * rapid.Float64Range(0, 0.01).Draw(t, name+" tail"), Replacement}}
+			return account.Spending{Epsilon: e, Delta: f.Delta * rapid.Float64Range(0, 0.05).Draw(t, name+" delta"), Domination: account.Domination{Shift: e / 4, Tail: f.Delta * rapid.Float64Range(0, 0.01).Draw(t, name+" tail"), Adjacency: account.Replacement}}
 		}
-		var plans []Spending
+		var plans []account.Spending
 		for range rapid.IntRange(0, 5).Draw(t, "plans") {
 			if p := any("earlier"); f.Admits(append(plans, p)...) {
 				plans = append(plans, p)
@@ -245,7 +248,9 @@ func TestMoreAndSharesAgreeWithAdmits(t *testing.T) {
 		}
 		like := any("like")
 		n := f.More(10_000, like, plans...)
-		with := func(n int) []Spending { return append(slices.Clone(plans), slices.Repeat([]Spending{like}, n)...) }
+		with := func(n int) []account.Spending {
+			return append(slices.Clone(plans), slices.Repeat([]account.Spending{like}, n)...)
+		}
 		if n > 0 && !f.Admits(with(n)...) || f.Admits(with(n+1)...) {
 			t.Fatalf("%d more", n)
 		}
@@ -257,12 +262,12 @@ func TestMoreAndSharesAgreeWithAdmits(t *testing.T) {
 
 // A plan that meets the cap exactly is admitted, alone; nothing more is.
 func TestAPlanAsLargeAsTheCap(t *testing.T) {
-	f, err := NewFilter(1, 1e-6)
+	f, err := account.NewFilter(1, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := Spending{1, 1e-6, DominateKnown(1, 1e-6, Replacement)}
-	if !f.Admits(whole) || f.Admits(whole, Spending{Epsilon: 1e-3, Domination: DominatePure(1e-3, Replacement)}) {
+	whole := account.Spending{Epsilon: 1, Delta: 1e-6, Domination: account.DominateKnown(1, 1e-6, account.Replacement)}
+	if !f.Admits(whole) || f.Admits(whole, account.Spending{Epsilon: 1e-3, Domination: account.DominatePure(1e-3, account.Replacement)}) {
 		t.Error("a plan as large as the cap")
 	}
 	whole.Epsilon = 1.001
@@ -275,19 +280,19 @@ func TestAPlanAsLargeAsTheCap(t *testing.T) {
 func TestBoxesKeepTheirPromise(t *testing.T) {
 	for _, epsilon := range []float64{1e-3, 0.1, 1, 20, 100, 1e5, 1e7} {
 		for _, delta := range []float64{1e-12, 1e-6, 1e-3, 0.5, 0.9} {
-			b, err := NewBox(epsilon, delta, 0.1)
+			b, err := account.NewBox(epsilon, delta, 0.1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := b.Tail + normal(b.Shift).hockey(epsilon)
-			more := b.Tail + normal(b.Shift*1.001).hockey(epsilon)
+			told := b.Tail + profile.Normal(b.Shift).Hockey(epsilon)
+			more := b.Tail + profile.Normal(b.Shift*1.001).Hockey(epsilon)
 			if !(told <= delta) || !(more > delta*(1-1e-6)) {
 				t.Errorf("(%v, %v): %v is told at shift %v, %v a little beyond", epsilon, delta, told, b.Shift, more)
 			}
 		}
 	}
 	for _, bad := range [][3]float64{{0, 1e-6, 0.1}, {1, 0, 0.1}, {1, 1, 0.1}, {1, 1e-6, 0}, {1, 1e-6, 1}, {math.Inf(1), 1e-6, 0.1}, {math.NaN(), 1e-6, 0.1}} {
-		if _, err := NewBox(bad[0], bad[1], bad[2]); err == nil {
+		if _, err := account.NewBox(bad[0], bad[1], bad[2]); err == nil {
 			t.Errorf("a box of %v", bad)
 		}
 	}

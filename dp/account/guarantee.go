@@ -3,6 +3,8 @@ package account
 import (
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/dp/account/profile"
 )
 
 // Adjacency says which data sets count as neighbours. The two differ by up to
@@ -44,6 +46,9 @@ const (
 // Meaningless is the epsilon above which a guarantee is printed as none:
 // e^20 is half a billion to one.
 const Meaningless = 20
+
+// MaxUsers is how many respondents are counted with: windows of counts still fit memory.
+const MaxUsers = 1_000_000_000
 
 // Guarantee is one differential-privacy statement with all that is needed to
 // recompute it. Natural logarithms throughout.
@@ -91,8 +96,8 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		case (g.Bound == Lower) != (sum.Bound == Lower):
 			return Guarantee{}, fmt.Errorf("account: cannot compose a lower with an upper bound")
 		}
-		sum.Epsilon = addUp(sum.Epsilon, g.Epsilon)
-		sum.Delta = math.Min(1, addUp(sum.Delta, g.Delta))
+		sum.Epsilon = profile.AddUp(sum.Epsilon, g.Epsilon)
+		sum.Delta = math.Min(1, profile.AddUp(sum.Delta, g.Delta))
 		sum.Users = min(sum.Users, g.Users)
 		sum.Rounds += g.Rounds
 		sum.Method = sum.Method + " + " + g.Method
@@ -106,15 +111,3 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	}
 	return sum, nil
 }
-
-// addUp is a sum of non-negative numbers that is never below the true one.
-// Zero is exact: a delta of 0 stays 0.
-func addUp(a, b float64) float64 {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return up(a + b)
-}
-
-// up is the next float64 above x.
-func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }

@@ -1,12 +1,19 @@
-package account
+package account_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/account/pld"
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/accounttest"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/pld"
+	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/dp/account/rdp"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // A k-fold discrete Laplace of unit shift has losses +-e: KOV is its exact composition.
@@ -25,7 +32,7 @@ func TestDiscreteLaplaceEqualsKOV(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, delta := range []float64{1e-2, 1e-5, 1e-8} {
-			want, err := KairouzOhViswanath(c.e, 0, c.k, delta)
+			want, err := profile.KairouzOhViswanath(c.e, 0, c.k, delta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,22 +40,22 @@ func TestDiscreteLaplaceEqualsKOV(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			within(t, "k-fold discrete Laplace", got, want, 1e-9)
+			accounttest.Within(t, "k-fold discrete Laplace", got, want, 1e-9)
 		}
 	}
 }
 
 func TestOneUserHasNoAmplification(t *testing.T) {
 	for _, p := range []float64{0.01, 0.2, 0.45} {
-		e := RandomizedResponse{1, p}
+		e := shuffle.RandomizedResponse{Users: 1, Flip: p}
 		for _, k := range []int{1, 5} {
-			want, err := KairouzOhViswanath(e.local(), 0, k, 1e-6)
+			want, err := profile.KairouzOhViswanath(e.Losses().Report, 0, k, 1e-6)
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := Epsilon(Repeat{e, k}, 1e-6)
+			g, err := account.Epsilon(account.Repeat{Event: e, Rounds: k}, 1e-6)
 			// Off the grid, connect-the-dots is a little above.
-			if got := epsilonOf(t, g, err); got < want*(1-1e-9) || got > want*1.001 {
+			if got := accounttest.EpsilonOf(t, g, err); got < want*(1-1e-9) || got > want*1.001 {
 				t.Errorf("p=%v k=%d: %v, want %v", p, k, got, want)
 			}
 		}
@@ -61,42 +68,42 @@ func TestRandomizedResponseLaws(t *testing.T) {
 		p := rapid.Float64Range(0.005, 0.49).Draw(t, "p")
 		k := rapid.IntRange(1, 500).Draw(t, "k")
 		delta := math.Pow(10, -rapid.Float64Range(2, 12).Draw(t, "-log10 delta"))
-		epsilon := func(e Event) float64 {
-			g, err := Epsilon(e, delta)
+		epsilon := func(e account.Event) float64 {
+			g, err := account.Epsilon(e, delta)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return g.Epsilon
 		}
-		base := epsilon(Repeat{RandomizedResponse{n, p}, k})
+		base := epsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: n, Flip: p}, Rounds: k})
 		// The grid changes with the event, so neighbours agree to its error only:
 		// with few users, whose losses are few, that of the grid's pitch.
-		pitch := (RandomizedResponse{n, p}).spread() / pointsPerSpread
+		pitch := (shuffle.RandomizedResponse{Users: n, Flip: p}).Spread() / account.PointsPerSpread
 		for what, other := range map[string]float64{
-			"more users":     epsilon(Repeat{RandomizedResponse{n + 1 + n/50, p}, k}),
-			"more flips":     epsilon(Repeat{RandomizedResponse{n, p * 1.01}, k}),
-			"one round less": epsilon(Repeat{RandomizedResponse{n, p}, max(1, k-1)}),
+			"more users":     epsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: n + 1 + n/50, Flip: p}, Rounds: k}),
+			"more flips":     epsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: n, Flip: p * 1.01}, Rounds: k}),
+			"one round less": epsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: n, Flip: p}, Rounds: max(1, k-1)}),
 		} {
 			if other > base*(1+5e-5)+float64(min(k, 16))*pitch {
 				t.Fatalf("%s: %v above %v", what, other, base)
 			}
 		}
-		if local := float64(k) * (RandomizedResponse{n, p}).local(); base > local*(1+5e-5) {
+		if local := float64(k) * (shuffle.RandomizedResponse{Users: n, Flip: p}).Losses().Report; base > local*(1+5e-5) {
 			t.Fatalf("above the local epsilon: %v > %v", base, local)
 		}
-		low, err := LowerEpsilon(Repeat{RandomizedResponse{n, p}, k}, delta)
+		low, err := account.LowerEpsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: n, Flip: p}, Rounds: k}, delta)
 		if err != nil || low.Epsilon > base*(1+1e-12) {
 			t.Fatalf("lower %v above upper %v (%v)", low.Epsilon, base, err)
 		}
 		if k > 1 {
 			j := rapid.IntRange(1, k-1).Draw(t, "j")
-			e := RandomizedResponse{n, p}
-			split := epsilon(All{[]Event{Repeat{e, j}, Repeat{Repeat{e, 1}, k - j}}})
+			e := shuffle.RandomizedResponse{Users: n, Flip: p}
+			split := epsilon(account.All{Events: []account.Event{account.Repeat{Event: e, Rounds: j}, account.Repeat{Event: account.Repeat{Event: e, Rounds: 1}, Rounds: k - j}}})
 			if math.Abs(split/base-1) > 1e-9 {
 				t.Fatalf("%d then %d rounds: %v, together %v", j, k-j, split, base)
 			}
 		}
-		g, err := Delta(Repeat{RandomizedResponse{n, p}, k}, base)
+		g, err := account.Delta(account.Repeat{Event: shuffle.RandomizedResponse{Users: n, Flip: p}, Rounds: k}, base)
 		// Each question is convolved with a tilt of its own, whose rounding is charged.
 		if base > 0 && (err != nil || g.Delta > delta*(1+1e-2)+1e-15) {
 			t.Fatalf("delta at epsilon(%v) is %v (%v)", delta, g.Delta, err)
@@ -106,14 +113,14 @@ func TestRandomizedResponseLaws(t *testing.T) {
 
 func TestThreeNBLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := ThreeNB{
+		e := additive.ThreeNB{
 			Noise:      rapid.Float64Range(0.02, 2).Draw(t, "noise"),
 			FloodShape: rapid.Float64Range(0.3, 30).Draw(t, "shape"),
 			FloodProb:  rapid.Float64Range(0.2, 0.99).Draw(t, "p"),
 		}
 		k := rapid.IntRange(1, 20).Draw(t, "k")
-		at := func(e ThreeNB, k int, epsilon float64) float64 {
-			g, err := Delta(Repeat{e, k}, epsilon)
+		at := func(e additive.ThreeNB, k int, epsilon float64) float64 {
+			g, err := account.Delta(account.Repeat{Event: e, Rounds: k}, epsilon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,21 +134,21 @@ func TestThreeNBLaws(t *testing.T) {
 			t.Fatalf("more flood: delta %v above %v", d, base)
 		}
 		// Never below the central discrete Laplace, which sees the difference only.
-		central, err := newKOV(e.Noise, 0, k)
+		central, err := profile.NewOptimal(e.Noise, 0, k)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if d, _ := central.Delta(epsilon); base < d*(1-1e-9) {
 			t.Fatalf("delta %v below the central %v", base, d)
 		}
-		low, err := options{Lower: true}.delta(Repeat{e, k}, epsilon)
+		low, err := account.Options{Lower: true}.Delta(account.Repeat{Event: e, Rounds: k}, epsilon)
 		if err != nil || low.Delta > base*(1+1e-9)+1e-300 || low.Delta < base*0.5-1e-3 {
 			t.Fatalf("lower %v, upper %v (%v)", low.Delta, base, err)
 		}
 		if k == 1 {
 			// The closed form, where there is one, against the composed atoms.
-			o := options{Step: e.Noise / 2000, Neglect: 1e-18}
-			c, err := Composed(e, o)
+			o := account.Options{Step: e.Noise / 2000, Neglect: 1e-18}
+			c, err := account.Composed(e, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +162,7 @@ func TestThreeNBLaws(t *testing.T) {
 }
 
 // brute is delta of one release of 3NB, from the joint law of both counts.
-func brute(e ThreeNB, epsilon float64, rise bool) float64 {
+func brute(e additive.ThreeNB, epsilon float64, rise bool) float64 {
 	const most = 160
 	nb := func(r, p float64) []float64 {
 		w := make([]float64, most)
@@ -190,10 +197,10 @@ func brute(e ThreeNB, epsilon float64, rise bool) float64 {
 }
 
 func TestThreeNBAgainstTheJointLaw(t *testing.T) {
-	for _, e := range []ThreeNB{{0, 0.5, 3, 0.8}, {0, 1, 1.5, 0.7}, {0, 0.8, 0.5, 0.6}, {0, 0.6, 4, 0.3}} {
+	for _, e := range []additive.ThreeNB{{Users: 0, Noise: 0.5, FloodShape: 3, FloodProb: 0.8}, {Users: 0, Noise: 1, FloodShape: 1.5, FloodProb: 0.7}, {Users: 0, Noise: 0.8, FloodShape: 0.5, FloodProb: 0.6}, {Users: 0, Noise: 0.6, FloodShape: 4, FloodProb: 0.3}} {
 		for _, epsilon := range []float64{0, 0.2, 0.55, 0.9, 1.6} {
 			want := math.Max(brute(e, epsilon, false), brute(e, epsilon, true))
-			c, err := Composed(e, options{Step: 1e-4, Neglect: 1e-18})
+			c, err := account.Composed(e, account.Options{Step: 1e-4, Neglect: 1e-18})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,48 +213,48 @@ func TestThreeNBAgainstTheJointLaw(t *testing.T) {
 }
 
 func TestGaussianComposesTheSameByEveryRoute(t *testing.T) {
-	e := Gaussian{30, 1}
-	closed, err := Epsilon(Repeat{e, 100}, 1e-6)
+	e := additive.Gaussian{Sigma: 30, Sensitivity: 1}
+	closed, err := account.Epsilon(account.Repeat{Event: e, Rounds: 100}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Two different sigmas force loss distributions; their squares add up.
-	mixed, err := Epsilon(All{[]Event{Repeat{Gaussian{30 * math.Sqrt2, 1}, 100}, Repeat{Gaussian{60, 1}, 200}}}, 1e-6)
+	mixed, err := account.Epsilon(account.All{Events: []account.Event{account.Repeat{Event: additive.Gaussian{Sigma: 30 * math.Sqrt2, Sensitivity: 1}, Rounds: 100}, account.Repeat{Event: additive.Gaussian{Sigma: 60, Sensitivity: 1}, Rounds: 200}}}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	within(t, "loss distributions", mixed.Epsilon, closed.Epsilon, 2e-5)
+	accounttest.Within(t, "loss distributions", mixed.Epsilon, closed.Epsilon, 2e-5)
 	if mixed.Epsilon < closed.Epsilon {
 		t.Errorf("upper bound %v below the exact %v", mixed.Epsilon, closed.Epsilon)
 	}
-	renyi, err := renyiSum([]use{{e, 100}}).Epsilon(1e-6)
+	renyi, err := rdp.Curve(func(order float64) float64 { return 100 * e.Renyi(order) }).Epsilon(1e-6)
 	if err != nil || renyi < closed.Epsilon || renyi > 1.1*closed.Epsilon {
 		t.Errorf("Renyi %v, exact %v (%v)", renyi, closed.Epsilon, err)
 	}
-	full, err := Epsilon(Repeat{SubsampledGaussian{1, 30}, 100}, 1e-6)
+	full, err := account.Epsilon(account.Repeat{Event: additive.SubsampledGaussian{Sampling: 1, NoiseMultiplier: 30}, Rounds: 100}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	within(t, "sampling everybody", full.Epsilon, closed.Epsilon, 2e-5)
+	accounttest.Within(t, "sampling everybody", full.Epsilon, closed.Epsilon, 2e-5)
 }
 
 func TestMixturesAreRefused(t *testing.T) {
-	for what, e := range map[string]Event{
-		"adjacency": All{[]Event{OneHot{100, 0.2, Removal, 0}, OneHot{100, 0.2, Replacement, 0}}},
-		"trust":     All{[]Event{RandomizedResponse{100, 0.2}, Gaussian{1, 1}}},
+	for what, e := range map[string]account.Event{
+		"adjacency": account.All{Events: []account.Event{shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: account.Removal, Keep: 0}, shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: account.Replacement, Keep: 0}}},
+		"trust":     account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, additive.Gaussian{Sigma: 1, Sensitivity: 1}}},
 	} {
-		if _, err := Epsilon(e, 1e-6); err == nil || !strings.Contains(err.Error(), "cannot compose") {
+		if _, err := account.Epsilon(e, 1e-6); err == nil || !strings.Contains(err.Error(), "cannot compose") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
 func TestCertificates(t *testing.T) {
-	device, err := Epsilon(Repeat{RandomizedResponse{20000, 0.3}, 4}, 1e-6)
+	device, err := account.Epsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: 20000, Flip: 0.3}, Rounds: 4}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := Certify(Repeat{RandomizedResponse{20000, 0.3}, 4}, 1e-6)
+	full, err := account.Certify(account.Repeat{Event: shuffle.RandomizedResponse{Users: 20000, Flip: 0.3}, Rounds: 4}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}

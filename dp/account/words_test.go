@@ -1,4 +1,4 @@
-package account
+package account_test
 
 import (
 	"encoding/json"
@@ -7,33 +7,35 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/dp/account"
 )
 
 func TestEpsilonIsNeverFlattered(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, delta   float64
-		adjacency        Adjacency
+		adjacency        account.Adjacency
 		verdict, meaning string
 	}{
-		{1, 1e-6, Replacement, "epsilon 1, delta 1e-6 (replacement)", "2.8 times as likely, or as unlikely, with one person's true data as with any other data in its place"},
-		{1, 0, Replacement, "epsilon 1, delta 0 (replacement)", "2.8 times"},
-		{0.69999999, 1e-9, Replacement, "epsilon 0.7, delta 1e-9 (replacement)", "2.1 times"},
-		{0, 0, Replacement, "epsilon 0, delta 0 (replacement)", "1 times"},
-		{1.00001, 1.0001e-6, Replacement, "epsilon 1.001, delta 1.01e-6 (replacement)", "one in 999,900"},
-		{0.00001234567, 0, Replacement, "epsilon 1.235e-5, delta 0 (replacement)", "1.1 times"},
-		{20, 0, Replacement, "epsilon 20, delta 0 (replacement)", "490,000,000 times"},
-		{20.01, 0, Replacement, "no meaningful protection (epsilon 20.01, replacement)", "protects nobody"},
-		{1129.4, 0, Replacement, "no meaningful protection (epsilon 1,130, replacement)", "protects nobody"},
-		{math.Inf(1), 0, Replacement, "no meaningful protection (no epsilon is proved)", "No limit"},
-		{1, 1, Replacement, "no meaningful protection (delta is 1)", "empty"},
+		{1, 1e-6, account.Replacement, "epsilon 1, delta 1e-6 (replacement)", "2.8 times as likely, or as unlikely, with one person's true data as with any other data in its place"},
+		{1, 0, account.Replacement, "epsilon 1, delta 0 (replacement)", "2.8 times"},
+		{0.69999999, 1e-9, account.Replacement, "epsilon 0.7, delta 1e-9 (replacement)", "2.1 times"},
+		{0, 0, account.Replacement, "epsilon 0, delta 0 (replacement)", "1 times"},
+		{1.00001, 1.0001e-6, account.Replacement, "epsilon 1.001, delta 1.01e-6 (replacement)", "one in 999,900"},
+		{0.00001234567, 0, account.Replacement, "epsilon 1.235e-5, delta 0 (replacement)", "1.1 times"},
+		{20, 0, account.Replacement, "epsilon 20, delta 0 (replacement)", "490,000,000 times"},
+		{20.01, 0, account.Replacement, "no meaningful protection (epsilon 20.01, replacement)", "protects nobody"},
+		{1129.4, 0, account.Replacement, "no meaningful protection (epsilon 1,130, replacement)", "protects nobody"},
+		{math.Inf(1), 0, account.Replacement, "no meaningful protection (no epsilon is proved)", "No limit"},
+		{1, 1, account.Replacement, "no meaningful protection (delta is 1)", "empty"},
 		// Against a draw of the reference e, against any other record e^2: not the same.
-		{1, 1e-6, Removal, "epsilon 1, delta 1e-6 (removal), that is epsilon 2, delta 3.72e-6 (replacement)",
+		{1, 1e-6, account.Removal, "epsilon 1, delta 1e-6 (removal), that is epsilon 2, delta 3.72e-6 (replacement)",
 			"2.8 times as likely, or as unlikely, with one person's true data as with a draw from the public reference law in its place"},
-		{1, 1e-6, Removal, "epsilon 1, ", "Compared with any other data it is at most 7.4 times as likely, or as unlikely, save for a slack of delta: about one in 268,941."},
-		{11, 0, Removal, "epsilon 11, delta 0 (removal), that is no meaningful protection (epsilon 22, replacement)", "Compared with any other data there is no meaningful protection"},
-		{21, 0, Removal, "no meaningful protection (epsilon 21, removal)", "protects nobody"},
+		{1, 1e-6, account.Removal, "epsilon 1, ", "Compared with any other data it is at most 7.4 times as likely, or as unlikely, save for a slack of delta: about one in 268,941."},
+		{11, 0, account.Removal, "epsilon 11, delta 0 (removal), that is no meaningful protection (epsilon 22, replacement)", "Compared with any other data there is no meaningful protection"},
+		{21, 0, account.Removal, "no meaningful protection (epsilon 21, removal)", "protects nobody"},
 	} {
-		g := Guarantee{Epsilon: c.epsilon, Delta: c.delta, Adjacency: c.adjacency, Bound: Upper}
+		g := account.Guarantee{Epsilon: c.epsilon, Delta: c.delta, Adjacency: c.adjacency, Bound: account.Upper}
 		if got := g.Verdict(); !strings.HasPrefix(got, c.verdict) {
 			t.Errorf("verdict of %v, %v: %q, want %q", c.epsilon, c.delta, got, c.verdict)
 		}
@@ -49,8 +51,8 @@ func TestTwoRemovalsAreAReplacement(t *testing.T) {
 	broken := false
 	rapid.Check(t, func(t *rapid.T) {
 		epsilon, delta := rapid.Float64Range(0.1, 3).Draw(t, "epsilon"), rapid.Float64Range(0, 0.05).Draw(t, "delta")
-		g, err := Guarantee{Epsilon: epsilon, Delta: delta, Adjacency: Removal, Bound: Upper}.Under(Replacement)
-		if err != nil || g.Adjacency != Replacement {
+		g, err := account.Guarantee{Epsilon: epsilon, Delta: delta, Adjacency: account.Removal, Bound: account.Upper}.Under(account.Replacement)
+		if err != nil || g.Adjacency != account.Replacement {
 			t.Fatal(g, err)
 		}
 		// The reference spreads over three outcomes; x and y lean towards one each, as far
@@ -84,31 +86,31 @@ func TestTwoRemovalsAreAReplacement(t *testing.T) {
 }
 
 func TestUnder(t *testing.T) {
-	g := Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: Replacement, Bound: Upper}
-	if h, err := g.Under(Removal); err != nil || h.Epsilon != 1 || h.Adjacency != Removal {
+	g := account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement, Bound: account.Upper}
+	if h, err := g.Under(account.Removal); err != nil || h.Epsilon != 1 || h.Adjacency != account.Removal {
 		t.Errorf("%+v, %v: a replacement guarantee holds for a reference that is a record's law", h, err)
 	}
 	if h, err := g.Under("label"); err == nil {
 		t.Errorf("neighbours that are not known: %+v", h)
 	}
-	g.Adjacency, g.Bound = Removal, Lower
-	if h, err := g.Under(Replacement); err == nil {
+	g.Adjacency, g.Bound = account.Removal, account.Lower
+	if h, err := g.Under(account.Replacement); err == nil {
 		t.Errorf("a lower bound was doubled: %+v", h)
 	}
-	g = Guarantee{Epsilon: math.Inf(1), Adjacency: Removal, Bound: Upper}
-	if h, err := g.Under(Replacement); err != nil || !math.IsInf(h.Epsilon, 1) || h.Delta != 0 {
+	g = account.Guarantee{Epsilon: math.Inf(1), Adjacency: account.Removal, Bound: account.Upper}
+	if h, err := g.Under(account.Replacement); err != nil || !math.IsInf(h.Epsilon, 1) || h.Delta != 0 {
 		t.Errorf("without a limit: %+v, %v", h, err)
 	}
 }
 
 func TestStatementJSON(t *testing.T) {
 	for _, epsilon := range []float64{1, math.Inf(1)} {
-		want := Statement{Observer: ShufflerHonest, Who: "who", Guarantee: Guarantee{Epsilon: epsilon, Delta: 1e-6, Adjacency: Removal, Trust: Shuffled, Users: 7, Rounds: 1, Bound: Upper, Method: "m"}, Note: "n"}
+		want := account.Statement{Observer: account.ShufflerHonest, Who: "who", Guarantee: account.Guarantee{Epsilon: epsilon, Delta: 1e-6, Adjacency: account.Removal, Trust: account.Shuffled, Users: 7, Rounds: 1, Bound: account.Upper, Method: "m"}, Note: "n"}
 		data, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got Statement
+		var got account.Statement
 		if err := json.Unmarshal(data, &got); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", data, got, err)
 		}
@@ -118,12 +120,12 @@ func TestStatementJSON(t *testing.T) {
 			t.Errorf("%s: %+v, %v", forged, got, err)
 		}
 	}
-	data, err := json.Marshal(Statement{Guarantee: Guarantee{Epsilon: 1, Adjacency: Removal, Bound: Upper}})
+	data, err := json.Marshal(account.Statement{Guarantee: account.Guarantee{Epsilon: 1, Adjacency: account.Removal, Bound: account.Upper}})
 	if err != nil || !strings.Contains(string(data), `"replacement":{"epsilon":2,"delta":0}`) {
 		t.Errorf("%s, %v: want the number of a replacement", data, err)
 	}
 	for _, bad := range []string{`{"guarantee":{"epsilon":1}}`, `{"guarantee":{"delta":1}}`, `{"guarantee":{"epsilon":1,"delta":0},"x":1}`, `[]`} {
-		var s Statement
+		var s account.Statement
 		if err := json.Unmarshal([]byte(bad), &s); err == nil {
 			t.Errorf("%s: %+v", bad, s)
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -178,7 +179,7 @@ func (m Cap) along() float64 {
 
 // Event is what the accountant is told of the shuffled reports of so many users.
 func (m Cap) Event(users int) account.Event {
-	return account.FavouredResponse{Users: users, Share: m.Share, Epsilon: m.Epsilon}
+	return shuffle.FavouredResponse{Users: users, Share: m.Share, Epsilon: m.Epsilon}
 }
 
 // Local is what a device is promised against everybody else, for each report.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
@@ -127,7 +128,7 @@ func (m Sign) Estimate(sum []float64, n int) []estimate.Value {
 // all reports each end of a line favours one half, the other end the other
 // (shorter vectors are mixtures of the two ends).
 func (m Sign) Event(users int) account.Event {
-	return account.FavouredResponse{Users: users, Share: 0.5, Epsilon: m.Epsilon}
+	return shuffle.FavouredResponse{Users: users, Share: 0.5, Epsilon: m.Epsilon}
 }
 
 // Local is what a device is promised against everybody else, for each report.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/replay"
 )
@@ -98,7 +99,7 @@ func TestHeavyHittersOfAMillionWords(t *testing.T) {
 	}
 	var runs []*run
 	for _, adjacency := range []account.Adjacency{account.Removal, account.Replacement} {
-		m, g, err := account.CalibrateOneHot(account.Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}, adjacency)
+		m, g, err := shuffle.CalibrateOneHot(account.Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}, adjacency)
 		if err != nil {
 			t.Fatal(err)
 		}

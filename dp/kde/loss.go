@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/encode"
 )
 
@@ -14,12 +15,12 @@ import (
 // (docs/vector-rr.md); otherwise every channel that can move is a round.
 func Loss(f *encode.Features, bit account.Event) account.Event {
 	moves := f.Sensitivity()
-	rr, ok := bit.(account.RandomizedResponse)
+	rr, ok := bit.(shuffle.RandomizedResponse)
 	switch {
 	case ok && moves.Buckets > 0 && rr.Flip < 0.5:
-		return account.Repeat{Event: account.BucketResponse(rr), Rounds: moves.Buckets}
+		return account.Repeat{Event: shuffle.BucketResponse(rr), Rounds: moves.Buckets}
 	case ok && moves.Buckets == 0 && together(moves):
-		return account.VectorResponse{Users: rr.Users, Coordinates: moves.Coordinates, Flip: rr.Flip, SquaredGap: moves.SumSquares}
+		return shuffle.VectorResponse{Users: rr.Users, Coordinates: moves.Coordinates, Flip: rr.Flip, SquaredGap: moves.SumSquares}
 	}
 	return account.Repeat{Event: bit, Rounds: moves.Coordinates}
 }
@@ -36,13 +37,13 @@ func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a accoun
 	moves := f.Sensitivity()
 	switch {
 	case a == account.ExactAccounting && moves.Buckets > 0:
-		e, g, err := account.CalibrateBuckets(account.Target{Users: users, Rounds: moves.Buckets, Epsilon: epsilon, Delta: delta})
+		e, g, err := shuffle.CalibrateBuckets(account.Target{Users: users, Rounds: moves.Buckets, Epsilon: epsilon, Delta: delta})
 		return e.Flip, g, err
 	case a != account.ExactAccounting || !together(moves): // the paper knows of rounds only
-		rr, g, err := account.CalibrateRR(account.Target{Users: users, Rounds: moves.Coordinates, Epsilon: epsilon, Delta: delta}, a)
+		rr, g, err := shuffle.CalibrateRR(account.Target{Users: users, Rounds: moves.Coordinates, Epsilon: epsilon, Delta: delta}, a)
 		return rr.Flip, g, err
 	}
-	v, err := account.VectorFlip(users, moves.Coordinates, moves.SumSquares, epsilon, delta)
+	v, err := shuffle.VectorFlip(users, moves.Coordinates, moves.SumSquares, epsilon, delta)
 	if err != nil {
 		return 0, g, err
 	}
@@ -57,7 +58,7 @@ func LocalEpsilon(f *encode.Features, flip float64) float64 {
 		return math.Inf(1)
 	}
 	all := float64(f.Sensitivity().Coordinates) * (math.Log1p(-flip) - math.Log(flip))
-	if local, err := account.LocalEpsilon(Loss(f, account.RandomizedResponse{Users: 1, Flip: flip})); err == nil && local < all {
+	if local, err := account.LocalEpsilon(Loss(f, shuffle.RandomizedResponse{Users: 1, Flip: flip})); err == nil && local < all {
 		return local
 	}
 	return all // vectors of so few flips have no account
@@ -65,7 +66,7 @@ func LocalEpsilon(f *encode.Features, flip float64) float64 {
 
 // LocalFlip is the least flip probability that keeps a local epsilon.
 func LocalFlip(f *encode.Features, epsilon float64) (float64, error) {
-	return account.LocalFlip(epsilon, 0.5-1e-12, func(flip float64) account.Event {
-		return Loss(f, account.RandomizedResponse{Users: 1, Flip: flip})
+	return shuffle.LocalFlip(epsilon, 0.5-1e-12, func(flip float64) account.Event {
+		return Loss(f, shuffle.RandomizedResponse{Users: 1, Flip: flip})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -195,7 +196,7 @@ func (m Fragmented) Exposed(seen int, adj account.Adjacency) account.Guarantee {
 	}
 	g := local(raised(epsilon), adj, fmt.Sprintf("%d of %d report fragments behind a backstop", seen, m.Tau), "ESA, Theorem IV.1")
 	if seen < m.Tau {
-		g.Trust = account.FragmentsAlone
+		g.Trust = shuffle.FragmentsAlone
 	}
 	return g
 }
@@ -203,9 +204,9 @@ func (m Fragmented) Exposed(seen int, adj account.Adjacency) account.Guarantee {
 // Event is what the accountant is told of a device that sets one bit, of whose Tau
 // fragments the observer sees `seen`, from none to all, outright, and the others among
 // those of so many devices.
-func (m Fragmented) Event(users, seen int, adj account.Adjacency) account.FragmentedOneHot {
+func (m Fragmented) Event(users, seen int, adj account.Adjacency) shuffle.FragmentedOneHot {
 	m.must()
-	return account.FragmentedOneHot{
+	return shuffle.FragmentedOneHot{
 		Users: users, BackstopKeep: m.Backstop.Keep, BackstopFlip: m.Backstop.Flip,
 		Keep: m.Fragment.Keep, Flip: m.Fragment.Flip, Tau: m.Tau, Seen: seen, Adjacency: adj,
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/stattest"
@@ -79,7 +80,7 @@ func TestExposedIsTheoremIV1(t *testing.T) {
 		backstop, fragment := rapid.Float64Range(0.1, 15).Draw(t, "backstop"), rapid.Float64Range(0.1, 10).Draw(t, "fragment")
 		tau := rapid.IntRange(2, 256).Draw(t, "tau")
 		m, seen := fragmented(100, backstop, fragment, tau), rapid.IntRange(1, tau).Draw(t, "seen")
-		want, err := account.Fragments{Users: 1, Backstop: backstop, Fragment: fragment, Tau: tau, Adjacency: account.Removal}.Exposed(seen)
+		want, err := shuffle.Fragments{Users: 1, Backstop: backstop, Fragment: fragment, Tau: tau, Adjacency: account.Removal}.Exposed(seen)
 		got := m.Exposed(seen, account.Removal)
 		if err != nil || !near(got.Epsilon, want.Epsilon, 1e-8) || got.Trust != want.Trust {
 			t.Fatalf("%v, the accountant has %v (%v)", got, want, err)

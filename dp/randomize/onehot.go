@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -241,10 +242,10 @@ func (m OneHot) losses() (sent, missing float64) {
 // Event is what the accountant is told of one-hot reports of single values, shuffled
 // message by message. Where Keep is 1-Flip but for rounding, it is symmetric randomized
 // response with the smaller of the two flips, of which more flips are post-processing.
-func (m OneHot) Event(users int, adj account.Adjacency) account.OneHot {
+func (m OneHot) Event(users int, adj account.Adjacency) shuffle.OneHot {
 	m.must()
 	if flip := math.Min(m.Flip, 1-m.Keep); math.Abs(1-m.Keep-m.Flip) <= 0x1p-52 {
-		return account.OneHot{Users: users, Flip: flip, Adjacency: adj}
+		return shuffle.OneHot{Users: users, Flip: flip, Adjacency: adj}
 	}
-	return account.OneHot{Users: users, Flip: m.Flip, Keep: m.Keep, Adjacency: adj}
+	return shuffle.OneHot{Users: users, Flip: m.Flip, Keep: m.Keep, Adjacency: adj}
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -280,7 +281,7 @@ func TestOneHotEvent(t *testing.T) {
 			t.Errorf("the accountant is told %+v of %+v", e, m)
 		}
 	}
-	want := account.OneHot{Users: 5, Keep: 0.5, Flip: flipped(2), Adjacency: account.Replacement}
+	want := shuffle.OneHot{Users: 5, Keep: 0.5, Flip: flipped(2), Adjacency: account.Replacement}
 	if e := Asymmetric(10, 2, account.Replacement).Event(5, account.Replacement); e != want {
 		t.Errorf("the accountant is told %+v, want %+v", e, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -48,7 +49,7 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 	if err != nil {
 		return nil, err
 	}
-	specs, rounds := make([]Spec, len(needs)), make([]account.SecretRows, len(needs))
+	specs, rounds := make([]Spec, len(needs)), make([]shuffle.SecretRows, len(needs))
 	part := delta / float64(len(needs))
 	for i, n := range needs {
 		if specs[i], err = n.shape(box.Shift*math.Sqrt(shares[i]), part, part*overflowShare/(1+math.Exp(epsilon))); err != nil {
@@ -56,7 +57,7 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 		}
 		rounds[i] = specs[i].Event(n.Honest)
 	}
-	if rounds, err = account.SecretFlips(rounds, shares, epsilon, delta); err != nil {
+	if rounds, err = shuffle.SecretFlips(rounds, shares, epsilon, delta); err != nil {
 		return nil, err
 	}
 	for i, e := range rounds {

@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // Spec is all that the two ends must agree on.
@@ -65,8 +65,8 @@ func (s Spec) Validate() error {
 const slack = 1 + 1e-4
 
 // Event is what the accountant is told of the counts of so many honest respondents.
-func (s Spec) Event(honest int) account.SecretRows {
-	return account.SecretRows{
+func (s Spec) Event(honest int) shuffle.SecretRows {
+	return shuffle.SecretRows{
 		Honest: honest, Rows: s.Rows, Answered: s.Answered, Envelopes: s.Envelopes, Flip: s.Flip, Rare: s.Rare,
 		SquaredGap: slack * float64(s.Rows) * s.SquaredDistance / (4 * s.Clip * s.Clip),
 	}

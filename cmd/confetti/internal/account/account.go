@@ -13,6 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 type Command struct {
@@ -129,16 +131,16 @@ func (m mechanism) repeated(p parameters) account.Event {
 	return account.Repeat{Event: m.event(p), Rounds: p.rounds()}
 }
 
-func (p parameters) randomizedResponse() account.RandomizedResponse {
-	return account.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
+func (p parameters) randomizedResponse() shuffle.RandomizedResponse {
+	return shuffle.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
 }
 
-func (p parameters) threeNB() account.ThreeNB {
-	return account.ThreeNB{Users: value(p.Users), Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
+func (p parameters) threeNB() additive.ThreeNB {
+	return additive.ThreeNB{Users: value(p.Users), Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
 }
 
-func (p parameters) fragments() account.Fragments {
-	return account.Fragments{Users: *p.Users, Backstop: *p.Backstop, Fragment: *p.Fragment, Tau: *p.Tau, Adjacency: account.Adjacency(p.Adjacency)}
+func (p parameters) fragments() shuffle.Fragments {
+	return shuffle.Fragments{Users: *p.Users, Backstop: *p.Backstop, Fragment: *p.Fragment, Tau: *p.Tau, Adjacency: account.Adjacency(p.Adjacency)}
 }
 
 // refused is the accountant's answer in terms of the flags that set the parameters.

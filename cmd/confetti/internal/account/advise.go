@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/advise"
 	"github.com/confetti-dp/confetti/envelope"
 )
 
@@ -35,8 +36,8 @@ func (accountAdvise) Help() string {
   confetti account advise --users 40000 --domain 1000 --local-epsilon 4`
 }
 
-func (c accountAdvise) task() (account.Task, error) {
-	t := account.Task{Users: c.Users, Epsilon: c.Epsilon, Delta: c.Delta, Tau: c.Tau, Hashes: c.Hashes, Width: c.Width}
+func (c accountAdvise) task() (advise.Task, error) {
+	t := advise.Task{Users: c.Users, Epsilon: c.Epsilon, Delta: c.Delta, Tau: c.Tau, Hashes: c.Hashes, Width: c.Width}
 	for name, n := range map[string]int{"users": c.Users, "tau": c.Tau, "hashes": c.Hashes, "width": c.Width, "hops": c.Hops} {
 		if err := positive(name, float64(n)); err != nil {
 			return t, err
@@ -79,7 +80,7 @@ func (c accountAdvise) Run(std terminal.Streams) error {
 	if err := c.checkPlot(); err != nil {
 		return err
 	}
-	advice, err := account.Advise(task)
+	advice, err := advise.Compare(task)
 	if err != nil {
 		return flags.Refused(err, "users", "repetitions", "domain", "epsilon", "local-epsilon", "delta", "tau", "hashes", "width")
 	}
@@ -99,11 +100,11 @@ func (c accountAdvise) Run(std terminal.Streams) error {
 const messageBytes = 8
 
 // bytes is what a device sends: every envelope in its layers.
-func (c accountAdvise) bytes(o account.Option) int {
+func (c accountAdvise) bytes(o advise.Option) int {
 	return o.Envelopes * envelope.Suite(c.Suite).Size(c.Hops+1, messageBytes)
 }
 
-func (c accountAdvise) table(task account.Task, a account.Advice) string {
+func (c accountAdvise) table(task advise.Task, a advise.Advice) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s bits each", thousands(task.Repetitions))
 	if task.Domain > 0 {
@@ -146,7 +147,7 @@ func (c accountAdvise) table(task account.Task, a account.Advice) string {
 	return b.String()
 }
 
-func (c accountAdvise) document(a account.Advice) any {
+func (c accountAdvise) document(a advise.Advice) any {
 	type option struct {
 		Protocol    string   `json:"protocol"`
 		Excluded    string   `json:"excluded,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/advise"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
@@ -36,17 +37,17 @@ const (
 )
 
 // draw writes the two figures beside each other.
-func (c accountAdvise) draw(std terminal.Streams, task account.Task) error {
+func (c accountAdvise) draw(std terminal.Streams, task advise.Task) error {
 	report, finish := terminal.Progress(std.Err)
 	defer finish()
 	done := 0
-	advise := func(t account.Task) (account.Advice, error) {
-		a, err := account.Advise(t)
+	compare := func(t advise.Task) (advise.Advice, error) {
+		a, err := advise.Compare(t)
 		done++
 		report("drawing", done, 2*plotPoints)
 		return a, err
 	}
-	var epsilons, users []account.Task
+	var epsilons, users []advise.Task
 	for i := range plotPoints {
 		k := float64(i - plotPoints/2)
 		e, n := task, task
@@ -61,28 +62,28 @@ func (c accountAdvise) draw(std terminal.Streams, task account.Task) error {
 	if task.Domain > 0 {
 		what = fmt.Sprintf("%s values", thousands(task.Domain))
 	}
-	axis, at, title := "epsilon", func(t account.Task) float64 { return t.Epsilon }, fmt.Sprintf("epsilon %g, delta %g", task.Epsilon, task.Delta)
+	axis, at, title := "epsilon", func(t advise.Task) float64 { return t.Epsilon }, fmt.Sprintf("epsilon %g, delta %g", task.Epsilon, task.Delta)
 	if task.Epsilon == 0 {
-		axis, at, title = "local epsilon", func(t account.Task) float64 { return t.LocalEpsilon }, fmt.Sprintf("local epsilon %g", task.LocalEpsilon)
+		axis, at, title = "local epsilon", func(t advise.Task) float64 { return t.LocalEpsilon }, fmt.Sprintf("local epsilon %g", task.LocalEpsilon)
 	}
 	figures := []struct {
 		suffix string
 		figure release.Figure
-		tasks  []account.Task
-		point  func(account.Task, account.Option) (x, y float64)
+		tasks  []advise.Task
+		point  func(advise.Task, advise.Option) (x, y float64)
 	}{
 		{"-epsilon", release.Figure{
 			Name: "error-by-epsilon", Title: fmt.Sprintf("Error: %s respondents, %s, delta %g", thousands(task.Users), what, task.Delta),
 			Alt: "Root mean squared error of one sum, for each protocol, as epsilon grows: all fall.",
 			X:   release.Axis{Label: axis},
 			Y:   release.Axis{Label: "RMSE of one sum"},
-		}, epsilons, func(t account.Task, o account.Option) (x, y float64) { return at(t), o.RMSE }},
+		}, epsilons, func(t advise.Task, o advise.Option) (x, y float64) { return at(t), o.RMSE }},
 		{"-users", release.Figure{
 			Name: "error-by-users", Title: fmt.Sprintf("Error: %s, %s", what, title),
 			Alt: "Root mean squared error of one sum as a share of the respondents, for each protocol, as their number grows: all fall.",
 			X:   release.Axis{Label: "respondents (n)"},
 			Y:   release.Axis{Label: "RMSE of one sum (% of n)"},
-		}, users, func(t account.Task, o account.Option) (x, y float64) {
+		}, users, func(t advise.Task, o advise.Option) (x, y float64) {
 			return float64(t.Users), 100 * o.RMSE / float64(t.Users)
 		}},
 	}
@@ -90,7 +91,7 @@ func (c accountAdvise) draw(std terminal.Streams, task account.Task) error {
 		f.figure.Kind = release.Lines
 		f.figure.X.Log, f.figure.Y.Log = true, true
 		var err error
-		if f.figure.Series, err = errorSeries(f.tasks, f.point, advise); err != nil {
+		if f.figure.Series, err = errorSeries(f.tasks, f.point, compare); err != nil {
 			return flags.Refused(err, "plot", "users", "epsilon", "local-epsilon")
 		}
 		var b bytes.Buffer
@@ -113,12 +114,12 @@ func (c accountAdvise) draw(std terminal.Streams, task account.Task) error {
 
 // errorSeries is one curve for each protocol, over the tasks that it and the
 // accountant can do. Curators come first, so that what reaches them covers them.
-func errorSeries(tasks []account.Task, point func(account.Task, account.Option) (x, y float64), advise func(account.Task) (account.Advice, error)) ([]release.Series, error) {
+func errorSeries(tasks []advise.Task, point func(advise.Task, advise.Option) (x, y float64), compare func(advise.Task) (advise.Advice, error)) ([]release.Series, error) {
 	var curators, shuffled []*release.Series
 	curve := map[string]*release.Series{}
 	var last error
 	for _, t := range tasks {
-		a, err := advise(t)
+		a, err := compare(t)
 		if err != nil { // beyond what is advised on: an epsilon above 20, say
 			last = err
 			continue

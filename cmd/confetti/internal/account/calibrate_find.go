@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // What follows finds the noise of one mechanism each: it fills in the statement and
@@ -18,7 +20,7 @@ func (c accountCalibrate) bits(s *statement, most float64, at func(flip float64)
 			return at(flip), flip, err
 		}
 	}
-	local, err := account.LocalFlip(*c.LocalEpsilon, most, func(flip float64) account.Event { return c.repeated(at(flip)) })
+	local, err := shuffle.LocalFlip(*c.LocalEpsilon, most, func(flip float64) account.Event { return c.repeated(at(flip)) })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -43,15 +45,15 @@ func (c accountCalibrate) local(s *statement, event account.Event) error {
 
 func (c accountCalibrate) randomizedResponse(s *statement) (account.Event, error) {
 	event, flip, err := c.bits(s, 0.5,
-		func(flip float64) account.Event { return account.RandomizedResponse{Users: *c.Users, Flip: flip} },
+		func(flip float64) account.Event { return shuffle.RandomizedResponse{Users: *c.Users, Flip: flip} },
 		func() (float64, account.Guarantee, error) {
-			e, g, err := account.CalibrateRR(c.target(), account.Accounting(c.Accounting))
+			e, g, err := shuffle.CalibrateRR(c.target(), account.Accounting(c.Accounting))
 			return e.Flip, g, err
 		})
 	if err != nil {
 		return nil, err
 	}
-	s.randomizedResponse(account.RandomizedResponse{Users: *c.Users, Flip: flip}, c.Rounds)
+	s.randomizedResponse(shuffle.RandomizedResponse{Users: *c.Users, Flip: flip}, c.Rounds)
 	return event, c.local(s, event)
 }
 
@@ -62,14 +64,14 @@ func (c accountCalibrate) oneHot(s *statement) (account.Event, error) {
 	}
 	event, flip, err := c.bits(s, most,
 		func(flip float64) account.Event {
-			return account.OneHot{Users: *c.Users, Flip: flip, Keep: keep, Adjacency: adjacency}
+			return shuffle.OneHot{Users: *c.Users, Flip: flip, Keep: keep, Adjacency: adjacency}
 		},
 		func() (float64, account.Guarantee, error) {
 			if c.Keep == nil {
-				e, g, err := account.CalibrateOneHot(c.target(), adjacency)
+				e, g, err := shuffle.CalibrateOneHot(c.target(), adjacency)
 				return e.Flip, g, err
 			}
-			e, g, err := account.CalibrateAsymmetricOneHot(c.target(), keep, adjacency)
+			e, g, err := shuffle.CalibrateAsymmetricOneHot(c.target(), keep, adjacency)
 			return e.Flip, g, err
 		})
 	if err != nil {
@@ -86,10 +88,10 @@ func (c accountCalibrate) oneHot(s *statement) (account.Event, error) {
 
 func (c accountCalibrate) vector(s *statement) (account.Event, error) {
 	at := func(flip float64) account.Event {
-		return account.VectorResponse{Users: *c.Users, Coordinates: *c.Coordinates, Flip: flip, SquaredGap: *c.SquaredGap}
+		return shuffle.VectorResponse{Users: *c.Users, Coordinates: *c.Coordinates, Flip: flip, SquaredGap: *c.SquaredGap}
 	}
 	event, flip, err := c.bits(s, 0.5-1e-9, at, func() (float64, account.Guarantee, error) {
-		e, err := account.VectorFlip(*c.Users, *c.Coordinates, *c.SquaredGap, c.Epsilon, *c.Delta)
+		e, err := shuffle.VectorFlip(*c.Users, *c.Coordinates, *c.SquaredGap, c.Epsilon, *c.Delta)
 		if err != nil {
 			return 0, account.Guarantee{}, err
 		}
@@ -133,7 +135,7 @@ func (c accountCalibrate) mostLocal(r report, within float64) (most float64, siz
 	fixed, next := r, r.subset(math.Min(within, c.Epsilon))
 	for range 8 {
 		fixed.size = next
-		if most, _, err = account.CalibrateLocal(c.target(), fixed.event); err != nil {
+		if most, _, err = shuffle.CalibrateLocal(c.target(), fixed.event); err != nil {
 			break
 		}
 		if next = r.subset(math.Min(within, most)); next == fixed.size {
@@ -150,14 +152,14 @@ func (c accountCalibrate) fragments(s *statement) (event account.Event, err erro
 	if adjacency == account.Replacement {
 		changed *= 2
 	}
-	var f account.Fragments
+	var f shuffle.Fragments
 	if c.Epsilon != 0 {
-		if f, _, err = account.CalibrateFragments(c.target(), *c.Tau, adjacency); err != nil {
+		if f, _, err = shuffle.CalibrateFragments(c.target(), *c.Tau, adjacency); err != nil {
 			return nil, err
 		}
 	}
 	if c.LocalEpsilon != nil {
-		g, err := account.LocalFragments(*c.Users, *c.Tau, adjacency, *c.LocalEpsilon/float64(changed)*(1-0x1p-50))
+		g, err := shuffle.LocalFragments(*c.Users, *c.Tau, adjacency, *c.LocalEpsilon/float64(changed)*(1-0x1p-50))
 		if err != nil {
 			return nil, err
 		}
@@ -183,11 +185,11 @@ func (c accountCalibrate) threeNB(s *statement) (account.Event, error) {
 	t, how, extra := c.target(), account.Accounting(c.Accounting), value(c.ExtraMessages)
 	var err error
 	if c.ExtraMessages == nil && how == account.ExactAccounting {
-		if extra, err = account.FloodMessages(t); err != nil {
+		if extra, err = additive.FloodMessages(t); err != nil {
 			return nil, err
 		}
 	}
-	e, g, err := account.CalibrateThreeNB(t, how, extra)
+	e, g, err := additive.CalibrateThreeNB(t, how, extra)
 	if s.Guarantee = g; err == nil {
 		s.threeNB(e, c.Rounds)
 	}
@@ -196,14 +198,14 @@ func (c accountCalibrate) threeNB(s *statement) (account.Event, error) {
 
 func (c accountCalibrate) pure(s *statement) (account.Event, error) {
 	t := c.target()
-	var e account.Pure
+	var e additive.Pure
 	var err error
 	if account.Accounting(c.Accounting) == account.PaperAccounting {
-		if e, err = account.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), 0.5); err == nil {
+		if e, err = additive.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), 0.5); err == nil {
 			s.Guarantee, err = e.Guarantee(t.Rounds)
 		}
 	} else {
-		e, s.Guarantee, err = account.CalibratePure(t)
+		e, s.Guarantee, err = additive.CalibratePure(t)
 	}
 	if err == nil {
 		s.pure(e, c.Rounds)
@@ -213,7 +215,7 @@ func (c accountCalibrate) pure(s *statement) (account.Event, error) {
 
 func (c accountCalibrate) poisson(s *statement) (account.Event, error) {
 	t := c.target()
-	e, err := account.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
+	e, err := additive.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (c accountCalibrate) poisson(s *statement) (account.Event, error) {
 }
 
 func (c accountCalibrate) gaussian(s *statement) (account.Event, error) {
-	e, g, err := account.CalibrateGaussian(c.target(), c.Sensitivity)
+	e, g, err := additive.CalibrateGaussian(c.target(), c.Sensitivity)
 	if s.Guarantee = g; err == nil {
 		s.add("sigma", "standard deviation", e.Sigma, "of the noise in each sum")
 		s.add("rmse", "RMSE", e.Sigma, "of each coordinate of a sum")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 type accountEpsilon struct {
@@ -123,13 +125,13 @@ func (s *statement) add(key, label string, value float64, note string) {
 	}
 }
 
-func (s *statement) randomizedResponse(e account.RandomizedResponse, rounds int) {
+func (s *statement) randomizedResponse(e shuffle.RandomizedResponse, rounds int) {
 	s.add("flip_probability", "flip probability", e.Flip, "of every bit")
 	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
 	s.add("messages_per_device", "messages per device", float64(rounds), "one bit each")
 }
 
-func (s *statement) pure(e account.Pure, rounds int) {
+func (s *statement) pure(e additive.Pure, rounds int) {
 	s.add("epsilon_of_a_round", "epsilon of a round", e.Epsilon, "with delta 0")
 	s.add("theta", "theta", e.Theta, "the part of it that hides who dropped out")
 	s.add("drop_probability", "drop probability", e.Drop, "of an input")
@@ -141,10 +143,10 @@ func (s *statement) pure(e account.Pure, rounds int) {
 // coordinates are of a vector of bits that are flipped.
 func (s *statement) coordinates(users int, flip float64, what string) {
 	s.add("flip_probability", "flip probability", flip, what)
-	s.add("rmse", "RMSE", account.RandomizedResponse{Users: users, Flip: flip}.RMSE(), "of one coordinate's count, in respondents")
+	s.add("rmse", "RMSE", shuffle.RandomizedResponse{Users: users, Flip: flip}.RMSE(), "of one coordinate's count, in respondents")
 }
 
-func (s *statement) threeNB(e account.ThreeNB, rounds int) {
+func (s *statement) threeNB(e additive.ThreeNB, rounds int) {
 	s.add("noise", "noise e1", e.Noise, "of the discrete Laplace in each sum")
 	s.add("flood_shape", "flood shape r", e.FloodShape, "")
 	s.add("flood_probability", "flood probability p", e.FloodProb, "")
@@ -155,7 +157,7 @@ func (s *statement) threeNB(e account.ThreeNB, rounds int) {
 	}
 }
 
-func (s *statement) poisson(e account.PoissonSum, rounds int) {
+func (s *statement) poisson(e additive.PoissonSum, rounds int) {
 	s.add("mean", "mean", e.Mean, "of the noise of all users together")
 	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
 	s.add("messages_per_device", "messages per device", float64(rounds)*(0.5+e.MessagesPerUser()), "on average, half the bits being ones; dummies come on top")

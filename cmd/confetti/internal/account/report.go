@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
@@ -22,7 +23,7 @@ type whichever float64
 func (whichever) Validate() error { return nil }
 
 func (e whichever) Event(users int) account.Event {
-	return account.AnyRandomizer{Users: users, Epsilon: float64(e)}
+	return shuffle.AnyRandomizer{Users: users, Epsilon: float64(e)}
 }
 
 // report is a mechanism whose report is a single message, as a function of its local

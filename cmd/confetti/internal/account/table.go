@@ -8,6 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
@@ -41,14 +43,14 @@ var mechanisms = []mechanism{
 	{
 		name: "one-hot", needs: []string{"users", "flip-probability", "adjacency"}, takes: []string{"rounds", "keep-probability"},
 		event: func(p parameters) account.Event {
-			return account.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Keep: value(p.KeepProbability), Adjacency: account.Adjacency(p.Adjacency)}
+			return shuffle.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Keep: value(p.KeepProbability), Adjacency: account.Adjacency(p.Adjacency)}
 		},
 		calibrate: &calibration{[]string{"users"}, []string{"local-epsilon", "keep-probability"}, false, accountCalibrate.oneHot},
 	},
 	{
 		name: "vector", needs: []string{"users", "coordinates", "flip-probability", "squared-gap"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return account.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
+			return shuffle.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
 		},
 		calibrate: &calibration{[]string{"users", "coordinates", "squared-gap"}, []string{"local-epsilon"}, false, accountCalibrate.vector},
 	},
@@ -77,9 +79,9 @@ var mechanisms = []mechanism{
 	{name: "pure", calibrate: &calibration{[]string{"users"}, nil, true, accountCalibrate.pure}},
 	{
 		name: "poisson", needs: []string{"users", "mean"}, takes: []string{"rounds"},
-		event: func(p parameters) account.Event { return account.PoissonSum{Users: *p.Users, Mean: *p.Mean} },
+		event: func(p parameters) account.Event { return additive.PoissonSum{Users: *p.Users, Mean: *p.Mean} },
 		says: func(s *statement, p parameters) {
-			s.poisson(account.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
+			s.poisson(additive.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
 		},
 		calibrate: &calibration{[]string{"users"}, nil, false, accountCalibrate.poisson},
 	},
@@ -90,7 +92,7 @@ var mechanisms = []mechanism{
 	{
 		name: "gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return account.Gaussian{Sigma: *p.Sigma, Sensitivity: *p.Sensitivity}
+			return additive.Gaussian{Sigma: *p.Sigma, Sensitivity: *p.Sensitivity}
 		},
 		says:      sigma,
 		calibrate: &calibration{nil, []string{"users"}, false, accountCalibrate.gaussian},
@@ -98,30 +100,30 @@ var mechanisms = []mechanism{
 	{
 		name: "discrete-gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return account.DiscreteGaussian{Sigma: *p.Sigma, Sensitivity: int(*p.Sensitivity)}
+			return additive.DiscreteGaussian{Sigma: *p.Sigma, Sensitivity: int(*p.Sensitivity)}
 		},
 		says: sigma,
 	},
 	{
 		name: "laplace", curator: true, needs: []string{"scale", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return account.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
+			return additive.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
 		},
 		says: func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
 	},
 	{
 		name: "discrete-laplace", curator: true, needs: []string{"noise", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return account.DiscreteLaplace{Noise: *p.Noise, Sensitivity: int(*p.Sensitivity)}
+			return additive.DiscreteLaplace{Noise: *p.Noise, Sensitivity: int(*p.Sensitivity)}
 		},
 		says: func(s *statement, p parameters) {
-			s.add("rmse", "RMSE", account.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
+			s.add("rmse", "RMSE", additive.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
 		},
 	},
 	{
 		name: "dpsgd", curator: true, needs: []string{"sampling", "noise-multiplier", "steps"},
 		event: func(p parameters) account.Event {
-			return account.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
+			return additive.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
 		},
 	},
 }

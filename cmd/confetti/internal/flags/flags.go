@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -149,7 +150,7 @@ func ParseLabelEpsilon(text string) (plan.LabelEpsilon, error) {
 
 // InDomain makes a published theorem's refusal a fault of what was asked for.
 func InDomain(err error) error {
-	var domain *account.DomainError
+	var domain *theorems.DomainError
 	if errors.As(err, &domain) {
 		return terminal.Usagef("%w; --accounting exact has no such condition", err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -84,7 +84,7 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 		return p, err
 	}
 	if c.CrowdEpsilon > 0 {
-		d, err := account.NewCrowd(c.CrowdEpsilon, c.Delta)
+		d, err := additive.NewCrowd(c.CrowdEpsilon, c.Delta)
 		if err != nil {
 			return p, flags.Refused(err, "crowd-epsilon", "delta")
 		}
