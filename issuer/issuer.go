@@ -8,12 +8,9 @@
 package issuer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,7 +18,6 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -30,48 +26,22 @@ import (
 // Options are what an issuer is made of. Folder, Keys, Publishers and one of
 // Bearers and Certificates must be set.
 type Options struct {
+	// Common has among the rest Client, which asks hops how many tokens they have counted,
+	// so that an older copy of the folder is found; Retention of marks, by default a day,
+	// after which tokens can neither be had nor spent; and Failpoint, which is called
+	// "before mark" and "after mark".
+	serve.Common
 	Folder     string            // where it keeps plans and marks, on this machine's disk
-	Keys       string            // folder of private keys of tokens; a plan's public keys pick them
 	Publishers *serve.Publishers // whose plans are served
 
 	Bearers      *serve.Bearers
 	Certificates bool // of the authorities that the server's TLS knows
 
-	// Retention is how long after a plan closes its marks are kept; 0 is a day.
-	// After that its tokens can no longer be had, and no longer be spent.
-	Retention time.Duration
-	Limits    Limits
-
-	// Client asks hops how many tokens they have counted, so that an older copy of the
-	// folder is found; nil: nobody is asked.
-	Client *http.Client
-
-	Metrics *serve.Metrics   // nil: none
-	Log     *slog.Logger     // nil: none
-	Now     func() time.Time // nil: the system's clock
-
-	// Clock says whether the time of day may be believed before something is done for
-	// good because of it; nil: it always is.
-	Clock *clock.Clock
-
-	// Failpoint is called at each named step, in tests of crashes: "before mark",
-	// "after mark". Its error ends the request as a crash would. nil: none.
-	Failpoint func(name string) error
-}
-
-// Limits bound what peers can make an issuer do. Zeros are the defaults.
-type Limits struct {
-	Plans int     // served at once; 256
-	Rate  float64 // requests a second that one respondent may make in the long run; 1
-	Burst int     // that one respondent may make at once; 16
+	Limits serve.Visits
 }
 
 const (
 	defaultRetention = 24 * time.Hour
-	defaultPlans     = 256
-	defaultRate      = 1
-	defaultBurst     = 16
-	rateKeys         = 1 << 16     // respondents whose rate is remembered
 	sweepEvery       = time.Minute // how late a plan may be forgotten
 )
 
@@ -98,22 +68,8 @@ func New(o Options) (*Service, error) {
 	if o.Folder == "" || o.Keys == "" || o.Publishers == nil || o.Bearers == nil && !o.Certificates {
 		return nil, errors.New("issuer: a folder, a folder of keys, publishers and a way to tell respondents apart must be given")
 	}
-	o.Retention = cmp.Or(o.Retention, defaultRetention)
-	o.Limits.Plans = cmp.Or(o.Limits.Plans, defaultPlans)
-	o.Limits.Rate = cmp.Or(o.Limits.Rate, defaultRate)
-	o.Limits.Burst = cmp.Or(o.Limits.Burst, defaultBurst)
-	if o.Metrics == nil {
-		o.Metrics = serve.NewMetrics()
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Failpoint == nil {
-		o.Failpoint = func(string) error { return nil }
-	}
+	o.Default(defaultRetention)
+	o.Limits.Default()
 	issued, err := o.Metrics.Meter.Int64Counter("tokens_issued", metric.WithDescription("Tokens signed, of plans whose crowds have public sizes."))
 	if err != nil {
 		panic("issuer: " + err.Error()) // the name stands here
@@ -121,7 +77,7 @@ func New(o Options) (*Service, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
-	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys), plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}}
+	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: o.Limits.Rates(), plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}}
 	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
 	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)

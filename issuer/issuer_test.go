@@ -58,9 +58,9 @@ func newWorld(t testing.TB) *world {
 	dir := t.TempDir()
 	w := &world{t: t, now: opens, bearers: map[string]string{}, publisher: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32))}
 	w.options = Options{
-		Folder: filepath.Join(dir, "issuer"), Keys: filepath.Join(dir, "keys"), Limits: Limits{Rate: 1000, Burst: 1000},
+		Folder: filepath.Join(dir, "issuer"), Limits: serve.Visits{Rate: 1000, Burst: 1000},
+		Common:     serve.Common{Keys: filepath.Join(dir, "keys"), Now: func() time.Time { return w.now }},
 		Publishers: serve.Trust(plan.Publisher(w.publisher.Public().(ed25519.PublicKey))),
-		Now:        func() time.Time { return w.now },
 	}
 	if err := os.Mkdir(w.options.Keys, 0o700); err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestIssuerRefuses(t *testing.T) {
 
 func TestRateOfARespondent(t *testing.T) {
 	w := newWorld(t)
-	w.options.Limits = Limits{Rate: 0.001, Burst: 2}
+	w.options.Limits = serve.Visits{Rate: 0.001, Burst: 2}
 	w.restart()
 	asks, _ := w.ask(token.Seed{1})
 	for range 2 {
@@ -332,7 +332,7 @@ func TestRateOfARespondent(t *testing.T) {
 
 func BenchmarkIssue(b *testing.B) {
 	w := newWorld(b)
-	w.options.Limits = Limits{Rate: 1e9, Burst: 1 << 30}
+	w.options.Limits = serve.Visits{Rate: 1e9, Burst: 1 << 30}
 	w.restart()
 	asks, _ := w.ask(token.Seed{1})
 	asks.Asks = asks.Asks[:1]

@@ -13,7 +13,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/chain"
 	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -167,7 +166,7 @@ func (s *Service) path(hash [32]byte, kind string) string {
 // add finds the plan's keys and opens its log, which is here if the plan was served
 // before.
 func (s *Service) add(signed plan.Signed, before bool) error {
-	keys, err := readKeys(s.o.Keys)
+	keys, err := serve.TokenKeys(s.o.Keys)
 	if err != nil {
 		return err
 	}
@@ -216,27 +215,6 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 	}
 	s.plans[hash] = p
 	return nil
-}
-
-// readKeys reads the keys of tokens from a folder of key files (*.json), by the
-// text form of their public ones. Keys of another use are passed over.
-func readKeys(folder string) (map[string]token.PrivateKey, error) {
-	files, err := keyfile.ReadFolder(folder)
-	if err != nil {
-		return nil, err
-	}
-	keys := map[string]token.PrivateKey{}
-	for path, file := range files {
-		if file.Suite != token.Suite {
-			continue
-		}
-		key, _, err := token.ReadKeyFile(path)
-		if err != nil {
-			return nil, err
-		}
-		keys[file.PublicKey] = key
-	}
-	return keys, nil
 }
 
 // plan finds a plan whom its publishers stand for, or the problem to answer with.

@@ -11,13 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -25,22 +22,14 @@ import (
 
 // Config is an analyzer's configuration file.
 type Config struct {
-	HTTP serve.HTTP `toml:"http"` // operators must be set: they register and close plans
-	// Keys is the folder of the operator's private keys (*.json). A plan's public
-	// key picks one.
-	Keys serve.Path `toml:"keys"`
+	// Settings are those of every service: http.operators must be set, who register and
+	// close plans, and the keys of publishers_file take the place of those of Publishers.
+	serve.Settings
 	// Database is SQLite's file, or URL a PostgreSQL database.
 	Database serve.Path `toml:"database"`
 	URL      string     `toml:"url"` // postgres://user@host/database?sslmode=verify-full
 	// PasswordFile has the password of the database, which then does not stand in the URL.
 	PasswordFile serve.Path `toml:"password_file"`
-	// Roots are the certificate authorities of the last hops (PEM), which are asked what
-	// they handed over; empty: the system's.
-	Roots serve.Path `toml:"roots"`
-	// PublishersFile is a file of publishers (confetti publishers), read again when it
-	// changes: whose keys are still good, and how many must have signed. Without it
-	// those of Publishers are good without an end, and one is enough.
-	PublishersFile serve.Path `toml:"publishers_file"`
 	// Ledger is a file on this machine's disk that says how far the budget ledger has come,
 	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
 	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
@@ -60,9 +49,6 @@ type Config struct {
 	} `toml:"populations"`
 	// Grace is how long after a plan's times.closes batches are waited for; 0 is 1h.
 	Grace serve.Duration `toml:"grace"`
-	// Retention is how long after a verdict tallies and receipts are kept; 0 is 30
-	// days. Releases and budgets are kept for ever.
-	Retention serve.Duration `toml:"retention"`
 	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
 	BatchSize int64 `toml:"batch_size"`
 }
@@ -104,21 +90,17 @@ func (c Config) DSN() (string, error) {
 func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error) {
 	var errs []error
 	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
-	http, err = c.HTTP.Open("analyzer", log)
+	http, common, err := c.Settings.Open("analyzer", log, func(folder string) error {
+		keys, err := serve.OpeningKeys(folder)
+		if err == nil && len(keys) == 0 {
+			err = errors.New("no private key (*.json) is there: see confetti keys new")
+		}
+		return err
+	})
 	errs = append(errs, err)
 	if c.HTTP.Operators == "" {
 		fault("http.operators", errors.New("name a file of bearer tokens: operators register and close plans"))
 	}
-	if c.Keys == "" {
-		fault("keys", errors.New("name a folder of private keys"))
-	} else {
-		keys, err := keyfile.ReadFolder(string(c.Keys))
-		if err == nil && len(keys) == 0 {
-			err = errors.New("no private key (*.json) is there: see confetti keys new")
-		}
-		fault("keys", err)
-	}
-	fault("keys", serve.Closed(c.Keys))
 	_, err = c.DSN()
 	fault("database", err)
 	if c.Ledger != "" {
@@ -127,12 +109,8 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.Database != "" {
 		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
 	}
-	client, err := serve.Client(c.Roots)
-	fault("roots", err)
 	o = Options{
-		Client: client,
-		Keys:   string(c.Keys), Operators: http.Operators, Populations: map[string]Population{},
-		Grace: time.Duration(c.Grace), Retention: time.Duration(c.Retention), BatchSize: c.BatchSize, Metrics: http.Metrics, Log: log, Clock: clock.New(),
+		Common: common, Operators: http.Operators, Populations: map[string]Population{}, Grace: time.Duration(c.Grace), BatchSize: c.BatchSize,
 	}
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))
@@ -258,17 +236,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, software string) erro
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, c.status(service)
-	server, err := serve.New(http)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	background.Go(func() { service.Run(ctx) }) // returns no error
-	err = server.Serve(ctx)
-	stop()
-	background.Wait()
-	return err
+	return serve.Run(ctx, http, func(ctx context.Context) { service.Run(ctx) }) // returns no error
 }
 
 // status is the service's page, with what SQLite takes of the disk.

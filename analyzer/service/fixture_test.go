@@ -284,10 +284,11 @@ func (r *rig) restart() {
 		r.t.Fatal(err)
 	}
 	r.service, err = service.New(service.Options{
-		Store: r.store, Keys: r.keys, Operators: r.bearers,
+		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client},
+		Store:  r.store, Operators: r.bearers,
 		Publishers:  []service.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
 		Populations: map[string]service.Population{"residents": r.budget},
-		Software:    "confetti test", Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client,
+		Software:    "confetti test",
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -12,14 +12,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
-	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -30,8 +28,12 @@ import (
 // Options are what a service is made of. Store, Keys, Publishers, Populations and
 // Operators must be set.
 type Options struct {
+	// Common has among the rest Client, which asks the last hops what they handed over, so
+	// that an older copy of the database is found; Retention of tallies, receipts and marks
+	// after a verdict, by default 30 days; and Failpoint, which is called at each of
+	// Failpoints.
+	serve.Common
 	Store *store.Store
-	Keys  string // folder of the operator's private keys; a plan's public key picks one
 
 	Publishers  []Publisher           // whose plans are taken
 	Trust       *serve.Publishers     // of them: whose keys are good, and how many must have signed; nil: all are, and one
@@ -43,25 +45,8 @@ type Options struct {
 	Public func(plan.Plan) (protocol.Public, error)
 
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
-	Retention time.Duration // of tallies, receipts and marks after a verdict; 0 is 30 days
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
 	Software  string        // name and version, for releases
-	Metrics   *serve.Metrics
-
-	// Client asks the last hops what they handed over, so that an older copy of the
-	// database is found; nil: nobody is asked.
-	Client *http.Client
-
-	Log *slog.Logger     // nil: none
-	Now func() time.Time // nil: the system's clock
-
-	// Clock says whether the time of day may be believed before something is done for
-	// good because of it; nil: it always is.
-	Clock *clock.Clock
-
-	// Failpoint is called at each named step (see Failpoints), in tests of
-	// crashes. Its error ends what is being done as a crash would. nil: none.
-	Failpoint func(name string) error
 }
 
 // Publisher is an author of plans. All its plans ask one population: who asks
@@ -127,23 +112,9 @@ func New(o Options) (*Service, error) {
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
 	}
-	if o.Retention == 0 {
-		o.Retention = defaultRetention
-	}
+	o.Default(defaultRetention)
 	if o.BatchSize == 0 {
 		o.BatchSize = defaultBatchSize
-	}
-	if o.Metrics == nil {
-		o.Metrics = serve.NewMetrics()
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Failpoint == nil {
-		o.Failpoint = func(string) error { return nil }
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
 	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, texts: texts{room: textRoom}}
@@ -251,9 +222,11 @@ func (s *Service) prepare(signed plan.Signed) (*running, error) {
 	if r.protocol, err = protocol.New(signed.Plan); err != nil {
 		return nil, err
 	}
-	key, err := findKey(s.o.Keys, signed.Plan.Analyzer.Key)
-	if err != nil {
-		return nil, err
+	keys, unread := serve.OpeningKeys(s.o.Keys)
+	key, ours := keys[signed.Plan.Analyzer.Key]
+	if !ours {
+		missing := errors.New("service: the private key of the plan's analyzer is not here: another service has that part, or the key is missing from the folder of keys")
+		return nil, errors.Join(missing, unread)
 	}
 	if r.counter, err = analyzer.NewCounter(r.protocol, key); err != nil {
 		return nil, err

@@ -60,7 +60,9 @@ func config(t *testing.T, role, text string) any {
 func settings(of reflect.Type) (names []string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
-		names = append(names, f.Tag.Get("toml"))
+		if !f.Anonymous { // whose settings are the outer one's
+			names = append(names, f.Tag.Get("toml"))
+		}
 		switch inner := f.Type; inner.Kind() {
 		case reflect.Struct:
 			names = append(names, settings(inner)...)

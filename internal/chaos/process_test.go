@@ -68,10 +68,14 @@ func launch(name string, s setting) (process, error) {
 	panic("chaos: no service " + name)
 }
 
+// common is what every service of a run is made of.
+func (s setting) common(name string) serve.Common {
+	return serve.Common{Keys: s.ring.keys(name), Client: &http.Client{Transport: s.network}, Now: s.now, Log: s.log, Failpoint: s.failpoint}
+}
+
 func launchIssuer(s setting) (process, error) {
 	i, err := issuer.New(issuer.Options{
-		Folder: s.dir, Keys: s.ring.keys("issuer"), Publishers: s.trust(), Bearers: s.ring.people("respondents"),
-		Client: &http.Client{Transport: s.network}, Limits: issuer.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Common: s.common("issuer"), Folder: s.dir, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
 	})
 	if err != nil {
 		return process{}, err
@@ -88,11 +92,11 @@ func launchAnalyzer(s setting) (process, error) {
 		return process{}, err
 	}
 	a, err := analyzing.New(analyzing.Options{
-		Store: db, Keys: s.ring.keys("analyzer"), Operators: s.ring.people("operators"),
+		Common: s.common("analyzer"), Store: db, Operators: s.ring.people("operators"),
 		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
 		Trust:       s.trust(),
 		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
-		Client:      &http.Client{Transport: s.network}, Software: "chaos", Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Software:    "chaos",
 	})
 	if err != nil {
 		db.Close()
@@ -115,8 +119,8 @@ func launchHop(name string, s setting) (process, error) {
 		return process{}, err
 	}
 	h, err := shuffling.New(ctx, shuffling.Options{
-		Queue: q, Keys: s.ring.keys(name), Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
-		Client: &http.Client{Transport: s.network}, Limits: shuffling.Limits{Rate: 1e6, Burst: 1e6}, Now: s.now, Log: s.log, Failpoint: s.failpoint,
+		Common: s.common(name), Queue: q, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
+		Limits: shuffling.Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
 	})
 	if err != nil {
 		q.Close()

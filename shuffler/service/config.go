@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -22,23 +18,8 @@ import (
 
 // Config is a shuffler's configuration file.
 type Config struct {
-	HTTP serve.HTTP `toml:"http"`
-	// Keys is the folder of the operator's private keys (*.json): of hops and of
-	// receipts, old and new. A plan's public keys pick from them.
-	Keys serve.Path `toml:"keys"`
-	// Publishers are the public keys of those whose plans are served, or
-	// PublishersFile a file of them (confetti publishers), read again when it changes.
-	Publishers     []string   `toml:"publishers"`
-	PublishersFile serve.Path `toml:"publishers_file"`
-	// Bearers is the file of respondents' bearer tokens. Without it, and without
-	// http.clients, only plans can be served whose entry demands single-use tokens.
-	Bearers serve.Path `toml:"bearers"`
-	// Roots is a PEM file of the authorities of the next hop and the analyzer;
-	// the system's without it.
-	Roots serve.Path `toml:"roots"`
-	// Retention is how long after a plan closes receipts and marks are kept, and
-	// what could not be delivered; 0 is 30 days.
-	Retention serve.Duration `toml:"retention"`
+	serve.Settings
+	serve.Visited
 	// Queue says where contributions and batches rest: folder, or url.
 	Queue struct {
 		Folder   serve.Path `toml:"folder"`    // of the embedded queue
@@ -54,12 +35,7 @@ type Config struct {
 		Credentials serve.Path `toml:"credentials"`
 	} `toml:"queue"`
 	// Limits bound what peers can make the service do; 0 is the default.
-	Limits struct {
-		Plans int     `toml:"plans"` // served at once; 256
-		Rate  float64 `toml:"rate"`  // contributions a second that one respondent may try; 1
-		Burst int     `toml:"burst"` // that one respondent may try at once; 16
-		Total float64 `toml:"total"` // contributions a second from everybody; no limit
-	} `toml:"limits"`
+	Limits Limits `toml:"limits"`
 }
 
 // set is a configuration whose files have been read.
@@ -73,26 +49,17 @@ type set struct {
 func (c Config) open(log *slog.Logger) (s set, err error) {
 	var errs []error
 	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
-	s.http, err = c.HTTP.Open("shuffler", log)
-	errs = append(errs, err)
-	keys, err := ReadKeys(string(c.Keys))
-	if err == nil && (len(keys.Open) == 0 || len(keys.Sign) == 0) {
-		err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.Open), len(keys.Sign))
-	}
-	fault("keys", err)
-	fault("keys", serve.Closed(c.Keys))
-	publishers, err := serve.OpenPublishers(c.Publishers, c.PublishersFile)
-	errs = append(errs, err)
-	var bearers *serve.Bearers
-	if c.Bearers != "" {
-		bearers, err = serve.ReadBearers(string(c.Bearers))
-		fault("bearers", err)
-		if c.HTTP.Clients != "" {
-			fault("bearers", errors.New("a respondent who has both a token and a certificate would count twice: set bearers or http.clients, not both"))
+	var common serve.Common
+	s.http, common, err = c.Settings.Open("shuffler", log, func(folder string) error {
+		keys, err := readKeys(folder)
+		if err == nil && (len(keys.open) == 0 || len(keys.sign) == 0) {
+			err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.open), len(keys.sign))
 		}
-	}
-	client, err := serve.Client(c.Roots)
-	fault("roots", err)
+		return err
+	})
+	errs = append(errs, err)
+	publishers, bearers, err := c.Visited.Open(c.Settings)
+	errs = append(errs, err)
 	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
 		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))
 	}
@@ -103,13 +70,9 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	if c.Queue.Folder != "" {
 		fault("queue.folder", serve.Writable(c.Queue.Folder))
 	}
-	l := Limits{Plans: c.Limits.Plans, Rate: c.Limits.Rate, Burst: c.Limits.Burst, Total: c.Limits.Total}
-	if l.Plans < 0 || l.Burst < 0 || !(l.Rate >= 0 && l.Rate < math.MaxInt32) || !(l.Total >= 0 && l.Total < math.MaxInt32) {
-		fault("limits", errors.New("every limit is a number from 0 on"))
-	}
+	fault("limits", c.Limits.Validate())
 	s.options = Options{
-		Keys: string(c.Keys), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators,
-		Client: client, Retention: time.Duration(c.Retention), Limits: l, Metrics: s.http.Metrics, Log: log, Clock: clock.New(),
+		Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
 	}
 	return s, errors.Join(errs...)
 }
@@ -253,17 +216,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
-	server, err := serve.New(s.http)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	background.Go(func() { service.Run(ctx) })
-	err = server.Serve(ctx)
-	stop()
-	background.Wait()
-	return err
+	return serve.Run(ctx, s.http, service.Run)
 }
 
 // closePlan answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.

@@ -119,7 +119,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 	if status, code := w.do(1, w.batchRequest(good)); status != 201 {
 		t.Fatalf("%d %s", status, code)
 	}
-	keys, err := ReadKeys(w.keys(0))
+	keys, err := readKeys(w.keys(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 	}
 	receipt := h.Receipts[0].Receipt
 	receipt.BatchOut = sha256.Sum256(batch)
-	other := wire.MarshalHandover([]wire.SignedReceipt{receipt.Sign(keys.Sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
+	other := wire.MarshalHandover([]wire.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
 	if status, code := w.do(1, w.batchRequest(other)); status != 409 || code != wire.BatchTaken {
 		t.Errorf("%d %s", status, code)
 	}
@@ -144,7 +144,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 // A batch of garbage that its entry has signed is taken, and goes no further.
 func TestGarbageIsWithheld(t *testing.T) {
 	w, good := caught(t)
-	keys, err := ReadKeys(w.keys(0))
+	keys, err := readKeys(w.keys(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestGarbageIsWithheld(t *testing.T) {
 	}
 	receipt := h.Receipts[0].Receipt
 	receipt.BatchOut = sha256.Sum256(batch)
-	garbage := wire.MarshalHandover([]wire.SignedReceipt{receipt.Sign(keys.Sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
+	garbage := wire.MarshalHandover([]wire.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
 	if status, code := w.do(1, w.batchRequest(garbage)); status != 201 {
 		t.Fatalf("%d %s", status, code)
 	}

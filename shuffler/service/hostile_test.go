@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func TestContributionsRefused(t *testing.T) {
 
 func TestRateOfARespondent(t *testing.T) {
 	w := newWorld(t, 1, nil)
-	w.rates = Limits{Rate: 1e-9, Burst: 2}
+	w.rates = Limits{Visits: serve.Visits{Rate: 1e-9, Burst: 2}}
 	w.restart(0)
 	body := w.contribution(0, 1)
 	for i, want := range []int{201, 200, 429, 429} {

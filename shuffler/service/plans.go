@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -143,14 +144,14 @@ func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Clos
 
 // add makes the plan's posts.
 func (s *Service) add(ctx context.Context, signed plan.Signed) error {
-	keys, err := ReadKeys(s.o.Keys)
+	keys, err := readKeys(s.o.Keys)
 	if err != nil {
 		return err
 	}
 	p := &served{signed: signed, text: signed.Marshal()}
 	for i, in := range signed.Plan.Route.Mix.Instances {
 		for h, hop := range in.Hops {
-			key, ours := keys.Open[hop.Key]
+			key, ours := keys.open[hop.Key]
 			if !ours {
 				continue
 			}
@@ -171,6 +172,21 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 	close(s.wake)
 	s.wake = make(chan struct{})
 	return nil
+}
+
+// keys are an operator's private ones, by their public ones.
+type keys struct {
+	open map[string]envelope.PrivateKey
+	sign map[string]wire.SignKey
+}
+
+func readKeys(folder string) (keys, error) {
+	open, errOpen := serve.OpeningKeys(folder)
+	sign, errSign := serve.ReceiptKeys(folder)
+	if errOpen != nil {
+		errSign = nil // which would say the same again
+	}
+	return keys{open, sign}, errors.Join(errOpen, errSign)
 }
 
 // plan finds a plan that is served, whether or not its publishers are still trusted.

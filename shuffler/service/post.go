@@ -71,7 +71,7 @@ type post struct {
 	erased    bool                     // nothing is left, after the retention or a withdrawal
 }
 
-func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, key envelope.PrivateKey, keys Keys) (*post, error) {
+func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, key envelope.PrivateKey, keys keys) (*post, error) {
 	hops := p.Route.Mix.Instances[instance].Hops
 	hash := p.Hash()
 	t := &post{
@@ -87,7 +87,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 		}
 		t.receiptKeys = append(t.receiptKeys, k)
 	}
-	sign, ok := keys.Sign[hops[hop].Receipts]
+	sign, ok := keys.sign[hops[hop].Receipts]
 	if !ok {
 		return nil, refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop+1, instance+1))
 	}

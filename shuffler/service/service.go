@@ -11,16 +11,12 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -29,8 +25,11 @@ import (
 // Options are what a service is made of. Queue, Keys, Publishers and Client must
 // be set.
 type Options struct {
+	// Common has among the rest Client, which reaches the next hop and the analyzer;
+	// Retention of receipts and marks and of what could not be delivered, by default 30
+	// days; and Failpoint, which is called at each of Failpoints.
+	serve.Common
 	Queue      *queue.Queue
-	Keys       string            // folder of the operator's private keys; a plan's public key picks one
 	Publishers *serve.Publishers // whose plans are served
 
 	// How respondents are told apart, where the plan demands no single-use tokens
@@ -43,41 +42,25 @@ type Options struct {
 
 	Operators *serve.Bearers // who may close an epoch early; nil: nobody
 
-	Client *http.Client // to reach the next hop and the analyzer
-
-	// Retention is how long after a plan closes its receipts and marks are kept,
-	// and what could not be delivered; 0 is 30 days.
-	Retention time.Duration
-	Limits    Limits
-
-	Metrics *serve.Metrics   // nil: none
-	Log     *slog.Logger     // nil: none
-	Now     func() time.Time // nil: the system's clock
-
-	// Clock says whether the time of day may be believed before something is done for
-	// good because of it; nil: it always is.
-	Clock *clock.Clock
-
-	// Failpoint is called at each named step (see Failpoints), in tests of
-	// crashes. Its error ends what is being done as a crash would: nothing
-	// after it happens. nil: none.
-	Failpoint func(name string) error
+	Limits Limits
 }
 
 // Limits bound what peers can make a service do. Zeros are the defaults.
 type Limits struct {
-	Plans int     // served at once; 256
-	Rate  float64 // contributions a second that one respondent may try in the long run; 1
-	Burst int     // that one respondent may try at once; 16
-	Total float64 // contributions a second from everybody; 0: no limit
+	serve.Visits
+	Total float64 `toml:"total"` // contributions a second from everybody; 0: no limit
+}
+
+// Validate says what is wrong with limits that somebody has written down.
+func (l Limits) Validate() error {
+	if !serve.AtLeastZero(l.Total) {
+		return errors.New("every limit is a number from 0 on")
+	}
+	return l.Visits.Validate()
 }
 
 const (
 	defaultRetention = 30 * 24 * time.Hour
-	defaultPlans     = 256
-	defaultRate      = 1
-	defaultBurst     = 16
-	rateKeys         = 1 << 16     // respondents whose rate is remembered
 	poll             = time.Second // how late an epoch may end
 )
 
@@ -113,29 +96,15 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 	if o.Queue == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil {
 		return nil, errors.New("service: a queue, a folder of keys, publishers and an HTTP client must be given")
 	}
-	o.Retention = cmp.Or(o.Retention, defaultRetention)
-	o.Limits.Plans = cmp.Or(o.Limits.Plans, defaultPlans)
-	o.Limits.Rate = cmp.Or(o.Limits.Rate, defaultRate)
-	o.Limits.Burst = cmp.Or(o.Limits.Burst, defaultBurst)
-	if o.Metrics == nil {
-		o.Metrics = serve.NewMetrics()
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Failpoint == nil {
-		o.Failpoint = func(string) error { return nil }
-	}
+	o.Default(defaultRetention)
+	o.Limits.Default()
 	records, err := o.Queue.Records(ctx, "shuffler")
 	if err != nil {
 		return nil, err
 	}
 	s := &Service{
 		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: together,
-		rates: serve.NewRates[serve.Respondent](o.Limits.Rate, o.Limits.Burst, rateKeys),
+		rates: o.Limits.Rates(),
 		plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}, wake: make(chan struct{}),
 	}
 	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)

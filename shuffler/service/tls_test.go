@@ -79,7 +79,7 @@ func TestOverTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(ctx, Options{Queue: q, Keys: w.keys(h), Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers, Client: client})
+		s, err := New(ctx, Options{Common: serve.Common{Keys: w.keys(h), Client: client}, Queue: q, Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 	w := &world{
 		t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
 		tokens: map[string]string{}, batches: map[uint32][]byte{}, receipts: map[uint32][]wire.SignedReceipt{},
-		rates: Limits{Rate: 1e6, Burst: 1e6},
+		rates: Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
 	}
 	var err error
 	if w.analyzer, err = envelope.GenerateKey(envelope.X25519); err != nil {
@@ -186,16 +186,16 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 		watched = clock.Watch(func() time.Time { return w.now }, func() time.Duration { return w.mono })
 	}
 	s, err := New(ctx, Options{
-		Clock: watched,
-		Queue: q, Keys: w.keys(hop), Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers,
-		Client: &http.Client{Transport: w}, Limits: w.rates, Damage: d,
-		Now: func() time.Time { return w.now },
-		Failpoint: func(name string) error {
-			if w.failpoint == nil {
-				return nil
-			}
-			return w.failpoint(hop, name)
+		Common: serve.Common{
+			Clock: watched, Keys: w.keys(hop), Client: &http.Client{Transport: w}, Now: func() time.Time { return w.now },
+			Failpoint: func(name string) error {
+				if w.failpoint == nil {
+					return nil
+				}
+				return w.failpoint(hop, name)
+			},
 		},
+		Queue: q, Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers, Limits: w.rates, Damage: d,
 	})
 	if err != nil {
 		q.Close()

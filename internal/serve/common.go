@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/clock"
+)
+
+// Common is what every service is made of, beside what it keeps and whom it trusts.
+type Common struct {
+	Keys string // folder of the operator's private keys; a plan's public keys pick from it
+
+	// Client reaches other services: those that are handed something, and those that are
+	// asked what they have seen and what time it is; nil: nobody is asked.
+	Client *http.Client
+
+	// Retention is how long after the end of a plan what is kept of it stays; 0: as long as
+	// the service says.
+	Retention time.Duration
+
+	Metrics *Metrics         // nil: none
+	Log     *slog.Logger     // nil: none
+	Now     func() time.Time // nil: the system's clock
+
+	// Clock says whether the time of day may be believed before something is done for
+	// good because of it; nil: it always is.
+	Clock *clock.Clock
+
+	// Failpoint is called at each step that the service names, in tests of crashes. Its
+	// error ends what is being done as a crash would: nothing after it happens. nil: none.
+	Failpoint func(name string) error
+}
+
+// Default fills in what was left out.
+func (c *Common) Default(retention time.Duration) {
+	c.Retention = cmp.Or(c.Retention, retention)
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Failpoint == nil {
+		c.Failpoint = func(string) error { return nil }
+	}
+}
+
+// Visits bound what publishers and respondents can make a service do. Zeros are the
+// defaults.
+type Visits struct {
+	Plans int     `toml:"plans"` // served at once; 256
+	Rate  float64 `toml:"rate"`  // requests a second that one respondent may make in the long run; 1
+	Burst int     `toml:"burst"` // that one respondent may make at once; 16
+}
+
+// Default fills in what was left out.
+func (v *Visits) Default() {
+	v.Plans, v.Rate, v.Burst = cmp.Or(v.Plans, 256), cmp.Or(v.Rate, 1), cmp.Or(v.Burst, 16)
+}
+
+// Rates are those of the respondents whom a service has seen last.
+func (v Visits) Rates() *Rates[Respondent] {
+	const remembered = 1 << 16
+	return NewRates[Respondent](v.Rate, v.Burst, remembered)
+}
+
+// Validate says what is wrong with limits that somebody has written down.
+func (v Visits) Validate() error {
+	if v.Plans < 0 || v.Burst < 0 || !AtLeastZero(v.Rate) {
+		return errors.New("every limit is a number from 0 on")
+	}
+	return nil
+}
+
+// AtLeastZero is whether x is a number from 0 on, and not without end.
+func AtLeastZero(x float64) bool { return x >= 0 && x < math.MaxInt32 }
+
+// Settings are those of every service's configuration.
+type Settings struct {
+	HTTP HTTP `toml:"http"`
+	// Keys is the folder of the operator's private keys (*.json), old and new. A plan's
+	// public keys pick from them.
+	Keys Path `toml:"keys"`
+	// PublishersFile is a file of those whose plans are served (confetti publishers), read
+	// again when it changes.
+	PublishersFile Path `toml:"publishers_file"`
+	// Roots is a PEM file of the authorities of the other services; the system's without it.
+	Roots Path `toml:"roots"`
+	// Retention is how long after a plan's end what is kept of it stays; 0: the default.
+	Retention Duration `toml:"retention"`
+}
+
+// Open reads what the settings name. enough reads the keys that
+// the service needs, and says what is missing;
+// the error joins everything that is wrong.
+func (s Settings) Open(name string, log *slog.Logger, enough func(folder string) error) (Config, Common, error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, Fault(setting, err)) }
+	http, err := s.HTTP.Open(name, log)
+	errs = append(errs, err)
+	if s.Keys == "" {
+		fault("keys", errors.New("name a folder of private keys"))
+	} else {
+		fault("keys", enough(string(s.Keys)))
+	}
+	fault("keys", Closed(s.Keys))
+	client, err := Client(s.Roots)
+	fault("roots", err)
+	return http, Common{
+		Keys: string(s.Keys), Client: client, Retention: time.Duration(s.Retention), Metrics: http.Metrics, Log: log, Clock: clock.New(),
+	}, errors.Join(errs...)
+}
+
+// Visited are the settings of a service to which respondents come.
+type Visited struct {
+	// Publishers are the public keys of those whose plans are served, in the place of
+	// publishers_file.
+	Publishers []string `toml:"publishers"`
+	// Bearers is the file of respondents' bearer tokens. Without it, and without
+	// http.clients, respondents cannot be told apart.
+	Bearers Path `toml:"bearers"`
+}
+
+// Open reads what the settings name; nil bearers if there are none.
+func (v Visited) Open(s Settings) (*Publishers, *Bearers, error) {
+	publishers, err := OpenPublishers(v.Publishers, s.PublishersFile)
+	if v.Bearers == "" {
+		return publishers, nil, err
+	}
+	bearers, unread := ReadBearers(string(v.Bearers))
+	if s.HTTP.Clients != "" {
+		unread = errors.Join(unread, errors.New("a respondent who has both a token and a certificate would count twice: set bearers or http.clients, not both"))
+	}
+	return publishers, bearers, errors.Join(err, Fault("bearers", unread))
+}
+
+// Run serves until the context ends, and works beside that until nobody is served any
+// more.
+func Run(ctx context.Context, c Config, work func(context.Context)) error {
+	server, err := New(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
+	background.Go(func() { work(ctx) })
+	return server.Serve(ctx)
+}

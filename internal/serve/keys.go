@@ -1,0 +1,56 @@
+package serve
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// An operator's private keys lie in one folder of key files (*.json), and are found by the
+// text form of their public ones. A plan names public keys, so that old and new keys may
+// lie side by side: that is rotation with overlap. Keys of another use are passed over.
+// An error tells of those that cannot be read; the others come all the same.
+
+// OpeningKeys are those that open envelopes, of hops and analyzers.
+func OpeningKeys(folder string) (map[string]envelope.PrivateKey, error) {
+	return readKeys(folder, func(suite string) bool { return envelope.Suite(suite).Validate() == nil }, func(path string) (envelope.PrivateKey, error) {
+		f, err := envelope.ReadKeyFile(path)
+		return f.Key, err
+	})
+}
+
+// ReceiptKeys are those that sign receipts.
+func ReceiptKeys(folder string) (map[string]wire.SignKey, error) {
+	return readKeys(folder, func(suite string) bool { return suite == "ed25519" }, func(path string) (wire.SignKey, error) {
+		key, _, err := wire.ReadSignKeyFile(path)
+		return key, err
+	})
+}
+
+// TokenKeys are those that sign tokens.
+func TokenKeys(folder string) (map[string]token.PrivateKey, error) {
+	return readKeys(folder, func(suite string) bool { return suite == token.Suite }, func(path string) (token.PrivateKey, error) {
+		key, _, err := token.ReadKeyFile(path)
+		return key, err
+	})
+}
+
+func readKeys[K any](folder string, ours func(suite string) bool, read func(path string) (K, error)) (map[string]K, error) {
+	files, unread := keyfile.ReadFolder(folder)
+	keys := map[string]K{}
+	for path, file := range files {
+		if !ours(file.Suite) {
+			continue
+		}
+		key, err := read(path)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		keys[file.PublicKey] = key
+	}
+	return keys, unread
+}
