@@ -28,7 +28,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3"},
 	{"internal/replay", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn"},
 	{"internal/stattest", "internal/dataset"},
 	{"plan", "envelope"},

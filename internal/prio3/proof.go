@@ -1,0 +1,249 @@
+package prio3
+
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+)
+
+// proof shows that every encoded number is 0 or 1, and that they balance, over
+// shares: the fully linear proof of draft 20, section 7.3, with its one gadget, the sum
+// of chunk products. Call i of calls has the 2 chunk inputs
+//
+//	r_i^(j+1) x_(i chunk + j)  and  x_(i chunk + j) - 1/2,  j < chunk,
+//
+// numbers beyond the last being 0, and its output must be zero on average over r, which
+// is the joint randomness. Polynomials are given by their values at roots of unity:
+// a wire's at 1 is its seed, and at the (i+1)-th power its input in call i; points is
+// how many values a wire has, a power of two.
+type proof struct {
+	circuit Circuit
+	chunk   int
+	calls   int
+	points  int
+}
+
+func proofOf(c Circuit, chunk int) proof {
+	calls := (c.encoded() + chunk - 1) / chunk
+	return proof{circuit: c, chunk: chunk, calls: calls, points: 1 << bits.Len(uint(calls))}
+}
+
+// arity is how many wires there are, a seed for each.
+func (p proof) arity() int { return 2 * p.chunk }
+
+// length is how many elements a proof has: the seeds, and the values of the gadget's
+// polynomial, of degree 2 (points-1).
+func (p proof) length() int { return p.arity() + 2*p.points - 1 }
+
+// answers is how many elements an aggregator's part of the verification has: the
+// condition, the wires' values and the gadget's.
+func (p proof) answers() int { return 1 + p.arity() + 1 }
+
+// queries is how many elements of randomness a verification takes: the place where
+// polynomials are looked at and, where there is a balance, a factor for each condition.
+func (p proof) queries() int {
+	if p.balanced() {
+		return 3
+	}
+	return 1
+}
+
+func (p proof) balanced() bool {
+	_, ok := p.circuit.balance(make(fp128.Vec, p.circuit.encoded()))
+	return ok
+}
+
+// wires calls visit with the two inputs of each product: call i, product j. Shares of
+// one half are subtracted, or the whole.
+func (p proof) wires(values, joint fp128.Vec, shared bool, visit func(call, product int, left, right *fp128.Fp)) {
+	var whole fp128.Fp
+	whole.SetOne()
+	if shared {
+		whole = oneHalf()
+	}
+	for i := range p.calls {
+		power := joint[i]
+		for j := range p.chunk {
+			var left, right fp128.Fp
+			if at := i*p.chunk + j; at < len(values) {
+				left.Mul(&power, &values[at])
+				right.Sub(&values[at], &whole)
+			} else {
+				right.Sub(&right, &whole)
+			}
+			visit(i, j, &left, &right)
+			power.MulAssign(&joint[i])
+		}
+	}
+}
+
+// prove makes the proof for encoded numbers, with a seed for each wire.
+func (p proof) prove(values, seeds, joint fp128.Vec) fp128.Vec {
+	all := make(fp128.Vec, p.arity()*p.points) // a wire after another
+	for w := range p.arity() {
+		all[w*p.points] = seeds[w]
+	}
+	p.wires(values, joint, false, func(call, product int, left, right *fp128.Fp) {
+		all[2*product*p.points+1+call] = *left
+		all[(2*product+1)*p.points+1+call] = *right
+	})
+	gadget := make(fp128.Vec, 2*p.points)
+	double := newDoubler(p.points)
+	lefts, rights := make(fp128.Vec, p.points), make(fp128.Vec, p.points)
+	var t fp128.Fp
+	for j := range p.chunk {
+		left, right := all[2*j*p.points:(2*j+1)*p.points], all[(2*j+1)*p.points:(2*j+2)*p.points]
+		double.between(lefts, left)
+		double.between(rights, right)
+		for k := range p.points {
+			t.Mul(&left[k], &right[k])
+			gadget[2*k].AddAssign(&t)
+			t.Mul(&lefts[k], &rights[k])
+			gadget[2*k+1].AddAssign(&t)
+		}
+	}
+	return append(append(make(fp128.Vec, 0, p.length()), seeds...), gadget[:2*p.points-1]...)
+}
+
+var errPoint = errors.New("prio3: the random place is one of those that polynomials are given at; draw another nonce")
+
+// query is an aggregator's part of the verification, on its share.
+func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) {
+	seeds, gadget := share[:p.arity()], complete(share[p.arity():])
+	place := random[len(random)-1]
+	at, err := weights(p.points, &place)
+	if err != nil {
+		return nil, err
+	}
+	twice, err := weights(2*p.points, &place)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(fp128.Vec, p.answers())
+	answer[0] = p.condition(values, gadget, random)
+	checks := answer[1 : 1+p.arity()]
+	for w := range checks {
+		checks[w].Mul(&seeds[w], &at[0])
+	}
+	var t fp128.Fp
+	p.wires(values, joint, true, func(call, product int, left, right *fp128.Fp) {
+		t.Mul(left, &at[1+call])
+		checks[2*product].AddAssign(&t)
+		t.Mul(right, &at[1+call])
+		checks[2*product+1].AddAssign(&t)
+	})
+	answer[1+p.arity()] = gadget.DotProduct(twice)
+	return answer, nil
+}
+
+// condition is what must be zero: the outputs of all calls together and, with random
+// factors, the balance. The outputs are read off the gadget's polynomial.
+func (p proof) condition(values, gadget, random fp128.Vec) (sum fp128.Fp) {
+	for i := range p.calls {
+		sum.AddAssign(&gadget[2*(1+i)])
+	}
+	if rest, ok := p.circuit.balance(values); ok {
+		sum.MulAssign(&random[0])
+		rest.MulAssign(&random[1])
+		sum.AddAssign(&rest)
+	}
+	return sum
+}
+
+// decide looks at the sum of both parts of a verification.
+func (p proof) decide(sum fp128.Vec) bool {
+	var output, t fp128.Fp
+	for j := range p.chunk {
+		t.Mul(&sum[1+2*j], &sum[2+2*j])
+		output.AddAssign(&t)
+	}
+	return sum[0].IsZero() && output.IsEqual(&sum[1+p.arity()])
+}
+
+// complete appends the last of a power of two of values, such that the polynomial's
+// highest coefficient is zero: with w the root of unity, sum_i w^i y_i = 0.
+func complete(values fp128.Vec) fp128.Vec {
+	n := len(values) + 1
+	var w, power, sum, t fp128.Fp
+	w.SetRootOfUnityTwoN(uint(bits.Len(uint(n)) - 1))
+	power.SetOne()
+	for i := range values {
+		t.Mul(&power, &values[i])
+		sum.AddAssign(&t)
+		power.MulAssign(&w)
+	}
+	sum.MulAssign(&w)
+	var last fp128.Fp
+	last.SubAssign(&sum)
+	return append(append(make(fp128.Vec, 0, n), values...), last)
+}
+
+// weights are those with which the n values of a polynomial at roots of unity, n a
+// power of two, add up to its value at x: (x^n - 1)/n w^i/(x - w^i). It fails where x
+// is one of the roots.
+func weights(n int, x *fp128.Fp) (fp128.Vec, error) {
+	log := uint(bits.Len(uint(n)) - 1)
+	var w, one, factor, all fp128.Fp
+	w.SetRootOfUnityTwoN(log)
+	one.SetOne()
+	factor = *x
+	for range log {
+		factor.Sqr(&factor)
+	}
+	if factor.SubAssign(&one); factor.IsZero() {
+		return nil, errPoint
+	}
+	var part fp128.Fp
+	part.InvTwoN(log)
+	factor.MulAssign(&part)
+
+	// All inverses for the price of one: out holds the products of what comes before.
+	out, differences := make(fp128.Vec, n), make(fp128.Vec, n)
+	all, root := one, one
+	for i := range n {
+		differences[i].Sub(x, &root)
+		out[i] = all
+		all.MulAssign(&differences[i])
+		root.MulAssign(&w)
+	}
+	all.Inv(&all)
+	all.MulAssign(&factor)
+	w.Inv(&w)
+	for i := n - 1; i >= 0; i-- {
+		root.MulAssign(&w) // w^i
+		out[i].MulAssign(&all)
+		out[i].MulAssign(&root)
+		all.MulAssign(&differences[i])
+	}
+	return out, nil
+}
+
+// doubler turns n values of polynomials into those between them.
+type doubler struct {
+	n            int
+	shift        fp128.Vec // powers of the 2n-th root of unity, over n
+	coefficients fp128.Vec
+}
+
+func newDoubler(n int) *doubler {
+	d := &doubler{n: n, shift: make(fp128.Vec, n), coefficients: make(fp128.Vec, n)}
+	log := uint(bits.Len(uint(n)) - 1)
+	var root fp128.Fp
+	root.SetRootOfUnityTwoN(log + 1)
+	d.shift[0].InvTwoN(log)
+	for i := 1; i < n; i++ {
+		d.shift[i].Mul(&d.shift[i-1], &root)
+	}
+	return d
+}
+
+// between sets odd to the polynomial's values at the odd powers of the 2n-th root of
+// unity, given those at the even ones.
+func (d *doubler) between(odd, even fp128.Vec) {
+	d.coefficients.InvNTT(even, uint(d.n))
+	for i := range d.coefficients {
+		d.coefficients[i].MulAssign(&d.shift[i])
+	}
+	odd.NTT(d.coefficients, uint(d.n))
+}
