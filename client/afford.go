@@ -107,10 +107,8 @@ func (l *Ledger) counted(now time.Time, period time.Duration) Charge {
 
 // within lists what a filter needs of the plans that count.
 func (l *Ledger) within(now time.Time, period time.Duration) (all []account.Spending) {
-	for _, e := range l.Entries {
-		if e.within(now, period) {
-			all = append(all, e.Charge.spending())
-		}
+	for _, e := range l.counting(now, period) {
+		all = append(all, e.Charge.spending())
 	}
 	return all
 }

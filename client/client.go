@@ -56,6 +56,9 @@ type Options struct {
 	Policy     string          // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
 	Caps       Caps            // the zero value stands for DefaultCaps
 
+	// State is the public state that the plan names (FetchState); nil where it names none.
+	State []byte
+
 	// Who the respondent is to the token issuer and, where it demands no token, to
 	// the entry hop: a bearer token, a certificate, or both. An entry hop that takes
 	// tokens gets neither.
@@ -134,7 +137,8 @@ type Client struct {
 	signed     plan.Signed
 	hash       [32]byte
 	name       string
-	charge     Charge
+	charge     Charge // of the plan; of a study that takes all rounds, of all
+	round      Charge // of the plan by itself
 	oneMessage Charge // against who opens one message, and sees the others shuffled
 	note       string
 	question   []byte // protocol.Backstop's; nil where the plan keeps nothing
@@ -182,6 +186,14 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
 	if c.charge, c.oneMessage, c.note, c.question, err = price(proto, promise); err != nil {
 		return nil, err
+	}
+	if c.round = c.charge; signed.Study != nil && signed.Study.Takes == plan.TakesAll {
+		c.charge = c.round.times(signed.Study.Rounds)
+	}
+	if signed.Plan.State != "" {
+		if proto, err = protocol.WithState(signed.Plan, o.State); err != nil {
+			return nil, err
+		}
 	}
 	if c.sender, err = newSender(signed.Plan, o); err != nil {
 		return nil, err
@@ -280,7 +292,10 @@ func (c *Client) Answer(v protocol.Value) error {
 		if policy.Caps != nil {
 			caps = append(caps, *policy.Caps)
 		}
-		stands, err := l.afford(now, caps, c.charge, c.question)
+		if err := c.takesRound(l, now); err != nil {
+			return err
+		}
+		stands, err := c.afford(l, now, caps)
 		if err != nil {
 			return err
 		}
@@ -306,6 +321,18 @@ func (c *Client) Answer(v protocol.Value) error {
 	})
 }
 
+// afford is Ledger.afford for the plan, or for the whole study that it is the first round
+// of. A round that was charged with the first is not asked about again.
+func (c *Client) afford(l *Ledger, now time.Time, caps []Caps) (*Backed, error) {
+	if !c.covered(l) {
+		return l.afford(now, caps, c.charge, c.question)
+	}
+	if c.question == nil {
+		return nil, nil
+	}
+	return &Backed{Question: c.question}, nil
+}
+
 // spending is the record of an answer.
 func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
@@ -314,6 +341,12 @@ func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) re
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {
 		s.Expires = closes
+	}
+	if round := c.signed.Plan.Round; round != nil {
+		s.Study, s.Round, s.Covered = round.Study, round.Number, c.covered(m.ledger)
+		if s.Covered {
+			s.Charge = c.round
+		}
 	}
 	for _, part := range a.Parts {
 		s.Parts = append(s.Parts, spoken(part))

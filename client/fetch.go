@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"net/http"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -15,12 +13,7 @@ import (
 // hash, signed by one of the options' publishers, or none: nothing else that a
 // service sends is parsed.
 func Fetch(ctx context.Context, address string, hash [32]byte, o Options) (plan.Signed, error) {
-	if !strings.HasPrefix(address, "https://") {
-		return plan.Signed{}, errors.New("client: plans are fetched over https only")
-	}
-	unknown := httpClient(o, false)
-	defer unknown.CloseIdleConnections()
-	text, err := do(ctx, unknown, http.MethodGet, strings.TrimSuffix(address, "/")+wire.PlanPath(hash), "", "", nil, plan.MaxSignedBytes)
+	text, err := fetch(ctx, address, wire.PlanPath(hash), plan.MaxSignedBytes, o)
 	if err != nil {
 		return plan.Signed{}, err
 	}

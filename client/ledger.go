@@ -20,8 +20,9 @@ import (
 // Ledger is everything that a device has agreed to, spent and said.
 type Ledger struct {
 	OptedIn bool      `json:"opted_in"`
-	Since   time.Time `json:"since,omitzero"` // of the last word on it; zero where there was none
-	Entries []Entry   `json:"entries"`        // one a plan, oldest first
+	Since   time.Time `json:"since,omitzero"`    // of the last word on it; zero where there was none
+	Entries []Entry   `json:"entries"`           // one a plan, oldest first
+	Studies []Joined  `json:"studies,omitempty"` // of which the device answers one round
 
 	backstops map[[32]byte][]byte
 	size      int    // good bytes of the journal
@@ -55,9 +56,12 @@ type Entry struct {
 	Note            string    `json:"note,omitempty"` // what the epsilons do not speak of
 	Crowd           int       `json:"crowd"`          // which the network saw
 	CrowdName       string    `json:"crowd_name"`
-	Expires         time.Time `json:"expires"`   // what still waits then is dropped
-	Parts           []Part    `json:"parts"`     // one a contribution
-	Forgotten       bool      `json:"forgotten"` // the messages were deleted, for their age or the ledger's size
+	Expires         time.Time `json:"expires"`         // what still waits then is dropped
+	Parts           []Part    `json:"parts"`           // one a contribution
+	Study           string    `json:"study,omitempty"` // the study's name, where the plan is a round of one
+	Round           int       `json:"round,omitempty"`
+	Covered         bool      `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
+	Forgotten       bool      `json:"forgotten"`         // the messages were deleted, for their age or the ledger's size
 }
 
 // Backed says which backstop an answer in report fragments came from.
@@ -97,10 +101,14 @@ type record struct {
 	Backstops []keptBackstop `json:"backstops,omitempty"` // spent, and what a compaction keeps of one
 	Instance  int            `json:"instance,omitempty"`  // sent, dropped
 	Reason    string         `json:"reason,omitempty"`    // dropped
+
+	Study string `json:"study,omitempty"` // joined
+	Round int    `json:"round,omitempty"` // joined: which one the device answers
 }
 
 const (
 	kindConsent = "consent"
+	kindJoined  = "joined"
 	kindSpent   = "spent"
 	kindSent    = "sent"
 	kindDropped = "dropped"
@@ -120,6 +128,9 @@ type spending struct {
 	Parts      []spokenPart `json:"parts"`
 	Expires    time.Time    `json:"expires"`
 	Forgotten  bool         `json:"forgotten,omitempty"`
+	Study      string       `json:"study,omitempty"`
+	Round      int          `json:"round,omitempty"`
+	Covered    bool         `json:"covered,omitempty"`
 }
 
 type spokenPart struct {
@@ -213,6 +224,12 @@ func (l *Ledger) apply(r record) bool {
 	case kindConsent:
 		l.OptedIn, l.Since = r.OptedIn, r.At
 		return true
+	case kindJoined:
+		if len(r.Study) != 64 || r.Round < 1 || l.joined(r.Study) != nil {
+			return false
+		}
+		l.Studies = append(l.Studies, Joined{r.At, r.Study, r.Round})
+		return true
 	case kindSpent:
 		for _, b := range r.Backstops {
 			if len(b.Key) != 32 {
@@ -242,10 +259,10 @@ func (l *Ledger) spend(r record) bool {
 		return false
 	}
 	s := r.Spent
-	if s.Backed != nil && !l.keeps(s.Backed) {
+	if s.Backed != nil && !l.keeps(s.Backed) || s.Covered && l.first(s.Study) == nil {
 		return false
 	}
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, OneMessageDelta: s.OneDelta, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten}
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, OneMessageDelta: s.OneDelta, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered}
 	for _, p := range s.Parts {
 		part, ok := p.part()
 		if !ok {
@@ -289,10 +306,7 @@ func (l *Ledger) Spent(now time.Time, period time.Duration) Charge {
 func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) string) Charge {
 	var sum Charge
 	counted := map[string]bool{}
-	for _, e := range l.Entries {
-		if !e.within(now, period) {
-			continue
-		}
+	for _, e := range l.counting(now, period) {
 		c := e.Charge
 		switch {
 		case e.Backed != nil:
@@ -307,6 +321,17 @@ func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) strin
 		sum = sum.plus(c)
 	}
 	return sum
+}
+
+// counting are the entries that count in a period that ends now. What was charged with
+// a study's first answer counts with that, where that lies in the period.
+func (l *Ledger) counting(now time.Time, period time.Duration) (all []Entry) {
+	for _, e := range l.Entries {
+		if e.within(now, period) && !(e.Covered && l.first(e.Study).within(now, period)) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // within reports whether the entry counts in a period that ends now.

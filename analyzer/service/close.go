@@ -82,6 +82,9 @@ func (s *Service) Step(ctx context.Context) error {
 	var errs []error
 	for _, p := range plans {
 		if !p.Decided.IsZero() {
+			if err := s.follow(ctx, p); err != nil {
+				errs = append(errs, fmt.Errorf("service: what follows plan %s: %w", p.Name, err))
+			}
 			continue
 		}
 		due, err := s.due(ctx, p)
@@ -168,6 +171,9 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	c, err := s.counted(ctx, run.protocol)
 	if err != nil {
 		return err
+	}
+	if study, ok := run.signed.InStudy(); ok {
+		c.notes = append(c.notes, run.protocol.InStudy(study.Study))
 	}
 	var public protocol.Public
 	if s.o.Public != nil {

@@ -34,6 +34,9 @@ type Config struct {
 	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
 	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
 	Ledger serve.Path `toml:"ledger"`
+	// Coordinator is a file with the private key that signs the rounds of studies. It
+	// stands outside the folder of keys; "": studies of other coordinators only.
+	Coordinator serve.Path `toml:"coordinator"`
 	// Publishers are those whose plans are taken, each with the population that
 	// its plans ask.
 	Publishers []struct {
@@ -111,6 +114,11 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	o = Options{
 		Common: common, Operators: http.Operators, Populations: map[string]Population{}, Grace: time.Duration(c.Grace), BatchSize: c.BatchSize,
+	}
+	if c.Coordinator != "" {
+		key, _, err := wire.ReadSignKeyFile(string(c.Coordinator))
+		fault("coordinator", errors.Join(err, serve.Closed(c.Coordinator)))
+		o.Coordinator = key.Private()
 	}
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))

@@ -51,7 +51,9 @@ const (
 
 var (
 	publisher = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	closes    = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	// coordinator signs the rounds of studies.
+	coordinator = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+	closes      = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 )
 
 // collection is a signed plan of two instances, of one and of two hops, with what
@@ -81,10 +83,12 @@ func collect(t testing.TB, change func(*plan.Plan)) *collection {
 	if change != nil {
 		change(&p)
 	}
-	return answered(t, p, func(i int) protocol.Value {
-		// Two thirds of all respondents are of crowd 0.
-		return protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2}
-	})
+	return answered(t, p, vectors)
+}
+
+// vectors are what the devices of the tiny plan hold: two thirds of them are of crowd 0.
+func vectors(i int) protocol.Value {
+	return protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2}
 }
 
 // route is a plan without a question.
@@ -120,7 +124,17 @@ func answered(t testing.TB, p plan.Plan, value func(i int) protocol.Value) *coll
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.analyzer, c.hops, c.signed, c.name = keys.Analyzer, keys.Hops, plan.Sign(p, publisher), p.Name()
+	c.analyzer, c.hops = keys.Analyzer, keys.Hops
+	c.answer(t, plan.Sign(p, publisher), value)
+	return c
+}
+
+// answer has a signed plan with the collection's keys answered by all devices.
+func (c *collection) answer(t testing.TB, signed plan.Signed, value func(i int) protocol.Value) {
+	t.Helper()
+	p := signed.Plan
+	var err error
+	c.signed, c.name, c.handovers = signed, p.Name(), nil
 	if c.protocol, err = protocol.New(p); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +142,7 @@ func answered(t testing.TB, p plan.Plan, value func(i int) protocol.Value) *coll
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := make([]*shuffler.Collector, len(keys.Hops))
+	entries := make([]*shuffler.Collector, len(c.hops))
 	for i := range entries {
 		if entries[i], err = shuffler.NewCollector(p, i); err != nil {
 			t.Fatal(err)
@@ -148,13 +162,12 @@ func answered(t testing.TB, p plan.Plan, value func(i int) protocol.Value) *coll
 	for i, entry := range entries {
 		batches, _ := entry.Close()
 		for _, b := range batches {
-			c.handovers = append(c.handovers, c.mix(t, b, keys.Hops[i]))
+			c.handovers = append(c.handovers, c.mix(t, b, c.hops[i]))
 		}
 	}
 	if want := len(entries) * p.Crowds(); len(c.handovers) != want {
 		t.Fatalf("%d batches left the shufflers, want %d", len(c.handovers), want)
 	}
-	return c
 }
 
 // mix carries a crowd through its cascade, with receipts.
@@ -288,6 +301,7 @@ func (r *rig) restart() {
 		Store:  r.store, Operators: r.bearers,
 		Publishers:  []service.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
 		Populations: map[string]service.Population{"residents": r.budget},
+		Coordinator: coordinator,
 		Software:    "confetti test",
 	})
 	if err != nil {
@@ -353,7 +367,7 @@ func (r *rig) wants(w *httptest.ResponseRecorder, status int, code wire.Code) st
 
 func (r *rig) register(c *collection) *httptest.ResponseRecorder {
 	r.t.Helper()
-	return r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), wire.SignedPlanType, c.signed.Marshal())
+	return r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), wire.PlanType(c.signed), c.signed.Marshal())
 }
 
 func (r *rig) put(h wire.Handover) *httptest.ResponseRecorder {

@@ -19,6 +19,7 @@ type outline struct {
 	crowds    int
 	instances int
 	receipts  [][]wire.VerifyKey // see wire.ReceiptKeys
+	round     plan.Round         // of a study; the zero value: none
 	signed    plan.Signed        // who has signed it, and what plan.Publishers.Stands asks of the plan
 	err       error              // the plan cannot be read any more
 }
@@ -56,7 +57,11 @@ func outlineOf(name string, text []byte) outline {
 	}
 	p := signed.Plan
 	keys, err := wire.ReceiptKeys(p)
-	return outline{p.Title, p.Times.Closes, p.Question.Histogram != nil, p.Crowds(), len(p.Route.Mix.Instances), keys, standing(signed), err}
+	var round plan.Round
+	if p.Round != nil {
+		round = *p.Round
+	}
+	return outline{p.Title, p.Times.Closes, p.Question.Histogram != nil, p.Crowds(), len(p.Route.Mix.Instances), keys, round, standing(signed), err}
 }
 
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.

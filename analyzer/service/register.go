@@ -20,6 +20,12 @@ import (
 // writing it down. A plan that is there already is Again. The error is a
 // *wire.Problem that says what would be taken instead.
 func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outcome, error) {
+	return s.enrol(ctx, signed, false)
+}
+
+// enrol is Register; a round of a study that goes on here is taken though it is too late
+// to answer it, to be withheld as the study goes on.
+func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (store.Outcome, error) {
 	name := signed.Plan.Name()
 	publisher, err := s.publisher(signed)
 	if err != nil {
@@ -33,7 +39,7 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	if resigned, err := s.resign(ctx, signed); err != nil || resigned {
 		return store.Again, err
 	}
-	if closes := signed.Plan.Times.Closes; !closes.IsZero() && !s.o.Now().Before(closes) {
+	if closes := signed.Plan.Times.Closes; !ours && !closes.IsZero() && !s.o.Now().Before(closes) {
 		if outcome, ok := s.again(ctx, signed); ok {
 			return outcome, nil
 		}
@@ -44,7 +50,7 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 			return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 		}
 	}
-	r, err := s.prepare(signed)
+	r, err := s.prepare(ctx, signed)
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
@@ -56,6 +62,11 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 	asked, err := priced(r.protocol, promise, budget.Adjacency)
 	if err != nil {
 		return store.Failed, err
+	}
+	if signed.Study != nil {
+		if asked, err = s.chargeRound(ctx, asked, signed); err != nil {
+			return store.Failed, err
+		}
 	}
 	asked.Population, asked.Publisher = publisher.Population, publisher.Name
 	outcome, err := s.o.Store.Register(ctx, store.Plan{
@@ -206,8 +217,9 @@ func (s *Service) Budget(ctx context.Context, population string) (Budget, error)
 	}
 	all := p.entries(spent)
 	b := Budget{Population: population, Allowed: Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Shares: f.Shares(all...), More: -1, Plans: []Spent{}}
-	if n := len(all); n > 0 {
-		b.More = f.More(MostMore, all[n-1], all...)
+	// A later round of a study costs nothing: the last plan that did is what others are like.
+	if last := slices.DeleteFunc(slices.Clone(all), func(s account.Spending) bool { return s.Epsilon == 0 && s.Delta == 0 }); len(last) > 0 {
+		b.More = f.More(MostMore, last[len(last)-1], all...)
 	}
 	for i, e := range spent {
 		b.Plans = append(b.Plans, Spent{e.Plan, e.Publisher, e.Epsilon, e.Delta, e.Adjacency, e.Users, e.Method, e.Note, e.Spent, &all[i]})

@@ -10,6 +10,7 @@ package service
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/http"
@@ -47,6 +48,10 @@ type Options struct {
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
 	Software  string        // name and version, for releases
+
+	// Coordinator signs the rounds of studies that name it; nil: no study goes on here by
+	// itself. Client brings them to the other services.
+	Coordinator ed25519.PrivateKey
 }
 
 // Publisher is an author of plans. All its plans ask one population: who asks
@@ -64,6 +69,14 @@ var Failpoints = []string{
 	"batch-opened",  // counted in memory
 	"closed",        // no batch is taken any more, no verdict yet
 	"written-up",    // the verdict is in memory
+}
+
+// RoundFailpoints are those between the steps by which a study goes on.
+var RoundFailpoints = []string{
+	"round-made",       // in memory
+	"round-written",    // with its state, and not registered
+	"round-registered", // here, and not at the other services
+	"round-announced",  // at all services, and not marked
 }
 
 const (
@@ -92,6 +105,7 @@ type Service struct {
 	running  map[string]*running // by plan's name
 	outlines map[string]outline  // likewise
 	apart    map[string]error    // likewise: whose time differs from that of its hops
+	settled  map[string]bool     // by plan's name: nothing more follows it here
 	expired  time.Time           // when old tallies were last looked for
 	rotten   error               // what the last check of the whole database found
 }
@@ -117,7 +131,7 @@ func New(o Options) (*Service, error) {
 		o.BatchSize = defaultBatchSize
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, settled: map[string]bool{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {
@@ -156,6 +170,10 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.ReleasesPattern: s.getReleases,
 		wire.ReleasePattern:  s.getRelease,
 		wire.BudgetPattern:   s.operators(s.getBudget),
+
+		wire.StatePattern:     s.getState,
+		wire.KeepStatePattern: s.operators(s.putState),
+		wire.StudyPattern:     s.getStudy,
 
 		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern: s.withdrawals.Show,
@@ -204,7 +222,7 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 	if signed.Plan.Name() != name || signed.Verify(plan.Trust(signed.Signers()...)) != nil { // as it was when it came
 		return nil, fmt.Errorf("service: plan %s: %w: it is another one than its name says", name, store.ErrDamaged)
 	}
-	if r, err = s.prepare(signed); err != nil {
+	if r, err = s.prepare(ctx, signed); err != nil {
 		return nil, err
 	}
 	if p.Decided.IsZero() { // or nobody would let go of it
@@ -216,10 +234,10 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 }
 
 // prepare makes a plan runnable for its analyzer.
-func (s *Service) prepare(signed plan.Signed) (*running, error) {
+func (s *Service) prepare(ctx context.Context, signed plan.Signed) (*running, error) {
 	r := &running{signed: signed}
 	var err error
-	if r.protocol, err = protocol.New(signed.Plan); err != nil {
+	if r.protocol, err = s.protocol(ctx, signed.Plan); err != nil {
 		return nil, err
 	}
 	keys, unread := serve.OpeningKeys(s.o.Keys)
@@ -233,6 +251,21 @@ func (s *Service) prepare(signed plan.Signed) (*running, error) {
 	}
 	r.receipts, err = wire.ReceiptKeys(signed.Plan)
 	return r, err
+}
+
+// protocol makes a plan runnable, with its state where it names one.
+func (s *Service) protocol(ctx context.Context, p plan.Plan) (*protocol.Protocol, error) {
+	if p.State == "" {
+		return protocol.New(p)
+	}
+	state, err := s.o.Store.State(ctx, p.State)
+	if errors.Is(err, store.ErrUnknown) {
+		return nil, fmt.Errorf("service: the plan names a state that is not here: bring it with PUT %s first", wire.StatePath([32]byte{}))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return protocol.WithState(p, state)
 }
 
 // forget lets go of what a closed plan needs in memory.

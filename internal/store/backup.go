@@ -31,6 +31,9 @@ var tables = []table{
 	{"closings", []string{"plan", "closer", "closed"}},
 	{"verdicts", []string{"plan", "released", "reason", "decided"}},
 	{"releases", []string{"plan", "format", "sha256", "body"}},
+	{"states", []string{"name", "body"}},
+	{"rounds", []string{"plan", "signed", "reason", "written"}},
+	{"announcements", []string{"plan", "announced"}},
 }
 
 // Backup writes a consistent copy of everything to a new file while the service

@@ -51,6 +51,7 @@ func (s *Store) provider() (*goose.Provider, error) {
 		goose.NewGoMigration(guardsVersion, &goose.GoFunc{RunTx: s.kind.guard}, &goose.GoFunc{RunTx: s.kind.unguard}),
 		goose.NewGoMigration(ledgerVersion, &goose.GoFunc{RunTx: s.kind.chained}, &goose.GoFunc{RunTx: s.kind.unchained}),
 		goose.NewGoMigration(withdrawalsVersion, &goose.GoFunc{RunTx: s.kind.withdrawable}, &goose.GoFunc{RunTx: s.kind.unwithdrawable}),
+		goose.NewGoMigration(roundsVersion, &goose.GoFunc{RunTx: s.kind.studied}, &goose.GoFunc{RunTx: s.kind.unstudied}),
 	)}
 	dialect := goose.DialectSQLite3
 	if s.kind == postgres {

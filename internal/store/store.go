@@ -10,6 +10,8 @@
 //	batches, counts       one batch an instance and crowd, with its tally
 //	closings              it takes no more batches
 //	verdicts, releases    it was published, or withheld and why
+//	rounds                of a study: what follows it
+//	announcements         that has come to every service
 //
 // Everything that belongs together is one transaction, and writers take turns, so
 // that a check and what is written after it cannot come apart.
@@ -89,6 +91,12 @@ var Failpoints = []string{
 	"store/expire", "store/expire/committed",
 	"store/restore", "store/restore/committed",
 	"store/backup", // before the copy gets its name
+}
+
+// RoundFailpoints are those of what only studies write.
+var RoundFailpoints = []string{
+	"store/follow", "store/follow/committed",
+	"store/announce", "store/announce/committed",
 }
 
 // Store is an open database. It is safe for concurrent use, also by several

@@ -88,7 +88,7 @@ func TestWireDocumentIsWhole(t *testing.T) {
 			t.Errorf("docs/wire.md lacks %s", r)
 		}
 	}
-	for _, mediaType := range []string{ContributionType, BatchType, TokenRequestType, TokenResponseType, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, ProblemType} {
+	for _, mediaType := range []string{ContributionType, BatchType, TokenRequestType, TokenResponseType, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, StateType, ProblemType} {
 		if !strings.Contains(text, "`"+mediaType+"`") {
 			t.Errorf("docs/wire.md lacks %s", mediaType)
 		}
@@ -176,7 +176,7 @@ func TestOpenAPIAgrees(t *testing.T) {
 				}
 				r, _ := http.NewRequest(http.MethodPut, "/", nil)
 				r.Header.Set("Content-Type", mediaType)
-				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType) != nil {
+				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, StateType) != nil {
 					t.Errorf("%s: no body has type %s", route, mediaType)
 				}
 			}

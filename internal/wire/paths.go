@@ -33,6 +33,9 @@ const (
 	ReleasesPattern     = "GET /v1/releases"
 	ReleasePattern      = "GET /v1/releases/{file}" // {plan}.json, .csv or .html
 	BudgetPattern       = "GET /v1/budgets/{population}"
+	StatePattern        = "GET /v1/states/{state}" // 64 lower-case hex digits: the SHA-256 of the body
+	KeepStatePattern    = "PUT /v1/states/{state}"
+	StudyPattern        = "GET /v1/studies/{study}"
 )
 
 // The media types of bodies. Each names the version of its form: a service that
@@ -48,6 +51,7 @@ const (
 	// SignedRoundType is that of a round of a study.
 	SignedRoundType = "application/vnd.confetti.signed-plan+json; version=3"
 	WithdrawalType  = "application/vnd.confetti.withdrawal+json; version=1"
+	StateType       = "application/octet-stream"
 	ProblemType     = "application/problem+json"
 )
 
@@ -72,6 +76,18 @@ func TokensPath(plan [32]byte) string { return PlanPath(plan) + "/tokens" }
 
 // ClosePath is where an analyzer is told to close a collection.
 func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
+
+// StatePath is where an analyzer gives a public state to whoever asks.
+func StatePath(state [32]byte) string { return fmt.Sprintf("/v1/states/%x", state) }
+
+// StudyPath is where an analyzer gives the newest round of a study to whoever asks.
+func StudyPath(study [32]byte) string { return fmt.Sprintf("/v1/studies/%x", study) }
+
+// PathState reads {state}.
+func PathState(r *http.Request) ([32]byte, error) { return pathHash(r, "state") }
+
+// PathStudy reads {study}.
+func PathStudy(r *http.Request) ([32]byte, error) { return pathHash(r, "study") }
 
 // WithdrawalPath is where a plan is withdrawn, and where the publisher's statement is read.
 func WithdrawalPath(plan [32]byte) string { return PlanPath(plan) + "/withdrawal" }

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Joined is a study of which the device answers one round. It has drawn which when it
+// first met the study, before it looked at any value.
+type Joined struct {
+	At    time.Time `json:"at"`
+	Study string    `json:"study"` // the study's name
+	Round int       `json:"round"`
+}
+
+// OtherRoundError says that the device answers another round of the study than the one
+// that it was given. Nothing was said or spent.
+type OtherRoundError struct {
+	Round int // which it answers
+	Asked int
+}
+
+// Error names both rounds.
+func (e *OtherRoundError) Error() string {
+	return fmt.Sprintf("client: refused: of this study the device answers round %d, and this is round %d", e.Round, e.Asked)
+}
+
+// joined is the study as the device takes part in it, or nil.
+func (l *Ledger) joined(study string) *Joined {
+	i := slices.IndexFunc(l.Studies, func(j Joined) bool { return j.Study == study })
+	if i < 0 {
+		return nil
+	}
+	return &l.Studies[i]
+}
+
+// first is the entry that was charged for the whole of a study, or nil.
+func (l *Ledger) first(study string) *Entry {
+	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.Study == study && !e.Covered })
+	if i < 0 {
+		return nil
+	}
+	return &l.Entries[i]
+}
+
+// takesRound says why the device does not answer this round of a study; nil where it
+// does, or the plan is by itself. Of a study that takes one round of each respondent it
+// draws which, uniformly among those that are left, and writes that down: who sees it
+// answer learns the round that was drawn, which no value had a part in.
+func (c *Client) takesRound(l *Ledger, now time.Time) error {
+	study, round := c.signed.Study, c.signed.Plan.Round
+	if study == nil {
+		return nil
+	}
+	if slices.ContainsFunc(l.Entries, func(e Entry) bool {
+		return e.Study == round.Study && (study.Takes == plan.TakesOne || e.Round == round.Number)
+	}) {
+		return ErrAnswered
+	}
+	if study.Takes == plan.TakesAll {
+		return nil
+	}
+	if l.joined(round.Study) == nil {
+		drawn := round.Number + c.rand.IntN(study.Rounds-round.Number+1)
+		if err := c.folder.append(l, record{Kind: kindJoined, At: now, Study: round.Study, Round: drawn}); err != nil {
+			return err
+		}
+	}
+	if j := l.joined(round.Study); j.Round != round.Number {
+		return &OtherRoundError{Round: j.Round, Asked: round.Number}
+	}
+	return nil
+}
+
+// covered reports whether the round was charged with an earlier one of its study.
+func (c *Client) covered(l *Ledger) bool {
+	return c.signed.Study != nil && c.signed.Study.Takes == plan.TakesAll && l.first(c.signed.Plan.Round.Study) != nil
+}
+
+// times is what so many answers of one charge cost, each of which may depend on what
+// came of the earlier ones: epsilons, deltas and tails add up, and so do the squares of
+// the shifts.
+func (c Charge) times(n int) Charge {
+	if n == 1 {
+		return c
+	}
+	k := float64(n)
+	all := Charge{
+		Epsilon: above(k * c.Epsilon), Delta: math.Min(1, above(k*c.Delta)), Local: unlimited,
+		Shift: above(math.Sqrt(k) * c.Shift), Tail: math.Min(1, above(k*c.Tail)),
+	}
+	if c.Local >= 0 {
+		all.Local = above(k * c.Local)
+	}
+	return all
+}
+
+// FetchRound reads the newest round of a study from the analyzer at an address such as
+// https://analyzer.example, signed by the coordinator of a study that one of the
+// options' publishers has signed.
+func FetchRound(ctx context.Context, address string, study [32]byte, o Options) (plan.Signed, error) {
+	text, err := fetch(ctx, address, wire.StudyPath(study), plan.MaxSignedBytes, o)
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	u, err := plan.SplitSigned(text)
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	if err := u.Verify(o.Publishers); err != nil {
+		return plan.Signed{}, err
+	}
+	signed, err := u.Parse()
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	if signed.Study == nil || signed.Study.Hash() != study {
+		return plan.Signed{}, errors.New("client: the service gives a round of another study than was asked for")
+	}
+	return signed, o.Publishers.Stands(signed)
+}
+
+// FetchState reads the public state that a plan names from an analyzer, for
+// Options.State; nil where the plan names none. Nothing but that state is returned.
+func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]byte, error) {
+	if p.State == "" {
+		return nil, nil
+	}
+	name, err := wire.ParsePlanName(p.State)
+	if err != nil {
+		return nil, fmt.Errorf("client: the plan's state is %w", err)
+	}
+	state, err := fetch(ctx, address, wire.StatePath(name), plan.MaxState, o)
+	if err != nil {
+		return nil, err
+	}
+	if plan.StateName(state) != p.State {
+		return nil, errors.New("client: the service gives another state than the plan names")
+	}
+	return state, nil
+}
+
+// fetch reads what anybody may, and shows nothing of the device.
+func fetch(ctx context.Context, address, path string, limit int64, o Options) ([]byte, error) {
+	if !strings.HasPrefix(address, "https://") {
+		return nil, errors.New("client: plans and states are fetched over https only")
+	}
+	unknown := httpClient(o, false)
+	defer unknown.CloseIdleConnections()
+	return do(ctx, unknown, http.MethodGet, strings.TrimSuffix(address, "/")+path, "", "", nil, limit)
+}

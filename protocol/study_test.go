@@ -1,0 +1,104 @@
+package protocol_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// bit is how a bit of probability flip is sent of x in [-1, 1].
+func bit(flip, x float64) float64 { return flip + (1-2*flip)*(1+x)/2 }
+
+// count is the law of the ones among 24 bits of which one is of x, the others of other.
+func count(flip, x, other float64) []float64 {
+	return convolved([]float64{1 - bit(flip, x), bit(flip, x)}, ones(23, bit(flip, other)))
+}
+
+// turned is what the second round asks: the opposite where the first counted twelve ones
+// or more. It is made of the first round's release alone.
+func turned(first int, x float64) float64 {
+	if first >= 12 {
+		return -x
+	}
+	return x
+}
+
+// The exact law of both rounds of a study whose second round depends on the first, for
+// everything that an observer of all rounds sees: which round the respondent was drawn
+// into, which the entry hop knows, and both counts. One round each costs one round; every
+// round costs what Rounds composes, and not less.
+func TestAStudyKeepsItsPromiseInEveryRoundTogether(t *testing.T) {
+	p := sample("rr")
+	identity(&p, 1)
+	proto, epsilon, delta := enumerable(t, p)
+	flip := proto.Plan.Question.Density.Bitsum.FlipProbability
+	both, err := proto.Rounds(2, delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if both.Epsilon <= epsilon || both.Epsilon > 2*epsilon*1.001 {
+		t.Errorf("two rounds cost epsilon %v, one %v", both.Epsilon, epsilon)
+	}
+	one, err := proto.Rounds(1, delta)
+	if err != nil || one.Epsilon > epsilon*(1+1e-9) {
+		t.Errorf("one round costs %v (%v), promised %v", one.Epsilon, err, epsilon)
+	}
+	worst := 0.0
+	for _, other := range []float64{-1, 0, 1} {
+		var takesOne, takesAll [][]float64
+		for _, x := range []float64{-1, 0, 1} {
+			var drawn, every []float64
+			for first, p := range count(flip, x, other) {
+				for _, q := range count(flip, turned(first, other), turned(first, other)) { // another cohort
+					drawn = append(drawn, p*q/2)
+				}
+				for _, q := range count(flip, turned(first, x), turned(first, other)) {
+					every = append(every, p*q)
+				}
+			}
+			for first, p := range count(flip, other, other) { // drawn into the second round
+				for _, q := range count(flip, turned(first, x), turned(first, other)) {
+					drawn = append(drawn, p*q/2)
+				}
+			}
+			takesOne, takesAll = append(takesOne, drawn), append(takesAll, every)
+		}
+		if got := worstPair(epsilon, takesOne); got > delta {
+			t.Errorf("others at %v, one round each: delta %v at epsilon %v", other, got, epsilon)
+		}
+		if got := worstPair(both.Epsilon, takesAll); got > delta {
+			t.Errorf("others at %v, every round: delta %v at epsilon %v", other, got, both.Epsilon)
+		}
+		worst = max(worst, worstPair(epsilon, takesAll))
+	}
+	if worst <= delta { // the broken twin: every round, charged as one
+		t.Errorf("two rounds keep the promise of one: delta %v", worst)
+	}
+}
+
+func TestAReleaseSaysWhatItsStudyCosts(t *testing.T) {
+	p := design(t, sample("rr"))
+	p.Round = &plan.Round{Study: "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04", Number: 2}
+	proto := runnable(t, p)
+	for takes, want := range map[string]string{
+		plan.TakesOne: "Each respondent answers one round",
+		plan.TakesAll: "of all 3 rounds together, with the shuffler honest: epsilon ",
+	} {
+		if got := proto.InStudy(plan.Study{Rounds: 3, Takes: takes}); !strings.Contains(got, want) || !strings.Contains(got, "Round 2 of at most 3 of study 9f2b1c64d0e7") {
+			t.Errorf("%s: %s", takes, got)
+		}
+	}
+}
+
+func TestAStateIsTheOneThatThePlanNames(t *testing.T) {
+	p := design(t, sample("rr"))
+	p.State = plan.StateName([]byte("state"))
+	if _, err := protocol.WithState(p, []byte("another")); err == nil || !strings.Contains(err.Error(), "another one than the plan names") {
+		t.Error(err)
+	}
+	if _, err := protocol.WithState(p, []byte("state")); err == nil || !strings.Contains(err.Error(), "takes no state") {
+		t.Error(err)
+	}
+}
