@@ -47,6 +47,7 @@ var layers = [][]string{
 	{"release"},
 	{"release/page"},
 	{"protocol"},
+	{"internal/intake"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/service", "analyzer/service"},
 	{"simulate", "internal/chaos"},
@@ -69,7 +70,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve", "internal/intake"}
 
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

@@ -54,7 +54,7 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 	if key.Public().String() != in.hops[hop].Key {
 		return nil, fmt.Errorf("shuffler: %v is not the key that the plan names for hop %d of instance %d", key, hop+1, instance+1)
 	}
-	opener, err := envelope.NewOpener(key, in.plan, in.number, uint8(hop), in.size(hop))
+	opener, err := envelope.NewOpener(key, in.Plan, in.Instance, uint8(hop), in.size(hop))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (h *Hop) token(slot []byte) (TokenID, bool) {
 	if !slices.ContainsFunc(slot, func(b byte) bool { return b != 0 }) {
 		return TokenID{}, false
 	}
-	here := token.Context{Plan: h.in.plan, Instance: h.in.number, Hop: uint8(h.hop)}
+	here := token.Context{Plan: h.in.Plan, Instance: h.in.Instance, Hop: uint8(h.hop)}
 	if h.tokens.Verify(here, slot) != nil {
 		return TokenID{}, false
 	}
@@ -173,8 +173,8 @@ func (h *Hop) spend(crowd uint32, ids map[TokenID]struct{}) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	maps.DeleteFunc(ids, func(id TokenID, _ struct{}) bool { _, before := h.spent[id]; return before })
-	if len(ids) < h.in.minimum {
-		return len(ids), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, crowd+1, h.in.minimum)
+	if len(ids) < h.in.Minimum {
+		return len(ids), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, crowd+1, h.in.Minimum)
 	}
 	for id := range ids {
 		h.spent[id] = crowd
@@ -183,22 +183,22 @@ func (h *Hop) spend(crowd uint32, ids map[TokenID]struct{}) (int, error) {
 }
 
 func (h *Hop) accepts(b envelope.Batch) error {
-	if err := h.in.accepts(b.Plan, b.Instance, b.Crowd); err != nil {
+	if err := h.in.Accepts(b.Plan, b.Instance, b.Crowd); err != nil {
 		return err
 	}
 	if int(b.Hop) != h.hop {
 		return fmt.Errorf("shuffler: a batch for hop %d of the cascade: this is hop %d", int(b.Hop)+1, h.hop+1)
 	}
-	if int64(b.Respondents) < int64(h.in.minimum) {
-		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd+1, h.in.minimum)
+	if int64(b.Respondents) < int64(h.in.Minimum) {
+		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd+1, h.in.Minimum)
 	}
-	if h.in.maximum > 0 && int64(b.Respondents) > int64(h.in.maximum) {
-		return fmt.Errorf("shuffler: crowd %d has more than %d respondents, the plan's maximum", int64(b.Crowd)+1, h.in.maximum)
+	if h.in.Maximum > 0 && int64(b.Respondents) > int64(h.in.Maximum) {
+		return fmt.Errorf("shuffler: crowd %d has more than %d respondents, the plan's maximum", int64(b.Crowd)+1, h.in.Maximum)
 	}
-	whole := int64(b.Respondents) * int64(h.in.perDevice) // below 2^32 * 2^20
+	whole := int64(b.Respondents) * int64(h.in.PerDevice) // below 2^32 * 2^20
 	n := int64(len(b.Envelopes))
 	if n > whole || h.hop == 0 && n != whole {
-		return fmt.Errorf("shuffler: %d envelopes from %d respondents: the plan wants %d from each", n, b.Respondents, h.in.perDevice)
+		return fmt.Errorf("shuffler: %d envelopes from %d respondents: the plan wants %d from each", n, b.Respondents, h.in.PerDevice)
 	}
 	return h.enough(b.Crowd, len(b.Envelopes))
 }
@@ -207,7 +207,7 @@ func (h *Hop) accepts(b envelope.Batch) error {
 // hold the whole contributions of n_h honest respondents, whose noise the
 // guarantee counts on. Theirs always open: what is lost is the doing of others.
 func (h *Hop) enough(crowd uint32, envelopes int) error {
-	if need := int64(h.in.honest) * int64(h.in.perDevice); int64(envelopes) < need {
+	if need := int64(h.in.honest) * int64(h.in.PerDevice); int64(envelopes) < need {
 		return fmt.Errorf("%w: crowd %d has %d envelopes left and the guarantee counts on at least %d", ErrWithheld, crowd+1, envelopes, need)
 	}
 	return nil

@@ -12,61 +12,59 @@ package shuffler
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/intake"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// ErrWithheld is the error of a batch in which too few respondents are left to
-// hide among: nothing of it may leave.
-var ErrWithheld = errors.New("shuffler: withheld")
+// Collector gathers the contributions to one instance of one plan during one epoch, by
+// crowd, in memory: see intake.Collector, which it is.
+type Collector = intake.Collector
+
+// Withheld says that nothing of a crowd leaves, and why.
+type Withheld = intake.Withheld
+
+// NewCollector starts an epoch of the plan's instance, counted from 0.
+func NewCollector(p plan.Plan, instance int) (*Collector, error) {
+	return intake.NewCollector(p, instance)
+}
+
+var (
+	// ErrAlreadyContributed is the error of a respondent's second contribution.
+	ErrAlreadyContributed = intake.ErrAlreadyContributed
+	// ErrClosed is the error of a contribution that comes after the epoch's end.
+	ErrClosed = intake.ErrClosed
+	// ErrWithheld is the error of a batch in which too few respondents are left to hide
+	// among: nothing of it may leave.
+	ErrWithheld = intake.ErrWithheld
+)
 
 // ErrMixed is the error of a second batch of a crowd, whatever it holds.
 var ErrMixed = errors.New("shuffler: a batch of this crowd has left already, and a second one would show the difference of the two")
 
 // instance is what a plan says about one instance of its shuffler.
 type instance struct {
-	plan      [32]byte
-	number    uint16
-	hops      []plan.Party
-	slots     []int // bytes of room for a token, by layer
-	crowds    int
-	suite     envelope.Suite
-	payload   int // bytes
-	perDevice int // envelopes in a contribution
-	minimum   int // n_min: distinct respondents in a batch
-	maximum   int // n_max; 0: no limit
-	honest    int // n_h: of these, the ones whose noise the guarantee counts on
-	deletion  *plan.Deletion
+	intake.Rules
+	hops    []plan.Party
+	slots   []int // bytes of room for a token, by layer
+	suite   envelope.Suite
+	payload int // bytes
+	honest  int // n_h: of a batch's respondents, the ones whose noise the guarantee counts on
 }
 
 func newInstance(p plan.Plan, number int) (instance, error) {
-	if err := p.Validate(); err != nil {
+	rules, err := intake.NewRules(p, number)
+	if err != nil {
 		return instance{}, err
 	}
-	if number < 0 || number >= len(p.Route.Mix.Instances) {
-		return instance{}, fmt.Errorf("shuffler: the plan has no instance %d: it has %d, counted from 0", number, len(p.Route.Mix.Instances))
-	}
-	if d := p.Crowd.Deletion; d != nil {
-		if err := (noise.DiscreteLaplace{Decay: d.Noise}).Validate(); err != nil {
-			return instance{}, fmt.Errorf("shuffler: crowd.deletion.noise: %w", err)
-		}
-	}
 	return instance{
-		plan:      p.Hash(),
-		number:    uint16(number),
-		hops:      p.Route.Mix.Instances[number].Hops,
-		slots:     p.Slots(number),
-		crowds:    p.Crowds(),
-		suite:     envelope.Suite(p.Envelopes.Suite),
-		payload:   p.Envelopes.PayloadBytes,
-		perDevice: p.Envelopes.PerDevice,
-		minimum:   p.Crowd.Minimum,
-		maximum:   p.Crowd.Maximum,
-		honest:    p.HonestMinimum(),
-		deletion:  p.Crowd.Deletion,
+		Rules:   rules,
+		hops:    p.Route.Mix.Instances[number].Hops,
+		slots:   p.Slots(number),
+		suite:   envelope.Suite(p.Envelopes.Suite),
+		payload: p.Envelopes.PayloadBytes,
+		honest:  p.HonestMinimum(),
 	}, nil
 }
 
@@ -78,18 +76,4 @@ func (in instance) size(hop int) int {
 		size += slot
 	}
 	return size
-}
-
-// accepts checks what contributions and batches have in common. The reasons
-// name what the plan says, never what a respondent sent.
-func (in instance) accepts(hash [32]byte, number uint16, crowd uint32) error {
-	switch {
-	case hash != in.plan:
-		return fmt.Errorf("shuffler: made for the plan that begins with %x: this is %x", in.plan[:6], hash[:6])
-	case number != in.number:
-		return fmt.Errorf("shuffler: made for instance %d: this is instance %d", int(in.number)+1, int(number)+1)
-	case int64(crowd) >= int64(in.crowds):
-		return fmt.Errorf("shuffler: names a crowd that the plan has not: it has %d, counted from 0", in.crowds)
-	}
-	return nil
 }

@@ -210,7 +210,7 @@ func TestCollectorWithholdsSmallCrowds(t *testing.T) {
 	if len(batches) != 1 || batches[0].Crowd != 0 || batches[0].Respondents != minimum || len(batches[0].Envelopes) != minimum*perDevice {
 		t.Errorf("%d batches left", len(batches))
 	}
-	if want := []Withheld{{1, minimum}, {2, minimum}}; !slices.Equal(withheld, want) {
+	if want := []Withheld{{Crowd: 1, Minimum: minimum}, {Crowd: 2, Minimum: minimum}}; !slices.Equal(withheld, want) {
 		t.Errorf("withheld %v", withheld)
 	}
 	// The size of a crowd held back stays unknown: one short and empty read alike.

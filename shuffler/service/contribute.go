@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/intake"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/shuffler"
 )
 
 // openEntry makes or finds the inbox of an epoch and the secret that its
 // respondents are known by.
 func (t *post) openEntry(ctx context.Context) error {
 	var err error
-	if t.entry, err = shuffler.NewEntry(t.plan, t.instance); err != nil {
+	if t.entry, err = intake.NewRules(t.plan, t.instance); err != nil {
 		return err
 	}
 	if size, most := t.entry.ContributionSize(), t.s.o.Queue.MaxContent(); size > most {

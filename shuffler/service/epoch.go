@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/intake"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/shuffler"
 )
 
 // close marks the epoch as over. The caller holds working.
@@ -97,7 +97,7 @@ func (t *post) endCrowds(ctx context.Context) error {
 		}
 		n := t.inbox.Count(c)
 		kept, respondents, err := t.entry.Survivors(rng.New(), n)
-		if errors.Is(err, shuffler.ErrWithheld) {
+		if errors.Is(err, intake.ErrWithheld) {
 			err = t.withhold(ctx, c, nil)
 			if err == nil {
 				continue

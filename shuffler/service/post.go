@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/intake"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -49,7 +50,7 @@ type post struct {
 	sign          wire.SignKey
 	receiptKeys   []wire.VerifyKey // of all hops of the instance
 	tokens        token.PublicKey  // entry: that respondents must bear; the zero key: none
-	entry         *shuffler.Entry
+	entry         intake.Rules
 	inbox         *queue.Inbox // entry, until it is purged
 	secret        serve.Secret // likewise: respondents are known by a hash under it
 

@@ -1,4 +1,4 @@
-package shuffler
+package intake
 
 import (
 	"errors"
@@ -15,16 +15,16 @@ import (
 var (
 	// ErrAlreadyContributed is the error of a respondent's second contribution
 	// to the same instance in one epoch, to whatever crowd.
-	ErrAlreadyContributed = errors.New("shuffler: this respondent has contributed already")
+	ErrAlreadyContributed = errors.New("intake: this respondent has contributed already")
 
 	// ErrClosed is the error of a contribution that comes after the epoch's end.
-	ErrClosed = errors.New("shuffler: the epoch is over")
+	ErrClosed = errors.New("intake: the epoch is over")
 )
 
 // Collector gathers the contributions to one instance of one plan during one
 // epoch, by crowd, in memory. It is safe for concurrent use.
 type Collector struct {
-	entry Entry
+	rules Rules
 
 	mu          sync.Mutex
 	closed      bool
@@ -34,11 +34,15 @@ type Collector struct {
 
 // NewCollector starts an epoch of the plan's instance, counted from 0.
 func NewCollector(p plan.Plan, instance int) (*Collector, error) {
-	entry, err := NewEntry(p, instance)
+	rules, err := NewRules(p, instance)
 	if err != nil {
 		return nil, err
 	}
-	return &Collector{entry: *entry, respondents: map[string]struct{}{}, crowds: make([][][][]byte, entry.in.crowds)}, nil
+	return newCollector(rules), nil
+}
+
+func newCollector(rules Rules) *Collector {
+	return &Collector{rules: rules, respondents: map[string]struct{}{}, crowds: make([][][][]byte, rules.Crowds)}
 }
 
 // Add takes a contribution whole or, with an error, not at all. The respondent
@@ -47,9 +51,9 @@ func NewCollector(p plan.Plan, instance int) (*Collector, error) {
 // not copied.
 func (c *Collector) Add(respondent string, contribution envelope.Contribution) error {
 	if respondent == "" {
-		return errors.New("shuffler: a contribution without a respondent cannot be counted: authenticate it first")
+		return errors.New("intake: a contribution without a respondent cannot be counted: authenticate it first")
 	}
-	if err := c.entry.Check(contribution); err != nil {
+	if err := c.rules.Check(contribution); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -61,7 +65,7 @@ func (c *Collector) Add(respondent string, contribution envelope.Contribution) e
 		return ErrAlreadyContributed
 	}
 	if uint64(len(c.respondents)) == math.MaxUint32 {
-		return errors.New("shuffler: the epoch is full: a batch counts at most 2^32 - 1 respondents")
+		return errors.New("intake: the epoch is full: a batch counts at most 2^32 - 1 respondents")
 	}
 	c.respondents[respondent] = struct{}{}
 	c.crowds[contribution.Crowd] = append(c.crowds[contribution.Crowd], contribution.Envelopes)
@@ -82,23 +86,22 @@ func (w Withheld) String() string {
 // Close ends the epoch and deletes what it held: respondents, the contributions
 // that randomized deletion takes, and the crowds that are too small. Every crowd
 // of the plan is in one of the two results, in order. The batches still are in
-// the order of arrival: the entry's own Hop must mix them before anything
+// the order of arrival: the entry's own hop must mix them before anything
 // leaves. A second Close returns nothing.
 func (c *Collector) Close() ([]envelope.Batch, []Withheld) { return c.close(rng.New()) }
 
 func (c *Collector) close(r *rand.Rand) ([]envelope.Batch, []Withheld) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	in := c.entry.in
 	var batches []envelope.Batch
 	var withheld []Withheld
 	for i, contributions := range c.crowds {
-		kept, respondents, err := c.entry.Survivors(r, len(contributions))
+		kept, respondents, err := c.rules.Survivors(r, len(contributions))
 		if err != nil {
-			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: in.minimum})
+			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: c.rules.Minimum})
 			continue
 		}
-		b := envelope.Batch{Plan: in.plan, Instance: in.number, Crowd: uint32(i), Hop: 0, Respondents: uint32(respondents)}
+		b := envelope.Batch{Plan: c.rules.Plan, Instance: c.rules.Instance, Crowd: uint32(i), Hop: 0, Respondents: uint32(respondents)}
 		for j, envelopes := range contributions {
 			if kept[j] {
 				b.Envelopes = append(b.Envelopes, envelopes...)

@@ -1,4 +1,4 @@
-package shuffler
+package intake
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 )
 
 // entry is one with randomized deletion, of crowds of at least 4.
-func entry(d *plan.Deletion) *Entry { return &Entry{instance{minimum: 4, deletion: d}} }
+func entry(d *plan.Deletion) Rules { return Rules{Minimum: 4, Deletion: d} }
 
 // deletionLaw enumerates how many of n stay, n_hat = 0 being a crowd withheld.
 func deletionLaw(n, minimum int, d plan.Deletion) []float64 {
@@ -33,17 +33,17 @@ func deletionLaw(n, minimum int, d plan.Deletion) []float64 {
 
 // deletions checks the law of how many stay of 12. With 20,000 draws it catches
 // a relative entropy of 0.003 (see stattest.GTest); the twins are off by more.
-func deletions(t testing.TB, stay func(r *rand.Rand, e *Entry, n int) int) {
+func deletions(t testing.TB, stay func(r *rand.Rand, e Rules, n int) int) {
 	const n, draws = 12, 20_000
 	d := plan.Deletion{Noise: 0.5, Threshold: 3}
 	e, counts, r := entry(&d), make([]int, n+1), stattest.Rand(t)
 	for range draws {
 		counts[stay(r, e, n)]++
 	}
-	stattest.GTest(t, deletionLaw(n, e.in.minimum, d), counts)
+	stattest.GTest(t, deletionLaw(n, e.Minimum, d), counts)
 }
 
-func survivors(r *rand.Rand, e *Entry, n int) int {
+func survivors(r *rand.Rand, e Rules, n int) int {
 	_, stay, _ := e.Survivors(r, n)
 	return stay
 }
@@ -57,22 +57,22 @@ func TestBrokenDeletionsAreCaught(t *testing.T) {
 		}
 		return k
 	}
-	for name, twin := range map[string]func(*rand.Rand, *Entry, int) int{
+	for name, twin := range map[string]func(*rand.Rand, Rules, int) int{
 		// What the paper's abort guards against: the true size shows as the greatest.
-		"a crowd that would grow keeps its size": func(r *rand.Rand, e *Entry, n int) int {
+		"a crowd that would grow keeps its size": func(r *rand.Rand, e Rules, n int) int {
 			z := noise.DiscreteLaplace{Decay: 0.5}.Sample(r)
 			return least(min(n, n+z-3))
 		},
-		"half the noise": func(r *rand.Rand, e *Entry, n int) int {
+		"half the noise": func(r *rand.Rand, e Rules, n int) int {
 			return survivors(r, entry(&plan.Deletion{Noise: 1, Threshold: 3}), n)
 		},
-		"one fewer deleted": func(r *rand.Rand, e *Entry, n int) int {
+		"one fewer deleted": func(r *rand.Rand, e Rules, n int) int {
 			return survivors(r, entry(&plan.Deletion{Noise: 0.5, Threshold: 2}), n)
 		},
-		"n_min before deletion": func(r *rand.Rand, e *Entry, n int) int {
-			few := *e
-			few.in.minimum = 1
-			return survivors(r, &few, n)
+		"n_min before deletion": func(r *rand.Rand, e Rules, n int) int {
+			few := e
+			few.Minimum = 1
+			return survivors(r, few, n)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestBrokenDeletionsAreCaught(t *testing.T) {
 // subsets checks that of 7 contributions, given that 5 stay, each of the 21
 // choices is as likely. About 1,800 of 20,000 draws have 5: enough for a
 // relative entropy of 0.03, such as a contribution that stays half as often.
-func subsets(t testing.TB, choose func(r *rand.Rand, e *Entry) []bool) {
+func subsets(t testing.TB, choose func(r *rand.Rand, e Rules) []bool) {
 	e, r := entry(&plan.Deletion{Noise: 0.5, Threshold: 3}), stattest.Rand(t)
 	index := map[string]int{}
 	var counts []int
@@ -111,7 +111,7 @@ func subsets(t testing.TB, choose func(r *rand.Rand, e *Entry) []bool) {
 }
 
 func TestDeletionChoosesUniformly(t *testing.T) {
-	subsets(t, func(r *rand.Rand, e *Entry) []bool {
+	subsets(t, func(r *rand.Rand, e Rules) []bool {
 		kept, stay, err := e.Survivors(r, 7)
 		n := 0
 		for _, k := range kept {
@@ -125,7 +125,7 @@ func TestDeletionChoosesUniformly(t *testing.T) {
 		return kept
 	})
 	stattest.Caught(t, func(tb testing.TB) {
-		subsets(tb, func(r *rand.Rand, e *Entry) []bool { // the first to come stay
+		subsets(tb, func(r *rand.Rand, e Rules) []bool { // the first to come stay
 			kept, stay, _ := e.Survivors(r, 7)
 			for i := range kept {
 				kept[i] = i < stay
@@ -159,7 +159,7 @@ func TestWithoutDeletionAllStay(t *testing.T) {
 // Of more than the plan's maximum so many stay, each as often.
 func TestTheMaximumStays(t *testing.T) {
 	e := entry(nil)
-	e.in.maximum = 5
+	e.Maximum = 5
 	r := stattest.Rand(t)
 	counts, early := make([]int, 8), make([]int, 8)
 	for range 2000 {
@@ -186,18 +186,14 @@ func TestTheMaximumStays(t *testing.T) {
 
 // Whole contributions go, and the batch speaks of those that stayed.
 func TestCollectorDeletesWholeContributions(t *testing.T) {
-	w := newWorld(t, envelope.X25519, 1, 1)
-	w.plan.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 0.1, Noise: 0.5, Threshold: 3}
-	const devices = 12
+	const devices, perDevice = 12, 3
+	rules := Rules{Crowds: 3, PerDevice: perDevice, Size: 1, Minimum: 4, Deletion: &plan.Deletion{Epsilon: 1, Delta: 0.1, Noise: 0.5, Threshold: 3}}
 	r := replay.New(7)
 	left, lost := 0, 0
-	for range 30 {
-		c, err := NewCollector(w.plan, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for d := range devices {
-			if err := c.Add(fmt.Sprint(d), w.contribution(t, 0, 1, d)); err != nil {
+	for range 100 {
+		c := newCollector(rules)
+		for d := range byte(devices) {
+			if err := c.Add(fmt.Sprint(d), envelope.Contribution{Crowd: 1, Envelopes: [][]byte{{d}, {d}, {d}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -209,17 +205,12 @@ func TestCollectorDeletesWholeContributions(t *testing.T) {
 			continue
 		}
 		left++
-		b := batches[0]
-		out, _, err := w.hop(t, 0, 0).mix(r, b)
-		if err != nil {
-			t.Fatal(err)
+		whole := map[byte]int{}
+		for _, e := range batches[0].Envelopes {
+			whole[e[0]]++
 		}
-		whole := map[string]int{}
-		for _, p := range w.open(t, out) {
-			whole[p[:4]]++
-		}
-		if int(b.Respondents) != len(whole) || b.Respondents < minimum {
-			t.Errorf("%d respondents, envelopes of %d", b.Respondents, len(whole))
+		if n := batches[0].Respondents; int(n) != len(whole) || n < 4 {
+			t.Errorf("%d respondents, envelopes of %d", n, len(whole))
 		}
 		for _, n := range whole {
 			if n != perDevice {
