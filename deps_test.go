@@ -39,6 +39,7 @@ var layers = [][]string{
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/account/theorems", "dp/account/accounttest"},
 	{"dp/account/shuffle", "dp/account/additive"},
+	{"dp/account/amplify"},
 	{"dp/estimate"},
 	{"dp/randomize", "dp/bitsum", "dp/direction"},
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/randomize"
@@ -243,7 +244,7 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 	if t.Epsilon > 0 || math.IsInf(most, 1) {
 		// One round is all that a respondent answers.
 		t.Rounds = 1
-		local, _, err := shuffle.CalibrateLocal(t, event)
+		local, _, err := amplify.CalibrateLocal(t, event)
 		if wrong != nil && err != nil {
 			return fmt.Errorf("protocol: %w", wrong)
 		} else if err != nil {

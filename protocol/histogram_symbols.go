@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
@@ -185,9 +185,9 @@ func (t *symbols) event(users int, _ float64) account.Event {
 	// symbols do among themselves, or two sets, depends on the domain.
 	share := float64(t.messages) / float64(t.size)
 	if share > 0.5 {
-		return shuffle.AnyRandomizer{Users: users, Epsilon: t.epsilon}
+		return amplify.AnyRandomizer{Users: users, Epsilon: t.epsilon}
 	}
-	return shuffle.FavouredResponse{Users: users, Share: share, Epsilon: t.epsilon}
+	return amplify.FavouredResponse{Users: users, Share: share, Epsilon: t.epsilon}
 }
 
 func (t *symbols) again(users int) account.Event { return t.event(users, 0) }

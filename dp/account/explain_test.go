@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
@@ -49,7 +50,7 @@ func TestExplain(t *testing.T) {
 	vector := shuffle.VectorResponse{Users: 500, Coordinates: 4, Flip: 0.2, SquaredGap: 0.36}
 	for _, c := range []struct {
 		name            string
-		Terms           account.Event
+		event           account.Event
 		everyone, piece float64 // NaN: nothing is promised
 	}{
 		{"rr", account.Repeat{Event: bit, Rounds: 5}, 5 * local, joint(shuffle.RandomizedResponse{Users: 1, Flip: 0.2}, account.Repeat{Event: bit, Rounds: 4})},
@@ -59,15 +60,15 @@ func TestExplain(t *testing.T) {
 		{"asymmetric, replacement", shuffle.OneHot{Users: 500, Flip: 0.1, Adjacency: account.Replacement, Keep: 0.5}, math.Log(9), joint(shuffle.AsymmetricResponse{Users: 1, Keep: 0.5, Flip: 0.1}, asymmetric)},
 		// Squared gaps 0.36 over 4 coordinates: 0.3 each before the flips, 0.18 after.
 		{"vector", vector, 4 * math.Log(1+0.18/0.2), after(math.Log(1+0.36/0.2), vector)},
-		{"krr", shuffle.KaryResponse{Users: 500, K: 3, Epsilon: 1}, 1, 1},
-		{"any", account.Repeat{Event: shuffle.AnyRandomizer{Users: 500, Epsilon: 1}, Rounds: 2}, 2, after(1, shuffle.AnyRandomizer{Users: 500, Epsilon: 1})},
+		{"krr", amplify.KaryResponse{Users: 500, K: 3, Epsilon: 1}, 1, 1},
+		{"any", account.Repeat{Event: amplify.AnyRandomizer{Users: 500, Epsilon: 1}, Rounds: 2}, 2, after(1, amplify.AnyRandomizer{Users: 500, Epsilon: 1})},
 		{"3nb", additive.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}, none, none},
 	} {
-		views, err := account.Explain(c.Terms, 1e-6)
+		views, err := account.Explain(c.event, 1e-6)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		want, err := account.Epsilon(c.Terms, 1e-6)
+		want, err := account.Epsilon(c.event, 1e-6)
 		if err != nil {
 			t.Fatal(err)
 		}

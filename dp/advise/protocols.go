@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
@@ -82,11 +83,11 @@ func adviseKRR(t Task) (Option, error) {
 		return Option{}, errNoDomain
 	}
 	event := func(local float64) account.Event {
-		return shuffle.KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local}
+		return amplify.KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local}
 	}
 	local, g, err := math.Inf(1), account.Guarantee{}, error(nil)
 	if t.Epsilon > 0 {
-		local, g, err = shuffle.CalibrateLocal(t.target(t.Users, 1, t.Delta), event)
+		local, g, err = amplify.CalibrateLocal(t.target(t.Users, 1, t.Delta), event)
 	}
 	if err == nil && t.LocalEpsilon > 0 && t.LocalEpsilon < local {
 		local = t.LocalEpsilon

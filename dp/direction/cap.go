@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -179,7 +179,7 @@ func (m Cap) along() float64 {
 
 // Event is what the accountant is told of the shuffled reports of so many users.
 func (m Cap) Event(users int) account.Event {
-	return shuffle.FavouredResponse{Users: users, Share: m.Share, Epsilon: m.Epsilon}
+	return amplify.FavouredResponse{Users: users, Share: m.Share, Epsilon: m.Epsilon}
 }
 
 // Local is what a device is promised against everybody else, for each report.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
@@ -128,7 +128,7 @@ func (m Sign) Estimate(sum []float64, n int) []estimate.Value {
 // all reports each end of a line favours one half, the other end the other
 // (shorter vectors are mixtures of the two ends).
 func (m Sign) Event(users int) account.Event {
-	return shuffle.FavouredResponse{Users: users, Share: 0.5, Epsilon: m.Epsilon}
+	return amplify.FavouredResponse{Users: users, Share: 0.5, Epsilon: m.Epsilon}
 }
 
 // Local is what a device is promised against everybody else, for each report.

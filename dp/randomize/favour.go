@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 )
 
 // favour is what KRR, SubsetSelection, LocalHash and Hadamard have in common: all reports
@@ -17,13 +17,13 @@ type favour struct{ epsilon, share float64 }
 
 // event is the shuffled report of so many users, any two of whose values favour a share
 // of the reports apart; 0 where all that two may favour they may favour apart.
-func (f favour) event(users int, apart float64) shuffle.FavouredResponse {
-	return shuffle.FavouredResponse{Users: users, Share: f.share, Apart: math.Min(apart, math.Min(f.share, 1-f.share)), Epsilon: f.epsilon}
+func (f favour) event(users int, apart float64) amplify.FavouredResponse {
+	return amplify.FavouredResponse{Users: users, Share: f.share, Apart: math.Min(apart, math.Min(f.share, 1-f.share)), Epsilon: f.epsilon}
 }
 
 // third is that event with the share, of what one of two values favours apart, that a
 // third value favours too, if there are three values.
-func (f favour) third(users, values int, apart, third float64) shuffle.FavouredResponse {
+func (f favour) third(users, values int, apart, third float64) amplify.FavouredResponse {
 	e := f.event(users, apart)
 	if values > 2 {
 		third = math.Min(third, math.Min(e.Apart, e.Share/2))

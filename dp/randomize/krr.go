@@ -11,7 +11,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -166,7 +166,7 @@ func (m KRR) Variance(holders, n int) float64 { return m.support().variance(hold
 
 // Event is what the accountant is told of the shuffled reports of so many users.
 func (m KRR) Event(users int) account.Event {
-	return shuffle.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}
+	return amplify.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}
 }
 
 // Local is what a device is promised against everybody else.

@@ -16,7 +16,7 @@ import (
 func TestIntegerNoiseEnumerated(t *testing.T) {
 	type world func(x int) float64
 	for name, c := range map[string]struct {
-		Terms account.Event
+		event account.Event
 		p, q  world
 	}{
 		"discrete Laplace, unit": {DiscreteLaplace{0.7, 1},
@@ -42,7 +42,7 @@ func TestIntegerNoiseEnumerated(t *testing.T) {
 				there += math.Max(0, p-math.Exp(epsilon)*q)
 				back += math.Max(0, q-math.Exp(epsilon)*p)
 			}
-			g, err := account.Delta(c.Terms, epsilon)
+			g, err := account.Delta(c.event, epsilon)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -50,16 +50,16 @@ func TestIntegerNoiseEnumerated(t *testing.T) {
 				t.Errorf("%s: delta(%v) = %v, want %v", name, epsilon, g.Delta, want)
 			}
 		}
-		once, err := account.Epsilon(c.Terms, 1e-3)
+		once, err := account.Epsilon(c.event, 1e-3)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if d, err := account.Delta(c.Terms, once.Epsilon); err != nil || d.Delta > 1e-3*(1+1e-12) {
+		if d, err := account.Delta(c.event, once.Epsilon); err != nil || d.Delta > 1e-3*(1+1e-12) {
 			t.Errorf("%s: delta at its own epsilon is %v, %v", name, d.Delta, err)
 		}
 		// The loss distribution of one round is the same mechanism.
-		twice, err := account.Epsilon(account.All{Events: []account.Event{c.Terms, account.Repeat{Event: c.Terms, Rounds: 2}}}, 0.06)
-		low, err2 := account.LowerEpsilon(account.All{Events: []account.Event{c.Terms, account.Repeat{Event: c.Terms, Rounds: 2}}}, 0.06)
+		twice, err := account.Epsilon(account.All{Events: []account.Event{c.event, account.Repeat{Event: c.event, Rounds: 2}}}, 0.06)
+		low, err2 := account.LowerEpsilon(account.All{Events: []account.Event{c.event, account.Repeat{Event: c.event, Rounds: 2}}}, 0.06)
 		if err != nil || err2 != nil || low.Epsilon > twice.Epsilon || twice.Epsilon < once.Epsilon/3 {
 			t.Errorf("%s: three rounds from %v to %v, %v, %v", name, low.Epsilon, twice.Epsilon, err, err2)
 		}

@@ -110,7 +110,7 @@ func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, erro
 func BenchmarkOneMessage(b *testing.B) {
 	for _, c := range []struct {
 		name  string
-		Terms account.Event
+		event account.Event
 	}{
 		{"bits", account.Repeat{Event: RandomizedResponse{40_000, 0.0752}, Rounds: 768}},
 		{"vector", VectorResponse{40_000, 768, 0.05, 192}},
@@ -118,29 +118,7 @@ func BenchmarkOneMessage(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := account.OneMessage(c.Terms, 1e-6); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkWholeReports is the exact blanket: of k-ary response, and of reports that
-// favour shares which meet (four kinds).
-func BenchmarkWholeReports(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		Terms account.Event
-	}{
-		{"krr/n=10000/k=1000", KaryResponse{10_000, 1000, 4}},
-		{"krr/n=100000/k=10000", KaryResponse{100_000, 10_000, 6}},
-		{"subset/n=10000", FavouredResponse{Users: 10_000, Share: 0.1, Apart: 0.0909, Epsilon: 2}},
-		{"hadamard/n=10000", FavouredResponse{Users: 10_000, Share: 0.5, Apart: 0.25, Epsilon: 4}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := account.Epsilon(c.Terms, 1e-6); err != nil {
+				if _, err := account.OneMessage(c.event, 1e-6); err != nil {
 					b.Fatal(err)
 				}
 			}

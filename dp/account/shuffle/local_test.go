@@ -12,7 +12,7 @@ import (
 func TestLocalFlip(t *testing.T) {
 	logit := func(p float64) float64 { return math.Log((1 - p) / p) }
 	for name, c := range map[string]struct {
-		Terms func(flip float64) account.Event
+		event func(flip float64) account.Event
 		most  float64
 		local func(flip float64) float64
 	}{
@@ -24,7 +24,7 @@ func TestLocalFlip(t *testing.T) {
 		}, 0.5 - 1e-12, logit},
 	} {
 		for _, epsilon := range []float64{0.01, 1, 7} {
-			flip, err := LocalFlip(epsilon, c.most, c.Terms)
+			flip, err := LocalFlip(epsilon, c.most, c.event)
 			if err != nil {
 				t.Errorf("%s, %v: %v", name, epsilon, err)
 				continue

@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/accounttest"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/account/theorems"
 )
@@ -23,7 +24,7 @@ func TestTheoremsRefuseHostileParameters(t *testing.T) {
 		"ESATheoremIII1":        func(n int, x, d float64) error { _, err := theorems.ESATheoremIII1(n, x*2, d); return err },
 		"ESATheoremIV2":         func(n int, x, d float64) error { _, err := theorems.ESATheoremIV2(n, 3*x, 3*x, 4, d); return err },
 		"Clones": func(n int, x, d float64) error {
-			_, err := account.Epsilon(shuffle.AnyRandomizer{Users: n, Epsilon: x}, d)
+			_, err := account.Epsilon(amplify.AnyRandomizer{Users: n, Epsilon: x}, d)
 			return err
 		},
 		"ClonesClosedForm":         func(n int, x, d float64) error { _, err := theorems.ClonesClosedForm(n, x, d); return err },
@@ -39,11 +40,11 @@ func TestTheoremsRefuseHostileParameters(t *testing.T) {
 			return err
 		},
 		"KaryResponse": func(n int, x, d float64) error {
-			_, err := account.Epsilon(shuffle.KaryResponse{Users: n, K: 3, Epsilon: x}, d)
+			_, err := account.Epsilon(amplify.KaryResponse{Users: n, K: 3, Epsilon: x}, d)
 			return err
 		},
 		"AnyRandomizer": func(n int, x, d float64) error {
-			_, err := account.Epsilon(shuffle.AnyRandomizer{Users: n, Epsilon: x}, d)
+			_, err := account.Epsilon(amplify.AnyRandomizer{Users: n, Epsilon: x}, d)
 			return err
 		},
 		"Fragments": func(n int, x, d float64) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/accounttest"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/account/theorems"
 )
@@ -117,7 +118,7 @@ func TestTheoremsAgainstExact(t *testing.T) {
 				}
 			}
 			if g, err := theorems.ErlingssonTheorem7(n, local/10, delta); err == nil {
-				if e := exact(shuffle.AnyRandomizer{Users: n, Epsilon: local / 10}, delta); e > g.Epsilon {
+				if e := exact(amplify.AnyRandomizer{Users: n, Epsilon: local / 10}, delta); e > g.Epsilon {
 					t.Errorf("Theorem 7, n=%d: %v promised, %v lost", n, g.Epsilon, e)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
@@ -135,7 +136,7 @@ func (c accountCalibrate) mostLocal(r report, within float64) (most float64, siz
 	fixed, next := r, r.subset(math.Min(within, c.Epsilon))
 	for range 8 {
 		fixed.size = next
-		if most, _, err = shuffle.CalibrateLocal(c.target(), fixed.event); err != nil {
+		if most, _, err = amplify.CalibrateLocal(c.target(), fixed.event); err != nil {
 			break
 		}
 		if next = r.subset(math.Min(within, most)); next == fixed.size {

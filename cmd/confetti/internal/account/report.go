@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
@@ -23,7 +23,7 @@ type whichever float64
 func (whichever) Validate() error { return nil }
 
 func (e whichever) Event(users int) account.Event {
-	return shuffle.AnyRandomizer{Users: users, Epsilon: float64(e)}
+	return amplify.AnyRandomizer{Users: users, Epsilon: float64(e)}
 }
 
 // report is a mechanism whose report is a single message, as a function of its local

@@ -1,4 +1,4 @@
-package shuffle
+package amplify
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/pld"
 	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // KaryResponse is K-ary randomized response, shuffled: each of Users
@@ -49,8 +50,8 @@ func (e KaryResponse) Local() (account.Guarantee, error) {
 	}, nil
 }
 
-func (e KaryResponse) binary() RandomizedResponse {
-	return RandomizedResponse{Users: e.Users, Flip: FlipOf(e.Epsilon)}
+func (e KaryResponse) binary() shuffle.RandomizedResponse {
+	return shuffle.RandomizedResponse{Users: e.Users, Flip: shuffle.FlipOf(e.Epsilon)}
 }
 
 func (e KaryResponse) pair(o account.Options) tokens {

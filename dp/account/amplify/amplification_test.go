@@ -1,4 +1,4 @@
-package shuffle
+package amplify
 
 import (
 	"math"

@@ -1,4 +1,6 @@
-package shuffle
+// Package amplify accounts for amplification by shuffling: whole reports of local
+// randomizers, each of which is private by itself and the more so among others.
+package amplify
 
 import (
 	"fmt"
@@ -7,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/pld"
 	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
 
 // AnyRandomizer is one shuffled report of each of Users respondents, all by the
@@ -55,8 +58,8 @@ func (e AnyRandomizer) pair(o account.Options) tokens {
 	return clones2021(e.Users, e.Epsilon)
 }
 
-func (e AnyRandomizer) binary() RandomizedResponse {
-	return RandomizedResponse{Users: e.Users, Flip: FlipOf(e.Epsilon)}
+func (e AnyRandomizer) binary() shuffle.RandomizedResponse {
+	return shuffle.RandomizedResponse{Users: e.Users, Flip: shuffle.FlipOf(e.Epsilon)}
 }
 
 // binaryWorse says whether two symbols leak more than three over many rounds: the

@@ -1,4 +1,4 @@
-package shuffle
+package amplify
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/accounttest"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/stattest"
@@ -142,7 +143,7 @@ func TestAuditRandomizedResponse(t *testing.T) {
 	const flip = 0.2
 	for _, k := range []int{0, 9, 19} {
 		one, zero := bitWorlds(flip, k)
-		g, err := account.Epsilon(RandomizedResponse{auditUsers, flip}, auditDelta)
+		g, err := account.Epsilon(shuffle.RandomizedResponse{Users: auditUsers, Flip: flip}, auditDelta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +155,7 @@ func TestAuditRandomizedResponse(t *testing.T) {
 	}
 	one, zero := bitWorlds(flip, 19)
 	less, lessZero := bitWorlds(0.9*flip, 19)
-	audited(t, RandomizedResponse{auditUsers, flip}, newAudit(one, zero), newAudit(less, lessZero))
+	audited(t, shuffle.RandomizedResponse{Users: auditUsers, Flip: flip}, newAudit(one, zero), newAudit(less, lessZero))
 }
 
 // messages are the worlds of 3NB: counts up to 300 of each sign.

@@ -1,4 +1,4 @@
-package shuffle
+package amplify
 
 import (
 	"fmt"
@@ -106,7 +106,7 @@ type favouringCase struct {
 	name   string
 	r      reports
 	most   int // users to enumerate
-	Terms  func(n int) account.Event
+	event  func(n int) account.Event
 	shared float64 // share of the reports that two values both favour
 }
 
@@ -151,7 +151,7 @@ func TestFavouredResponseEveryDataSet(t *testing.T) {
 			for n := 1; n <= c.most; n++ {
 				worst := c.r.worst(n, epsilons)
 				for i, e := range epsilons {
-					if got := accounttest.DeltaOf(t, c.Terms(n), e); got < worst[i]*(1-1e-12) {
+					if got := accounttest.DeltaOf(t, c.event(n), e); got < worst[i]*(1-1e-12) {
 						t.Errorf("%s, n=%d, local %v, epsilon=%.3g: delta %v, enumerated %v", c.name, n, epsilon, e, got, worst[i])
 					}
 				}
@@ -273,7 +273,7 @@ func TestAdaptiveRoundsOfFavouredResponses(t *testing.T) {
 			for _, share := range []float64{0.1, 0.5, 1, 1.5} {
 				e := share * epsilon
 				want := c.r.twoRounds(n, math.Exp(e))
-				if got := accounttest.DeltaOf(t, account.Repeat{Event: c.Terms(n), Rounds: 2}, e); got < want*(1-1e-9) || c.shared == 0 && got > 1.5*want+1e-3 {
+				if got := accounttest.DeltaOf(t, account.Repeat{Event: c.event(n), Rounds: 2}, e); got < want*(1-1e-9) || c.shared == 0 && got > 1.5*want+1e-3 {
 					t.Errorf("%s, local %v, epsilon=%.3g: delta %v, enumerated %v", c.name, epsilon, e, got, want)
 				}
 			}
