@@ -44,7 +44,7 @@ var layers = [][]string{
 	{"dp/randomize", "dp/bitsum", "dp/direction"},
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"dp/advise"},
-	{"learn/hdc"},
+	{"learn/hdc", "learn/moments", "learn/synthetic"},
 	{"release"},
 	{"release/page"},
 	{"protocol"},

@@ -3,6 +3,8 @@ package vector
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"sync"
 )
 
 // Counts are how many answered each row, and how many of the answers are ones.
@@ -52,4 +54,46 @@ func (m *Mechanism) Draw(r *rand.Rand, v []float32, c Counts) {
 		c.Answered[row]++
 		c.Ones[row] += uint32(s.symbols[i])
 	}
+}
+
+// drawPart is how many devices share a stream of randomness: changing it changes what a
+// seed gives.
+const drawPart = 250
+
+// DrawAll draws the counts of n devices on all processors. encode writes the vector of
+// device i to v, from several goroutines at once; the devices from 250 k on draw from
+// stream(k), so that the result does not depend on the number of processors. progress, if not
+// nil, is told how many devices are done.
+func (m *Mechanism) DrawAll(n int, encode func(i int, v []float32), stream func(part int) *rand.Rand, progress func(done int)) Counts {
+	parts := make(chan int)
+	all := m.NewCounts()
+	var workers sync.WaitGroup
+	var sum sync.Mutex
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			own, v := m.NewCounts(), make([]float32, m.spec.Dimension)
+			for part := range parts {
+				r := stream(part)
+				for i := part * drawPart; i < min(n, (part+1)*drawPart); i++ {
+					encode(i, v)
+					m.Draw(r, v, own)
+				}
+			}
+			sum.Lock()
+			all.Merge(own)
+			sum.Unlock()
+		})
+	}
+	for part := 0; part*drawPart < n; part++ {
+		parts <- part
+		if progress != nil {
+			progress(part * drawPart)
+		}
+	}
+	close(parts)
+	workers.Wait()
+	if progress != nil {
+		progress(n)
+	}
+	return all
 }

@@ -1,0 +1,108 @@
+package moments
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Linear is a classifier: the class of the largest score, which is a column of Weights
+// times the features plus Offset.
+type Linear struct {
+	Weights *mat.Dense // a row for each feature, a column for each class
+	Offset  []float64
+}
+
+// Class is that of the largest score.
+func (l Linear) Class(psi []float32) int {
+	scores := append([]float64(nil), l.Offset...)
+	raw := l.Weights.RawMatrix()
+	for i, x := range psi {
+		for k, w := range raw.Data[i*raw.Stride:][:raw.Cols] {
+			scores[k] += w * float64(x)
+		}
+	}
+	best := 0
+	for k, s := range scores {
+		if s > scores[best] {
+			best = k
+		}
+	}
+	return best
+}
+
+// noiseShare is how much of the spectral norm of the noise in second moments is added to
+// their eigenvalues.
+const noiseShare = 0.5
+
+// centred is what the sums of n respondents say about the middle of their features.
+type centred struct {
+	n       float64
+	mean    *mat.VecDense
+	values  []float64  // eigenvalues of the covariance, not below zero
+	vectors *mat.Dense // a column each
+	cross   *mat.Dense // covariance of features and class, a column for each class
+	ridge   float64    // lambda
+}
+
+// newCentred: noise of deviation sigma in each entry has a spectral norm of 2 sigma sqrt d
+// (Wigner), against which lambda guards.
+func newCentred(s Sums, n int) (centred, error) {
+	d, classes := s.Class.Dims()
+	if n < 1 || len(s.Count) != classes || s.Second.SymmetricDim() != d || !(s.Noise >= 0) {
+		return centred{}, fmt.Errorf("moments: sums of %d features and %d classes over %d respondents do not fit", d, classes, n)
+	}
+	c := centred{n: float64(n), mean: mat.NewVecDense(d, nil), cross: mat.NewDense(d, classes, nil)}
+	for i := range d {
+		c.mean.SetVec(i, mat.Sum(s.Class.RowView(i))/c.n)
+	}
+	covariance := mat.NewSymDense(d, nil)
+	covariance.ScaleSym(1/c.n, s.Second)
+	covariance.SymRankOne(covariance, -1, c.mean)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(covariance, true) {
+		return centred{}, errors.New("moments: the covariance has no eigenvectors: are the sums finite?")
+	}
+	c.values, c.vectors = eigen.Values(nil), new(mat.Dense)
+	eigen.VectorsTo(c.vectors)
+	for i, v := range c.values {
+		c.values[i] = math.Max(0, v)
+	}
+	c.ridge = noiseShare * 2 * s.Noise * math.Sqrt(float64(d)) / c.n
+	if least := 1e-9 * c.values[d-1]; c.ridge < least { // exact sums
+		c.ridge = least
+	}
+	if !(c.ridge > 0) {
+		return centred{}, errors.New("moments: the features do not vary")
+	}
+	for k := range classes {
+		for i := range d {
+			c.cross.Set(i, k, (s.Class.At(i, k)-c.mean.AtVec(i)*s.Count[k])/c.n)
+		}
+	}
+	return c, nil
+}
+
+// power is (covariance + lambda)^-p.
+func (c centred) power(p float64) *mat.Dense {
+	var scaled, out mat.Dense
+	scaled.Apply(func(_, j int, v float64) float64 { return v * math.Pow(c.values[j]+c.ridge, -p) }, c.vectors)
+	out.Mul(&scaled, c.vectors.T())
+	return &out
+}
+
+// Ridge is the classifier by regularized least squares from the sums of n respondents.
+func Ridge(s Sums, n int) (Linear, error) {
+	c, err := newCentred(s, n)
+	if err != nil {
+		return Linear{}, err
+	}
+	l := Linear{Weights: new(mat.Dense), Offset: make([]float64, len(s.Count))}
+	l.Weights.Mul(c.power(1), c.cross)
+	for k := range l.Offset {
+		l.Offset[k] = s.Count[k]/c.n - mat.Dot(l.Weights.ColView(k), c.mean)
+	}
+	return l, nil
+}
