@@ -49,6 +49,7 @@ var layers = [][]string{
 	{"release/page"},
 	{"protocol"},
 	{"internal/intake"},
+	{"internal/epoch"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/service", "analyzer/service"},
 	{"simulate", "internal/chaos"},
@@ -71,7 +72,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve", "internal/intake"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve", "internal/intake", "internal/epoch"}
 
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

@@ -118,11 +118,11 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	}
 	defer s.options.Client.CloseIdleConnections()
 	if c.Queue.Folder == "" {
-		return errors.New("service: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
+		return errors.New("shuffler: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
 	}
 	copied, done, err := durable.Copy(string(c.Queue.Folder), nil)
 	if err != nil {
-		return fmt.Errorf("service: %w", err)
+		return fmt.Errorf("shuffler: %w", err)
 	}
 	defer done()
 	c.Queue.Folder = serve.Path(copied)

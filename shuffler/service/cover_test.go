@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -22,8 +23,8 @@ func (w *world) cover(name string, body []byte) *http.Request {
 func (w *world) kept() map[string]int {
 	w.t.Helper()
 	labels := map[string]int{}
-	err := w.hops[0].service.plans[w.plan.Hash()].posts[0].inbox.Each(context.Background(), func(_ [16]byte, label uint32, _ []byte) error {
-		if label == coverLabel {
+	err := w.hops[0].service.plans[w.plan.Hash()].posts[0].entry.Inbox().Each(context.Background(), func(_ [16]byte, label uint32, _ []byte) error {
+		if label == epoch.CoverLabel {
 			labels["cover"]++
 		} else {
 			labels[fmt.Sprint(label)]++
@@ -111,9 +112,9 @@ func TestCoverCountsForNothing(t *testing.T) {
 // One respondent cannot fill a disk with cover.
 func TestCoverHasACap(t *testing.T) {
 	w := newWorld(t, 1, nil)
-	for i := range maxCovers + 2 {
+	for i := range epoch.MaxCovers + 2 {
 		status, code := w.do(0, w.cover("device1", w.contribution(0, 1)))
-		if full := i >= maxCovers; full != (code == wire.RateLimited) || !full && status != http.StatusCreated {
+		if full := i >= epoch.MaxCovers; full != (code == wire.RateLimited) || !full && status != http.StatusCreated {
 			t.Errorf("cover %d: %d %s", i+1, status, code)
 		}
 	}

@@ -61,7 +61,7 @@ func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, error) {
 	if damaged || len(state.First) > 0 {
 		r, broken := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if broken != nil {
-			return false, fmt.Errorf("service: a receipt that was kept: %w", broken)
+			return false, fmt.Errorf("shuffler: a receipt that was kept: %w", broken)
 		}
 		held, unknown := t.ask(ctx, t.next().URL, t.hop+1, c)
 		if unknown == nil && held.Received != "" && (held.Received == hexOf(r.BatchOut[:]) || held.Received == hexOf(state.First)) {
@@ -81,7 +81,7 @@ type peerError struct {
 }
 
 func (e *peerError) Error() string {
-	text := "service: " + e.operator + " " + e.what
+	text := "shuffler: " + e.operator + " " + e.what
 	if e.cause != nil {
 		text += ": " + e.cause.Error()
 	}
@@ -136,7 +136,7 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 	for i, text := range state.Receipts {
 		var err error
 		if receipts[i], err = wire.ParseReceipt(text); err != nil {
-			return fmt.Errorf("service: a receipt that was kept: %w", err)
+			return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
 	}
 	batch := piped(func(w io.Writer) error { return t.walkBatch(ctx, c, state, w) })
@@ -145,7 +145,7 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 	url := strings.TrimSuffix(t.next().URL, "/") + wire.BatchPath(t.hash, uint16(t.instance), uint8(t.hop+1), c)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, io.MultiReader(bytes.NewReader(prefix), batch))
 	if err != nil {
-		return fmt.Errorf("service: %w", err)
+		return fmt.Errorf("shuffler: %w", err)
 	}
 	req.ContentLength = int64(len(prefix)) + state.Size
 	req.Header.Set("Content-Type", wire.BatchType)

@@ -44,18 +44,7 @@ type crowd struct {
 	revision uint64
 }
 
-// epoch is the mark of an entry.
-type epoch struct {
-	Closed bool   `json:"closed"`
-	Purged bool   `json:"purged"`         // contributions, and who sent them, are gone
-	Lost   uint64 `json:"lost,omitempty"` // contributions that were damaged on disk and set aside
-
-	revision uint64
-}
-
 func (t *post) crowdKey(c uint32) string  { return fmt.Sprintf("crowd.%s.%d", t.name, c) }
-func (t *post) epochKey() string          { return "epoch." + t.name }
-func (t *post) inName() string            { return "in_" + t.name }
 func (t *post) spentName() string         { return "spent_" + t.name }
 func (t *post) outName(c uint32) string   { return fmt.Sprintf("out_%s_%d", t.name, c) }
 func (t *post) batchName(c uint32) string { return fmt.Sprintf("in_%s_%d", t.name, c) }
@@ -66,11 +55,11 @@ func (t *post) restore(ctx context.Context) error {
 	err := r.Each(ctx, "crowd."+t.name, func(key string, value []byte, revision uint64) error {
 		var c uint32
 		if _, err := fmt.Sscanf(key[len("crowd."+t.name):], ".%d", &c); err != nil || int(c) >= len(t.crowds) {
-			return fmt.Errorf("service: the record %s is none of ours", key)
+			return fmt.Errorf("shuffler: the record %s is none of ours", key)
 		}
 		state, err := parseCrowd(value)
 		if err != nil {
-			return fmt.Errorf("service: the record %s is damaged: %w", key, err)
+			return fmt.Errorf("shuffler: the record %s is damaged: %w", key, err)
 		}
 		state.revision = revision
 		t.crowds[c] = state
@@ -147,18 +136,6 @@ func parseCrowd(value []byte) (crowd, error) {
 	return c, nil
 }
 
-// parseEpoch reads the mark of an entry's epoch.
-func parseEpoch(value []byte) (epoch, error) {
-	var e epoch
-	if err := json.Unmarshal(value, &e); err != nil {
-		return epoch{}, errors.New("not JSON of an epoch")
-	}
-	if e.Purged && !e.Closed {
-		return epoch{}, errors.New("it was emptied before it was closed")
-	}
-	return e, nil
-}
-
 // state is the mark of a crowd.
 func (t *post) state(c uint32) crowd {
 	t.mu.Lock()
@@ -170,7 +147,7 @@ func (t *post) state(c uint32) crowd {
 func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
 	value, err := json.Marshal(next)
 	if err != nil {
-		panic("service: " + err.Error()) // bytes and numbers always encode
+		panic("shuffler: " + err.Error()) // bytes and numbers always encode
 	}
 	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), value, t.state(c).revision)
 	if err != nil {
@@ -180,24 +157,4 @@ func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
 	defer t.mu.Unlock()
 	t.crowds[c] = next
 	return nil
-}
-
-func (t *post) markEpoch(ctx context.Context, next epoch) error {
-	value, err := json.Marshal(next)
-	if err != nil {
-		panic("service: " + err.Error()) // bytes and booleans always encode
-	}
-	if next.revision, err = t.s.records.Set(ctx, t.epochKey(), value, t.epochNow().revision); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.epoch = next
-	return nil
-}
-
-func (t *post) epochNow() epoch {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.epoch
 }

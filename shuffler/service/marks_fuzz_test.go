@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -49,7 +50,7 @@ func FuzzMarkOfAnEpoch(f *testing.F) {
 	f.Add([]byte(`{"closed":false,"purged":true}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		costtest.Heap(t, costtest.Factor, len(value), func() {
-			if e, err := parseEpoch(value); err == nil && e.Purged && !e.Closed {
+			if e, err := epoch.ParseMark(value); err == nil && e.Purged && !e.Closed {
 				t.Error("emptied and open")
 			}
 		})

@@ -19,7 +19,7 @@ import (
 // came after the copy was made, nobody can tell it.
 
 // errOlder is the error of a folder that is older than what a neighbour has seen.
-var errOlder = errors.New("service: the queue's folder is an older copy: put it back as it was last, or end the plan (docs/operating.md, When a disk is damaged)")
+var errOlder = errors.New("shuffler: the queue's folder is an older copy: put it back as it was last, or end the plan (docs/operating.md, When a disk is damaged)")
 
 // showHeld answers what this operator took and sent of a leg.
 func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
@@ -43,7 +43,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 		if t.hop+1 == int(leg.Hop) && state.Phase == forwarded {
 			r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 			if err != nil {
-				return fmt.Errorf("service: a receipt that was kept: %w", err)
+				return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 			}
 			held.Sent, held.Tokens = hexOf(r.BatchOut[:]), r.Tokens
 		}
@@ -94,7 +94,7 @@ func (t *post) compareNext(ctx context.Context, c uint32) (answered bool, err er
 	if state.Phase == mixed || state.Phase == forwarded {
 		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if err != nil {
-			return true, fmt.Errorf("service: a receipt that was kept: %w", err)
+			return true, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
 		sent = hexOf(r.BatchOut[:])
 	}
@@ -119,7 +119,7 @@ func (t *post) ask(ctx context.Context, url string, hop int, c uint32) (wire.Hel
 	silent := url == "" || time.Since(t.silent[url]) < silence
 	t.mu.Unlock()
 	if silent {
-		return wire.Held{}, errors.New("service: it was out of reach a moment ago")
+		return wire.Held{}, errors.New("shuffler: it was out of reach a moment ago")
 	}
 	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()

@@ -46,7 +46,7 @@ func (s *Service) takeUp(ctx context.Context) error {
 	for _, text := range texts {
 		signed, err := plan.ParseSigned(text)
 		if err != nil {
-			return fmt.Errorf("service: a plan that was served before: %w", err)
+			return fmt.Errorf("shuffler: a plan that was served before: %w", err)
 		}
 		hash := signed.Plan.Hash()
 		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between

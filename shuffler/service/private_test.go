@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -213,8 +214,8 @@ func TestArrivalIsForgotten(t *testing.T) {
 	}
 	w.contribute(0, 2, 3)
 	p := w.hops[0].service.plans[w.plan.Hash()].posts[0]
-	traces := []string{string(body[100:140]), string(p.inbox.Secret("respondents"))}
-	if err := p.inbox.Each(t.Context(), func(key [16]byte, _ uint32, _ []byte) error {
+	traces := []string{string(body[100:140]), string(p.entry.Inbox().Secret("respondents"))}
+	if err := p.entry.Inbox().Each(t.Context(), func(key [16]byte, _ uint32, _ []byte) error {
 		traces = append(traces, string(key[:]))
 		return nil
 	}); err != nil || len(traces) != 5 {
@@ -226,7 +227,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 			t.Errorf("%q is in %v", text, files)
 		}
 	}
-	key, err := os.ReadFile(filepath.Join(folder, "inboxes", p.inName()+".key"))
+	key, err := os.ReadFile(filepath.Join(folder, "inboxes", epoch.InboxName(p.name)+".key"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -41,7 +42,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	}
 	if s.over(t.plan) {
 		if s.o.Clock.Settled() != nil {
-			return unsure()
+			return epoch.Unsure()
 		}
 		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
 	}
@@ -87,27 +88,27 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	ctx := context.WithoutCancel(r.Context())
 	q, name := t.s.o.Queue, t.batchName(c)
 	if err := q.Room(ctx, int64(wire.PrefixSize(t.hop))+head.Bytes()); err != nil {
-		return false, storage(err)
+		return false, epoch.Storage(err)
 	}
 	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
-		return false, storage(err)
+		return false, epoch.Storage(err)
 	}
 	box, err := q.Box(ctx, name, queue.Refuse)
 	if err != nil {
-		return false, storage(err)
+		return false, epoch.Storage(err)
 	}
 	drop := func(reason error) (bool, error) {
 		return false, errors.Join(reason, q.Drop(ctx, name))
 	}
 	to := newChunks(ctx, box)
 	if _, err := to.Write(raw); err != nil {
-		return drop(storage(err))
+		return drop(epoch.Storage(err))
 	}
 	if err := copyBody(to, serve.Body(w, r, head.Bytes()-envelope.HeadSize)); err != nil {
 		return drop(err)
 	}
 	if err := to.flush(); err != nil {
-		return drop(storage(err))
+		return drop(epoch.Storage(err))
 	}
 	if to.sum() != digest {
 		return drop(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", t.hop))
@@ -120,7 +121,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 		next.Receipts = append(next.Receipts, s.Bytes())
 	}
 	if err := t.mark(ctx, c, next); err != nil {
-		return false, storage(err)
+		return false, epoch.Storage(err)
 	}
 	return false, t.s.o.Failpoint("batch-kept")
 }
@@ -131,7 +132,7 @@ func copyBody(to *chunks, body io.Reader) error {
 	for {
 		n, err := body.Read(buf)
 		if _, err := to.Write(buf[:n]); err != nil {
-			return storage(err)
+			return epoch.Storage(err)
 		}
 		switch {
 		case err == io.EOF:

@@ -31,7 +31,7 @@ func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error
 	case mixed:
 		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if err != nil {
-			return "", nil, fmt.Errorf("service: a receipt that was kept: %w", err)
+			return "", nil, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
 		return t.outName(c), r.BatchOut[:], nil
 	}
@@ -85,7 +85,7 @@ func (t *post) readBatch(ctx context.Context, c uint32, state crowd) (envelope.B
 	}
 	b, err := envelope.ParseBatch(data.Bytes())
 	if err != nil {
-		return envelope.Batch{}, fmt.Errorf("service: a batch that was accepted: %w", err)
+		return envelope.Batch{}, fmt.Errorf("shuffler: a batch that was accepted: %w", err)
 	}
 	return b, nil
 }
@@ -140,7 +140,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	// What the header says stands in the receipt that was signed over the batch.
 	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 	if err != nil {
-		return s, fmt.Errorf("service: a receipt that was kept: %w", err)
+		return s, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 	}
 	s.batch = envelope.Batch{Plan: t.hash, Instance: uint16(t.instance), Hop: r.Hop + 1, Crowd: c, Respondents: r.Respondents}
 	number := int(r.Out)
@@ -181,7 +181,7 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	}
 	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 	if err != nil {
-		return fmt.Errorf("service: a receipt that was kept: %w", err)
+		return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 	}
 	log := t.s.o.Log.With("plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
 	log.Error("a batch is damaged on disk", "chunks", len(saved.aside), "envelopes", saved.damaged, "error", why.Error())

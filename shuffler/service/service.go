@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -94,7 +95,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 
 func newService(ctx context.Context, o Options) (*Service, error) {
 	if o.Queue == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil {
-		return nil, errors.New("service: a queue, a folder of keys, publishers and an HTTP client must be given")
+		return nil, errors.New("shuffler: a queue, a folder of keys, publishers and an HTTP client must be given")
 	}
 	o.Default(defaultRetention)
 	o.Limits.Default()
@@ -103,7 +104,7 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: together,
+		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: epoch.Together,
 		rates: o.Limits.Rates(),
 		plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}, wake: make(chan struct{}),
 	}
@@ -152,11 +153,11 @@ func (s *Service) Close(ctx context.Context, hash [32]byte) error {
 	}
 	for _, post := range p.posts {
 		// Once it is closed, an epoch may be at work for long.
-		if post.hop != 0 || post.epochNow().Closed {
+		if post.hop != 0 || post.entry.Mark().Closed {
 			continue
 		}
 		post.working.Lock()
-		err := post.close(ctx)
+		err := post.entry.Close(ctx)
 		post.working.Unlock()
 		if err != nil {
 			return err

@@ -64,7 +64,11 @@ func (s *Service) Statuses() []Status {
 }
 
 func (t *post) status() Status {
-	lost, stopped := t.lost(), ""
+	var lost uint64
+	if t.entry != nil {
+		lost = t.entry.Lost()
+	}
+	stopped := ""
 	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
 		stopped = "withdrawn"
 	} else if p, served := t.s.plan(t.hash); served && t.s.suspended(p) != nil {
@@ -81,9 +85,9 @@ func (t *post) status() Status {
 			st.Failing = fmt.Sprintf("%s: the batch of crowd %d is not sent again before a restart", r.why, c+1)
 		}
 	}
-	if t.hop == 0 {
+	if t.entry != nil {
 		st.Phase = "collecting"
-		if t.epoch.Closed {
+		if t.entry.Mark().Closed {
 			st.Phase = "closed"
 		}
 	}
@@ -98,8 +102,8 @@ func (t *post) status() Status {
 		switch state.Phase {
 		case "":
 			one.Phase = "collecting"
-			if t.hop == 0 {
-				one.About = t.about(t.inbox.Count(uint32(c)))
+			if t.entry != nil {
+				one.About = t.about(t.entry.Inbox().Count(uint32(c)))
 			}
 		case mixed, forwarded:
 			if r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1]); err == nil {
@@ -223,7 +227,7 @@ type (
 func (s *Service) disclosing() bool {
 	posts, _ := s.posts()
 	return slices.ContainsFunc(posts, func(t *post) bool {
-		return t.hop == 0 && t.plan.Crowd.Deletion != nil && !t.epochNow().Purged
+		return t.entry != nil && t.plan.Crowd.Deletion != nil && !t.entry.Mark().Purged
 	})
 }
 
@@ -249,7 +253,7 @@ func newMeters(m *serve.Metrics) meters {
 	counter := func(name, what string) metric.Int64Counter {
 		c, err := m.Meter.Int64Counter(name, metric.WithDescription(what))
 		if err != nil {
-			panic("service: " + err.Error()) // the names stand here
+			panic("shuffler: " + err.Error()) // the names stand here
 		}
 		return c
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -57,7 +58,7 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	if errors.Is(err, queue.ErrChanged) {
 		err = nil // it was there
 	}
-	return storage(err)
+	return epoch.Storage(err)
 }
 
 // destroy ends a post of a plan that was withdrawn. The caller holds working.
@@ -88,7 +89,7 @@ func (t *post) adopt(ctx context.Context) error {
 	}
 	w, err := plan.ParseWithdrawal(text)
 	if err == nil && w.Plan != t.hash {
-		err = errors.New("service: the withdrawal is of another plan")
+		err = errors.New("shuffler: the withdrawal is of another plan")
 	}
 	if err == nil {
 		_, err = t.s.Withdraw(ctx, w) // who may have signed it, is asked there
@@ -116,7 +117,7 @@ func postName(hash [32]byte, instance, hop int) string {
 // are not any more. The caller holds loading and has verified them.
 func (s *Service) resign(ctx context.Context, p *served, signed plan.Signed) error {
 	if err := s.write(ctx, signed); err != nil {
-		return storage(err)
+		return epoch.Storage(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +127,7 @@ func (s *Service) resign(ctx context.Context, p *served, signed plan.Signed) err
 
 // erase deletes all boxes and marks of a post.
 func (s *Service) erase(ctx context.Context, post string) error {
-	drop := []string{"in_" + post, "spent_" + post}
+	drop := []string{epoch.InboxName(post), "spent_" + post}
 	for _, begin := range []string{"in_" + post + "_", "out_" + post + "_"} {
 		names, err := s.o.Queue.Boxes(ctx, begin)
 		if err != nil {
@@ -147,7 +148,7 @@ func (s *Service) erase(ctx context.Context, post string) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range append(marks, "epoch."+post) {
+	for _, key := range append(marks, epoch.RecordKey(post)) {
 		if err := s.records.Delete(ctx, key); err != nil {
 			return err
 		}
