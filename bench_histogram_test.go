@@ -14,6 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -87,7 +89,7 @@ func histogramDevice(b *testing.B) func() {
 	value := 0
 	return func() {
 		value = (value + 1) % histogramCells
-		symbol, err := p.Encode(protocol.Answers{Values: []any{value}})
+		symbol, err := p.Encode(histogram.Answers{Values: []any{value}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -156,7 +158,7 @@ func histogramDescribe(b *testing.B) func() {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := model.Describe(protocol.Public{}); err != nil {
+		if _, _, err := findings.Describe(model, findings.Public{}); err != nil {
 			b.Fatal(err)
 		}
 	}

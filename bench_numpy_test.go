@@ -22,6 +22,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -153,9 +156,13 @@ func query(b *testing.B, p *protocol.Protocol) func() {
 	if err != nil {
 		b.Fatal(err)
 	}
+	classifier, err := findings.NewClassifier(model.(*density.Model))
+	if err != nil {
+		b.Fatal(err)
+	}
 	y := normals(r, numpyQueries, numpyDimension)
 	return func() {
-		if _, err := model.(*protocol.DensityModel).Classify(y); err != nil {
+		if _, err := classifier.Classify(y); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -176,9 +183,9 @@ func law(b *testing.B, p *protocol.Protocol) func() {
 		})
 	}
 	fill.Wait()
-	values := make([]protocol.Value, n)
+	values := make([]question.Value, n)
 	for i := range values {
-		values[i] = protocol.Labelled{Features: x[i*numpyDimension : (i+1)*numpyDimension], Class: i % numpyClasses}
+		values[i] = density.Labelled{Features: x[i*numpyDimension : (i+1)*numpyDimension], Class: i % numpyClasses}
 	}
 	return func() {
 		if _, err := simulate.Law(p, values, 11, func(string, int, int) {}); err != nil {

@@ -25,6 +25,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -91,11 +93,11 @@ func normals(r *rand.Rand, rows, cols int) blas32.General {
 	return m
 }
 
-func respondents(r *rand.Rand, n, dimension int) []protocol.Value {
+func respondents(r *rand.Rand, n, dimension int) []question.Value {
 	x := normals(r, n, dimension)
-	values := make([]protocol.Value, n)
+	values := make([]question.Value, n)
 	for i := range values {
-		values[i] = protocol.Labelled{Features: x.Data[i*dimension : (i+1)*dimension]}
+		values[i] = density.Labelled{Features: x.Data[i*dimension : (i+1)*dimension]}
 	}
 	return values
 }
@@ -109,7 +111,7 @@ func BenchmarkDevice(b *testing.B) {
 			p, _ := collection(b, d, d, 40_000, bits)
 			r := replay.New(1)
 			value, weights, out := respondents(r, 1, d)[0], normals(r, d, d), make([]float32, d)
-			x := blas32.Vector{N: d, Inc: 1, Data: value.(protocol.Labelled).Features}
+			x := blas32.Vector{N: d, Inc: 1, Data: value.(density.Labelled).Features}
 			beside(b, 1, func() {
 				symbol, err := p.Encode(value)
 				if err != nil {

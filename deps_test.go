@@ -46,9 +46,11 @@ var layers = [][]string{
 	{"dp/advise"},
 	{"learn/hdc", "learn/moments", "learn/synthetic"},
 	{"release"},
-	{"release/page"},
+	{"question"},
+	{"question/density", "question/histogram"},
+	{"release/page", "release/findings"},
 	{"protocol"},
-	{"internal/intake"},
+	{"internal/intake", "question/law"},
 	{"internal/epoch"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/service", "analyzer/service"},
@@ -80,6 +82,9 @@ var reaches = []reach{
 	{from: "client", to: []string{"analyzer"}, because: "a device carries no code that opens reports"},
 	{from: "client", to: []string{"internal/queue", "internal/store", "internal/serve", "release/page"}, because: "a device carries no service"},
 	{from: "analyzer", to: []string{"shuffler"}, because: "the roles meet only on the wire"},
+	{from: "client", to: []string{"learn", "release/findings"}, because: "a device learns nothing, and describes nothing"},
+	{from: "client", to: []string{"question/law", "simulate"}, because: "what a population would give is for simulations"},
+	{from: "analyzer", to: []string{"question/law", "simulate"}, because: "what a population would give is for simulations"},
 	{from: "client", to: []string{"internal/dataset", "internal/table"}, because: "a device holds one value and reads no table"},
 	{from: "client", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
 	{from: "shuffler", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
@@ -234,6 +239,13 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		"analyzer reaches the shuffler": {fstest.MapFS{
 			"analyzer/a.go": file("analyzer", architecture.Module+"shuffler"), "shuffler/a.go": file("shuffler")},
 			"analyzer reaches shuffler"},
+		"a device carries a classifier": {fstest.MapFS{
+			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"release/findings"),
+			"release/findings/a.go": file("release/findings", architecture.Module+"learn/hdc"), "learn/hdc/a.go": file("learn/hdc")},
+			"client reaches learn/hdc"},
+		"the analyzer draws a population": {fstest.MapFS{
+			"analyzer/a.go": file("analyzer", architecture.Module+"question/law"), "question/law/a.go": file("question/law")},
+			"analyzer reaches question/law"},
 		"seeded randomness on a device": {fstest.MapFS{
 			"client/a.go": file("client", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
 			"client reaches internal/replay"},

@@ -13,6 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -46,7 +48,7 @@ func Example() {
 	entry := must(shuffler.NewCollector(p, 0))
 	people, classes := walkersAndCyclists(240)
 	for i, class := range classes {
-		v := protocol.Labelled{Features: people.Data[2*i : 2*i+2], Class: class}
+		v := density.Labelled{Features: people.Data[2*i : 2*i+2], Class: class}
 		for _, c := range must(device.Report(v)) {
 			check(entry.Add(fmt.Sprint("phone ", i), c.Contribution))
 		}
@@ -63,7 +65,7 @@ func Example() {
 	}
 
 	// Estimate, learn, release.
-	var public protocol.Public
+	var public findings.Public
 	public.Test.X, public.Test.Y = walkersAndCyclists(200) // of people who told the city
 	r, _ := must2(city.Release(public))
 	for _, m := range r.Headline {

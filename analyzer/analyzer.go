@@ -7,7 +7,9 @@ import (
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // Analyzer counts the batches of one plan in memory. It is not safe for
@@ -59,7 +61,7 @@ func (a *Analyzer) Crowds() []tally.Crowd { return a.crowds }
 func (a *Analyzer) Dropped() int { return a.dropped }
 
 // Release estimates, learns, and writes up what was counted.
-func (a *Analyzer) Release(public protocol.Public) (release.Release, protocol.Model, error) {
+func (a *Analyzer) Release(public findings.Public) (release.Release, question.Model, error) {
 	r, model, err := Publish(a.counter.protocol, a.crowds, public)
 	if err == nil {
 		r.Notes = append(r.Notes, Lacks(a.dropped)...)

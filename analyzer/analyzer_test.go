@@ -14,6 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -70,7 +72,7 @@ func collect(t *testing.T) collection {
 		}
 	}
 	for i := range 20 {
-		contributions, err := device.Report(protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}})
+		contributions, err := device.Report(density.Labelled{Features: []float32{1, -0.5, float32(i) / 10}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +280,7 @@ func TestDuplicatesAndBrokenEnvelopesAreDropped(t *testing.T) {
 	if most := uint64(n / perDevice * 3); counted > most || counted+4 < most {
 		t.Errorf("%d messages counted, of %d that were sent and 4 that were lost", counted, most)
 	}
-	r, _, err := a.Release(protocol.Public{})
+	r, _, err := a.Release(findings.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +298,7 @@ func TestRefusesAnotherKey(t *testing.T) {
 
 func TestReleaseOfNothingIsAnError(t *testing.T) {
 	c := collect(t)
-	if _, _, err := c.analyzer(t).Release(protocol.Public{}); err == nil {
+	if _, _, err := c.analyzer(t).Release(findings.Public{}); err == nil {
 		t.Error("a release of no batch at all")
 	}
 }

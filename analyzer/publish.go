@@ -6,11 +6,13 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // Publish is the analyzer's work once everything is counted.
-func Publish(p *protocol.Protocol, crowds []tally.Crowd, public protocol.Public) (release.Release, protocol.Model, error) {
+func Publish(p *protocol.Protocol, crowds []tally.Crowd, public findings.Public) (release.Release, question.Model, error) {
 	model, err := p.Learn(crowds)
 	if err != nil {
 		return release.Release{}, nil, err
@@ -20,14 +22,20 @@ func Publish(p *protocol.Protocol, crowds []tally.Crowd, public protocol.Public)
 }
 
 // Describe writes up what was learned from the crowds.
-func Describe(p *protocol.Protocol, model protocol.Model, crowds []tally.Crowd, public protocol.Public) (release.Release, error) {
-	headline, sections, err := model.Describe(public)
+func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public findings.Public) (release.Release, error) {
+	headline, sections, err := findings.Describe(model, public)
 	if err != nil {
 		return release.Release{}, err
 	}
-	r, err := p.Statement(crowds, public.Came)
+	promise, err := p.Promise()
+	if err != nil {
+		return release.Release{}, err
+	}
+	r := p.Statement(promise, crowds, public.Came)
 	r.Headline, r.Sections = headline, sections
-	return r, err
+	honesty := &r.Protection[0]
+	honesty.Tables = append(honesty.Tables, findings.Threats(p.Question, p.Plan, promise.Shuffled)...)
+	return r, nil
 }
 
 // Kept recomputes the guarantee from what arrived and returns why the plan's

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Charge is what answering a plan costs a respondent, under replacement: one
@@ -44,7 +45,7 @@ func (c Charge) spending() account.Spending {
 const unlimited = -1
 
 // Forecast is what an answer to a plan would cost, and the question whose backstop it
-// would come from (protocol.Backstop; nil: none). It runs the accountant.
+// would come from (question.Backstop; nil: none). It runs the accountant.
 func Forecast(p plan.Plan) (c Charge, question []byte, err error) {
 	proto, err := protocol.New(p)
 	if err != nil {
@@ -59,7 +60,7 @@ func Forecast(p plan.Plan) (c Charge, question []byte, err error) {
 }
 
 // price is what an answer costs, as charge reads it, and its backstop's question.
-func price(proto *protocol.Protocol, promise protocol.Promise) (c, oneMessage Charge, note string, question []byte, err error) {
+func price(proto *protocol.Protocol, promise protocol.Promise) (c, oneMessage Charge, note string, asked []byte, err error) {
 	g, err := proto.Charge(promise, account.Replacement)
 	if err != nil {
 		return c, oneMessage, "", nil, err
@@ -68,18 +69,18 @@ func price(proto *protocol.Protocol, promise protocol.Promise) (c, oneMessage Ch
 	if err != nil {
 		return c, oneMessage, "", nil, err
 	}
-	var kept *protocol.Backstop
+	var kept *question.Backstop
 	if b, ok := proto.Backstop(); ok {
-		kept, question = &b, b.Question[:]
+		kept, asked = &b, b.Question[:]
 	}
 	c, oneMessage, note, err = charge(promise, shuffled, kept)
-	return c, oneMessage, note, question, err
+	return c, oneMessage, note, asked, err
 }
 
 // charge reads off a plan's promise, and off what it keeps on the device (nil:
 // nothing), what it costs, what it costs against who opens a single message and sees the
 // others among everybody's (a negative epsilon: without limit), and what the promise leaves out.
-func charge(p protocol.Promise, shuffled account.Spending, kept *protocol.Backstop) (c, oneMessage Charge, note string, err error) {
+func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backstop) (c, oneMessage Charge, note string, err error) {
 	c = Charge{Epsilon: above(shuffled.Epsilon), Delta: math.Min(1, above(shuffled.Delta)), Shift: shuffled.Domination.Shift, Tail: shuffled.Domination.Tail}
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {

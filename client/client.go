@@ -9,7 +9,7 @@
 //
 //	signed, err := plan.ParseSigned(text)
 //	c, err := client.Open(signed, client.Options{Folder: dir, Publishers: plan.Trust(key), Bearer: credential})
-//	err = c.Report(ctx, protocol.Labelled{Features: x, Class: 2})
+//	err = c.Report(ctx, density.Labelled{Features: x, Class: 2})
 //
 // Fetch gets a signed plan from a service. An administrator's policy file and the
 // environment variable CONFETTI_OFF can forbid what the respondent allows. Cover
@@ -45,6 +45,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Options say whom a device trusts and what it may spend and keep. Only
@@ -141,7 +142,7 @@ type Client struct {
 	round      Charge // of the plan by itself
 	oneMessage Charge // against who opens one message, and sees the others shuffled
 	note       string
-	question   []byte // protocol.Backstop's; nil where the plan keeps nothing
+	question   []byte // question.Backstop's; nil where the plan keeps nothing
 	folder     folder
 	secret     secret
 	sender     *sender
@@ -239,7 +240,7 @@ func (c *Client) Close() { c.sender.close() }
 //
 // A value for which the plan has no room is answered too, with what the plan says,
 // and sent like any other: silence would tell of it. Report then returns a
-// *protocol.UnfitError, beside a *WaitingError if there is one. It is for the
+// *question.UnfitError, beside a *WaitingError if there is one. It is for the
 // program alone; what the program does next should not show it to anybody else.
 //
 // Report makes one attempt: a request for tokens, where the plan's hops demand
@@ -247,7 +248,7 @@ func (c *Client) Close() { c.sender.close() }
 // waits for delays, and between further attempts, no longer than Options.Wait.
 // Where the entry hop takes tokens a *WaitingError is the rule, since a
 // contribution waits out its delay: call Deliver at its Next.
-func (c *Client) Report(ctx context.Context, v protocol.Value) error {
+func (c *Client) Report(ctx context.Context, v question.Value) error {
 	err := c.Answer(v)
 	if errors.Is(err, ErrAnswered) {
 		if waiting, unreadable := c.parts(Waiting); unreadable != nil || len(waiting) == 0 {
@@ -266,7 +267,7 @@ func (c *Client) Report(ctx context.Context, v protocol.Value) error {
 }
 
 // Unfit is why the plan has no room for the value of the last Answer, a
-// *protocol.UnfitError; nil if it has.
+// *question.UnfitError; nil if it has.
 func (c *Client) Unfit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,7 +277,7 @@ func (c *Client) Unfit() error {
 // Answer draws the report and writes it into the ledger, which spends for it. It
 // needs no network; Deliver does the rest. That a value does not fit is no error
 // here, after which somebody might not call Deliver: see Unfit.
-func (c *Client) Answer(v protocol.Value) error {
+func (c *Client) Answer(v question.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unfit = nil

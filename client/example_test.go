@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 // A program asks its user once, and then answers whatever plan it is given by a
@@ -25,7 +25,7 @@ func Example() {
 	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: plan.Trust(publisher), Bearer: credential, Roots: authorities})
 	check(err)
 	defer c.Close()
-	check(c.Report(context.Background(), protocol.Labelled{Features: []float32{0.5, -0.25, 0}, Class: 1}))
+	check(c.Report(context.Background(), density.Labelled{Features: []float32{0.5, -0.25, 0}, Class: 1}))
 
 	ledger, err := client.ReadLedger(folder)
 	check(err)

@@ -13,6 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -200,7 +203,7 @@ func TestNothingShowsTheValue(t *testing.T) {
 	for class := range 2 {
 		for _, x := range []float32{0, 0.5, 1} {
 			s.reset()
-			if err := opened(t, p, device(t, s)).Report(t.Context(), protocol.Labelled{Features: []float32{x, 0, 0}, Class: class}); err != nil {
+			if err := opened(t, p, device(t, s)).Report(t.Context(), density.Labelled{Features: []float32{x, 0, 0}, Class: class}); err != nil {
 				t.Fatal(err)
 			}
 			sizes[len(s.requests[0].body)+len(s.requests[0].path)] = true
@@ -209,7 +212,7 @@ func TestNothingShowsTheValue(t *testing.T) {
 	if len(sizes) != 1 {
 		t.Errorf("%d different lengths", len(sizes))
 	}
-	for _, v := range []protocol.Value{0.62517, "0.62517", protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
+	for _, v := range []question.Value{0.62517, "0.62517", density.Labelled{Features: []float32{0.62517}}, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		s.reset()
 		if err := opened(t, p, device(t, s)).Report(t.Context(), v); err == nil || strings.Contains(err.Error(), "62517") {
 			t.Errorf("error %v", err)
@@ -257,12 +260,12 @@ func TestWhatDoesNotFitIsNotMetWithSilence(t *testing.T) {
 					s := newService(t, &q, tokens)
 					o := device(t, s)
 					d := opened(t, q, o)
-					v := protocol.Answers{Values: []any{value}}
+					v := histogram.Answers{Values: []any{value}}
 					if text, ok := value.(string); ok && name == "set" {
 						v.Values[0] = strings.Fields(text)
 					}
 					err := d.Report(t.Context(), v)
-					unfit, ok := errors.AsType[*protocol.UnfitError](err)
+					unfit, ok := errors.AsType[*question.UnfitError](err)
 					if ok == fits || fits && err != nil || ok && !errors.Is(d.Unfit(), unfit) {
 						t.Errorf("%q: %v", value, err)
 					}

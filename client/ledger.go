@@ -66,7 +66,7 @@ type Entry struct {
 
 // Backed says which backstop an answer in report fragments came from.
 type Backed struct {
-	Question []byte `json:"question"` // protocol.Backstop's: plans that share backstops have the same
+	Question []byte `json:"question"` // question.Backstop's: plans that share backstops have the same
 	Key      []byte `json:"key"`      // of the backstop among those kept
 	// Term is since when the backstop stands for the question, whatever the value is
 	// meanwhile (Caps.Window); zero where no cap asks for that.

@@ -18,7 +18,7 @@ type memory struct {
 // all of them.
 func (m *memory) key(k [32]byte) [32]byte { return m.secret.derive("confetti/backstop/v1", k[:]) }
 
-// Recall implements protocol.Memory.
+// Recall implements question.Memory.
 func (m *memory) Recall(k [32]byte) ([]byte, bool) {
 	key := m.key(k)
 	if m.stands != nil {
@@ -29,7 +29,7 @@ func (m *memory) Recall(k [32]byte) ([]byte, bool) {
 	return slices.Clone(kept), ok
 }
 
-// Keep implements protocol.Memory.
+// Keep implements question.Memory.
 func (m *memory) Keep(k [32]byte, backstop []byte) error {
 	key := m.key(k)
 	m.staged = append(m.staged, keptBackstop{Key: key[:], Kept: slices.Clone(backstop)})

@@ -19,6 +19,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -46,7 +48,7 @@ func fragmented(t testing.TB) plan.Plan {
 	return p
 }
 
-func drink(name string) protocol.Value { return protocol.Answers{Values: []any{name}} }
+func drink(name string) question.Value { return histogram.Answers{Values: []any{name}} }
 
 // The same answer to the same question, asked by another plan, says what was
 // drawn for the first one and costs nothing where everyone colludes. Another

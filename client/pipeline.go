@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Pipeline turns a value into what the device hands in: Answer encodes, randomizes
@@ -67,7 +68,7 @@ type Sealed struct {
 type Answer struct {
 	Crowd int
 	Parts []Packed // one a contribution
-	Unfit error    // nil, or *protocol.UnfitError
+	Unfit error    // nil, or *question.UnfitError
 }
 
 // Packed is one part of an answer, and the instance of the shuffler that it goes
@@ -79,10 +80,10 @@ type Packed struct {
 
 // Report makes a device's contributions from the respondent's value: one, all of
 // which goes through one instance of the shuffler, or one to each instance,
-// where the plan spreads report fragments. With a *protocol.UnfitError they are there
+// where the plan spreads report fragments. With a *question.UnfitError they are there
 // too: the plan has no room for the value, and they say what it has for such a value.
 // It keeps no backstop and has no tokens: it is for simulations.
-func (c *Pipeline) Report(v protocol.Value) ([]Sealed, error) {
+func (c *Pipeline) Report(v question.Value) ([]Sealed, error) {
 	a, err := c.Answer(v, nil, nil)
 	if err != nil {
 		return nil, err
@@ -99,9 +100,9 @@ func (c *Pipeline) Report(v protocol.Value) ([]Sealed, error) {
 // Answer encodes, randomizes and fragments. Memory keeps backstops; nil forgets them.
 // An answer of one part goes through one of the allowed instances, drawn at random;
 // nil allows all of the plan's.
-func (c *Pipeline) Answer(v protocol.Value, memory protocol.Memory, allowed []int) (Answer, error) {
+func (c *Pipeline) Answer(v question.Value, memory question.Memory, allowed []int) (Answer, error) {
 	symbol, err := c.protocol.Encode(v)
-	_, stands := errors.AsType[*protocol.UnfitError](err)
+	_, stands := errors.AsType[*question.UnfitError](err)
 	if err != nil && !stands {
 		return Answer{}, err
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -54,8 +56,8 @@ func open(t testing.TB, p plan.Plan) *client.Pipeline {
 	return c
 }
 
-func value(class int) protocol.Value {
-	return protocol.Labelled{Features: []float32{0.5, -0.25, 0}, Class: class}
+func value(class int) question.Value {
+	return density.Labelled{Features: []float32{0.5, -0.25, 0}, Class: class}
 }
 
 func report(t testing.TB, c *client.Pipeline) envelope.Contribution {
@@ -163,14 +165,14 @@ func TestInstancesAreChosenUniformly(t *testing.T) {
 func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	c := open(t, p)
-	for _, v := range []protocol.Value{nil, 0.62517} {
+	for _, v := range []question.Value{nil, 0.62517} {
 		if got, err := c.Report(v); err == nil || len(got) > 0 || strings.Contains(err.Error(), "62517") {
 			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}
-	for _, v := range []protocol.Value{protocol.Labelled{Features: []float32{0.62517}}, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
+	for _, v := range []question.Value{density.Labelled{Features: []float32{0.62517}}, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		got, err := c.Report(v)
-		if _, ok := errors.AsType[*protocol.UnfitError](err); !ok || len(got) != 1 || len(got[0].Envelopes) != p.Envelopes.PerDevice || strings.Contains(err.Error(), "62517") {
+		if _, ok := errors.AsType[*question.UnfitError](err); !ok || len(got) != 1 || len(got[0].Envelopes) != p.Envelopes.PerDevice || strings.Contains(err.Error(), "62517") {
 			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}
@@ -191,7 +193,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 	x := make([]float32, d)
 	x[0] = 1
-	v := protocol.Labelled{Features: x}
+	v := density.Labelled{Features: x}
 	b.Run("unsealed", func(b *testing.B) {
 		r := replay.New(1)
 		b.ReportAllocs()

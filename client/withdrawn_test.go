@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 // A device gives its answer up for the word of a publisher who has signed the plan, at
@@ -46,7 +46,7 @@ func TestADeviceStopsForItsPublishersWordAlone(t *testing.T) {
 				defer s.mu.Unlock()
 				s.withdrawal = text
 			}
-			err := c.Report(t.Context(), protocol.Labelled{Features: []float32{1, 0, 0}, Class: 1})
+			err := c.Report(t.Context(), density.Labelled{Features: []float32{1, 0, 0}, Class: 1})
 			for what, text := range map[string][]byte{
 				"nothing":            nil,
 				"a stranger's word":  word(p, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))),
@@ -73,7 +73,7 @@ func TestADeviceStopsForItsPublishersWordAlone(t *testing.T) {
 				t.Errorf("the ledger says %+v", l.Entries)
 			}
 			s.setFail(nil)
-			if err := c.Report(t.Context(), protocol.Labelled{Features: []float32{1, 0, 0}, Class: 1}); !errors.Is(err, client.ErrAnswered) {
+			if err := c.Report(t.Context(), density.Labelled{Features: []float32{1, 0, 0}, Class: 1}); !errors.Is(err, client.ErrAnswered) {
 				t.Errorf("answered again: %v", err)
 			}
 			if kept, _, _ := s.counts(); kept > 0 {

@@ -10,7 +10,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -36,8 +40,9 @@ type Collection struct {
 type Collected struct {
 	Plan    plan.Plan
 	Release release.Release
-	Model   *protocol.DensityModel
-	Public  protocol.Public
+	Learned question.Model
+	Model   *findings.Classifier
+	Public  findings.Public
 	simulate.Collection
 }
 
@@ -66,15 +71,19 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	model := learned.(*protocol.DensityModel)
-	if err := model.Reveal(values(set.Train)); err != nil {
+	model, err := findings.NewClassifier(learned.(*density.Model))
+	if err != nil {
 		return out, err
 	}
-	public := protocol.Public{Words: set.Words, WordVectors: set.WordX, Test: protocol.Records(set.Test)}
+	truth, err := law.Reveal(proto, values(set.Train))
+	if err != nil {
+		return out, err
+	}
+	public := findings.Public{Truth: truth, Words: set.Words, WordVectors: set.WordX, Test: findings.Records(set.Test)}
 	if c.Budget.LabelEpsilon == plan.Unprotected { // otherwise crowds are of randomized classes
 		public.Came = set.Train.Counts(len(set.Classes))
 	}
-	r, err := analyzer.Describe(proto, model, out.Crowds, public)
+	r, err := analyzer.Describe(proto, learned, out.Crowds, public)
 	if err != nil {
 		return out, err
 	}
@@ -82,7 +91,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
 	r.Notes = append(r.Notes, out.Collection.Notes()...)
-	out.Release, out.Model, out.Public = r, model, public
+	out.Release, out.Learned, out.Model, out.Public = r, learned, model, public
 	return out, nil
 }
 
@@ -136,10 +145,10 @@ func publicSeed(seed uint64) string {
 }
 
 // values are labelled records as the respondents of a density question hold them.
-func values(l dataset.Labelled) []protocol.Value {
-	vs := make([]protocol.Value, l.Len())
+func values(l dataset.Labelled) []question.Value {
+	vs := make([]question.Value, l.Len())
 	for i := range vs {
-		vs[i] = protocol.Labelled{Features: row(l.X, i), Class: l.Y[i]}
+		vs[i] = density.Labelled{Features: row(l.X, i), Class: l.Y[i]}
 	}
 	return vs
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -26,8 +28,8 @@ type histogramDesign struct {
 // counted is what one run gave.
 type counted struct {
 	values []estimate.Value
-	table  *protocol.HistogramTable // of a plan's last collection; nil of a baseline
-	rounds int                      // collections that values are the mean of
+	table  *histogram.Table // of a plan's last collection; nil of a baseline
+	rounds int              // collections that values are the mean of
 }
 
 // design calibrates the noise of n respondents over k cells.
@@ -163,7 +165,7 @@ func designed(p plan.Plan) (plan.Plan, int, error) {
 		return p, 0, err
 	}
 	p, err := protocol.Design(p)
-	var many *protocol.TooManyMessages
+	var many *question.TooManyMessages
 	if errors.As(err, &many) {
 		p.Envelopes.PerDevice = plan.MaxEnvelopes
 		return p, many.PerDevice, nil
@@ -189,7 +191,7 @@ func collectOften(proto *protocol.Protocol, r *rand.Rand, holders []int, rounds 
 		if err != nil {
 			return c, err
 		}
-		c.table = model.(*protocol.HistogramModel).Tables[0]
+		c.table = model.(*histogram.Model).Tables[0]
 		if rounds == 1 {
 			c.values = c.table.Values
 			return c, nil

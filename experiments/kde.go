@@ -170,7 +170,7 @@ func (e KDE) exact(records, queries blas32.General) []float64 {
 	return kde.ExactInner(records, queries)
 }
 
-func density(f *encode.Features, users int, ones func(channel int) estimate.Value) kde.Density {
+func densityOf(f *encode.Features, users int, ones func(channel int) estimate.Value) kde.Density {
 	d := kde.Density{Features: f, Respondents: users, Sums: make([]estimate.Value, f.Channels())}
 	for c := range d.Sums {
 		d.Sums[c] = ones(c)

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 // mechanism is a bitsum with its numbers filled in.
@@ -82,7 +82,7 @@ func (e KDE) calibrate(users int, f *encode.Features) (mechanism, error) {
 	if e.Bitsum == "local" {
 		g.Trust = account.Local
 	}
-	bits, _, err := protocol.NewBitsum(b, users)
+	bits, _, err := density.NewBitsum(b, users)
 	if err != nil {
 		return mechanism{}, err
 	}
@@ -110,14 +110,14 @@ func (e KDE) least(b plan.Bitsum, f *encode.Features, users int) (plan.Bitsum, a
 	var g account.Guarantee
 	var err error
 	if e.Epsilon > 0 {
-		if b, g, err = protocol.DesignBitsum(b, f, users, 1, e.Epsilon, e.Delta); err != nil || e.LocalEpsilon == 0 {
+		if b, g, err = density.DesignBitsum(b, f, users, 1, e.Epsilon, e.Delta); err != nil || e.LocalEpsilon == 0 {
 			return b, g, err
 		}
 	}
-	if b, err = protocol.WithinLocal(b, f, e.LocalEpsilon-e.LabelEpsilon); err != nil {
+	if b, err = density.WithinLocal(b, f, e.LocalEpsilon-e.LabelEpsilon); err != nil {
 		return b, g, err
 	}
-	_, channel, err := protocol.NewBitsum(b, users)
+	_, channel, err := density.NewBitsum(b, users)
 	if err != nil {
 		return b, g, err
 	}

@@ -108,7 +108,7 @@ func (p *population) densities(m mechanism) ([]kde.Density, error) {
 	private := make([]kde.Density, len(p.groups))
 	for c, g := range p.groups {
 		r := replay.New(p.cell.Seed, p.run, forTotals, uint64(c))
-		private[c] = density(p.features, len(g), func(channel int) estimate.Value { return m.estimate(r, p.ones[c][channel], len(g)) })
+		private[c] = densityOf(p.features, len(g), func(channel int) estimate.Value { return m.estimate(r, p.ones[c][channel], len(g)) })
 	}
 	return private, nil
 }
@@ -131,7 +131,7 @@ func (p *population) noPrivacy(nearestToo bool) (highest, nearest float64, err e
 	}
 	open := make([]kde.Density, len(groups))
 	for c, g := range groups {
-		open[c] = density(p.features, len(g), func(channel int) estimate.Value { return estimate.Exact(float64(ones[c][channel])) })
+		open[c] = densityOf(p.features, len(g), func(channel int) estimate.Value { return estimate.Exact(float64(ones[c][channel])) })
 	}
 	model, err := hdc.New(p.records.Classes, open)
 	if err != nil {

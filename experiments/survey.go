@@ -11,7 +11,11 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -28,7 +32,7 @@ type Survey struct {
 	Instances    int
 	Hops         int
 	Suite        string
-	Groups       []protocol.Group // of cells, for the release
+	Groups       []findings.Group // of cells, for the release
 	Full         bool             // fidelity: every message sealed, mixed and opened; otherwise counts from their law
 	Seed         uint64
 }
@@ -87,13 +91,14 @@ type SurveyTable struct {
 type Surveyed struct {
 	Plan    plan.Plan
 	Release release.Release
-	Model   *protocol.HistogramModel // what the release tells of; of a search the last round's
+	Model   *histogram.Model // what the release tells of; of a search the last round's
+	Public  findings.Public
 	Result  SurveyResult
 	Choice  string // of sample or split in words, where Collect was left out
 }
 
 // Run collects from the population, which name names, and publishes.
-func (s Survey) Run(name string, population []protocol.Answers, progress simulate.Progress) (Surveyed, error) {
+func (s Survey) Run(name string, population []histogram.Answers, progress simulate.Progress) (Surveyed, error) {
 	start := time.Now()
 	p, keys, choice, err := s.plan(population)
 	if err != nil {
@@ -103,11 +108,11 @@ func (s Survey) Run(name string, population []protocol.Answers, progress simulat
 	if err != nil {
 		return Surveyed{}, err
 	}
-	values := make([]protocol.Value, len(population))
+	values := make([]question.Value, len(population))
 	for i, a := range population {
 		values[i] = a
 	}
-	r, model, err := s.collect(proto, keys, values, s.Seed, progress)
+	out, err := s.collect(proto, keys, values, s.Seed, progress)
 	if err != nil {
 		return Surveyed{}, err
 	}
@@ -115,41 +120,44 @@ func (s Survey) Run(name string, population []protocol.Answers, progress simulat
 	if err != nil {
 		return Surveyed{}, err
 	}
-	res.Withheld = r.Withheld
-	res.compare(p, model)
+	out.Plan, out.Choice = p, choice
+	res.Withheld = out.Release.Withheld
+	res.compare(p, out.Model, out.Public.Truth)
 	res.Seconds = time.Since(start).Seconds()
-	return Surveyed{p, r, model, res, choice}, nil
+	out.Result = res
+	return out, nil
 }
 
 // collect asks the question of all values, and publishes.
-func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []protocol.Value, seed uint64, progress simulate.Progress) (release.Release, *protocol.HistogramModel, error) {
+func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []question.Value, seed uint64, progress simulate.Progress) (out Surveyed, err error) {
 	var col simulate.Collection
-	var err error
 	if s.Full {
 		col, err = simulate.Full(proto, keys, values, seed, progress)
 	} else {
 		col, err = simulate.Law(proto, values, seed, progress)
 	}
 	if err != nil {
-		return release.Release{}, nil, err
+		return out, err
 	}
 	learned, err := proto.Learn(col.Crowds)
 	if err != nil {
-		return release.Release{}, nil, err
+		return out, err
 	}
-	model := learned.(*protocol.HistogramModel)
-	if err := model.Reveal(values); err != nil {
-		return release.Release{}, nil, err
-	}
-	r, err := analyzer.Describe(proto, model, col.Crowds, protocol.Public{Groups: s.Groups, Came: came(proto.Plan, values)})
+	truth, err := law.Reveal(proto, values)
 	if err != nil {
-		return r, nil, err
+		return out, err
+	}
+	out.Model, out.Public = learned.(*histogram.Model), findings.Public{Groups: s.Groups, Came: came(proto.Plan, values), Truth: truth}
+	r, err := analyzer.Describe(proto, learned, col.Crowds, out.Public)
+	if err != nil {
+		return out, err
 	}
 	r.Source = release.Simulation
 	r.Created = time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
 	r.Notes = append(r.Notes, col.Notes()...)
-	return r, model, nil
+	out.Release = r
+	return out, nil
 }
 
 // result is what is known before the answers.
@@ -163,16 +171,16 @@ func (s Survey) result(name string, proto *protocol.Protocol, devices int) (Surv
 }
 
 // plan is the survey's plan, noise calibrated and keys made.
-func (s Survey) plan(population []protocol.Answers) (p plan.Plan, keys simulate.Keys, choice string, err error) {
+func (s Survey) plan(population []histogram.Answers) (p plan.Plan, keys simulate.Keys, choice string, err error) {
 	if p, keys, err = s.draft(population); err != nil {
 		return p, keys, "", err
 	}
-	p, choice, err = protocol.Choose(p)
+	p, choice, err = histogram.Choose(p)
 	return p, keys, choice, err
 }
 
 // draft is the plan without its noise.
-func (s Survey) draft(population []protocol.Answers) (p plan.Plan, keys simulate.Keys, err error) {
+func (s Survey) draft(population []histogram.Answers) (p plan.Plan, keys simulate.Keys, err error) {
 	h := s.Histogram
 	if h.Randomizer.Name == "local-hash" {
 		h.Randomizer.Seed = publicSeed(s.Seed)
@@ -266,7 +274,7 @@ func (r *SurveyResult) promised(proto *protocol.Protocol) error {
 }
 
 // compare measures the estimates against the truth.
-func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel) {
+func (r *SurveyResult) compare(p plan.Plan, m *histogram.Model, truth *findings.Truth) {
 	var raw, positive float64
 	cells := 0
 	for _, t := range m.Tables {
@@ -274,12 +282,12 @@ func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel) {
 		if names := p.Question.Histogram.Crowds; len(names) > 0 {
 			table.Crowd = names[t.Crowd]
 		}
-		squares := 0.0
+		known, squares := truth.Table(t.Crowd, t.Attribute), 0.0
 		for cell, v := range t.Values {
-			e := v.Mean - float64(t.Truth.Counts[cell])
+			e := v.Mean - float64(known.Counts[cell])
 			raw += e * e
 			r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
-			e = math.Max(0, v.Mean) - float64(t.Truth.Counts[cell])
+			e = math.Max(0, v.Mean) - float64(known.Counts[cell])
 			squares += e * e
 			table.Linf = math.Max(table.Linf, math.Abs(e))
 		}
@@ -288,7 +296,7 @@ func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel) {
 		cells += table.Cells
 		top := t.Top(topCells)
 		for j, ends := range t.IntervalsAtOnce(top, intervalLevel) {
-			table.Top = append(table.Top, TopCell{t.Name(top[j]), t.Values[top[j]].Mean, ends[0], ends[1], float64(t.Truth.Counts[top[j]])})
+			table.Top = append(table.Top, TopCell{t.Name(top[j]), t.Values[top[j]].Mean, ends[0], ends[1], float64(known.Counts[top[j]])})
 		}
 		r.Linf = math.Max(r.Linf, table.Linf)
 		r.Tables = append(r.Tables, table)
@@ -302,10 +310,10 @@ func (r *SurveyResult) compare(p plan.Plan, m *protocol.HistogramModel) {
 }
 
 // came counts the population by crowd.
-func came(p plan.Plan, values []protocol.Value) []int {
+func came(p plan.Plan, values []question.Value) []int {
 	n := make([]int, p.Crowds())
 	for _, v := range values {
-		n[v.(protocol.Answers).Crowd]++
+		n[v.(histogram.Answers).Crowd]++
 	}
 	return n
 }

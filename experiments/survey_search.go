@@ -9,6 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -19,15 +21,15 @@ type SurveyRound struct {
 }
 
 // Search finds the frequent strings of a population whose domain nobody has declared
-// (protocol.FirstRound): the survey's one attribute is of kind prefixes, without
+// (histogram.FirstRound): the survey's one attribute is of kind prefixes, without
 // values. The respondents are dealt into so many rounds, each into one, so that
 // everybody spends the budget once. Errors are those of the strings that were found,
 // taken for the whole population: the last round's respondents are a sample of it.
 // The release is that of the last round.
-func (s Survey) Search(name string, population []protocol.Answers, search sketch.Search, rounds int, progress simulate.Progress) (Surveyed, error) {
+func (s Survey) Search(name string, population []histogram.Answers, search sketch.Search, rounds int, progress simulate.Progress) (Surveyed, error) {
 	const forRounds, forCounts = 0x5ea, 0x5eb
 	start := time.Now()
-	values := make([]protocol.Value, len(population))
+	values := make([]question.Value, len(population))
 	for to, from := range replay.New(s.Seed, forRounds).Perm(len(population)) {
 		values[to] = population[from]
 	}
@@ -35,7 +37,7 @@ func (s Survey) Search(name string, population []protocol.Answers, search sketch
 	if err != nil {
 		return Surveyed{}, err
 	}
-	if p, err = protocol.FirstRound(p, search); err != nil {
+	if p, err = histogram.FirstRound(p, search); err != nil {
 		return Surveyed{}, err
 	}
 	var asked []SurveyRound
@@ -46,11 +48,11 @@ func (s Survey) Search(name string, population []protocol.Answers, search sketch
 		if err != nil {
 			return Surveyed{}, err
 		}
-		r, model, err := s.collect(proto, keys, group, replay.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
+		out, err := s.collect(proto, keys, group, replay.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
 		if err != nil {
 			return Surveyed{}, err
 		}
-		next, found, done, err := protocol.NextRound(p, model, search)
+		next, found, done, err := histogram.NextRound(p, out.Model, search)
 		if err != nil {
 			return Surveyed{}, err
 		}
@@ -65,14 +67,15 @@ func (s Survey) Search(name string, population []protocol.Answers, search sketch
 		res.Rounds, res.Found = asked, len(found)
 		res.compareFound(found, asked[round].Candidates, len(group), population)
 		res.Seconds = time.Since(start).Seconds()
-		return Surveyed{Plan: p, Release: r, Model: model, Result: res}, nil
+		out.Plan, out.Result = p, res
+		return out, nil
 	}
 	return Surveyed{}, fmt.Errorf("the search has not come to the ends of strings after %d rounds, which had up to %d candidates: allow more rounds, go further ahead in each, or look for more frequent strings", rounds, asked[rounds-1].Candidates)
 }
 
 // compareFound measures what the last round's respondents say of the population: of the
 // strings found among so many candidates.
-func (r *SurveyResult) compareFound(found []protocol.Found, candidates, sampled int, population []protocol.Answers) {
+func (r *SurveyResult) compareFound(found []histogram.Found, candidates, sampled int, population []histogram.Answers) {
 	truth := make(map[string]int, len(found))
 	for _, a := range population {
 		truth[a.Values[0].(string)]++

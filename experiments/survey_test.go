@@ -8,10 +8,10 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-func surveyed(t *testing.T, s Survey, population []protocol.Answers) Surveyed {
+func surveyed(t *testing.T, s Survey, population []histogram.Answers) Surveyed {
 	t.Helper()
 	s.Title, s.Instances, s.Hops, s.Suite, s.Seed = "What do people drink?", 1, 2, "x25519", 1
 	s.Histogram.Randomizer.Accounting = "exact"
@@ -29,14 +29,14 @@ func surveyed(t *testing.T, s Survey, population []protocol.Answers) Surveyed {
 }
 
 // Of 3,000 people half drink coffee, of those of the north two thirds.
-func drinkers() ([]plan.Attribute, []protocol.Answers) {
+func drinkers() ([]plan.Attribute, []histogram.Answers) {
 	attributes := []plan.Attribute{
 		{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}},
 		{Name: "basket", Kind: "set", Values: []string{"milk", "bread"}, Most: 2},
 	}
-	var people []protocol.Answers
+	var people []histogram.Answers
 	for i := range 3000 {
-		people = append(people, protocol.Answers{Values: []any{[]string{"coffee", "tea"}[i%2], [][]string{nil, {"milk"}, {"milk", "bread"}}[i%3]}})
+		people = append(people, histogram.Answers{Values: []any{[]string{"coffee", "tea"}[i%2], [][]string{nil, {"milk"}, {"milk", "bread"}}[i%3]}})
 	}
 	return attributes, people
 }
@@ -113,10 +113,10 @@ func TestSurveyOfCrowds(t *testing.T) {
 
 // Four words that nobody has declared are found, each with its number among all.
 func TestSurveySearch(t *testing.T) {
-	var people []protocol.Answers
+	var people []histogram.Answers
 	words := []string{"tea", "milk", "te", "tee"}
 	for i := range 12_000 {
-		people = append(people, protocol.Answers{Values: []any{words[max(0, i%8-4)]}}) // five eighths drink tea
+		people = append(people, histogram.Answers{Values: []any{words[max(0, i%8-4)]}}) // five eighths drink tea
 	}
 	s := Survey{
 		Title:     "What do people drink?",

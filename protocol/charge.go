@@ -32,12 +32,12 @@ func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account
 		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler is honest")
 	}
 	g := promise.Statements[at].Guarantee
-	if h := p.Plan.Question.Histogram; h != nil && h.Randomizer.Fragments > 1 {
-		s, err := spent(p.Plan.Budget.Delta, true, []*Protocol{p})
-		if err != nil {
+	if _, keeps := p.Backstop(); keeps {
+		n, risks := p.Plan.HonestMinimum(), p.risks()
+		var err error
+		if g, err = withOverflow(p.Question.Loss(n, true), float64(n)*risks.Overflow, risks.Slack, p.Plan.Budget.Delta); err != nil {
 			return account.Guarantee{}, err
 		}
-		g = s.Features
 	}
 	return withSizes(p.Plan, g, adjacency)
 }

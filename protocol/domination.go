@@ -32,8 +32,8 @@ func (p *Protocol) domination(adjacency account.Adjacency) (account.Domination, 
 		return answer, err
 	}
 	parts := []account.Domination{answer}
-	if d, ok := p.question.(*density); ok && d.labels != nil {
-		parts = append(parts, account.DominateKary(d.labels.Epsilon, d.labels.K, answer.Adjacency))
+	if class := p.risks().CrowdLoss; class > 0 && !math.IsInf(class, 1) {
+		parts = append(parts, account.DominateKary(class, p.Plan.Crowds(), answer.Adjacency))
 	}
 	if d := p.Plan.Crowd.Deletion; d != nil {
 		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(answer.Adjacency)
@@ -61,11 +61,11 @@ func (p *Protocol) answered(adjacency account.Adjacency) (account.Domination, er
 	if adjacency == account.Replacement {
 		dominate = account.DominateReplaced
 	}
-	d, err := dominate(p.question.again(), tailShare*p.Plan.Budget.Delta)
+	n := p.Plan.HonestMinimum()
+	d, err := dominate(p.Question.Loss(n, true), tailShare*p.Plan.Budget.Delta)
 	if err != nil {
 		return d, err
 	}
-	n := p.Plan.HonestMinimum()
-	overflow := float64(n) * p.question.overflow(n, p.Plan.Envelopes.PerDevice)
-	return d.Failing(p.question.slack()).Spoilt(math.Min(1, overflow)), nil
+	overflow := float64(n) * p.risks().Overflow
+	return d.Failing(p.risks().Slack).Spoilt(math.Min(1, overflow)), nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 func TestEncodeRefusesBadValues(t *testing.T) {
@@ -25,21 +27,21 @@ func TestEncodeRefusesBadValues(t *testing.T) {
 	identity(&inner, 3)
 	for name, c := range map[string]struct {
 		plan  plan.Plan
-		value protocol.Value
+		value question.Value
 		want  string
 	}{
 		"another type":       {p, []float32{0.62517, 0, 0}, "Labelled"},
-		"a pointer":          {p, &protocol.Labelled{Features: []float32{0.62517, 0, 0}}, "Labelled"},
+		"a pointer":          {p, &density.Labelled{Features: []float32{0.62517, 0, 0}}, "Labelled"},
 		"nothing":            {p, nil, "Labelled"},
-		"too short":          {p, protocol.Labelled{Features: []float32{0.62517, 0}}, "2 coordinates, the plan has 3"},
-		"too long":           {p, protocol.Labelled{Features: []float32{0.62517, 0, 0, 0}}, "4 coordinates, the plan has 3"},
-		"no features":        {p, protocol.Labelled{}, "0 coordinates, the plan has 3"},
-		"NaN":                {p, protocol.Labelled{Features: []float32{0.62517, float32(math.NaN()), 0}}, "coordinate 1 is not finite"},
-		"infinite":           {p, protocol.Labelled{Features: []float32{0.62517, 0, float32(math.Inf(-1))}}, "coordinate 2 is not finite"},
-		"zero":               {normalized, protocol.Labelled{Features: []float32{0, 0, 0}}, "zero vector"},
-		"not of unit length": {design(t, inner), protocol.Labelled{Features: []float32{0.62517, 0, 0}}, "unit length"},
-		"class below":        {p, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: -62517}, "not one of the plan's 2"},
-		"class above":        {p, protocol.Labelled{Features: []float32{0.62517, 0, 0}, Class: 62517}, "not one of the plan's 2"},
+		"too short":          {p, density.Labelled{Features: []float32{0.62517, 0}}, "2 coordinates, the plan has 3"},
+		"too long":           {p, density.Labelled{Features: []float32{0.62517, 0, 0, 0}}, "4 coordinates, the plan has 3"},
+		"no features":        {p, density.Labelled{}, "0 coordinates, the plan has 3"},
+		"NaN":                {p, density.Labelled{Features: []float32{0.62517, float32(math.NaN()), 0}}, "coordinate 1 is not finite"},
+		"infinite":           {p, density.Labelled{Features: []float32{0.62517, 0, float32(math.Inf(-1))}}, "coordinate 2 is not finite"},
+		"zero":               {normalized, density.Labelled{Features: []float32{0, 0, 0}}, "zero vector"},
+		"not of unit length": {design(t, inner), density.Labelled{Features: []float32{0.62517, 0, 0}}, "unit length"},
+		"class below":        {p, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: -62517}, "not one of the plan's 2"},
+		"class above":        {p, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 62517}, "not one of the plan's 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := runnable(t, c.plan).Encode(c.value)
@@ -102,7 +104,7 @@ func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			x := rapid.SliceOfN(rapid.Float32Range(0.01, 1), 3, 3).Draw(t, "features")
 			r := replay.New(rapid.Uint64().Draw(t, "seed"))
-			symbol, err := proto.Encode(protocol.Labelled{Features: x, Class: rapid.IntRange(0, 1).Draw(t, "class")})
+			symbol, err := proto.Encode(density.Labelled{Features: x, Class: rapid.IntRange(0, 1).Draw(t, "class")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +155,7 @@ func BenchmarkCount(b *testing.B) {
 // memory as opening them leaves them.
 func batch(b *testing.B, proto *protocol.Protocol, n int) [][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
-	symbol, err := proto.Encode(protocol.Labelled{Features: []float32{0.5, 0, 0.5}})
+	symbol, err := proto.Encode(density.Labelled{Features: []float32{0.5, 0, 0.5}})
 	if err != nil {
 		b.Fatal(err)
 	}

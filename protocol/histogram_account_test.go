@@ -313,21 +313,21 @@ func TestHistogramClaimsAreChecked(t *testing.T) {
 }
 
 // A device that takes part in two collections with one kept backstop is within what
-// Spent says, on every data set, whoever else is in each. Composing what the
-// backstops tell in each, as if drawn twice, is not what Spent does.
+// Rounds says, on every data set, whoever else is in each. Composing what the
+// backstops tell in each, as if drawn twice, is not what Rounds does.
 func TestKeptBackstopsAreAccountedForTogether(t *testing.T) {
 	for _, name := range []string{"fragments", "noisy fragments"} {
 		p := small()[name]
 		p.Crowd.Minimum = 2
 		proto := runnable(t, p)
-		spending, err := protocol.Spent(p.Budget.Delta, proto, proto)
+		spent, err := proto.Rounds(2, p.Budget.Delta)
 		if err != nil {
 			t.Fatal(err)
 		}
 		z := p.Question.Histogram.Randomizer
 		rows, err := account.Epsilon(account.Repeat{Event: shuffle.OneHot{Users: 2, Keep: z.Keep, Flip: z.Flip, Adjacency: account.Removal}, Rounds: 2 * z.Fragments}, p.Budget.Delta)
-		if err != nil || math.Abs(spending.Features.Epsilon/rows.Epsilon-1) > 1e-9 {
-			t.Errorf("%s: spent %v, rows composed %v, %v", name, spending.Features, rows, err)
+		if err != nil || math.Abs(spent.Epsilon/rows.Epsilon-1) > 1e-9 {
+			t.Errorf("%s: spent %v, rows composed %v, %v", name, spent, rows, err)
 		}
 		both := p // a backstop and twice its fragments, in two collections
 		h := *p.Question.Histogram
@@ -345,12 +345,12 @@ func TestKeptBackstopsAreAccountedForTogether(t *testing.T) {
 					}
 				}
 				target.neighbours(func(a, b vectorLaw) {
-					worst = max(worst, others.plus(a).hockey(others.plus(b), spending.Features.Epsilon))
+					worst = max(worst, others.plus(a).hockey(others.plus(b), spent.Epsilon))
 				})
 			}
 		}
 		if worst > p.Budget.Delta {
-			t.Errorf("%s: delta %v at epsilon %v", name, worst, spending.Features.Epsilon)
+			t.Errorf("%s: delta %v at epsilon %v", name, worst, spent.Epsilon)
 		}
 	}
 }

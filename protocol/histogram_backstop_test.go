@@ -9,7 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // shelf is a memory of a test.
@@ -45,7 +46,7 @@ func fragmented(t testing.TB) map[string]plan.Plan {
 	return all
 }
 
-func report(t testing.TB, p plan.Plan, seed uint64, a protocol.Answers, m protocol.Memory) (protocol.Report, error) {
+func report(t testing.TB, p plan.Plan, seed uint64, a histogram.Answers, m question.Memory) (question.Report, error) {
 	t.Helper()
 	proto := runnable(t, p)
 	symbol, err := proto.Encode(a)

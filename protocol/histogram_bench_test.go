@@ -5,7 +5,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // BenchmarkHistogramDevice is all that a device does before sealing, over a domain of
@@ -20,7 +21,7 @@ func BenchmarkHistogramDevice(b *testing.B) {
 	r := replay.New(1)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		symbol, err := proto.Encode(protocol.Answers{Values: []any{i % 2_795_520}})
+		symbol, err := proto.Encode(histogram.Answers{Values: []any{i % 2_795_520}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func BenchmarkHistogramCount(b *testing.B) {
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1<<20, 8
 	proto := runnable(b, p)
 	r := replay.New(1)
-	symbol, err := proto.Encode(protocol.Answers{Values: []any{1}})
+	symbol, err := proto.Encode(histogram.Answers{Values: []any{1}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func BenchmarkHistogramEstimate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := model.Describe(protocol.Public{}); err != nil {
+		if _, _, err := findings.Describe(model, findings.Public{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Over a large domain one message of k-ary response errs no more than one-hot's many, at
@@ -16,7 +16,7 @@ func TestCompareRandomizers(t *testing.T) {
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"}
 	p.Crowd.Minimum = 10_000
 	p.Question.Histogram.Randomizer = plan.Randomizer{Accounting: "exact"}
-	answers, err := protocol.CompareRandomizers(p)
+	answers, err := histogram.CompareRandomizers(p)
 	if err != nil || len(answers) != 3 {
 		t.Fatal(len(answers), err)
 	}
@@ -32,20 +32,20 @@ func TestCompareRandomizers(t *testing.T) {
 	if math.Abs(best.Error-6.7) > 0.1 { // 5.6 of a value that nobody holds
 		t.Errorf("krr errs by %v, want 6.7: by stronger clones it was 15", best.Error)
 	}
-	why := protocol.Preferred(answers)
+	why := histogram.Preferred(answers)
 	if !strings.HasPrefix(why, "krr: ") || !strings.Contains(why, "one-hot-asymmetric errs by") {
 		t.Error(why)
 	}
-	chosen, again, err := protocol.Choose(p)
+	chosen, again, err := histogram.Choose(p)
 	if err != nil || again != why || chosen.Question.Histogram.Randomizer.Name != "krr" {
 		t.Errorf("%q, %v", again, err)
 	}
 	p.Budget.Adjacency = "removal"
-	if answers, err := protocol.CompareRandomizers(p); err != nil || len(answers) != 2 {
+	if answers, err := histogram.CompareRandomizers(p); err != nil || len(answers) != 2 {
 		t.Error("removal", len(answers), err)
 	}
 	p.Question.Histogram.Randomizer.Fragments = 4
-	if answers, err := protocol.CompareRandomizers(p); err != nil || len(answers) != 1 || protocol.Preferred(answers) == "" {
+	if answers, err := histogram.CompareRandomizers(p); err != nil || len(answers) != 1 || histogram.Preferred(answers) == "" {
 		t.Error("fragments", len(answers), err)
 	}
 }

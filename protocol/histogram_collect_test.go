@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Of four attributes: at one central epsilon splitting errs half as much as sampling,
@@ -20,7 +21,7 @@ func TestCompareCollect(t *testing.T) {
 	h.Randomizer = plan.Randomizer{Name: "one-hot", Accounting: "exact"}
 	p := asking(h)
 	p.Crowd.Minimum = 100_000
-	sample, split, why, err := protocol.CompareCollect(p)
+	sample, split, why, err := histogram.CompareCollect(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestCompareCollect(t *testing.T) {
 	if ratio := split.Local.Epsilon / sample.Local.Epsilon; ratio < 3.95 || ratio > 4.5 {
 		t.Errorf("local epsilons %v and %v: ratio %v", sample.Local.Epsilon, split.Local.Epsilon, ratio)
 	}
-	for _, c := range []protocol.Collecting{sample, split} {
+	for _, c := range []histogram.Collecting{sample, split} {
 		if err := protocol.Check(c.Plan); err != nil {
 			t.Error(err)
 		}
@@ -41,15 +42,15 @@ func TestCompareCollect(t *testing.T) {
 	if !strings.HasPrefix(why, "sample:") || !strings.Contains(why, "protects nobody") { // split's is above 20
 		t.Error(why)
 	}
-	if chosen, _, err := protocol.Choose(p); err != nil || chosen.Question.Histogram.Collect != "sample" || chosen.Name() != sample.Plan.Name() {
+	if chosen, _, err := histogram.Choose(p); err != nil || chosen.Question.Histogram.Collect != "sample" || chosen.Name() != sample.Plan.Name() {
 		t.Error("the plan chosen is not that of sample:", err)
 	}
 	p.Crowd.Minimum = 2000
-	_, _, why, err = protocol.CompareCollect(p)
+	_, _, why, err = histogram.CompareCollect(p)
 	if err != nil || !strings.HasPrefix(why, "split:") {
 		t.Error(why, err)
 	}
-	if chosen, again, err := protocol.Choose(p); err != nil || again != why || chosen.Question.Histogram.Collect != "split" {
+	if chosen, again, err := histogram.Choose(p); err != nil || again != why || chosen.Question.Histogram.Collect != "split" {
 		t.Error("the plan chosen is not that of split:", err)
 	}
 	for _, name := range []string{"krr", "subset", "local-hash", "hadamard"} {
@@ -59,10 +60,10 @@ func TestCompareCollect(t *testing.T) {
 		}
 		p := asking(h)
 		p.Budget.Adjacency = "replacement"
-		if sample, split, _, err := protocol.CompareCollect(p); err != nil || !(split.Rare > 0 && sample.Rare > 0) {
+		if sample, split, _, err := histogram.CompareCollect(p); err != nil || !(split.Rare > 0 && sample.Rare > 0) {
 			t.Errorf("%s: %v, %v: %v", name, sample.Rare, split.Rare, err)
 		}
 	}
-	_, _, _, err = protocol.CompareCollect(asking(oneHot(drinks())))
+	_, _, _, err = histogram.CompareCollect(asking(oneHot(drinks())))
 	mentions(t, err, "several attributes")
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // The mean that a plan states is that of what devices with the longest answers send.
@@ -82,7 +82,7 @@ func TestGridIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sections, err := model.Describe(protocol.Public{})
+	_, sections, err := findings.Describe(model, findings.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

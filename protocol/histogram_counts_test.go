@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // Every value of every crowd has its row, with what the tables say of it.
@@ -15,15 +16,16 @@ func TestCountsHoldEveryValue(t *testing.T) {
 	p := designs()["crowds"]
 	p.Crowd.Deletion = nil
 	proto := runnable(t, design(t, p))
-	tallies, err := proto.Draw(drinkers(), streams(7), func(int) {})
+	tallies, err := law.Draw(proto, drinkers(), streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := learned(t, proto, tallies)
-	if err := m.Reveal(drinkers()); err != nil {
+	truth, err := law.Reveal(proto, drinkers())
+	if err != nil {
 		t.Fatal(err)
 	}
-	counts, note, err := m.Counts()
+	counts, note, err := findings.Counts(m, truth, findings.MaxRows)
 	if err != nil || note != "" {
 		t.Fatal(note, err)
 	}
@@ -73,17 +75,17 @@ func TestOfTooManyCountsTheLargestStay(t *testing.T) {
 	p := designs()["crowds"]
 	p.Crowd.Deletion = nil
 	proto := runnable(t, design(t, p))
-	tallies, err := proto.Draw(drinkers(), streams(7), func(int) {})
+	tallies, err := law.Draw(proto, drinkers(), streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := learned(t, proto, tallies)
-	all, _, err := m.Counts()
+	all, _, err := findings.Counts(m, nil, findings.MaxRows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for most := 1; most < len(all); most++ {
-		some, note, err := protocol.CountsAtMost(m, most)
+		some, note, err := findings.Counts(m, nil, most)
 		if err != nil || len(some) != most || note == "" {
 			t.Fatalf("%d of %d: %q, %v", len(some), most, note, err)
 		}
@@ -106,7 +108,7 @@ func TestOfTooManyCountsTheLargestStay(t *testing.T) {
 			m.Tables[i].Values[j].Mean = 5
 		}
 	}
-	if some, _, err := protocol.CountsAtMost(m, 2); err != nil || len(some) != 2 {
+	if some, _, err := findings.Counts(m, nil, 2); err != nil || len(some) != 2 {
 		t.Errorf("%d of 2 equal ones, %v", len(some), err)
 	}
 }

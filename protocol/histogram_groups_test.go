@@ -10,14 +10,18 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // drinkers are a population of two crowds: 1,500 of 3,000 in the north hold coffee,
 // 1,000 tea and 500 water; of 2,000 in the south 200, 800 and 1,000.
-func drinkers() (values []protocol.Value) {
+func drinkers() (values []question.Value) {
 	add := func(crowd, n int, drink string) {
 		for range n {
-			values = append(values, protocol.Answers{Crowd: crowd, Values: []any{drink}})
+			values = append(values, histogram.Answers{Crowd: crowd, Values: []any{drink}})
 		}
 	}
 	add(0, 1500, "coffee")
@@ -42,7 +46,7 @@ func TestGroupsAreUnbiasedWithTheirErrors(t *testing.T) {
 	covered, stdErr, naive := 0, 0.0, 0.0
 	const runs = 400
 	for range runs {
-		tallies, err := proto.Draw(drinkers(), streams(r.Uint64()), func(int) {})
+		tallies, err := law.Draw(proto, drinkers(), streams(r.Uint64()), func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +72,14 @@ func TestGroupsInARelease(t *testing.T) {
 	p := designs()["crowds"]
 	p.Crowd.Deletion = nil
 	proto := runnable(t, design(t, p))
-	tallies, err := proto.Draw(drinkers(), streams(1), func(int) {})
+	tallies, err := law.Draw(proto, drinkers(), streams(1), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	model := learned(t, proto, tallies)
-	warm := protocol.Group{Attribute: "drink", Name: "warm", Cells: []string{"coffee", "tea"}}
-	everything := protocol.Group{Attribute: "drink", Name: "everything", Cells: []string{"coffee", "tea", "water", model.Tables[0].Name(3)}}
-	_, sections, err := model.Describe(protocol.Public{Groups: []protocol.Group{warm, everything}})
+	warm := findings.Group{Attribute: "drink", Name: "warm", Cells: []string{"coffee", "tea"}}
+	everything := findings.Group{Attribute: "drink", Name: "everything", Cells: []string{"coffee", "tea", "water", model.Tables[0].Name(3)}}
+	_, sections, err := findings.Describe(model, findings.Public{Groups: []findings.Group{warm, everything}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,28 +94,28 @@ func TestGroupsInARelease(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		group protocol.Group
+		group findings.Group
 		want  string
 	}{
-		"no such attribute": {protocol.Group{Attribute: "food", Name: "x", Cells: []string{"tea"}}, `no attribute named "food"`},
-		"no such cell":      {protocol.Group{Attribute: "drink", Name: "x", Cells: []string{"beer"}}, `no cell named "beer"`},
-		"twice":             {protocol.Group{Attribute: "drink", Name: "x", Cells: []string{"tea", "tea"}}, "twice"},
+		"no such attribute": {findings.Group{Attribute: "food", Name: "x", Cells: []string{"tea"}}, `no attribute named "food"`},
+		"no such cell":      {findings.Group{Attribute: "drink", Name: "x", Cells: []string{"beer"}}, `no cell named "beer"`},
+		"twice":             {findings.Group{Attribute: "drink", Name: "x", Cells: []string{"tea", "tea"}}, "twice"},
 	} {
-		if _, _, err := model.Describe(protocol.Public{Groups: []protocol.Group{c.group}}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := findings.Describe(model, findings.Public{Groups: []findings.Group{c.group}}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
 
-func learned(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd) *protocol.HistogramModel {
+func learned(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd) *histogram.Model {
 	t.Helper()
 	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return model.(*protocol.HistogramModel)
+	return model.(*histogram.Model)
 }
 
-func streams(seed uint64) protocol.Stream {
+func streams(seed uint64) law.Stream {
 	return func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Plans come from outside: each of these would take a device down, or promises what
@@ -107,14 +110,14 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 	proto := runnable(t, design(t, designs()["split"]))
 	good := answers(proto.Plan, 0).Values
 	for name, c := range map[string]struct {
-		value protocol.Value
+		value question.Value
 		want  string
 	}{
-		"another kind":     {protocol.Labelled{}, "Answers"},
-		"a crowd too many": {protocol.Answers{Crowd: 1, Values: good}, "crowd"},
-		"one too few":      {protocol.Answers{Values: good[:2]}, "2 answers to 3"},
-		"another type":     {protocol.Answers{Values: []any{62517.5, good[1], good[2]}}, `"drink": takes a string or an int, not float64`},
-		"a point":          {protocol.Answers{Values: []any{encode.Point{X: 62517}, good[1], good[2]}}, "takes a string"},
+		"another kind":     {density.Labelled{}, "Answers"},
+		"a crowd too many": {histogram.Answers{Crowd: 1, Values: good}, "crowd"},
+		"one too few":      {histogram.Answers{Values: good[:2]}, "2 answers to 3"},
+		"another type":     {histogram.Answers{Values: []any{62517.5, good[1], good[2]}}, `"drink": takes a string or an int, not float64`},
+		"a point":          {histogram.Answers{Values: []any{encode.Point{X: 62517}, good[1], good[2]}}, "takes a string"},
 	} {
 		symbol, err := proto.Encode(c.value)
 		if err == nil || symbol != nil {

@@ -10,6 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 )
 
 // Strings that nobody has declared are found in rounds of 4,000 respondents of their
@@ -24,7 +27,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 			h.Randomizer.Name = randomizer
 			p := asking(h)
 			p.Budget.Adjacency, p.Crowd.Minimum = "replacement", 4000
-			p, err := protocol.FirstRound(p, s)
+			p, err := histogram.FirstRound(p, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,7 +36,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 					t.Fatal(err)
 				}
 				proto := runnable(t, p)
-				values := make([]protocol.Value, 4000)
+				values := make([]question.Value, 4000)
 				r := replay.New(3, round)
 				for i := range values {
 					word := frequent[i%4]
@@ -43,9 +46,9 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 							word += string(s.Alphabet[r.IntN(3)])
 						}
 					}
-					values[i] = protocol.Answers{Values: []any{word}}
+					values[i] = histogram.Answers{Values: []any{word}}
 				}
-				tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(round+9, part...) }, func(int) {})
+				tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(round+9, part...) }, func(int) {})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +56,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				next, found, done, err := protocol.NextRound(p, model.(*protocol.HistogramModel), s)
+				next, found, done, err := histogram.NextRound(p, model.(*histogram.Model), s)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,14 +83,14 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 // A search ends where nothing survives, and refuses what is no round of one.
 func TestRoundsEnd(t *testing.T) {
 	s := sketch.Search{Alphabet: []rune("ab"), Ahead: 1, Least: 1e6, Rate: 0.01}
-	p, err := protocol.FirstRound(asking(oneHot(plan.Attribute{Name: "word", Kind: "prefixes"})), s)
+	p, err := histogram.FirstRound(asking(oneHot(plan.Attribute{Name: "word", Kind: "prefixes"})), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if values := p.Question.Histogram.Attributes[0].Values; !slices.Equal(values, []string{"a", "b", string(encode.End)}) {
 		t.Errorf("first candidates %q", values)
 	}
-	learn := func(p plan.Plan) *protocol.HistogramModel {
+	learn := func(p plan.Plan) *histogram.Model {
 		proto := runnable(t, p)
 		tallies := newTallies(proto)
 		tallies[0].Respondents = 1000
@@ -95,17 +98,17 @@ func TestRoundsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return model.(*protocol.HistogramModel)
+		return model.(*histogram.Model)
 	}
-	if _, found, done, err := protocol.NextRound(p, learn(p), s); err != nil || !done || len(found) != 0 {
+	if _, found, done, err := histogram.NextRound(p, learn(p), s); err != nil || !done || len(found) != 0 {
 		t.Errorf("done %v, found %v, %v", done, found, err)
 	}
 	other := design(t, asking(oneHot(drinks())))
-	_, _, _, err = protocol.NextRound(other, learn(other), s)
+	_, _, _, err = histogram.NextRound(other, learn(other), s)
 	mentions(t, err, "prefixes")
-	_, err = protocol.FirstRound(asking(oneHot(drinks())), s)
+	_, err = histogram.FirstRound(asking(oneHot(drinks())), s)
 	mentions(t, err, "prefixes")
 	s.Rate = 2
-	_, _, _, err = protocol.NextRound(p, learn(p), s)
+	_, _, _, err = histogram.NextRound(p, learn(p), s)
 	mentions(t, err, "rate")
 }

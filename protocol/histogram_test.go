@@ -16,6 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // asking is a plan of a histogram, complete but for what Design fills in.
@@ -106,8 +108,8 @@ func spread(p *plan.Plan, instances int) {
 }
 
 // answers is the value of respondent i to any of the designs.
-func answers(p plan.Plan, i int) protocol.Answers {
-	a := protocol.Answers{Crowd: i % p.Crowds()}
+func answers(p plan.Plan, i int) histogram.Answers {
+	a := histogram.Answers{Crowd: i % p.Crowds()}
 	for _, attribute := range p.Question.Histogram.Attributes {
 		switch attribute.Kind {
 		case "categories":
@@ -181,7 +183,7 @@ func TestHistogramFlow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, table := range model.(*protocol.HistogramModel).Tables {
+			for _, table := range model.(*histogram.Model).Tables {
 				for cell, v := range table.Values {
 					if math.IsNaN(v.Mean) || !(v.StdErr > 0) {
 						t.Errorf("%s: %v", table.Name(cell), v)
@@ -195,11 +197,11 @@ func TestHistogramFlow(t *testing.T) {
 					}
 				}
 			}
-			headline, sections, err := model.Describe(protocol.Public{})
+			headline, sections, err := findings.Describe(model, findings.Public{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := proto.Statement(tallies, nil)
+			r, err := stated(t, proto, tallies, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +218,7 @@ func TestHistogramFlow(t *testing.T) {
 // The largest cells come as sorting all of them would give.
 func TestTopIsTheHeadOfTheSortedCells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := protocol.HistogramTable{}
+		table := histogram.Table{}
 		for _, mean := range rapid.SliceOfN(rapid.IntRange(-3, 3), 1, 40).Draw(t, "means") {
 			table.Values = append(table.Values, estimate.Value{Mean: float64(mean)})
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // histogramVectors pin a whole flow of a histogram without seals. They change only
@@ -136,7 +136,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Held = protocol.Held(symbol)
+		_, d.Held = histogram.Held(symbol)
 		r := replay.New(seed, i)
 		memory := &shelf{kept: map[[32]byte][]byte{}}
 		report, err := proto.Randomize(r, symbol, memory)

@@ -12,15 +12,18 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // drawn is what one collection from the values teaches, drawn from its exact law.
-func drawn(t *testing.T, p plan.Plan, values []protocol.Value, seed uint64) *protocol.HistogramModel {
+func drawn(t *testing.T, p plan.Plan, values []question.Value, seed uint64) *histogram.Model {
 	t.Helper()
 	proto := runnable(t, p)
-	tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+	tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +31,22 @@ func drawn(t *testing.T, p plan.Plan, values []protocol.Value, seed uint64) *pro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return model.(*protocol.HistogramModel)
+	return model.(*histogram.Model)
 }
 
-func described(t *testing.T, m *protocol.HistogramModel) ([]release.Metric, []release.Section) {
+// revealed is the truth about the values.
+func revealed(t *testing.T, p plan.Plan, values []question.Value) *findings.Truth {
 	t.Helper()
-	headline, sections, err := m.Describe(protocol.Public{})
+	truth, err := law.Reveal(runnable(t, p), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return truth
+}
+
+func described(t *testing.T, m *histogram.Model, truth *findings.Truth) ([]release.Metric, []release.Section) {
+	t.Helper()
+	headline, sections, err := findings.Describe(m, findings.Public{Truth: truth})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +60,9 @@ func TestListsChosenByTheirEstimatesHold(t *testing.T) {
 	const values, lists, listed = 1000, 200, 20
 	id := plan.Attribute{Name: "id", Kind: "categories", Size: values}
 	p := design(t, asking(oneHot(id)))
-	everybody := make([]protocol.Value, values)
+	everybody := make([]question.Value, values)
 	for i := range everybody {
-		everybody[i] = protocol.Answers{Values: []any{i}}
+		everybody[i] = histogram.Answers{Values: []any{i}}
 	}
 	missed := func(ends [][2]float64) bool {
 		return slices.ContainsFunc(ends, func(e [2]float64) bool { return e[0] > 1 || e[1] < 1 })
@@ -79,15 +92,12 @@ func TestListsChosenByTheirEstimatesHold(t *testing.T) {
 // one of several that hold at once.
 func TestOneValueHasOneInterval(t *testing.T) {
 	p := design(t, asking(oneHot(drinks())))
-	var values []protocol.Value
+	var values []question.Value
 	for i := range 4000 {
-		values = append(values, protocol.Answers{Values: []any{[]string{"coffee", "coffee", "tea", "water"}[i%4]}})
+		values = append(values, histogram.Answers{Values: []any{[]string{"coffee", "coffee", "tea", "water"}[i%4]}})
 	}
-	m := drawn(t, p, values, 1)
-	if err := m.Reveal(values); err != nil {
-		t.Fatal(err)
-	}
-	headline, sections := described(t, m)
+	m, truth := drawn(t, p, values, 1), revealed(t, p, values)
+	headline, sections := described(t, m, truth)
 	table := m.Tables[0]
 	top := table.Top(4)
 	want := table.IntervalsAtOnce(top, 0.95)
@@ -100,15 +110,15 @@ func TestOneValueHasOneInterval(t *testing.T) {
 		if *row[2].Low != want[i][0] || *row[2].High != want[i][1] {
 			t.Errorf("the table says %v to %v of %s, want %v", *row[2].Low, *row[2].High, row[0].Text, want[i])
 		}
-		if truth := *row[3].Value; truth != float64(table.Truth.Counts[top[i]]) {
-			t.Errorf("the table calls %v the truth of %s", truth, row[0].Text)
+		if shown := *row[3].Value; shown != float64(truth.Table(0, 0).Counts[top[i]]) {
+			t.Errorf("the table calls %v the truth of %s", shown, row[0].Text)
 		}
-		if y := s.Figures[0].Series[0]; y.Low[i] != want[i][0] || y.High[i] != want[i][1] || y.Truth[i] != float64(table.Truth.Counts[top[i]]) {
+		if y := s.Figures[0].Series[0]; y.Low[i] != want[i][0] || y.High[i] != want[i][1] || y.Truth[i] != float64(truth.Table(0, 0).Counts[top[i]]) {
 			t.Errorf("the figure says %v to %v of %s, and %v, want %v", y.Low[i], y.High[i], row[0].Text, y.Truth[i], want[i])
 		}
 	}
 	for i, item := range s.Lists[0].Items {
-		if item.Low != want[i][0] || item.High != want[i][1] || *item.Truth != float64(table.Truth.Counts[top[i]]) {
+		if item.Low != want[i][0] || item.High != want[i][1] || *item.Truth != float64(truth.Table(0, 0).Counts[top[i]]) {
 			t.Errorf("the list says %+v, want %v", item, want[i])
 		}
 	}
@@ -118,7 +128,7 @@ func TestOneValueHasOneInterval(t *testing.T) {
 		}
 	}
 	// A collection from people has no truth to show.
-	headline, sections = described(t, drawn(t, p, values, 1))
+	headline, sections = described(t, drawn(t, p, values, 1), nil)
 	if headline[1].Truth != nil || len(sections[0].Tables[0].Columns) != 4 || sections[0].Figures[0].Series[0].Truth != nil {
 		t.Error("a truth is shown that nobody knows")
 	}
@@ -128,20 +138,17 @@ func TestOneValueHasOneInterval(t *testing.T) {
 // 67, which buckets of 0 to 100 cannot know, and the 95 % quantile lies above them.
 func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	const n = 20_000
-	var values []protocol.Value
+	var values []question.Value
 	mean := 0.0
 	for i := range n {
 		x := 6 / math.Pow(1-(float64(i)+0.5)/n, 1) // above x lies the share 6/x
 		mean += x / n
-		values = append(values, protocol.Answers{Values: []any{x}})
+		values = append(values, histogram.Answers{Values: []any{x}})
 	}
 	p := asking(oneHot(plan.Attribute{Name: "spend", Kind: "buckets", Low: 0, High: 100, Cells: 10}))
 	p.Crowd.Minimum = n
-	m := drawn(t, design(t, p), values, 1)
-	if err := m.Reveal(values); err != nil {
-		t.Fatal(err)
-	}
-	_, sections := described(t, m)
+	p = design(t, p)
+	_, sections := described(t, drawn(t, p, values, 1), revealed(t, p, values))
 	s := sections[0]
 	metrics := map[string]release.Metric{}
 	for _, metric := range s.Metrics {
@@ -189,8 +196,8 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	}
 	// With a cell for others the end buckets are closed, and all that lies in them has a mean.
 	p.Question.Histogram.Attributes[0].Others = true
-	m = drawn(t, design(t, p), values, 1)
-	_, sections = described(t, m)
+	m := drawn(t, design(t, p), values, 1)
+	_, sections = described(t, m, nil)
 	for _, metric := range sections[0].Metrics {
 		if metric.Name == "mean" && (strings.Contains(metric.Label, "clipped") || strings.Contains(metric.Note, "no bound")) {
 			t.Errorf("closed buckets: %+v", metric)
@@ -212,11 +219,11 @@ func TestWithheldCrowdsSayWhatTheyLacked(t *testing.T) {
 		proto := runnable(t, design(t, p))
 		full := tally.Crowd{Tally: proto.NewTally(), Respondents: 1000, Smallest: 1000}
 		tallies := []tally.Crowd{full, {}}
-		known, err := proto.Statement(tallies, []int{1000, 51})
+		known, err := stated(t, proto, tallies, []int{1000, 51})
 		if err != nil {
 			t.Fatal(err)
 		}
-		unknown, err := proto.Statement(tallies, nil)
+		unknown, err := stated(t, proto, tallies, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +240,7 @@ func TestOneOperatorMakesATrial(t *testing.T) {
 		p.Route.Mix.Instances[0].Hops[h].Operator = p.Analyzer.Operator
 		proto := runnable(t, design(t, p))
 		full := tally.Crowd{Tally: proto.NewTally(), Respondents: 1000, Smallest: 1000}
-		r, err := proto.Statement([]tally.Crowd{full}, nil)
+		r, err := stated(t, proto, []tally.Crowd{full}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (p *Protocol) Among(honest int) (account.Guarantee, error) {
 		return account.Guarantee{}, errors.New("protocol: a guarantee is for a respondent that keeps to the protocol: give at least 1")
 	}
 	best, err := p.relying(honest)
-	if p.question.overflow(honest, p.Plan.Envelopes.PerDevice) == 0 {
+	if p.risks().Overflow == 0 {
 		return best, err
 	}
 	for relied := honest; relied > p.Plan.HonestMinimum(); {
@@ -43,12 +43,12 @@ func (p *Protocol) Among(honest int) (account.Guarantee, error) {
 
 // relying is the guarantee that so many respondents' noise gives.
 func (p *Protocol) relying(honest int) (account.Guarantee, error) {
-	e := p.question.thinned(honest)
+	e := p.Question.Loss(honest, false)
 	if e == nil {
 		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.HonestMinimum())
 	}
-	overflow := float64(honest) * p.question.overflow(honest, p.Plan.Envelopes.PerDevice)
-	return withOverflow(e, overflow, p.question.slack(), p.Plan.Budget.Delta)
+	overflow := float64(honest) * p.risks().Overflow
+	return withOverflow(e, overflow, p.risks().Slack, p.Plan.Budget.Delta)
 }
 
 // withOverflow is the guarantee at delta of reports that together outgrow their
@@ -101,20 +101,20 @@ func (p *Protocol) smallest(crowds []tally.Crowd) (n int, ok bool) {
 
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
-func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) (release.Section, error) {
-	s := release.Section{Title: "If fewer keep to the protocol", Tables: p.question.threatModels(promised)}
+func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Section {
+	s := release.Section{Title: "If fewer keep to the protocol"}
 	arrived, ok := p.smallest(crowds)
 	if !ok {
-		return s, nil
+		return s
 	}
 	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Respondents who are silent or lie add no noise. The first table gives the guarantee, at delta %g, if a share of them does so. It speaks of respondents who keep to the protocol: those who do not randomize have no guarantee.", arrived, p.Plan.Budget.Delta)
-	answer, crowd := p.question.nouns()
+	answer, crowd := p.words().Answer, p.words().Crowd
 	t := release.Table{
 		Title:   "Shuffled guarantee by share of silent or malicious respondents",
 		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
 		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
 	}
-	class := p.question.crowdLoss()
+	class := p.risks().CrowdLoss
 	protected := class > 0 && !math.IsInf(class, 1)
 	switch {
 	case protected:
@@ -125,8 +125,8 @@ func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) (re
 	}
 	removal := promised.Adjacency == account.Removal
 	if removal {
-		t.Columns = append(t.Columns, replacementColumn)
-		t.Note += replacementNote
+		t.Columns = append(t.Columns, release.ReplacementColumn)
+		t.Note += release.ReplacementNote
 	}
 	shares := append(slices.Clone(stated), p.Plan.Budget.DishonestShare)
 	slices.Sort(shares)
@@ -137,33 +137,15 @@ func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) (re
 		if err != nil {
 			g.Epsilon = math.Inf(1) // nothing is proved, which is what the cell says
 		}
-		row = append(row, epsilonCell(g.Epsilon))
+		row = append(row, release.EpsilonCell(g.Epsilon))
 		if protected {
-			row = append(row, epsilonCell(g.Epsilon+class))
+			row = append(row, release.EpsilonCell(g.Epsilon+class))
 		}
 		if removal {
-			row = append(row, epsilonCell(2*g.Epsilon))
+			row = append(row, release.EpsilonCell(2*g.Epsilon))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	s.Tables = append([]release.Table{t}, s.Tables...)
-	return s, nil
-}
-
-// A removal's epsilon in a table has that of the replacement which it amounts to beside it
-// (account.Guarantee.Under).
-var (
-	replacementColumn = release.Column{Label: "that is epsilon (replacement)"}
-	replacementNote   = " A replacement is two removals: twice the epsilon, and 1 + e^epsilon times the delta."
-)
-
-// epsilonCell prints an epsilon that says something.
-func epsilonCell(epsilon float64) release.Cell {
-	switch {
-	case math.IsInf(epsilon, 1):
-		return release.Text("no bound is proved for so little noise")
-	case epsilon > account.Meaningless:
-		return release.Text(fmt.Sprintf("no meaningful protection (%.3g)", epsilon))
-	}
-	return release.Number(epsilon, 0)
+	s.Tables = []release.Table{t}
+	return s
 }

@@ -180,7 +180,7 @@ func TestReleaseSaysWhatFewerLeave(t *testing.T) {
 	tallies := newTallies(proto)
 	tallies[0].Respondents, tallies[0].Smallest = 1500, 640 // two batches
 	tallies[1].Respondents, tallies[1].Smallest = 700, 700
-	r, err := proto.Statement(tallies, nil)
+	r, err := stated(t, proto, tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	p = design(t, p)
 	proto := runnable(t, p)
 	tallies := []tally.Crowd{{Tally: proto.NewTally(), Respondents: 800}, {}}
-	r, err := proto.Statement(tallies, nil)
+	r, err := stated(t, proto, tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	if claimed := r.Protection[0].Tables[1].Rows[1][3]; claimed.Value != nil {
 		t.Errorf("claimed %v for an unprotected class", *claimed.Value)
 	}
-	r, err = proto.Statement(make([]tally.Crowd, 2), nil)
+	r, err = stated(t, proto, make([]tally.Crowd, 2), nil)
 	if err != nil || len(r.Protection[0].Tables) != 1 {
 		t.Errorf("of a release of nobody: %v, %+v", err, r.Protection)
 	}
@@ -260,7 +260,7 @@ func TestEpsilonsInTablesNameTheirNeighbours(t *testing.T) {
 		for c := range tallies {
 			tallies[c].Respondents, tallies[c].Smallest = p.Crowd.Minimum, p.Crowd.Minimum
 		}
-		r, err := proto.Statement(tallies, nil)
+		r, err := stated(t, proto, tallies, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

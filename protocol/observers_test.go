@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
 )
 
@@ -288,14 +289,14 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd, with
 		t.Fatal(err)
 	}
 	x := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0, 0.6, 0.8}}
-	headline, sections, err := model.Describe(protocol.Public{
+	headline, sections, err := findings.Describe(model, findings.Public{
 		Words: []string{"up", "down"}, WordVectors: x,
-		Test: protocol.Records{X: x, Y: []int{0, len(tallies) - 1}},
+		Test: findings.Records{X: x, Y: []int{0, len(tallies) - 1}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := proto.Statement(tallies, nil)
+	r, err := stated(t, proto, tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -35,23 +36,23 @@ func Check(p plan.Plan) error {
 func (p *Protocol) Promise() (Promise, error) {
 	b := p.Plan.Budget
 	overflow := p.overflowDelta()
-	delta := b.Delta - overflow - p.question.slack()
+	delta := b.Delta - overflow - p.risks().Slack
 	if delta <= 0 {
 		return Promise{}, fmt.Errorf("plan: promise does not hold: reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, b.Delta)
 	}
-	g, err := account.Epsilon(p.question.loss(), delta)
+	g, err := account.Epsilon(p.loss(), delta)
 	if err != nil {
 		return Promise{}, err
 	}
 	if g.Epsilon > b.Epsilon {
 		advice := "add noise, raise crowd.minimum, or promise less"
-		if overflow > overflowShare*b.Delta {
+		if overflow > question.OverflowShare*b.Delta {
 			advice = fmt.Sprintf("raise envelopes.per_device, whose overflow takes %.2g of delta, ", overflow) + advice
 		}
 		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %d honest respondents, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, g.Users, b.Epsilon, advice)
 	}
 	g.Delta = b.Delta
-	statements, err := p.question.observers(g)
+	statements, err := p.Question.Observers(g)
 	if err != nil {
 		return Promise{}, err
 	}
@@ -66,14 +67,27 @@ func (p *Protocol) Promise() (Promise, error) {
 // noise that takes more messages than a device may send, too, and is for simulations.
 func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 	delta := p.Plan.Budget.Delta
-	left := delta - min(p.overflowDelta(), overflowShare*delta) - float64(times)*p.question.slack()
-	loss := p.question.loss()
+	left := delta - min(p.overflowDelta(), question.OverflowShare*delta) - float64(times)*p.risks().Slack
+	loss := p.loss()
 	if times > 1 {
 		loss = account.Repeat{Event: loss, Rounds: times}
 	}
 	g, err := account.Epsilon(loss, left)
 	g.Delta = delta
 	return g, err
+}
+
+// keepsLocal checks that promise against the statement.
+func keepsLocal(b plan.Budget, statements []account.Statement) error {
+	if b.LocalEpsilon == 0 {
+		return nil
+	}
+	for _, s := range statements {
+		if g := s.Guarantee; g.Trust == account.Local && !(g.Epsilon*(1-question.ClaimSlack) <= b.LocalEpsilon) {
+			return fmt.Errorf("plan: promise does not hold: though everyone colludes the noise gives epsilon %.6g (%s), and budget.local_epsilon promises %.6g: add noise, or promise less", g.Epsilon, g.Adjacency, b.LocalEpsilon)
+		}
+	}
+	return nil
 }
 
 // overflowDelta is what dropped messages may add to delta. Where no honest
@@ -83,7 +97,7 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 // (1+e^epsilon) n P(overflow)).
 func (p *Protocol) overflowDelta() float64 {
 	n := p.Plan.HonestMinimum()
-	one := p.question.overflow(n, p.Plan.Envelopes.PerDevice)
+	one := p.risks().Overflow
 	if one == 0 {
 		return 0 // times an e^epsilon that may be infinite
 	}
@@ -108,9 +122,9 @@ func (p *Protocol) cost() []release.Metric {
 	}
 	bytes := e.PerDevice * all
 	metrics := []release.Metric{{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"}}
-	if expected := p.question.expected(); expected > 0 {
+	if expected := p.risks().Messages; expected > 0 {
 		metrics = append(metrics, release.Metric{Name: "messages_expected", Label: "Of these not dummies", Value: expected, Note: "in the mean, of the longest answer"})
-		if rare := p.question.overflow(p.Plan.HonestMinimum(), e.PerDevice); rare > 0 {
+		if rare := p.risks().Overflow; rare > 0 {
 			metrics = append(metrics, release.Metric{Name: "overflow_probability", Label: "A report outgrows them", Value: rare, Note: fmt.Sprintf("probability, for which messages are dropped; it takes %.2g of delta", p.overflowDelta())})
 		}
 	}
@@ -119,16 +133,13 @@ func (p *Protocol) cost() []release.Metric {
 	})
 }
 
-// Statement is a release with all that follows from the plan and the realised
+// Statement is a release with all that follows from the plan, its promise and the realised
 // numbers of respondents: everything but the findings. Came is how many respondents of
 // each crowd answered, counted or not; nil where that is not known.
-func (p *Protocol) Statement(crowds []tally.Crowd, came []int) (release.Release, error) {
-	promise, err := p.Promise()
-	if err != nil {
-		return release.Release{}, err
-	}
+func (p *Protocol) Statement(promise Promise, crowds []tally.Crowd, came []int) release.Release {
+	words := p.words()
 	r := release.Release{
-		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: p.question.asked(), Source: release.Collection,
+		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: words.Asked, Source: release.Collection,
 		Guarantees: promise.Statements, Cost: promise.Cost,
 		Assumptions: []string{
 			"At least one hop of each shuffler instance keeps its permutation and its key to itself.",
@@ -137,17 +148,13 @@ func (p *Protocol) Statement(crowds []tally.Crowd, came []int) (release.Release,
 			"HPKE and AES-128 hold.",
 		},
 	}
-	r.Assumptions = append(r.Assumptions, p.question.assumptions()...)
-	for _, s := range []string{p.Thinning(), p.Unfit()} {
+	r.Assumptions = append(r.Assumptions, words.Assumptions...)
+	for _, s := range []string{words.Thinning, words.Unfit} {
 		if s != "" {
 			r.Assumptions = append(r.Assumptions, s)
 		}
 	}
-	honesty, err := p.honesty(promise.Shuffled, crowds)
-	if err != nil {
-		return release.Release{}, err
-	}
-	r.Protection = append(r.Protection, honesty)
+	r.Protection = append(r.Protection, p.honesty(promise.Shuffled, crowds))
 	if p.oneOperator() {
 		r.Source = release.Trial
 	}
@@ -156,7 +163,7 @@ func (p *Protocol) Statement(crowds []tally.Crowd, came []int) (release.Release,
 			r.Withheld = append(r.Withheld, p.withheld(crowd, came))
 		}
 	}
-	return r, nil
+	return r
 }
 
 // oneOperator reports whether the analyzer's operator runs every hop of an instance: it
@@ -177,5 +184,5 @@ func (p *Protocol) withheld(crowd int, came []int) string {
 	case came != nil && came[crowd] < p.Plan.Crowd.Minimum:
 		few = fmt.Sprintf("%d of %d answered, %d too few", came[crowd], p.Plan.Crowd.Minimum, p.Plan.Crowd.Minimum-came[crowd])
 	}
-	return fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.question.crowdName(crowd), few)
+	return fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.CrowdName(crowd), few)
 }

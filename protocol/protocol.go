@@ -1,105 +1,54 @@
 // Package protocol makes a plan runnable. New is the only place that turns a
 // plan's names and numbers into code, and client and analyzer both call it, so
-// they cannot disagree. What kind of question is asked is known here and
-// nowhere above.
+// they cannot disagree. What kind of question is asked is known here, in one table,
+// and nowhere above.
 package protocol
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
+// kinds are the kinds of question that there are, by their names in a plan.
+var kinds = map[string]struct {
+	new    func(plan.Plan) (question.Question, error)
+	design func(plan.Plan) (plan.Plan, error)
+}{
+	"density":   {kind(density.New), density.Design},
+	"histogram": {kind(histogram.New), histogram.Design},
+}
+
+// kind forgets which one it is.
+func kind[Q question.Question](make func(plan.Plan) (Q, error)) func(plan.Plan) (question.Question, error) {
+	return func(p plan.Plan) (question.Question, error) {
+		q, err := make(p)
+		if err != nil {
+			return nil, err // and no question that is nil
+		}
+		return q, nil
+	}
+}
+
 // Protocol is a plan made runnable. Its methods are the stages of the flow, in
-// order: Encode, Randomize and Fragment on the client; Count, Estimate and
-// Learn on the analyzer. It is immutable and safe for concurrent use.
+// order: Encode, Randomize and Fragment on the client; Count and Learn on the
+// analyzer. It is immutable and safe for concurrent use.
 type Protocol struct {
-	Plan plan.Plan
-	Hash [32]byte
+	Plan     plan.Plan
+	Hash     [32]byte
+	Question question.Question
 
-	question question
-}
-
-// Value is what a respondent holds; which type it has depends on the kind of
-// question (density: Labelled; histogram: Answers).
-type Value any
-
-// Symbol is a value in the form that the question's mechanism takes. It is not
-// yet private, and means something to that mechanism only.
-type Symbol any
-
-// Report is what a device would like to say, already private. The crowd is
-// public; the messages are not yet linked to anything else. It has one part for
-// each contribution that a device makes (plan.Contributions).
-type Report struct {
-	Crowd int
-	Parts [][][]byte // bodies of messages
-}
-
-// Memory keeps backstops on the device: what was randomized once for good, so
-// that the same answer to the same question is not randomized again (ESA,
-// Algorithm 2). Keys tell questions, mechanisms, epsilons and values apart; they
-// are as private as the value.
-type Memory interface {
-	Recall(key [32]byte) (backstop []byte, ok bool)
-	Keep(key [32]byte, backstop []byte) error
-}
-
-// Model is what the analyzer has learned, ready to be described in a release.
-type Model interface {
-	// Describe states the findings with their errors. Public data (test sets,
-	// vocabularies) costs no privacy; what needs absent data is left out.
-	Describe(Public) (headline []release.Metric, sections []release.Section, err error)
-}
-
-// question is one kind of question made runnable.
-type question interface {
-	encode(Value) (Symbol, error)
-	randomize(*rand.Rand, Symbol, Memory) (Report, error)
-	newTally() tally.Tally
-	// estimate debiases one crowd, which is not withheld.
-	estimate(tally.Crowd) []estimate.Value
-	learn([]tally.Crowd) (Model, error)
-	// draw samples the crowds of a simulated population.
-	draw(values []Value, stream Stream, progress func(done int)) ([]tally.Crowd, error)
-	// loss is the privacy event of the smallest crowd's tally.
-	loss() account.Event
-	// again is the event that composes with other collections that reuse this
-	// device's backstop.
-	again() account.Event
-	// thinned is the same where only so many honest respondents add the noise
-	// that HonestMinimum were to add; nil if what is left is not known to hide anything.
-	thinned(honest int) account.Event
-	// threatModels sets the literature's beside each other, given the guarantee
-	// of the features; none where it has one only.
-	threatModels(features account.Guarantee) []release.Table
-	// slack is charged to delta as it is: the probability that some of the noise
-	// that loss and thinned count on is not there.
-	slack() float64
-	// crowdLoss is the local epsilon of what a respondent's crowd tells of it:
-	// infinite where it is sent as it is, zero where there is only one.
-	crowdLoss() float64
-	// nouns are what the respondents answer, and what their crowds are.
-	nouns() (answer, crowd string)
-	// observers states the three guarantees, given the shuffled one that was
-	// recomputed for the features.
-	observers(features account.Guarantee) ([]account.Statement, error)
-	// assumptions are what the statements rest on beside what all questions do.
-	assumptions() []string
-	// asked says in a sentence what the respondents were asked.
-	asked() string
-	crowdName(crowd int) string
-	// overflow bounds the probability that a report outgrows its envelopes.
-	overflow(honest, envelopes int) float64
-	// expected is the mean number of messages in the longest report that a value
-	// asks for, dummies left out; 0 where it is not stated.
-	expected() float64
+	risks func() question.Risks
+	words func() question.Words
 }
 
 // New makes a valid plan runnable. It checks the plan's form, not its promise:
@@ -112,29 +61,39 @@ func New(p plan.Plan) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Protocol{Plan: p, Hash: p.Hash(), question: q}, nil
+	return runnable(p, q), nil
 }
 
-func newQuestion(p plan.Plan) (question, error) {
-	switch p.Question.Kind {
-	case "density":
-		return newDensity(p)
-	case "histogram":
-		return newHistogram(p)
+func runnable(p plan.Plan, q question.Question) *Protocol {
+	return &Protocol{Plan: p, Hash: p.Hash(), Question: q, risks: sync.OnceValue(q.Risks), words: sync.OnceValue(q.Words)}
+}
+
+func newQuestion(p plan.Plan) (question.Question, error) {
+	k, known := kinds[p.Question.Kind]
+	if !known {
+		return nil, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
 	}
-	return nil, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
+	return k.new(p)
 }
 
-// Encode turns a respondent's value into the mechanism's symbol. Errors name
-// the rule that was broken, never the value. With an *UnfitError the symbol is there
-// too, and to be used; others are faults of the program, whatever the value.
-func (p *Protocol) Encode(v Value) (Symbol, error) { return p.question.encode(v) }
+// Design fills in what follows from the rest of a plan: the noise that keeps
+// its budget, and the number and length of envelopes. Everything else, keys
+// aside, must be there already. Of the budget's epsilon and its local one either may
+// be missing; an epsilon that is missing becomes what the noise gives.
+func Design(p plan.Plan) (plan.Plan, error) {
+	k, known := kinds[p.Question.Kind]
+	if !known {
+		return p, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
+	}
+	return k.design(p)
+}
 
-// Randomize makes the report: from here on everything is private. What the
-// question keeps on the device goes to memory, or is forgotten if that is nil; the
-// error is the memory's.
-func (p *Protocol) Randomize(r *rand.Rand, s Symbol, memory Memory) (Report, error) {
-	return p.question.randomize(r, s, memory)
+// Encode turns a respondent's value into the mechanism's symbol (question.Device).
+func (p *Protocol) Encode(v question.Value) (question.Symbol, error) { return p.Question.Encode(v) }
+
+// Randomize makes the report: from here on everything is private (question.Device).
+func (p *Protocol) Randomize(r *rand.Rand, s question.Symbol, memory question.Memory) (question.Report, error) {
+	return p.Question.Randomize(r, s, memory)
 }
 
 // Fragment tears one part of a report into the plan's constant number of payloads.
@@ -143,7 +102,7 @@ func (p *Protocol) Fragment(r *rand.Rand, part [][]byte) [][]byte {
 }
 
 // NewTally is an empty tally for one crowd.
-func (p *Protocol) NewTally() tally.Tally { return p.question.newTally() }
+func (p *Protocol) NewTally() tally.Tally { return p.Question.NewTally() }
 
 // Count adds one opened payload to a crowd's tally; dummies are dropped here,
 // where they are first seen for what they are.
@@ -156,16 +115,36 @@ func (p *Protocol) Count(t tally.Tally, payload []byte) error {
 }
 
 // Estimate debiases what was counted of each crowd, with the standard error of every
-// number; nil where a crowd was withheld.
+// number; nil where a crowd was withheld, or numbers are not debiased one by one.
 func (p *Protocol) Estimate(crowds []tally.Crowd) [][]estimate.Value {
 	all := make([][]estimate.Value, len(crowds))
+	q, ok := p.Question.(question.Estimated)
 	for i, c := range crowds {
-		if c.Tally != nil {
-			all[i] = p.question.estimate(c)
+		if ok && c.Tally != nil {
+			all[i] = q.Estimate(c)
 		}
 	}
 	return all
 }
 
 // Learn estimates and fits the question's model to what was counted of all crowds.
-func (p *Protocol) Learn(crowds []tally.Crowd) (Model, error) { return p.question.learn(crowds) }
+func (p *Protocol) Learn(crowds []tally.Crowd) (question.Model, error) {
+	return p.Question.Learn(crowds)
+}
+
+// Backstop says what the plan keeps on a device; ok is false where it keeps nothing.
+func (p *Protocol) Backstop() (b question.Backstop, ok bool) {
+	if q, keeps := p.Question.(question.Backed); keeps {
+		return q.Backstop()
+	}
+	return b, false
+}
+
+// Words are for people.
+func (p *Protocol) Words() question.Words { return p.words() }
+
+// CrowdName is what the plan calls a crowd, for people.
+func (p *Protocol) CrowdName(crowd int) string { return p.words().Crowds[crowd] }
+
+// loss is that of the smallest crowd that the plan allows.
+func (p *Protocol) loss() account.Event { return p.Question.Loss(p.Plan.HonestMinimum(), false) }

@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // sample is a plan that is complete but for what Design fills in; tests change
@@ -94,3 +95,13 @@ func said(t testing.TB, body []byte) (channel, symbol int) {
 
 // cells are the counts of a crowd.
 func cells(c tally.Crowd) []uint64 { return c.Tally.(*tally.Counts).N }
+
+// stated is a release without findings.
+func stated(t testing.TB, p *protocol.Protocol, crowds []tally.Crowd, came []int) (release.Release, error) {
+	t.Helper()
+	promise, err := p.Promise()
+	if err != nil {
+		return release.Release{}, err
+	}
+	return p.Statement(promise, crowds, came), nil
+}

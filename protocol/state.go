@@ -5,26 +5,13 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
-
-// Stepped is the ability of a question whose rounds build on each other: Next is the
-// public state that the round after one which taught the model asks with, or the first
-// round's where there is no model yet. The study is done where nothing is left to ask.
-// Next sees what the round releases and nothing else, so it costs no privacy.
-type Stepped interface {
-	Next(Model) (state []byte, done bool, err error)
-}
-
-// Stated is the ability of a question that needs a public state. What a device says
-// costs the same in every state.
-type Stated interface {
-	withState([]byte) (question, error)
-}
 
 // Next is what the next round of a study asks with, given what a round has taught: nil
 // where it asks with the same state as this one.
-func (p *Protocol) Next(m Model) (state []byte, done bool, err error) {
-	if s, ok := p.question.(Stepped); ok {
+func (p *Protocol) Next(m question.Model) (state []byte, done bool, err error) {
+	if s, ok := p.Question.(question.Stepped); ok {
 		return s.Next(m)
 	}
 	return nil, false, nil
@@ -40,12 +27,13 @@ func WithState(p plan.Plan, state []byte) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, ok := made.question.(Stated)
+	s, ok := made.Question.(question.Stated)
 	if !ok {
 		return nil, fmt.Errorf("protocol: a question of kind %q takes no state: leave it out of the plan", p.Question.Kind)
 	}
-	if made.question, err = s.withState(state); err != nil {
+	q, err := s.WithState(state)
+	if err != nil {
 		return nil, err
 	}
-	return made, nil
+	return runnable(p, q), nil
 }

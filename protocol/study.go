@@ -13,12 +13,12 @@ import (
 // composition of mechanisms that are fixed before the first).
 func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) {
 	n := p.Plan.HonestMinimum()
-	event := p.question.loss()
+	event := p.loss()
 	if rounds > 1 {
-		event = p.question.again()
+		event = p.Question.Loss(n, true)
 	}
 	k := float64(rounds)
-	return withOverflow(account.Repeat{Event: event, Rounds: rounds}, k*float64(n)*p.question.overflow(n, p.Plan.Envelopes.PerDevice), k*p.question.slack(), delta)
+	return withOverflow(account.Repeat{Event: event, Rounds: rounds}, k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
 }
 
 // InStudy says in a release what the study costs whoever takes part in it.

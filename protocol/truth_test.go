@@ -7,7 +7,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 )
 
 // The truth has a number for every cell of every table that was released, and
@@ -18,27 +20,24 @@ func TestTruth(t *testing.T) {
 	p := asking(h)
 	p.Crowd.Minimum = 1000
 	p = design(t, p)
-	var values []protocol.Value
+	var values []question.Value
 	for i := range 4000 {
-		values = append(values, protocol.Answers{Crowd: i % 2, Values: []any{[]string{"coffee", "coffee", "tea", "beer"}[i%4], []int{i % 3, 2}}})
+		values = append(values, histogram.Answers{Crowd: i % 2, Values: []any{[]string{"coffee", "coffee", "tea", "beer"}[i%4], []int{i % 3, 2}}})
 	}
-	values = append(values, protocol.Answers{Crowd: 2, Values: []any{"tea", []int{}}})
+	values = append(values, histogram.Answers{Crowd: 2, Values: []any{"tea", []int{}}})
 	proto := runnable(t, p)
-	tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(3, part...) }, func(int) {})
+	tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(3, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := proto.Learn(tallies)
+	m := learned(t, proto, tallies)
+	known, err := law.Reveal(proto, values)
 	if err != nil {
-		t.Fatal(err)
-	}
-	m := model.(*protocol.HistogramModel)
-	if err := m.Reveal(values); err != nil {
 		t.Fatal(err)
 	}
 	var truth [][]int
 	for _, table := range m.Tables {
-		truth = append(truth, table.Truth.Counts)
+		truth = append(truth, known.Table(table.Crowd, table.Attribute).Counts)
 	}
 	want := [][]int{{1000, 1000, 0, 0}, nil, {1000, 0, 0, 1000}, nil} // of even and of odd i
 	for i, cells := range truth {
@@ -49,7 +48,7 @@ func TestTruth(t *testing.T) {
 	if len(truth) != 4 || truth[1][2] != 2000 || truth[1][0]+truth[1][1] < 1332 || truth[1][0]+truth[1][1] > 1334 {
 		t.Errorf("%d tables; the sets of the first crowd: %v", len(truth), truth[1])
 	}
-	if err := m.Reveal([]protocol.Value{"tea"}); err == nil {
+	if _, err := law.Reveal(proto, []question.Value{"tea"}); err == nil {
 		t.Error("a value of another kind was counted")
 	}
 }

@@ -17,13 +17,17 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 )
 
 // unfit wants a symbol beside an *UnfitError.
-func unfit(t testing.TB, p *protocol.Protocol, v protocol.Value) (protocol.Symbol, *protocol.UnfitError) {
+func unfit(t testing.TB, p *protocol.Protocol, v question.Value) (question.Symbol, *question.UnfitError) {
 	t.Helper()
 	symbol, err := p.Encode(v)
-	u, ok := errors.AsType[*protocol.UnfitError](err)
+	u, ok := errors.AsType[*question.UnfitError](err)
 	if !ok || symbol == nil {
 		t.Fatalf("symbol %v, error %v", symbol, err)
 	}
@@ -68,12 +72,12 @@ func TestEveryValueIsAnswered(t *testing.T) {
 				p.Question.Unfit = way
 				proto := runnable(t, design(t, p))
 				rapid.Check(t, func(t *rapid.T) {
-					var a protocol.Answers
+					var a histogram.Answers
 					for _, attribute := range p.Question.Histogram.Attributes {
 						a.Values = append(a.Values, anyAnswer(t, attribute.Kind))
 					}
 					symbol, err := proto.Encode(a)
-					if _, ok := errors.AsType[*protocol.UnfitError](err); err != nil && !ok {
+					if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
 						t.Fatalf("%v: %v", a, err)
 					}
 					if p.Question.Total() && err != nil && !slices.Contains(a.Values, nil) {
@@ -101,8 +105,8 @@ func TestEveryValueIsAnswered(t *testing.T) {
 		proto := runnable(t, design(t, p))
 		rapid.Check(t, func(t *rapid.T) {
 			x := rapid.SliceOfN(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, 1, float32(math.NaN())})), 0, 5).Draw(t, "features")
-			symbol, err := proto.Encode(protocol.Labelled{Features: x, Class: rapid.IntRange(-1, 3).Draw(t, "class")})
-			if _, ok := errors.AsType[*protocol.UnfitError](err); err != nil && !ok {
+			symbol, err := proto.Encode(density.Labelled{Features: x, Class: rapid.IntRange(-1, 3).Draw(t, "class")})
+			if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
 				t.Fatal(err)
 			}
 			report, err := proto.Randomize(replay.New(2), symbol, nil)
@@ -116,18 +120,18 @@ func TestEveryValueIsAnswered(t *testing.T) {
 func TestUnfitValuesAreToldOf(t *testing.T) {
 	split := runnable(t, design(t, designs()["split"]))
 	good := answers(split.Plan, 0).Values
-	density := runnable(t, design(t, sample("rr")))
+	vectors := runnable(t, design(t, sample("rr")))
 	for name, c := range map[string]struct {
 		proto *protocol.Protocol
-		value protocol.Value
+		value question.Value
 		want  string
 	}{
-		"no number":     {split, protocol.Answers{Values: []any{good[0], math.NaN(), good[2]}}, `attribute "rising": encode: a value that is no number`},
-		"outside":       {split, protocol.Answers{Values: []any{good[0], good[1], []int{62517}}}, "outside the declared domain"},
-		"too many":      {split, protocol.Answers{Values: []any{good[0], good[1], []int{1, 2, 3}}}, "more than 2"},
-		"no answer":     {split, protocol.Answers{Values: []any{good[0], nil, good[2]}}, "no answer"},
-		"another class": {density, protocol.Labelled{Features: []float32{0, 0, 1}, Class: 62517}, "not one of the plan's 2"},
-		"too short":     {density, protocol.Labelled{Features: []float32{0, 62517}}, "2 coordinates, the plan has 3"},
+		"no number":     {split, histogram.Answers{Values: []any{good[0], math.NaN(), good[2]}}, `attribute "rising": encode: a value that is no number`},
+		"outside":       {split, histogram.Answers{Values: []any{good[0], good[1], []int{62517}}}, "outside the declared domain"},
+		"too many":      {split, histogram.Answers{Values: []any{good[0], good[1], []int{1, 2, 3}}}, "more than 2"},
+		"no answer":     {split, histogram.Answers{Values: []any{good[0], nil, good[2]}}, "no answer"},
+		"another class": {vectors, density.Labelled{Features: []float32{0, 0, 1}, Class: 62517}, "not one of the plan's 2"},
+		"too short":     {vectors, density.Labelled{Features: []float32{0, 62517}}, "2 coordinates, the plan has 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, u := unfit(t, c.proto, c.value)
@@ -145,8 +149,8 @@ func TestClipping(t *testing.T) {
 	reference := runnable(t, design(t, p))
 	good := answers(p, 0).Values
 	symbol := func(proto *protocol.Protocol, values ...any) string {
-		s, err := proto.Encode(protocol.Answers{Values: values})
-		if _, ok := errors.AsType[*protocol.UnfitError](err); err != nil && !ok {
+		s, err := proto.Encode(histogram.Answers{Values: values})
+		if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
 			t.Fatal(err)
 		}
 		return fmt.Sprint(s)
@@ -164,8 +168,8 @@ func TestClipping(t *testing.T) {
 	identity(&d, 3)
 	d.Question.Unfit = plan.UnfitClip
 	proto := runnable(t, design(t, d))
-	long, _ := unfit(t, proto, protocol.Labelled{Features: []float32{0, 3, 4}})
-	unit, err := proto.Encode(protocol.Labelled{Features: []float32{0, 0.6, 0.8}})
+	long, _ := unfit(t, proto, density.Labelled{Features: []float32{0, 3, 4}})
+	unit, err := proto.Encode(density.Labelled{Features: []float32{0, 0.6, 0.8}})
 	if err != nil || fmt.Sprint(long) != fmt.Sprint(unit) {
 		t.Errorf("%v became %v, want %v (%v)", []float32{0, 3, 4}, long, unit, err)
 	}
@@ -180,23 +184,23 @@ func TestConsistentCountsLeaveRoomForTheReference(t *testing.T) {
 		drink string
 		sum   float64
 	}{"all hold one": {"tea", 3000}, "two in three hold none": {"beer", 1000}} {
-		var values []protocol.Value
+		var values []question.Value
 		for i := range 3000 {
 			v := "coffee"
 			if i%3 > 0 {
 				v = c.drink
 			}
-			values = append(values, protocol.Answers{Values: []any{v}})
+			values = append(values, histogram.Answers{Values: []any{v}})
 		}
-		tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(1, part...) }, func(int) {})
-		if _, ok := errors.AsType[*protocol.UnfitError](err); err != nil && !ok {
+		tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(1, part...) }, func(int) {})
+		if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
 			t.Fatal(err)
 		}
 		model, err := proto.Learn(tallies)
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts, err := model.(*protocol.HistogramModel).Tables[0].Consistent()
+		counts, err := model.(*histogram.Model).Tables[0].Consistent()
 		sum := 0.0
 		for _, n := range counts {
 			sum += n
@@ -358,7 +362,7 @@ func TestTheReferenceKeepsTheSymbolsPromise(t *testing.T) {
 		}
 	}
 	// And that is what devices do.
-	symbol, _ := unfit(t, proto, protocol.Answers{Values: []any{"beer"}})
+	symbol, _ := unfit(t, proto, histogram.Answers{Values: []any{"beer"}})
 	r := stattest.Rand(t)
 	counts := make([]int, 3)
 	for range 3000 {
@@ -397,7 +401,7 @@ func TestTheReferenceKeepsTheDensityPromise(t *testing.T) {
 		}
 	}
 	// And that is what devices do.
-	symbol, _ := unfit(t, proto, protocol.Labelled{Features: []float32{0, 0}})
+	symbol, _ := unfit(t, proto, density.Labelled{Features: []float32{0, 0}})
 	r := stattest.Rand(t)
 	counts := make([]int, 4)
 	for range 3000 {
@@ -428,19 +432,19 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 			p = design(t, p)
 			p.Crowd.Minimum = respondents - unfit // fewer come; the noise stays what it is
 			proto := runnable(t, p)
-			var values []protocol.Value
+			var values []question.Value
 			for i := range respondents {
 				v := []string{"coffee", "coffee", "tea"}[i%3]
 				if i < unfit {
 					v = "beer"
 				}
-				values = append(values, protocol.Answers{Values: []any{v}})
+				values = append(values, histogram.Answers{Values: []any{v}})
 			}
 			r := stattest.Rand(t)
-			draw := func(values []protocol.Value, unfit int) []estimate.Value {
+			draw := func(values []question.Value, unfit int) []estimate.Value {
 				seed := r.Uint64()
-				tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
-				if u, ok := errors.AsType[*protocol.UnfitError](err); ok != (unfit > 0) || ok && u.Values != unfit || err != nil && !ok {
+				tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+				if u, ok := errors.AsType[*question.UnfitError](err); ok != (unfit > 0) || ok && u.Values != unfit || err != nil && !ok {
 					t.Fatalf("%v", err)
 				}
 				return proto.Estimate(tallies)[0]
@@ -466,20 +470,20 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 		p.Budget.Epsilon, p.Crowd.Minimum, p.Budget.LabelEpsilon = 4, 100, plan.Unprotected
 		p.Question.Density.Classes = []string{"all"}
 		proto := runnable(t, design(t, p))
-		var values []protocol.Value
+		var values []question.Value
 		for i := range respondents {
 			x := []float32{1, 0}
 			if i < unfit {
 				x = []float32{0, 0}
 			}
-			values = append(values, protocol.Labelled{Features: x})
+			values = append(values, density.Labelled{Features: x})
 		}
 		r := stattest.Rand(t)
 		var z, silent []float64
 		for range runs {
 			seed := r.Uint64()
-			tallies, err := proto.Draw(values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
-			if u, ok := errors.AsType[*protocol.UnfitError](err); !ok || u.Values != unfit {
+			tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+			if u, ok := errors.AsType[*question.UnfitError](err); !ok || u.Values != unfit {
 				t.Fatal(err)
 			}
 			v := proto.Estimate(tallies)[0][0]

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 // Golden vectors let a second implementation of a client or an analyzer find
@@ -127,11 +127,11 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 			d.Words = append(d.Words, fmt.Sprintf("%016x", words.Uint64()))
 		}
 		r := replay.New(seed, i)
-		symbol, err := proto.Encode(protocol.Labelled{Features: d.Features, Class: d.Class})
+		symbol, err := proto.Encode(density.Labelled{Features: d.Features, Class: d.Class})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Symbol = protocol.Vector(symbol)
+		d.Symbol = density.Vector(symbol)
 		report, err := proto.Randomize(r, symbol, nil)
 		if err != nil {
 			t.Fatal(err)

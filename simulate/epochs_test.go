@@ -14,6 +14,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -51,15 +54,20 @@ func TestEpochsAddUpToOne(t *testing.T) {
 	p := sample("rr", 3)
 	values := population(60, 3)
 	all := []tally.Crowd{}
-	var parts []protocol.Part
-	for day, here := range [][]protocol.Value{values[:35], values[35:]} {
+	var parts []*density.Model
+	var last *protocol.Protocol
+	for day, here := range [][]question.Value{values[:35], values[35:]} {
 		p.Times.Opens = time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
 		proto, keys := runnable(t, p)
 		col, err := simulate.Full(proto, keys, here, uint64(day), quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts = append(parts, protocol.Part{Protocol: proto, Crowds: col.Crowds})
+		learned, err := proto.Learn(col.Crowds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, last = append(parts, learned.(*density.Model)), proto
 		for crowd, c := range col.Crowds {
 			if day == 0 {
 				all = append(all, tally.Crowd{Tally: proto.NewTally()})
@@ -69,11 +77,15 @@ func TestEpochsAddUpToOne(t *testing.T) {
 			}
 		}
 	}
-	merged, err := protocol.Merge(parts...)
+	merged, err := findings.Merge(parts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := parts[0].Protocol.Learn(all)
+	learned, err := last.Learn(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := findings.NewClassifier(learned.(*density.Model))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +94,7 @@ func TestEpochsAddUpToOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := one.(*protocol.DensityModel).Classify(x)
+	want, err := one.Classify(x)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,19 +14,21 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
 // signs is a population whose bits are certain: in one dimension unit vectors
 // are +1 and -1, which is one bit in one channel.
-func signs(n, ones int) []protocol.Value {
-	values := make([]protocol.Value, n)
+func signs(n, ones int) []question.Value {
+	values := make([]question.Value, n)
 	for i := range values {
 		x := []float32{-1}
 		if i < ones {
 			x[0] = 1
 		}
-		values[i] = protocol.Labelled{Features: x}
+		values[i] = density.Labelled{Features: x}
 	}
 	return values
 }
@@ -94,9 +96,9 @@ func TestIntervalsOfDensitiesCover(t *testing.T) {
 	for i := range x.Data {
 		x.Data[i] = float32(0.3 + 0.4*r.NormFloat64())
 	}
-	values := make([]protocol.Value, respondents)
+	values := make([]question.Value, respondents)
 	for i := range values {
-		values[i] = protocol.Labelled{Features: x.Data[i*dimension : (i+1)*dimension]}
+		values[i] = density.Labelled{Features: x.Data[i*dimension : (i+1)*dimension]}
 	}
 	y := []float32{0.2, 0.5, 0, 0.3}
 	truth := kde.ExactGaussian(x, blas32.General{Rows: 1, Cols: dimension, Stride: dimension, Data: y}, 1)[0]
@@ -108,7 +110,7 @@ func TestIntervalsOfDensitiesCover(t *testing.T) {
 		for i := range spec.Seed {
 			spec.Seed[i] = byte(r.Uint32())
 		}
-		v := density(t, spec, values, r.Uint64(), y)
+		v := densityAt(t, spec, values, r.Uint64(), y)
 		if lo, hi := v.Interval(0.95); lo <= truth && truth <= hi {
 			covered++
 		}
@@ -121,8 +123,8 @@ func TestIntervalsOfDensitiesCover(t *testing.T) {
 	stattest.Caught(t, func(tb testing.TB) { stattest.Binomial(tb, student63, runs, tooNarrow) })
 }
 
-// density is the estimate at y of one collection under the given features.
-func density(t *testing.T, spec encode.Spec, values []protocol.Value, seed uint64, y []float32) estimate.Value {
+// densityAt is the estimate at y of one collection under the given features.
+func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uint64, y []float32) estimate.Value {
 	t.Helper()
 	p := sample("rr", spec.Dimension)
 	d := p.Question.Density

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -84,7 +84,7 @@ func TestASeedGivesTheSame(t *testing.T) {
 func TestAnUnfitValueIsCounted(t *testing.T) {
 	proto, keys := runnable(t, sample("rr", 2))
 	values := population(6, 2)
-	values[3] = protocol.Labelled{Features: []float32{0.62517}, Class: 0}
+	values[3] = density.Labelled{Features: []float32{0.62517}, Class: 0}
 	full, err := simulate.Full(proto, keys, values, 1, quiet)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -31,10 +34,10 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 		b.Fatal(err)
 	}
 	r := replay.New(1)
-	values := make([]protocol.Value, respondents)
+	values := make([]question.Value, respondents)
 	for i := range values {
 		cell := int(math.Exp(r.Float64() * math.Log(cells)))
-		values[i] = protocol.Answers{Values: []any{cell - 1}}
+		values[i] = histogram.Answers{Values: []any{cell - 1}}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -46,7 +49,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := model.Describe(protocol.Public{}); err != nil {
+		if _, _, err := findings.Describe(model, findings.Public{}); err != nil {
 			b.Fatal(err)
 		}
 	}

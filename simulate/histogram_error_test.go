@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -121,7 +121,7 @@ func TestIntervalsOfHistogramsCover(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				table := model.(*protocol.HistogramModel).Tables[0]
+				table := model.(*histogram.Model).Tables[0]
 				holds := func(level float64, i int) int {
 					cell, truth := []int{0, 3}[i], []float64{n / 3, 0}[i]
 					if ends := table.Intervals([]int{cell}, level)[0]; ends[0] <= truth && truth <= ends[1] {

@@ -9,6 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -44,23 +47,23 @@ func TestTwentyThousandDevicesThroughSealedEnvelopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := make([]protocol.Value, devices)
+		values := make([]question.Value, devices)
 		truth := make([]float64, cells)
 		for i := range values {
 			cell := min(cells-1, i%17*(i%23)/2) // some often, some never
 			truth[cell]++
-			values[i] = protocol.Answers{Values: []any{cell}}
+			values[i] = histogram.Answers{Values: []any{cell}}
 		}
 		start := time.Now()
 		col, err := simulate.Full(proto, keys, values, 1, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, model, err := analyzer.Publish(proto, col.Crowds, protocol.Public{})
+		r, model, err := analyzer.Publish(proto, col.Crowds, findings.Public{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := model.(*protocol.HistogramModel).Tables[0]
+		table := model.(*histogram.Model).Tables[0]
 		found, _ := table.HeavyHitters(0.05)
 		hit := map[int]bool{}
 		for _, c := range found {

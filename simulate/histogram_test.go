@@ -15,7 +15,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -57,20 +58,20 @@ func tiny(name string) plan.Plan {
 var kinds = []string{"one-hot", "sample", "split", "set", "fragments", "spread", "count-mean", "count", "krr", "subset", "local-hash", "hadamard"}
 
 // drinkers hold cell i mod 3, or two cells where they may.
-func drinkers(p plan.Plan, n int) []protocol.Value {
-	values := make([]protocol.Value, n)
+func drinkers(p plan.Plan, n int) []question.Value {
+	values := make([]question.Value, n)
 	for i := range values {
 		var held any = i % 3
 		if p.Question.Histogram.Attributes[0].Kind == "set" {
 			held = []int{i % 3, (i + 1) % 3}[:1+i%2]
 		}
-		values[i] = protocol.Answers{Values: []any{[]string{"coffee", "tea", "water"}[i%3], i % 2}[:len(p.Question.Histogram.Attributes)]}
+		values[i] = histogram.Answers{Values: []any{[]string{"coffee", "tea", "water"}[i%3], i % 2}[:len(p.Question.Histogram.Attributes)]}
 		if _, ok := held.([]int); ok {
 			names := []string{}
 			for _, c := range held.([]int) {
 				names = append(names, []string{"coffee", "tea", "water"}[c])
 			}
-			values[i] = protocol.Answers{Values: []any{names}}
+			values[i] = histogram.Answers{Values: []any{names}}
 		}
 	}
 	return values

@@ -10,6 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -26,7 +29,7 @@ func TestDevicesOfADestroyedCrowdAreTold(t *testing.T) {
 	}
 	want := make([]bool, len(values))
 	for i, v := range values {
-		want[i] = v.(protocol.Labelled).Class == 1
+		want[i] = v.(density.Labelled).Class == 1
 	}
 	if diff := cmp.Diff(want, col.Told); diff != "" {
 		t.Errorf("who was told (-at the shore +told):\n%s", diff)
@@ -43,9 +46,9 @@ func TestDevicesAreToldByInstance(t *testing.T) {
 	p.Crowd.Minimum = 5
 	p.Route.Mix.Instances = append(p.Route.Mix.Instances, plan.Instance{Hops: []plan.Party{{Operator: "East"}}})
 	proto, keys := runnable(t, p)
-	values := make([]protocol.Value, 9) // at most one instance can lack five
+	values := make([]question.Value, 9) // at most one instance can lack five
 	for i := range values {
-		values[i] = protocol.Labelled{Features: []float32{1, float32(i)}}
+		values[i] = density.Labelled{Features: []float32{1, float32(i)}}
 	}
 	for seed := range uint64(20) {
 		col, err := simulate.Full(proto, keys, values, seed, quiet)
@@ -74,11 +77,11 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 		t.Fatal(err)
 	}
 	room := []int{3000, 1500, 750, 375}
-	var values []protocol.Value
+	var values []question.Value
 	for i, class := range set.Train.Y {
 		if room[class]--; room[class] >= 0 {
 			x := set.Train.X
-			values = append(values, protocol.Labelled{Features: x.Data[i*x.Stride : i*x.Stride+x.Cols], Class: class})
+			values = append(values, density.Labelled{Features: x.Data[i*x.Stride : i*x.Stride+x.Cols], Class: class})
 		}
 	}
 	for _, epsilon := range []plan.LabelEpsilon{1, 2, 3, 5} {
@@ -102,7 +105,10 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			model := learned.(*protocol.DensityModel)
+			model, err := findings.NewClassifier(learned.(*density.Model))
+			if err != nil {
+				t.Fatal(err)
+			}
 			debiased, ok := model.Debiased()
 			if !ok {
 				t.Fatalf("label epsilon %v: nothing to debias", epsilon)

@@ -11,7 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -65,7 +66,7 @@ func device(b plan.Bitsum, users int, one float64) pairs {
 
 // crowdLaw is the law of what arrives from crowd 0 in a channel: the sum over
 // the respondents that report its class, by the exact law of the label.
-func crowdLaw(t testing.TB, p plan.Plan, values []protocol.Value, channel int) pairs {
+func crowdLaw(t testing.TB, p plan.Plan, values []question.Value, channel int) pairs {
 	d := p.Question.Density
 	features, err := encode.New(encode.Spec{Kernel: encode.InnerIdentity, Dimension: d.Dimension, Repetitions: 1, Normalize: true})
 	if err != nil {
@@ -74,7 +75,7 @@ func crowdLaw(t testing.TB, p plan.Plan, values []protocol.Value, channel int) p
 	law := make(pairs, side*side)
 	law[0] = 1
 	for _, v := range values {
-		v := v.(protocol.Labelled)
+		v := v.(density.Labelled)
 		here := 1.0
 		if p.Budget.LabelEpsilon != plan.Unprotected {
 			here = randomize.KRR{K: 2, Epsilon: float64(p.Budget.LabelEpsilon)}.Prob(0, v.Class)
@@ -160,9 +161,9 @@ func TestLawWithholdsByInstance(t *testing.T) {
 	p.Crowd.Minimum = minimum
 	p.Route.Mix.Instances = append(p.Route.Mix.Instances, plan.Instance{Hops: []plan.Party{{Operator: "East"}}})
 	proto, _ := runnable(t, p)
-	values := make([]protocol.Value, n)
+	values := make([]question.Value, n)
 	for i := range values {
-		values[i] = protocol.Labelled{Features: []float32{1}}
+		values[i] = density.Labelled{Features: []float32{1}}
 	}
 	law := make([]float64, n+1)
 	for first := range n + 1 {

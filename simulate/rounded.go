@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 // Rounded is what the respondents of a density question report but for the noise of its
@@ -34,7 +35,7 @@ func Round(p plan.Plan, classes []int, row func(i int) []float32, seed uint64, p
 		return nil, errors.New("simulate: only densities have rounded bits")
 	}
 	r := &Rounded{question: withoutBitsum(p), labels: p.Budget.LabelEpsilon}
-	features, err := protocol.Features(*p.Question.Density)
+	features, err := density.Features(*p.Question.Density)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (r *Rounded) Law(p *protocol.Protocol, seed uint64) (Collection, error) {
 	if d == nil || p.Plan.Budget.LabelEpsilon != r.labels || !reflect.DeepEqual(withoutBitsum(p.Plan), r.question) || len(p.Plan.Route.Mix.Instances) != 1 {
 		return Collection{}, errors.New("simulate: the bits were rounded for another question, or the plan has several instances: round them again, or use Law")
 	}
-	bits, _, err := protocol.NewBitsum(d.Bitsum, p.Plan.HonestMinimum())
+	bits, _, err := density.NewBitsum(d.Bitsum, p.Plan.HonestMinimum())
 	if err != nil {
 		return Collection{}, err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -17,9 +17,9 @@ func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
 	values := population(8, dimension)
 	classes := make([]int, len(values))
 	for i, v := range values {
-		classes[i] = v.(protocol.Labelled).Class
+		classes[i] = v.(density.Labelled).Class
 	}
-	row := func(i int) []float32 { return values[i].(protocol.Labelled).Features }
+	row := func(i int) []float32 { return values[i].(density.Labelled).Features }
 	for _, bitsum := range []string{"rr", "3nb"} {
 		for _, labels := range []plan.LabelEpsilon{plan.Unprotected, 1} {
 			t.Run(name(bitsum, labels), func(t *testing.T) {

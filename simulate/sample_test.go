@@ -10,6 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -58,16 +60,16 @@ func runnable(t testing.TB, p plan.Plan) (*protocol.Protocol, simulate.Keys) {
 // population is n respondents, every third at the shore, with features all over
 // but mostly along the first coordinate, so that its bits are nearly certain and
 // the noise shows.
-func population(n, dimension int) []protocol.Value {
+func population(n, dimension int) []question.Value {
 	r := replay.New(99)
-	values := make([]protocol.Value, n)
+	values := make([]question.Value, n)
 	for i := range values {
 		x := make([]float32, dimension)
 		for j := range x {
 			x[j] = float32(r.NormFloat64())
 		}
 		x[0] += 4
-		values[i] = protocol.Labelled{Features: x, Class: min(1, i%3/2)}
+		values[i] = density.Labelled{Features: x, Class: min(1, i%3/2)}
 	}
 	return values
 }
@@ -75,7 +77,7 @@ func population(n, dimension int) []protocol.Value {
 // unsealed is fidelity full without its seals: every device encodes, randomizes
 // and fragments, and what it would seal is counted. TestSealsChangeNothing
 // shows that it gives what Full gives.
-func unsealed(t testing.TB, p *protocol.Protocol, values []protocol.Value, device func(i int) *rand.Rand) []tally.Crowd {
+func unsealed(t testing.TB, p *protocol.Protocol, values []question.Value, device func(i int) *rand.Rand) []tally.Crowd {
 	tallies := make([]tally.Crowd, p.Plan.Crowds())
 	for i, v := range values {
 		symbol, err := p.Encode(v)

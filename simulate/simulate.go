@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/shuffler"
 )
 
@@ -89,7 +90,7 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 // Full runs the collection for real, in memory: value i is device i's, which
 // draws from stream i of seed. The rest of the randomness (sealing, mixing)
 // changes nothing that is counted, and comes fresh from the system.
-func Full(p *protocol.Protocol, keys Keys, values []protocol.Value, seed uint64, progress Progress) (Collection, error) {
+func Full(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64, progress Progress) (Collection, error) {
 	col := Collection{Devices: len(values)}
 	collectors, sent, unfit, err := collect(p, values, seed, progress)
 	if err != nil {
@@ -144,7 +145,7 @@ type destination struct {
 }
 
 // collect lets every device contribute, on all processors.
-func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progress Progress) (_ []*shuffler.Collector, _ [][]destination, unfit int, _ error) {
+func collect(p *protocol.Protocol, values []question.Value, seed uint64, progress Progress) (_ []*shuffler.Collector, _ [][]destination, unfit int, _ error) {
 	sent := make([][]destination, len(values))
 	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Mix.Instances))
 	for i := range collectors {
@@ -169,7 +170,7 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 				}
 				contributions, err := contribute(p, values[i], seed, i)
 				mutex.Lock()
-				if _, ok := errors.AsType[*protocol.UnfitError](err); ok {
+				if _, ok := errors.AsType[*question.UnfitError](err); ok {
 					unfit, err = unfit+1, nil
 				}
 				for _, c := range contributions {
@@ -194,7 +195,7 @@ func collect(p *protocol.Protocol, values []protocol.Value, seed uint64, progres
 	return collectors, sent, unfit, failed
 }
 
-func contribute(p *protocol.Protocol, v protocol.Value, seed uint64, device int) ([]client.Sealed, error) {
+func contribute(p *protocol.Protocol, v question.Value, seed uint64, device int) ([]client.Sealed, error) {
 	c, err := client.New(p, replay.New(seed, uint64(device)))
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
 )
 
@@ -175,7 +176,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if study, ok := run.signed.InStudy(); ok {
 		c.notes = append(c.notes, run.protocol.InStudy(study.Study))
 	}
-	var public protocol.Public
+	var public findings.Public
 	if s.o.Public != nil {
 		if public, err = s.o.Public(run.signed.Plan); err != nil {
 			return err
@@ -244,7 +245,7 @@ func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, e
 
 // verdict writes up a release, or says why there is none. It depends on nothing
 // but its arguments and the clock: what it cannot write up once it never can.
-func (s *Service) verdict(p *protocol.Protocol, c counted, public protocol.Public) store.Verdict {
+func (s *Service) verdict(p *protocol.Protocol, c counted, public findings.Public) store.Verdict {
 	files, err := s.writeUp(p, c, public)
 	if err != nil {
 		return store.Verdict{Reason: err.Error(), At: s.o.Now()}
@@ -252,7 +253,7 @@ func (s *Service) verdict(p *protocol.Protocol, c counted, public protocol.Publi
 	return store.Verdict{Files: files, At: s.o.Now()}
 }
 
-func (s *Service) writeUp(p *protocol.Protocol, c counted, public protocol.Public) (map[string][]byte, error) {
+func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Public) (map[string][]byte, error) {
 	if err := analyzer.Kept(p, c.crowds); err != nil {
 		return nil, err
 	}
@@ -263,20 +264,17 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public protocol.Publi
 	r.Created = s.o.Now().UTC()
 	r.Notes = append(r.Notes, c.notes...)
 	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
-	var json, html, table bytes.Buffer
+	var json, html bytes.Buffer
 	files := map[string][]byte{}
-	if counted, is := model.(*protocol.HistogramModel); is {
-		counts, note, err := counted.Counts()
-		if err == nil {
-			err = release.WriteCounts(&table, counts)
-		}
+	if findings.Counted(p.Plan.Question) {
+		sheet, err := findings.Beside(model, public)
 		if err != nil {
 			return nil, err
 		}
-		if note != "" {
-			r.Notes = append(r.Notes, note)
+		if sheet.Note != "" {
+			r.Notes = append(r.Notes, sheet.Note)
 		}
-		files[formatCounts] = table.Bytes()
+		files[formatCounts] = sheet.Text
 	}
 	if err := r.WriteJSON(&json); err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -87,8 +89,8 @@ func collect(t testing.TB, change func(*plan.Plan)) *collection {
 }
 
 // vectors are what the devices of the tiny plan hold: two thirds of them are of crowd 0.
-func vectors(i int) protocol.Value {
-	return protocol.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2}
+func vectors(i int) question.Value {
+	return density.Labelled{Features: []float32{1, -0.5, float32(i) / 10}, Class: i % 3 / 2}
 }
 
 // route is a plan without a question.
@@ -106,7 +108,7 @@ func route() plan.Plan {
 }
 
 // answered signs a plan and has it answered by all devices.
-func answered(t testing.TB, p plan.Plan, value func(i int) protocol.Value) *collection {
+func answered(t testing.TB, p plan.Plan, value func(i int) question.Value) *collection {
 	t.Helper()
 	c := &collection{}
 	for _, in := range p.Route.Mix.Instances {
@@ -130,7 +132,7 @@ func answered(t testing.TB, p plan.Plan, value func(i int) protocol.Value) *coll
 }
 
 // answer has a signed plan with the collection's keys answered by all devices.
-func (c *collection) answer(t testing.TB, signed plan.Signed, value func(i int) protocol.Value) {
+func (c *collection) answer(t testing.TB, signed plan.Signed, value func(i int) question.Value) {
 	t.Helper()
 	p := signed.Plan
 	var err error

@@ -9,6 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -29,8 +31,8 @@ func spread(t *testing.T) *collection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answered(t, p, func(i int) protocol.Value {
-		return protocol.Answers{Crowd: i % 2, Values: []any{[]string{"coffee", "tea", "coffee", "water"}[i%4]}}
+	return answered(t, p, func(i int) question.Value {
+		return histogram.Answers{Crowd: i % 2, Values: []any{[]string{"coffee", "tea", "coffee", "water"}[i%4]}}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // outline is what lists and batches need of a registered plan. It is read once for
@@ -61,7 +62,7 @@ func outlineOf(name string, text []byte) outline {
 	if p.Round != nil {
 		round = *p.Round
 	}
-	return outline{p.Title, p.Times.Closes, p.Question.Histogram != nil, p.Crowds(), len(p.Route.Mix.Instances), keys, round, standing(signed), err}
+	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Mix.Instances), keys, round, standing(signed), err}
 }
 
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.

@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 )
 
 // A study goes on by four steps, each of which leaves its mark before the next one:
@@ -166,7 +166,7 @@ func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, rou
 	if len(c.batches) == 0 {
 		return nil, "", "its counts were deleted before the next round was made", nil
 	}
-	_, model, err := analyzer.Publish(run.protocol, c.crowds, protocol.Public{})
+	_, model, err := analyzer.Publish(run.protocol, c.crowds, findings.Public{})
 	if err != nil {
 		return nil, "", "", err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // Options are what a service is made of. Store, Keys, Publishers, Populations and
@@ -43,7 +44,7 @@ type Options struct {
 
 	// Public finds data that costs no privacy and describes a plan's findings with
 	// it; nil: none.
-	Public func(plan.Plan) (protocol.Public, error)
+	Public func(plan.Plan) (findings.Public, error)
 
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB

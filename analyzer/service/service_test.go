@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/analyzer/service"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // A collection from registration to release, over HTTP, on both databases.
@@ -74,7 +74,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want, _, err := a.Release(protocol.Public{})
+		want, _, err := a.Release(findings.Public{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,9 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
 )
@@ -28,7 +31,7 @@ import (
 // and, of a histogram, what collect simulate prints.
 type asked struct {
 	plan     plan.Plan
-	value    protocol.Value
+	value    question.Value
 	release  release.Release
 	terminal string
 }
@@ -45,9 +48,9 @@ func everyKind(t *testing.T) map[string]asked {
 			Budget: plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal", DishonestShare: 0.1}, Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,
 		}
 		change(&s)
-		people := make([]protocol.Answers, 4000)
+		people := make([]histogram.Answers, 4000)
 		for i := range people {
-			people[i] = protocol.Answers{Values: []any{value}}
+			people[i] = histogram.Answers{Values: []any{value}}
 			for range s.Histogram.Attributes[1:] {
 				people[i].Values = append(people[i].Values, "red")
 			}
@@ -109,7 +112,7 @@ func everyKind(t *testing.T) map[string]asked {
 			t.Fatalf("%s: %v", name, err)
 		}
 		x := set.Train.X
-		all[name] = asked{plan: out.Plan, release: out.Release, value: protocol.Labelled{Features: x.Data[:x.Cols], Class: set.Train.Y[0]}}
+		all[name] = asked{plan: out.Plan, release: out.Release, value: density.Labelled{Features: x.Data[:x.Cols], Class: set.Train.Y[0]}}
 	}
 	density("density", "rr", plan.Unprotected)
 	density("density, private labels", "rr", 3)

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 func (w *world) ctx() context.Context { return context.Background() }
@@ -23,7 +23,7 @@ func (w *world) forge(cell, instance, crowd int) (envelope.Contribution, error) 
 	if err != nil {
 		return envelope.Contribution{}, err
 	}
-	answer, err := pipeline.Answer(protocol.Answers{Crowd: crowd, Values: []any{cell}}, nil, []int{instance})
+	answer, err := pipeline.Answer(histogram.Answers{Crowd: crowd, Values: []any{cell}}, nil, []int{instance})
 	if err != nil {
 		return envelope.Contribution{}, err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // town is a world of real processes, TLS and TCP.
@@ -229,7 +230,7 @@ func (w *town) send(ctx context.Context, d int, done <-chan struct{}) {
 	if d == 0 {
 		crowd = 1
 	}
-	if err := c.Answer(protocol.Answers{Crowd: crowd, Values: []any{d}}); err != nil {
+	if err := c.Answer(histogram.Answers{Crowd: crowd, Values: []any{d}}); err != nil {
 		w.t.Error(err)
 		return
 	}

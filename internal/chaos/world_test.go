@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // world is a collection under way: nodes, a network, the true time, and what an
@@ -243,7 +244,7 @@ func (h *hasty) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (w *world) report(d int) {
 	w.device(d, func(ctx context.Context, c *client.Client) error {
-		return c.Report(ctx, protocol.Answers{Crowd: w.crowdOf(d), Values: []any{d}})
+		return c.Report(ctx, histogram.Answers{Crowd: w.crowdOf(d), Values: []any{d}})
 	})
 }
 

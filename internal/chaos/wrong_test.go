@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Envelopes that were sealed for another plan, and bytes that were never sealed,
@@ -37,7 +38,7 @@ func TestEnvelopesThatDoNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []int{4, 5} {
-		sealed, err := pipeline.Report(protocol.Answers{Values: []any{d}})
+		sealed, err := pipeline.Report(histogram.Answers{Values: []any{d}})
 		if err != nil {
 			t.Fatal(err)
 		}

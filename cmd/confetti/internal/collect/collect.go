@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
 )
 
@@ -269,7 +270,7 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
 	out.Release.Headline = append(out.Release.Headline, beside...)
-	table, err := releases.DensitiesTable(out.Model, out.Public, &out.Release)
+	table, err := releases.Sheet(out.Learned, out.Public, &out.Release)
 	if err != nil {
 		return res, err
 	}
@@ -278,10 +279,10 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 	return res, err
 }
 
-func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, table releases.Table) error {
+func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet findings.Sheet) error {
 	r.Provenance.Software = std.Version
 	r.Provenance.Command = terminal.Typed(given.Args)
-	if err := releases.Save(std, c.Out, r, p, table); err != nil {
+	if err := releases.Save(std, c.Out, r, p, sheet); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.Err, "page: %s\n", filepath.Join(c.Out, page.PageFile))

@@ -53,7 +53,7 @@ func (c Demo) Run(std terminal.Streams) error {
 	r := out.Release
 	r.Provenance.Software = std.Version
 	r.Provenance.Command = "confetti demo " + fmt.Sprintf("--epsilon %g --delta %g --label-epsilon %s --seed %d", c.Epsilon, c.Delta, c.LabelEpsilon, c.Seed)
-	table, err := releases.DensitiesTable(out.Model, out.Public, &r)
+	table, err := releases.Sheet(out.Learned, out.Public, &r)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // collectHistogram are the flags of a histogram of one's own table.
@@ -145,7 +145,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
 	}
 	if c.Out != "" {
-		table, err := releases.CountsTable(out.Model, &out.Release)
+		table, err := releases.Sheet(out.Model, out.Public, &out.Release)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 }
 
 // groups reads which values of a column belong together.
-func (c collectHistogram) groups() ([]protocol.Group, error) {
+func (c collectHistogram) groups() ([]findings.Group, error) {
 	if c.Groups == "" {
 		return nil, nil
 	}
@@ -176,15 +176,15 @@ func (c collectHistogram) groups() ([]protocol.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	var groups []protocol.Group
+	var groups []findings.Group
 	for row, name := range t.Values[0] {
 		column := c.Column[0]
 		if len(names) > 2 {
 			column = t.Values[2][row]
 		}
-		at := slices.IndexFunc(groups, func(g protocol.Group) bool { return g.Name == name && g.Attribute == column })
+		at := slices.IndexFunc(groups, func(g findings.Group) bool { return g.Name == name && g.Attribute == column })
 		if at < 0 {
-			at, groups = len(groups), append(groups, protocol.Group{Attribute: column, Name: name})
+			at, groups = len(groups), append(groups, findings.Group{Attribute: column, Name: name})
 		}
 		groups[at].Cells = append(groups[at].Cells, t.Values[1][row])
 	}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // rows are lines of answers, read one by one, with all that is wrong with them.
@@ -120,8 +122,8 @@ func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 func (in *rows) wrong(name, what string) { in.faults.Add(in.line, name, what) }
 
 // answers are those to a histogram's questions.
-func (in *rows) answers(crowd string, q plan.Histogram) protocol.Value {
-	v := protocol.Answers{Values: make([]any, len(q.Attributes))}
+func (in *rows) answers(crowd string, q plan.Histogram) question.Value {
+	v := histogram.Answers{Values: make([]any, len(q.Attributes))}
 	if len(q.Crowds) > 0 {
 		if field, ok := in.cell(crowd, false); ok {
 			name, _ := field.(string)
@@ -144,8 +146,8 @@ func (in *rows) answers(crowd string, q plan.Histogram) protocol.Value {
 }
 
 // labelled is the answer to a density's.
-func (in *rows) labelled(q plan.Density) protocol.Value {
-	v := protocol.Labelled{Class: -1}
+func (in *rows) labelled(q plan.Density) question.Value {
+	v := density.Labelled{Class: -1}
 	if field, ok := in.cell("class", false); ok {
 		name, _ := field.(string)
 		if v.Class = slices.Index(q.Classes, name); v.Class < 0 {

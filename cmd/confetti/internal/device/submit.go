@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 )
 
 type Submit struct {
@@ -180,7 +180,7 @@ func device(folder string, i int) string {
 
 // report answers as one device, and says whether the answer fits. That it does not is
 // no error: whoever sees a script fail would learn of the value.
-func report(ctx context.Context, signed plan.Signed, o client.Options, v protocol.Value) (_ client.Charge, unfit, err error) {
+func report(ctx context.Context, signed plan.Signed, o client.Options, v question.Value) (_ client.Charge, unfit, err error) {
 	c, err := client.Open(signed, o)
 	if err != nil {
 		return client.Charge{}, nil, err
@@ -193,7 +193,7 @@ func report(ctx context.Context, signed plan.Signed, o client.Options, v protoco
 	return c.Charge(), unfit, err
 }
 
-func (c Submit) one(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, v protocol.Value) error {
+func (c Submit) one(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, v question.Value) error {
 	charge, unfit, err := report(ctx, signed, o, v)
 	if errors.Is(err, client.ErrNotOptedIn) {
 		return fmt.Errorf("%w: confetti ledger opt-in %s", err, o.Folder)
@@ -229,7 +229,7 @@ type outcome struct {
 	Unfit    int    `json:"unfit"` // of those sent or waiting: what the plan has for a value that does not fit
 }
 
-func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, bearers []string, values []protocol.Value) error {
+func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, bearers []string, values []question.Value) error {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return err
 	}

@@ -16,7 +16,9 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // answersHelp says how answers are written.
@@ -40,7 +42,7 @@ const maxLine = 16 << 20
 
 // answers reads values for the plan's question, with what a reader must know of how. The
 // error says all that is wrong, by line and column, and never what is there.
-func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, notes []string, err error) {
+func (c columns) answers(path string, p plan.Plan) (values []question.Value, notes []string, err error) {
 	missing, err := table.ParseMissing(c.Missing)
 	if err != nil {
 		return nil, nil, terminal.Usagef("--missing is %q: %w", c.Missing, err)
@@ -70,7 +72,7 @@ func (c columns) answers(path string, p plan.Plan) (values []protocol.Value, not
 }
 
 // rows reads rows of text.
-func (c columns) rows(extension string, file io.Reader, missing table.Missing, q plan.Question) (values []protocol.Value, notes []string, err error) {
+func (c columns) rows(extension string, file io.Reader, missing table.Missing, q plan.Question) (values []question.Value, notes []string, err error) {
 	in, err := newRows(extension, file, missing)
 	if err != nil {
 		return nil, nil, err
@@ -89,7 +91,7 @@ func (c columns) rows(extension string, file io.Reader, missing table.Missing, q
 		if err != nil { // nothing can be read after it
 			return nil, nil, errors.Join(in.faults.Err(), err)
 		}
-		var v protocol.Value
+		var v question.Value
 		switch {
 		case in.fields == nil: // which is a fault
 			continue
@@ -133,12 +135,12 @@ func (c columns) named(names []string, q plan.Histogram) error {
 }
 
 // labelled reads a table of features and labels.
-func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([]protocol.Value, []string, error) {
+func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([]question.Value, []string, error) {
 	t, err := table.ReadRecords(path, table.Choice{Label: c.Label, Missing: missing})
 	if err != nil {
 		return nil, nil, err
 	}
-	values := make([]protocol.Value, t.X.Rows)
+	values := make([]question.Value, t.X.Rows)
 	first, wrong := 0, 0
 	for i := range values {
 		class := slices.Index(q.Classes, t.Labels[i])
@@ -147,7 +149,7 @@ func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([
 				first = i + 1
 			}
 		}
-		values[i] = protocol.Labelled{Features: t.X.Data[i*t.X.Stride : i*t.X.Stride+t.X.Cols], Class: class}
+		values[i] = density.Labelled{Features: t.X.Data[i*t.X.Stride : i*t.X.Stride+t.X.Cols], Class: class}
 	}
 	if wrong > 0 {
 		return nil, nil, fmt.Errorf("%s: the label is none of the plan's %d classes in %d of %d rows, the first is row %d", path, len(q.Classes), wrong, t.X.Rows, first)
@@ -261,7 +263,7 @@ func cell(field any) (int, error) {
 }
 
 // matrixAnswers takes attributes as columns in their order; a grid has two.
-func matrixAnswers(x blas32.General, q plan.Histogram) ([]protocol.Value, error) {
+func matrixAnswers(x blas32.General, q plan.Histogram) ([]question.Value, error) {
 	width := 0
 	for _, a := range q.Attributes {
 		if a.Kind == "set" || a.Kind == "prefixes" || a.Kind == "categories" && a.Size == 0 {
@@ -272,9 +274,9 @@ func matrixAnswers(x blas32.General, q plan.Histogram) ([]protocol.Value, error)
 	if x.Cols != width || len(q.Crowds) > 0 {
 		return nil, fmt.Errorf("a matrix of %d columns does not fit the plan, which asks for %d numbers and %d crowds: give a .csv or .jsonl file", x.Cols, width, len(q.Crowds))
 	}
-	values := make([]protocol.Value, x.Rows)
+	values := make([]question.Value, x.Rows)
 	for i := range values {
-		v, row := protocol.Answers{}, x.Data[i*x.Stride:i*x.Stride+x.Cols]
+		v, row := histogram.Answers{}, x.Data[i*x.Stride:i*x.Stride+x.Cols]
 		for _, a := range q.Attributes {
 			fields := make([]any, numbersOf(a))
 			for j := range fields {

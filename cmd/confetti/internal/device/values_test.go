@@ -17,7 +17,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // everything asks an attribute of each kind.
@@ -34,7 +36,7 @@ var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "re
 	},
 }}}
 
-func read(t *testing.T, name, text string, p plan.Plan) ([]protocol.Value, error) {
+func read(t *testing.T, name, text string, p plan.Plan) ([]question.Value, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -46,9 +48,9 @@ func read(t *testing.T, name, text string, p plan.Plan) ([]protocol.Value, error
 
 // The same answers in both languages are the same values.
 func TestAnswersOfEveryKind(t *testing.T) {
-	want := []protocol.Value{
-		protocol.Answers{Crowd: 1, Values: []any{"green", 3, 41.5, []string{"a", "c"}, []int{0, 4}, encode.Point{X: 0.25, Y: 0.75}, "he said \"x\""}},
-		protocol.Answers{Crowd: 0, Values: []any{"red", 0, -2.0, []string{}, []int{}, encode.Point{X: 1, Y: 0}, "w"}},
+	want := []question.Value{
+		histogram.Answers{Crowd: 1, Values: []any{"green", 3, 41.5, []string{"a", "c"}, []int{0, 4}, encode.Point{X: 0.25, Y: 0.75}, "he said \"x\""}},
+		histogram.Answers{Crowd: 0, Values: []any{"red", 0, -2.0, []string{}, []int{}, encode.Point{X: 1, Y: 0}, "w"}},
 	}
 	for name, text := range map[string]string{
 		"bom.csv": "\ufeffcrowd,colour,floor,age,apps,rooms,place,word,other\r\nsouth,green,3,41.5,a; c,0;4,0.25;0.75,\"he said \"\"x\"\"\",1\r\nnorth,red,0,-2,,,1;0,w,2\r\n",
@@ -68,9 +70,9 @@ func TestAnswersInAMatrix(t *testing.T) {
 	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[5], everything.Question.Histogram.Attributes[2]}}}}
 	x := [][]float32{{0.25, 0.75, 41.5}, {1, 0, 7}}
 	got, err := read(t, "x.npy", string(npyFile(x)), p)
-	want := []protocol.Value{
-		protocol.Answers{Values: []any{encode.Point{X: 0.25, Y: 0.75}, 41.5}},
-		protocol.Answers{Values: []any{encode.Point{X: 1, Y: 0}, 7.0}},
+	want := []question.Value{
+		histogram.Answers{Values: []any{encode.Point{X: 0.25, Y: 0.75}, 41.5}},
+		histogram.Answers{Values: []any{encode.Point{X: 1, Y: 0}, 7.0}},
 	}
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -86,7 +88,7 @@ func TestAnswersInAMatrix(t *testing.T) {
 
 func TestLabelledAnswers(t *testing.T) {
 	p := plan.Plan{Question: plan.Question{Density: &plan.Density{Dimension: 2, Classes: []string{"a", "b"}}}}
-	want := []protocol.Value{protocol.Labelled{Features: []float32{1, 2.5}, Class: 1}}
+	want := []question.Value{density.Labelled{Features: []float32{1, 2.5}, Class: 1}}
 	for name, text := range map[string]string{"x.csv": "x,class,y\n1,b,2.5\n", "x.jsonl": `{"features":[1,2.5],"class":"b"}`} {
 		if got, err := read(t, name, text, p); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(want, got))
@@ -137,14 +139,14 @@ func TestColumnsAreToldApart(t *testing.T) {
 // All that is wrong is told at once, and an empty cell is what the command line says.
 func TestAnswersWithEmptyCells(t *testing.T) {
 	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[0], everything.Question.Histogram.Attributes[2], everything.Question.Histogram.Attributes[3]}}}}
-	answers := func(missing, name, text string) (values []protocol.Value, notes []string, err error) {
+	answers := func(missing, name, text string) (values []question.Value, notes []string, err error) {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return columns{Missing: missing}.answers(path, p)
 	}
-	full := protocol.Answers{Values: []any{"red", 7.0, []string{"a"}}}
+	full := histogram.Answers{Values: []any{"red", 7.0, []string{"a"}}}
 	for name, text := range map[string]string{
 		"x.csv":   "colour,age,apps\nred,7,a\n ,7,a\nred,,\n",
 		"x.jsonl": `{"colour":"red","age":7,"apps":["a"]}` + "\n" + `{"colour":null,"age":7,"apps":["a"]}` + "\n" + `{"colour":"red","apps":[]}`,
@@ -153,11 +155,11 @@ func TestAnswersWithEmptyCells(t *testing.T) {
 		if _, _, err := answers("refuse", name, text); err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`line %d, column "colour" is empty; line %d, column "age" is empty: fill empty cells in`, last-1, last)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got, notes, err := answers("skip", name, text); err != nil || cmp.Diff([]protocol.Value{full}, got) != "" || !strings.Contains(strings.Join(notes, ""), "Of 3 rows 2 with an empty cell were left out") {
+		if got, notes, err := answers("skip", name, text); err != nil || cmp.Diff([]question.Value{full}, got) != "" || !strings.Contains(strings.Join(notes, ""), "Of 3 rows 2 with an empty cell were left out") {
 			t.Errorf("%s: %v, %v, %v", name, got, notes, err)
 		}
 		got, notes, err := answers("value=3", name, text)
-		want := []protocol.Value{full, protocol.Answers{Values: []any{"3", 7.0, []string{"a"}}}, protocol.Answers{Values: []any{"red", 3.0, []string{}}}}
+		want := []question.Value{full, histogram.Answers{Values: []any{"3", 7.0, []string{"a"}}}, histogram.Answers{Values: []any{"red", 3.0, []string{}}}}
 		if err != nil || cmp.Diff(want, got) != "" || !strings.Contains(strings.Join(notes, ""), "2 empty cells") {
 			t.Errorf("%s: %v, %v, %v", name, got, notes, err)
 		}
@@ -190,7 +192,7 @@ func FuzzAnswers(f *testing.F) {
 				t.Fatalf("%d answers, %v", len(values), err)
 			}
 			for _, v := range values {
-				if a, ok := v.(protocol.Answers); !ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1 || slices.Contains(a.Values, nil) {
+				if a, ok := v.(histogram.Answers); !ok || len(a.Values) != 7 || a.Crowd < 0 || a.Crowd > 1 || slices.Contains(a.Values, nil) {
 					t.Fatalf("%v", v)
 				}
 			}

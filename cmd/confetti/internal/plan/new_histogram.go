@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 type planNewHistogram struct {
@@ -32,7 +32,7 @@ func (c planNewHistogram) Run(std terminal.Streams) error {
 		return err
 	}
 	design := func(p plan.Plan) (plan.Plan, error) {
-		p, _, err := protocol.Choose(p) // the plan's description says why
+		p, _, err := histogram.Choose(p) // the plan's description says why
 		return p, err
 	}
 	return c.write(std, p, design, "encoding", "fragments", "hashes", "width", "functions", "adjacency", "spread")

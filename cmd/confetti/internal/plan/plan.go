@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -109,15 +110,15 @@ func describe(p plan.Plan) (description, error) {
 	if d.promise, err = proto.Promise(); err != nil {
 		return d, err
 	}
-	d.verified, d.unfit, d.thinning = time.Since(start), proto.Unfit(), proto.Thinning()
+	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
 	if h := p.Question.Histogram; h != nil && len(h.Attributes) > 1 {
-		if _, _, d.choice, err = protocol.CompareCollect(p); err != nil {
+		if _, _, d.choice, err = histogram.CompareCollect(p); err != nil {
 			d.choice = "only this plan's can be designed: " + err.Error()
 		}
 	}
 	if p.Question.Histogram != nil {
-		if answers, err := protocol.CompareRandomizers(p); err == nil && len(answers) > 1 {
-			d.answers = protocol.Preferred(answers)
+		if answers, err := histogram.CompareRandomizers(p); err == nil && len(answers) > 1 {
+			d.answers = histogram.Preferred(answers)
 		}
 	}
 	seconds, err := sealSeconds(p)

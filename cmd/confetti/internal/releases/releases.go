@@ -2,7 +2,6 @@
 package releases
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
 )
 
@@ -34,52 +34,27 @@ func AnnounceReplaced(w io.Writer, dir string) {
 	}
 }
 
-// Table is the table that stands beside a release.
-type Table struct {
-	file string // its name: release.CountsFile or release.DensitiesFile
-	text []byte
-}
-
-// CountsTable is a histogram's; what its readers must know of it is added to the notes.
-func CountsTable(m *protocol.HistogramModel, r *release.Release) (Table, error) {
-	counts, note, err := m.Counts()
-	if err != nil {
-		return Table{}, err
+// Sheet is the table that stands beside a release; what its readers must know of it is
+// added to the notes.
+func Sheet(m question.Model, public findings.Public, r *release.Release) (findings.Sheet, error) {
+	s, err := findings.Beside(m, public)
+	if err == nil && s.Note != "" {
+		r.Notes = append(r.Notes, s.Note)
 	}
-	var text bytes.Buffer
-	err = release.WriteCounts(&text, counts)
-	return noted(Table{release.CountsFile, text.Bytes()}, note, r), err
-}
-
-// DensitiesTable is a density's, at public points.
-func DensitiesTable(m *protocol.DensityModel, public protocol.Public, r *release.Release) (Table, error) {
-	all, note, err := m.Densities(public)
-	if err != nil {
-		return Table{}, err
-	}
-	var text bytes.Buffer
-	err = release.WriteDensities(&text, all)
-	return noted(Table{release.DensitiesFile, text.Bytes()}, note, r), err
-}
-
-func noted(s Table, note string, r *release.Release) Table {
-	if note != "" {
-		r.Notes = append(r.Notes, note)
-	}
-	return s
+	return s, err
 }
 
 // Save writes a release, its table and, since its page names the plan by its hash
 // for anybody to check, the plan.
-func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, table Table) error {
+func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, sheet findings.Sheet) error {
 	AnnounceReplaced(std.Err, dir)
 	return terminal.Uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
 		for _, file := range []string{release.CountsFile, release.DensitiesFile} {
-			if file == table.file {
-				if err := durable.Replace(filepath.Join(dir, file), table.text, 0o644); err != nil {
+			if file == sheet.File {
+				if err := durable.Replace(filepath.Join(dir, file), sheet.Text, 0o644); err != nil {
 					return err
 				}
 			} else if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another release

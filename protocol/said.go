@@ -1,4 +1,0 @@
-package protocol
-
-// CrowdName is what the plan calls a crowd, for people.
-func (p *Protocol) CrowdName(crowd int) string { return p.question.crowdName(crowd) }

@@ -1,0 +1,189 @@
+// Package density is the question of KDE, section 3.3: what the feature vectors of each
+// class look like.
+package density
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/kde"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Labelled is the value of a density question: a feature vector and the index
+// of its class. Both are private. Neither has to fit (question.UnfitError): features may have
+// no direction, or another length than the plan's, and the class may be none of its.
+type Labelled struct {
+	Features []float32
+	Class    int
+}
+
+// Question is m-ary randomized response on the class, which becomes the crowd, and one
+// bit of Algorithm 1 a channel.
+type Question struct {
+	Features *encode.Features
+	Bits     BitSummer
+	Labels   *randomize.KRR // nil: labels are sent as they are
+
+	plan    plan.Plan
+	channel account.Event // what the accountant is told of one channel
+}
+
+// spec is the plan's feature map.
+func spec(q plan.Density) (encode.Spec, error) {
+	k := q.Kernel
+	s := encode.Spec{
+		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
+		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Normalize: q.Normalize,
+	}
+	seed, err := hex.DecodeString(k.Seed)
+	if err != nil || len(seed) != len(s.Seed) {
+		return s, fmt.Errorf("density: the kernel's seed is not %d hex digits", 2*len(s.Seed))
+	}
+	copy(s.Seed[:], seed)
+	return s, nil
+}
+
+// Features is the plan's feature map, made ready.
+func Features(q plan.Density) (*encode.Features, error) {
+	spec, err := spec(q)
+	if err != nil {
+		return nil, err
+	}
+	return encode.New(spec)
+}
+
+// New makes the question of a valid plan runnable.
+func New(p plan.Plan) (*Question, error) {
+	q := p.Question.Density
+	features, err := Features(*q)
+	if err != nil {
+		return nil, err
+	}
+	d := &Question{plan: p, Features: features}
+	if d.Bits, d.channel, err = NewBitsum(q.Bitsum, p.HonestMinimum()); err != nil {
+		return nil, err
+	}
+	d.channel = thinnable(p, d.channel)
+	if p.Budget.LabelEpsilon != plan.Unprotected && len(q.Classes) > 1 {
+		d.Labels = &randomize.KRR{K: len(q.Classes), Epsilon: float64(p.Budget.LabelEpsilon)}
+		if err := d.Labels.Validate(); err != nil {
+			return nil, fmt.Errorf("density: budget.label_epsilon: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// Labelling is a value as what it has to be.
+func Labelling(v question.Value) (Labelled, error) {
+	l, ok := v.(Labelled)
+	if !ok {
+		return l, fmt.Errorf("density: a density question takes Labelled values, not %T", v)
+	}
+	return l, nil
+}
+
+// Encode maps the features (KDE, Algorithm 1).
+func (d *Question) Encode(v question.Value) (question.Symbol, error) {
+	l, err := Labelling(v)
+	if err != nil {
+		return nil, err
+	}
+	l, unfit := d.StandIn(l)
+	x, mapped := l.Features, make([]float32, d.Features.Channels())
+	if x == nil {
+		x = d.ordinary()
+	}
+	if err := d.Features.Map(x, mapped); err != nil {
+		return nil, err
+	}
+	if l.Features == nil {
+		clear(mapped)
+	}
+	s := featured{class: l.Class, vector: mapped}
+	if unfit != nil {
+		return s, unfit
+	}
+	return s, nil
+}
+
+// featured is the symbol.
+type featured struct {
+	class  int       // or anyClass
+	vector []float32 // f(x)/R of Algorithm 1, by channel
+}
+
+// Randomize keeps nothing in memory: a density has no backstop.
+func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
+	s := symbol.(featured)
+	crowd := d.ReportedClass(r, s.class)
+	said := tally.NewMessages(len(s.vector))
+	send := func(channel int, symbol uint8) { said.Say(uint32(channel), symbol) }
+	if rr, ok := d.Bits.(bitsum.RR); ok { // one draw a bit does both
+		symbols := make([]uint8, len(s.vector))
+		rr.RoundAndRandomize(r, s.vector, symbols)
+		for channel, symbol := range symbols {
+			send(channel, symbol)
+		}
+	} else {
+		bits := make([]bool, len(s.vector))
+		bitsum.RoundAll(r, s.vector, bits)
+		d.Bits.RandomizeAll(r, bits, send)
+	}
+	return question.Report{Crowd: crowd, Parts: [][][]byte{said.Bodies}}, nil
+}
+
+// ReportedClass is what a device says of its class, which may be none of the plan's.
+func (d *Question) ReportedClass(r *rand.Rand, class int) int {
+	if class == anyClass {
+		return r.IntN(d.plan.Crowds()) // of which randomized response is the same
+	}
+	if d.Labels == nil {
+		return class
+	}
+	return d.Labels.Randomize(r, class)
+}
+
+// NewTally counts the two symbols of each channel.
+func (d *Question) NewTally() tally.Tally { return tally.NewCounts(d.Features.Channels(), 2) }
+
+// Estimate is how many respondents have a one, by channel.
+func (d *Question) Estimate(crowd tally.Crowd) []estimate.Value {
+	t := crowd.Tally.(*tally.Counts)
+	ones := make([]estimate.Value, t.Channels)
+	for c := range ones {
+		ones[c] = d.Bits.Estimate([2]uint64(t.Channel(c)), crowd.Respondents)
+	}
+	return ones
+}
+
+// Model is the density of every class.
+type Model struct {
+	Plan      [32]byte // the hash of the one that was asked
+	Classes   []string
+	Densities []kde.Density  // by reported class; of no respondents where it was withheld
+	Labels    *randomize.KRR // that classes were reported by; nil: as they are
+}
+
+// Learn estimates the sums of each reported class.
+func (d *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
+	m := &Model{Plan: d.plan.Hash(), Classes: d.plan.Question.Density.Classes, Densities: make([]kde.Density, len(crowds)), Labels: d.Labels}
+	for c, crowd := range crowds {
+		m.Densities[c].Features = d.Features
+		if crowd.Tally != nil {
+			m.Densities[c].Sums, m.Densities[c].Respondents = d.Estimate(crowd), crowd.Respondents
+		}
+	}
+	return m, nil
+}
+
+// Vector are the features in a symbol.
+func Vector(s question.Symbol) []float32 { return s.(featured).vector }

@@ -1,0 +1,162 @@
+package histogram
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Choose designs a plan whose histogram leaves open how it is answered: by which
+// randomizer, if its name is empty, and whether several attributes are sampled or
+// split, if collect is. It says why in words, "" where nothing was open.
+func Choose(p plan.Plan) (plan.Plan, string, error) {
+	if p.Question.Histogram == nil {
+		return p, "", errors.New("histogram: the plan asks for no histogram")
+	}
+	if p.Question.Histogram.Randomizer.Name != "" {
+		return collected(p)
+	}
+	answers, err := CompareRandomizers(p)
+	if err != nil {
+		return p, "", err
+	}
+	return answers[0].Plan, Preferred(answers), nil
+}
+
+// collected designs a plan, of several attributes as they are best asked.
+func collected(p plan.Plan) (plan.Plan, string, error) {
+	if h := p.Question.Histogram; len(h.Attributes) > 1 && h.Collect == "" {
+		return choose(p)
+	}
+	p, err := Design(p)
+	return p, "", err
+}
+
+// Answering is what one randomizer comes to.
+type Answering struct {
+	Plan      plan.Plan         // designed for it
+	Error     float64           // predicted standard error of a value that an equal share holds, the largest of the attributes'
+	Local     account.Guarantee // if everyone colludes
+	Envelopes int               // of a device
+	why       string            // of several attributes, how they are asked
+}
+
+// tie is what more of error nobody would notice: the number of envelopes then decides.
+const tie = 1.1
+
+// CompareRandomizers designs a plan with every randomizer that is worth comparing at
+// the plan's budget and neighbours, the preferred one first: it errs least to a tenth
+// and sends the fewest envelopes, unless it protects nobody if everyone colludes and
+// another does.
+//
+// One message of k-ary response hides among all others, whichever value they name,
+// and so errs about as little as one-hot's many; one-hot alone answers with sets and
+// is accounted for removal.
+func CompareRandomizers(p plan.Plan) ([]Answering, error) {
+	var all []Answering
+	var errs []error
+	for _, name := range comparable(p) {
+		ask := *p.Question.Histogram
+		ask.Randomizer.Name = name
+		q := p
+		q.Question.Histogram = &ask
+		a, err := answering(q)
+		if err != nil {
+			if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) { // one fault is told once
+				errs = append(errs, err)
+			}
+			continue
+		}
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	protects := slices.ContainsFunc(all, func(a Answering) bool { return a.Local.Meaningful() })
+	least := math.Inf(1)
+	for _, a := range all {
+		if a.Local.Meaningful() || !protects {
+			least = math.Min(least, a.Error)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Answering) int {
+		rank := func(a Answering) int {
+			switch {
+			case protects && !a.Local.Meaningful():
+				return 2
+			case a.Error > tie*least:
+				return 1
+			}
+			return 0
+		}
+		if d := cmp.Compare(rank(a), rank(b)); d != 0 || rank(a) > 0 {
+			return cmp.Or(d, cmp.Compare(a.Error, b.Error))
+		}
+		return cmp.Or(cmp.Compare(a.Envelopes, b.Envelopes), cmp.Compare(a.Error, b.Error))
+	})
+	return all, nil
+}
+
+// comparable are the randomizers that may answer: one-hot alone if report fragments,
+// a sketch or the paper's accounting are asked for.
+func comparable(p plan.Plan) []string {
+	ask := *p.Question.Histogram
+	if ask.Randomizer.Fragments > 1 || ask.Sketch != nil || ask.Randomizer.Accounting == string(account.PaperAccounting) {
+		return []string{"one-hot"}
+	}
+	names := []string{"one-hot", "one-hot-asymmetric"}
+	set := slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool { return a.Kind == "set" })
+	if !set && p.Budget.Adjacency == string(account.Replacement) {
+		names = append(names, "krr")
+	}
+	return names
+}
+
+func answering(p plan.Plan) (Answering, error) {
+	p, why, err := collected(p)
+	if err != nil {
+		return Answering{}, err
+	}
+	h, err := New(p)
+	if err != nil {
+		return Answering{}, err
+	}
+	a := Answering{Plan: p, Envelopes: p.Envelopes.PerDevice * p.Contributions(), why: why}
+	n := p.Crowd.Minimum
+	for i, t := range h.randomizers {
+		a.Error = math.Max(a.Error, t.deviation(n/h.attributes[i].cells.Size(), n, h.share()))
+	}
+	a.Local, err = h.local()
+	return a, err
+}
+
+// Preferred says in words why the first of CompareRandomizers is preferred.
+func Preferred(all []Answering) string {
+	if len(all) == 0 {
+		return ""
+	}
+	says := func(a Answering) string {
+		envelopes := "one envelope"
+		if a.Envelopes > 1 {
+			envelopes = fmt.Sprintf("%d envelopes", a.Envelopes)
+		}
+		return fmt.Sprintf("%s errs by %.4g with %s a device and, if everyone colludes, %s", a.Plan.Question.Histogram.Randomizer.Name, a.Error, envelopes, a.Local.Verdict())
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s: at the same shuffled epsilon (%s), among %d respondents and for a value that an equal share of them holds, %s",
+		all[0].Plan.Question.Histogram.Randomizer.Name, all[0].Plan.Budget.Adjacency, all[0].Plan.Crowd.Minimum, says(all[0]))
+	for _, a := range all[1:] {
+		s.WriteString("; " + says(a))
+	}
+	s.WriteString(".")
+	if all[0].why != "" {
+		s.WriteString(" " + all[0].why)
+	}
+	return s.String()
+}

@@ -1,0 +1,223 @@
+package histogram
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Model is what a histogram teaches: the estimates of each attribute in each crowd
+// that was released.
+type Model struct {
+	Tables []*Table // by crowd, then by attribute
+	// Respondents counted, by crowd; 0 where it was withheld.
+	Respondents []int
+	Attributes  []plan.Attribute
+	Crowds      []string // their names; none where there is one crowd, of everybody
+	Deleted     bool     // the sizes of crowds are private: Respondents are smaller by a random number
+
+	question *Question
+}
+
+// Table is one attribute in one crowd.
+type Table struct {
+	Crowd, Attribute int
+	Respondents      int
+	// Values are how many respondents hold each cell: unbiased, hence negative at
+	// times. Errors are those of the collection; the respondents themselves are the
+	// population.
+	Values []estimate.Value
+	Asked  plan.Attribute
+
+	attribute attribute
+	errors    errorLaw
+}
+
+// Learn estimates every cell.
+func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
+	m := &Model{
+		question: h, Respondents: make([]int, len(crowds)),
+		Attributes: h.ask.Attributes, Crowds: h.ask.Crowds, Deleted: h.plan.Crowd.Deletion != nil,
+	}
+	for crowd, c := range crowds {
+		if c.Tally == nil {
+			continue
+		}
+		n := h.devices(c.Respondents)
+		m.Respondents[crowd] = n
+		if n == 0 {
+			return nil, fmt.Errorf("histogram: the tally of %s holds no respondents", h.crowdName(crowd))
+		}
+		rest, counts := h.Estimate(c), c.Tally.(*tally.Counts).N
+		for i, a := range h.attributes {
+			size := a.cells.Size()
+			m.Tables = append(m.Tables, &Table{
+				Crowd: crowd, Attribute: i, Respondents: n, Values: rest[:size:size],
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()),
+			})
+			rest = rest[size:]
+		}
+	}
+	return m, nil
+}
+
+// Name is that of a cell.
+func (t *Table) Name(cell int) string { return t.attribute.cells.Name(cell) }
+
+// Independent says that the errors of different cells are.
+func (t *Table) Independent() bool { return t.errors.independent }
+
+// Exact says that the law of a cell's count is known, and not its first moments alone.
+func (t *Table) Exact() bool { return t.errors.cell != nil }
+
+// Total says that every respondent counts for exactly one cell.
+func (t *Table) Total() bool { return t.attribute.all }
+
+// Top are the cells with the largest estimates, the largest first, at most so many.
+func (t *Table) Top(most int) []int {
+	var top []int
+	for i, v := range t.Values {
+		if len(top) == most {
+			if v.Mean <= t.Values[top[most-1]].Mean {
+				continue // as a rule: there are many cells and few of them largest
+			}
+			top = top[:most-1]
+		}
+		at, _ := slices.BinarySearchFunc(top, v.Mean, func(j int, mean float64) int {
+			if t.Values[j].Mean >= mean { // of equal ones the first cell first
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, at, i)
+	}
+	return top
+}
+
+// HeavyHitters are the cells of which it may be said that somebody holds them, the
+// largest estimate first: at most the share rate of them, in expectation, are held
+// by nobody. ok is false where no such bound is proved (sketches, local hashing).
+func (t *Table) HeavyHitters(rate float64) (cells []int, ok bool) {
+	if t.errors.null == nil {
+		return nil, false
+	}
+	if !t.errors.independent {
+		rate = estimate.AnyDependence(rate, len(t.Values))
+	}
+	means := make([]float64, len(t.Values))
+	for i, v := range t.Values {
+		means[i] = v.Mean
+	}
+	return estimate.HeavyHitters(means, t.errors.null, rate), true
+}
+
+// Intervals hold the number of respondents of each of the cells with probability
+// level: exact where a cell's count is a sum of bits and small, else by the normal law.
+// Of cells that were chosen by their estimates fewer lie in theirs: see IntervalsAtOnce.
+func (t *Table) Intervals(cells []int, level float64) [][2]float64 {
+	if c := t.errors.cell; c != nil {
+		counts := make([]uint64, len(cells))
+		for i, cell := range cells {
+			counts[i] = ones(*c, t.Values[cell].Mean)
+		}
+		return c.Intervals(counts, level)
+	}
+	ends := make([][2]float64, len(cells))
+	for i, cell := range cells {
+		low, high := t.Values[cell].Interval(level)
+		n := float64(t.Respondents)
+		ends[i] = [2]float64{math.Max(0, math.Min(low, n)), math.Min(n, math.Max(high, 0))}
+	}
+	return ends
+}
+
+// IntervalsAtOnce hold the number of respondents of every cell of the table at once with
+// probability level, those of the cells given among them. So they hold for whatever cells
+// somebody picks, by their estimates too: the largest estimate is large by its error as
+// a rule, and an interval by itself does not allow for that.
+//
+// Of counts over report fragments the tails are too heavy for the normal law so far out:
+// their ends go by Chernoff's bound.
+func (t *Table) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
+	joint := estimate.Joint(level, len(t.Values))
+	if t.errors.ends == nil {
+		return t.Intervals(cells, joint)
+	}
+	known := map[float64][2]float64{} // counts are whole, so that estimates repeat
+	ends := make([][2]float64, len(cells))
+	for i, cell := range cells {
+		mean := t.Values[cell].Mean
+		e, ok := known[mean]
+		if !ok {
+			e = t.errors.ends(mean, 1-joint)
+			known[mean] = e
+		}
+		ends[i] = e
+	}
+	return ends
+}
+
+// Consistent are counts that could be true, nearest to the estimates: at least zero
+// and, where every respondent counts for one cell, of the right sum; where each counts
+// for one at most, of a sum that is no larger. They are biased and have no standard
+// errors.
+func (t *Table) Consistent() ([]float64, error) {
+	clipped, sum := estimate.Clip(t.Values), 0.0
+	for _, n := range clipped {
+		sum += n
+	}
+	if !t.attribute.all && (t.attribute.items > 1 || sum <= float64(t.Respondents)) {
+		return clipped, nil
+	}
+	return estimate.Project(t.Values, float64(t.Respondents))
+}
+
+// Group is the number of respondents who hold one of the cells (of a set: who hold
+// them in all, each counted), and what share of all respondents that is, with the
+// share's interval at the given level. ok is false where the errors of cells are
+// correlated, so that the error of their sum is not known (all but one-hot answers).
+func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool) {
+	if !t.errors.independent {
+		return count, share, 0, 0, false
+	}
+	in := make([]bool, len(t.Values))
+	for _, cell := range cells {
+		in[cell] = true
+	}
+	var part, rest []estimate.Value
+	for cell, v := range t.Values {
+		if in[cell] {
+			part = append(part, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	count = estimate.Sum(part)
+	if t.attribute.all { // everybody holds one cell: together they are known
+		count = count.Given(estimate.Sum(t.Values), float64(t.Respondents))
+	}
+	share, low, high = estimate.Share(estimate.Sum(part), estimate.Sum(rest), level)
+	return count, share, low, high, true
+}
+
+// Poisoned bounds how far so many malicious devices, counted among the respondents
+// and sending what they like, could move the estimate of any one cell. ok is false
+// where that is not known (sketches, local hashing).
+func (m *Model) Poisoned(t *Table, devices int) (down, up float64, ok bool) {
+	law := t.errors.mean
+	if law == nil {
+		return 0, 0, false
+	}
+	// Envelopes are not linked, so all that one device sends may name one cell. A
+	// count over several fragments is divided by their number.
+	p := m.question.plan
+	messages := (p.Envelopes.PerDevice*p.Contributions() + t.errors.fragments - 1) / t.errors.fragments
+	poison := estimate.Poison{Devices: devices, Messages: messages, PerCell: messages, Holds: t.attribute.items}
+	down, up = poison.Shift(*law)
+	return down, up, true
+}

@@ -1,0 +1,196 @@
+package histogram
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// symbols is the table of an answer that is drawn as a whole: a device holds one
+// cell, and its messages, as many for every device, are one report.
+type symbols struct {
+	mechanism symbolizer
+	messages  int
+	size      int
+	epsilon   float64
+	adjacency account.Adjacency
+	covers    bool // it stands for attributes with more cells, too, of which it favours less
+	// cell is the law of how many reports support a cell, N aside; nil where hash
+	// functions, which are few, decide that too.
+	cell *estimate.Cell
+}
+
+// symbolizer is a mechanism of one cell (dp/randomize).
+type symbolizer interface {
+	Validate() error
+	Channels() int
+	Randomize(r *rand.Rand, x int, emit func(channel uint32))
+	DrawCounts(r *rand.Rand, holders []int, out []uint64)
+	EstimateAll(counts []uint64, n int, out []estimate.Value)
+	Variance(holders, n int) float64
+	Local(adjacency account.Adjacency) account.Guarantee
+	Event(users int) account.Event
+}
+
+// kary emits its symbol as all others do.
+type kary struct{ randomize.KRR }
+
+func (m kary) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
+	emit(uint32(m.KRR.Randomize(r, x)))
+}
+
+// subsets are drawn device by device: the cells of one report are correlated.
+type subsets struct{ randomize.SubsetSelection }
+
+func (m subsets) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
+	clear(out)
+	for x, n := range holders {
+		for range n {
+			m.Randomize(r, x, func(channel uint32) { out[channel]++ })
+		}
+	}
+}
+
+// hashes assumes that the other cells are held by equally many.
+type hashes struct{ randomize.LocalHash }
+
+func (m hashes) Variance(holders, n int) float64 {
+	all := make([]int, m.K)
+	all[0] = holders
+	for i := 1; i < m.K; i++ {
+		all[i] = (n - holders) / (m.K - 1)
+	}
+	return m.LocalHash.Variance(0, all)
+}
+
+func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*symbols, error) {
+	t := &symbols{messages: 1, size: a.cells.Size(), epsilon: z.Epsilon, adjacency: adjacency}
+	k, e := float64(t.size), math.Exp(z.Epsilon)
+	switch z.Name {
+	case "krr":
+		t.mechanism = kary{randomize.KRR{K: t.size, Epsilon: z.Epsilon}}
+		t.cell = &estimate.Cell{Keep: e / (e + k - 1), Flip: 1 / (e + k - 1)}
+	case "subset": // of w cells: e^epsilon w to k-w that the own cell is one of them
+		t.mechanism, t.messages = subsets{randomize.SubsetSelection{K: t.size, W: z.Subset, Epsilon: z.Epsilon}}, z.Subset
+		w := float64(z.Subset)
+		keep := w * e / (w*e + k - w)
+		t.cell = &estimate.Cell{Keep: keep, Flip: (w - keep) / (k - 1)}
+	case "local-hash":
+		m := randomize.LocalHash{K: t.size, G: z.Range, Functions: z.Functions, Epsilon: z.Epsilon}
+		if n, err := hex.Decode(m.Seed[:], []byte(z.Seed)); err != nil || n != len(m.Seed) {
+			return nil, fmt.Errorf("the randomizer's seed is not %d hex digits", 2*len(m.Seed))
+		}
+		t.mechanism = hashes{m}
+	case "hadamard":
+		t.mechanism = randomize.Hadamard{K: t.size, Epsilon: z.Epsilon}
+		t.cell = &estimate.Cell{Keep: e / (e + 1), Flip: 0.5} // by a plus in the cell's row
+	default:
+		return nil, fmt.Errorf("no code for the randomizer %q", z.Name)
+	}
+	return t, t.mechanism.Validate()
+}
+
+func (t *symbols) channels() int { return t.mechanism.Channels() }
+
+// commit draws a cell for who holds none; otherwise there is nothing to settle,
+// without a backstop.
+func (t *symbols) commit(r *rand.Rand, held []uint32) []uint32 {
+	if len(held) == 0 {
+		return []uint32{uint32(r.IntN(t.size))}
+	}
+	return held
+}
+
+func (t *symbols) valid(committed []uint32) bool {
+	return len(committed) == 1 && int(committed[0]) < t.size
+}
+
+func (t *symbols) report(r *rand.Rand, committed []uint32, emit func(channel uint32)) {
+	t.mechanism.Randomize(r, int(committed[0]), emit)
+}
+
+// answered is how many answered: all send the same number of messages.
+func (t *symbols) answered(counts []uint64) int {
+	sum := uint64(0)
+	for _, c := range counts {
+		sum += c
+	}
+	return int(sum) / t.messages
+}
+
+// read: of those who were asked with probability share, T holders of a cell count
+// in place of T/share, which adds T (1-share)/share to the variance.
+func (t *symbols) read(counts []uint64, _ int, share float64) []estimate.Value {
+	values := make([]estimate.Value, t.size)
+	t.mechanism.EstimateAll(counts, t.answered(counts), values)
+	if share < 1 {
+		for i, v := range values {
+			v = v.Scale(1 / share)
+			v.StdErr = math.Sqrt(v.StdErr*v.StdErr + math.Max(0, v.Mean)*(1-share)/share)
+			values[i] = v
+		}
+	}
+	return values
+}
+
+func (t *symbols) deviation(holders, respondents int, share float64) float64 {
+	asked := func(n int) int { return int(math.Round(share * float64(n))) }
+	variance := t.mechanism.Variance(asked(holders), asked(respondents)) / (share * share)
+	return math.Sqrt(variance + float64(holders)*(1-share)/share)
+}
+
+func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
+	n := t.answered(counts)
+	if t.cell == nil || n == 0 {
+		return errorLaw{}
+	}
+	cell := *t.cell
+	cell.N = n
+	e := ofCell(cell)
+	if share < 1 { // what is known is the law of those who were asked
+		null := e.null
+		asked := *t.cell
+		asked.N, asked.Keep, asked.Flip = n, asked.Keep*share, asked.Flip*share
+		e = errorLaw{mean: &asked, fragments: 1, null: func(mean float64) float64 { return null(mean * share) }}
+	}
+	return e
+}
+
+// Rows is one.
+func (t *symbols) Rows() (rows, cells int) { return 1, t.size }
+
+// Place draws a cell for who holds none.
+func (t *symbols) Place(r *rand.Rand, held []uint32) (row int, cells []uint32) {
+	return 0, t.commit(r, held)
+}
+
+// DrawCounts is the mechanism's.
+func (t *symbols) DrawCounts(r *rand.Rand, holders []int, _ int, out []uint64) {
+	t.mechanism.DrawCounts(r, holders, out)
+}
+
+// event is that of whole reports, shuffled. Messages of a subset travel apart, which
+// is post-processing.
+func (t *symbols) event(users int, _ float64) account.Event {
+	if !t.covers {
+		return t.mechanism.Event(users)
+	}
+	// Up to a half, who favours a larger share of the reports tells more; how two
+	// symbols do among themselves, or two sets, depends on the domain.
+	share := float64(t.messages) / float64(t.size)
+	if share > 0.5 {
+		return amplify.AnyRandomizer{Users: users, Epsilon: t.epsilon}
+	}
+	return amplify.FavouredResponse{Users: users, Share: share, Epsilon: t.epsilon}
+}
+
+func (t *symbols) again(users int) account.Event { return t.event(users, 0) }
+
+func (t *symbols) local() account.Guarantee { return t.mechanism.Local(t.adjacency) }

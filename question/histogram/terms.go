@@ -1,0 +1,205 @@
+package histogram
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Respondents who were asked another attribute, or fell into another row of a
+// sketch, add no noise here. Who was asked what depends on nobody's answers, so let
+// everybody see it: given that, each part of the respondents runs its mechanism by
+// itself, and one respondent's data touches its own part only. That part holds
+// fewer than hidden of so many honest respondents with probability slack, over all
+// that it answers, which is added to delta (docs/histograms.md).
+
+// slackShare of delta pays for parts that came out smaller.
+const slackShare = 0.01
+
+// parts is the number of parts that respondents fall into at random.
+func parts(ask plan.Histogram) int {
+	n := 1
+	if ask.Collect == plan.CollectSample {
+		n = len(ask.Attributes)
+	}
+	if ask.Sketch != nil {
+		n *= ask.Sketch.Hashes
+	}
+	return n
+}
+
+// hidden is how many of so many honest respondents, the one in question among
+// them, are in its part but for probability rare: one and the largest k with
+// P(Binomial(honest-1, 1/parts) < k) <= rare.
+func hidden(honest, parts int, rare float64) int {
+	if parts == 1 {
+		return honest
+	}
+	p := math.Nextafter(1/float64(parts), 0) // in a likelier part are more
+	least := math.Log(rare) - 1e-11          // what the tail is trusted to
+	return 1 + sort.Search(honest-1, func(k int) bool { return !(prob.LogBinomialCDF(k, honest-1, p) <= least) })
+}
+
+func (h *Question) slack() float64 {
+	if parts(h.ask) == 1 {
+		return 0
+	}
+	return slackShare * h.plan.Budget.Delta
+}
+
+// Loss is that of all that a respondent answers.
+func (h *Question) Loss(honest int, again bool) account.Event {
+	if again {
+		return h.composed(honest, randomizer.again)
+	}
+	return h.composed(honest, func(t randomizer, users int) account.Event { return t.event(users, h.plan.Budget.Delta) })
+}
+
+// Risks are those of parts that came out smaller, and of a report's length.
+func (h *Question) Risks() question.Risks {
+	r := question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.Envelopes.PerDevice), Messages: h.expected()}
+	if len(h.ask.Crowds) > 0 {
+		r.CrowdLoss = math.Inf(1) // who is in a natural crowd is public
+	}
+	return r
+}
+
+// users is how many of so many honest respondents are counted on in each part.
+func (h *Question) users(honest int) int {
+	return hidden(honest, parts(h.ask), h.slack()/float64(h.answers()))
+}
+
+// composed is the event of all that a respondent answers, among so many honest ones.
+func (h *Question) composed(honest int, event func(t randomizer, users int) account.Event) account.Event {
+	users := h.users(honest)
+	if h.ask.Collect == plan.CollectSample {
+		return event(h.worst(), users)
+	}
+	var all account.All
+	for _, t := range h.randomizers {
+		all.Events = append(all.Events, event(t, users))
+	}
+	if len(all.Events) == 1 {
+		return all.Events[0]
+	}
+	return all
+}
+
+// worst is a table that costs a respondent as much as any: of bits the one with the
+// most items; of symbols that with the fewest cells, of which each answer favours the
+// largest share (docs/accounting.md).
+func (h *Question) worst() randomizer {
+	most := slices.MaxFunc(h.randomizers, func(a, b randomizer) int {
+		if x, ok := a.(*bits); ok {
+			return x.items - b.(*bits).items
+		}
+		return b.(*symbols).size - a.(*symbols).size
+	})
+	if t, ok := most.(*symbols); ok {
+		worst := *t
+		byCell := h.ask.Randomizer.Name == "krr" || h.ask.Randomizer.Name == "subset"
+		worst.covers = byCell && slices.ContainsFunc(h.randomizers, func(other randomizer) bool { return other.(*symbols).size != t.size })
+		return &worst
+	}
+	return most
+}
+
+func (h *Question) overflow(envelopes int) float64 {
+	if !h.ask.Randomizer.OneHot() {
+		needed := h.randomizers[0].(*symbols).messages * h.answers()
+		if envelopes < needed {
+			return 1
+		}
+		return 0
+	}
+	sum := 0.0
+	for range h.plan.Contributions() {
+		sum += h.together().overflow(envelopes)
+	}
+	return math.Min(1, sum)
+}
+
+func (h *Question) expected() float64 {
+	if !h.ask.Randomizer.OneHot() {
+		return float64(h.plan.Envelopes.PerDevice)
+	}
+	all := h.together()
+	return all.mechanism.Messages(all.items, all.tau())
+}
+
+// together is one table with all bits that a device sends at most.
+func (h *Question) together() *bits {
+	all := *h.randomizers[0].(*bits)
+	k, items := 0, 0
+	for _, t := range h.randomizers {
+		b := t.(*bits)
+		if h.ask.Collect == plan.CollectSample {
+			k, items = max(k, b.mechanism.Backstop.K), max(items, b.items)
+		} else {
+			k, items = k+b.mechanism.Backstop.K, items+b.items
+		}
+	}
+	all.mechanism = oneHot(h.ask.Randomizer, k)
+	all.items = items
+	return &all
+}
+
+// overflow bounds the probability that a contribution has more messages.
+func (t *bits) overflow(envelopes int) float64 {
+	if t.tau() == 1 {
+		return t.mechanism.Fragment.OverflowProb(t.items, envelopes)
+	}
+	return t.mechanism.OverflowProb(t.items, t.rows, envelopes)
+}
+
+// smallestCap is the least number of envelopes that overflow no more often.
+func (t *bits) smallestCap(target float64) int {
+	if t.tau() == 1 {
+		return t.mechanism.Fragment.SmallestCap(t.items, target)
+	}
+	return t.mechanism.SmallestCap(t.items, t.rows, target)
+}
+
+func (h *Question) assumptions() []string {
+	var out []string
+	if h.plan.Route.Mix.Spread == plan.SpreadAll {
+		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
+	}
+	if h.plan.Crowd.Deletion != nil {
+		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated.")
+	}
+	return out
+}
+
+// claims checks the epsilons that the plan states beside its budget against its
+// probabilities.
+func (h *Question) claims() error {
+	if d := h.plan.Crowd.Deletion; d != nil {
+		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
+		if !(d.Epsilon >= sizes.Epsilon*(1-question.ClaimSlack) && d.Delta >= sizes.Delta*(1-question.ClaimSlack)) {
+			return fmt.Errorf("plan: promise does not hold: the noise of crowd.deletion gives epsilon %.9g and delta %.3g, and it claims %.9g and %.3g", sizes.Epsilon, sizes.Delta, d.Epsilon, d.Delta)
+		}
+	}
+	r := h.ask.Randomizer
+	if !r.OneHot() {
+		return nil // its epsilon is what is drawn with
+	}
+	b := h.worst().(*bits)
+	check := func(field string, claimed float64, g account.Guarantee) error {
+		if !(claimed >= g.Epsilon*(1-question.ClaimSlack)) {
+			return fmt.Errorf("plan: promise does not hold: the probabilities give a local epsilon of %.9g (%s), and question.histogram.randomizer.%s claims %.9g", g.Epsilon, b.adjacency, field, claimed)
+		}
+		return nil
+	}
+	if err := check("epsilon", r.Epsilon, b.mechanism.Fragment.LocalSet(b.items, b.adjacency)); err != nil || b.tau() == 1 {
+		return err
+	}
+	return check("backstop", r.Backstop, b.mechanism.Backstop.LocalSet(b.items, b.adjacency))
+}

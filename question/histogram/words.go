@@ -1,0 +1,47 @@
+package histogram
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Words speak of answers and crowds.
+func (h *Question) Words() question.Words {
+	reference := "one drawn at random, which adds the same to each count in expectation."
+	if h.ask.Randomizer.OneHot() {
+		reference = "none, which adds nothing to any count in expectation."
+	}
+	w := question.Words{
+		Asked: h.asked(), Answer: "answers", Crowd: "crowd", Assumptions: h.assumptions(),
+		Unfit: question.SaysUnfit(h.plan.Question, reference),
+	}
+	for crowd := range h.plan.Crowds() {
+		w.Crowds = append(w.Crowds, h.crowdName(crowd))
+	}
+	return w
+}
+
+func (h *Question) asked() string {
+	names := make([]string, len(h.attributes))
+	for i, a := range h.attributes {
+		names[i] = fmt.Sprintf("%s (%d cells)", a.name, a.cells.Size())
+	}
+	s := "How many respondents hold each value of " + strings.Join(names, ", ") + "?"
+	switch h.ask.Collect {
+	case plan.CollectSample:
+		s += " Each answers one of them, drawn at random."
+	case plan.CollectSplit:
+		s += " Each answers all of them."
+	}
+	return s
+}
+
+func (h *Question) crowdName(crowd int) string {
+	if len(h.ask.Crowds) == 0 {
+		return "everybody"
+	}
+	return fmt.Sprintf("crowd %q", h.ask.Crowds[crowd])
+}

@@ -1,0 +1,85 @@
+// Package law draws what a whole simulated population would give, each total from its
+// exact law, without a message being made. It sees every value, and is reached by
+// simulations only: there is one file for each kind of question.
+package law
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
+)
+
+// Stream gives the randomness of one part of a simulated population. Parts are
+// drawn from independently, so that a seed gives the same whatever the
+// processors.
+type Stream func(part ...uint64) *rand.Rand
+
+// Draw samples the crowds that a whole population would give, each total from
+// its exact law given the respondents' rounded bits. A crowd's respondents in one
+// instance are left out where they are fewer than the plan's minimum, as the shuffler
+// would withhold them, and it is withheld where that leaves nobody. With a
+// *question.UnfitError the crowds are there too, of devices that do what the plan says
+// with such values.
+func Draw(p *protocol.Protocol, values []question.Value, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
+	switch q := p.Question.(type) {
+	case *density.Question:
+		return drawDensity(p.Plan, q, values, stream, progress)
+	case *histogram.Question:
+		return drawHistogram(p.Plan, q, values, stream, progress)
+	}
+	return nil, fmt.Errorf("law: no law is known of %T", p.Question)
+}
+
+// Reveal counts what the population that answers holds, those included who are deleted
+// or withheld, so that findings have the truth beside them.
+func Reveal(p *protocol.Protocol, values []question.Value) (*findings.Truth, error) {
+	switch q := p.Question.(type) {
+	case *density.Question:
+		return revealDensity(p.Plan, values)
+	case *histogram.Question:
+		return revealHistogram(p.Plan, q, values)
+	}
+	return nil, fmt.Errorf("law: no truth is known of %T", p.Question)
+}
+
+// counting is which of a batch count: at most n_max of them, drawn at random, as an
+// entry hop does.
+func counting[T any](r *rand.Rand, p plan.Plan, batch []T) []T {
+	most := p.Crowd.Maximum
+	if most == 0 || len(batch) <= most {
+		return batch
+	}
+	for i := range most {
+		j := i + r.IntN(len(batch)-i)
+		batch[i], batch[j] = batch[j], batch[i]
+	}
+	return batch[:most]
+}
+
+// unfits counts values that do not fit.
+type unfits struct{ first question.UnfitError }
+
+func (u *unfits) add(value int, e *question.UnfitError) {
+	if e == nil {
+		return
+	}
+	if u.first.Values == 0 {
+		u.first.Cause = fmt.Errorf("value %d: %w", value+1, e.Cause)
+	}
+	u.first.Values++
+}
+
+// err is nil where all fit.
+func (u *unfits) err() error {
+	if u.first.Values == 0 {
+		return nil
+	}
+	return &u.first
+}

@@ -1,0 +1,42 @@
+package law
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
+)
+
+func revealHistogram(p plan.Plan, h *histogram.Question, values []question.Value) (*findings.Truth, error) {
+	truth := &findings.Truth{Tables: map[[2]int]*findings.TableTruth{}}
+	asked := p.Question.Histogram.Attributes
+	for crowd := range p.Crowds() {
+		for attribute := range asked {
+			truth.Tables[[2]int{crowd, attribute}] = &findings.TableTruth{Counts: make([]int, asked[attribute].Domain())}
+		}
+	}
+	for i, v := range values {
+		symbol, err := h.Encode(v)
+		if _, err = question.Fits(err); err != nil {
+			return nil, fmt.Errorf("value %d: %w", i+1, err)
+		}
+		crowd, all := histogram.Held(symbol)
+		for attribute, held := range all {
+			t := truth.Tables[[2]int{crowd, attribute}]
+			for _, cell := range held {
+				t.Counts[cell]++
+			}
+			a := asked[attribute]
+			if x, ok := v.(histogram.Answers).Values[attribute].(float64); ok && a.Kind == "buckets" && len(held) == 1 && int(held[0]) < a.Cells {
+				t.Numbers = append(t.Numbers, x)
+			}
+		}
+	}
+	for _, t := range truth.Tables {
+		slices.Sort(t.Numbers)
+	}
+	return truth, nil
+}

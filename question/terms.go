@@ -1,0 +1,60 @@
+package question
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+const (
+	// OverflowShare of delta pays for reports that outgrow their envelopes.
+	OverflowShare = 0.01
+	// PayloadBytes holds a message of a tally of counts, rounded up to a power of two.
+	PayloadBytes = 8
+	// ClaimSlack is for another machine's rounding, and for epsilons that are written
+	// in a plan with few digits.
+	ClaimSlack = 1e-9
+)
+
+// Who sees what, in words: the ways that a report goes decide it, not the question.
+const (
+	Everyone    = "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them."
+	OneFragment = "Somebody who opens a single one of your fragments and knows that it is yours, which takes the analyzer's key, and who sees all the others among everybody's, and this release."
+)
+
+// ShufflerHonest is who sees what was mixed.
+func ShufflerHonest(p plan.Plan) string {
+	hop := "one hop of the shuffler keeps its permutation"
+	if len(p.Route.Mix.Instances) > 1 {
+		hop = "one hop of each instance of the shuffler keeps its permutation"
+	}
+	return "The analyzer, and whoever reads this release, as long as " + hop + " to itself."
+}
+
+// Implied is the epsilon that an event gives at delta, rounded up to a number that is
+// easily written.
+func Implied(e account.Event, delta float64) (float64, error) {
+	g, err := account.Epsilon(e, delta)
+	if err != nil {
+		return 0, err
+	}
+	unit := math.Pow10(int(math.Floor(math.Log10(math.Max(g.Epsilon, 1e-6)))) - 3)
+	return math.Ceil(g.Epsilon*(1+1e-6)/unit) * unit, nil
+}
+
+// RareOverflow is how seldom one report may outgrow its envelopes, so that those of
+// so many respondents take OverflowShare of the plan's delta.
+func RareOverflow(p plan.Plan, reports int) float64 {
+	return OverflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * float64(reports))
+}
+
+// TooManyMessages is noise that keeps the budget and that no device sends. The plan that
+// a design returns with it has the noise, and is not valid.
+type TooManyMessages struct{ PerDevice int }
+
+// Error says what to change.
+func (e *TooManyMessages) Error() string {
+	return fmt.Sprintf("question: the noise takes %d messages a device, of at most %d: ask for fewer cells or repetitions, for a sketch, for another mechanism, or in a larger crowd", e.PerDevice, plan.MaxEnvelopes)
+}

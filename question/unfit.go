@@ -1,0 +1,53 @@
+package question
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// UnfitError says that the plan has no room for a value, and that what the plan has a
+// device send then stands in its place (plan.Question.Unfit). It comes beside a
+// result that is good and is to be used like any other: whoever stopped here would
+// be silent because of its value.
+//
+// It is for the device's own program, and must go no further: it tells something
+// of the value, though it never holds it.
+type UnfitError struct {
+	Values int   // that do not fit, of those given
+	Cause  error // the rule that the first of them breaks
+}
+
+// Error names the rule.
+func (e *UnfitError) Error() string {
+	what := "the value does not fit the plan, and what the plan has for such a value stands in its place"
+	if e.Values > 1 {
+		what = fmt.Sprintf("%d values do not fit the plan, and what the plan has for such values stands in their place; of the first", e.Values)
+	}
+	return fmt.Sprintf("question: %s: %v", what, e.Cause)
+}
+
+// Unwrap is the cause.
+func (e *UnfitError) Unwrap() error { return e.Cause }
+
+// Fits sorts errors of Encode: an *UnfitError comes beside a symbol.
+func Fits(err error) (unfit *UnfitError, failed error) {
+	if u, ok := errors.AsType[*UnfitError](err); ok {
+		return u, nil
+	}
+	return nil, err
+}
+
+// SaysUnfit says in sentences what a device sends whose value does not fit, given
+// what its reference is, and what that does to what is published.
+func SaysUnfit(q plan.Question, reference string) string {
+	if q.Total() {
+		return ""
+	}
+	says := "A value that does not fit counts as "
+	if q.Unfit == plan.UnfitClip {
+		says = "A value that does not fit counts as the nearest that does, or where there is none, as "
+	}
+	return says + reference + " How many respondents this concerns is not known: silence would tell who they are."
+}

@@ -1,0 +1,26 @@
+package release
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+// A removal's epsilon in a table has that of the replacement which it amounts to beside it
+// (account.Guarantee.Under).
+var (
+	ReplacementColumn = Column{Label: "that is epsilon (replacement)"}
+	ReplacementNote   = " A replacement is two removals: twice the epsilon, and 1 + e^epsilon times the delta."
+)
+
+// EpsilonCell prints an epsilon that says something.
+func EpsilonCell(epsilon float64) Cell {
+	switch {
+	case math.IsInf(epsilon, 1):
+		return Text("no bound is proved for so little noise")
+	case epsilon > account.Meaningless:
+		return Text(fmt.Sprintf("no meaningful protection (%.3g)", epsilon))
+	}
+	return Number(epsilon, 0)
+}

@@ -1,0 +1,103 @@
+// Package findings writes up what the analyzer has learned: sections of a release, the
+// tables beside it, and the threat models of the literature. There is one file for each
+// kind of question. A device does not carry it.
+package findings
+
+import (
+	"bytes"
+	"fmt"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Public is data that the analyzer holds anyway, and that costs no privacy.
+type Public struct {
+	Words       []string       // a vocabulary
+	WordVectors blas32.General // one row a word, in the respondents' feature space
+	Test        Records        // of nobody who was asked
+	Groups      []Group        // of the cells of a histogram
+	Came        []int          // respondents by crowd, counted or not, where the plan keeps no sizes private; nil: not known
+	Truth       *Truth         // of a simulation; nil: nobody knows it
+}
+
+// Records are labelled feature vectors.
+type Records struct {
+	X blas32.General // one row a record
+	Y []int          // the class of each, by its index
+}
+
+// Describe states the findings with their errors. What needs absent public data is
+// left out.
+func Describe(m question.Model, public Public) ([]release.Metric, []release.Section, error) {
+	switch m := m.(type) {
+	case *density.Model:
+		c, err := NewClassifier(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.describe(public)
+	case *histogram.Model:
+		return newAnswers(m, public.Truth).describeAll(public)
+	}
+	return nil, nil, fmt.Errorf("findings: no words for what %T has learned", m)
+}
+
+// Threats sets the literature's threat models beside each other, given the guarantee
+// that was recomputed; none where a question has one only.
+func Threats(q question.Question, p plan.Plan, promised account.Guarantee) []release.Table {
+	switch q := q.(type) {
+	case *density.Question:
+		return densityThreats(q, promised)
+	case *histogram.Question:
+		return fragmentThreats(q, p, promised)
+	}
+	return nil
+}
+
+// Sheet is a table for a spreadsheet, which stands beside a release.
+type Sheet struct {
+	File string // its name
+	Text []byte // CSV
+	Note string // what its readers must know; "" if nothing
+}
+
+// Beside is the sheet of what was learned.
+func Beside(m question.Model, public Public) (s Sheet, err error) {
+	var text bytes.Buffer
+	switch m := m.(type) {
+	case *density.Model:
+		s.File = release.DensitiesFile
+		c, err := NewClassifier(m)
+		if err != nil {
+			return s, err
+		}
+		var all []release.PointDensity
+		if all, s.Note, err = c.Densities(public); err != nil {
+			return s, err
+		}
+		err = release.WriteDensities(&text, all)
+		s.Text = text.Bytes()
+		return s, err
+	case *histogram.Model:
+		s.File = release.CountsFile
+		var all []release.ValueCount
+		if all, s.Note, err = Counts(m, public.Truth, MaxRows); err != nil {
+			return s, err
+		}
+		err = release.WriteCounts(&text, all)
+		s.Text = text.Bytes()
+		return s, err
+	}
+	return s, fmt.Errorf("findings: no sheet of what %T has learned", m)
+}
+
+// Counted says that a release of the question has a sheet of its counts, which needs
+// no public data.
+func Counted(q plan.Question) bool { return q.Histogram != nil }
