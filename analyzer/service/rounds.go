@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // A study goes on by four steps, each of which leaves its mark before the next one:
