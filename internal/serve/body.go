@@ -57,6 +57,7 @@ type paced struct {
 	hold   *hold
 	waited time.Duration // in this window
 	got    int64         // in this window, bytes
+	until  time.Time     // the deadline that is set
 }
 
 func (p *paced) Read(b []byte) (n int, err error) {
@@ -65,7 +66,11 @@ func (p *paced) Read(b []byte) (n int, err error) {
 		p.got, p.waited = 0, 0
 	}
 	begin := time.Now()
-	kept := p.hold.place.waitToRead(begin.Add(window-p.waited), func() int {
+	var deadline time.Time
+	if d := begin.Add(window - p.waited); d.Sub(p.until) > window/16 { // setting it costs more than reading a short body
+		deadline, p.until = d, d
+	}
+	kept := p.hold.place.waitToRead(deadline, func() int {
 		n, err = p.body.Read(b)
 		return n
 	})

@@ -17,7 +17,11 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, h Handler) {
 		s.patterns = append(s.patterns, pattern)
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(pattern, h, w, r) })
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			routed := w.(*unrouted)
+			routed.found = true
+			s.answer(pattern, h, routed.answer, r)
+		})
 	}
 	for pattern, h := range s.config.Routes {
 		handle(pattern, s.admitted(kindOf(pattern), h))
@@ -36,12 +40,10 @@ func (s *Server) handler() http.Handler {
 		}
 		r = keepCookie(r)
 		forget(r)
-		h, pattern := mux.Handler(r)
-		if pattern == "" {
-			s.answer("none", func(w http.ResponseWriter, r *http.Request) error { return noRoute(h, w, r) }, w, r)
-			return
+		out := &unrouted{answer: w, header: http.Header{}}
+		if mux.ServeHTTP(out, r); !out.found {
+			s.answer("none", out.noRoute, w, r)
 		}
-		mux.ServeHTTP(w, r)
 	})
 }
 
@@ -118,13 +120,23 @@ func (s *Server) admitted(k kind, h Handler) Handler {
 	}
 }
 
-// noRoute answers for net/http's own handler of requests that no pattern takes.
-func noRoute(h http.Handler, w http.ResponseWriter, r *http.Request) error {
-	own := &headerOnly{header: http.Header{}}
-	h.ServeHTTP(own, r)
-	if own.status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", own.header.Get("Allow"))
-		return wire.Problemf(wire.MethodNotAllowed, "allowed here: %s", own.header.Get("Allow"))
+// unrouted is what net/http answers a request to that no pattern takes. Nobody sees it.
+type unrouted struct {
+	answer http.ResponseWriter // where a pattern's handler answers
+	found  bool                // one has the request
+	header http.Header
+	status int
+}
+
+func (u *unrouted) Header() http.Header         { return u.header }
+func (u *unrouted) Write(b []byte) (int, error) { return len(b), nil }
+func (u *unrouted) WriteHeader(status int)      { u.status = status }
+
+// noRoute answers in the place of net/http.
+func (u *unrouted) noRoute(w http.ResponseWriter, r *http.Request) error {
+	if u.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", u.header.Get("Allow"))
+		return wire.Problemf(wire.MethodNotAllowed, "allowed here: %s", u.header.Get("Allow"))
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if len(first) > 1 && len(first) < 4 && first[0] == 'v' && first != wire.Version && strings.Trim(first[1:], "0123456789") == "" {
@@ -133,15 +145,6 @@ func noRoute(h http.Handler, w http.ResponseWriter, r *http.Request) error {
 	}
 	return wire.Problemf(wire.NotFound, "no such path")
 }
-
-type headerOnly struct {
-	header http.Header
-	status int
-}
-
-func (h *headerOnly) Header() http.Header         { return h.header }
-func (h *headerOnly) Write(b []byte) (int, error) { return len(b), nil }
-func (h *headerOnly) WriteHeader(status int)      { h.status = status }
 
 // recorder remembers the status of an answer.
 type recorder struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,7 +27,18 @@ type Metrics struct {
 	requests metric.Int64Counter
 	seconds  metric.Float64Histogram
 	page     http.Handler
+
+	labels sync.Map // of requests, by outcome: they are dear to make
 }
+
+// outcome is what is counted of a request.
+type outcome struct {
+	route  string
+	status int
+}
+
+// labels are those of an outcome, and of its route alone.
+type labels struct{ outcome, route metric.MeasurementOption }
 
 const maxSeries = 1000
 
@@ -52,8 +64,15 @@ func must[T any](v T, err error) T {
 }
 
 func (m *Metrics) request(ctx context.Context, route string, status int, took time.Duration) {
-	m.requests.Add(ctx, 1, metric.WithAttributes(attribute.String("route", route), attribute.String("status", strconv.Itoa(status))))
-	m.seconds.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String("route", route)))
+	l, there := m.labels.Load(outcome{route, status})
+	if !there { // routes and statuses are few
+		at := attribute.String("route", route)
+		l, _ = m.labels.LoadOrStore(outcome{route, status}, labels{
+			metric.WithAttributeSet(attribute.NewSet(at, attribute.String("status", strconv.Itoa(status)))), metric.WithAttributeSet(attribute.NewSet(at)),
+		})
+	}
+	m.requests.Add(ctx, 1, l.(labels).outcome)
+	m.seconds.Record(ctx, took.Seconds(), l.(labels).route)
 }
 
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
