@@ -57,7 +57,7 @@ func (o order) serve() error {
 	p, err := launch(o.Name, setting{
 		ring: &ring{dir: o.Ring, publisher: publisherKey}, dir: o.Dir, network: client.Transport,
 		log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		now: func() time.Time { return time.Now().Add(readClock(o.Home, o.Name)) },
+		now: clockOf(o.Home, o.Name),
 		failpoint: func(name string) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -93,7 +93,23 @@ func (o order) serve() error {
 
 var publisherKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
-// A clock is a file with how far it is ahead of the machine's.
+// A clock is a file with how far it is ahead of the machine's. A service asks for the
+// time several times a request: it is read again when it is a little old.
+func clockOf(home, name string) func() time.Time {
+	var mu sync.Mutex
+	var read time.Time
+	var ahead time.Duration
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if now.Sub(read) > 10*time.Millisecond {
+			read, ahead = now, readClock(home, name)
+		}
+		return now.Add(ahead)
+	}
+}
+
 func readClock(home, name string) time.Duration {
 	b, err := os.ReadFile(filepath.Join(home, name+".clock"))
 	if err != nil {
