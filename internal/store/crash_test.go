@@ -100,6 +100,37 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
+// A machine that is killed loses nothing that was acknowledged with the write-ahead log:
+// a batch was counted into the file itself before anybody was told.
+func TestALostWriteAheadLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := filled(t, path)
+	b := sampleBatch("cc", 5, 0)
+	if o, err := s.Count(t.Context(), b, counted(5)); o != New {
+		t.Fatal(o, err)
+	}
+	killed := filepath.Join(t.TempDir(), "a.db")
+	for _, name := range []string{"", ".ledger"} {
+		body, err := os.ReadFile(path + name)
+		if err == nil {
+			err = os.WriteFile(killed+name, body, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := open(t, killed)
+	if o, err := again.Taken(t.Context(), b); o != Again || err != nil {
+		t.Error("the batch is not known:", o, err)
+	}
+	if err := errors.Join(again.CheckPlan(t.Context(), "cc"), again.Check(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(rows(t, s), rows(t, again)); diff != "" {
+		t.Errorf("something is missing: %s", diff)
+	}
+}
+
 // A crash at any point leaves all of a write or nothing, and the write can be
 // made again.
 func TestACrashLeavesNothingHalf(t *testing.T) {

@@ -262,7 +262,7 @@ func (s *Store) transact(ctx context.Context, name string, do func(*sql.Tx) erro
 }
 
 // weighty are the transactions that are copied into the database's file at once.
-var weighty = []string{"register", "close", "decide", "restore", "withdraw", "resign"}
+var weighty = []string{"register", "count", "close", "decide", "restore", "withdraw", "resign"}
 
 // full recognizes what either database says when its disk is full.
 func full(err error) bool {
