@@ -45,6 +45,9 @@ func Show(w io.Writer, l *Ledger, prior float64) error {
 	default:
 		fmt.Fprintf(&b, "This device opted out on %s. It answers nothing.\n", date(l.Since))
 	}
+	for _, j := range l.Studies {
+		fmt.Fprintf(&b, "Of study %s it answers round %d, which it drew on %s.\n", j.Study, j.Round, date(j.At))
+	}
 	for _, e := range l.Entries {
 		e.show(&b, prior)
 	}
@@ -59,6 +62,12 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, plain.Text(e.Publisher))
 	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), plain.Text(e.CrowdName))
 	fmt.Fprintf(b, "  spent     %s: %s\n", account.ShufflerHonest, promised(e.Charge.Epsilon, e.Charge.Delta))
+	switch {
+	case e.Covered:
+		fmt.Fprintf(b, "            for round %d of study %s; all its rounds were charged with the first answer\n", e.Round, e.Study)
+	case e.Study != "":
+		fmt.Fprintf(b, "            for all that the device says in study %s, of which this is round %d\n", e.Study, e.Round)
+	}
 	local := promised(e.Charge.Local, 0)
 	switch {
 	case e.Reused && e.Backed == nil:

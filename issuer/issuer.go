@@ -119,8 +119,12 @@ const orphaned = "a log of issued tokens is here without its plan: register the 
 // Close lets go of the folder. No request may be under way.
 func (s *Service) Close() error {
 	var errs []error
+	closed := map[*markLog]bool{} // rounds of a study share one
 	for _, p := range s.plans {
-		errs = append(errs, p.log.close())
+		if !closed[p.log] {
+			closed[p.log] = true
+			errs = append(errs, p.log.close())
+		}
 	}
 	return errors.Join(append(errs, s.lock.Close())...)
 }

@@ -20,10 +20,43 @@ import (
 // plan of a key is on disk before the key signs, and stays there when the plan is
 // forgotten. A plan that comes back then, after a clock was put right, say, is not
 // served again: without its marks everybody would get a second token.
+//
+// The rounds of a study have the study's keys. Where each respondent answers one of
+// them, the study stands for its rounds: whoever has a token has one in all of them,
+// and may use it in any. Where everybody may answer all, there is no such thing as one
+// token a round, and hops have to know respondents otherwise.
+
+// scope is what a respondent gets one token of: the plan, or the study.
+func scope(signed plan.Signed) [32]byte {
+	if signed.Study != nil {
+		return signed.Study.Hash()
+	}
+	return signed.Plan.Hash()
+}
+
+// sharing is the open log of another served plan of that scope; nil where there is none.
+func (s *Service) sharing(hash, scope [32]byte) *markLog {
+	for other, p := range s.plans {
+		if other != hash && p.scope == scope {
+			return p.log
+		}
+	}
+	return nil
+}
+
+// alone reports that no other plan of the scope is here, served or not.
+func (s *Service) alone(hash, of [32]byte) bool {
+	for other, p := range s.idle {
+		if other != hash && scope(p.signed) == of {
+			return false
+		}
+	}
+	return s.sharing(hash, of) == nil
+}
 
 // unclaimed is the files of those of the plan's keys that have no plan yet. marked
 // says whether the plan's own marks are here.
-func (s *Service) unclaimed(p plan.Plan, marked bool) (paths []string, err error) {
+func (s *Service) unclaimed(p plan.Plan, scope [32]byte, marked bool) (paths []string, err error) {
 	for i, in := range p.Route.Mix.Instances {
 		for h, party := range in.Hops {
 			if party.Tokens == "" {
@@ -36,7 +69,7 @@ func (s *Service) unclaimed(p plan.Plan, marked bool) (paths []string, err error
 				paths = append(paths, path)
 			case err != nil:
 				return nil, fmt.Errorf("issuer: %w", err)
-			case !bytes.Equal(text, owner(p)):
+			case !bytes.Equal(text, owner(scope)):
 				return nil, wire.Problemf(wire.PlanRefused, "the key of the tokens of instance %d, hop %d is another plan's: each plan needs keys of its own", i+1, h+1)
 			case !marked:
 				return nil, wire.Problemf(wire.PlanRefused, "the plan was served here before, and whom it gave tokens is not known any more: give it a new name, and new keys")
@@ -46,13 +79,13 @@ func (s *Service) unclaimed(p plan.Plan, marked bool) (paths []string, err error
 	return paths, nil
 }
 
-func claim(paths []string, p plan.Plan) error {
+func claim(paths []string, scope [32]byte) error {
 	for _, path := range paths {
-		if err := durable.Create(path, owner(p), 0o600); err != nil {
+		if err := durable.Create(path, owner(scope), 0o600); err != nil {
 			return fmt.Errorf("issuer: %w", err)
 		}
 	}
 	return nil
 }
 
-func owner(p plan.Plan) []byte { return []byte(p.Name() + "\n") }
+func owner(scope [32]byte) []byte { return fmt.Appendf(nil, "%x\n", scope) }

@@ -30,7 +30,8 @@ type served struct {
 	signed plan.Signed
 	text   []byte
 	keys   map[hop]token.PrivateKey
-	log    *markLog
+	scope  [32]byte // what a respondent gets one token of
+	log    *markLog // of the scope
 }
 
 type hop struct {
@@ -65,7 +66,7 @@ func (s *Service) takeUp() error {
 		}
 		hash := signed.Plan.Hash()
 		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
-			if err := s.remove(hash); err != nil {
+			if err := s.remove(hash, scope(signed)); err != nil {
 				return err
 			}
 			continue
@@ -93,7 +94,7 @@ func (s *Service) orphans() (paths []string) {
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(all, func(path string) bool {
 		hash, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
-		return err != nil || len(hash) != 32 || s.plans[[32]byte(hash)] != nil || s.idle[[32]byte(hash)].why != ""
+		return err != nil || len(hash) != 32 || s.plans[[32]byte(hash)] != nil || s.idle[[32]byte(hash)].why != "" || s.sharing([32]byte{}, [32]byte(hash)) != nil
 	})
 }
 
@@ -130,7 +131,7 @@ func (s *Service) Load(signed plan.Signed) error {
 		return refused("%d plans are served already, the limit", s.o.Limits.Plans)
 	case signed.Plan.Times.Closes.IsZero():
 		return refused("a plan that is served needs times.closes: after it nothing is issued")
-	case s.over(signed.Plan):
+	case s.over(signed):
 		return refused("the plan has closed too long ago")
 	}
 	if !before {
@@ -143,7 +144,9 @@ func (s *Service) Load(signed plan.Signed) error {
 	}
 	// Last: a plan that is on disk can be served.
 	if err := s.write(signed); err != nil {
-		s.plans[hash].log.close()
+		if s.sharing(hash, s.plans[hash].scope) == nil {
+			s.plans[hash].log.close()
+		}
 		delete(s.plans, hash)
 		return err
 	}
@@ -170,7 +173,7 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 	if err != nil {
 		return err
 	}
-	p := &served{signed: signed, text: signed.Marshal(), keys: map[hop]token.PrivateKey{}}
+	p := &served{signed: signed, text: signed.Marshal(), keys: map[hop]token.PrivateKey{}, scope: scope(signed)}
 	for i, in := range signed.Plan.Route.Mix.Instances {
 		for h, party := range in.Hops {
 			if party.Tokens == "" {
@@ -186,31 +189,38 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 	if len(p.keys) == 0 {
 		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
 	}
+	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
+		return wire.Problemf(wire.PlanRefused, "a study of which everybody answers all rounds has the same keys in each, and a respondent could use the tokens of all in one: have its hops demand no tokens")
+	}
 	hash := signed.Plan.Hash()
-	marks := s.path(hash, "log")
+	if p.log = s.sharing(hash, p.scope); p.log != nil { // an earlier round claimed the keys
+		s.plans[hash] = p
+		return nil
+	}
+	marks := s.path(p.scope, "log")
 	_, missing := os.Stat(marks)
 	if missing != nil && before {
 		return fmt.Errorf("issuer: %s is missing: %s", marks, lostMarks)
 	}
-	free, err := s.unclaimed(signed.Plan, missing == nil)
+	free, err := s.unclaimed(signed.Plan, p.scope, missing == nil)
 	if err != nil {
 		return err
 	}
-	title := logTitle(signed.Plan.Name(), s.auth.Secret)
+	title := logTitle(fmt.Sprintf("%x", p.scope), s.auth.Secret)
 	// The log first: a plan whose keys are claimed has had one.
 	if missing != nil {
 		if err := chain.Create(marks, title); err != nil {
 			return fmt.Errorf("issuer: %w", err)
 		}
 	}
-	p.log, err = openLog(marks, s.path(hash, "end"), title, s.o.Log)
+	p.log, err = openLog(marks, s.path(p.scope, "end"), title, s.o.Log)
 	if errors.Is(err, chain.ErrDamaged) || errors.Is(err, chain.ErrShort) {
 		err = fmt.Errorf("%w; without it respondents could be given a second token: %s", err, lostMarks)
 	}
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
-	if err := claim(free, signed.Plan); err != nil {
+	if err := claim(free, p.scope); err != nil {
 		return errors.Join(err, p.log.close())
 	}
 	s.plans[hash] = p

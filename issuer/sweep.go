@@ -14,7 +14,14 @@ import (
 )
 
 // over reports whether everything about a plan is due to be deleted.
-func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
+// Who had a token of a study is known until the whole study is over.
+func (s *Service) over(signed plan.Signed) bool {
+	closes := signed.Plan.Times.Closes
+	if signed.Study != nil {
+		closes = signed.Study.Times.Closes
+	}
+	return !s.o.Now().Before(closes.Add(s.o.Retention))
+}
 
 // Run forgets plans whose retention is over, until the context ends.
 func (s *Service) Run(ctx context.Context) {
@@ -38,11 +45,11 @@ func (s *Service) Sweep() error {
 	var errs []error
 	var apart error
 	for _, p := range s.finished() {
-		if err := s.agreed(p); err != nil {
+		if err := s.agreed(p.Plan); err != nil {
 			apart = err
 			continue
 		}
-		errs = append(errs, s.forget(p.Hash()))
+		errs = append(errs, s.forget(p.Plan.Hash(), scope(p)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,19 +58,19 @@ func (s *Service) Sweep() error {
 }
 
 // finished are the plans whose retention is over, by a clock that runs evenly.
-func (s *Service) finished() (all []plan.Plan) {
+func (s *Service) finished() (all []plan.Signed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	add := func(p plan.Plan) {
+	add := func(p plan.Signed) {
 		if s.over(p) && s.o.Clock.Settled() == nil {
 			all = append(all, p)
 		}
 	}
 	for _, p := range s.plans {
-		add(p.signed.Plan)
+		add(p.signed)
 	}
 	for _, p := range s.idle {
-		add(p.signed.Plan)
+		add(p.signed)
 	}
 	return all
 }
@@ -76,25 +83,30 @@ func (s *Service) agreed(p plan.Plan) error {
 	return clock.Asked(s.o.Now(), serve.AskTimes(context.Background(), s.o.Client, p.HopURLs()...))
 }
 
-func (s *Service) forget(hash [32]byte) error {
+func (s *Service) forget(hash, scope [32]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
-	if p := s.plans[hash]; p != nil {
+	if p := s.plans[hash]; p != nil && s.sharing(hash, scope) == nil {
 		err = p.log.close()
 	}
 	delete(s.plans, hash)
 	delete(s.idle, hash)
-	return errors.Join(err, s.remove(hash))
+	return errors.Join(err, s.remove(hash, scope))
 }
 
 // remove deletes the files of a plan. The files of its keys stay: they sign for no
 // other plan, ever.
-func (s *Service) remove(hash [32]byte) error {
+// Those of the marks stay while another round of its study is served.
+func (s *Service) remove(hash, scope [32]byte) error {
 	var errs []error
 	// The plan first: without it the marks are nobody's, and no restart serves it.
-	for _, kind := range []string{"plan", "log", "end"} {
-		if err := os.Remove(s.path(hash, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	paths := []string{s.path(hash, "plan")}
+	if s.alone(hash, scope) {
+		paths = append(paths, s.path(scope, "log"), s.path(scope, "end"))
+	}
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("issuer: %w", err))
 		}
 	}

@@ -24,11 +24,12 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 	defer s.mu.Unlock()
 	p, left := s.plans[w.Plan], s.idle[w.Plan]
 	var signers []string
+	var of [32]byte
 	switch {
 	case p != nil:
-		signers = p.signed.Signers()
+		signers, of = p.signed.Signers(), p.scope
 	case left.why != "":
-		signers = left.signed.Signers()
+		signers, of = left.signed.Signers(), scope(left.signed)
 	}
 	if again, err = s.withdrawals.Take(ctx, w, signers, s.o.Publishers.Now()); err != nil {
 		return false, err
@@ -40,13 +41,13 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 	if err := s.o.Failpoint("withdrawn"); err != nil {
 		return false, err
 	}
-	if p != nil {
+	if p != nil && s.sharing(w.Plan, of) == nil {
 		p.log.stop(s.withdrawals.Err(w.Plan))
 		err = p.log.close()
 	}
 	delete(s.plans, w.Plan)
 	delete(s.idle, w.Plan)
-	return again, errors.Join(err, s.remove(w.Plan))
+	return again, errors.Join(err, s.remove(w.Plan, of))
 }
 
 func (s *Service) keepWithdrawal(_ context.Context, name string, w plan.SignedWithdrawal) error {

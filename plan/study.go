@@ -48,9 +48,11 @@ const (
 	// MaxState bounds a public state, in bytes.
 	MaxState = 64 << 20
 
-	studyVersion = 1
-	studying     = "confetti/study/v1\n"
-	rounding     = "confetti/round/v1\n"
+	// StudyVersion is the form of studies that this package reads and writes.
+	StudyVersion = 1
+
+	studying = "confetti/study/v1\n"
+	rounding = "confetti/round/v1\n"
 )
 
 // StateName is how a plan names a public state: the SHA-256 of its bytes in hex.
@@ -62,7 +64,7 @@ func StateName(state []byte) string {
 // Validate checks the study's form and reports its problems together.
 func (s Study) Validate() error {
 	var ps Problems
-	ps.add(s.Version == studyVersion, "study: version is %d; this build reads version %d", s.Version, studyVersion)
+	ps.add(s.Version == StudyVersion, "study: version is %d; this build reads version %d", s.Version, StudyVersion)
 	ps.add(s.Rounds >= 1 && s.Rounds <= MaxRounds, "study: rounds must be between 1 and %d", MaxRounds)
 	ps.add(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
 	ps.add(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)

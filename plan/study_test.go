@@ -22,7 +22,7 @@ func study() Study {
 	times := p.Times
 	p.Times = Times{}
 	return Study{
-		Version: studyVersion, Plan: p, Rounds: 3, Takes: TakesOne, Withheld: WithheldRepeats,
+		Version: StudyVersion, Plan: p, Rounds: 3, Takes: TakesOne, Withheld: WithheldRepeats,
 		Coordinator: Publisher(coordinator().Public().(ed25519.PublicKey)), Times: times,
 	}
 }

@@ -39,6 +39,9 @@ type Plan struct {
 	Decided    time.Time `json:"decided,omitzero"`
 	Reason     string    `json:"reason,omitempty"` // why it is withheld
 	Formats    []string  `json:"formats,omitempty"`
+	Study      string    `json:"study,omitempty"` // that it is a round of
+	Round      int       `json:"round,omitempty"`
+	Over       string    `json:"over,omitempty"`      // why the study has no further round
 	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
 }
 
@@ -57,6 +60,7 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
 	}
 	if o, err := s.outline(ctx, p.Name); err == nil {
+		d.Study, d.Round = o.round.Study, o.round.Number
 		d.Title, d.Closes, d.Formats = o.title, o.closes, []string{formatHTML, formatJSON, formatReceipts}
 		if o.counts {
 			d.Formats = append([]string{formatCounts}, d.Formats...)
@@ -64,6 +68,11 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	}
 	if !p.Released {
 		d.Formats = nil
+	}
+	if d.Study != "" && !p.Decided.IsZero() {
+		if next, err := s.o.Store.Following(ctx, p.Name); err == nil {
+			d.Over = next.Reason
+		}
 	}
 	d.Suspended = p.Decided.IsZero() && s.suspended(ctx, p.Name) != nil
 	switch {

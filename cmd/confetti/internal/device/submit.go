@@ -81,6 +81,9 @@ func (c Submit) Run(std terminal.Streams) error {
 	}
 	ctx, stop := terminal.UntilStopped()
 	defer stop()
+	if signed, o, err = inStudy(ctx, signed, o); err != nil {
+		return err
+	}
 	c.sayDelay(std, signed.Plan, o)
 	if !c.Devices {
 		return c.one(ctx, std, signed, o, values[0])
@@ -137,6 +140,22 @@ func (c Submit) options() (signed plan.Signed, o client.Options, bearers []strin
 		o.Roots, err = serve.ReadPool(c.Roots)
 	}
 	return signed, o, bearers, err
+}
+
+// inStudy is the newest round of the study that a plan is of, and the state that it
+// asks with.
+func inStudy(ctx context.Context, signed plan.Signed, o client.Options) (plan.Signed, client.Options, error) {
+	analyzer := signed.Plan.Analyzer.URL
+	if signed.Study != nil && analyzer != "" {
+		newest, err := client.FetchRound(ctx, analyzer, signed.Study.Hash(), o)
+		if err != nil {
+			return signed, o, err
+		}
+		signed = newest
+	}
+	state, err := client.FetchState(ctx, analyzer, signed.Plan, o)
+	o.State = state
+	return signed, o, err
 }
 
 // delay is what was asked for, and none in a trial.
@@ -226,7 +245,8 @@ type outcome struct {
 	Waiting  int    `json:"waiting"`  // on their devices, to be sent later
 	Answered int    `json:"answered"` // had answered before
 	Refused  int    `json:"refused"`
-	Unfit    int    `json:"unfit"` // of those sent or waiting: what the plan has for a value that does not fit
+	Others   int    `json:"other_rounds,omitempty"` // of a study: answer another round of it
+	Unfit    int    `json:"unfit"`                  // of those sent or waiting: what the plan has for a value that does not fit
 }
 
 func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, bearers []string, values []question.Value) error {
@@ -254,7 +274,8 @@ func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Sign
 				}
 				mu.Lock()
 				out.count(err, unfit)
-				if err != nil && failure == nil && !errors.Is(err, client.ErrAnswered) {
+				var other *client.OtherRoundError
+				if err != nil && failure == nil && !errors.Is(err, client.ErrAnswered) && !errors.As(err, &other) {
 					failure = fmt.Errorf("answer %d: %w", i+1, err)
 				}
 				done++
@@ -277,6 +298,9 @@ func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Sign
 		err = terminal.WriteJSON(std.Out, out)
 	} else {
 		_, err = fmt.Fprintf(std.Out, "%d answers sent, %d wait to be sent, %d devices had answered before, %d refused\n", out.Sent, out.Waiting, out.Answered, out.Refused)
+		if out.Others > 0 {
+			fmt.Fprintf(std.Out, "%d devices answer another round of the study\n", out.Others)
+		}
 		if out.Unfit > 0 {
 			fmt.Fprintf(std.Out, "%d of the answers did not fit the plan: their devices sent what it has for such an answer\n", out.Unfit)
 		}
@@ -286,6 +310,7 @@ func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Sign
 
 func (o *outcome) count(err, unfit error) {
 	var waiting *client.WaitingError
+	var other *client.OtherRoundError
 	if unfit != nil {
 		o.Unfit++
 	}
@@ -296,6 +321,8 @@ func (o *outcome) count(err, unfit error) {
 		o.Waiting++
 	case errors.Is(err, client.ErrAnswered):
 		o.Answered++
+	case errors.As(err, &other):
+		o.Others++
 	default:
 		o.Refused++
 	}

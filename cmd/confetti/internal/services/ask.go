@@ -44,6 +44,31 @@ func (s *Services) Await(ctx context.Context, p plans.Party) error {
 }
 
 // Progress asks the analyzer how a plan is getting on.
+// NextRound is the newest round of the study that a signed round is of, where that is a
+// later one; nil where it is not, or the plan is by itself.
+func (s *Services) NextRound(ctx context.Context, signed plan.Signed) (*plan.Signed, error) {
+	if signed.Study == nil {
+		return nil, nil
+	}
+	text, err := s.Get(ctx, signed.Plan.Analyzer.URL+wire.StudyPath(signed.Study.Hash()))
+	if err != nil {
+		return nil, err
+	}
+	u, err := plan.SplitSigned(text)
+	if err == nil {
+		err = u.Verify(plan.Trust(signed.Signers()...))
+	}
+	if err != nil {
+		return nil, err
+	}
+	next, err := u.Parse()
+	if err != nil || next.Study == nil || next.Plan.Round.Study != signed.Plan.Round.Study || next.Plan.Round.Number <= signed.Plan.Round.Number {
+		return nil, err
+	}
+	return &next, nil
+}
+
+// Progress is how far a plan has come at its analyzer.
 func (s *Services) Progress(ctx context.Context, signed plan.Signed) (state analyzer.Progress, err error) {
 	text, err := s.Get(ctx, signed.Plan.Analyzer.URL+wire.StatusPath(signed.Plan.Hash()))
 	if err == nil {

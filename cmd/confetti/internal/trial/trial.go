@@ -15,26 +15,30 @@ type Folder string
 // What is in the folder of a trial beside the parties' folders. The plan is
 // written last: a folder without it is not finished.
 const (
-	Plan       = "plan.signed.json"
-	Roots      = "authority.crt"
-	Publisher  = "publisher.json"
-	Publishers = "publishers.txt"
-	Operator   = "operator.token"  // the one operator's bearer token
-	Operators  = "operators"       // its hash, for the services
-	Devices    = "devices.tokens"  // bearer tokens of the devices, one a line
-	Bearers    = "devices.bearers" // their hashes, for the issuer
-	Simulated  = "devices"         // folder of the devices' state
-	Values     = "values.csv"
-	Log        = "log"
-	Population = "everybody"
-	Host       = "127.0.0.1"
-	Name       = "trial" // operator of every party
+	Plan        = "plan.signed.json"
+	Roots       = "authority.crt"
+	Publisher   = "publisher.json"
+	Publishers  = "publishers.txt"
+	Operator    = "operator.token"  // the one operator's bearer token
+	Operators   = "operators"       // its hash, for the services
+	Devices     = "devices.tokens"  // bearer tokens of the devices, one a line
+	Bearers     = "devices.bearers" // their hashes, for the issuer
+	Simulated   = "devices"         // folder of the devices' state
+	Values      = "values.csv"
+	Coordinator = "coordinator.json" // signs the rounds of a study; in the analyzer's folder
+	Log         = "log"
+	Population  = "everybody"
+	Host        = "127.0.0.1"
+	Name        = "trial" // operator of every party
 )
 
 // Path is below the folder.
 func (t Folder) Path(elements ...string) string {
 	return filepath.Join(append([]string{string(t)}, elements...)...)
 }
+
+// Round is the file of a round of a study.
+func (t Folder) Round(number int) string { return t.Path(fmt.Sprintf("round-%d.signed.json", number)) }
 
 // Of is the folder of a party.
 func (t Folder) Of(p plans.Party) string {

@@ -32,6 +32,9 @@ func (c Command) Make(t trial.Folder) error {
 	if c.Closes <= 0 {
 		return terminal.Usagef("--closes is %v: give how long the collection is open, such as 15m", c.Closes)
 	}
+	if c.Rounds < 0 || c.Rounds > plan.MaxRounds {
+		return terminal.Usagef("--rounds is %d: give 1 to %d, or 0 to ask once", c.Rounds, plan.MaxRounds)
+	}
 	if c.Devices < 1 || c.Devices > maxTrial {
 		return terminal.Usagef("--devices is %d: give 1 to %d", c.Devices, maxTrial)
 	}
@@ -65,11 +68,11 @@ func (c Command) Make(t trial.Folder) error {
 	); err != nil {
 		return err
 	}
-	if err := settle(t, &p); err != nil {
+	if err := settle(t, &p, c.tokens()); err != nil {
 		return err
 	}
 	for _, one := range plans.Parties(p) {
-		if err := equip(t, one, ca); err != nil {
+		if err := equip(t, one, ca, c.Rounds > 0); err != nil {
 			return err
 		}
 	}
@@ -79,12 +82,43 @@ func (c Command) Make(t trial.Folder) error {
 		}
 	}
 	p.Signatures = 0 // one publisher is all that a trial has
-	p.Times = plan.Times{Opens: time.Now().UTC().Truncate(time.Second)}
-	p.Times.Closes = p.Times.Opens.Add(c.Closes)
+	times := plan.Times{Opens: time.Now().UTC().Truncate(time.Second)}
+	times.Closes = times.Opens.Add(c.Closes)
+	if p.Times = times; c.Rounds > 0 {
+		p.Times = plan.Times{}
+	}
 	if err := protocol.Check(p); err != nil {
 		return err
 	}
+	if c.Rounds > 0 {
+		return c.study(t, p, times, publisher)
+	}
 	return durable.Replace(t.Path(trial.Plan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
+}
+
+// study makes the plan a study of the trial's, and its first round the trial's plan. The
+// rounds have as much time between them as the analyzer may take to conclude one.
+func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher wire.SignKey) error {
+	coordinator, err := wire.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(t.Of(plans.Party{Role: "analyzer"}), trial.Coordinator)
+	if err := wire.CreateSignKeyFile(path, coordinator, "coordinator of the trial's study"); err != nil {
+		return err
+	}
+	s := plan.Study{
+		Version: plan.StudyVersion, Plan: p, Rounds: c.Rounds, Takes: c.Takes, Withheld: c.Withheld, Coordinator: coordinator.Public().String(),
+		Times: plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))},
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	first, err := plan.SignStudy(s, publisher.Private()).Round(1, "", times, coordinator.Private())
+	if err != nil {
+		return err
+	}
+	return keep(t, first)
 }
 
 // Draft is the plan without parties' keys and addresses.
@@ -106,9 +140,13 @@ func (c Command) Draft() (plan.Plan, error) {
 	}, nil
 }
 
-// settle gives every party keys and an address, makes hops demand tokens, and
+// tokens says whether hops demand tokens: not in a study of which everybody answers all
+// rounds, which has the same keys in each.
+func (c Command) tokens() bool { return c.Rounds == 0 || c.Takes == plan.TakesOne }
+
+// settle gives every party keys and an address, has hops demand tokens, and
 // calibrates the sample's noise.
-func settle(t trial.Folder, p *plan.Plan) error {
+func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
 	mix := p.Route.Mix
 	mix.Issuer = &plan.Party{Operator: "issuer"}
 	urls, err := addresses(len(plans.Parties(*p)))
@@ -160,6 +198,14 @@ func settle(t trial.Folder, p *plan.Plan) error {
 	// One operator has all these keys, whatever a plan says that was to be tried: releases
 	// know a trial by that.
 	p.Analyzer.Operator, mix.Issuer.Operator = trial.Name, trial.Name
+	if !withTokens {
+		mix.Issuer = nil
+		for _, in := range mix.Instances {
+			for h := range in.Hops {
+				in.Hops[h].Tokens = ""
+			}
+		}
+	}
 	for _, in := range mix.Instances {
 		for h := range in.Hops {
 			in.Hops[h].Operator = trial.Name
@@ -207,13 +253,17 @@ func tokens(t trial.Folder, devices int) error {
 }
 
 // equip gives a party its certificate and its configuration.
-func equip(t trial.Folder, p plans.Party, ca *serve.Authority) error {
+func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study bool) error {
 	certificate, key, err := ca.Server(trial.Host)
 	if err != nil {
 		return err
 	}
+	config := partyConfig(p)
+	if study && p.Role == "analyzer" {
+		config = fmt.Sprintf("coordinator = '%s'\n", trial.Coordinator) + config
+	}
 	address, _ := strings.CutPrefix(p.URL, "https://")
-	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trial.Roots, partyConfig(p), address, trial.Operators)
+	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trial.Roots, config, address, trial.Operators)
 	return errors.Join(
 		durable.Replace(filepath.Join(t.Of(p), "server.crt"), certificate, 0o600),
 		durable.Replace(filepath.Join(t.Of(p), "server.key"), key, 0o600),
@@ -225,7 +275,7 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority) error {
 func partyConfig(p plans.Party) string {
 	switch p.Role {
 	case "shuffler":
-		return fmt.Sprintf("publishers_file = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers)
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers, trial.Bearers)
 	case "issuer":
 		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trial.Publishers, trial.Bearers)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/plan"
@@ -29,6 +30,10 @@ type Command struct {
 	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" placeholder:"FILE"`
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
 	Devices int           `help:"Devices that get a token." default:"200"`
+
+	Rounds   int    `help:"Ask in so many rounds at most, one after the other by themselves (a study), each open as long as --closes says; 0: once." default:"0" placeholder:"N"`
+	Takes    string `help:"Of a study: whether a device answers one round, which it draws, or all." enum:"one,all" default:"one"`
+	Withheld string `help:"Of a study: whether a round that is withheld is repeated by the next, or ends the study." enum:"repeat,end" default:"repeat"`
 }
 
 func (Command) Help() string {
@@ -121,19 +126,39 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 		return err
 	}
 	fmt.Fprintf(std.Out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.Path(trial.Roots), link)
-	decided := false
+	decided, over := false, false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(time.Second):
 		}
-		if state, err := s.Progress(ctx, signed); err == nil && !state.Decided.IsZero() && !decided {
+		state, err := s.Progress(ctx, signed)
+		if err == nil && !state.Decided.IsZero() && !decided {
 			decided = true
 			conclude(t, std.Out, state)
 		}
+		if err == nil && state.Over != "" && !over {
+			over = true
+			fmt.Fprintf(std.Out, "\nThe study is over after round %d: %s.\n", state.Round, plain.Text(state.Over))
+		}
+		if next, err := s.NextRound(ctx, signed); err == nil && next != nil {
+			if err := keep(t, *next); err != nil {
+				return err
+			}
+			signed, decided = *next, false
+			fmt.Fprintf(std.Out, "\nRound %d of %d has begun and closes at %s.\n", signed.Plan.Round.Number, signed.Study.Rounds, local(signed.Plan.Times.Closes))
+		}
 	}
 }
+
+// keep makes a round the trial's plan, and leaves it under its number.
+func keep(t trial.Folder, round plan.Signed) error {
+	text := append(round.Marshal(), '\n')
+	return errors.Join(durable.Replace(t.Round(round.Plan.Round.Number), text, 0o600), durable.Replace(t.Path(trial.Plan), text, 0o600))
+}
+
+func local(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05 -07:00") }
 
 // introduce says what runs and what to type next.
 func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
@@ -151,7 +176,14 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 		fmt.Fprintf(out, "The collection has closed. For another one, start a trial in another folder.\n")
 		return
 	}
-	fmt.Fprintf(out, "The collection closes at %s.\n\nNow type, in another terminal:\n", p.Times.Closes.Local().Format("2006-01-02 15:04:05 -07:00"))
+	if study := signed.Study; study != nil {
+		takes := "every round"
+		if study.Takes == plan.TakesOne {
+			takes = "one round, which it draws"
+		}
+		fmt.Fprintf(out, "It is a study of at most %d rounds. A device answers %s. This is round %d; %s has the newest.\n", study.Rounds, takes, p.Round.Number, t.Path(trial.Plan))
+	}
+	fmt.Fprintf(out, "The collection closes at %s.\n\nNow type, in another terminal:\n", local(p.Times.Closes))
 	if _, err := os.Stat(t.Path(trial.Values)); err == nil {
 		fmt.Fprintf(out, "  confetti submit %s --dir %s --devices\n", t.Path(trial.Values), t)
 	} else {
