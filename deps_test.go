@@ -52,6 +52,7 @@ var layers = [][]string{
 	{"protocol"},
 	{"internal/intake", "question/law"},
 	{"internal/epoch"},
+	{"internal/example"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/service", "analyzer/service"},
 	{"simulate", "internal/chaos"},

@@ -7,18 +7,18 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 )
 
 // Several answers behind one backstop cost what their rows of fragments do,
 // composed; a guarantee that counts on the backstop's coins would be claimed anew
 // for every plan.
 func TestKeptBackstopsAreChargedByTheirFragments(t *testing.T) {
-	p := small()["fragments"]
+	p := example.Small()["fragments"]
 	p.Crowd.Minimum = 2
-	proto := runnable(t, p)
-	promise := promised(t, proto)
+	proto := example.Runnable(t, p)
+	promise := example.Promised(t, proto)
 	g, err := proto.Charge(promise, account.Removal)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestKeptBackstopsAreChargedByTheirFragments(t *testing.T) {
 // so has the one that it enters.
 func TestPrivateSizesAreCharged(t *testing.T) {
 	for _, adjacency := range []account.Adjacency{account.Replacement, account.Removal} {
-		p := small()["symmetric"]
+		p := example.Small()["symmetric"]
 		p.Crowd.Minimum, p.Budget.Adjacency, p.Budget.Epsilon = 2, string(adjacency), 100
 		crowd, err := additive.NewCrowd(0.5, 1e-7)
 		if err != nil {
@@ -46,8 +46,8 @@ func TestPrivateSizesAreCharged(t *testing.T) {
 		charged := func(d *plan.Deletion, crowds ...string) account.Guarantee {
 			t.Helper()
 			h.Crowds, p.Crowd.Deletion = crowds, d
-			proto := runnable(t, p)
-			g, err := proto.Charge(promised(t, proto), adjacency)
+			proto := example.Runnable(t, p)
+			g, err := proto.Charge(example.Promised(t, proto), adjacency)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestReplacedSizesAreChargedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := small()["symmetric"]
+	p := example.Small()["symmetric"]
 	p.Crowd.Minimum, p.Budget.Adjacency, p.Budget.Epsilon, p.Budget.Delta = 2, string(account.Removal), 100, 1e-9
 	h := *p.Question.Histogram
 	p.Question.Histogram = &h
@@ -84,8 +84,8 @@ func TestReplacedSizesAreChargedOnce(t *testing.T) {
 	charged := func(d *plan.Deletion) account.Guarantee {
 		t.Helper()
 		p.Crowd.Deletion = d
-		proto := runnable(t, p)
-		g, err := proto.Charge(promised(t, proto), account.Replacement)
+		proto := example.Runnable(t, p)
+		g, err := proto.Charge(example.Promised(t, proto), account.Replacement)
 		if err != nil || g.Adjacency != account.Replacement {
 			t.Fatal(g, err)
 		}
@@ -99,23 +99,14 @@ func TestReplacedSizesAreChargedOnce(t *testing.T) {
 	}
 }
 
-func promised(t *testing.T, p *protocol.Protocol) protocol.Promise {
-	t.Helper()
-	promise, err := p.Promise()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return promise
-}
-
 // The domination of a charge is read off the mechanism: at every epsilon it allows at
 // least what the accountant finds, sizes of crowds and randomized classes included, and
 // for one-hot reports under removal, replaced, it is a root of two above removal's.
 func TestSpendingsAreDominated(t *testing.T) {
 	spending := func(p plan.Plan, to account.Adjacency) account.Spending {
 		t.Helper()
-		proto := runnable(t, p)
-		g, err := proto.Charge(promised(t, proto), to)
+		proto := example.Runnable(t, p)
+		g, err := proto.Charge(example.Promised(t, proto), to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +119,7 @@ func TestSpendingsAreDominated(t *testing.T) {
 		}
 		return s
 	}
-	p := design(t, designs()["fragments"])
+	p := example.Design(t, example.Histograms()["fragments"])
 	removed, replaced := spending(p, account.Removal), spending(p, account.Replacement)
 	if ratio := replaced.Domination.Shift / removed.Domination.Shift; ratio < 1.35 || ratio > 1.45 {
 		t.Errorf("replacement has %.4g times the shift of removal", ratio)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -18,13 +19,13 @@ import (
 )
 
 func TestEncodeRefusesBadValues(t *testing.T) {
-	p := design(t, sample("rr"))
+	p := example.Design(t, example.Density("rr"))
 	normalized := p
 	d := *p.Question.Density
 	d.Normalize = true
 	normalized.Question.Density = &d
-	inner := sample("rr")
-	identity(&inner, 3)
+	inner := example.Density("rr")
+	example.Identity(&inner, 3)
 	for name, c := range map[string]struct {
 		plan  plan.Plan
 		value question.Value
@@ -39,13 +40,13 @@ func TestEncodeRefusesBadValues(t *testing.T) {
 		"NaN":                {p, density.Labelled{Features: []float32{0.62517, float32(math.NaN()), 0}}, "coordinate 1 is not finite"},
 		"infinite":           {p, density.Labelled{Features: []float32{0.62517, 0, float32(math.Inf(-1))}}, "coordinate 2 is not finite"},
 		"zero":               {normalized, density.Labelled{Features: []float32{0, 0, 0}}, "zero vector"},
-		"not of unit length": {design(t, inner), density.Labelled{Features: []float32{0.62517, 0, 0}}, "unit length"},
+		"not of unit length": {example.Design(t, inner), density.Labelled{Features: []float32{0.62517, 0, 0}}, "unit length"},
 		"class below":        {p, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: -62517}, "not one of the plan's 2"},
 		"class above":        {p, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 62517}, "not one of the plan's 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := runnable(t, c.plan).Encode(c.value)
-			mentions(t, err, c.want)
+			_, err := example.Runnable(t, c.plan).Encode(c.value)
+			example.Mentions(t, err, c.want)
 		})
 	}
 }
@@ -53,7 +54,7 @@ func TestEncodeRefusesBadValues(t *testing.T) {
 // Payloads come from anybody: what no client sends is an error that counts
 // nothing and says nothing of the content.
 func TestCountRefusesWhatNoClientSends(t *testing.T) {
-	proto := runnable(t, design(t, sample("rr")))
+	proto := example.Runnable(t, example.Design(t, example.Density("rr")))
 	for name, c := range map[string]struct {
 		payload string
 		counted uint64
@@ -95,12 +96,12 @@ func TestCountRefusesWhatNoClientSends(t *testing.T) {
 // neither may depend on the value or the draw.
 func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
-		p := sample(bitsum)
+		p := example.Density(bitsum)
 		p.Question.Density.Normalize = true
-		p = design(t, p)
+		p = example.Design(t, p)
 		// A cap that is met often, so that both filling up and cutting off are seen.
 		p.Envelopes.PerDevice = min(p.Envelopes.PerDevice, p.Question.Density.Repetitions+1)
-		proto := runnable(t, p)
+		proto := example.Runnable(t, p)
 		rapid.Check(t, func(t *rapid.T) {
 			x := rapid.SliceOfN(rapid.Float32Range(0.01, 1), 3, 3).Draw(t, "features")
 			r := replay.New(rapid.Uint64().Draw(t, "seed"))
@@ -133,10 +134,10 @@ func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 // messages per second and core.
 func BenchmarkCount(b *testing.B) {
 	for _, channels := range []int{768, 1 << 16} {
-		p := sample("rr")
+		p := example.Density("rr")
 		p.Question.Density.Repetitions, p.Question.Density.Bitsum.FlipProbability = channels, 0.25
 		p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = channels, 8
-		proto := runnable(b, p)
+		proto := example.Runnable(b, p)
 		payloads := batch(b, proto, 1<<20)
 		b.Run(fmt.Sprintf("channels=%d", channels), func(b *testing.B) {
 			tally := proto.NewTally()

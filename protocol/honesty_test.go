@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -18,8 +19,8 @@ import (
 // what was promised; with fewer it is never better, and with more never worse.
 func TestAmongThePlannedIsThePromise(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb", "pure", "poisson", "nb"} {
-		p := design(t, sample(bitsum))
-		proto := runnable(t, p)
+		p := example.Design(t, example.Density(bitsum))
+		proto := example.Runnable(t, p)
 		promise, err := proto.Promise()
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,7 @@ func TestAmongThePlannedIsThePromise(t *testing.T) {
 		for _, share := range []float64{0.95, 0.9, 0.85} {
 			g, err := proto.Among(int(share * float64(p.HonestMinimum())))
 			if bitsum == "pure" {
-				mentions(t, err, "no proof")
+				example.Mentions(t, err, "no proof")
 				continue
 			}
 			if err != nil || g.Epsilon <= before {
@@ -51,7 +52,7 @@ func TestAmongThePlannedIsThePromise(t *testing.T) {
 
 // Every other honest number is the accountant's own answer for it.
 func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
-	rotated := sample("rr")
+	rotated := example.Density("rr")
 	rotated.Question.Density.Kernel = plan.Kernel{Name: "ip-rotated", Clip: 2, Seed: strings.Repeat("00", 32)}
 	rotated.Question.Density.Dimension, rotated.Question.Density.Repetitions, rotated.Question.Density.Normalize = 64, 1, true
 	rotated.Crowd.Minimum = 3000
@@ -59,25 +60,25 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 		plan  plan.Plan
 		event func(b plan.Bitsum, planned, honest int) account.Event
 	}{
-		"rr": {sample("rr"), func(b plan.Bitsum, _, honest int) account.Event {
+		"rr": {example.Density("rr"), func(b plan.Bitsum, _, honest int) account.Event {
 			return account.Repeat{Event: shuffle.RandomizedResponse{Users: honest, Flip: b.FlipProbability}, Rounds: 4}
 		}},
 		"rr, rotated": {rotated, func(b plan.Bitsum, _, honest int) account.Event {
 			return shuffle.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
 		}},
-		"poisson": {sample("poisson"), func(b plan.Bitsum, planned, honest int) account.Event {
+		"poisson": {example.Density("poisson"), func(b plan.Bitsum, planned, honest int) account.Event {
 			return account.Repeat{Event: additive.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
 		}},
-		"nb": {sample("nb"), func(b plan.Bitsum, planned, honest int) account.Event {
+		"nb": {example.Density("nb"), func(b plan.Bitsum, planned, honest int) account.Event {
 			sum := additive.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}
 			return account.Repeat{Event: additive.ThinnedNegativeBinomialSum{Sum: sum, Times: 3}, Rounds: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := design(t, c.plan)
+			p := example.Design(t, c.plan)
 			planned := p.HonestMinimum()
 			for _, honest := range []int{planned * 19 / 20, planned * 9 / 10} {
-				got, err := runnable(t, p).Among(honest)
+				got, err := example.Runnable(t, p).Among(honest)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,9 +100,9 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 // many as are named, which among a million is fewer than came: the overflow of all of
 // them would be more than delta. The twin charges as many as the plan counts on.
 func TestAmongManyChargesTheOverflowOfThoseReliedOn(t *testing.T) {
-	p := asking(oneHot(plan.Attribute{Name: "drink", Kind: "categories", Size: 1000}))
+	p := example.Histogram(example.OneHot(plan.Attribute{Name: "drink", Kind: "categories", Size: 1000}))
 	p.Budget.DishonestShare = 0
-	p = design(t, p)
+	p = example.Design(t, p)
 	z := p.Question.Histogram.Randomizer
 	one := randomize.OneHot{K: 1000, Keep: z.Keep, Flip: z.Flip}.OverflowProb(1, p.Envelopes.PerDevice)
 	delta := p.Budget.Delta
@@ -109,7 +110,7 @@ func TestAmongManyChargesTheOverflowOfThoseReliedOn(t *testing.T) {
 		came        int
 		least, most float64
 	}{{1000, 0.99, 1.001}, {10_000, 0.2241, 0.2246}, {100_000, 0.0632, 0.0636}, {1_000_000, 0.02, 0.05}} {
-		g, err := runnable(t, p).Among(c.came)
+		g, err := example.Runnable(t, p).Among(c.came)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,11 +134,11 @@ func TestAmongManyChargesTheOverflowOfThoseReliedOn(t *testing.T) {
 // What 3NB leaves when four in ten are silent, by enumeration: the recomputed
 // guarantee is true of it, and the plan's own is not.
 func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
-	p := sample("3nb")
-	identity(&p, 1)
+	p := example.Density("3nb")
+	example.Identity(&p, 1)
 	p.Budget.LabelEpsilon, p.Budget.DishonestShare = plan.Unprotected, 0
 	p.Budget.Epsilon, p.Budget.Delta, p.Crowd.Minimum = 2, 1e-2, 60
-	p = design(t, p)
+	p = example.Design(t, p)
 	b := &p.Question.Density.Bitsum
 	b.Noise, b.FloodShape, b.FloodProbability = 0.8, 12, 0.6 // less flood than Design asks for: a table holds the law
 	const planned, honest, width = 60, 36, 160
@@ -156,7 +157,7 @@ func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
 		}
 	}
 	copy(one[width:], zero)
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	all, err := proto.Among(planned)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +166,9 @@ func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worst := func(epsilon float64) float64 { return max(hockey(epsilon, zero, one), hockey(epsilon, one, zero)) }
+	worst := func(epsilon float64) float64 {
+		return max(example.Hockey(epsilon, zero, one), example.Hockey(epsilon, one, zero))
+	}
 	if d := worst(left.Epsilon); d > p.Budget.Delta {
 		t.Errorf("%v is false: delta is %v", left, d)
 	}
@@ -175,12 +178,12 @@ func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
 }
 
 func TestReleaseSaysWhatFewerLeave(t *testing.T) {
-	p := design(t, sample("rr"))
-	proto := runnable(t, p)
-	tallies := newTallies(proto)
+	p := example.Design(t, example.Density("rr"))
+	proto := example.Runnable(t, p)
+	tallies := example.Crowds(proto)
 	tallies[0].Respondents, tallies[0].Smallest = 1500, 640 // two batches
 	tallies[1].Respondents, tallies[1].Smallest = 700, 700
-	r, err := stated(t, proto, tallies, nil)
+	r, err := example.Stated(t, proto, tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,13 +223,13 @@ func TestReleaseSaysWhatFewerLeave(t *testing.T) {
 // A batch of a size that nobody counted has at least the plan's minimum, and
 // where the noise left hides nobody, the release says that and no number.
 func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
-	p := sample("pure")
+	p := example.Density("pure")
 	p.Budget.LabelEpsilon = plan.Unprotected
 	p.Budget.DishonestShare = 0.2
-	p = design(t, p)
-	proto := runnable(t, p)
+	p = example.Design(t, p)
+	proto := example.Runnable(t, p)
 	tallies := []tally.Crowd{{Tally: proto.NewTally(), Respondents: 800}, {}}
-	r, err := stated(t, proto, tallies, nil)
+	r, err := example.Stated(t, proto, tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +246,7 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 	if claimed := r.Protection[0].Tables[1].Rows[1][3]; claimed.Value != nil {
 		t.Errorf("claimed %v for an unprotected class", *claimed.Value)
 	}
-	r, err = stated(t, proto, make([]tally.Crowd, 2), nil)
+	r, err = example.Stated(t, proto, make([]tally.Crowd, 2), nil)
 	if err != nil || len(r.Protection[0].Tables) != 1 {
 		t.Errorf("of a release of nobody: %v, %+v", err, r.Protection)
 	}
@@ -253,14 +256,14 @@ func TestReleaseSaysWhereNothingIsLeft(t *testing.T) {
 // stands that of the replacement which it amounts to.
 func TestEpsilonsInTablesNameTheirNeighbours(t *testing.T) {
 	removals := 0
-	for name, p := range designs() {
-		p = design(t, p)
-		proto := runnable(t, p)
-		tallies := newTallies(proto)
+	for name, p := range example.Histograms() {
+		p = example.Design(t, p)
+		proto := example.Runnable(t, p)
+		tallies := example.Crowds(proto)
 		for c := range tallies {
 			tallies[c].Respondents, tallies[c].Smallest = p.Crowd.Minimum, p.Crowd.Minimum
 		}
-		r, err := stated(t, proto, tallies, nil)
+		r, err := example.Stated(t, proto, tallies, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -16,10 +17,10 @@ import (
 func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
 	for _, bitsum := range plan.Bitsums {
 		for _, epsilon := range []float64{0.5, 2, 8} {
-			p := sample(bitsum)
+			p := example.Density(bitsum)
 			p.Budget.Epsilon, p.Crowd.Minimum = epsilon, 3000
-			p = design(t, p)
-			promise, err := runnable(t, p).Promise()
+			p = example.Design(t, p)
+			promise, err := example.Runnable(t, p).Promise()
 			if err != nil {
 				t.Errorf("%s, epsilon %v: %v", bitsum, epsilon, err)
 				continue
@@ -40,14 +41,14 @@ func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
 func TestDesignIsTheSameOnEveryMachine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, bitsum := range plan.Bitsums {
-		asked := sample(bitsum)
+		asked := example.Density(bitsum)
 		runtime.GOMAXPROCS(1)
-		one := design(t, asked)
+		one := example.Design(t, asked)
 		runtime.GOMAXPROCS(3)
-		if other := design(t, asked); !cmp.Equal(one, other) {
+		if other := example.Design(t, asked); !cmp.Equal(one, other) {
 			t.Errorf("%s: on one processor and on three:\n%s", bitsum, cmp.Diff(one, other))
 		}
-		if !cmp.Equal(asked, sample(bitsum)) {
+		if !cmp.Equal(asked, example.Density(bitsum)) {
 			t.Errorf("%s: Design changed its caller's plan", bitsum)
 		}
 	}
@@ -75,11 +76,11 @@ func TestFalsePromiseSaysWhatToDo(t *testing.T) {
 		"too few envelopes in 3nb": {"3nb", func(p *plan.Plan) { p.Envelopes.PerDevice -= 4 }, envelopes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := design(t, sample(c.bitsum))
+			p := example.Design(t, example.Density(c.bitsum))
 			d := *p.Question.Density
 			p.Question.Density = &d
 			c.spoil(&p)
-			mentions(t, protocol.Check(p), c.want...)
+			example.Mentions(t, protocol.Check(p), c.want...)
 		})
 	}
 }
@@ -87,7 +88,7 @@ func TestFalsePromiseSaysWhatToDo(t *testing.T) {
 // A budget of an epsilon that overflows e^epsilon promises nothing, but its
 // promise is true.
 func TestHugeBudgetIsNotSpentOnOverflow(t *testing.T) {
-	p := design(t, sample("rr"))
+	p := example.Design(t, example.Density("rr"))
 	p.Budget.Epsilon = 1e4
 	if err := protocol.Check(p); err != nil {
 		t.Error(err)
@@ -97,7 +98,7 @@ func TestHugeBudgetIsNotSpentOnOverflow(t *testing.T) {
 // Plans come from outside: each of these would take a device down, or the rest
 // of its day.
 func TestHostilePlansAreRefused(t *testing.T) {
-	good := design(t, sample("3nb"))
+	good := example.Design(t, example.Density("3nb"))
 	for name, hurt := range map[string]func(p *plan.Plan, d *plan.Density){
 		"2^40 weights":             func(p *plan.Plan, d *plan.Density) { d.Dimension, d.Repetitions = 1<<20, 1<<20 },
 		"2^28 weights":             func(p *plan.Plan, d *plan.Density) { d.Dimension, d.Repetitions = 1<<14, 1<<14 },

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -13,7 +14,7 @@ func bit(flip, x float64) float64 { return flip + (1-2*flip)*(1+x)/2 }
 
 // count is the law of the ones among 24 bits of which one is of x, the others of other.
 func count(flip, x, other float64) []float64 {
-	return convolved([]float64{1 - bit(flip, x), bit(flip, x)}, ones(23, bit(flip, other)))
+	return example.Convolved([]float64{1 - bit(flip, x), bit(flip, x)}, ones(23, bit(flip, other)))
 }
 
 // turned is what the second round asks: the opposite where the first counted twelve ones
@@ -30,8 +31,8 @@ func turned(first int, x float64) float64 {
 // into, which the entry hop knows, and both counts. One round each costs one round; every
 // round costs what Rounds composes, and not less.
 func TestAStudyKeepsItsPromiseInEveryRoundTogether(t *testing.T) {
-	p := sample("rr")
-	identity(&p, 1)
+	p := example.Density("rr")
+	example.Identity(&p, 1)
 	proto, epsilon, delta := enumerable(t, p)
 	flip := proto.Plan.Question.Density.Bitsum.FlipProbability
 	both, err := proto.Rounds(2, delta)
@@ -79,9 +80,9 @@ func TestAStudyKeepsItsPromiseInEveryRoundTogether(t *testing.T) {
 }
 
 func TestAReleaseSaysWhatItsStudyCosts(t *testing.T) {
-	p := design(t, sample("rr"))
+	p := example.Design(t, example.Density("rr"))
 	p.Round = &plan.Round{Study: "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04", Number: 2}
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	for takes, want := range map[string]string{
 		plan.TakesOne: "Each respondent answers one round",
 		plan.TakesAll: "of all 3 rounds together, with the shuffler honest: epsilon ",
@@ -93,7 +94,7 @@ func TestAReleaseSaysWhatItsStudyCosts(t *testing.T) {
 }
 
 func TestAStateIsTheOneThatThePlanNames(t *testing.T) {
-	p := design(t, sample("rr"))
+	p := example.Design(t, example.Density("rr"))
 	p.State = plan.StateName([]byte("state"))
 	if _, err := protocol.WithState(p, []byte("another")); err == nil || !strings.Contains(err.Error(), "another one than the plan names") {
 		t.Error(err)

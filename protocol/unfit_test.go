@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
@@ -55,8 +56,8 @@ func anyAnswer(t *rapid.T, kind string) any {
 // Whatever a respondent holds, its device has something to say, of the plan's one
 // shape: only a fault of the program is an error without a report.
 func TestEveryValueIsAnswered(t *testing.T) {
-	plans := designs()
-	strict := drinks()
+	plans := example.Histograms()
+	strict := example.Drinks()
 	strict.Others = false
 	for _, name := range []string{"krr", "hadamard", "count-mean", "fragments"} {
 		p := plans[name]
@@ -70,7 +71,7 @@ func TestEveryValueIsAnswered(t *testing.T) {
 			t.Run(name+" "+way, func(t *testing.T) {
 				p := p
 				p.Question.Unfit = way
-				proto := runnable(t, design(t, p))
+				proto := example.Runnable(t, example.Design(t, p))
 				rapid.Check(t, func(t *rapid.T) {
 					var a histogram.Answers
 					for _, attribute := range p.Question.Histogram.Attributes {
@@ -97,12 +98,12 @@ func TestEveryValueIsAnswered(t *testing.T) {
 		}
 	}
 	for _, kernel := range []string{"gaussian", "ip-identity"} {
-		p := sample("3nb")
+		p := example.Density("3nb")
 		p.Question.Density.Kernel.Name = kernel
 		if kernel == "ip-identity" {
-			identity(&p, 3)
+			example.Identity(&p, 3)
 		}
-		proto := runnable(t, design(t, p))
+		proto := example.Runnable(t, example.Design(t, p))
 		rapid.Check(t, func(t *rapid.T) {
 			x := rapid.SliceOfN(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, 1, float32(math.NaN())})), 0, 5).Draw(t, "features")
 			symbol, err := proto.Encode(density.Labelled{Features: x, Class: rapid.IntRange(-1, 3).Draw(t, "class")})
@@ -118,9 +119,9 @@ func TestEveryValueIsAnswered(t *testing.T) {
 }
 
 func TestUnfitValuesAreToldOf(t *testing.T) {
-	split := runnable(t, design(t, designs()["split"]))
-	good := answers(split.Plan, 0).Values
-	vectors := runnable(t, design(t, sample("rr")))
+	split := example.Runnable(t, example.Design(t, example.Histograms()["split"]))
+	good := example.Answers(split.Plan, 0).Values
+	vectors := example.Runnable(t, example.Design(t, example.Density("rr")))
 	for name, c := range map[string]struct {
 		proto *protocol.Protocol
 		value question.Value
@@ -135,19 +136,19 @@ func TestUnfitValuesAreToldOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, u := unfit(t, c.proto, c.value)
-			mentions(t, u, c.want, "stands in its place")
+			example.Mentions(t, u, c.want, "stands in its place")
 		})
 	}
 }
 
 // What is clipped is the nearest that fits, and what cannot be is the reference.
 func TestClipping(t *testing.T) {
-	p := designs()["split"]
+	p := example.Histograms()["split"]
 	p.Question.Unfit = plan.UnfitClip
-	clip := runnable(t, design(t, p))
+	clip := example.Runnable(t, example.Design(t, p))
 	p.Question.Unfit = plan.UnfitReference
-	reference := runnable(t, design(t, p))
-	good := answers(p, 0).Values
+	reference := example.Runnable(t, example.Design(t, p))
+	good := example.Answers(p, 0).Values
 	symbol := func(proto *protocol.Protocol, values ...any) string {
 		s, err := proto.Encode(histogram.Answers{Values: values})
 		if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
@@ -164,10 +165,10 @@ func TestClipping(t *testing.T) {
 	if a, b := symbol(clip, good[0], math.NaN(), good[2]), symbol(reference, good[0], math.NaN(), good[2]); a != b {
 		t.Errorf("what is no number is %s where clipped, and otherwise %s", a, b)
 	}
-	d := sample("rr")
-	identity(&d, 3)
+	d := example.Density("rr")
+	example.Identity(&d, 3)
 	d.Question.Unfit = plan.UnfitClip
-	proto := runnable(t, design(t, d))
+	proto := example.Runnable(t, example.Design(t, d))
 	long, _ := unfit(t, proto, density.Labelled{Features: []float32{0, 3, 4}})
 	unit, err := proto.Encode(density.Labelled{Features: []float32{0, 0.6, 0.8}})
 	if err != nil || fmt.Sprint(long) != fmt.Sprint(unit) {
@@ -177,9 +178,9 @@ func TestClipping(t *testing.T) {
 
 // Where some count for no cell, counts that could be true sum to no more than all.
 func TestConsistentCountsLeaveRoomForTheReference(t *testing.T) {
-	p := asking(oneHot(plan.Attribute{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}))
+	p := example.Histogram(example.OneHot(plan.Attribute{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}))
 	p.Budget.Epsilon = 8
-	proto := runnable(t, design(t, p))
+	proto := example.Runnable(t, example.Design(t, p))
 	for name, c := range map[string]struct {
 		drink string
 		sum   float64
@@ -237,7 +238,7 @@ func worstPair(epsilon float64, laws [][]float64) float64 {
 	for i := range laws {
 		for j := range laws {
 			if i != j {
-				worst = max(worst, hockey(epsilon, laws[i], laws[j]))
+				worst = max(worst, example.Hockey(epsilon, laws[i], laws[j]))
 			}
 		}
 	}
@@ -251,7 +252,7 @@ func enumerable(t testing.TB, p plan.Plan) (_ *protocol.Protocol, epsilon, delta
 	if p.Question.Density != nil {
 		p.Budget.LabelEpsilon = plan.Unprotected
 	}
-	proto := runnable(t, design(t, p))
+	proto := example.Runnable(t, example.Design(t, p))
 	promise, err := proto.Promise()
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +267,7 @@ func enumerable(t testing.TB, p plan.Plan) (_ *protocol.Protocol, epsilon, delta
 func TestTheReferenceKeepsTheOneHotPromise(t *testing.T) {
 	for _, adjacency := range []string{"replacement", "removal"} {
 		for _, name := range []string{"one-hot", "one-hot-asymmetric"} {
-			p := asking(oneHot(plan.Attribute{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}))
+			p := example.Histogram(example.OneHot(plan.Attribute{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}))
 			p.Question.Histogram.Randomizer.Name = name
 			p.Budget.Adjacency = adjacency
 			proto, epsilon, delta := enumerable(t, p)
@@ -274,7 +275,7 @@ func TestTheReferenceKeepsTheOneHotPromise(t *testing.T) {
 			// counts of one cell where the target sends its bit with probability q and
 			// so many others hold it.
 			cell := func(q float64, holders int) []float64 {
-				return convolved([]float64{1 - q, q}, convolved(ones(holders, z.Keep), ones(n-1-holders, z.Flip)))
+				return example.Convolved([]float64{1 - q, q}, example.Convolved(ones(holders, z.Keep), ones(n-1-holders, z.Flip)))
 			}
 			for _, others := range [][3]int{{0, 0, 0}, {0, 0, n - 1}, {8, 8, 7}, {n - 1, 0, 0}, {1, 1, 1}} {
 				law := func(held int, sent, other float64) []float64 {
@@ -310,7 +311,7 @@ func TestTheReferenceKeepsTheOneHotPromise(t *testing.T) {
 
 // The same of one symbol a device: the reference is a symbol drawn uniformly.
 func TestTheReferenceKeepsTheSymbolsPromise(t *testing.T) {
-	p := asking(oneHot(plan.Attribute{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}))
+	p := example.Histogram(example.OneHot(plan.Attribute{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}))
 	p.Question.Histogram.Randomizer.Name = "krr"
 	p.Budget.Adjacency = "replacement"
 	proto, epsilon, delta := enumerable(t, p)
@@ -370,7 +371,7 @@ func TestTheReferenceKeepsTheSymbolsPromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		channel, _ := said(t, report.Parts[0][0])
+		channel, _ := example.Said(t, report.Parts[0][0])
 		counts[channel]++
 	}
 	stattest.GTest(t, []float64{1. / 3, 1. / 3, 1. / 3}, counts)
@@ -380,15 +381,15 @@ func TestTheReferenceKeepsTheSymbolsPromise(t *testing.T) {
 // The same of the bits of a density in two coordinates, whose vectors lie on the
 // circle, and of which the reference is the centre.
 func TestTheReferenceKeepsTheDensityPromise(t *testing.T) {
-	p := sample("rr")
-	identity(&p, 2)
+	p := example.Density("rr")
+	example.Identity(&p, 2)
 	proto, epsilon, delta := enumerable(t, p)
 	flip, n := proto.Plan.Question.Density.Bitsum.FlipProbability, 24
 	sent := func(x float64) float64 { return flip + (1-2*flip)*(1+x)/2 }
 	for _, others := range []float64{-1, 0, 0.6, 1} {
 		law := func(x, y float64) []float64 {
 			channel := func(x, other float64) []float64 {
-				return convolved([]float64{1 - sent(x), sent(x)}, ones(n-1, sent(other)))
+				return example.Convolved([]float64{1 - sent(x), sent(x)}, ones(n-1, sent(other)))
 			}
 			return product(channel(x, others), channel(y, math.Sqrt(1-others*others)))
 		}
@@ -409,8 +410,8 @@ func TestTheReferenceKeepsTheDensityPromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, x := said(t, report.Parts[0][0])
-		_, y := said(t, report.Parts[0][1])
+		_, x := example.Said(t, report.Parts[0][0])
+		_, y := example.Said(t, report.Parts[0][1])
 		counts[2*x+y]++
 	}
 	stattest.GTest(t, []float64{0.25, 0.25, 0.25, 0.25}, counts)
@@ -424,14 +425,14 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 	const runs, respondents, unfit = 400, 120, 40
 	for name, add := range map[string]float64{"categories": 0, "replacement": 0, "fragments": 0, "count-mean": 0, "count": 0, "krr": unfit / 3., "hadamard": unfit / 3.} {
 		t.Run(name, func(t *testing.T) {
-			p := designs()[name]
+			p := example.Histograms()[name]
 			h := *p.Question.Histogram
 			h.Attributes = []plan.Attribute{{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}}
 			p.Question.Histogram = &h
 			p.Budget.Epsilon, p.Crowd.Minimum = 4, 300
-			p = design(t, p)
+			p = example.Design(t, p)
 			p.Crowd.Minimum = respondents - unfit // fewer come; the noise stays what it is
-			proto := runnable(t, p)
+			proto := example.Runnable(t, p)
 			var values []question.Value
 			for i := range respondents {
 				v := []string{"coffee", "coffee", "tea"}[i%3]
@@ -465,11 +466,11 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 		})
 	}
 	t.Run("density", func(t *testing.T) {
-		p := sample("rr")
-		identity(&p, 2)
+		p := example.Density("rr")
+		example.Identity(&p, 2)
 		p.Budget.Epsilon, p.Crowd.Minimum, p.Budget.LabelEpsilon = 4, 100, plan.Unprotected
 		p.Question.Density.Classes = []string{"all"}
-		proto := runnable(t, design(t, p))
+		proto := example.Runnable(t, example.Design(t, p))
 		var values []question.Value
 		for i := range respondents {
 			x := []float32{1, 0}

@@ -1,4 +1,4 @@
-package histogram
+package histogram_test
 
 import "flag"
 

@@ -1,4 +1,4 @@
-package protocol_test
+package density_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -27,7 +28,7 @@ import (
 // fragment seen, shuffler honest.
 func statements(t *testing.T, p plan.Plan) (local, one, shuffled account.Guarantee) {
 	t.Helper()
-	promise, err := runnable(t, p).Promise()
+	promise, err := example.Runnable(t, p).Promise()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,9 +44,9 @@ func statements(t *testing.T, p plan.Plan) (local, one, shuffled account.Guarant
 // not less (it would be false) and not more (it would be wasteful).
 func TestLocalEpsilonIsThatOfTheEnumeratedReport(t *testing.T) {
 	for _, labels := range []plan.LabelEpsilon{plan.Unprotected, 3} {
-		p := sample("rr")
+		p := example.Density("rr")
 		p.Budget.LabelEpsilon = labels
-		p = design(t, p)
+		p = example.Design(t, p)
 		const channels, classes = 4, 2
 		rr := bitsum.RR{Flip: p.Question.Density.Bitsum.FlipProbability}
 		// The law of (class, symbols) given (class, bits), all bits of one kind
@@ -86,11 +87,11 @@ func TestLocalEpsilonIsThatOfTheEnumeratedReport(t *testing.T) {
 // the joint law of the two, whatever the others hold and whichever way each bit changes.
 // The bit's own loss, which is less, is the twin that must be caught.
 func TestOneFragmentIsThatOfTheBitAndTheOtherCounts(t *testing.T) {
-	p := sample("rr")
+	p := example.Density("rr")
 	p.Question.Density.Repetitions = 2
 	p.Budget.LabelEpsilon = plan.Unprotected
 	p.Budget.Delta, p.Crowd.Minimum = 1e-3, 20
-	p = design(t, p)
+	p = example.Design(t, p)
 	_, g, _ := statements(t, p)
 	n, flip := p.HonestMinimum(), p.Question.Density.Bitsum.FlipProbability
 	worst, less, alone := 0.0, 0.0, 0.0
@@ -98,15 +99,15 @@ func TestOneFragmentIsThatOfTheBitAndTheOtherCounts(t *testing.T) {
 		var laws [2][2][]float64 // by the opened bit and the other one
 		for bit, keep := range []float64{flip, 1 - flip} {
 			for other := range 2 {
-				count := convolved(binomials(ones+other, 1-flip), binomials(n-ones-other, flip))
-				laws[bit][other] = convolved([]float64{1 - keep}, count)
-				laws[bit][other] = append(laws[bit][other], convolved([]float64{keep}, count)...)
+				count := example.Convolved(example.Binomials(ones+other, 1-flip), example.Binomials(n-ones-other, flip))
+				laws[bit][other] = example.Convolved([]float64{1 - keep}, count)
+				laws[bit][other] = append(laws[bit][other], example.Convolved([]float64{keep}, count)...)
 			}
 		}
 		for _, pair := range [][2][]float64{{laws[0][0], laws[1][1]}, {laws[1][1], laws[0][0]}, {laws[0][1], laws[1][0]}, {laws[1][0], laws[0][1]}} {
-			worst = max(worst, hockey(g.Epsilon, pair[0], pair[1]))
-			less = max(less, hockey(0.99*g.Epsilon, pair[0], pair[1]))
-			alone = max(alone, hockey(math.Log((1-flip)/flip), pair[0], pair[1]))
+			worst = max(worst, example.Hockey(g.Epsilon, pair[0], pair[1]))
+			less = max(less, example.Hockey(0.99*g.Epsilon, pair[0], pair[1]))
+			alone = max(alone, example.Hockey(math.Log((1-flip)/flip), pair[0], pair[1]))
 		}
 	}
 	if worst > g.Delta || less <= g.Delta || g.Delta != p.Budget.Delta {
@@ -119,11 +120,11 @@ func TestOneFragmentIsThatOfTheBitAndTheOtherCounts(t *testing.T) {
 
 // Of 768 bits of 40,000 respondents: a lower bound is 4.492.
 func TestOneFragmentOfMany(t *testing.T) {
-	p := sample("rr")
+	p := example.Density("rr")
 	p.Question.Density.Repetitions = 768
 	p.Budget.LabelEpsilon, p.Budget.DishonestShare, p.Budget.Delta = plan.Unprotected, 0, 1e-6
 	p.Crowd.Minimum = 40_000
-	p = design(t, p)
+	p = example.Design(t, p)
 	_, one, shuffled := statements(t, p)
 	if one.Epsilon < 4.49 || one.Epsilon > 4.502 || one.Delta != 1e-6 || one.Bound != account.Upper || one.Users != shuffled.Users {
 		t.Errorf("one fragment %v, shuffled %v", one, shuffled)
@@ -133,20 +134,11 @@ func TestOneFragmentOfMany(t *testing.T) {
 // A device that sends no message +1 holds no one: with 3NB a report by itself
 // has no finite loss, and the release says so.
 func TestThreeNBProtectsNothingByItself(t *testing.T) {
-	p := design(t, sample("3nb"))
+	p := example.Design(t, example.Density("3nb"))
 	local, one, _ := statements(t, p)
 	if !math.IsInf(local.Epsilon, 1) || !math.IsInf(one.Epsilon, 1) || local.Meaningful() {
 		t.Errorf("local epsilon %v, of one fragment %v", local.Epsilon, one.Epsilon)
 	}
-}
-
-// hockey is the least delta of laws p and q at epsilon, in the direction of p.
-func hockey(epsilon float64, p, q []float64) float64 {
-	sum := 0.0
-	for i := range p {
-		sum += max(0, p[i]-math.Exp(epsilon)*q[i])
-	}
-	return sum
 }
 
 // tight checks an (epsilon, delta) against the view of the shuffled crowd for
@@ -158,8 +150,8 @@ func tight(t *testing.T, p plan.Plan, view func(ones int) []float64) {
 	for others := range p.HonestMinimum() {
 		zero, one := view(others), view(others+1)
 		for _, pair := range [][2][]float64{{zero, one}, {one, zero}} {
-			worst = max(worst, hockey(g.Epsilon, pair[0], pair[1]))
-			less = max(less, hockey(g.Epsilon*0.99, pair[0], pair[1]))
+			worst = max(worst, example.Hockey(g.Epsilon, pair[0], pair[1]))
+			less = max(less, example.Hockey(g.Epsilon*0.99, pair[0], pair[1]))
 		}
 	}
 	if worst > g.Delta || less <= g.Delta {
@@ -169,11 +161,11 @@ func tight(t *testing.T, p plan.Plan, view func(ones int) []float64) {
 
 // With one channel the analyzer sees one count, whose law is two binomials.
 func TestShuffledEpsilonIsThatOfTheEnumeratedCounts(t *testing.T) {
-	p := sample("rr")
-	identity(&p, 1)
+	p := example.Density("rr")
+	example.Identity(&p, 1)
 	p.Budget.LabelEpsilon = plan.Unprotected
 	p.Budget.Delta, p.Crowd.Minimum = 1e-3, 20
-	p = design(t, p)
+	p = example.Design(t, p)
 	n, flip := p.HonestMinimum(), p.Question.Density.Bitsum.FlipProbability
 	tight(t, p, func(ones int) []float64 {
 		law := make([]float64, n+1)
@@ -189,11 +181,11 @@ func TestShuffledEpsilonIsThatOfTheEnumeratedCounts(t *testing.T) {
 // With 3NB it sees two counts, ones + Z1 + Z3 and Z2 + Z3. The overflow that
 // delta also pays for is left out, so that the law is a little better than told.
 func TestShuffledEpsilonOfThreeNBIsThatOfTheEnumeratedCounts(t *testing.T) {
-	p := sample("3nb")
-	identity(&p, 1)
+	p := example.Density("3nb")
+	example.Identity(&p, 1)
 	p.Budget.LabelEpsilon = plan.Unprotected
 	p.Budget.Delta, p.Crowd.Minimum = 1e-2, 60
-	p = design(t, p)
+	p = example.Design(t, p)
 	// Less flood than Design asks for, so that a table can hold the law.
 	nb, _, err := additive.CalibrateThreeNB(account.Target{Users: p.HonestMinimum(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, account.ExactAccounting, 0.25)
 	if err != nil {
@@ -225,22 +217,22 @@ func TestShuffledEpsilonOfThreeNBIsThatOfTheEnumeratedCounts(t *testing.T) {
 	_, _, g := statements(t, p)
 	zero, one := both, make([]float64, len(both))
 	copy(one[width:], both) // the others' ones only shift both laws alike
-	worst := max(hockey(g.Epsilon, zero, one), hockey(g.Epsilon, one, zero))
-	less := max(hockey(g.Epsilon*0.99, zero, one), hockey(g.Epsilon*0.99, one, zero))
+	worst := max(example.Hockey(g.Epsilon, zero, one), example.Hockey(g.Epsilon, one, zero))
+	less := max(example.Hockey(g.Epsilon*0.99, zero, one), example.Hockey(g.Epsilon*0.99, one, zero))
 	if worst > g.Delta || less <= 0.99*g.Delta {
 		t.Errorf("stated (%v, %v): the enumerated delta is %v, and %v at 1 %% less", g.Epsilon, g.Delta, worst, less)
 	}
 }
 
 func TestUnprotectedLabelsAreNotCountedAndSaid(t *testing.T) {
-	p := sample("rr")
-	_, _, protected := statements(t, design(t, p))
+	p := example.Density("rr")
+	_, _, protected := statements(t, example.Design(t, p))
 	p.Budget.LabelEpsilon = plan.Unprotected
-	_, _, features := statements(t, design(t, p))
+	_, _, features := statements(t, example.Design(t, p))
 	if got := protected.Epsilon - features.Epsilon; math.Abs(got-3) > 1e-9 {
 		t.Errorf("the class adds epsilon %v, want 3", got)
 	}
-	promise, err := runnable(t, design(t, p)).Promise()
+	promise, err := example.Runnable(t, example.Design(t, p)).Promise()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,12 +252,12 @@ func TestEveryStatementCanBePublished(t *testing.T) {
 		"one class":          func(p *plan.Plan) { p.Question.Density.Classes = []string{"all"} },
 		"one repetition":     func(p *plan.Plan) { p.Question.Density.Repetitions = 1 },
 		"unprotected labels": func(p *plan.Plan) { p.Budget.LabelEpsilon = plan.Unprotected },
-		"identity":           func(p *plan.Plan) { identity(p, 3) },
+		"identity":           func(p *plan.Plan) { example.Identity(p, 3) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := sample("rr")
+			p := example.Density("rr")
 			change(&p)
-			proto := runnable(t, design(t, p))
+			proto := example.Runnable(t, example.Design(t, p))
 			for withheld := range len(p.Question.Density.Classes) {
 				tallies := make([]tally.Crowd, len(p.Question.Density.Classes))
 				for c := withheld; c < len(tallies); c++ {
@@ -296,7 +288,7 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd, with
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := stated(t, proto, tallies, nil)
+	r, err := example.Stated(t, proto, tallies, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package protocol_test
+package histogram_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -158,69 +159,14 @@ func (w world) neighbours(visit func(a, b vectorLaw)) {
 	}
 }
 
-// small are plans over few cells whose numbers are written down.
-func small() map[string]plan.Plan {
-	plans := map[string]plan.Plan{}
-	add := func(name string, h plan.Histogram, edit func(p *plan.Plan, z *plan.Randomizer)) {
-		p := asking(h)
-		z := &p.Question.Histogram.Randomizer
-		z.Epsilon, z.Keep, z.Flip = 100, 0.8, 0.25
-		p.Crowd.Minimum, p.Budget.DishonestShare, p.Budget.Delta = 3, 0, 0.01
-		p.Budget.Epsilon = 100
-		p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 20, 8
-		if edit != nil {
-			edit(&p, z)
-		}
-		plans[name] = p
-	}
-	two := plan.Attribute{Name: "a", Kind: "categories", Size: 2}
-	three := plan.Attribute{Name: "b", Kind: "categories", Size: 3}
-	replacement := func(p *plan.Plan, _ *plan.Randomizer) { p.Budget.Adjacency = "replacement" }
-	fragments := func(_ *plan.Plan, z *plan.Randomizer) {
-		z.Fragments, z.Backstop, z.BackstopKeep, z.BackstopFlip = 2, 100, 0.85, 0.2
-	}
-	add("removal", oneHot(three), nil)
-	add("replacement", oneHot(three), replacement)
-	add("symmetric", oneHot(three), func(_ *plan.Plan, z *plan.Randomizer) { z.Keep, z.Flip = 0.8, 0.2 })
-	add("set", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 2}), nil)
-	add("set, replacement", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 2}), replacement)
-	add("set of one, replacement", oneHot(plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 1}), func(p *plan.Plan, z *plan.Randomizer) {
-		replacement(p, z) // an empty set has more dummies than another, and names tell little
-		z.Keep, z.Flip, p.Envelopes.PerDevice = 0.9, 0.8, 3
-	})
-	split := oneHot(two, two)
-	split.Attributes[1].Name, split.Collect = "c", "split"
-	add("split", split, nil)
-	sample := oneHot(two, two)
-	sample.Attributes[1].Name, sample.Collect = "c", "sample"
-	add("sample", sample, func(p *plan.Plan, _ *plan.Randomizer) { p.Crowd.Minimum, p.Budget.Delta = 8, 0.9 })
-	add("fragments", oneHot(two), fragments)
-	add("noisy fragments", oneHot(two), func(p *plan.Plan, z *plan.Randomizer) {
-		fragments(p, z)
-		z.Keep, z.Flip = 0.55, 0.45
-	})
-	add("spread", oneHot(two), func(p *plan.Plan, z *plan.Randomizer) {
-		fragments(p, z)
-		spread(p, 2)
-		p.Crowd.Minimum = 2
-	})
-	add("spread by two", oneHot(two), func(p *plan.Plan, z *plan.Randomizer) {
-		fragments(p, z)
-		z.Fragments = 4
-		spread(p, 2)
-		p.Crowd.Minimum = 2
-	})
-	return plans
-}
-
 // Over all data sets of the smallest crowd and all neighbours, what shuffled counts
 // of all instances tell is within the promised epsilon and delta. This is the
 // strongest check there is of the shuffled guarantee, and it draws nothing. Where one
 // count moves the promise is tight: with epsilon 5 % lower it would be broken.
 func TestHistogramPromiseHoldsOnEveryDataSet(t *testing.T) {
-	for name, p := range small() {
+	for name, p := range example.Small() {
 		t.Run(name, func(t *testing.T) {
-			promise, err := runnable(t, p).Promise()
+			promise, err := example.Runnable(t, p).Promise()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,9 +207,9 @@ func key(l vectorLaw) string {
 // Over all outcomes and all neighbours, the largest loss of what everyone together
 // learns of a device is the stated one, and not more than a stated upper bound.
 func TestHistogramLocalEpsilonsAreThoseOfTheEnumeratedReport(t *testing.T) {
-	for name, p := range small() {
+	for name, p := range example.Small() {
 		t.Run(name, func(t *testing.T) {
-			promise, err := runnable(t, p).Promise()
+			promise, err := example.Runnable(t, p).Promise()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,21 +239,21 @@ func TestHistogramClaimsAreChecked(t *testing.T) {
 		"envelopes.per_devic": func(p *plan.Plan, _ *plan.Randomizer) { p.Envelopes.PerDevice -= 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := oneHot(drinks())
+			h := example.OneHot(example.Drinks())
 			h.Randomizer.Fragments = 4
 			h.Crowds = []string{"north", "south"}
-			p := asking(h)
+			p := example.Histogram(h)
 			c, err := additive.NewCrowd(1, 1e-6)
 			if err != nil {
 				t.Fatal(err)
 			}
 			p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: c.Noise, Threshold: c.Threshold}
-			p = design(t, p)
+			p = example.Design(t, p)
 			if err := protocol.Check(p); err != nil {
 				t.Fatal(err)
 			}
 			hurt(&p, &p.Question.Histogram.Randomizer)
-			mentions(t, protocol.Check(p), "promise does not hold", strings.TrimSuffix(name, " claims"))
+			example.Mentions(t, protocol.Check(p), "promise does not hold", strings.TrimSuffix(name, " claims"))
 		})
 	}
 }
@@ -317,9 +263,9 @@ func TestHistogramClaimsAreChecked(t *testing.T) {
 // backstops tell in each, as if drawn twice, is not what Rounds does.
 func TestKeptBackstopsAreAccountedForTogether(t *testing.T) {
 	for _, name := range []string{"fragments", "noisy fragments"} {
-		p := small()[name]
+		p := example.Small()[name]
 		p.Crowd.Minimum = 2
-		proto := runnable(t, p)
+		proto := example.Runnable(t, p)
 		spent, err := proto.Rounds(2, p.Budget.Delta)
 		if err != nil {
 			t.Fatal(err)
@@ -333,7 +279,7 @@ func TestKeptBackstopsAreAccountedForTogether(t *testing.T) {
 		h := *p.Question.Histogram
 		h.Randomizer.Fragments *= 2
 		both.Question.Histogram = &h
-		spread(&both, 2)
+		example.Spread(&both, 2)
 		target, other := enumerated(both), enumerated(p)
 		worst := 0.0
 		for _, first := range other.law {

@@ -1,4 +1,4 @@
-package protocol_test
+package findings_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
@@ -13,15 +14,15 @@ import (
 
 // Every value of every crowd has its row, with what the tables say of it.
 func TestCountsHoldEveryValue(t *testing.T) {
-	p := designs()["crowds"]
+	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
-	proto := runnable(t, design(t, p))
-	tallies, err := law.Draw(proto, drinkers(), streams(7), func(int) {})
+	proto := example.Runnable(t, example.Design(t, p))
+	tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := learned(t, proto, tallies)
-	truth, err := law.Reveal(proto, drinkers())
+	m := example.Learned(t, proto, tallies)
+	truth, err := law.Reveal(proto, example.Drinkers())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +73,14 @@ func TestCountsHoldEveryValue(t *testing.T) {
 
 // Of too many values the largest stay, and the note says that it is so.
 func TestOfTooManyCountsTheLargestStay(t *testing.T) {
-	p := designs()["crowds"]
+	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
-	proto := runnable(t, design(t, p))
-	tallies, err := law.Draw(proto, drinkers(), streams(7), func(int) {})
+	proto := example.Runnable(t, example.Design(t, p))
+	tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := learned(t, proto, tallies)
+	m := example.Learned(t, proto, tallies)
 	all, _, err := findings.Counts(m, nil, findings.MaxRows)
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,11 @@
-package protocol_test
+package law_test
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -15,22 +16,22 @@ import (
 // The truth has a number for every cell of every table that was released, and
 // none for a crowd that was withheld.
 func TestTruth(t *testing.T) {
-	h := oneHot(drinks(), plan.Attribute{Name: "basket", Kind: "set", Size: 3, Most: 2})
+	h := example.OneHot(example.Drinks(), plan.Attribute{Name: "basket", Kind: "set", Size: 3, Most: 2})
 	h.Collect, h.Crowds = "split", []string{"north", "south", "east"}
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Crowd.Minimum = 1000
-	p = design(t, p)
+	p = example.Design(t, p)
 	var values []question.Value
 	for i := range 4000 {
 		values = append(values, histogram.Answers{Crowd: i % 2, Values: []any{[]string{"coffee", "coffee", "tea", "beer"}[i%4], []int{i % 3, 2}}})
 	}
 	values = append(values, histogram.Answers{Crowd: 2, Values: []any{"tea", []int{}}})
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(3, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := learned(t, proto, tallies)
+	m := example.Learned(t, proto, tallies)
 	known, err := law.Reveal(proto, values)
 	if err != nil {
 		t.Fatal(err)

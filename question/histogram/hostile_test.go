@@ -1,4 +1,4 @@
-package protocol_test
+package histogram_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -43,7 +44,7 @@ func TestHostileHistogramsAreRefused(t *testing.T) {
 		"a sketch's seed":   {"count-mean", func(_ *plan.Plan, h *plan.Histogram) { h.Sketch.Seed = "" }},
 		"rows without end":  {"count-mean", func(_ *plan.Plan, h *plan.Histogram) { h.Sketch.Hashes, h.Sketch.Width = 1<<25, 2 }},
 		"a sketch of symbols": {"krr", func(_ *plan.Plan, h *plan.Histogram) {
-			h.Sketch = &plan.Sketch{Name: "count", Hashes: 2, Width: 8, Seed: hexSeed}
+			h.Sketch = &plan.Sketch{Name: "count", Hashes: 2, Width: 8, Seed: example.Seed}
 		}},
 		"a set of symbols": {"krr", func(_ *plan.Plan, h *plan.Histogram) {
 			h.Attributes[0] = plan.Attribute{Name: "s", Kind: "set", Size: 4, Most: 2}
@@ -66,7 +67,7 @@ func TestHostileHistogramsAreRefused(t *testing.T) {
 		"epsilon without end": {"krr", func(_ *plan.Plan, h *plan.Histogram) { h.Randomizer.Epsilon = 1e300 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := design(t, designs()[c.from])
+			p := example.Design(t, example.Histograms()[c.from])
 			if err := protocol.Check(p); err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +91,7 @@ func TestHostileHistogramsAreRefused(t *testing.T) {
 // The accountant's time is bounded whatever crowd a plan speaks of.
 func TestCrowdsOfEverybodyAreChecked(t *testing.T) {
 	for _, name := range []string{"categories", "asymmetric", "krr", "hadamard", "sample", "fragments"} {
-		p := design(t, designs()[name])
+		p := example.Design(t, example.Histograms()[name])
 		p.Crowd.Minimum = plan.MaxCrowd
 		p.Envelopes.PerDevice += 20 // of so many devices one would overflow
 		h := *p.Question.Histogram
@@ -107,8 +108,8 @@ func TestCrowdsOfEverybodyAreChecked(t *testing.T) {
 }
 
 func TestWrongAnswersAreRefused(t *testing.T) {
-	proto := runnable(t, design(t, designs()["split"]))
-	good := answers(proto.Plan, 0).Values
+	proto := example.Runnable(t, example.Design(t, example.Histograms()["split"]))
+	good := example.Answers(proto.Plan, 0).Values
 	for name, c := range map[string]struct {
 		value question.Value
 		want  string
@@ -124,6 +125,6 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 			continue
 		}
-		mentions(t, err, c.want)
+		example.Mentions(t, err, c.want)
 	}
 }

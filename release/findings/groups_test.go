@@ -1,56 +1,34 @@
-package protocol_test
+package findings_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/stattest"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release/findings"
 )
-
-// drinkers are a population of two crowds: 1,500 of 3,000 in the north hold coffee,
-// 1,000 tea and 500 water; of 2,000 in the south 200, 800 and 1,000.
-func drinkers() (values []question.Value) {
-	add := func(crowd, n int, drink string) {
-		for range n {
-			values = append(values, histogram.Answers{Crowd: crowd, Values: []any{drink}})
-		}
-	}
-	add(0, 1500, "coffee")
-	add(0, 1000, "tea")
-	add(0, 500, "water")
-	add(1, 200, "coffee")
-	add(1, 800, "tea")
-	add(1, 1000, "water")
-	return values
-}
 
 // 400 populations drawn from their law: a group is unbiased (an error of a third of
 // its standard error would show), its standard error is that of the draws, and the
 // interval of its share covers the truth as often as it says. The twin forgets
 // that what two cells share is known.
 func TestGroupsAreUnbiasedWithTheirErrors(t *testing.T) {
-	p := designs()["crowds"]
+	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
-	proto := runnable(t, design(t, p))
+	proto := example.Runnable(t, example.Design(t, p))
 	r := stattest.Rand(t)
 	var counts, squares []float64
 	covered, stdErr, naive := 0, 0.0, 0.0
 	const runs = 400
 	for range runs {
-		tallies, err := law.Draw(proto, drinkers(), streams(r.Uint64()), func(int) {})
+		tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(r.Uint64()), func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		north := learned(t, proto, tallies).Tables[0]
+		north := example.Learned(t, proto, tallies).Tables[0]
 		count, _, low, high, ok := north.Group([]int{0, 1}, 0.95)
 		if !ok {
 			t.Fatal("one-hot answers cannot be grouped")
@@ -69,14 +47,14 @@ func TestGroupsAreUnbiasedWithTheirErrors(t *testing.T) {
 }
 
 func TestGroupsInARelease(t *testing.T) {
-	p := designs()["crowds"]
+	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
-	proto := runnable(t, design(t, p))
-	tallies, err := law.Draw(proto, drinkers(), streams(1), func(int) {})
+	proto := example.Runnable(t, example.Design(t, p))
+	tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(1), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := learned(t, proto, tallies)
+	model := example.Learned(t, proto, tallies)
 	warm := findings.Group{Attribute: "drink", Name: "warm", Cells: []string{"coffee", "tea"}}
 	everything := findings.Group{Attribute: "drink", Name: "everything", Cells: []string{"coffee", "tea", "water", model.Tables[0].Name(3)}}
 	_, sections, err := findings.Describe(model, findings.Public{Groups: []findings.Group{warm, everything}})
@@ -105,17 +83,4 @@ func TestGroupsInARelease(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-}
-
-func learned(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd) *histogram.Model {
-	t.Helper()
-	model, err := proto.Learn(tallies)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return model.(*histogram.Model)
-}
-
-func streams(seed uint64) law.Stream {
-	return func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
 }

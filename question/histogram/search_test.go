@@ -1,4 +1,4 @@
-package protocol_test
+package histogram_test
 
 import (
 	"math/rand/v2"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -23,9 +24,9 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 	s := sketch.Search{Alphabet: []rune("abc"), Ahead: 2, Least: 100, Rate: 0.01}
 	for _, randomizer := range []string{"one-hot", "krr"} {
 		t.Run(randomizer, func(t *testing.T) {
-			h := oneHot(plan.Attribute{Name: "word", Kind: "prefixes"})
+			h := example.OneHot(plan.Attribute{Name: "word", Kind: "prefixes"})
 			h.Randomizer.Name = randomizer
-			p := asking(h)
+			p := example.Histogram(h)
 			p.Budget.Adjacency, p.Crowd.Minimum = "replacement", 4000
 			p, err := histogram.FirstRound(p, s)
 			if err != nil {
@@ -35,7 +36,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if err := protocol.Check(p); err != nil {
 					t.Fatal(err)
 				}
-				proto := runnable(t, p)
+				proto := example.Runnable(t, p)
 				values := make([]question.Value, 4000)
 				r := replay.New(3, round)
 				for i := range values {
@@ -83,7 +84,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 // A search ends where nothing survives, and refuses what is no round of one.
 func TestRoundsEnd(t *testing.T) {
 	s := sketch.Search{Alphabet: []rune("ab"), Ahead: 1, Least: 1e6, Rate: 0.01}
-	p, err := histogram.FirstRound(asking(oneHot(plan.Attribute{Name: "word", Kind: "prefixes"})), s)
+	p, err := histogram.FirstRound(example.Histogram(example.OneHot(plan.Attribute{Name: "word", Kind: "prefixes"})), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +92,8 @@ func TestRoundsEnd(t *testing.T) {
 		t.Errorf("first candidates %q", values)
 	}
 	learn := func(p plan.Plan) *histogram.Model {
-		proto := runnable(t, p)
-		tallies := newTallies(proto)
+		proto := example.Runnable(t, p)
+		tallies := example.Crowds(proto)
 		tallies[0].Respondents = 1000
 		model, err := proto.Learn(tallies)
 		if err != nil {
@@ -103,12 +104,12 @@ func TestRoundsEnd(t *testing.T) {
 	if _, found, done, err := histogram.NextRound(p, learn(p), s); err != nil || !done || len(found) != 0 {
 		t.Errorf("done %v, found %v, %v", done, found, err)
 	}
-	other := design(t, asking(oneHot(drinks())))
+	other := example.Design(t, example.Histogram(example.OneHot(example.Drinks())))
 	_, _, _, err = histogram.NextRound(other, learn(other), s)
-	mentions(t, err, "prefixes")
-	_, err = histogram.FirstRound(asking(oneHot(drinks())), s)
-	mentions(t, err, "prefixes")
+	example.Mentions(t, err, "prefixes")
+	_, err = histogram.FirstRound(example.Histogram(example.OneHot(example.Drinks())), s)
+	example.Mentions(t, err, "prefixes")
 	s.Rate = 2
 	_, _, _, err = histogram.NextRound(p, learn(p), s)
-	mentions(t, err, "rate")
+	example.Mentions(t, err, "rate")
 }

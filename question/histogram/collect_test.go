@@ -1,9 +1,10 @@
-package protocol_test
+package histogram_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -19,7 +20,7 @@ func TestCompareCollect(t *testing.T) {
 		h.Attributes = append(h.Attributes, plan.Attribute{Name: name, Kind: "categories", Size: 50})
 	}
 	h.Randomizer = plan.Randomizer{Name: "one-hot", Accounting: "exact"}
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Crowd.Minimum = 100_000
 	sample, split, why, err := histogram.CompareCollect(p)
 	if err != nil {
@@ -56,14 +57,14 @@ func TestCompareCollect(t *testing.T) {
 	for _, name := range []string{"krr", "subset", "local-hash", "hadamard"} {
 		h.Randomizer = plan.Randomizer{Name: name, Accounting: "exact"}
 		if name == "local-hash" {
-			h.Randomizer.Functions, h.Randomizer.Seed = 100, hexSeed
+			h.Randomizer.Functions, h.Randomizer.Seed = 100, example.Seed
 		}
-		p := asking(h)
+		p := example.Histogram(h)
 		p.Budget.Adjacency = "replacement"
 		if sample, split, _, err := histogram.CompareCollect(p); err != nil || !(split.Rare > 0 && sample.Rare > 0) {
 			t.Errorf("%s: %v, %v: %v", name, sample.Rare, split.Rare, err)
 		}
 	}
-	_, _, _, err = histogram.CompareCollect(asking(oneHot(drinks())))
-	mentions(t, err, "several attributes")
+	_, _, _, err = histogram.CompareCollect(example.Histogram(example.OneHot(example.Drinks())))
+	example.Mentions(t, err, "several attributes")
 }

@@ -1,8 +1,9 @@
-package protocol_test
+package histogram_test
 
 import (
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -11,10 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
+
+var update = flag.Bool("update", false, "write the golden vectors anew (only for a new version of the format)")
 
 // histogramVectors pin a whole flow of a histogram without seals. They change only
 // with the format's version. Do not edit to pass.
@@ -45,9 +49,9 @@ type histogramDevice struct {
 // vectorHistogram has its numbers written down: the calibration is not what is
 // pinned here.
 func vectorHistogram(kind string) plan.Plan {
-	h := oneHot(drinks())
+	h := example.OneHot(example.Drinks())
 	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 1.5, 0.75, 0.25
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Title, p.Crowd.Minimum, p.Budget.DishonestShare = "golden vectors", 2, 0
 	p.Envelopes.PayloadBytes, p.Envelopes.PerDevice = 8, 6
 	p.Question.Histogram = &h
@@ -57,16 +61,16 @@ func vectorHistogram(kind string) plan.Plan {
 		h.Collect = "sample"
 	case "fragments":
 		h.Randomizer.Fragments, h.Randomizer.Backstop, h.Randomizer.BackstopKeep, h.Randomizer.BackstopFlip = 4, 2, 0.875, 0.125
-		spread(&p, 2)
+		example.Spread(&p, 2)
 	case "sketch":
-		h.Sketch = &plan.Sketch{Name: "count-mean", Hashes: 3, Width: 4, Seed: hexSeed}
+		h.Sketch = &plan.Sketch{Name: "count-mean", Hashes: 3, Width: 4, Seed: example.Seed}
 	case "krr", "subset", "local-hash", "hadamard":
 		p.Budget.Adjacency = "replacement"
 		h.Randomizer = plan.Randomizer{Name: kind, Accounting: "exact", Epsilon: 1.5}
 		if kind == "subset" {
 			h.Randomizer.Subset = 2
 		} else if kind == "local-hash" {
-			h.Randomizer.Range, h.Randomizer.Functions, h.Randomizer.Seed = 3, 4, hexSeed
+			h.Randomizer.Range, h.Randomizer.Functions, h.Randomizer.Seed = 3, 4, example.Seed
 		}
 	}
 	return p
@@ -75,7 +79,7 @@ func vectorHistogram(kind string) plan.Plan {
 func TestHistogramGoldenVectors(t *testing.T) {
 	for _, kind := range []string{"sample", "fragments", "sketch", "krr", "subset", "local-hash", "hadamard"} {
 		t.Run(kind, func(t *testing.T) {
-			file := "testdata/vectors/v1/histogram-" + kind + ".json"
+			file := "testdata/vectors/v1/" + kind + ".json"
 			got := histogramFlow(t, vectorHistogram(kind))
 			if *update {
 				b, err := json.MarshalIndent(got, "", " ")
@@ -105,7 +109,7 @@ func TestHistogramGoldenVectors(t *testing.T) {
 				}
 			}
 			near := func(a, b float64) bool { return math.Abs(a-b) <= want.Tolerance*max(1, math.Abs(a)) }
-			if diff := cmp.Diff(want, got, cmp.Comparer(near), cmp.Comparer(func(a, b json.RawMessage) bool { return sameJSON(t, a, b) })); diff != "" {
+			if diff := cmp.Diff(want, got, cmp.Comparer(near), cmp.Comparer(func(a, b json.RawMessage) bool { return example.SameJSON(t, a, b) })); diff != "" {
 				t.Errorf("the flow differs from the vectors (-want +got):\n%s", diff)
 			}
 		})
@@ -114,7 +118,7 @@ func TestHistogramGoldenVectors(t *testing.T) {
 
 func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 	const seed = 20261121
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	v := histogramVectors{
 		Comment: "A whole flow without seals: each device's randomness, answers, cells, backstop, messages and payloads, then counts and estimates. " +
 			"Device i draws from the AES-128-CTR stream of (seed, i); see internal/replay.",
@@ -124,9 +128,9 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		Hash:      hex.EncodeToString(proto.Hash[:]),
 		Seed:      seed,
 	}
-	tallies := newTallies(proto)
+	tallies := example.Crowds(proto)
 	for i := range uint64(6) {
-		a := answers(p, int(i))
+		a := example.Answers(p, int(i))
 		d := histogramDevice{Answers: a.Values}
 		words := replay.New(seed, i)
 		for range 4 {
@@ -138,19 +142,19 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		}
 		_, d.Held = histogram.Held(symbol)
 		r := replay.New(seed, i)
-		memory := &shelf{kept: map[[32]byte][]byte{}}
+		memory := &example.Shelf{Kept: map[[32]byte][]byte{}}
 		report, err := proto.Randomize(r, symbol, memory)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, kept := range memory.kept {
+		for key, kept := range memory.Kept {
 			d.Key, d.Backstop = hex.EncodeToString(key[:]), hex.EncodeToString(kept)
 		}
 		for _, part := range report.Parts {
 			tallies[0].Respondents++
 			channels, payloads := []uint32{}, []string{}
 			for _, body := range part {
-				channel, _ := said(t, body)
+				channel, _ := example.Said(t, body)
 				channels = append(channels, uint32(channel))
 			}
 			for _, payload := range proto.Fragment(r, part) {
@@ -163,7 +167,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		}
 		v.Devices = append(v.Devices, d)
 	}
-	v.Respondents, v.Counts, v.Estimates = tallies[0].Respondents, cells(tallies[0]), proto.Estimate(tallies)[0]
+	v.Respondents, v.Counts, v.Estimates = tallies[0].Respondents, example.Cells(tallies[0]), proto.Estimate(tallies)[0]
 	v.Bad = []badVector{
 		{fmt.Sprintf("01%08x000000", len(v.Counts)), "a channel that the plan has not"}, {"0100000000010000", "symbol 1"},
 		{"0200000000000000", "kind 2"}, {"0000000001000000", "a dummy that names a channel"}, {"0100000000000100", "padding is not zero"},
@@ -178,4 +182,9 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		}
 	}
 	return v
+}
+
+type badVector struct {
+	Payload string `json:"payload"`
+	Why     string `json:"why"`
 }

@@ -1,10 +1,11 @@
-package protocol_test
+package histogram_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -12,7 +13,7 @@ import (
 // Over a large domain one message of k-ary response errs no more than one-hot's many, at
 // equal epsilon; the other randomizers answer where it cannot.
 func TestCompareRandomizers(t *testing.T) {
-	p := asking(oneHot(plan.Attribute{Name: "word", Kind: "categories", Size: 1000}))
+	p := example.Histogram(example.OneHot(plan.Attribute{Name: "word", Kind: "categories", Size: 1000}))
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"}
 	p.Crowd.Minimum = 10_000
 	p.Question.Histogram.Randomizer = plan.Randomizer{Accounting: "exact"}

@@ -1,4 +1,4 @@
-package protocol_test
+package histogram_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -77,9 +78,9 @@ func counted(report vectorLaw) map[[2]string]float64 {
 // data sets of the smallest crowd and all neighbours that is within what is stated.
 func TestOpenedFragmentsOnEveryDataSet(t *testing.T) {
 	statements := map[account.Trust]int{}
-	for name, p := range small() {
+	for name, p := range example.Small() {
 		t.Run(name, func(t *testing.T) {
-			promise, err := runnable(t, p).Promise()
+			promise, err := example.Runnable(t, p).Promise()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +93,7 @@ func TestOpenedFragmentsOnEveryDataSet(t *testing.T) {
 					own, others = w.oneMessage, counted
 				case g.Trust == account.OneFragment: // each fragment a part of its own
 					apart := p
-					spread(&apart, tau)
+					example.Spread(&apart, tau)
 					w = enumerated(apart)
 					own, others = w.firstPart, w.firstPart
 				case g.Trust == shuffle.SomeFragments:
@@ -156,12 +157,12 @@ func besides(target map[[2]string]float64, others vectorLaw) vectorLaw {
 // meets its budget by the rows of fragments alone.
 func drinksIn(t *testing.T, n, tau, instances int, epsilon float64) plan.Plan {
 	t.Helper()
-	h := oneHot(drinks())
+	h := example.OneHot(example.Drinks())
 	h.Randomizer.Fragments = tau
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Budget.Epsilon, p.Budget.DishonestShare, p.Crowd.Minimum = epsilon, 0, n
-	spread(&p, instances)
-	p = design(t, p)
+	example.Spread(&p, instances)
+	p = example.Design(t, p)
 	e, _, err := shuffle.CalibrateOneHot(account.Target{Users: n, Rounds: tau, Epsilon: epsilon, Delta: 0.99e-6}, account.Removal)
 	if err != nil {
 		t.Fatal(err)
@@ -171,33 +172,6 @@ func drinksIn(t *testing.T, n, tau, instances int, epsilon float64) plan.Plan {
 	z.Keep, z.Flip, z.BackstopKeep, z.BackstopFlip = 1-e.Flip, e.Flip, 1-backstop, backstop
 	z.Epsilon, z.Backstop = 100, 100
 	return p
-}
-
-// binomials are the law of so many bits that are one with probability q.
-func binomials(n int, q float64) []float64 {
-	law := []float64{1}
-	for range n {
-		next := make([]float64, len(law)+1)
-		for i, p := range law {
-			next[i] += p * (1 - q)
-			next[i+1] += p * q
-		}
-		law = next
-	}
-	return law
-}
-
-func convolved(a, b []float64) []float64 {
-	sum := make([]float64, len(a)+len(b)-1)
-	for i, p := range a {
-		if p < 1e-40 {
-			continue
-		}
-		for j, q := range b {
-			sum[i+j] += p * q
-		}
-	}
-	return sum
 }
 
 // Who controls one instance and the analyzer holds some fragments of a device, and counts
@@ -215,7 +189,7 @@ func TestOneInstanceSeesTheOthersAmongEverybodys(t *testing.T) {
 		{1000, 16, 4, 1, 4.351, 4.2977}, {300, 4, 2, 2, 3.8215, 3.6344},
 	} {
 		p := drinksIn(t, c.n, c.tau, c.instances, c.epsilon)
-		promise, err := runnable(t, p).Promise()
+		promise, err := example.Runnable(t, p).Promise()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,18 +201,18 @@ func TestOneInstanceSeesTheOthersAmongEverybodys(t *testing.T) {
 		}
 		z := p.Question.Histogram.Randomizer
 		seen, rest := c.tau/c.instances, c.tau-c.tau/c.instances
-		kept, lost := binomials(rest, z.Keep), binomials(rest, z.Flip)
+		kept, lost := example.Binomials(rest, z.Keep), example.Binomials(rest, z.Flip)
 		one := make([]float64, rest+1) // another respondent, who does not hold the cell
 		for i := range one {
 			one[i] = z.BackstopFlip*kept[i] + (1-z.BackstopFlip)*lost[i]
 		}
 		others := []float64{1}
 		for range c.n - 1 {
-			others = convolved(others, one)
+			others = example.Convolved(others, one)
 		}
 		joint := func(backstop float64) []float64 {
-			opened1, opened0 := binomials(seen, z.Keep), binomials(seen, z.Flip)
-			counts1, counts0 := convolved(others, kept), convolved(others, lost)
+			opened1, opened0 := example.Binomials(seen, z.Keep), example.Binomials(seen, z.Flip)
+			counts1, counts0 := example.Convolved(others, kept), example.Convolved(others, lost)
 			var law []float64
 			for s := range seen + 1 {
 				for x := range counts1 {
@@ -248,7 +222,9 @@ func TestOneInstanceSeesTheOthersAmongEverybodys(t *testing.T) {
 			return law
 		}
 		holds, not := joint(z.BackstopKeep), joint(z.BackstopFlip)
-		delta := func(epsilon float64) float64 { return max(hockey(epsilon, holds, not), hockey(epsilon, not, holds)) }
+		delta := func(epsilon float64) float64 {
+			return max(example.Hockey(epsilon, holds, not), example.Hockey(epsilon, not, holds))
+		}
 		if g.Trust != shuffle.SomeFragments || g.Bound != account.Upper || g.Delta != p.Budget.Delta || g.Users != c.n {
 			t.Errorf("%+v: %v", c, g)
 		}
@@ -268,7 +244,7 @@ func TestOneInstanceSeesTheOthersAmongEverybodys(t *testing.T) {
 // what the other fragments tell is at stake, and the statement stands.
 func TestOneFragmentOfAMillionRespondents(t *testing.T) {
 	p := drinksIn(t, 1_000_000, 4, 2, 1)
-	promise, err := runnable(t, p).Promise()
+	promise, err := example.Runnable(t, p).Promise()
 	if err != nil {
 		t.Fatal(err)
 	}

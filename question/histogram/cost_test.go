@@ -1,9 +1,10 @@
-package protocol_test
+package histogram_test
 
 import (
 	"math"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -16,8 +17,8 @@ import (
 func TestMessagesExpected(t *testing.T) {
 	for name, cells := range map[string]int{"set": 8, "split": 4 + 16 + 8, "fragments": 4, "spread": 4, "count": 16} {
 		t.Run(name, func(t *testing.T) {
-			p := design(t, designs()[name])
-			proto := runnable(t, p)
+			p := example.Design(t, example.Histograms()[name])
+			proto := example.Runnable(t, p)
 			promise, err := proto.Promise()
 			if err != nil {
 				t.Fatal(err)
@@ -30,7 +31,7 @@ func TestMessagesExpected(t *testing.T) {
 			for _, a := range p.Question.Histogram.Attributes {
 				items += a.Items()
 			}
-			symbol, err := proto.Encode(answers(p, 1)) // of two items, where there is a set
+			symbol, err := proto.Encode(example.Answers(p, 1)) // of two items, where there is a set
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +63,7 @@ func TestMessagesExpected(t *testing.T) {
 }
 
 // sent is the variance of what is sent for a cell that is in the backstop with
-// probability kept: given that, the fragments are independent.
+// probability Kept: given that, the fragments are independent.
 func sent(z plan.Randomizer, kept float64) float64 {
 	tau := math.Max(1, float64(z.Fragments))
 	mixed := kept*z.Keep*(1-z.Keep) + (1-kept)*z.Flip*(1-z.Flip)
@@ -71,13 +72,13 @@ func sent(z plan.Randomizer, kept float64) float64 {
 
 // A grid is drawn, all its cells and not that for others.
 func TestGridIsDrawn(t *testing.T) {
-	p := designs()["grid"]
+	p := example.Histograms()["grid"]
 	p.Question.Histogram.Attributes[0].Others = true
-	p = design(t, p)
-	proto := runnable(t, p)
-	tallies := newTallies(proto)
+	p = example.Design(t, p)
+	proto := example.Runnable(t, p)
+	tallies := example.Crowds(proto)
 	tallies[0].Respondents = 2000
-	cells(tallies[0])[11], cells(tallies[0])[12] = 1500, 1900 // the last of the grid, and the others
+	example.Cells(tallies[0])[11], example.Cells(tallies[0])[12] = 1500, 1900 // the last of the grid, and the others
 	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)

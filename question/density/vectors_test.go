@@ -1,4 +1,4 @@
-package protocol_test
+package density_test
 
 import (
 	"encoding/hex"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
@@ -52,11 +53,6 @@ type tallyVector struct {
 	Estimates   []estimate.Value `json:"estimates"`
 }
 
-type badVector struct {
-	Payload string `json:"payload"`
-	Why     string `json:"why"`
-}
-
 func TestGoldenVectors(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
 		t.Run(bitsum, func(t *testing.T) {
@@ -85,7 +81,7 @@ func TestGoldenVectors(t *testing.T) {
 			}
 			near := func(a, b float64) bool { return math.Abs(a-b) <= want.Tolerance*max(1, math.Abs(a)) }
 			if diff := cmp.Diff(want, got, cmp.Comparer(near), cmp.Comparer(func(a, b float32) bool { return near(float64(a), float64(b)) }),
-				cmp.Comparer(func(a, b json.RawMessage) bool { return sameJSON(t, a, b) })); diff != "" {
+				cmp.Comparer(func(a, b json.RawMessage) bool { return example.SameJSON(t, a, b) })); diff != "" {
 				t.Errorf("the flow differs from the vectors (-want +got):\n%s", diff)
 			}
 		})
@@ -94,7 +90,7 @@ func TestGoldenVectors(t *testing.T) {
 
 // vectorPlan has its noise written down: the calibration is not what is pinned here.
 func vectorPlan(bitsum string) plan.Plan {
-	p := sample(bitsum)
+	p := example.Density(bitsum)
 	p.Title = "golden vectors"
 	p.Crowd.Minimum, p.Budget.DishonestShare = 2, 0
 	p.Envelopes.PayloadBytes = 8
@@ -109,7 +105,7 @@ func vectorPlan(bitsum string) plan.Plan {
 
 func flow(t *testing.T, p plan.Plan) flowVectors {
 	const seed = 20260701
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	v := flowVectors{
 		Comment: "A whole flow without seals: each device's randomness, symbol, report, messages and payloads, then tallies and estimates of each crowd. " +
 			"Device i draws from the AES-128-CTR stream of (seed, i); see internal/replay.",
@@ -119,7 +115,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		Hash:      hex.EncodeToString(proto.Hash[:]),
 		Seed:      seed,
 	}
-	tallies := newTallies(proto)
+	tallies := example.Crowds(proto)
 	for i := range uint64(5) {
 		d := deviceVector{Features: []float32{0.5 - 0.25*float32(i), 0.75, 0.125 * float32(i)}, Class: int(i) % 2}
 		words := replay.New(seed, i)
@@ -138,7 +134,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		}
 		d.Crowd = report.Crowd
 		for _, body := range report.Parts[0] {
-			channel, symbol := said(t, body)
+			channel, symbol := example.Said(t, body)
 			d.Messages = append(d.Messages, [2]int{channel, symbol})
 		}
 		for _, payload := range proto.Fragment(r, report.Parts[0]) {
@@ -151,7 +147,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		v.Devices = append(v.Devices, d)
 	}
 	for crowd, estimates := range proto.Estimate(tallies) {
-		v.Tallies = append(v.Tallies, tallyVector{tallies[crowd].Respondents, cells(tallies[crowd]), estimates})
+		v.Tallies = append(v.Tallies, tallyVector{tallies[crowd].Respondents, example.Cells(tallies[crowd]), estimates})
 	}
 	v.Bad = []badVector{
 		{"0100000004000000", "channel 4 of 4"}, {"0100000000020000", "symbol 2"}, {"0200000000000000", "kind 2"},
@@ -169,13 +165,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 	return v
 }
 
-func sameJSON(t *testing.T, a, b json.RawMessage) bool {
-	var x, y any
-	if err := json.Unmarshal(a, &x); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &y); err != nil {
-		t.Fatal(err)
-	}
-	return cmp.Equal(x, y)
+type badVector struct {
+	Payload string `json:"payload"`
+	Why     string `json:"why"`
 }

@@ -1,8 +1,9 @@
-package protocol_test
+package histogram_test
 
 import (
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -12,12 +13,12 @@ import (
 // BenchmarkHistogramDevice is all that a device does before sealing, over a domain of
 // 2,795,520 cells at a local epsilon of 13 (ESA, Table II: Map).
 func BenchmarkHistogramDevice(b *testing.B) {
-	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
+	h := example.OneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
 	h.Randomizer.Epsilon, h.Randomizer.Flip = 13, 2.2603e-6
 	h.Randomizer.Keep = 1 - h.Randomizer.Flip
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 32, 8
-	proto := runnable(b, p)
+	proto := example.Runnable(b, p)
 	r := replay.New(1)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -37,11 +38,11 @@ func BenchmarkHistogramDevice(b *testing.B) {
 
 // BenchmarkHistogramCount counts opened payloads over as many cells.
 func BenchmarkHistogramCount(b *testing.B) {
-	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
+	h := example.OneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
 	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 13, 0.75, 0.25
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1<<20, 8
-	proto := runnable(b, p)
+	proto := example.Runnable(b, p)
 	r := replay.New(1)
 	symbol, err := proto.Encode(histogram.Answers{Values: []any{1}})
 	if err != nil {
@@ -68,16 +69,16 @@ func BenchmarkHistogramCount(b *testing.B) {
 
 // BenchmarkHistogramEstimate estimates and describes three million cells.
 func BenchmarkHistogramEstimate(b *testing.B) {
-	h := oneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 3_000_000})
+	h := example.OneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 3_000_000})
 	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 13, 1-1e-4, 1e-4
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1000, 8
-	proto := runnable(b, p)
-	tallies := newTallies(proto)
+	proto := example.Runnable(b, p)
+	tallies := example.Crowds(proto)
 	r := replay.New(1)
 	tallies[0].Respondents = 1_000_000
-	for i := range cells(tallies[0]) {
-		cells(tallies[0])[i] = 90 + r.Uint64N(20)
+	for i := range example.Cells(tallies[0]) {
+		example.Cells(tallies[0])[i] = 90 + r.Uint64N(20)
 	}
 	for b.Loop() {
 		model, err := proto.Learn(tallies)

@@ -1,4 +1,4 @@
-package protocol_test
+package findings_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -22,7 +23,7 @@ import (
 // drawn is what one collection from the values teaches, drawn from its exact law.
 func drawn(t *testing.T, p plan.Plan, values []question.Value, seed uint64) *histogram.Model {
 	t.Helper()
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func drawn(t *testing.T, p plan.Plan, values []question.Value, seed uint64) *his
 // revealed is the truth about the values.
 func revealed(t *testing.T, p plan.Plan, values []question.Value) *findings.Truth {
 	t.Helper()
-	truth, err := law.Reveal(runnable(t, p), values)
+	truth, err := law.Reveal(example.Runnable(t, p), values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func described(t *testing.T, m *histogram.Model, truth *findings.Truth) ([]relea
 func TestListsChosenByTheirEstimatesHold(t *testing.T) {
 	const values, lists, listed = 1000, 200, 20
 	id := plan.Attribute{Name: "id", Kind: "categories", Size: values}
-	p := design(t, asking(oneHot(id)))
+	p := example.Design(t, example.Histogram(example.OneHot(id)))
 	everybody := make([]question.Value, values)
 	for i := range everybody {
 		everybody[i] = histogram.Answers{Values: []any{i}}
@@ -91,7 +92,7 @@ func TestListsChosenByTheirEstimatesHold(t *testing.T) {
 // Headline, table, figure and list print one interval of a value, and say that it is
 // one of several that hold at once.
 func TestOneValueHasOneInterval(t *testing.T) {
-	p := design(t, asking(oneHot(drinks())))
+	p := example.Design(t, example.Histogram(example.OneHot(example.Drinks())))
 	var values []question.Value
 	for i := range 4000 {
 		values = append(values, histogram.Answers{Values: []any{[]string{"coffee", "coffee", "tea", "water"}[i%4]}})
@@ -145,9 +146,9 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 		mean += x / n
 		values = append(values, histogram.Answers{Values: []any{x}})
 	}
-	p := asking(oneHot(plan.Attribute{Name: "spend", Kind: "buckets", Low: 0, High: 100, Cells: 10}))
+	p := example.Histogram(example.OneHot(plan.Attribute{Name: "spend", Kind: "buckets", Low: 0, High: 100, Cells: 10}))
 	p.Crowd.Minimum = n
-	p = design(t, p)
+	p = example.Design(t, p)
 	_, sections := described(t, drawn(t, p, values, 1), revealed(t, p, values))
 	s := sections[0]
 	metrics := map[string]release.Metric{}
@@ -196,7 +197,7 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	}
 	// With a cell for others the end buckets are closed, and all that lies in them has a mean.
 	p.Question.Histogram.Attributes[0].Others = true
-	m := drawn(t, design(t, p), values, 1)
+	m := drawn(t, example.Design(t, p), values, 1)
 	_, sections = described(t, m, nil)
 	for _, metric := range sections[0].Metrics {
 		if metric.Name == "mean" && (strings.Contains(metric.Label, "clipped") || strings.Contains(metric.Note, "no bound")) {
@@ -212,18 +213,18 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 // the plan keeps sizes private.
 func TestWithheldCrowdsSayWhatTheyLacked(t *testing.T) {
 	for name, want := range map[string]string{"public": "51 of 1000 answered, 949 too few", "private": "fewer than 1000 respondents after deletion"} {
-		p := designs()["crowds"]
+		p := example.Histograms()["crowds"]
 		if name == "public" {
 			p.Crowd.Deletion = nil
 		}
-		proto := runnable(t, design(t, p))
+		proto := example.Runnable(t, example.Design(t, p))
 		full := tally.Crowd{Tally: proto.NewTally(), Respondents: 1000, Smallest: 1000}
 		tallies := []tally.Crowd{full, {}}
-		known, err := stated(t, proto, tallies, []int{1000, 51})
+		known, err := example.Stated(t, proto, tallies, []int{1000, 51})
 		if err != nil {
 			t.Fatal(err)
 		}
-		unknown, err := stated(t, proto, tallies, nil)
+		unknown, err := example.Stated(t, proto, tallies, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,12 +236,12 @@ func TestWithheldCrowdsSayWhatTheyLacked(t *testing.T) {
 
 // A release knows a trial by its plan: the analyzer's operator runs all hops of an instance.
 func TestOneOperatorMakesATrial(t *testing.T) {
-	p := asking(oneHot(drinks()))
+	p := example.Histogram(example.OneHot(example.Drinks()))
 	for h := range p.Route.Mix.Instances[0].Hops {
 		p.Route.Mix.Instances[0].Hops[h].Operator = p.Analyzer.Operator
-		proto := runnable(t, design(t, p))
+		proto := example.Runnable(t, example.Design(t, p))
 		full := tally.Crowd{Tally: proto.NewTally(), Respondents: 1000, Smallest: 1000}
-		r, err := stated(t, proto, []tally.Crowd{full}, nil)
+		r, err := example.Stated(t, proto, []tally.Crowd{full}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package protocol_test
+package findings_test
 
 import (
 	"strings"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/plan"
@@ -55,13 +56,13 @@ func classifier(t testing.TB, p *protocol.Protocol, crowds []tally.Crowd) *findi
 func epoch(t testing.TB, p plan.Plan, day int) part {
 	t.Helper()
 	p.Times.Opens = time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
-	part := part{Protocol: runnable(t, p)}
-	part.Crowds = newTallies(part.Protocol)
+	part := part{Protocol: example.Runnable(t, p)}
+	part.Crowds = example.Crowds(part.Protocol)
 	r := replay.New(uint64(day))
 	for c := range part.Crowds {
 		part.Crowds[c].Respondents = 600 + 10*day
-		for i := range cells(part.Crowds[c]) {
-			cells(part.Crowds[c])[i] = 200 + r.Uint64N(200)
+		for i := range example.Cells(part.Crowds[c]) {
+			example.Cells(part.Crowds[c])[i] = 200 + r.Uint64N(200)
 		}
 	}
 	return part
@@ -84,14 +85,14 @@ var closely = cmp.Options{cmpopts.EquateApprox(1e-9, 1e-12), cmpopts.EquateNaNs(
 // estimates and their errors are the same, before and after the label noise.
 func TestEpochsAddUpAsTheirTallies(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
-		p := design(t, sample(bitsum))
+		p := example.Design(t, example.Density(bitsum))
 		a, b, c := epoch(t, p, 1), epoch(t, p, 2), epoch(t, p, 3)
 		b.Crowds[1].Tally = nil // withheld that day
 		merged, err := merge(t, a, b, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := newTallies(a.Protocol)
+		all := example.Crowds(a.Protocol)
 		for _, part := range []part{a, b, c} {
 			for crowd, c := range part.Crowds {
 				if err := all[crowd].Merge(c); err != nil {
@@ -120,11 +121,11 @@ func TestEpochsAddUpAsTheirTallies(t *testing.T) {
 // A later plan that asks only for a new class adds it, and leaves the others as
 // they were.
 func TestANewClassNeedsNoNewCollectionOfTheOthers(t *testing.T) {
-	old := epoch(t, design(t, sample("rr")), 1)
-	p := sample("3nb") // another bitsum, minimum and budget
+	old := epoch(t, example.Design(t, example.Density("rr")), 1)
+	p := example.Density("3nb") // another bitsum, minimum and budget
 	p.Question.Density.Classes = []string{"forest"}
 	p.Budget.Epsilon, p.Crowd.Minimum = 1, 400
-	later := epoch(t, design(t, p), 2)
+	later := epoch(t, example.Design(t, p), 2)
 	merged, err := merge(t, old, later)
 	if err != nil {
 		t.Fatal(err)
@@ -147,18 +148,18 @@ func TestANewClassNeedsNoNewCollectionOfTheOthers(t *testing.T) {
 }
 
 func TestMergeRefuses(t *testing.T) {
-	p := design(t, sample("rr"))
+	p := example.Design(t, example.Density("rr"))
 	a := epoch(t, p, 1)
-	seed := sample("rr")
+	seed := example.Density("rr")
 	seed.Question.Density.Kernel.Seed = strings.Repeat("5b", 32)
 	nobody := epoch(t, p, 3)
 	nobody.Crowds[0].Tally, nobody.Crowds[1].Tally = nil, nil
 	for want, parts := range map[string][]part{
 		"two parts of one plan":  {a, a},
-		"different feature maps": {a, epoch(t, design(t, seed), 2)},
+		"different feature maps": {a, epoch(t, example.Design(t, seed), 2)},
 		"nothing to learn from":  {nobody},
 	} {
 		_, err := merge(t, parts...)
-		mentions(t, err, want)
+		example.Mentions(t, err, want)
 	}
 }

@@ -1,4 +1,4 @@
-package protocol_test
+package histogram_test
 
 import (
 	"errors"
@@ -7,48 +7,31 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// shelf is a memory of a test.
-type shelf struct {
-	kept   map[[32]byte][]byte
-	broken error
-}
-
-func (m *shelf) Recall(key [32]byte) ([]byte, bool) {
-	b, ok := m.kept[key]
-	return b, ok
-}
-
-func (m *shelf) Keep(key [32]byte, b []byte) error {
-	if m.broken == nil {
-		m.kept[key] = b
-	}
-	return m.broken
-}
-
 // fragmented are designs with report fragments: the cells themselves, spread, and
 // in a row of a sketch.
 func fragmented(t testing.TB) map[string]plan.Plan {
 	all := map[string]plan.Plan{}
 	for _, name := range []string{"fragments", "spread", "count"} {
-		all[name] = design(t, designs()[name])
+		all[name] = example.Design(t, example.Histograms()[name])
 	}
-	h := oneHot(drinks(), plan.Attribute{Name: "snack", Kind: "set", Size: 8, Most: 2})
+	h := example.OneHot(example.Drinks(), plan.Attribute{Name: "snack", Kind: "set", Size: 8, Most: 2})
 	h.Collect, h.Randomizer.Fragments = "sample", 3
-	p := asking(h)
+	p := example.Histogram(h)
 	p.Crowd.Minimum = 3000
-	all["sample"] = design(t, p)
+	all["sample"] = example.Design(t, p)
 	return all
 }
 
 func report(t testing.TB, p plan.Plan, seed uint64, a histogram.Answers, m question.Memory) (question.Report, error) {
 	t.Helper()
-	proto := runnable(t, p)
+	proto := example.Runnable(t, p)
 	symbol, err := proto.Encode(a)
 	if err != nil {
 		t.Fatal(err)
@@ -62,15 +45,15 @@ func report(t testing.TB, p plan.Plan, seed uint64, a histogram.Answers, m quest
 func TestBackstopsAreKept(t *testing.T) {
 	for name, p := range fragmented(t) {
 		t.Run(name, func(t *testing.T) {
-			m := &shelf{kept: map[[32]byte][]byte{}}
+			m := &example.Shelf{Kept: map[[32]byte][]byte{}}
 			answer := func(p plan.Plan, seed uint64, i int, want int) {
 				t.Helper()
-				a := answers(p, i)
+				a := example.Answers(p, i)
 				if _, err := report(t, p, seed, a, m); err != nil {
 					t.Fatal(err)
 				}
-				if len(m.kept) != want {
-					t.Fatalf("%d backstops kept, want %d", len(m.kept), want)
+				if len(m.Kept) != want {
+					t.Fatalf("%d backstops kept, want %d", len(m.Kept), want)
 				}
 			}
 			answer(p, 1, 0, 1)
@@ -97,13 +80,13 @@ func TestFragmentsComeFromTheKeptBackstop(t *testing.T) {
 			h := *p.Question.Histogram
 			h.Randomizer.Keep, h.Randomizer.Flip = 1, 0
 			p.Question.Histogram = &h
-			m := &shelf{kept: map[[32]byte][]byte{}}
-			first, err := report(t, p, 1, answers(p, 0), m)
+			m := &example.Shelf{Kept: map[[32]byte][]byte{}}
+			first, err := report(t, p, 1, example.Answers(p, 0), m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for seed := range uint64(20) {
-				next, err := report(t, p, seed, answers(p, 0), m)
+				next, err := report(t, p, seed, example.Answers(p, 0), m)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,42 +102,42 @@ func TestFragmentsComeFromTheKeptBackstop(t *testing.T) {
 // is kept and damaged is not drawn again.
 func TestLostBackstopsAreNotReplaced(t *testing.T) {
 	p := fragmented(t)["sample"]
-	m := &shelf{kept: map[[32]byte][]byte{}, broken: errors.New("disk full")}
-	if r, err := report(t, p, 1, answers(p, 0), m); !errors.Is(err, m.broken) || len(r.Parts) != 0 {
+	m := &example.Shelf{Kept: map[[32]byte][]byte{}, Broken: errors.New("disk full")}
+	if r, err := report(t, p, 1, example.Answers(p, 0), m); !errors.Is(err, m.Broken) || len(r.Parts) != 0 {
 		t.Errorf("report %v, error %v", r, err)
 	}
-	m.broken = nil
-	if _, err := report(t, p, 1, answers(p, 0), m); err != nil {
+	m.Broken = nil
+	if _, err := report(t, p, 1, example.Answers(p, 0), m); err != nil {
 		t.Fatal(err)
 	}
-	for key := range m.kept {
-		good := m.kept[key]
+	for key := range m.Kept {
+		good := m.Kept[key]
 		for _, bad := range [][]byte{{}, good[:len(good)-1], append(good[:len(good):len(good)], 0), {9, 0}, {0, 200}, {0, 1, 255, 255, 255, 255, 255, 1}, {0, 2, 1, 1}, {0x80}} {
-			m.kept[key] = bad
-			_, err := report(t, p, 1, answers(p, 0), m)
-			mentions(t, err, "damaged")
+			m.Kept[key] = bad
+			_, err := report(t, p, 1, example.Answers(p, 0), m)
+			example.Mentions(t, err, "damaged")
 		}
 	}
 }
 
 func FuzzBackstop(f *testing.F) {
 	p := fragmented(f)["sample"]
-	m := &shelf{kept: map[[32]byte][]byte{}}
+	m := &example.Shelf{Kept: map[[32]byte][]byte{}}
 	for i := range 4 {
-		if _, err := report(f, p, 1, answers(p, i), m); err != nil {
+		if _, err := report(f, p, 1, example.Answers(p, i), m); err != nil {
 			f.Fatal(err)
 		}
 	}
-	for _, b := range m.kept {
+	for _, b := range m.Kept {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		costtest.Heap(t, costtest.Factor, len(b), func() {
-			store := &shelf{kept: map[[32]byte][]byte{}}
-			for k := range m.kept {
-				store.kept[k] = b
+			store := &example.Shelf{Kept: map[[32]byte][]byte{}}
+			for k := range m.Kept {
+				store.Kept[k] = b
 			}
-			r, err := report(t, p, 1, answers(p, 0), store)
+			r, err := report(t, p, 1, example.Answers(p, 0), store)
 			if err == nil && len(r.Parts) != 1 {
 				t.Errorf("%d parts", len(r.Parts))
 			}
@@ -166,12 +149,12 @@ func FuzzBackstop(f *testing.F) {
 // do, and the same for all plans that share it; those that do not have another name.
 func TestBackstopsHaveNamesAndEpsilons(t *testing.T) {
 	for name, p := range fragmented(t) {
-		proto := runnable(t, p)
+		proto := example.Runnable(t, p)
 		kept, ok := proto.Backstop()
 		if !ok {
 			t.Fatalf("%s keeps no backstop", name)
 		}
-		if local := promised(t, proto).Statements[0].Guarantee; !(kept.Epsilon >= local.Epsilon) {
+		if local := example.Promised(t, proto).Statements[0].Guarantee; !(kept.Epsilon >= local.Epsilon) {
 			t.Errorf("%s: the backstop tells %v, its fragments %v", name, kept.Epsilon, local.Epsilon)
 		}
 		same := p
@@ -179,15 +162,15 @@ func TestBackstopsHaveNamesAndEpsilons(t *testing.T) {
 		same.Question.Histogram = &h
 		same.Crowd.Minimum *= 2
 		h.Randomizer.Flip *= 0.9
-		if again, _ := runnable(t, same).Backstop(); again != kept {
+		if again, _ := example.Runnable(t, same).Backstop(); again != kept {
 			t.Errorf("%s: other fragments and another crowd: %+v, not %+v", name, again, kept)
 		}
 		h.Randomizer.BackstopFlip *= 0.9
-		if again, _ := runnable(t, same).Backstop(); again.Question == kept.Question || again.Epsilon <= kept.Epsilon {
+		if again, _ := example.Runnable(t, same).Backstop(); again.Question == kept.Question || again.Epsilon <= kept.Epsilon {
 			t.Errorf("%s: another backstop: %+v after %+v", name, again, kept)
 		}
 	}
-	if _, ok := runnable(t, small()["symmetric"]).Backstop(); ok {
+	if _, ok := example.Runnable(t, example.Small()["symmetric"]).Backstop(); ok {
 		t.Error("a plan without report fragments keeps a backstop")
 	}
 }
