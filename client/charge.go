@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -81,7 +82,7 @@ func price(proto *protocol.Protocol, promise protocol.Promise) (c, oneMessage Ch
 // nothing), what it costs, what it costs against who opens a single message and sees the
 // others among everybody's (a negative epsilon: without limit), and what the promise leaves out.
 func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backstop) (c, oneMessage Charge, note string, err error) {
-	c = Charge{Epsilon: above(shuffled.Epsilon), Delta: math.Min(1, above(shuffled.Delta)), Shift: shuffled.Domination.Shift, Tail: shuffled.Domination.Tail}
+	c = Charge{Epsilon: profile.Above(shuffled.Epsilon), Delta: math.Min(1, profile.Above(shuffled.Delta)), Shift: shuffled.Domination.Shift, Tail: shuffled.Domination.Tail}
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
 		said[s.Guarantee.Trust] = true
@@ -95,7 +96,7 @@ func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backst
 		}
 	}
 	if kept != nil {
-		c.Local = above(kept.Epsilon)
+		c.Local = profile.Above(kept.Epsilon)
 	}
 	if !said[account.Local] || !said[account.OneFragment] || !c.valid() {
 		return Charge{}, Charge{}, "", errNoGuarantee
@@ -109,7 +110,7 @@ var errNoGuarantee = errors.New("client: the plan gives no guarantee that could 
 // second acts on what the first let through.
 func replaced(g account.Guarantee) (epsilon, delta float64) {
 	if h, err := g.Under(account.Replacement); err == nil {
-		return above(h.Epsilon), math.Min(1, above(h.Delta))
+		return profile.Above(h.Epsilon), math.Min(1, profile.Above(h.Delta))
 	}
 	return math.Inf(1), 1
 }
@@ -125,9 +126,9 @@ func worse(kept, epsilon float64) float64 {
 // plus is basic composition: epsilons and deltas add up, and the sum is rounded
 // against the respondent.
 func (c Charge) plus(d Charge) Charge {
-	sum := Charge{Epsilon: above(c.Epsilon + d.Epsilon), Delta: above(c.Delta + d.Delta), Local: unlimited}
+	sum := Charge{Epsilon: profile.Above(c.Epsilon + d.Epsilon), Delta: profile.Above(c.Delta + d.Delta), Local: unlimited}
 	if c.Local >= 0 && d.Local >= 0 {
-		sum.Local = above(c.Local + d.Local)
+		sum.Local = profile.Above(c.Local + d.Local)
 	}
 	return sum
 }
@@ -135,13 +136,6 @@ func (c Charge) plus(d Charge) Charge {
 // valid charges are what charge gives.
 func (c Charge) valid() bool {
 	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && c.Shift >= 0 && !math.IsInf(c.Shift, 1) && c.Tail >= 0 && c.Tail <= 1 && (c.Local >= 0 || c.Local == unlimited)
-}
-
-func above(x float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	return math.Nextafter(x, math.Inf(1))
 }
 
 // Caps limit what a device spends. A plan that would exceed one is refused

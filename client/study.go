@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -95,11 +96,11 @@ func (c Charge) times(n int) Charge {
 	}
 	k := float64(n)
 	all := Charge{
-		Epsilon: above(k * c.Epsilon), Delta: math.Min(1, above(k*c.Delta)), Local: unlimited,
-		Shift: above(math.Sqrt(k) * c.Shift), Tail: math.Min(1, above(k*c.Tail)),
+		Epsilon: profile.Above(k * c.Epsilon), Delta: math.Min(1, profile.Above(k*c.Delta)), Local: unlimited,
+		Shift: profile.Above(math.Sqrt(k) * c.Shift), Tail: math.Min(1, profile.Above(k*c.Tail)),
 	}
 	if c.Local >= 0 {
-		all.Local = above(k * c.Local)
+		all.Local = profile.Above(k * c.Local)
 	}
 	return all
 }

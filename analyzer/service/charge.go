@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -42,7 +43,7 @@ func (s *Service) chargeRound(ctx context.Context, one store.Spending, signed pl
 // ones, which composition allows.
 func times(one store.Spending, rounds int) store.Spending {
 	k := float64(rounds)
-	one.Epsilon, one.Delta = up(k*one.Epsilon), math.Min(1, up(k*one.Delta))
-	one.Shift, one.Tail = up(math.Sqrt(k)*one.Shift), math.Min(1, up(k*one.Tail))
+	one.Epsilon, one.Delta = profile.Above(k*one.Epsilon), math.Min(1, profile.Above(k*one.Delta))
+	one.Shift, one.Tail = profile.Above(math.Sqrt(k)*one.Shift), math.Min(1, profile.Above(k*one.Tail))
 	return one
 }

@@ -47,29 +47,6 @@ func leftOut(p plan.Plan) string {
 	return ""
 }
 
-// convert states a guarantee for other neighbours. Removal exchanges a record for
-// a draw of the reference law, and two removals lead from one record to any other:
-// P(x) <= e^eps P(ref) + delta <= e^eps (e^eps P(x') + delta) + delta, which is
-// replacement (2 eps, (1 + e^eps) delta). Of a replacement guarantee the law of any
-// one record is a reference, so it is a removal guarantee as it stands.
-func convert(g account.Guarantee, to account.Adjacency) account.Guarantee {
-	if g.Adjacency == account.Removal && to == account.Replacement {
-		g.Delta = math.Min(1, up((1+math.Exp(g.Epsilon))*g.Delta))
-		g.Epsilon *= 2
-		g.Method += ", twice for replacement"
-	}
-	g.Adjacency = to
-	return g
-}
-
-// up is the next number above x, so that rounding is against us; 0 stays 0.
-func up(x float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	return math.Nextafter(x, math.Inf(1))
-}
-
 func guarantee(b store.Spending) account.Guarantee {
 	return account.Guarantee{Epsilon: b.Epsilon, Delta: b.Delta, Adjacency: account.Adjacency(b.Adjacency), Trust: account.Shuffled,
 		Users: b.Users, Rounds: 1, Bound: account.Upper, Method: b.Method}
@@ -77,17 +54,16 @@ func guarantee(b store.Spending) account.Guarantee {
 
 // entry is what a filter needs of what was spent, in the population's adjacency: by
 // the Gaussian that was certified from the plan's mechanism, or, in a ledger of before
-// there was one, by epsilon and delta.
+// there was one, by epsilon and delta. What cannot be stated for those neighbours fits no
+// budget.
 func (p Population) entry(b store.Spending) account.Spending {
-	g := convert(guarantee(b), p.Adjacency)
+	g, err := guarantee(b).Under(p.Adjacency)
+	if err != nil {
+		return account.Spending{Epsilon: math.Inf(1), Delta: 1, Domination: account.Domination{Shift: math.Inf(1), Tail: 1, Adjacency: p.Adjacency}}
+	}
 	s := account.Spending{Epsilon: g.Epsilon, Delta: g.Delta, Domination: account.DominateKnown(g.Epsilon, g.Delta, p.Adjacency)}
-	switch d := (account.Domination{Shift: b.Shift, Tail: b.Tail, Adjacency: account.Adjacency(b.Dominated)}); {
-	case d.Adjacency == p.Adjacency:
-		s.Domination = d
-	case d.Adjacency == account.Removal && p.Adjacency == account.Replacement: // the operator changed the budget
-		s.Domination = d.Twice()
-	case d.Adjacency == account.Replacement && p.Adjacency == account.Removal:
-		d.Adjacency = account.Removal
+	d := account.Domination{Shift: b.Shift, Tail: b.Tail, Adjacency: account.Adjacency(b.Dominated)}
+	if d, err := d.Under(p.Adjacency); err == nil { // the operator may have changed the budget's
 		s.Domination = d
 	}
 	return s

@@ -94,21 +94,14 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	}
 }
 
-// Removal is replacement twice, with the delta that takes; replacement is removal
-// as it stands.
-func TestAdjacenciesAreConverted(t *testing.T) {
-	g := account.Guarantee{Epsilon: 0.5, Delta: 1e-6, Adjacency: account.Removal, Method: "m"}
-	twice := convert(g, account.Replacement)
-	if twice.Epsilon != 1 || twice.Delta < (1+math.Exp(0.5))*1e-6 || twice.Delta > 2.7e-6 || twice.Adjacency != account.Replacement {
-		t.Errorf("%+v", twice)
+// What was spent for neighbours that say nothing of the population's fits no budget.
+func TestWhatCannotBeConvertedFitsNoBudget(t *testing.T) {
+	p := Population{1, 1e-5, account.Replacement}
+	if err := p.check("all", store.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil); err == nil {
+		t.Error("labels were charged to a budget of records")
 	}
-	g.Delta = 0
-	if convert(g, account.Replacement).Delta != 0 {
-		t.Error("a delta came from none")
-	}
-	g.Adjacency = account.Replacement
-	if once := convert(g, account.Removal); once.Epsilon != 0.5 || once.Adjacency != account.Removal {
-		t.Errorf("%+v", once)
+	if err := p.check("all", store.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -151,6 +151,22 @@ func (d Domination) Twice() Domination {
 	return d
 }
 
+// Under states the domination for other neighbours, as Guarantee.Under does.
+func (d Domination) Under(a Adjacency) (Domination, error) {
+	switch {
+	case d.Adjacency == a:
+	case d.Adjacency == Replacement && (a == Removal || a == Label):
+		d.Adjacency = a
+	case d.Adjacency == Removal && a == Replacement:
+		return d.Twice(), nil
+	case d.Adjacency == Removal && a == Label:
+		return d.Twice().Under(Label)
+	default:
+		return Domination{}, fmt.Errorf("account: %s adjacency cannot be stated as %s", d.Adjacency, a)
+	}
+	return d, nil
+}
+
 // gaussPower is G(y): of a test that is wrong with probability y in one world, the
 // largest probability to be right in the other.
 func gaussPower(y, shift float64) float64 { return normalCDF(prob.NormalQuantile(y) + shift) }

@@ -17,6 +17,9 @@ const (
 	// Removal: one respondent's record is exchanged for a draw of the reference
 	// law (ESA, Definitions II.3 and II.4).
 	Removal Adjacency = "removal"
+	// Label: one respondent's label is exchanged for any other. Everything else about the
+	// respondent, such as the features, is public and stays.
+	Label Adjacency = "label"
 )
 
 // Trust says what the observer of the guarantee is assumed not to see.

@@ -31,7 +31,9 @@ const NoProtection = "no meaningful protection"
 //
 // which is replacement with (2 epsilon, (1+e^epsilon) delta). Of a replacement
 // guarantee the law of any one record is a reference, so it is a removal guarantee as
-// it stands. It is an error to convert a lower bound, or to neighbours that are not known.
+// it stands. Another label makes another record, so it is a label guarantee too; a label
+// guarantee says nothing of other records. It is an error to convert back from labels, to
+// convert a lower bound, or to neighbours that are not known.
 func (g Guarantee) Under(a Adjacency) (Guarantee, error) {
 	switch {
 	case g.Adjacency == a:
@@ -39,6 +41,11 @@ func (g Guarantee) Under(a Adjacency) (Guarantee, error) {
 	case g.Bound == Lower:
 		return Guarantee{}, fmt.Errorf("account: a lower bound under %s says nothing under %s", g.Adjacency, a)
 	case g.Adjacency == Replacement && a == Removal:
+	case g.Adjacency == Replacement && a == Label:
+		g.Bound = Upper
+	case g.Adjacency == Removal && a == Label:
+		g, _ = g.Under(Replacement) // an upper bound always has one
+		return g.Under(Label)
 	case g.Adjacency == Removal && a == Replacement:
 		if g.Delta > 0 { // the product is rounded twice, the exponential once
 			g.Delta = math.Min(1, (1+math.Exp(g.Epsilon))*g.Delta*(1+0x1p-50))
@@ -98,8 +105,11 @@ func (g Guarantee) Meaning() string {
 		return fmt.Sprintf("Above epsilon %d the limit on what this observer may learn about one person is so high that it protects nobody.", Meaningless)
 	}
 	other := "any other data in its place"
-	if g.Adjacency == Removal {
+	switch g.Adjacency {
+	case Removal:
 		other = "a draw from the public reference law in its place"
+	case Label:
+		other = "the same data and any other label in its place"
 	}
 	s := fmt.Sprintf("Whatever this observer sees is at most %s as likely, or as unlikely, with one person's true data as with %s%s.", times(g.Epsilon), other, slack(g.Delta))
 	h, ok := g.asReplacement()
@@ -151,6 +161,8 @@ func (a Adjacency) Words() string {
 		return "replacement: one person's data exchanged for any other"
 	case Removal:
 		return "removal: one person's data exchanged for a draw from the public reference law"
+	case Label:
+		return "label: one person's label exchanged for any other, all else about that person public"
 	}
 	return string(a)
 }

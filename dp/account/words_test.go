@@ -90,8 +90,33 @@ func TestUnder(t *testing.T) {
 	if h, err := g.Under(account.Removal); err != nil || h.Epsilon != 1 || h.Adjacency != account.Removal {
 		t.Errorf("%+v, %v: a replacement guarantee holds for a reference that is a record's law", h, err)
 	}
-	if h, err := g.Under("label"); err == nil {
+	if h, err := g.Under("addition"); err == nil {
 		t.Errorf("neighbours that are not known: %+v", h)
+	}
+	if h, err := g.Under(account.Label); err != nil || h.Epsilon != 1 || h.Delta != 1e-6 || h.Adjacency != account.Label {
+		t.Errorf("%+v, %v: another label makes another record", h, err)
+	}
+	removed := account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Removal, Bound: account.Upper}
+	replaced, err := removed.Under(account.Replacement)
+	if h, err2 := removed.Under(account.Label); err != nil || err2 != nil || h.Epsilon != replaced.Epsilon || h.Delta != replaced.Delta || h.Adjacency != account.Label {
+		t.Errorf("%+v, %v: labels are replaced by way of records, which is %+v (%v)", h, err2, replaced, err)
+	}
+	labels := account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Label, Bound: account.Upper}
+	d := account.Domination{Shift: 1, Tail: 1e-6, Adjacency: account.Label}
+	for _, a := range []account.Adjacency{account.Removal, account.Replacement} {
+		if h, err := labels.Under(a); err == nil {
+			t.Errorf("a guarantee of labels was stated under %s: %+v", a, h)
+		}
+		if h, err := d.Under(a); err == nil {
+			t.Errorf("a domination of labels was stated under %s: %+v", a, h)
+		}
+		d := account.Domination{Shift: 1, Tail: 1e-6, Adjacency: a}
+		if h, err := d.Under(account.Label); err != nil || h.Adjacency != account.Label || h.Shift < 1 || a == account.Removal && h.Shift < 2 {
+			t.Errorf("a domination under %s, of labels: %+v, %v", a, h, err)
+		}
+	}
+	if strings.Contains(labels.Verdict(), "that is") || !strings.Contains(labels.Meaning(), "any other label") {
+		t.Errorf("%s %s", labels.Verdict(), labels.Meaning())
 	}
 	g.Adjacency, g.Bound = account.Removal, account.Lower
 	if h, err := g.Under(account.Replacement); err == nil {

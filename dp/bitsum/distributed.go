@@ -13,7 +13,7 @@ import (
 // aggregation. Each device has an integer in each channel, a bit or a rounded number
 // (Grid), and adds its share of noise to it; sums are over the integers, so a modulus
 // must leave room for both the values and the noise. Sensitivity is the accountant's
-// matter, in account's types of the same names.
+// matter, in additive's types of the same names.
 
 // DistributedLaplace shares out discrete Laplace noise: a device adds z1 - z2, each
 // NB(1/Users, e^-Noise), which over Users devices sum to geometric numbers.
@@ -83,7 +83,7 @@ func (m DistributedLaplace) DrawEstimate(r *rand.Rand, ones, n int) estimate.Val
 
 // DistributedGaussian shares out Gaussian noise: a device adds a discrete Gaussian of
 // its own (Kairouz, Liu and Steinke 2021; KDE, Appendix B.2). The sum is not discrete
-// Gaussian, which account's type of this name takes into account.
+// Gaussian, which additive's type of this name takes into account.
 type DistributedGaussian struct {
 	Users int     // honest devices whose noise is relied upon, >= 1
 	Sigma float64 // of one device's share; see noise.DiscreteGaussian

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sort"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -15,10 +17,16 @@ import (
 // Kumar, Manurangsi and Pagh 2020, Section 4): a device with bit b sends, in a channel,
 // b + z times the symbol 1, z ~ Poisson(Mean/Users). Messages are all alike, so that
 // only their number is seen: the ones plus Poisson(Mean).
-type PoissonSum struct {
-	Users int     // honest devices whose noise is relied upon, >= 1
-	Mean  float64 // of the noise of all Users, in (0, 2^30]
-}
+//
+// The numbers are those that the accountant has (Event). Users are the honest devices whose
+// noise is relied upon, >= 1; Mean is that of the noise of all Users, in (0, 2^30].
+type PoissonSum additive.PoissonSum
+
+// Event is what the accountant is told of one channel.
+func (m PoissonSum) Event() account.Event { return additive.PoissonSum(m) }
+
+// Local promises nothing: only the messages of others hide what a device sends.
+func (m PoissonSum) Local() account.Guarantee { return unprotected }
 
 // Validate says what is wrong with the parameters.
 func (m PoissonSum) Validate() error {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -12,7 +14,7 @@ import (
 
 // Pure is the protocol with delta = 0 after Ghazi, Kumar and Manurangsi 2023 (KDE,
 // Appendix B.1). Its flood is this project's reconstruction, with the proof and the
-// condition on the parameters at account.Pure, which has the same ones. A device with
+// condition on the parameters at additive.Pure. A device with
 // bit b sends, in a channel,
 //
 //	with probability 1-Drop, Size + b times the symbol 1 and Size times the symbol 0;
@@ -25,16 +27,21 @@ import (
 // with certainty is what keeps every pair of counts possible in either world.
 //
 // How many messages a device sends depends on its bit, as with ThreeNB.
-type Pure struct {
-	Users   int     // honest devices whose noise is relied upon, >= 1
-	Epsilon float64 // of one channel
-	Theta   float64 // share of Epsilon that the flood has: Epsilon-Theta in [2^-40, 100]
-	Drop    float64 // in [0, 1); zero is not pure
-	Size    int     // 1 to 2^24, Theta Size at most 20
-}
+//
+// The numbers are those that the accountant has (Event). Users are the honest devices whose
+// noise is relied upon, >= 1; Epsilon is that of one channel, of which the flood has the
+// share Theta, with Epsilon-Theta in [2^-40, 100]; Drop is in [0, 1), and zero is not pure;
+// Size is 1 to 2^24, Theta Size at most 20.
+type Pure additive.Pure
+
+// Event is what the accountant is told of one channel.
+func (m Pure) Event() account.Event { return additive.Pure(m) }
+
+// Local promises nothing: only the messages of others hide what a device sends.
+func (m Pure) Local() account.Guarantee { return unprotected }
 
 // Validate says what is wrong with the parameters as far as drawing goes. Whether they
-// are Epsilon-DP is for account.Pure to say.
+// are Epsilon-DP is for additive.Pure to say.
 func (m Pure) Validate() error {
 	if m.Users < 1 {
 		return fmt.Errorf("bitsum: pure among %d users: give at least 1", m.Users)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
@@ -85,6 +87,20 @@ func (m RR) Estimate(c [2]uint64, n int) estimate.Value {
 	return estimate.Value{
 		Mean:   (float64(c[1]) - float64(n)*m.Flip) * scale,
 		StdErr: math.Sqrt(float64(n)*m.Flip*(1-m.Flip)) * scale,
+	}
+}
+
+// Event is what the accountant is told of one channel, with the noise of so many users.
+func (m RR) Event(users int) account.Event {
+	return shuffle.RandomizedResponse{Users: users, Flip: m.Flip}
+}
+
+// Local is the guarantee of one channel by itself: ln((1-Flip)/Flip), exactly.
+func (m RR) Local() account.Guarantee {
+	m.must()
+	return account.Guarantee{
+		Epsilon: math.Log1p(-m.Flip) - math.Log(m.Flip), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Exact,
+		Method: "randomized response", Source: "Warner 1965",
 	}
 }
 

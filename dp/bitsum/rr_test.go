@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
@@ -133,5 +134,21 @@ func BenchmarkRRDrawCounts(b *testing.B) {
 	r, m := stattest.Rand(b), RR{Flip: 0.4}
 	for b.Loop() {
 		m.DrawCounts(r, 20_000, 40_000)
+	}
+}
+
+// What one device sends tells no more of its bit than Local says, and as much.
+func TestRRLocalIsItsLaw(t *testing.T) {
+	for _, flip := range []float64{1e-9, 0.1, 0.3, 0.4999} {
+		m, worst := RR{Flip: flip}, 0.0
+		for symbol := range uint8(2) {
+			for _, bit := range []bool{false, true} {
+				worst = math.Max(worst, math.Log(m.Prob(symbol, bit)/m.Prob(symbol, !bit)))
+			}
+		}
+		local, err := account.LocalEpsilon(m.Event(1000))
+		if g := m.Local(); math.Abs(g.Epsilon-worst) > 1e-9*worst || err != nil || math.Abs(local-worst) > 1e-9*worst {
+			t.Errorf("flip %v: local epsilon %v, by the accountant %v, by enumeration %v (%v)", flip, g.Epsilon, local, worst, err)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -15,11 +17,16 @@ import (
 // channel, b + z times the symbol 1, z ~ NB(Shape/Users, Prob). Only the number of
 // messages is seen: the ones plus NB(Shape, Prob). At one variance it sends 1-Prob
 // times the messages of PoissonSum, and its longer tail costs more privacy.
-type NegativeBinomialSum struct {
-	Users int     // honest devices whose noise is relied upon, >= 1
-	Shape float64 // of the noise of all Users, > 0
-	Prob  float64 // in (0, 1)
-}
+//
+// The numbers are those that the accountant has (Event). Users are the honest devices whose
+// noise is relied upon, >= 1; Shape is that of the noise of all Users, > 0; Prob in (0, 1).
+type NegativeBinomialSum additive.NegativeBinomialSum
+
+// Event is what the accountant is told of one channel.
+func (m NegativeBinomialSum) Event() account.Event { return additive.NegativeBinomialSum(m) }
+
+// Local promises nothing: only the messages of others hide what a device sends.
+func (m NegativeBinomialSum) Local() account.Guarantee { return unprotected }
 
 // Validate says what is wrong with the parameters.
 func (m NegativeBinomialSum) Validate() error {

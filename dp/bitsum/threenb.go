@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/noise"
 )
@@ -21,12 +23,17 @@ import (
 //
 // How many messages a device sends depends on its bit: it must be filled up to a
 // constant number before anybody sees it (OverflowProb).
-type ThreeNB struct {
-	Users      int     // honest devices whose noise is relied upon, >= 1
-	Noise      float64 // decay of the noise in the estimate, in [2^-40, 100]
-	FloodShape float64 // shape of the flood over all Users, > 0
-	FloodProb  float64 // p of the flood, in [0, 1)
-}
+//
+// The numbers are those that the accountant has (Event). Users are the honest devices whose
+// noise is relied upon, >= 1; Noise is the decay of the noise in the estimate, in [2^-40,
+// 100]; FloodShape the shape of the flood over all Users, > 0; FloodProb its p, in [0, 1).
+type ThreeNB additive.ThreeNB
+
+// Event is what the accountant is told of one channel.
+func (m ThreeNB) Event() account.Event { return additive.ThreeNB(m) }
+
+// Local promises nothing: only the messages of others hide what a device sends.
+func (m ThreeNB) Local() account.Guarantee { return unprotected }
 
 // Validate says what is wrong with the parameters.
 func (m ThreeNB) Validate() error {

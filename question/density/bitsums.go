@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -38,20 +37,20 @@ func NewBitsum(b plan.Bitsum, users int) (BitSummer, account.Event, error) {
 	var event account.Event
 	switch b.Name {
 	case "rr":
-		bits = bitsum.RR{Flip: b.FlipProbability}
-		event = shuffle.RandomizedResponse{Users: users, Flip: b.FlipProbability}
+		m := bitsum.RR{Flip: b.FlipProbability}
+		bits, event = m, m.Event(users)
 	case "3nb":
-		e := additive.ThreeNB{Users: users, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
-		bits, event = bitsum.ThreeNB(e), e
+		m := bitsum.ThreeNB{Users: users, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
+		bits, event = m, m.Event()
 	case "pure":
-		e := additive.Pure{Users: users, Epsilon: b.ChannelEpsilon, Theta: b.Theta, Drop: b.Drop, Size: b.Size}
-		bits, event = bitsum.Pure(e), e
+		m := bitsum.Pure{Users: users, Epsilon: b.ChannelEpsilon, Theta: b.Theta, Drop: b.Drop, Size: b.Size}
+		bits, event = m, m.Event()
 	case "poisson":
-		e := additive.PoissonSum{Users: users, Mean: b.Mean}
-		bits, event = bitsum.PoissonSum(e), e
+		m := bitsum.PoissonSum{Users: users, Mean: b.Mean}
+		bits, event = m, m.Event()
 	case "nb":
-		e := additive.NegativeBinomialSum{Users: users, Shape: b.Shape, Prob: b.Probability}
-		bits, event = bitsum.NegativeBinomialSum(e), e
+		m := bitsum.NegativeBinomialSum{Users: users, Shape: b.Shape, Prob: b.Probability}
+		bits, event = m, m.Event()
 	default:
 		return nil, nil, fmt.Errorf("density: no code for a bitsum named %q", b.Name)
 	}

@@ -12,7 +12,15 @@ func AddUp(a, b float64) float64 {
 	if a == 0 || b == 0 {
 		return a + b
 	}
-	return Up(a + b)
+	return Above(a + b)
+}
+
+// Above is the next float64 above a positive x; 0 is exact and stays 0.
+func Above(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return Up(x)
 }
 
 // Up is the next float64 above x.
