@@ -54,7 +54,7 @@ var layers = [][]string{
 	{"internal/epoch"},
 	{"internal/example"},
 	{"client", "shuffler", "analyzer", "issuer"},
-	{"shuffler/service", "analyzer/service"},
+	{"shuffler/shufflerd", "analyzer/analyzerd"},
 	{"simulate", "internal/chaos"},
 	{"experiments"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler"},

@@ -16,7 +16,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/shuffler/service"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 type cli struct {
@@ -38,7 +38,7 @@ func run(args []string, out, err io.Writer) int {
 	if exited {
 		return code // --help has printed
 	}
-	var config service.Config
+	var config shufflerd.Config
 	if fault == nil {
 		fault = serve.ReadConfig(c.Config, &config)
 	}

@@ -71,7 +71,7 @@ func TestTheBinaryCannotReadReports(t *testing.T) {
 		t.Skip("links two programs")
 	}
 	mixer := packages(t, build(t, "."))
-	if !slices.Contains(mixer, "shuffler/service") || !slices.Contains(mixer, "envelope") {
+	if !slices.Contains(mixer, "shuffler/shufflerd") || !slices.Contains(mixer, "envelope") {
 		t.Fatalf("the binary's symbols do not show what is in it: %v", mixer)
 	}
 	if found := readers(mixer); len(found) > 0 {

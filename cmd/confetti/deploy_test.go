@@ -17,19 +17,19 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
-	shuffler "github.com/confetti-dp/confetti/shuffler/service"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 const deployed = "../../deploy"
 
 // configs are the roles with the structs of their configurations.
 var configs = map[string]func() any{
-	"shuffler": func() any { return &shuffler.Config{} },
-	"analyzer": func() any { return &analyzer.Config{} },
+	"shuffler": func() any { return &shufflerd.Config{} },
+	"analyzer": func() any { return &analyzerd.Config{} },
 	"issuer":   func() any { return &issuer.Config{} },
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
@@ -151,7 +151,7 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, err := s.Progress(t.Context(), signed)
-		if err != nil || state.State != analyzer.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != devices {
+		if err != nil || state.State != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != devices {
 			t.Errorf("%s: %+v, %v", file, state, err)
 		}
 	}

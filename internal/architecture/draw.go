@@ -26,7 +26,7 @@ type party struct{ says, root, fill string }
 var parties = []party{
 	{"a device", "client", "#cfe8d5"},
 	{"a mixing party", "cmd/confetti-shuffler", "#f6d9c6"},
-	{"the analyzer", "analyzer/service", "#cfdcf3"},
+	{"the analyzer", "analyzer/analyzerd", "#cfdcf3"},
 }
 
 const mixing = 1 // the place of the mixing party

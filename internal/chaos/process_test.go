@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	analyzing "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/issuer"
 	"github.com/confetti-dp/confetti/plan"
-	shuffling "github.com/confetti-dp/confetti/shuffler/service"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 // setting is what a service runs in.
@@ -91,11 +91,11 @@ func launchAnalyzer(s setting) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	a, err := analyzing.New(analyzing.Options{
+	a, err := analyzerd.New(analyzerd.Options{
 		Common: s.common("analyzer"), Store: db, Operators: s.ring.people("operators"),
-		Publishers:  []analyzing.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
+		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
 		Trust:       s.trust(),
-		Populations: map[string]analyzing.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
+		Populations: map[string]analyzerd.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
 		Software:    "chaos",
 	})
 	if err != nil {
@@ -118,9 +118,9 @@ func launchHop(name string, s setting) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	h, err := shuffling.New(ctx, shuffling.Options{
+	h, err := shufflerd.New(ctx, shufflerd.Options{
 		Common: s.common(name), Queue: q, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
-		Limits: shuffling.Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
+		Limits: shufflerd.Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
 	})
 	if err != nil {
 		q.Close()

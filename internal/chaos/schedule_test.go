@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/replay"
 
-	analyzing "github.com/confetti-dp/confetti/analyzer/service"
-	shuffling "github.com/confetti-dp/confetti/shuffler/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 // schedule is a collection and what befalls it. Every list of events makes sense,
@@ -149,9 +149,9 @@ func trouble(r *rand.Rand, s shape, pick func() string) []event {
 var failpoints = map[string][]string{
 	"device":   client.Failpoints,
 	"issuer":   {"before mark", "after mark"},
-	"analyzer": append(slices.Clone(analyzing.Failpoints), "store/count", "store/count/committed", "store/close", "store/close/committed", "store/decide", "store/decide/committed"),
-	"entry":    slices.DeleteFunc(slices.Clone(shuffling.Failpoints), func(p string) bool { return strings.HasPrefix(p, "batch-") }),
-	"hop": slices.DeleteFunc(slices.Clone(shuffling.Failpoints), func(p string) bool {
+	"analyzer": append(slices.Clone(analyzerd.Failpoints), "store/count", "store/count/committed", "store/close", "store/close/committed", "store/decide", "store/decide/committed"),
+	"entry":    slices.DeleteFunc(slices.Clone(shufflerd.Failpoints), func(p string) bool { return strings.HasPrefix(p, "batch-") }),
+	"hop": slices.DeleteFunc(slices.Clone(shufflerd.Failpoints), func(p string) bool {
 		return strings.HasPrefix(p, "contribution-") || strings.HasPrefix(p, "epoch-")
 	}),
 }

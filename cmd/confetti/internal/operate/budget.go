@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"text/tabwriter"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
@@ -58,7 +58,7 @@ func (c budgetShow) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	var b analyzer.Budget
+	var b analyzerd.Budget
 	if err := json.Unmarshal(text, &b); err != nil {
 		return fmt.Errorf("%s: %w", c.URL, err)
 	}
@@ -70,7 +70,7 @@ func (c budgetShow) Run(std terminal.Streams) error {
 	}
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, struct {
-			analyzer.Budget
+			analyzerd.Budget
 			Forecast *budgetForecast `json:"forecast,omitempty"`
 		}{b, next})
 	}
@@ -102,7 +102,7 @@ type budgetForecast struct {
 }
 
 // forecast reads a plan and holds it against a budget, by the rule of the analyzer.
-func forecast(file string, b analyzer.Budget) (*budgetForecast, error) {
+func forecast(file string, b analyzerd.Budget) (*budgetForecast, error) {
 	p, _, err := plans.ReadAny(file)
 	if err != nil {
 		return nil, err
@@ -135,6 +135,6 @@ func forecast(file string, b analyzer.Budget) (*budgetForecast, error) {
 		}
 		earlier = append(earlier, *e.Counted)
 	}
-	next.Shares, next.More = f.Shares(next.Charge), f.More(analyzer.MostMore, next.Charge, earlier...)
+	next.Shares, next.More = f.Shares(next.Charge), f.More(analyzerd.MostMore, next.Charge, earlier...)
 	return next, nil
 }

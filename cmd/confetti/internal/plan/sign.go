@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	shuffler "github.com/confetti-dp/confetti/shuffler/service"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 type planSign struct {
@@ -202,11 +202,11 @@ func (c planClose) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	var state analyzer.Plan
+	var state analyzerd.Plan
 	if err := json.Unmarshal(text, &state); err != nil {
 		return err
 	}
-	if state.State == analyzer.Withheld {
+	if state.State == analyzerd.Withheld {
 		return fmt.Errorf("nothing is released: %s", state.Reason)
 	}
 	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", plain.Text(string(state.State)), c.again())
@@ -261,7 +261,7 @@ func underWay(ctx context.Context, s *services.Services, signed plan.Signed) (in
 			if err != nil {
 				return 0, err
 			}
-			var all []shuffler.Status
+			var all []shufflerd.Status
 			if err := json.Unmarshal(text, &all); err != nil {
 				return 0, fmt.Errorf("%s: %w", hop.URL, err)
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -55,7 +55,7 @@ func (c analyzerRestore) Run(std terminal.Streams) error {
 
 // withStore opens the database that the configuration names, for as long as do runs.
 func withStore(path string, do func(context.Context, *store.Store) error) error {
-	var c analyzer.Config
+	var c analyzerd.Config
 	if err := serve.ReadConfig(path, &c); err != nil {
 		return terminal.Usage(err)
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
-	shuffler "github.com/confetti-dp/confetti/shuffler/service"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 type Serve struct {
@@ -68,11 +68,11 @@ func (c serveShuffler) Run(std terminal.Streams) error {
 	if c.SetAside {
 		return c.run(std, &setAside{})
 	}
-	return c.run(std, &shuffler.Config{})
+	return c.run(std, &shufflerd.Config{})
 }
 
 // setAside is a shuffler that mends its queue and ends.
-type setAside struct{ shuffler.Config }
+type setAside struct{ shufflerd.Config }
 
 func (c *setAside) Run(ctx context.Context, log *slog.Logger) error { return c.SetAside(ctx, log) }
 
@@ -88,7 +88,7 @@ func (c serveAnalyzer) Run(std terminal.Streams) error {
 
 // AnalyzerService is an analyzer whose releases bear this program's version.
 type AnalyzerService struct {
-	analyzer.Config
+	analyzerd.Config
 	version string
 }
 
@@ -110,7 +110,7 @@ func Load(role, path, version string) (Service, error) {
 	var c Service
 	switch role {
 	case "shuffler":
-		c = &shuffler.Config{}
+		c = &shufflerd.Config{}
 	case "analyzer":
 		c = &AnalyzerService{version: version}
 	case "issuer":

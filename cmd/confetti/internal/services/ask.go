@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -43,7 +43,6 @@ func (s *Services) Await(ctx context.Context, p plans.Party) error {
 	}
 }
 
-// Progress asks the analyzer how a plan is getting on.
 // NextRound is the newest round of the study that a signed round is of, where that is a
 // later one; nil where it is not, or the plan is by itself.
 func (s *Services) NextRound(ctx context.Context, signed plan.Signed) (*plan.Signed, error) {
@@ -68,8 +67,8 @@ func (s *Services) NextRound(ctx context.Context, signed plan.Signed) (*plan.Sig
 	return &next, nil
 }
 
-// Progress is how far a plan has come at its analyzer.
-func (s *Services) Progress(ctx context.Context, signed plan.Signed) (state analyzer.Progress, err error) {
+// Progress asks the analyzer how a plan is getting on.
+func (s *Services) Progress(ctx context.Context, signed plan.Signed) (state analyzerd.Progress, err error) {
 	text, err := s.Get(ctx, signed.Plan.Analyzer.URL+wire.StatusPath(signed.Plan.Hash()))
 	if err == nil {
 		err = json.Unmarshal(text, &state)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	analyzer "github.com/confetti-dp/confetti/analyzer/service"
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
@@ -114,7 +114,7 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 		}
 	}
 	state, err := s.Progress(ctx, signed) // an error where it is not registered yet
-	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzer.Open
+	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzerd.Open
 	if !over {
 		if err := s.Register(ctx, io.Discard, signed); err != nil {
 			return err
@@ -193,8 +193,8 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 }
 
 // conclude says what became of the collection.
-func conclude(t trial.Folder, out io.Writer, state analyzer.Progress) {
-	if state.State == analyzer.Withheld {
+func conclude(t trial.Folder, out io.Writer, state analyzerd.Progress) {
+	if state.State == analyzerd.Withheld {
 		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", plain.Text(state.Reason))
 		return
 	}

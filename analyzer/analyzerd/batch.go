@@ -1,0 +1,195 @@
+package analyzerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// putBatch answers PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}:
+// 201 when the batch is counted and its tally on disk, 200 for the same again.
+func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
+	leg, err := wire.PathLeg(r)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.BatchType); err != nil {
+		return err
+	}
+	// {hop} is how many receipts there are: a body without room for them is no batch
+	// of any plan.
+	if n := r.ContentLength; n >= 0 && n < int64(wire.PrefixSize(int(leg.Hop))) {
+		return shorter(int(leg.Hop))
+	}
+	if err := s.standing(r.Context(), leg.Plan); err != nil {
+		return storeProblem(err)
+	}
+	o, err := s.outline(r.Context(), nameOf(leg.Plan))
+	if err != nil {
+		return storeProblem(err)
+	}
+	keys := o.receipts
+	if int(leg.Instance) >= len(keys) || int(leg.Hop) != len(keys[leg.Instance]) {
+		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
+	}
+	receipts, err := vouched(w, r, leg, keys[leg.Instance])
+	if err != nil {
+		return err
+	}
+	if err := serve.Enter(r, serve.Respondent{}); err != nil {
+		return err
+	}
+	batch, err := serve.ReadBody(w, r, s.o.BatchSize)
+	if err != nil {
+		return err
+	}
+	h, err := wire.NewHandover(receipts, batch)
+	if err != nil {
+		return wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	b := h.Batch
+	if leg != (wire.Leg{Plan: b.Plan, Instance: b.Instance, Hop: b.Hop, Crowd: b.Crowd}) {
+		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
+	}
+	outcome, err := s.Take(r.Context(), h)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(status(outcome))
+	return nil
+}
+
+func shorter(hops int) error {
+	return wire.Problemf(wire.BatchRefused, "the body is shorter than the receipts of %d hops", hops)
+}
+
+// vouched reads the receipts before a batch: whoever cannot show one that the last hop
+// signed for the path sends no batch, however large.
+func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) ([]wire.SignedReceipt, error) {
+	prefix := make([]byte, wire.PrefixSize(len(keys)))
+	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(prefix))), prefix); {
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return nil, err
+	case err != nil:
+		return nil, shorter(len(keys))
+	}
+	receipts, _, err := wire.CutReceipts(prefix)
+	if err == nil && len(receipts) != len(keys) {
+		err = fmt.Errorf("analyzer: %d receipts of %d hops", len(receipts), len(keys))
+	}
+	if err != nil {
+		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	last := receipts[len(receipts)-1]
+	err = last.Verify(keys[len(keys)-1])
+	if err == nil && (last.Plan != leg.Plan || last.Instance != leg.Instance || last.Crowd != leg.Crowd) {
+		err = errors.New("analyzer: the last receipt is of another batch than the path names")
+	}
+	if err != nil {
+		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	return receipts, nil
+}
+
+// Take counts a batch of a registered plan. Once it returns New or Again, the
+// batch's tally, its mark and its receipts are on disk, all of them, once. The
+// error is a *wire.Problem where the batch is at fault.
+func (s *Service) Take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
+	outcome, err := s.take(ctx, h)
+	s.metrics.batch(ctx, outcome)
+	if errors.Is(err, store.ErrFull) {
+		s.o.Log.Error("a batch was refused: the database's disk is full")
+	}
+	return outcome, err
+}
+
+func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
+	b := h.Batch
+	name := nameOf(b.Plan)
+	mark := store.Batch{
+		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: receipts(h.Receipts),
+		Respondents: int(b.Respondents), Counted: s.o.Now(),
+	}
+	if err := s.standing(ctx, b.Plan); err != nil {
+		return store.Failed, storeProblem(err)
+	}
+	// Who asks about a batch that is here, or comes too late, gets the answer
+	// without any work on what is in it.
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New {
+		return outcome, storeProblem(err)
+	}
+	run, err := s.run(ctx, name)
+	if err != nil {
+		return store.Failed, storeProblem(err)
+	}
+	if int(b.Instance) >= len(run.receipts) {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance+1)
+	}
+	if err := s.bornOut(run, h); err != nil {
+		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	if err := s.o.Failpoint("batch-arrived"); err != nil {
+		return store.Failed, err
+	}
+	select {
+	case s.opening <- struct{}{}:
+		defer func() { <-s.opening }()
+	case <-ctx.Done():
+		return store.Failed, ctx.Err()
+	}
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New { // it came twice at once
+		return outcome, storeProblem(err)
+	}
+	crowd, dropped, err := run.counter.Count(b)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	mark.Smallest, mark.Dropped = crowd.Smallest, dropped
+	counted, err := crowd.Tally.MarshalBinary()
+	if err != nil {
+		return store.Failed, err
+	}
+	if err := s.o.Failpoint("batch-opened"); err != nil {
+		return store.Failed, err
+	}
+	// A hop that has lost patience comes again: what is opened by then is kept, or
+	// a batch that takes longer than its hop waits would never be counted.
+	outcome, err := s.o.Store.Count(context.WithoutCancel(ctx), mark, counted)
+	if err != nil {
+		return store.Failed, storeProblem(err)
+	}
+	if outcome == store.New {
+		s.metrics.opened(ctx, len(b.Envelopes)-mark.Dropped, mark.Dropped)
+		s.o.Log.Info("batch counted", "plan", name, "instance", b.Instance, "crowd", b.Crowd)
+	}
+	return outcome, nil
+}
+
+// bornOut checks the receipts against the plan's keys, each other and the batch.
+func (s *Service) bornOut(run *running, h wire.Handover) error {
+	keys := run.receipts[h.Batch.Instance]
+	if err := wire.CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err != nil {
+		return err
+	}
+	p := run.signed.Plan
+	for i, hop := range p.Route.Mix.Instances[h.Batch.Instance].Hops {
+		if hop.Tokens != "" && int64(h.Receipts[i].Tokens) < int64(p.Crowd.Minimum) {
+			return fmt.Errorf("analyzer: receipt of hop %d: fewer single-use tokens than the plan's minimum of %d", i+1, p.Crowd.Minimum)
+		}
+	}
+	return nil
+}
+
+func receipts(all []wire.SignedReceipt) []byte {
+	var b []byte
+	for _, r := range all {
+		b = append(b, r.Bytes()...)
+	}
+	return b
+}

@@ -1,0 +1,265 @@
+package analyzerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// Config is an analyzer's configuration file.
+type Config struct {
+	// Settings are those of every service: http.operators must be set, who register and
+	// close plans, and the keys of publishers_file take the place of those of Publishers.
+	serve.Settings
+	// Database is SQLite's file, or URL a PostgreSQL database.
+	Database serve.Path `toml:"database"`
+	URL      string     `toml:"url"` // postgres://user@host/database?sslmode=verify-full
+	// PasswordFile has the password of the database, which then does not stand in the URL.
+	PasswordFile serve.Path `toml:"password_file"`
+	// Ledger is a file on this machine's disk that says how far the budget ledger has come,
+	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
+	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
+	Ledger serve.Path `toml:"ledger"`
+	// Coordinator is a file with the private key that signs the rounds of studies. It
+	// stands outside the folder of keys; "": studies of other coordinators only.
+	Coordinator serve.Path `toml:"coordinator"`
+	// Publishers are those whose plans are taken, each with the population that
+	// its plans ask.
+	Publishers []struct {
+		Name       string `toml:"name"`
+		Key        string `toml:"key"` // public key
+		Population string `toml:"population"`
+	} `toml:"publishers"`
+	// Populations are what one person may be charged by all plans together, by name.
+	Populations map[string]struct {
+		Epsilon   float64 `toml:"epsilon"`
+		Delta     float64 `toml:"delta"`
+		Adjacency string  `toml:"adjacency"` // "replacement" or "removal"
+	} `toml:"populations"`
+	// Grace is how long after a plan's times.closes batches are waited for; 0 is 1h.
+	Grace serve.Duration `toml:"grace"`
+	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
+	BatchSize int64 `toml:"batch_size"`
+}
+
+// DSN is where the data rest, as of store.Config.
+func (c Config) DSN() (string, error) {
+	if (c.Database == "") == (c.URL == "") {
+		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
+	}
+	if c.Database != "" {
+		if c.PasswordFile != "" {
+			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a file")
+		}
+		return string(c.Database), nil
+	}
+	if err := serve.VerifiedDatabase(c.URL); err != nil {
+		return "", serve.Fault("url", err)
+	}
+	if c.PasswordFile == "" {
+		return c.URL, nil
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return "", errors.New("url cannot be read") // it may hold a password
+	}
+	if _, there := u.User.Password(); there {
+		return "", errors.New("the password stands in url and in password_file: leave it out of url")
+	}
+	password, err := serve.ReadSecretFile(c.PasswordFile)
+	if err != nil {
+		return "", serve.Fault("password_file", err)
+	}
+	u.User = url.UserPassword(u.User.Username(), password)
+	return u.String(), nil
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	http, common, err := c.Settings.Open("analyzer", log, func(folder string) error {
+		keys, err := serve.OpeningKeys(folder)
+		if err == nil && len(keys) == 0 {
+			err = errors.New("no private key (*.json) is there: see confetti keys new")
+		}
+		return err
+	})
+	errs = append(errs, err)
+	if c.HTTP.Operators == "" {
+		fault("http.operators", errors.New("name a file of bearer tokens: operators register and close plans"))
+	}
+	_, err = c.DSN()
+	fault("database", err)
+	if c.Ledger != "" {
+		fault("ledger", serve.Writable(serve.Path(filepath.Dir(string(c.Ledger)))))
+	}
+	if c.Database != "" {
+		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
+	}
+	o = Options{
+		Common: common, Operators: http.Operators, Populations: map[string]Population{}, Grace: time.Duration(c.Grace), BatchSize: c.BatchSize,
+	}
+	if c.Coordinator != "" {
+		key, _, err := wire.ReadSignKeyFile(string(c.Coordinator))
+		fault("coordinator", errors.Join(err, serve.Closed(c.Coordinator)))
+		o.Coordinator = key.Private()
+	}
+	if c.BatchSize < 0 {
+		fault("batch_size", errors.New("is negative"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Populations)) {
+		p := c.Populations[name]
+		o.Populations[name] = Population{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: account.Adjacency(p.Adjacency)}
+		fault("populations."+name, o.Populations[name].validate())
+	}
+	if len(c.Publishers) == 0 {
+		fault("publishers", errors.New("name at least one"))
+	}
+	for i, p := range c.Publishers {
+		at := fmt.Sprintf("publishers[%d]", i)
+		if p.Key != "" || c.PublishersFile == "" {
+			_, err := wire.ParseVerifyKey(p.Key)
+			fault(at+".key", err)
+		}
+		if p.Name == "" {
+			fault(at+".name", errors.New("is missing"))
+		}
+		if _, there := o.Populations[p.Population]; !there {
+			fault(at+".population", fmt.Errorf("%q has no budget: give it one as populations.%s", p.Population, p.Population))
+		}
+		o.Publishers = append(o.Publishers, Publisher{Name: p.Name, Key: p.Key, Population: p.Population})
+	}
+	if c.PublishersFile != "" {
+		o.Trust, err = serve.OpenPublishers(nil, c.PublishersFile)
+		errs = append(errs, err)
+	}
+	return http, o, errors.Join(errs...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, _, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// Verify reads a copy of the SQLite file as a start does, or the ledger and batches of
+// a PostgreSQL database, and asks the last hops. It says what is whole; the error joins
+// what is not.
+func (c Config) Verify(ctx context.Context, say func(string)) error {
+	_, o, err := c.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	dsn, err := c.DSN()
+	if err != nil {
+		return err
+	}
+	if c.Database != "" {
+		folder, base := filepath.Split(string(c.Database))
+		if _, err := os.Stat(string(c.Database)); err != nil {
+			return fmt.Errorf("analyzer: %w", err) // or an empty one would be made, which is whole
+		}
+		copied, done, err := durable.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+		if err != nil {
+			return fmt.Errorf("analyzer: %w", err)
+		}
+		defer done()
+		dsn = filepath.Join(copied, base)
+	}
+	ledger := ""
+	if c.Ledger != "" { // a copy of that too: opening writes it where it is behind
+		copied, done, err := durable.Copy(filepath.Dir(string(c.Ledger)), func(name string) bool { return name == filepath.Base(string(c.Ledger)) })
+		if err != nil {
+			return fmt.Errorf("analyzer: %w", err)
+		}
+		defer done()
+		ledger = filepath.Join(copied, filepath.Base(string(c.Ledger)))
+	}
+	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: ledger})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Check(ctx); err != nil {
+		return err
+	}
+	say("the database and its budget ledger are whole")
+	o.Store = s
+	service, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := service.Compare(ctx); err != nil {
+		return err
+	}
+	plans, err := s.Plans(ctx)
+	for _, p := range plans {
+		say(p.Name + " and its batches are whole")
+	}
+	say("no last hop that answers has handed over more")
+	return err
+}
+
+// Run is an analyzer from its start until the context ends, when it stops
+// gracefully. Software is the name and version that releases bear.
+func (c Config) Run(ctx context.Context, log *slog.Logger, software string) error {
+	http, o, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	dsn, err := c.DSN()
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.Store, o.Software = s, software
+	defer o.Client.CloseIdleConnections()
+	service, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := service.Compare(ctx); err != nil {
+		return err
+	}
+	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, c.status(service)
+	return serve.Run(ctx, http, func(ctx context.Context) { service.Run(ctx) }) // returns no error
+}
+
+// status is the service's page, with what SQLite takes of the disk.
+func (c Config) status(service *Service) func(context.Context) *serve.Status {
+	return func(ctx context.Context) *serve.Status {
+		page := service.Status(ctx)
+		var bytes int64
+		for _, suffix := range []string{"", "-wal"} {
+			if file, err := os.Stat(string(c.Database) + suffix); err == nil && c.Database != "" {
+				bytes += file.Size()
+			}
+		}
+		if bytes > 0 {
+			page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)), Data: map[string]any{"bytes": bytes}})
+		}
+		return page
+	}
+}

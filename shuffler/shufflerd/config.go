@@ -1,0 +1,232 @@
+package shufflerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// Config is a shuffler's configuration file.
+type Config struct {
+	serve.Settings
+	serve.Visited
+	// Queue says where contributions and batches rest: folder, or url.
+	Queue struct {
+		Folder   serve.Path `toml:"folder"`    // of the embedded queue
+		MaxBytes int64      `toml:"max_bytes"` // of disk that it may use; 0: three quarters of what is free
+		URL      string     `toml:"url"`       // of a NATS cluster with JetStream and sync_interval: always
+		Replicas int        `toml:"replicas"`  // of each message in the cluster, 1 to 5; 0 is 1
+		// Of the cluster: PEM files of the authority that signs its certificates (the
+		// system's without it) and of a client certificate with its key, and a
+		// credentials file of NATS.
+		Roots       serve.Path `toml:"roots"`
+		Certificate serve.Path `toml:"certificate"`
+		Key         serve.Path `toml:"key"`
+		Credentials serve.Path `toml:"credentials"`
+	} `toml:"queue"`
+	// Limits bound what peers can make the service do; 0 is the default.
+	Limits Limits `toml:"limits"`
+}
+
+// set is a configuration whose files have been read.
+type set struct {
+	http    serve.Config
+	options Options
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (s set, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	var common serve.Common
+	s.http, common, err = c.Settings.Open("shuffler", log, func(folder string) error {
+		keys, err := readKeys(folder)
+		if err == nil && (len(keys.open) == 0 || len(keys.sign) == 0) {
+			err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.open), len(keys.sign))
+		}
+		return err
+	})
+	errs = append(errs, err)
+	publishers, bearers, err := c.Visited.Open(c.Settings)
+	errs = append(errs, err)
+	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
+		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))
+	}
+	if c.Queue.Replicas < 0 || c.Queue.Replicas > 5 || c.Queue.Folder != "" && c.Queue.Replicas > 1 || c.Queue.MaxBytes < 0 {
+		fault("queue", errors.New("a cluster has 1 to 5 replicas, the embedded queue 1, and no queue fewer than 0 bytes"))
+	}
+	fault("queue", c.cluster())
+	if c.Queue.Folder != "" {
+		fault("queue.folder", serve.Writable(c.Queue.Folder))
+	}
+	fault("limits", c.Limits.Validate())
+	s.options = Options{
+		Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
+	}
+	return s, errors.Join(errs...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// SetAside opens the queue, goes on without what is damaged in it, tells the log
+// what that was, and ends.
+func (c Config) SetAside(ctx context.Context, log *slog.Logger) error {
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	q, err := c.openQueue(ctx, log, queue.SetAside)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue, s.options.Damage = q, queue.SetAside
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	for _, alarm := range service.Status(ctx).Alarms {
+		log.Warn(alarm)
+	}
+	return nil
+}
+
+// Verify reads a copy of the embedded queue as a start does, and every box of it, and
+// asks the neighbours. It says what is whole; the error joins what is not.
+func (c Config) Verify(ctx context.Context, say func(string)) error {
+	log := slog.New(slog.DiscardHandler)
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	if c.Queue.Folder == "" {
+		return errors.New("shuffler: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
+	}
+	copied, done, err := durable.Copy(string(c.Queue.Folder), nil)
+	if err != nil {
+		return fmt.Errorf("shuffler: %w", err)
+	}
+	defer done()
+	c.Queue.Folder = serve.Path(copied)
+	q, err := c.openQueue(ctx, log, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	var errs []error
+	err = q.Verify(ctx, func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, damaged(err)))
+			return
+		}
+		say(name + " is whole")
+	})
+	s.options.Queue = q
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	for _, idle := range service.Status(ctx).Alarms {
+		say("alarm: " + idle)
+	}
+	say("the marks fit what is kept, and no neighbour who answers has seen more")
+	return nil
+}
+
+func (c Config) openQueue(ctx context.Context, log *slog.Logger, d queue.Damage) (*queue.Queue, error) {
+	return queue.Open(ctx, queue.Config{
+		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: log,
+		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
+	})
+}
+
+// cluster says what is wrong with how a cluster is reached.
+func (c Config) cluster() error {
+	q := c.Queue
+	if q.URL == "" {
+		if q.Roots != "" || q.Certificate != "" || q.Key != "" || q.Credentials != "" {
+			return errors.New("roots, certificate, key and credentials are for a cluster: set url, or leave them out")
+		}
+		return nil
+	}
+	var errs []error
+	for _, one := range strings.Split(q.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case err != nil: // whose text may hold a password
+			errs = append(errs, errors.New("url cannot be read: write tls://host:4222"))
+		case u.Scheme != "tls" && !serve.Local(u.Hostname()):
+			errs = append(errs, fmt.Errorf("url: %s is reached in the clear, and could be anybody: write tls://", u.Hostname()))
+		}
+	}
+	if q.Roots != "" {
+		_, err := serve.ReadPool(string(q.Roots))
+		errs = append(errs, serve.Fault("roots", err))
+	}
+	if (q.Certificate == "") != (q.Key == "") {
+		errs = append(errs, errors.New("certificate and key belong together"))
+	} else if q.Certificate != "" {
+		_, err := serve.ReadCertificate(string(q.Certificate), string(q.Key))
+		errs = append(errs, serve.Fault("certificate", err), serve.Fault("key", serve.SecretFile(q.Key)))
+	}
+	if q.Credentials != "" {
+		_, err := os.Stat(string(q.Credentials))
+		errs = append(errs, serve.Fault("credentials", err), serve.Fault("credentials", serve.SecretFile(q.Credentials)))
+	}
+	return errors.Join(errs...)
+}
+
+// Run is a shuffler from its start until the context ends, when it stops
+// gracefully.
+func (c Config) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	q, err := c.openQueue(ctx, log, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue = q
+	defer s.options.Client.CloseIdleConnections()
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	return serve.Run(ctx, s.http, service.Run)
+}
+
+// closePlan answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.
+func (s *Service) closePlan(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Close(r.Context(), hash); err != nil {
+		return err
+	}
+	return s.showStatus(w, r)
+}

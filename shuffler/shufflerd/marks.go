@@ -1,0 +1,160 @@
+package shufflerd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/shuffler"
+)
+
+// A phase of a crowd at a hop. The empty one is before anything has happened.
+type phase string
+
+const (
+	received  phase = "received"  // a later hop has the batch
+	mixed     phase = "mixed"     // in the outbox
+	forwarded phase = "forwarded" // the next hop has it
+	withheld  phase = "withheld"  // too few respondents: destroyed
+)
+
+// crowd is the mark of one crowd at one hop.
+type crowd struct {
+	Phase    phase    `json:"phase"`
+	In       []byte   `json:"in,omitempty"`       // later hops: SHA-256 of the batch that came
+	Receipts [][]byte `json:"receipts,omitempty"` // of the hops so far; from mixed on with our own
+	Lost     bool     `json:"lost,omitempty"`     // withheld: for the batch was damaged on disk
+	Size     int64    `json:"size,omitempty"`     // bytes of the batch that came, from mixed on of the one that leaves
+
+	// Of a batch that was damaged on disk: chunks that were set aside, bytes in its
+	// box, envelopes that were lost with them, and envelopes that were lost of the
+	// batch that came, before it was mixed.
+	Aside   []int `json:"aside,omitempty"`
+	Whole   int64 `json:"whole,omitempty"`
+	Damaged int   `json:"damaged,omitempty"`
+	Before  int   `json:"before,omitempty"`
+
+	First []byte `json:"first,omitempty"` // SHA-256 of the batch that left before anything was set aside, if it did
+
+	revision uint64
+}
+
+func (t *post) crowdKey(c uint32) string  { return fmt.Sprintf("crowd.%s.%d", t.name, c) }
+func (t *post) spentName() string         { return "spent_" + t.name }
+func (t *post) outName(c uint32) string   { return fmt.Sprintf("out_%s_%d", t.name, c) }
+func (t *post) batchName(c uint32) string { return fmt.Sprintf("in_%s_%d", t.name, c) }
+
+// restore reads the marks of an earlier process.
+func (t *post) restore(ctx context.Context) error {
+	r := t.s.records
+	err := r.Each(ctx, "crowd."+t.name, func(key string, value []byte, revision uint64) error {
+		var c uint32
+		if _, err := fmt.Sscanf(key[len("crowd."+t.name):], ".%d", &c); err != nil || int(c) >= len(t.crowds) {
+			return fmt.Errorf("shuffler: the record %s is none of ours", key)
+		}
+		state, err := parseCrowd(value)
+		if err != nil {
+			return fmt.Errorf("shuffler: the record %s is damaged: %w", key, err)
+		}
+		state.revision = revision
+		t.crowds[c] = state
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for c := range t.crowds {
+		if err := t.checkBatch(ctx, uint32(c)); err != nil {
+			return err
+		}
+	}
+	if !t.demandsTokens() {
+		return nil
+	}
+	b, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
+	if err != nil {
+		return err
+	}
+	for c, state := range t.crowds {
+		if state.Phase != mixed && state.Phase != forwarded {
+			continue
+		}
+		err := b.Each(ctx, fmt.Sprint(c), func(_ string, body []byte) error {
+			for ; len(body) >= 32; body = body[32:] {
+				t.spent[uint32(c)] = append(t.spent[uint32(c)], shuffler.TokenID(body))
+			}
+			return nil
+		})
+		if err != nil {
+			return damaged(err)
+		}
+		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		if err == nil && t.hop > 0 && len(t.spent[uint32(c)]) < int(r.Tokens) {
+			err = fmt.Errorf("%w: %d of the %d tokens that were spent for crowd %d are known", queue.ErrDamaged, len(t.spent[uint32(c)]), r.Tokens, c+1)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+	}
+	return nil
+}
+
+// checkBatch reads the batch of a crowd that is on its way, and compares it with
+// what was signed. What is damaged is refused, or set aside.
+func (t *post) checkBatch(ctx context.Context, c uint32) error {
+	err := t.walkBatch(ctx, c, t.state(c), io.Discard)
+	if errors.Is(err, queue.ErrDamaged) && t.s.o.Damage == queue.SetAside {
+		return t.setAside(ctx, c, err)
+	}
+	return damaged(err)
+}
+
+// parseCrowd reads the mark of a crowd, and refuses one that no step leaves.
+func parseCrowd(value []byte) (crowd, error) {
+	var c crowd
+	if err := json.Unmarshal(value, &c); err != nil {
+		return crowd{}, errors.New("not JSON of a crowd") // the cause may quote it
+	}
+	for _, r := range c.Receipts {
+		if _, err := wire.ParseReceipt(r); err != nil {
+			return crowd{}, err
+		}
+	}
+	switch {
+	case c.Phase != "" && c.Phase != received && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
+		return crowd{}, errors.New("there is no such phase")
+	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0, c.Whole < 0, c.Damaged < 0, c.Before < 0:
+		return crowd{}, errors.New("a digest or a size that none has")
+	case (c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
+		return crowd{}, errors.New("without a receipt")
+	}
+	return c, nil
+}
+
+// state is the mark of a crowd.
+func (t *post) state(c uint32) crowd {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crowds[c]
+}
+
+// mark makes a crowd's new state last.
+func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
+	value, err := json.Marshal(next)
+	if err != nil {
+		panic("shuffler: " + err.Error()) // bytes and numbers always encode
+	}
+	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), value, t.state(c).revision)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.crowds[c] = next
+	return nil
+}

@@ -1,0 +1,58 @@
+package shufflerd
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/epoch"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// A mark that is read is one that a step can have left: it comes back from what is
+// written of it, and its receipts are receipts.
+func FuzzMarkOfACrowd(f *testing.F) {
+	receipt := wire.Receipt{}.Sign(wire.SignKey{}).Bytes()
+	for _, c := range []crowd{{}, {Phase: withheld}, {Phase: mixed, In: make([]byte, 32), Receipts: [][]byte{receipt, receipt}, Size: 7}} {
+		value, err := json.Marshal(c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(value)
+	}
+	f.Add([]byte(`{"phase":"mixed"}`))
+	f.Add([]byte(`{"phase":"received","receipts":["AA=="],"size":-1}`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		costtest.Heap(t, costtest.Factor, len(value), func() {
+			c, err := parseCrowd(value)
+			if err != nil {
+				return
+			}
+			if left := c.Phase == received || c.Phase == mixed || c.Phase == forwarded; left && len(c.Receipts) == 0 {
+				t.Error("a batch without a receipt")
+			}
+			again, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, err := parseCrowd(again); err != nil || !cmp.Equal(c, d, cmp.AllowUnexported(crowd{}), cmpopts.EquateEmpty()) {
+				t.Errorf("it comes back as another: %v", err)
+			}
+		})
+	})
+}
+
+func FuzzMarkOfAnEpoch(f *testing.F) {
+	f.Add([]byte(`{"closed":true,"purged":true,"lost":3}`))
+	f.Add([]byte(`{"closed":false,"purged":true}`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		costtest.Heap(t, costtest.Factor, len(value), func() {
+			if e, err := epoch.ParseMark(value); err == nil && e.Purged && !e.Closed {
+				t.Error("emptied and open")
+			}
+		})
+	})
+}

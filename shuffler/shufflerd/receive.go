@@ -1,0 +1,225 @@
+package shufflerd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/epoch"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// patience is how long a piece of a batch may take, and the disk to take it.
+const patience = 30 * time.Second
+
+// receive takes the batch of a crowd from the hop before: once, on disk before
+// it is acknowledged. The receipts stand before the batch and are checked before
+// a byte of it is kept; they say what its digest will be.
+func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
+	leg, err := wire.PathLeg(r)
+	if err != nil {
+		return err
+	}
+	if leg.Hop == 0 {
+		return wire.Problemf(wire.WrongRole, "the entry takes contributions, not batches")
+	}
+	t, err := s.post(leg.Plan, leg.Instance, leg.Hop)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckType(r, wire.BatchType); err != nil {
+		return err
+	}
+	if int64(leg.Crowd) >= int64(len(t.crowds)) {
+		return wire.Problemf(wire.BadRequest, "the plan has %d crowds, counted from 0", len(t.crowds))
+	}
+	if s.over(t.plan) {
+		if s.o.Clock.Settled() != nil {
+			return epoch.Unsure()
+		}
+		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
+	}
+	again, err := t.receive(w, r, leg.Crowd)
+	if err != nil {
+		return err
+	}
+	if again {
+		w.WriteHeader(http.StatusOK)
+	} else {
+		w.WriteHeader(http.StatusCreated)
+		t.poke()
+	}
+	return nil
+}
+
+func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again bool, err error) {
+	receipts, head, raw, err := t.readHead(w, r, c)
+	if err != nil {
+		return false, err
+	}
+	if err := serve.Enter(r, serve.Respondent{}); err != nil {
+		return false, err
+	}
+	digest := receipts[len(receipts)-1].BatchOut
+
+	claimed := t.claim(c)
+	if claimed {
+		defer t.release(c)
+	}
+	switch state := t.state(c); {
+	case state.Phase != "" && bytes.Equal(state.In, digest[:]):
+		return true, nil
+	case state.Phase != "":
+		return false, wire.Problemf(wire.BatchTaken, "crowd %d", c+1)
+	case !claimed:
+		p := wire.Problemf(wire.Overloaded, "a batch of crowd %d is coming in already", c+1)
+		p.RetryAfter = 5 * time.Second
+		return false, p
+	}
+
+	// To the end, whatever becomes of the connection, once the body has come.
+	ctx := context.WithoutCancel(r.Context())
+	q, name := t.s.o.Queue, t.batchName(c)
+	if err := q.Room(ctx, int64(wire.PrefixSize(t.hop))+head.Bytes()); err != nil {
+		return false, epoch.Storage(err)
+	}
+	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
+		return false, epoch.Storage(err)
+	}
+	box, err := q.Box(ctx, name, queue.Refuse)
+	if err != nil {
+		return false, epoch.Storage(err)
+	}
+	drop := func(reason error) (bool, error) {
+		return false, errors.Join(reason, q.Drop(ctx, name))
+	}
+	to := newChunks(ctx, box)
+	if _, err := to.Write(raw); err != nil {
+		return drop(epoch.Storage(err))
+	}
+	if err := copyBody(to, serve.Body(w, r, head.Bytes()-envelope.HeadSize)); err != nil {
+		return drop(err)
+	}
+	if err := to.flush(); err != nil {
+		return drop(epoch.Storage(err))
+	}
+	if to.sum() != digest {
+		return drop(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", t.hop))
+	}
+	if err := t.s.o.Failpoint("batch-chunks-kept"); err != nil {
+		return false, err
+	}
+	next := crowd{Phase: received, In: digest[:], Size: to.size}
+	for _, s := range receipts {
+		next.Receipts = append(next.Receipts, s.Bytes())
+	}
+	if err := t.mark(ctx, c, next); err != nil {
+		return false, epoch.Storage(err)
+	}
+	return false, t.s.o.Failpoint("batch-kept")
+}
+
+// copyBody tells a body that does not come from a disk that does not take it.
+func copyBody(to *chunks, body io.Reader) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := body.Read(buf)
+		if _, err := to.Write(buf[:n]); err != nil {
+			return epoch.Storage(err)
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// readHead reads and checks what stands before the envelopes: the receipts of the
+// earlier hops, and the batch's own head.
+func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (receipts []wire.SignedReceipt, head envelope.Head, raw []byte, err error) {
+	data := make([]byte, wire.PrefixSize(t.hop)+envelope.HeadSize)
+	if _, err := io.ReadFull(serve.Body(w, r, int64(len(data))), data); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil, head, nil, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
+	} else if err != nil {
+		return nil, head, nil, err
+	}
+	if receipts, raw, err = wire.CutReceipts(data); err == nil {
+		head, err = envelope.ParseHead(raw)
+	}
+	if err == nil {
+		err = t.checkHead(head, r.ContentLength, c)
+	}
+	if err != nil {
+		return nil, head, nil, wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	if err := wire.CheckChain(receipts, t.receiptKeys, head, receipts[len(receipts)-1].BatchOut); err != nil {
+		return nil, head, nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	return receipts, head, raw, nil
+}
+
+// checkHead compares a batch's head with the plan, the path and the length of the body
+// (-1: not stated).
+func (t *post) checkHead(h envelope.Head, length int64, c uint32) error {
+	size, least, most := t.batchBounds(h.Respondents)
+	total := int64(wire.PrefixSize(t.hop)) + h.Bytes()
+	switch {
+	case h.Plan != t.hash || int(h.Instance) != t.instance || int(h.Hop) != t.hop || h.Crowd != c:
+		return errors.New("the batch is of another plan, instance, hop or crowd than the path says")
+	case h.Size != size:
+		return fmt.Errorf("envelopes of %d bytes: the plan's have %d here", h.Size, size)
+	case length >= 0 && length != total:
+		return fmt.Errorf("a body of %d bytes: %d envelopes of %d bytes make %d", length, h.Envelopes, h.Size, total)
+	case int64(h.Envelopes) < least || int64(h.Envelopes) > most:
+		return fmt.Errorf("%d envelopes: need %d to %d", h.Envelopes, least, most)
+	case int64(h.Respondents) < int64(t.plan.Crowd.Minimum):
+		return fmt.Errorf("fewer than %d distinct respondents, the plan's minimum", t.plan.Crowd.Minimum)
+	case t.plan.Crowd.Maximum > 0 && int64(h.Respondents) > int64(t.plan.Crowd.Maximum):
+		return fmt.Errorf("more than %d respondents, the plan's maximum", t.plan.Crowd.Maximum)
+	}
+	return nil
+}
+
+// batchBounds are the length of an envelope that reaches this hop, and how many
+// so many respondents can have left: no fewer than those of n_h, no more than all.
+func (t *post) batchBounds(respondents uint32) (size int, least, most int64) {
+	perDevice := int64(t.plan.Envelopes.PerDevice)
+	slots := t.plan.Slots(t.instance)
+	layers := len(slots) - t.hop
+	size = envelope.Suite(t.plan.Envelopes.Suite).Size(layers, t.plan.Envelopes.PayloadBytes)
+	for _, s := range slots[t.hop:] {
+		size += s
+	}
+	return size, max(1, int64(t.plan.HonestMinimum())*perDevice), int64(respondents) * perDevice
+}
+
+// mixReceived mixes what came, and deletes it. What has rotted since it came is set
+// aside first.
+func (t *post) mixReceived(ctx context.Context, c uint32) error {
+	err := t.alone(ctx, func() error {
+		b, err := t.readBatch(ctx, c, t.state(c))
+		if errors.Is(err, queue.ErrDamaged) {
+			return errors.Join(err, t.setAside(ctx, c, err))
+		}
+		if err != nil {
+			return err
+		}
+		return t.mix(ctx, b, t.state(c))
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.s.o.Queue.Drop(ctx, t.batchName(c)); err != nil {
+		return err
+	}
+	return t.s.o.Failpoint("inbox-purged")
+}

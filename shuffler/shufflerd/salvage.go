@@ -1,0 +1,229 @@
+package shufflerd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// A batch that lies in a box has a digest that somebody has signed: the hop before,
+// of one that came in, or this one, of one that is to leave. It is walked at each
+// start and again before the batch is mixed or sent. Chunks that are damaged are set
+// aside with the envelopes in them. The rest goes on if it certainly holds the whole
+// contributions of n_min respondents: one envelope damages one contribution at most.
+
+// boxed is the box of a crowd's batch, and the SHA-256 that the batch was signed
+// with; an empty name: no batch is kept.
+func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error) {
+	switch state.Phase {
+	case received:
+		return t.batchName(c), state.In, nil
+	case mixed:
+		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		if err != nil {
+			return "", nil, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+		}
+		return t.outName(c), r.BatchOut[:], nil
+	}
+	return "", nil, nil
+}
+
+// walkBatch reads the batch of a crowd through to w. ErrDamaged: it is not the one
+// that was signed.
+func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) error {
+	name, want, err := t.boxed(c, state)
+	if err != nil || name == "" {
+		return err
+	}
+	digest := sha256.New()
+	to := io.MultiWriter(digest, w)
+	if len(state.Aside) > 0 {
+		rest, err := t.rest(ctx, c, state)
+		if err != nil || state.Phase == received { // the digest is of the whole
+			return err
+		}
+		if _, err := rest.WriteTo(to); err != nil {
+			return err
+		}
+	} else {
+		box, err := t.s.o.Queue.Box(ctx, name, queue.Refuse)
+		if err != nil {
+			return err
+		}
+		err = box.Each(ctx, "", func(_ string, body []byte) error {
+			_, err := to.Write(body)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(digest.Sum(nil), want) {
+		return fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was signed", queue.ErrDamaged, c+1, name)
+	}
+	return nil
+}
+
+// readBatch reads the batch of a crowd that is to be mixed.
+func (t *post) readBatch(ctx context.Context, c uint32, state crowd) (envelope.Batch, error) {
+	if len(state.Aside) > 0 {
+		return t.rest(ctx, c, state)
+	}
+	data := bytes.NewBuffer(make([]byte, 0, state.Size))
+	if err := t.walkBatch(ctx, c, state, data); err != nil {
+		return envelope.Batch{}, err
+	}
+	b, err := envelope.ParseBatch(data.Bytes())
+	if err != nil {
+		return envelope.Batch{}, fmt.Errorf("shuffler: a batch that was accepted: %w", err)
+	}
+	return b, nil
+}
+
+// rest is a batch without what was set aside of it. ErrDamaged: there is more to
+// set aside.
+func (t *post) rest(ctx context.Context, c uint32, state crowd) (envelope.Batch, error) {
+	saved, err := t.salvage(ctx, c, state)
+	if err == nil && len(saved.aside) > len(state.Aside) {
+		err = fmt.Errorf("%w: of the batch of crowd %d %d chunks were set aside, and %d are damaged", queue.ErrDamaged, c+1, len(state.Aside), len(saved.aside))
+	}
+	return saved.batch, err
+}
+
+// salvaged is what can be read of a batch.
+type salvaged struct {
+	batch   envelope.Batch
+	aside   []int // chunks that cannot, or were set aside before
+	damaged int   // envelopes in them
+}
+
+// salvage reads what can be read of a crowd's batch. If it is to be mixed, a damaged
+// envelope is there as one that does not open; if it is to be sent, it is left out.
+func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, err error) {
+	name, want, err := t.boxed(c, state)
+	if err != nil {
+		return s, err
+	}
+	box, err := t.s.o.Queue.Box(ctx, name, queue.SetAside)
+	if err != nil {
+		return s, err
+	}
+	data, digest, n := make([]byte, state.whole()), sha256.New(), 0
+	for rest := data; len(rest) > 0; n++ {
+		part := rest[:min(len(rest), chunk)]
+		rest = rest[len(part):]
+		body, err := box.Get(ctx, fmt.Sprint(n), "chunk")
+		if err != nil && !errors.Is(err, queue.ErrDamaged) {
+			return s, err
+		}
+		if err != nil || len(body) != len(part) || slices.Contains(state.Aside, n) {
+			s.aside = append(s.aside, n)
+		}
+		copy(part, body)
+		digest.Write(part)
+	}
+	if len(s.aside) == 0 && !bytes.Equal(digest.Sum(nil), want) { // nobody can tell which
+		for i := range n {
+			s.aside = append(s.aside, i)
+		}
+	}
+	// What the header says stands in the receipt that was signed over the batch.
+	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	if err != nil {
+		return s, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+	}
+	s.batch = envelope.Batch{Plan: t.hash, Instance: uint16(t.instance), Hop: r.Hop + 1, Crowd: c, Respondents: r.Respondents}
+	number := int(r.Out)
+	if state.Phase == mixed {
+		number += state.Damaged // those that the receipt leaves out already
+	}
+	if number < 1 {
+		return s, fmt.Errorf("%w: the receipt of crowd %d is of a batch without envelopes", queue.ErrDamaged, c+1)
+	}
+	size := (len(data) - envelope.HeadSize) / number
+	for i := range number {
+		from := envelope.HeadSize + i*size
+		one := data[from : from+size : from+size]
+		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*chunk && from+size > j*chunk })
+		if !whole {
+			s.damaged++
+			if state.Phase == mixed {
+				continue
+			}
+			clear(one)
+			binary.BigEndian.PutUint64(one, uint64(i)) // no two alike
+		}
+		s.batch.Envelopes = append(s.batch.Envelopes, one)
+	}
+	return s, nil
+}
+
+// whole is how many bytes of the batch were put into its box.
+func (c crowd) whole() int64 { return cmp.Or(c.Whole, c.Size) }
+
+// setAside goes on without what is damaged of a crowd's batch, for good: with the
+// rest if that certainly holds n_min respondents, and otherwise without the crowd.
+func (t *post) setAside(ctx context.Context, c uint32, why error) error {
+	state := t.state(c)
+	saved, err := t.salvage(ctx, c, state)
+	if err != nil {
+		return err
+	}
+	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	if err != nil {
+		return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+	}
+	log := t.s.o.Log.With("plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
+	log.Error("a batch is damaged on disk", "chunks", len(saved.aside), "envelopes", saved.damaged, "error", why.Error())
+	if !t.holdsMinimum(saved) {
+		log.Error("a crowd is lost: what is left of it may be of fewer than the plan's minimum")
+		return t.mark(ctx, c, crowd{Phase: withheld, In: state.In, Lost: true, revision: state.revision})
+	}
+	next := state
+	next.Whole, next.Aside, next.Damaged = state.whole(), saved.aside, saved.damaged
+	if state.Phase == mixed { // another batch, with a receipt of its own
+		digest, size := sha256.New(), counter(0)
+		if _, err := saved.batch.WriteTo(io.MultiWriter(digest, &size)); err != nil {
+			return err
+		}
+		lost := uint32(saved.damaged - state.Damaged)
+		again := r.Receipt
+		again.Out, again.Dropped, again.BatchOut = r.Out-lost, r.Dropped+lost, [32]byte(digest.Sum(nil))
+		next.Size = int64(size)
+		if len(next.First) == 0 {
+			next.First = r.BatchOut[:]
+		}
+		next.Receipts = append(slices.Clone(state.Receipts[:len(state.Receipts)-1]), again.Sign(t.sign).Bytes())
+	}
+	return t.mark(ctx, c, next)
+}
+
+// holdsMinimum reports whether n_min respondents are certainly whole in what is left
+// of a batch. Each envelope that is not there may be of another one.
+func (t *post) holdsMinimum(s salvaged) bool {
+	left := int64(len(s.batch.Envelopes))
+	if int(s.batch.Hop) == t.hop { // the damaged ones are still among them
+		left -= int64(s.damaged)
+	}
+	respondents := int64(s.batch.Respondents)
+	missing := respondents*int64(t.plan.Envelopes.PerDevice) - left
+	return respondents-missing >= int64(t.plan.Crowd.Minimum)
+}
+
+// counter counts bytes.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
