@@ -77,6 +77,15 @@ func (s Spec) Noise(n int) float64 {
 // in common.
 type Overlap [3]float64
 
+// Alike is the overlap where a share of all pairs has the given inner product and others
+// have nothing in common: classes, for which public vectors without labels do not stand.
+func Alike(share, product float64) (o Overlap) {
+	for k := range o {
+		o[k] = share * math.Pow(product, float64(3+2*k))
+	}
+	return o
+}
+
 // Overlaps measures public vectors.
 func Overlaps(vectors [][]float32) (o Overlap) {
 	pairs := 0

@@ -333,7 +333,7 @@ func TestNoiseIsAsPredicted(t *testing.T) {
 			t.Errorf("the sum says an error of %v, the formula %v", sum.Error, noise)
 		}
 	}
-	whole := math.Sqrt(mean) * math.Hypot(noise, s.Clipping(n, Overlap{math.Pow(alike, 6) / 10}))
+	whole := math.Sqrt(mean) * math.Hypot(noise, s.Clipping(n, Alike(0.1, alike*alike)))
 	if whole < 1.08*noise {
 		t.Errorf("the error %v would pass without the clip term: %v", whole, noise)
 	}
@@ -393,6 +393,9 @@ func TestOverlaps(t *testing.T) {
 	o := Overlaps([][]float32{{1, 0}, {0.5, 0}, {0, 1}})
 	if want := 0.125 / 3; math.Abs(o[0]-want) > 1e-12 || math.Abs(o[1]-want/4) > 1e-12 || Overlaps(nil) != (Overlap{}) {
 		t.Errorf("%v", o)
+	}
+	if a := Alike(0.1, 0.5); math.Abs(a[0]-0.0125) > 1e-15 || math.Abs(a[2]-0.1/128) > 1e-15 {
+		t.Errorf("%v", a)
 	}
 	// c_3^2 = 2 R^2 phi(R)^2/3.
 	const clip = 1.7

@@ -57,6 +57,57 @@ func TestMessagesAreNear(t *testing.T) {
 	}
 }
 
+// Corners of classes are of length one and equally far apart, and the classifier by exact
+// sums of messages is the nearest of the class means.
+func TestClassSums(t *testing.T) {
+	for classes := 2; classes <= 5; classes++ {
+		s := Shape{Dimension: 3, Classes: classes}
+		for a := range classes {
+			for b := range classes {
+				dot, want := 0.0, -1/float64(classes-1)
+				for k, x := range s.code(a) {
+					dot += x * s.code(b)[k]
+				}
+				if a == b {
+					want = 1
+				}
+				if math.Abs(dot-want) > 1e-12 {
+					t.Errorf("corners %d and %d of %d: %v, want %v", a, b, classes, dot, want)
+				}
+			}
+		}
+	}
+	s := Shape{Dimension: 6, Classes: 4}
+	psi, labels := population(stattest.Rand(t), 400, s.Dimension, s.Classes)
+	sum, v := make([]float64, s.ClassLen()), make([]float32, s.ClassLen())
+	means := mat.NewDense(s.Dimension, s.Classes, nil)
+	for i := range psi {
+		s.ClassMessage(psi[i], labels[i], v)
+		if norm := squared(v, nil); norm > 1 || norm < 1-1e-5 {
+			t.Fatalf("a message has squared norm %v", norm)
+		}
+		for k, x := range v {
+			sum[k] += float64(x)
+		}
+		for j, x := range psi[i] {
+			means.Set(j, labels[i], means.At(j, labels[i])+float64(x))
+		}
+	}
+	l, err := s.ClassSums(sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearest := Linear{means, make([]float64, s.Classes)}
+	for i, v := range psi {
+		if l.Class(v) != nearest.Class(v) {
+			t.Errorf("respondent %d is of class %d, by the means %d", i, l.Class(v), nearest.Class(v))
+		}
+	}
+	if _, err := s.ClassSums(sum[1:]); err == nil {
+		t.Error("short sums")
+	}
+}
+
 // population are features of classes around centres, and labels.
 func population(r *rand.Rand, n, d, classes int) (psi [][]float32, labels []int) {
 	centres := make([][]float32, classes)

@@ -1,0 +1,117 @@
+package lsa
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/confetti-dp/confetti/internal/stattest"
+)
+
+func TestSplit(t *testing.T) {
+	got := Split("Oil's up 3.5%: a New-York WIN, naïve! " + strings.Repeat("x", 65))
+	if want := []string{"oil", "up", "new", "york", "win", "naïve"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// By hand: three texts of which two words are in two each; weights ln(4/3)+1.
+func TestVocabularyKnown(t *testing.T) {
+	s, rows, err := vocabulary([]string{"aa bb", "bb aa aa", "cc"})
+	if err != nil || !slices.Equal(s.Words, []string{"aa", "bb"}) {
+		t.Fatalf("%q, %v", s.Words, err)
+	}
+	if want := math.Log(4./3) + 1; math.Abs(float64(s.Weights[0])-want) > 1e-6 {
+		t.Errorf("weight %v, want %v", s.Weights[0], want)
+	}
+	tf := 1 + math.Ln2 // of aa in the second text
+	if want := tf / math.Hypot(tf, 1); math.Abs(float64(rows[1][0].weight)-want) > 1e-6 || len(rows[2]) != 0 {
+		t.Errorf("rows %v, want %v", rows, want)
+	}
+}
+
+// Texts of made-up topics, against the singular vectors of the dense matrix.
+func TestFitAgainstDense(t *testing.T) {
+	r := stattest.Rand(t)
+	var texts []string
+	for i := range 150 {
+		var text []string
+		for range 12 {
+			word := r.IntN(80)
+			if r.Float64() < 0.7 {
+				word = 10*(i%8) + r.IntN(10)
+			}
+			text = append(text, fmt.Sprintf("word%02d", word))
+		}
+		texts = append(texts, strings.Join(text, " "))
+	}
+	const kept = 7
+	s, err := Fit(r, texts, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rows, err := vocabulary(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dense := mat.NewDense(len(texts), len(s.Words), nil)
+	for i, row := range rows {
+		for _, x := range row {
+			dense.Set(i, x.word, float64(x.weight))
+		}
+	}
+	var svd mat.SVD
+	if !svd.Factorize(dense, mat.SVDThin) {
+		t.Fatal("no singular values")
+	}
+	var v mat.Dense
+	svd.VTo(&v)
+	for k := range kept {
+		dot, squares := 0.0, 0.0
+		for w := range s.Words {
+			x := float64(s.Directions[w][k])
+			dot += x * v.At(w, k)
+			squares += x * x
+		}
+		if math.Abs(math.Abs(dot)-1) > 0.01 || math.Abs(squares-1) > 1e-4 {
+			t.Errorf("direction %d meets the singular vector with %v and has square %v", k, dot, squares)
+		}
+	}
+	out := make([]float32, s.Len())
+	s.Apply(texts[3], out)
+	for k, x := range out {
+		want := 0.0
+		for _, y := range rows[3] {
+			want += float64(y.weight) * float64(s.Directions[y.word][k])
+		}
+		if math.Abs(float64(x)-want) > 1e-5 {
+			t.Errorf("feature %d is %v, want %v", k, x, want)
+		}
+	}
+	if s.Apply("nothing known", out); slices.ContainsFunc(out, func(x float32) bool { return x != 0 }) {
+		t.Errorf("unknown words give %v", out)
+	}
+}
+
+func TestHostile(t *testing.T) {
+	r := stattest.Rand(t)
+	for _, texts := range [][]string{nil, {"one", "two"}, {"same word", "same word"}} {
+		if s, err := Fit(r, texts, 1); err == nil {
+			t.Errorf("%q: %+v", texts, s.Words)
+		}
+	}
+	for _, s := range []State{
+		{}, {Words: []string{"a"}, Weights: []float32{1}}, {Words: []string{"a"}, Weights: []float32{1}, Directions: [][]float32{{}}},
+		{Words: []string{"b", "a"}, Weights: []float32{1, 1}, Directions: [][]float32{{1}, {1}}},
+		{Words: []string{"a", "b"}, Weights: []float32{1, 1}, Directions: [][]float32{{1}, {1, 2}}},
+		{Words: []string{"a"}, Weights: []float32{float32(math.NaN())}, Directions: [][]float32{{1}}},
+	} {
+		if s.Prepare() == nil {
+			t.Errorf("%+v was taken", s)
+		}
+	}
+}
