@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/esa"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -166,7 +167,7 @@ func histogramDescribe(b *testing.B) func() {
 
 // heavyHitters is that population of ESA, Table II, in its size.
 func heavyHitters(b *testing.B) *dataset.Population {
-	population, err := experiments.Population("heavy-hitters", 1, nil)
+	population, err := esa.Population("heavy-hitters", 1, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -177,12 +178,11 @@ func heavyHitters(b *testing.B) *dataset.Population {
 // calibration, the counts' law, estimates, errors, heavy hitters.
 func histogramLaw(b *testing.B) func() {
 	population := heavyHitters(b)
-	h := experiments.Histogram{
-		Encoding: experiments.OneHot, Accounting: account.ExactAccounting, Adjacency: account.Removal,
-		Epsilon: 1, Delta: 5e-10, Runs: 1, Seed: 1,
-	}
+	cell := experiments.Cell{Seed: 1, Runs: 1, Histogram: experiments.Histogram{
+		Encoding: experiments.OneHot, Accounting: account.ExactAccounting, Adjacency: account.Removal, Epsilon: 1, Delta: 5e-10,
+	}}
 	return func() {
-		if _, err := h.Run(population, func(string, int, int) {}); err != nil {
+		if _, err := esa.Run(cell, population, func(string, int, int) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

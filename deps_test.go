@@ -57,6 +57,8 @@ var layers = [][]string{
 	{"shuffler/shufflerd", "analyzer/analyzerd"},
 	{"simulate", "internal/chaos"},
 	{"experiments"},
+	{"experiments/esa", "experiments/kde"},
+	{"experiments/collection"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler"},
 	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
 	{"cmd/confetti/internal/trial"},

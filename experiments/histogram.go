@@ -1,23 +1,14 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"sort"
-	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/simulate"
 )
 
-// Histogram is one cell of the tables of ESA, section VII: an encoding and a
-// budget on one population, at fidelity law.
+// Histogram is what a plan of a histogram question leaves open, in the plan's words. Each
+// respondent holds one cell.
 type Histogram struct {
 	Encoding   string             `json:"encoding,omitempty"` // one of Encodings
 	Accounting account.Accounting `json:"accounting,omitempty"`
@@ -36,8 +27,6 @@ type Histogram struct {
 	Crowds       int               `json:"crowds,omitempty"`    // of derived crowds
 	// CrowdEpsilon is the part of LocalEpsilon that the name of a derived crowd takes.
 	CrowdEpsilon float64 `json:"crowd_epsilon,omitempty"`
-	Runs         int     `json:"runs,omitempty"`
-	Seed         uint64  `json:"seed,omitempty"`
 }
 
 // Encodings are what Histogram.Encoding may be.
@@ -48,78 +37,14 @@ const (
 	Asymmetric = "one-hot-asymmetric" // set bits are sent half of the time
 	CountMean  = "count-mean"         // sketch whose rows are answered by one-hot
 	Count      = "count"              // the same with signs
-	Central    = "central"            // a curator's Gaussian noise on every count
+	Central    = Curator              // of Gaussian noise on every count
+	// DerivedCrowds are one-hot reports in crowds that a hash of the value names: what ESA,
+	// section V, advises against. They are an experiment and no more.
+	DerivedCrowds = "derived-crowds"
 )
 
-// HistogramResult is what a Histogram gives. Errors are in respondents, and means
-// over runs, which draw new noise.
-type HistogramResult struct {
-	Dataset     string  `json:"dataset"`
-	Synthetic   bool    `json:"synthetic"`
-	Encoding    string  `json:"encoding"`
-	Accounting  string  `json:"accounting"`
-	Adjacency   string  `json:"adjacency"`
-	Respondents int     `json:"devices"`
-	Cells       int     `json:"cells"`
-	Fragments   int     `json:"fragments"`
-	Repeats     int     `json:"repeats"`
-	Hashes      int     `json:"hashes,omitempty"`
-	Width       int     `json:"width,omitempty"`
-	Runs        int     `json:"runs"`
-	Seed        uint64  `json:"seed"`
-	RMSE        float64 `json:"rmse"`                  // over all cells, of estimates that are taken to zero where they are below, as in ESA
-	RMSEStd     float64 `json:"rmse_std"`              // standard deviation of that over runs; 0 for one run
-	Linf        float64 `json:"linf"`                  // the largest error of those
-	Unbiased    float64 `json:"rmse_unbiased"`         // of the estimates as they are
-	Within      float64 `json:"rmse_within,omitempty"` // taken to the population's public bound too, if it has one
-	// Epsilons: null is none at all. Local and that of one fragment are pure.
-	EpsilonCentral      *float64   `json:"epsilon_central"`
-	EpsilonCentralExact *float64   `json:"epsilon_central_exact"` // of the same reports, by exact accounting
-	EpsilonLocal        *float64   `json:"epsilon_local"`
-	EpsilonAlone        *float64   `json:"epsilon_fragment_alone"` // of one fragment, to who sees nothing else, as in ESA
-	Delta               float64    `json:"delta"`
-	Method              string     `json:"method"`
-	Plan                *plan.Plan `json:"plan,omitempty"`       // of one collection, noise included; none of a baseline
-	Sigma               float64    `json:"sigma,omitempty"`      // of central noise
-	MessagesPerDevice   float64    `json:"messages_per_device"`  // mean, dummies left out
-	EnvelopesPerDevice  int        `json:"envelopes_per_device"` // the constant number that is sent
-	BytesPerDevice      int        `json:"bytes_per_device"`     // of those, sealed for two hops and the analyzer
-	Discoveries         *Found     `json:"discoveries,omitempty"`
-	Top                 []TopCell  `json:"top"`
-	Seconds             float64    `json:"seconds"`
-}
-
-// TopCell is one of the largest estimates of the first run, beside the truth. The
-// intervals of all cells, from which these were picked, hold at once with 95 %.
-type TopCell struct {
-	Value    string  `json:"value"`
-	Estimate float64 `json:"estimate"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
-	Truth    float64 `json:"truth"`
-}
-
-// Found says what the heavy hitters at a false-discovery rate of 5 % were, in the mean.
-type Found struct {
-	Cells  float64 `json:"cells"`
-	False  float64 `json:"false_share"` // share of them that nobody holds
-	Top100 float64 `json:"top_100"`     // of the hundred largest cells in truth
-}
-
-const (
-	topCells      = 10
-	intervalLevel = 0.95
-	discoveryRate = 0.05
-)
-
-// Validate lists everything that is wrong with the measurement.
-func (h Histogram) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, a...))
-		}
-	}
+func (h Histogram) validate(f *faults) {
+	check := f.check
 	sketched := h.Encoding == CountMean || h.Encoding == Count
 	check(slices.Contains(Encodings, h.Encoding), "encoding %q: choose one of %v", h.Encoding, Encodings)
 	check(h.Accounting == account.ExactAccounting || h.Accounting == account.PaperAccounting, "accounting %q: choose %q or %q", h.Accounting, account.ExactAccounting, account.PaperAccounting)
@@ -142,126 +67,33 @@ func (h Histogram) Validate() error {
 	check(h.Encoding != DerivedCrowds || h.Epsilon == 0, "%s: is given a local epsilon only", DerivedCrowds)
 	check((h.Encoding == DerivedCrowds) == (h.CrowdEpsilon > 0) && (h.CrowdEpsilon == 0 || h.CrowdEpsilon < h.LocalEpsilon), "epsilon %v of the crowd: %s needs one below the local epsilon", h.CrowdEpsilon, DerivedCrowds)
 	check(h.Encoding != DerivedCrowds || max(h.Fragments, h.Repeats) <= 1 && h.Adjacency == account.Removal, "%s: without fragments and repeats, for removal", DerivedCrowds)
-	check(h.Runs >= 1 && h.Runs <= 10000, "runs %d: must be 1 to 10000", h.Runs)
-	return errors.Join(errs...)
 }
 
-// Run measures the cell on a population. progress is told of finished runs.
-func (h Histogram) Run(p *dataset.Population, progress simulate.Progress) (HistogramResult, error) {
-	res, _, err := h.measure(p, progress)
-	return res, err
+// String says what is measured, for progress and for errors.
+func (h Histogram) String() string { return fmt.Sprintf("%s, %s", h.Way(), h.Target()) }
+
+// Target is what its noise is to keep.
+func (h Histogram) Target() string {
+	if h.Epsilon == 0 {
+		return fmt.Sprintf("local %g", h.LocalEpsilon)
+	}
+	return fmt.Sprintf("central %g", h.Epsilon)
 }
 
-// measure is Run, with the estimates of the first run.
-func (h Histogram) measure(p *dataset.Population, progress simulate.Progress) (HistogramResult, []estimate.Value, error) {
-	start := time.Now()
-	if err := h.Validate(); err != nil {
-		return HistogramResult{}, nil, err
+// Way is all but the budget.
+func (h Histogram) Way() string {
+	s := h.Encoding
+	if h.Encoding == Central {
+		return s
 	}
-	n := p.Respondents()
-	d, err := h.design(n, len(p.Holders))
-	if err != nil {
-		return HistogramResult{}, nil, err
+	if h.Fragments > 1 {
+		s += fmt.Sprintf(" in %d fragments", h.Fragments)
 	}
-	res := HistogramResult{
-		Dataset: p.Name, Synthetic: p.Synthetic, Encoding: h.Encoding, Accounting: string(h.Accounting), Adjacency: string(h.Adjacency),
-		Respondents: n, Cells: len(p.Holders), Fragments: max(1, h.Fragments), Repeats: max(1, h.Repeats), Hashes: h.Hashes, Width: h.Width, Runs: h.Runs, Seed: h.Seed,
+	if h.Repeats > 1 {
+		s += fmt.Sprintf(" %d times", h.Repeats)
 	}
-	d.state(&res)
-	const forNoise = 0xe5a
-	var first []estimate.Value
-	var squares errorSquares
-	for run := range h.Runs {
-		progress("runs", run, h.Runs)
-		c, err := d.draw(replay.New(h.Seed, forNoise, uint64(run)), p.Holders)
-		if err != nil {
-			return HistogramResult{}, nil, err
-		}
-		squares.add(p, c.values)
-		if c.table != nil && max(h.Fragments, h.Repeats) <= 1 && p.Columns == 0 {
-			if hitters, ok := c.table.HeavyHitters(discoveryRate); ok {
-				res.Discoveries = res.Discoveries.with(found(p.Holders, hitters), run)
-			}
-		}
-		if run == 0 {
-			first, res.Top = c.values, c.top(p)
-		}
+	if h.Crowds > 0 {
+		return s + fmt.Sprintf(", %d at epsilon %g", h.Crowds, h.CrowdEpsilon)
 	}
-	progress("runs", h.Runs, h.Runs)
-	squares.state(&res, p)
-	res.Seconds = time.Since(start).Seconds()
-	return res, first, nil
-}
-
-// errorSquares are sums over the cells of all runs.
-type errorSquares struct {
-	raw, positive, within, largest float64
-	runs                           []float64 // root of the mean of positive, by run
-}
-
-func (e *errorSquares) add(p *dataset.Population, values []estimate.Value) {
-	before := e.positive
-	for i, v := range values {
-		truth := float64(p.Holders[i])
-		positive := math.Max(0, v.Mean) - truth
-		within := math.Min(float64(p.Most), math.Max(0, v.Mean)) - truth
-		e.raw += (v.Mean - truth) * (v.Mean - truth)
-		e.positive += positive * positive
-		e.within += within * within
-		e.largest = math.Max(e.largest, math.Abs(positive))
-	}
-	e.runs = append(e.runs, math.Sqrt((e.positive-before)/float64(len(values))))
-}
-
-func (e *errorSquares) state(res *HistogramResult, p *dataset.Population) {
-	root := func(sum float64) float64 { return math.Sqrt(sum / float64(res.Runs*res.Cells)) }
-	res.RMSE, res.Unbiased, res.Linf = root(e.positive), root(e.raw), e.largest
-	_, res.RMSEStd = meanStd(e.runs)
-	if p.Most > 0 {
-		res.Within = root(e.within)
-	}
-}
-
-// found compares the heavy hitters with the truth.
-func found(holders, hitters []int) Found {
-	f := Found{Cells: float64(len(hitters))}
-	if len(hitters) == 0 {
-		return f
-	}
-	top := map[int]bool{}
-	for _, cell := range largest(len(holders), 100, func(i int) float64 { return float64(holders[i]) }) {
-		top[cell] = holders[cell] > 0
-	}
-	for _, cell := range hitters {
-		if holders[cell] == 0 {
-			f.False += 1 / f.Cells
-		}
-		if top[cell] {
-			f.Top100++
-		}
-	}
-	return f
-}
-
-// with is the mean of f over so many earlier runs and of one more.
-func (f *Found) with(more Found, runs int) *Found {
-	if f == nil {
-		return &more
-	}
-	mean := func(a, b float64) float64 { return a + (b-a)/float64(runs+1) }
-	return &Found{mean(f.Cells, more.Cells), mean(f.False, more.False), mean(f.Top100, more.Top100)}
-}
-
-// largest are the m of k cells with the most of it, most first, of equal ones the first.
-func largest(k, m int, of func(cell int) float64) []int {
-	var top []int
-	for cell := range k {
-		if len(top) == m && of(cell) <= of(top[m-1]) {
-			continue
-		}
-		at := sort.Search(len(top), func(i int) bool { return of(top[i]) < of(cell) })
-		top = slices.Insert(top, at, cell)
-		top = top[:min(m, len(top))]
-	}
-	return top
+	return s + ", " + string(h.Accounting)
 }

@@ -3,83 +3,78 @@ package experiments
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/plan"
 )
 
-var quiet = func(string, int, int) {}
+func quiet(string, int, int) {}
 
-func noData(string) (*dataset.Set, error) { return nil, fs.ErrNotExist }
+// counting measures a cell by its epsilon, and refuses those above ten. Its runs count
+// what it was asked.
+type counting struct{ asked []Cell }
 
-func quickCells(t *testing.T, name string) (Spec, []Cell) {
-	t.Helper()
-	s, ok := Find(name)
-	if !ok {
-		t.Fatalf("no spec %s", name)
+func (b *counting) Shared(c Cell) string { return c.Density.Bitsum }
+
+func (b *counting) Measure(c Cell) (Measured, error) {
+	b.asked = append(b.asked, c)
+	if c.Density.Epsilon > 10 {
+		return Measured{Cell: c, Reason: "too large"}, nil
 	}
-	return s, s.Cells(Options{Datasets: []string{generated}, Quick: true, Seed: 3})
+	return Measured{Cell: c, Result: &Result{Dataset: c.Dataset, Accuracies: &Accuracies{Accuracy: c.Density.Epsilon / 10}}}, nil
 }
 
-func TestSpecEndToEnd(t *testing.T) {
-	s, cells := quickCells(t, "figure4")
-	dir := t.TempDir()
-	out, err := Runner{Out: dir, Tell: quiet, Load: noData}.Run(cells)
-	if err != nil {
-		t.Fatal(err)
+// some are cells of two data sets and two bitsums, of which one is refused and one is twice.
+func some() []Cell {
+	var cells []Cell
+	for _, epsilon := range []float64{1, 2, 20} {
+		for _, set := range []string{"b", "a"} {
+			for _, bitsum := range []string{"rr", "3nb"} {
+				cells = append(cells, Cell{Dataset: set, Runs: 1, Density: Density{Bitsum: bitsum, Epsilon: epsilon}})
+			}
+		}
 	}
-	if out.Measured == 0 || out.Measured+out.Refused != len(cells) || len(out.Cells) != len(cells) {
-		t.Fatalf("%d measured and %d refused of %d cells", out.Measured, out.Refused, len(cells))
+	return append(cells, cells[0])
+}
+
+// Cells that share something are measured one after the other, each once, and come out in
+// the order of the spec.
+func TestRunMeasuresEachCellOnce(t *testing.T) {
+	b, cells := &counting{}, some()
+	out, err := Runner{Out: t.TempDir(), Tell: quiet, Bench: b}.Run(cells)
+	if err != nil || out.Measured != 8 || out.Refused != 4 || len(b.asked) != 12 || len(out.Cells) != 13 {
+		t.Fatalf("%+v, %v", out, err)
 	}
 	for i, m := range out.Cells {
-		if m.Cell != cells[i] {
-			t.Fatalf("cell %d is %v, want %v", i, m.Cell, cells[i])
-		}
-		if (m.Result == nil) == (m.Reason == "") {
-			t.Errorf("%v has both or neither of a result and a reason", m.Cell)
-		}
-		if m.Unproved != "" && m.Result.Epsilon != nil {
-			t.Errorf("%v has a promise that is not proved", m.Cell)
+		if m.Cell != cells[i] || (m.Result == nil) == (m.Reason == "") {
+			t.Errorf("cell %d is %+v, want %v", i, m, cells[i])
 		}
 	}
-	if err := s.Page(dir, out.Cells, release.Provenance{Software: "test"}); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "figure4.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"RR, local", "no privacy", "No promise: ", "Lemma 4.8", "seed 3"} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("the page lacks %q", want)
+	seen := map[string]int{}
+	for i, c := range b.asked {
+		key := c.Dataset + c.Density.Bitsum
+		if last, ok := seen[key]; ok && last != i-1 {
+			t.Errorf("%v comes apart from those it shares with", c)
 		}
-	}
-	for _, name := range []string{"figure4.json", "figure4-synthetic-gaussian.png", "figure4-synthetic-gaussian.svg", "figure4-synthetic-ip-signs.png"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
+		seen[key] = i
 	}
 }
 
 func TestRunGoesOnWhereItStopped(t *testing.T) {
-	_, cells := quickCells(t, "figure4")
-	whole, err := Runner{Out: t.TempDir(), Tell: quiet, Load: noData}.Run(cells)
+	cells := some()
+	whole, err := Runner{Out: t.TempDir(), Tell: quiet, Bench: &counting{}}.Run(cells)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	pulled := errors.New("power cut")
-	first := Runner{Out: dir, Tell: quiet, Load: noData, stop: func(n int) error {
+	first := Runner{Out: dir, Tell: quiet, Bench: &counting{}, stop: func(n int) error {
 		if n == 4 {
 			return pulled
 		}
@@ -97,17 +92,17 @@ func TestRunGoesOnWhereItStopped(t *testing.T) {
 	f.WriteString(`{"cell":{"dataset":"synth`)
 	f.Close()
 
-	rest, err := Runner{Out: dir, Tell: quiet, Load: noData}.Run(cells)
+	rest, err := Runner{Out: dir, Tell: quiet, Bench: &counting{}}.Run(cells)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rest.Kept != early.Measured || rest.Kept+rest.Measured != whole.Measured {
-		t.Errorf("kept %d and measured %d; %d were measured before, %d in one go", rest.Kept, rest.Measured, early.Measured, whole.Measured)
+	if early.Measured == 0 || rest.Measured+early.Measured != whole.Measured {
+		t.Errorf("measured %d; %d were measured before, %d in one go", rest.Measured, early.Measured, whole.Measured)
 	}
-	if diff := cmp.Diff(whole.Cells, rest.Cells, cmpopts.IgnoreFields(KDEResult{}, "Seconds")); diff != "" {
+	if diff := cmp.Diff(whole.Cells, rest.Cells); diff != "" {
 		t.Error(diff)
 	}
-	again, err := Runner{Out: dir, Tell: quiet, Load: noData}.Run(cells)
+	again, err := Runner{Out: dir, Tell: quiet, Bench: &counting{}}.Run(cells)
 	if err != nil || again.Measured != 0 {
 		t.Errorf("measured %d cells again: %v", again.Measured, err)
 	}
@@ -118,33 +113,27 @@ func TestStoreRefusesABadLine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, CellsFile), []byte("{\"cell\":{}}\nnot JSON\n{\"cell\":{}}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Runner{Out: dir, Tell: quiet, Load: noData}).Run(nil); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := (Runner{Out: dir, Tell: quiet, Bench: &counting{}}).Run(nil); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a bad line in the middle: %v", err)
 	}
 }
 
-func TestRunReportsAMissingDataSet(t *testing.T) {
-	cells := []Cell{{Dataset: "agnews", Kernel: encode.InnerSigns, Bitsum: "none", Accounting: account.ExactAccounting, Epsilon: 1, Delta: 1e-5, Runs: 1}}
-	if _, err := (Runner{Out: t.TempDir(), Tell: quiet, Load: noData}).Run(cells); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no data: %v", err)
-	}
-}
-
 func TestCellKeyHoldsEverything(t *testing.T) {
-	base := Cell{Dataset: "a", Kernel: encode.Gaussian, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 1, Delta: 1e-5, Runs: 1}
-	if again := base; base.key() != again.key() {
+	base := Cell{Dataset: "a", Runs: 1, Density: Density{Kernel: plan.Kernel{Name: "gaussian"}, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 1, Delta: 1e-5}}
+	if again := base; base.Key() != again.Key() {
 		t.Fatal("a cell has two keys")
 	}
 	for _, change := range []func(c *Cell){
-		func(c *Cell) { c.Dataset = "b" }, func(c *Cell) { c.Kernel = encode.InnerSigns }, func(c *Cell) { c.Bandwidth = 1 },
-		func(c *Cell) { c.Clip = 1 }, func(c *Cell) { c.Radius = 1 }, func(c *Cell) { c.Bitsum = "3nb" }, func(c *Cell) { c.Accounting = account.PaperAccounting },
-		func(c *Cell) { c.Epsilon = 2 }, func(c *Cell) { c.Delta = 1e-6 }, func(c *Cell) { c.LabelEpsilon = 1 }, func(c *Cell) { c.Repetitions = 5 },
-		func(c *Cell) { c.Seed = 1 }, func(c *Cell) { c.Runs = 2 }, func(c *Cell) { c.Queries = 1 }, func(c *Cell) { c.Words = 1 },
-		func(c *Cell) { c.CostOnly = true }, func(c *Cell) { c.NearestMean = true },
+		func(c *Cell) { c.Dataset = "b" }, func(c *Cell) { c.Seed = 1 }, func(c *Cell) { c.Runs = 2 },
+		func(c *Cell) { c.Density.Kernel.Name = "ip-signs" }, func(c *Cell) { c.Density.Kernel.Bandwidth = 1 }, func(c *Cell) { c.Density.Kernel.Clip = 1 },
+		func(c *Cell) { c.Density.Kernel.Radius = 1 }, func(c *Cell) { c.Density.Bitsum = "3nb" }, func(c *Cell) { c.Density.Accounting = account.PaperAccounting },
+		func(c *Cell) { c.Density.Epsilon = 2 }, func(c *Cell) { c.Density.Delta = 1e-6 }, func(c *Cell) { c.Density.LabelEpsilon = 1 }, func(c *Cell) { c.Density.LocalEpsilon = 1 },
+		func(c *Cell) { c.Density.Repetitions = 5 }, func(c *Cell) { c.Density.Queries = 1 }, func(c *Cell) { c.Density.Words = 1 },
+		func(c *Cell) { c.Density.CostOnly = true }, func(c *Cell) { c.Density.NearestMean = true }, func(c *Cell) { c.Histogram.Repeats = 2 },
 	} {
 		c := base
 		change(&c)
-		if c.key() == base.key() {
+		if c.Key() == base.Key() {
 			t.Errorf("%+v has the key of %+v", c, base)
 		}
 		b, _ := json.Marshal(c)

@@ -19,8 +19,8 @@ import (
 // sums: their classes, and one rounded bit a channel. Rounding takes most of the time of
 // Law. Plans that differ in their bitsum and in the budget of the features share it.
 type Rounded struct {
-	Respondents []int   // by reported class
-	Ones        [][]int // by reported class and channel
+	Members [][]int // respondents by reported class
+	Ones    [][]int // by reported class and channel
 
 	question plan.Density // without its bitsum
 	labels   plan.LabelEpsilon
@@ -39,12 +39,11 @@ func Round(p plan.Plan, classes []int, row func(i int) []float32, seed uint64, p
 	if err != nil {
 		return nil, err
 	}
-	members, err := reported(p, classes, replay.New(seed, forLabels))
-	if err != nil {
+	if r.Members, err = reported(p, classes, replay.New(seed, forLabels)); err != nil {
 		return nil, err
 	}
 	done := 0
-	for class, who := range members {
+	for class, who := range r.Members {
 		ones, err := kde.SumBits(features, len(who), func(i int) []float32 { return row(who[i]) },
 			func(part int) *rand.Rand { return replay.New(seed, forBits, uint64(class), uint64(part)) },
 			func(n int) { progress("round bits", done+n, len(classes)) })
@@ -52,7 +51,7 @@ func Round(p plan.Plan, classes []int, row func(i int) []float32, seed uint64, p
 			return nil, fmt.Errorf("class %q: %w", p.Question.Density.Classes[class], err)
 		}
 		done += len(who)
-		r.Respondents, r.Ones = append(r.Respondents, len(who)), append(r.Ones, ones)
+		r.Ones = append(r.Ones, ones)
 	}
 	return r, nil
 }
@@ -98,7 +97,7 @@ func (r *Rounded) Law(p *protocol.Protocol, seed uint64) (Collection, error) {
 	}
 	col := Collection{Crowds: make([]tally.Crowd, len(r.Ones))}
 	for class, ones := range r.Ones {
-		n := r.Respondents[class]
+		n := len(r.Members[class])
 		col.Devices += n
 		switch most := p.Plan.Crowd.Maximum; {
 		case most != 0 && n > most:

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -42,8 +42,8 @@ func everyKind(t *testing.T) map[string]asked {
 	quiet := func(string, int, int) {}
 	all := map[string]asked{}
 	colours := plan.Attribute{Name: "colour", Kind: "categories", Values: []string{"red", "green", "blue", "white"}}
-	survey := func(name string, change func(*experiments.Survey), value any) {
-		s := experiments.Survey{
+	survey := func(name string, change func(*collection.Survey), value any) {
+		s := collection.Survey{
 			Title: name, Histogram: plan.Histogram{Attributes: []plan.Attribute{colours}, Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"}},
 			Budget: plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal", DishonestShare: 0.1}, Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,
 		}
@@ -68,41 +68,41 @@ func everyKind(t *testing.T) map[string]asked {
 		}
 		all[name] = asked{out.Plan, people[0], out.Release, b.String()}
 	}
-	survey("one-hot, removal", func(*experiments.Survey) {}, "red")
-	survey("one-hot, replacement", func(s *experiments.Survey) { s.Budget.Adjacency = "replacement" }, "red")
-	survey("asymmetric", func(s *experiments.Survey) { s.Histogram.Randomizer.Name = "one-hot-asymmetric" }, "red")
-	survey("k-ary", func(s *experiments.Survey) { s.Histogram.Randomizer.Name, s.Budget.Adjacency = "krr", "replacement" }, "red")
-	survey("subset", func(s *experiments.Survey) { s.Histogram.Randomizer.Name, s.Budget.Adjacency = "subset", "replacement" }, "red")
-	survey("hadamard", func(s *experiments.Survey) {
+	survey("one-hot, removal", func(*collection.Survey) {}, "red")
+	survey("one-hot, replacement", func(s *collection.Survey) { s.Budget.Adjacency = "replacement" }, "red")
+	survey("asymmetric", func(s *collection.Survey) { s.Histogram.Randomizer.Name = "one-hot-asymmetric" }, "red")
+	survey("k-ary", func(s *collection.Survey) { s.Histogram.Randomizer.Name, s.Budget.Adjacency = "krr", "replacement" }, "red")
+	survey("subset", func(s *collection.Survey) { s.Histogram.Randomizer.Name, s.Budget.Adjacency = "subset", "replacement" }, "red")
+	survey("hadamard", func(s *collection.Survey) {
 		s.Histogram.Randomizer.Name, s.Budget.Adjacency = "hadamard", "replacement"
 	}, "red")
-	survey("local hashing", func(s *experiments.Survey) {
+	survey("local hashing", func(s *collection.Survey) {
 		s.Histogram.Randomizer.Name, s.Budget.Adjacency, s.Histogram.Randomizer.Functions = "local-hash", "replacement", 16
 	}, "red")
-	survey("report fragments", func(s *experiments.Survey) { s.Histogram.Randomizer.Fragments = 4 }, "red")
-	survey("set", func(s *experiments.Survey) { s.Histogram.Attributes[0].Kind, s.Histogram.Attributes[0].Most = "set", 2 }, []string{"red", "blue"})
-	survey("buckets", func(s *experiments.Survey) {
+	survey("report fragments", func(s *collection.Survey) { s.Histogram.Randomizer.Fragments = 4 }, "red")
+	survey("set", func(s *collection.Survey) { s.Histogram.Attributes[0].Kind, s.Histogram.Attributes[0].Most = "set", 2 }, []string{"red", "blue"})
+	survey("buckets", func(s *collection.Survey) {
 		s.Histogram.Attributes[0] = plan.Attribute{Name: "age", Kind: "buckets", Low: 0, High: 100, Cells: 10}
 	}, 42.0)
-	survey("grid", func(s *experiments.Survey) {
+	survey("grid", func(s *collection.Survey) {
 		s.Histogram.Attributes[0] = plan.Attribute{Name: "place", Kind: "grid", X: &plan.Axis{High: 1, Cells: 3}, Y: &plan.Axis{High: 1, Cells: 2}}
 	}, encode.Point{X: 0.5, Y: 0.5})
-	survey("sample", func(s *experiments.Survey) {
+	survey("sample", func(s *collection.Survey) {
 		s.Histogram.Attributes, s.Histogram.Collect = append(s.Histogram.Attributes, plan.Attribute{Name: "other", Kind: "categories", Values: colours.Values}), "sample"
 	}, "red")
-	survey("split", func(s *experiments.Survey) {
+	survey("split", func(s *collection.Survey) {
 		s.Histogram.Attributes, s.Histogram.Collect = append(s.Histogram.Attributes, plan.Attribute{Name: "other", Kind: "categories", Values: colours.Values}), "split"
 	}, "red")
-	survey("crowds", func(s *experiments.Survey) { s.Histogram.Crowds = []string{"north", "south"} }, "red")
-	survey("private sizes", func(s *experiments.Survey) { s.Histogram.Crowds, s.CrowdEpsilon = []string{"north", "south"}, 1 }, "red")
-	survey("no protection", func(s *experiments.Survey) { s.Budget.Epsilon = 15 }, "red")
+	survey("crowds", func(s *collection.Survey) { s.Histogram.Crowds = []string{"north", "south"} }, "red")
+	survey("private sizes", func(s *collection.Survey) { s.Histogram.Crowds, s.CrowdEpsilon = []string{"north", "south"}, 1 }, "red")
+	survey("no protection", func(s *collection.Survey) { s.Budget.Epsilon = 15 }, "red")
 
 	set, err := dataset.Generate(1, dataset.GenerateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	density := func(name, bitsum string, label plan.LabelEpsilon) {
-		c := experiments.Collection{
+		c := collection.Collection{
 			Title: name, Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1.3}, Repetitions: 8, Normalize: true, Bitsum: bitsum, Accounting: "exact",
 			Budget:  plan.Budget{Epsilon: 2, Delta: 1e-6, Adjacency: "replacement", LabelEpsilon: label, DishonestShare: 0.05},
 			Minimum: 500, Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,

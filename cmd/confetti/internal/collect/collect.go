@@ -2,6 +2,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/collection"
+	"github.com/confetti-dp/confetti/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/table"
@@ -132,20 +135,20 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 	choice := ""
 	if !kernelChosen(given) {
 		// Where none of them can be run, the default says why.
-		if best, why, err := cell.Choose(set, report); err == nil && why != "" {
+		if best, why, err := kde.Choose(cell, set, report); err == nil && why != "" {
 			cell, choice, notes = best, why, append(notes, why)
-			c.Kernel, c.Bandwidth = string(best.Kernel), best.Bandwidth
+			c.Kernel, c.Bandwidth = best.Density.Kernel.Name, cmp.Or(best.Density.Kernel.Bandwidth, c.Bandwidth)
 		}
 	}
-	exact, how, _ := experiments.Exact(set, report)
+	exact, how, _ := kde.Best(set, report)
 	finish()
 	if choice != "" {
 		fmt.Fprintln(std.Err, "note: "+choice)
 	}
-	var res experiments.KDEResult
+	var res experiments.Result
 	if c.Out == "" {
 		report, finish := terminal.Progress(std.Err)
-		res, err = cell.Run(set, report)
+		res, err = kde.Run(cell, set, c.Classifier, report)
 		finish()
 	} else {
 		res, err = c.release(std, given, set, notes, slices.Min(counts), exactMetric(exact, how))
@@ -239,7 +242,7 @@ func exactMetric(accuracy float64, how string) []release.Metric {
 
 // release runs the whole flow, saves what the analyzer would publish, and returns its
 // numbers.
-func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.KDEResult, err error) {
+func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.Result, err error) {
 	start := time.Now()
 	label, err := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	if err != nil {
@@ -253,7 +256,7 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 		}
 	}
 	kernel, repetitions := c.Choose(set.Dimension())
-	col := experiments.Collection{
+	col := collection.Collection{
 		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
 		Bitsum: c.Bitsum, Accounting: c.Accounting,
 		Budget:  plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/release/page"
 )
@@ -45,7 +45,7 @@ func (c Demo) Run(std terminal.Streams) error {
 	}
 	fmt.Fprintf(std.Err, "%s\n", set)
 	report, finish := terminal.Progress(std.Err)
-	res, out, err := experiments.Demo{Epsilon: c.Epsilon, Delta: c.Delta, LabelEpsilon: label, Seed: c.Seed}.Run(set, report)
+	res, out, err := collection.Demo{Epsilon: c.Epsilon, Delta: c.Delta, LabelEpsilon: label, Seed: c.Seed}.Run(set, report)
 	finish()
 	if err != nil {
 		return err

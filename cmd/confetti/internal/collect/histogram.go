@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/sketch"
-	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -118,7 +118,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	}
 	h := c.Question(attributes, c.Accounting)
 	h.Crowds = t.crowds
-	s := experiments.Survey{
+	s := collection.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
 		Histogram:    h,
 		Budget:       plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)},
@@ -128,7 +128,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		Groups: groups, Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := terminal.Progress(std.Err)
-	var out experiments.Surveyed
+	var out collection.Surveyed
 	if c.searches() {
 		search := sketch.Search{Alphabet: t.alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
 		out, err = s.Search(filepath.Base(c.CSV), t.respondents, search, c.Rounds, report)
@@ -196,14 +196,14 @@ func (c collectHistogram) groups() ([]findings.Group, error) {
 const falseStrings = 0.05
 
 // ShowSurvey prints what was found, and its figures as far as text has them.
-func ShowSurvey(w io.Writer, s experiments.Surveyed) error {
+func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 	r := s.Result
 	over := fmt.Sprintf("%d cells", r.Cells)
 	if len(r.Rounds) > 0 {
 		over = "the strings found"
 	}
 	rows := []string{
-		fmt.Sprintf("devices              %d", r.Devices),
+		fmt.Sprintf("devices              %d", r.Respondents),
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.Unbiased, over, r.LinfUnbiased),
 	}
 	for _, s := range s.Release.Guarantees {

@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -68,37 +68,40 @@ func (c experimentKDE) load() (*dataset.Set, error) {
 }
 
 // Cell is what the flags ask for, checked before anything is read.
-func (c KDEFlags) Cell() (experiments.KDE, error) {
+func (c KDEFlags) Cell() (experiments.Cell, error) {
 	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
-	e := experiments.KDE{
-		Kernel: encode.Kernel(c.Kernel), Bandwidth: c.Bandwidth, Clip: c.Clip, Radius: c.Radius, Buckets: c.Buckets, Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting),
-		Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Repetitions: c.Repetitions, Classifier: c.Classifier, Seed: c.Seed, Runs: c.Runs,
+	d := experiments.Density{
+		Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
+		Repetitions: c.Repetitions, NearestMean: c.Classifier == experiments.NearestMean,
 	}
+	d.Kernel, _ = c.Choose(0)
 	if label != plan.Unprotected {
-		e.LabelEpsilon = float64(label)
+		d.LabelEpsilon = float64(label)
 	}
-	if err := errors.Join(c.Budget.Check(), c.KernelChoice.Check(), labelErr); err != nil {
-		return e, err
+	cell := experiments.Cell{Seed: c.Seed, Runs: c.Runs, Density: d}
+	classifier := flags.Word("classifier", c.Classifier, []string{experiments.HighestDensity, experiments.NearestMean})
+	if err := errors.Join(c.Budget.Check(), c.KernelChoice.Check(), labelErr, classifier); err != nil {
+		return cell, err
 	}
-	if err := e.Validate(); err != nil {
-		return e, terminal.Usage(err)
+	if err := cell.Validate(); err != nil {
+		return cell, terminal.Usage(err)
 	}
-	return e, nil
+	return cell, nil
 }
 
 // measure runs the cell, and prints what came out.
-func (c KDEFlags) measure(std terminal.Streams, e experiments.KDE, set *dataset.Set) error {
+func (c KDEFlags) measure(std terminal.Streams, cell experiments.Cell, set *dataset.Set) error {
 	report, finish := terminal.Progress(std.Err)
-	res, err := e.Run(set, report)
+	res, err := kde.Run(cell, set, c.Classifier, report)
 	finish()
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	return c.Show(std, e, set, res)
+	return c.Show(std, cell, set, res)
 }
 
 // Show prints what came out.
-func (c KDEFlags) Show(std terminal.Streams, e experiments.KDE, set *dataset.Set, res experiments.KDEResult) error {
+func (c KDEFlags) Show(std terminal.Streams, cell experiments.Cell, set *dataset.Set, res experiments.Result) error {
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, res)
 	}
@@ -107,8 +110,8 @@ func (c KDEFlags) Show(std terminal.Streams, e experiments.KDE, set *dataset.Set
 		epsilon = fmt.Sprintf("%s; %s", account.Verdict(res.Epsilon, res.Delta, account.Adjacency(res.Adjacency)), res.Method)
 	}
 	labels := "not protected"
-	if e.LabelEpsilon > 0 {
-		labels = fmt.Sprintf("epsilon %g, local", e.LabelEpsilon)
+	if cell.Density.LabelEpsilon > 0 {
+		labels = fmt.Sprintf("epsilon %g, local", cell.Density.LabelEpsilon)
 		if res.AccuracyDebiased > 0 {
 			labels += fmt.Sprintf("; with the noise taken out accuracy %.4f", res.AccuracyDebiased)
 		}

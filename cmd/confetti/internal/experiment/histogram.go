@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/esa"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -38,7 +39,7 @@ func (experimentHistogram) Help() string {
 var encodings = []string{experiments.OneHot, experiments.Asymmetric, experiments.CountMean, experiments.Count, experiments.Central}
 
 func (c experimentHistogram) Run(std terminal.Streams) error {
-	h, err := c.cell()
+	cell, err := c.cell()
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (c experimentHistogram) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	res, err := h.Run(p, report)
+	res, err := esa.Run(cell, p, report)
 	finish()
 	if err != nil {
 		return flags.InDomain(err)
@@ -61,11 +62,11 @@ func (c experimentHistogram) Run(std terminal.Streams) error {
 }
 
 // cell is what the flags ask for, checked before anything is read.
-func (c experimentHistogram) cell() (experiments.Histogram, error) {
+func (c experimentHistogram) cell() (experiments.Cell, error) {
 	h := experiments.Histogram{
 		Encoding:   c.Encoding,
 		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
-		Fragments: c.Fragments, Repeats: c.Repeats, Runs: c.Runs, Seed: c.Seed,
+		Fragments: c.Fragments, Repeats: c.Repeats,
 	}
 	errs := []error{c.Budget.Check()}
 	errs = append(errs, flags.Word("encoding", c.Encoding, encodings))
@@ -78,25 +79,26 @@ func (c experimentHistogram) cell() (experiments.Histogram, error) {
 	if c.Data == "" && slices.Contains(dataset.PopulationNames(), c.Dataset) {
 		errs = append(errs, terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset))
 	}
+	cell := experiments.Cell{Dataset: c.Dataset, Seed: c.Seed, Runs: c.Runs, Histogram: h}
 	if err := errors.Join(errs...); err != nil {
-		return h, err
+		return cell, err
 	}
-	if err := h.Validate(); err != nil {
-		return h, terminal.Usage(err)
+	if err := cell.Validate(); err != nil {
+		return cell, terminal.Usage(err)
 	}
-	return h, nil
+	return cell, nil
 }
 
 // Populations are all that have a name.
 func Populations() []string {
-	return append(experiments.MadeUpPopulations(), dataset.PopulationNames()...)
+	return append(esa.MadeUp(), dataset.PopulationNames()...)
 }
 
 func (c experimentHistogram) population() (*dataset.Population, error) {
-	return experiments.Population(c.Dataset, c.Seed, func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) })
+	return esa.Population(c.Dataset, c.Seed, func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) })
 }
 
-func (c experimentHistogram) show(std terminal.Streams, r experiments.HistogramResult) error {
+func (c experimentHistogram) show(std terminal.Streams, r experiments.Result) error {
 	made := ""
 	if r.Synthetic {
 		made = " (synthetic)"
@@ -104,7 +106,7 @@ func (c experimentHistogram) show(std terminal.Streams, r experiments.HistogramR
 	rows := []string{
 		fmt.Sprintf("%s%s: %d respondents over %d cells", r.Dataset, made, r.Respondents, r.Cells),
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square; with those below zero taken to it %.4g, at most %.4g)", r.Unbiased, r.RMSE, r.Linf),
-		"shuffler honest      " + account.Verdict(r.EpsilonCentral, r.Delta, account.Adjacency(r.Adjacency)),
+		"shuffler honest      " + account.Verdict(r.Epsilon, r.Delta, account.Adjacency(r.Adjacency)),
 		"everyone colludes    " + account.Verdict(r.EpsilonLocal, 0, account.Adjacency(r.Adjacency)),
 		"one fragment alone   " + account.Verdict(r.EpsilonAlone, 0, account.Adjacency(r.Adjacency)),
 		"accounted by         " + r.Method,

@@ -3,11 +3,14 @@ package experiment
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/esa"
+	"github.com/confetti-dp/confetti/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -28,18 +31,20 @@ func (experimentRun) Help() string {
 }
 
 func (c experimentRun) Run(std terminal.Streams) error {
-	spec, ok := experiments.Find(c.Name)
-	if !ok {
+	all := specs()
+	at := slices.IndexFunc(all, func(s experiments.Spec) bool { return s.Name == c.Name })
+	if at < 0 {
 		return terminal.Usagef("there is no experiment %q: confetti experiment list names them", c.Name)
 	}
 	if c.Runs < 0 || c.Runs > 1000 {
 		return terminal.Usagef("--runs is %d: give 1 to 1000, or 0 for the measurement's own", c.Runs)
 	}
+	spec := all[at]
 	cells := spec.Cells(experiments.Options{Datasets: c.Dataset, Runs: c.Runs, Quick: c.Quick, Seed: c.Seed})
 	for _, cell := range cells {
-		switch takes, folder := spec.Takes(cell.Dataset); {
+		switch takes, folder := spec.Kind.Takes(cell.Dataset); {
 		case !takes:
-			return terminal.Usagef("--dataset %s is unknown: choose from %s", cell.Dataset, strings.Join(spec.Choices(), ", "))
+			return terminal.Usagef("--dataset %s is unknown: choose from %s", cell.Dataset, strings.Join(spec.Kind.Choices, ", "))
 		case folder && c.Data == "":
 			return terminal.Usagef("data set %s needs the folder of data sets: --data DIR or CONFETTI_DATA", cell.Dataset)
 		}
@@ -48,11 +53,11 @@ func (c experimentRun) Run(std terminal.Streams) error {
 		return err
 	}
 	report, finish := terminal.Progress(std.Err)
-	runner := experiments.Runner{
-		Out: c.Out, Tell: report,
-		Load:       func(name string) (*dataset.Set, error) { return dataset.Load(c.Data, name) },
+	runner := experiments.Runner{Out: c.Out, Tell: report, Bench: spec.Kind.Bench(experiments.Data{
+		Out:        c.Out,
+		Set:        func(name string) (*dataset.Set, error) { return dataset.Load(c.Data, name) },
 		Population: func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) },
-	}
+	})}
 	out, err := runner.Run(cells)
 	finish()
 	if err != nil {
@@ -75,6 +80,9 @@ func (c experimentRun) Run(std terminal.Streams) error {
 	_, err = fmt.Fprintf(std.Out, "%s: %d cells measured, %d kept from before, %d that cannot be\npage: %s\n", spec.Title, out.Measured, out.Kept, out.Refused, page)
 	return err
 }
+
+// specs are all measurements, in the order of the papers.
+func specs() []experiments.Spec { return slices.Concat(kde.Specs(), esa.Specs()) }
 
 // command is what gives the same numbers again, but for the folders.
 func (c experimentRun) command() string {
@@ -107,12 +115,12 @@ func (c experimentList) Run(std terminal.Streams) error {
 			Datasets []string `json:"datasets"`
 		}
 		var all []measurement
-		for _, s := range experiments.Specs() {
+		for _, s := range specs() {
 			all = append(all, measurement{s.Name, s.Title, s.Datasets})
 		}
 		return terminal.WriteJSON(std.Out, all)
 	}
-	for _, s := range experiments.Specs() {
+	for _, s := range specs() {
 		if _, err := fmt.Fprintf(std.Out, "%-14s %s\n%-14s   on %s\n", s.Name, s.Title, "", strings.Join(s.Datasets, ", ")); err != nil {
 			return err
 		}

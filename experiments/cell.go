@@ -1,0 +1,51 @@
+// Package experiments measures plans on populations. A Cell is one point, a Spec the cells
+// of a figure or a table, and the Runner measures them one after the other and goes on
+// where it was stopped. The measurements of each paper are packages below: the same seed
+// gives the same numbers on every machine.
+package experiments
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Cell is one point: a question with its budget, put to a data set. One of Density and
+// Histogram is set. Cells that are equal are measured once.
+type Cell struct {
+	Dataset   string    `json:"dataset"`
+	Seed      uint64    `json:"seed"`
+	Runs      int       `json:"runs"`
+	Density   Density   `json:"density,omitzero"`
+	Histogram Histogram `json:"histogram,omitzero"`
+}
+
+// Key names the cell: a digest of all that determines its result.
+func (c Cell) Key() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic("experiments: a cell that is no JSON: " + err.Error())
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:12])
+}
+
+// Validate lists everything that is wrong with the cell.
+func (c Cell) Validate() error {
+	f := &faults{}
+	if c.Histogram != (Histogram{}) {
+		c.Histogram.validate(f)
+	} else {
+		c.Density.validate(f)
+	}
+	f.check(c.Runs >= 1 && c.Runs <= 10000, "runs %d: must be 1 to 10000", c.Runs)
+	return f.join()
+}
+
+func (c Cell) String() string {
+	if c.Histogram != (Histogram{}) {
+		return fmt.Sprintf("%s, %s", c.Dataset, c.Histogram)
+	}
+	return fmt.Sprintf("%s, %s", c.Dataset, c.Density)
+}

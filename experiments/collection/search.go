@@ -1,0 +1,113 @@
+package collection
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// SurveyRound is one round of a search.
+type SurveyRound struct {
+	Candidates int `json:"candidates"`
+	Devices    int `json:"devices"`
+}
+
+// Search finds the frequent strings of a population whose domain nobody has declared
+// (histogram.FirstRound): the survey's one attribute is of kind prefixes, without
+// values. The respondents are dealt into so many rounds, each into one, so that
+// everybody spends the budget once. Errors are those of the strings that were found,
+// taken for the whole population: the last round's respondents are a sample of it.
+// The release is that of the last round.
+func (s Survey) Search(name string, population []histogram.Answers, search sketch.Search, rounds int, progress simulate.Progress) (Surveyed, error) {
+	const forRounds, forCounts = 0x5ea, 0x5eb
+	start := time.Now()
+	values := make([]question.Value, len(population))
+	for to, from := range replay.New(s.Seed, forRounds).Perm(len(population)) {
+		values[to] = population[from]
+	}
+	p, keys, err := s.draft(population[:len(population)/rounds])
+	if err != nil {
+		return Surveyed{}, err
+	}
+	if p, err = histogram.FirstRound(p, search); err != nil {
+		return Surveyed{}, err
+	}
+	var asked []SurveyRound
+	for round := range rounds {
+		group := values[round*len(values)/rounds : (round+1)*len(values)/rounds]
+		asked = append(asked, SurveyRound{Candidates: len(p.Question.Histogram.Attributes[0].Values), Devices: len(group)})
+		proto, err := protocol.New(p)
+		if err != nil {
+			return Surveyed{}, err
+		}
+		out, err := s.collect(proto, keys, group, replay.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
+		if err != nil {
+			return Surveyed{}, err
+		}
+		next, found, done, err := histogram.NextRound(p, out.Model, search)
+		if err != nil {
+			return Surveyed{}, err
+		}
+		if !done {
+			p = next
+			continue
+		}
+		res, err := s.result(name, proto, len(population))
+		if err != nil {
+			return Surveyed{}, err
+		}
+		res.Rounds, res.Found, res.Plan = asked, len(found), nil // whose candidates are many
+		res.compareFound(found, asked[round].Candidates, len(group), population)
+		res.Seconds = time.Since(start).Seconds()
+		out.Plan, out.Result = p, res
+		return out, nil
+	}
+	return Surveyed{}, fmt.Errorf("the search has not come to the ends of strings after %d rounds, which had up to %d candidates: allow more rounds, go further ahead in each, or look for more frequent strings", rounds, asked[rounds-1].Candidates)
+}
+
+// compareFound measures what the last round's respondents say of the population: of the
+// strings found among so many candidates.
+func (r *SurveyResult) compareFound(found []histogram.Found, candidates, sampled int, population []histogram.Answers) {
+	truth := make(map[string]int, len(found))
+	for _, a := range population {
+		truth[a.Values[0].(string)]++
+	}
+	estimates := make([]estimate.Value, len(found))
+	positive, raw := 0.0, 0.0
+	for i, f := range found {
+		estimates[i] = ofAll(f.Respondents, sampled, len(population))
+		e := estimates[i].Mean - float64(truth[f.Text])
+		raw += e * e
+		r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
+		e = math.Max(0, estimates[i].Mean) - float64(truth[f.Text])
+		positive += e * e
+		r.Linf = math.Max(r.Linf, math.Abs(e))
+	}
+	r.Top = []experiments.TopCell{}
+	if len(found) == 0 {
+		return
+	}
+	r.RMSE, r.Unbiased = math.Sqrt(positive/float64(len(found))), math.Sqrt(raw/float64(len(found)))
+	for _, i := range experiments.Largest(len(found), experiments.TopCells, func(i int) float64 { return estimates[i].Mean }) {
+		low, high := estimates[i].Interval(estimate.Joint(experiments.IntervalLevel, candidates))
+		r.Top = append(r.Top, experiments.TopCell{Value: found[i].Text, Estimate: estimates[i].Mean, Low: math.Max(0, low), High: high, Truth: float64(truth[found[i].Text])})
+	}
+}
+
+// ofAll takes the number of holders among n respondents, drawn without replacement
+// from all, for that among all; its error is that of the noise and of the draw.
+func ofAll(v estimate.Value, n, all int) estimate.Value {
+	scale := float64(all) / float64(n)
+	share := math.Min(1, math.Max(0, v.Mean/float64(n)))
+	drawn := float64(n) * share * (1 - share) * (1 - 1/scale)
+	return estimate.Value{Mean: scale * v.Mean, StdErr: scale * math.Sqrt(v.StdErr*v.StdErr+drawn)}
+}

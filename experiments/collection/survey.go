@@ -1,0 +1,298 @@
+package collection
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Survey asks a population one histogram question through the whole flow: plan,
+// devices, shuffler, analyzer, release. Unlike a Histogram, which measures a
+// mechanism on counts, it has all that a plan can ask: several attributes, sets,
+// crowds.
+type Survey struct {
+	Title        string
+	Histogram    plan.Histogram // without the noise, which follows; seeds follow from Seed, and Collect, where it is left out, from what errs less
+	Budget       plan.Budget
+	Minimum      int     // smallest crowd that is released; 0: the smallest there is, as far as deletion leaves it
+	CrowdEpsilon float64 // of the sizes of crowds, at the budget's delta, by randomized deletion; 0: they are public
+	Instances    int
+	Hops         int
+	Suite        string
+	Groups       []findings.Group // of cells, for the release
+	Full         bool             // fidelity: every message sealed, mixed and opened; otherwise counts from their law
+	Seed         uint64
+}
+
+// SurveyResult compares a survey's estimates with the truth, which only a
+// simulation knows. Errors are over all cells of all tables.
+type SurveyResult struct {
+	experiments.Result
+	Collect            string   `json:"collect,omitempty"`
+	Fidelity           string   `json:"fidelity"`
+	LinfUnbiased       float64  `json:"linf_unbiased"`        // the largest error of estimates as they are
+	EpsilonOneFragment *float64 `json:"epsilon_one_fragment"` // opened, and the others seen shuffled
+	DeltaOneFragment   float64  `json:"delta_one_fragment"`
+	EpsilonCrowdSizes  *float64 `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
+	// Guarantees are those epsilons in the words of a release, with the number of a
+	// replacement beside a removal's.
+	Guarantees []account.Statement `json:"guarantees"`
+	Rounds     []SurveyRound       `json:"rounds,omitempty"` // of a search
+	Found      int                 `json:"found,omitempty"`  // strings, by a search
+	Withheld   []string            `json:"withheld,omitempty"`
+	Tables     []SurveyTable       `json:"tables,omitempty"` // where there are several; Top is of the first
+}
+
+// SurveyTable is one attribute in one crowd.
+type SurveyTable struct {
+	Attribute string                `json:"attribute"`
+	Crowd     string                `json:"crowd,omitempty"`
+	Devices   int                   `json:"devices"`
+	Cells     int                   `json:"cells"`
+	RMSE      float64               `json:"rmse"`
+	Linf      float64               `json:"linf"`
+	Top       []experiments.TopCell `json:"top"`
+}
+
+// Surveyed is what a survey gives.
+type Surveyed struct {
+	Plan    plan.Plan
+	Release release.Release
+	Model   *histogram.Model // what the release tells of; of a search the last round's
+	Public  findings.Public
+	Result  SurveyResult
+	Choice  string // of sample or split in words, where Collect was left out
+}
+
+// Run collects from the population, which name names, and publishes.
+func (s Survey) Run(name string, population []histogram.Answers, progress simulate.Progress) (Surveyed, error) {
+	start := time.Now()
+	p, keys, choice, err := s.plan(population)
+	if err != nil {
+		return Surveyed{}, err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return Surveyed{}, err
+	}
+	values := make([]question.Value, len(population))
+	for i, a := range population {
+		values[i] = a
+	}
+	out, err := s.collect(proto, keys, values, s.Seed, progress)
+	if err != nil {
+		return Surveyed{}, err
+	}
+	res, err := s.result(name, proto, len(population))
+	if err != nil {
+		return Surveyed{}, err
+	}
+	out.Plan, out.Choice = p, choice
+	res.Withheld = out.Release.Withheld
+	res.compare(p, out.Model, out.Public.Truth)
+	res.Seconds = time.Since(start).Seconds()
+	out.Result = res
+	return out, nil
+}
+
+// collect asks the question of all values, and publishes.
+func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []question.Value, seed uint64, progress simulate.Progress) (out Surveyed, err error) {
+	var col simulate.Collection
+	if s.Full {
+		col, err = simulate.Full(proto, keys, values, seed, progress)
+	} else {
+		col, err = simulate.Law(proto, values, seed, progress)
+	}
+	if err != nil {
+		return out, err
+	}
+	learned, err := proto.Learn(col.Crowds)
+	if err != nil {
+		return out, err
+	}
+	truth, err := law.Reveal(proto, values)
+	if err != nil {
+		return out, err
+	}
+	out.Model, out.Public = learned.(*histogram.Model), findings.Public{Groups: s.Groups, Came: came(proto.Plan, values), Truth: truth}
+	r, err := analyzer.Describe(proto, learned, col.Crowds, out.Public)
+	if err != nil {
+		return out, err
+	}
+	r.Source = release.Simulation
+	r.Created = time.Now().UTC()
+	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
+	r.Notes = append(r.Notes, col.Notes()...)
+	out.Release = r
+	return out, nil
+}
+
+// result is what is known before the answers.
+func (s Survey) result(name string, proto *protocol.Protocol, devices int) (SurveyResult, error) {
+	h := proto.Plan.Question.Histogram
+	res := SurveyResult{
+		Result: experiments.Result{
+			Dataset: name, Respondents: devices, Users: proto.Plan.Crowd.Minimum, Runs: 1, Seed: s.Seed,
+			Plan: experiments.WithoutKeys(proto.Plan), CountErrors: &experiments.CountErrors{},
+		},
+		Collect: h.Collect, Fidelity: "law",
+	}
+	for _, a := range h.Attributes {
+		res.Cells += a.Domain()
+	}
+	if s.Full {
+		res.Fidelity = "full"
+	}
+	return res, res.promised(proto)
+}
+
+// plan is the survey's plan, noise calibrated and keys made.
+func (s Survey) plan(population []histogram.Answers) (p plan.Plan, keys simulate.Keys, choice string, err error) {
+	if p, keys, err = s.draft(population); err != nil {
+		return p, keys, "", err
+	}
+	p, choice, err = histogram.Choose(p)
+	return p, keys, choice, err
+}
+
+// draft is the plan without its noise.
+func (s Survey) draft(population []histogram.Answers) (p plan.Plan, keys simulate.Keys, err error) {
+	h := s.Histogram
+	if h.Randomizer.Name == "local-hash" {
+		h.Randomizer.Seed = experiments.PublicSeed(s.Seed)
+	}
+	if h.Sketch != nil {
+		sketch := *h.Sketch
+		sketch.Seed = experiments.PublicSeed(s.Seed)
+		h.Sketch = &sketch
+	}
+	p = plan.Plan{
+		Version: plan.Version, Title: s.Title,
+		Question:  plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &h},
+		Budget:    s.Budget,
+		Crowd:     plan.Crowd{Minimum: s.Minimum},
+		Envelopes: plan.Envelopes{Suite: s.Suite},
+		Route:     experiments.Route(s.Instances, s.Hops),
+		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	deleted := 0
+	if s.CrowdEpsilon > 0 {
+		c, err := additive.NewCrowd(s.CrowdEpsilon, s.Budget.Delta)
+		if err != nil {
+			return p, keys, err
+		}
+		p.Crowd.Deletion = &plan.Deletion{Epsilon: s.CrowdEpsilon, Delta: s.Budget.Delta, Noise: c.Noise, Threshold: c.Threshold}
+		deleted = 2 * c.Threshold // at most, but for delta
+	}
+	if s.Minimum == 0 {
+		sizes := make([]int, p.Crowds())
+		for _, a := range population {
+			sizes[a.Crowd]++
+		}
+		p.Crowd.Minimum = slices.Min(sizes) - deleted
+		if p.Crowd.Minimum < 1 {
+			return p, keys, fmt.Errorf("the smallest of %d crowds has %d respondents, of whom randomized deletion may take %d: leave small crowds out, or allow their sizes a larger epsilon", len(sizes), slices.Min(sizes), deleted)
+		}
+	}
+	keys, err = simulate.NewKeys(&p)
+	return p, keys, err
+}
+
+// promised states what the plan promises and costs.
+func (r *SurveyResult) promised(proto *protocol.Protocol) error {
+	promise, err := proto.Promise()
+	if err != nil {
+		return err
+	}
+	r.Guarantees = promise.Statements
+	for _, s := range promise.Statements {
+		epsilon := &s.Guarantee.Epsilon
+		if math.IsInf(*epsilon, 1) {
+			epsilon = nil // JSON has no infinity
+		}
+		switch s.Guarantee.Trust {
+		case account.Shuffled: // of the answers first
+			if r.Epsilon == nil {
+				r.Epsilon = epsilon
+			} else {
+				r.EpsilonCrowdSizes = epsilon
+			}
+		case account.Local:
+			r.EpsilonLocal = epsilon
+		case account.OneFragment:
+			r.EpsilonOneFragment, r.DeltaOneFragment = epsilon, s.Guarantee.Delta
+		}
+	}
+	g := promise.Shuffled
+	r.Delta, r.Method, r.Adjacency, r.Trust, r.Certified = g.Delta, g.Method, string(g.Adjacency), string(g.Trust), g.Certified
+	for _, m := range promise.Cost {
+		switch m.Name {
+		case "messages_per_device":
+			r.EnvelopesPerDevice = int(m.Value)
+		case "messages_expected":
+			r.MessagesPerDevice = m.Value
+		case "bytes_per_device":
+			r.BytesPerDevice = int(m.Value)
+		}
+	}
+	return nil
+}
+
+// compare measures the estimates against the truth.
+func (r *SurveyResult) compare(p plan.Plan, m *histogram.Model, truth *findings.Truth) {
+	var raw, positive float64
+	cells := 0
+	for _, t := range m.Tables {
+		table := SurveyTable{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
+		if names := p.Question.Histogram.Crowds; len(names) > 0 {
+			table.Crowd = names[t.Crowd]
+		}
+		known, squares := truth.Table(t.Crowd, t.Attribute), 0.0
+		for cell, v := range t.Values {
+			e := v.Mean - float64(known.Counts[cell])
+			raw += e * e
+			r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
+			e = math.Max(0, v.Mean) - float64(known.Counts[cell])
+			squares += e * e
+			table.Linf = math.Max(table.Linf, math.Abs(e))
+		}
+		table.RMSE = math.Sqrt(squares / float64(table.Cells))
+		positive += squares
+		cells += table.Cells
+		top := t.Top(experiments.TopCells)
+		for j, ends := range t.IntervalsAtOnce(top, experiments.IntervalLevel) {
+			table.Top = append(table.Top, experiments.TopCell{Value: t.Name(top[j]), Estimate: t.Values[top[j]].Mean, Low: ends[0], High: ends[1], Truth: float64(known.Counts[top[j]])})
+		}
+		r.Linf = math.Max(r.Linf, table.Linf)
+		r.Tables = append(r.Tables, table)
+	}
+	if cells > 0 {
+		r.RMSE, r.Unbiased, r.Top = math.Sqrt(positive/float64(cells)), math.Sqrt(raw/float64(cells)), r.Tables[0].Top
+	}
+	if len(r.Tables) == 1 {
+		r.Tables = nil
+	}
+}
+
+// came counts the population by crowd.
+func came(p plan.Plan, values []question.Value) []int {
+	n := make([]int, p.Crowds())
+	for _, v := range values {
+		n[v.(histogram.Answers).Crowd]++
+	}
+	return n
+}
