@@ -8,6 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -131,7 +133,7 @@ func TestReportFragmentsVariance(t *testing.T) {
 			mean += p * estimate
 			square += p * estimate * estimate
 		}
-		want := fragmentsVariance(b, f, tau)
+		want := fragmented(b, f, tau).Variance(bit, 1, tau)
 		if math.Abs(mean-float64(bit)) > 1e-12 || math.Abs(square-mean*mean-want) > 1e-12 {
 			t.Errorf("bit %d: mean %v, variance %v; want %v", bit, mean, square-mean*mean, want)
 		}
@@ -158,7 +160,11 @@ func TestSketchCollisions(t *testing.T) {
 			count++
 		}
 	}
-	want := collisionVariance(others, rows, w)
+	table, err := sketch.NewCountMean(rows, w, [32]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := table.Variance(0, others, others*(others-1), sketch.OneHot(randomize.OneHot{K: w, Keep: 1}))
 	if math.Abs(mean/count) > 1e-12 || math.Abs(square/count-want) > 1e-12 {
 		t.Errorf("mean %v, variance %v; want 0, %v", mean/count, square/count, want)
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/sketch"
 )
 
 // protocols in the order of the table. An option's error says why the protocol
@@ -41,17 +44,18 @@ func adviseRR(t Task) (Option, error) {
 		return Option{}, errNoBits
 	}
 	all := func(flip float64) account.Event {
-		return account.Repeat{Event: shuffle.RandomizedResponse{Users: t.Users, Flip: flip}, Rounds: t.Repetitions}
+		return account.Repeat{Event: bitsum.RR{Flip: flip}.Event(t.Users), Rounds: t.Repetitions}
 	}
 	e, g, err := t.bits(t.target(t.Users, t.Repetitions, t.Delta), all)
 	if err != nil {
 		return Option{}, err
 	}
-	one, err := account.OneMessage(all(e.Flip), t.Delta)
+	m := bitsum.RR{Flip: e.Flip}
+	one, err := account.OneMessage(all(m.Flip), t.Delta)
 	return Option{
-		Noise: fmt.Sprintf("flip probability %.4g", e.Flip), Guarantee: g, RMSE: e.RMSE(),
-		Messages: float64(t.Repetitions), Envelopes: t.Repetitions,
-		Local: float64(t.Repetitions) * e.Losses().Report, OneFragment: one,
+		Noise: fmt.Sprintf("flip probability %.4g", m.Flip), Guarantee: g, RMSE: m.Estimate([2]uint64{}, t.Users).StdErr,
+		Messages: float64(t.Repetitions) * m.MessagesPerUser(), Envelopes: t.Repetitions,
+		Local: float64(t.Repetitions) * m.Local().Epsilon, OneFragment: one,
 	}, err
 }
 
@@ -83,7 +87,7 @@ func adviseKRR(t Task) (Option, error) {
 		return Option{}, errNoDomain
 	}
 	event := func(local float64) account.Event {
-		return amplify.KaryResponse{Users: t.Users, K: t.Domain, Epsilon: local}
+		return randomize.KRR{K: t.Domain, Epsilon: local}.Event(t.Users)
 	}
 	local, g, err := math.Inf(1), account.Guarantee{}, error(nil)
 	if t.Epsilon > 0 {
@@ -97,14 +101,16 @@ func adviseKRR(t Task) (Option, error) {
 		return Option{}, err
 	}
 	one, err := account.OneMessage(event(local), t.Delta) // the message is the report
-	k := float64(t.Domain)
-	lie := 1 / (math.Exp(local) + k - 1)
-	truth := math.Exp(local) * lie
+	m := randomize.KRR{K: t.Domain, Epsilon: local}
+	if err := m.Validate(); err != nil {
+		return Option{}, err
+	}
+	k := float64(m.K)
 	return Option{
-		Noise:     fmt.Sprintf("probability of the truth %.4g", truth),
+		Noise:     fmt.Sprintf("probability of the truth %.4g", m.Prob(0, 0)),
 		Guarantee: g,
-		RMSE:      math.Sqrt(float64(t.Users)*(truth*(1-truth)/k+lie*(1-lie)*(k-1)/k)) / (truth - lie),
-		Messages:  1, Envelopes: 1, Local: local, OneFragment: one,
+		RMSE:      math.Sqrt((m.Variance(t.Users, t.Users) + (k-1)*m.Variance(0, t.Users)) / k),
+		Messages:  1, Envelopes: 1, Local: m.Local(account.Replacement).Epsilon, OneFragment: one,
 	}, err
 }
 
@@ -195,7 +201,7 @@ func (t Task) oneHot(users, cells int) (Option, shuffle.RandomizedResponse, erro
 	g.Delta = t.Delta
 	return Option{
 		Noise: fmt.Sprintf("flip probability %.4g", p), Guarantee: g,
-		RMSE:     shuffle.RandomizedResponse{Users: t.Users, Flip: p}.RMSE(),
+		RMSE:     math.Sqrt(randomize.OneHot{K: 1, Keep: 1 - p, Flip: p}.Variance(0, t.Users)),
 		Messages: 1 - p + (k-1)*p, Envelopes: envelopes,
 		Local: 2 * e.Losses().Report, OneFragment: t.opened(account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 1, Flip: p}, e}}, e, e.Losses().Report, 2*e.Losses().Report),
 	}, e, err
@@ -246,18 +252,18 @@ func adviseReports(t Task) (Option, error) {
 	rest := account.Repeat{Event: shuffle.RandomizedResponse{Users: t.Users, Flip: shuffle.FlipOf(r.Fragment)}, Rounds: t.rounds() * (t.Tau - 1)}
 	one := t.opened(seen, rest, 2*r.Fragment, local)
 	b, f := shuffle.FlipOf(r.Backstop), shuffle.FlipOf(r.Fragment)
+	m := fragmented(b, f, t.Tau)
 	g.Delta = t.Delta
 	o := Option{
 		Noise:     fmt.Sprintf("%d fragments, backstop epsilon %.4g, fragment epsilon %.4g", t.Tau, r.Backstop, r.Fragment),
 		Guarantee: g,
-		RMSE:      math.Sqrt(float64(t.Users) * fragmentsVariance(b, f, tau)),
+		RMSE:      math.Sqrt(m.Variance(0, t.Users, t.Tau)),
 		Messages:  tau * float64(t.sums()), Envelopes: t.Tau * t.sums(),
 		Local: local, OneFragment: one,
 	}
 	if t.Domain > 0 { // only the ones are sent
 		k := float64(t.Domain)
-		one, zero := (1-b)*(1-f)+b*f, b*(1-f)+(1-b)*f
-		o.Messages = tau * (one + (k-1)*zero)
+		o.Messages = tau * (m.Prob(true) + (k-1)*m.Prob(false))
 		bit := func(kept, x float64) float64 { // given the backstop the fragments are independent
 			return logMix(kept, tau*bernoulliMGF(1-f, x), tau*bernoulliMGF(f, x))
 		}
@@ -266,11 +272,11 @@ func adviseReports(t Task) (Option, error) {
 	return o, err
 }
 
-// fragmentsVariance is that of one respondent's part of a sum, whatever its bit:
-// the mean of its tau fragments, debiased twice, where the backstop is flipped
-// with probability b and a fragment with f.
-func fragmentsVariance(b, f, tau float64) float64 {
-	return (b*(1-b) + f*(1-f)/(tau*(1-2*f)*(1-2*f))) / ((1 - 2*b) * (1 - 2*b))
+// fragmented is one bit in tau fragments, the backstop flipped with probability b and a
+// fragment with f.
+func fragmented(b, f float64, tau int) randomize.Fragmented {
+	bit := func(flip float64) randomize.OneHot { return randomize.OneHot{K: 1, Keep: 1 - flip, Flip: flip} }
+	return randomize.Fragmented{Backstop: bit(b), Fragment: bit(f), Tau: tau}
 }
 
 // adviseSketch hashes the value into one row of a count-mean sketch and sends
@@ -288,18 +294,21 @@ func adviseSketch(t Task) (Option, error) {
 	if err != nil {
 		return Option{}, err
 	}
-	n, w := float64(t.Users), float64(t.Width)
-	noise := shuffle.RandomizedResponse{Users: t.Users, Flip: e.Flip}.RMSE() * w / (w - 1)
-	o.RMSE = math.Sqrt(noise*noise + collisionVariance(n-1, float64(t.Hashes), w))
+	table, err := sketch.NewCountMean(t.Hashes, t.Width, [32]byte{})
+	if err != nil {
+		return Option{}, err
+	}
+	row := randomize.OneHot{K: t.Width, Keep: 1 - e.Flip, Flip: e.Flip}
+	if err := row.Validate(); err != nil {
+		return Option{}, err
+	}
+	answer := sketch.OneHot(row)
+	// All others of one value are the worst: they fall into a cell together.
+	others := float64(t.Users - 1)
+	o.RMSE = math.Sqrt(table.Variance(1, t.Users, others*(others-1), answer))
 	o.Noise = fmt.Sprintf("%d rows of %d, flip probability %.4g", t.Hashes, t.Width, e.Flip)
 	return o, nil
 }
-
-// collisionVariance is what n others add to the estimate W/(W-1) (sum of the
-// value's cells - n/W) at most, by falling into its cells: each does with
-// probability 1/W, those of different values independently, and two of one value
-// together if they share a row. All of one value is the worst.
-func collisionVariance(n, rows, w float64) float64 { return (n + n*(n-1)/rows) / (w - 1) }
 
 // adviseGaussian is a curator who adds normal noise to every sum.
 func adviseGaussian(t Task) (Option, error) {

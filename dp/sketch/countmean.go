@@ -28,7 +28,8 @@ func NewCountMean(hashes, width int, seed [32]byte) (*CountMean, error) {
 // Solved for f this is unbiased over the seed, the rows that devices draw and their
 // answers. The squares of the standard errors are Variance with the estimates put in for
 // what it asks, nothing below zero. They are low by a share 1/(rows (K-1)) of themselves,
-// as the square of the estimate, of which the noise is a part, is taken off pairs. Candidates that collide have errors that go together.
+// as the square of the estimate, of which the noise is a part, is taken off pairs.
+// Errors of candidates that collide are correlated.
 func (s *CountMean) Estimate(counts []uint64, n int, a Answer, candidates []uint32) []estimate.Value {
 	s.check(counts, n, a)
 	pairs := s.pairs(counts, n, a)
