@@ -15,8 +15,8 @@ type Histogram struct {
 type Attribute struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid", "prefixes"
-	Values []string `json:"values,omitempty"` // categories, set: the domain; prefixes: this round's candidates
-	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name
+	Values []string `json:"values,omitempty"` // categories, set: the domain; prefixes: the candidates
+	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name; of a search: most candidates of a round
 	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain; prefixes always have it
 	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]; without others, what is outside falls into the nearest
 	High   float64  `json:"high,omitempty"`
@@ -24,6 +24,17 @@ type Attribute struct {
 	Most   int      `json:"most,omitempty"` // set: at most so many items
 	X      *Axis    `json:"x,omitempty"`    // grid
 	Y      *Axis    `json:"y,omitempty"`
+	// Search finds strings that nobody has declared: candidates are the state of each round.
+	Search *Search `json:"search,omitempty"`
+}
+
+// Search is how the candidates of a round follow from the release of the one before:
+// what survives grows by some characters.
+type Search struct {
+	Alphabet string  `json:"alphabet"`        // the characters that strings are made of
+	Ahead    int     `json:"ahead"`           // characters that a round goes on by
+	Least    float64 `json:"least,omitempty"` // beginnings that no more respondents of a round hold are not looked for
+	Rate     float64 `json:"rate"`            // share of those kept, in expectation, that no more hold
 }
 
 // Total says that every answer has a cell: without others, what is no number has

@@ -70,14 +70,20 @@ var attributeFields = []struct {
 	has   func(Attribute) bool
 }{
 	{"values", []string{"categories", "set", "prefixes"}, func(a Attribute) bool { return len(a.Values) > 0 }},
-	{"size", []string{"categories", "set"}, func(a Attribute) bool { return a.Size != 0 }},
+	{"size", []string{"categories", "set", "prefixes"}, func(a Attribute) bool { return a.Size != 0 }},
 	{"low", []string{"buckets"}, func(a Attribute) bool { return a.Low != 0 }},
 	{"high", []string{"buckets"}, func(a Attribute) bool { return a.High != 0 }},
 	{"cells", []string{"buckets"}, func(a Attribute) bool { return a.Cells != 0 }},
 	{"most", []string{"set"}, func(a Attribute) bool { return a.Most != 0 }},
 	{"x", []string{"grid"}, func(a Attribute) bool { return a.X != nil }},
 	{"y", []string{"grid"}, func(a Attribute) bool { return a.Y != nil }},
+	{"search", []string{"prefixes"}, func(a Attribute) bool { return a.Search != nil }},
 }
+
+const (
+	maxAlphabet = 1 << 16 // bytes
+	maxAhead    = 64
+)
 
 // AttributeKinds are the kinds of attribute that a plan may name.
 var AttributeKinds = []string{"categories", "buckets", "set", "grid", "prefixes"}
@@ -104,7 +110,14 @@ func (a Attribute) validate(ps *Problems, at string) {
 		a.X.validate(ps, at+".x")
 		a.Y.validate(ps, at+".y")
 	case "prefixes":
-		ps.add(len(a.Values) > 0, "%s.values must hold this round's candidates", at)
+		ps.add((len(a.Values) > 0) != (a.Search != nil), "%s needs values (the candidates) or search (whose rounds find them), and not both", at)
+		ps.add((a.Size != 0) == (a.Search != nil) && a.Size >= 0 && a.Size <= MaxCells, "%s.size must be between 1 and %d for a search, the most candidates of a round, and be left out otherwise", at, MaxCells)
+		if s := a.Search; s != nil {
+			ps.add(s.Alphabet != "" && len(s.Alphabet) <= maxAlphabet, "%s.search.alphabet must name the characters that strings are made of, in at most %d bytes", at, maxAlphabet)
+			ps.add(s.Ahead >= 1 && s.Ahead <= maxAhead, "%s.search.ahead must be between 1 and %d", at, maxAhead)
+			ps.add(s.Least >= 0 && finite(s.Least), "%s.search.least must be a number of respondents", at)
+			ps.add(s.Rate > 0 && s.Rate < 1, "%s.search.rate must be in (0, 1)", at)
+		}
 		ps.add(a.Others, "%s.others must be true: a string that begins with no candidate needs a cell", at)
 	}
 }

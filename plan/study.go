@@ -94,12 +94,12 @@ func (s Study) Name() string {
 }
 
 // Round is the plan of a round. State names the public state, and is empty where there
-// is none. The times lie within the study's.
+// is none. The times lie within the study's, which has some unless it is simulated.
 func (s Study) Round(number int, state string, times Times) (Plan, error) {
 	switch {
 	case number < 1 || number > s.Rounds:
 		return Plan{}, fmt.Errorf("plan: round %d of a study with %d", number, s.Rounds)
-	case times.Opens.Before(s.Times.Opens) || times.Closes.After(s.Times.Closes) || times.Closes.IsZero():
+	case times.Opens.Before(s.Times.Opens) || times.Closes.After(s.Times.Closes) || times.Closes.IsZero() && !s.Times.Closes.IsZero():
 		return Plan{}, errors.New("plan: a round opens and closes within the times of its study")
 	}
 	p := s.Plan

@@ -243,7 +243,7 @@ func FuzzEncodeStrings(f *testing.F) {
 	named := must[*Categories](f)(NewCategories([]string{"a", "bb", "é", "\u0000"}, true))
 	numbers := must[*Categories](f)(NumberedCategories(1000, false))
 	set := must[*Set](f)(NewSet(named, 2))
-	prefixes := must[*Prefixes](f)(NewPrefixes([]string{"aa", "a" + end, end, "éé"}))
+	prefixes := must[*Prefixes](f)(NewPrefixes([]string{"aa", "a" + end, end, "éé"}, 0))
 	for _, s := range []string{"", "a", "bb", "999", "1000", "-0", "a\xff", "\xed\xa0\x80", end, "aa" + end, "éa", strings.Repeat("9", 400), "a,bb,a", "x,y,é"} {
 		f.Add(s)
 	}

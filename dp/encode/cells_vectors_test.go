@@ -93,6 +93,6 @@ func (c cellSample) encode(t *testing.T) ([]uint32, error) {
 	case "grid":
 		return must[*Grid](t)(NewGrid(c.Axes[0], c.Axes[1], c.Others)).Encode(p)
 	default:
-		return must[*Prefixes](t)(NewPrefixes(c.Names)).Encode(c.Text[0])
+		return must[*Prefixes](t)(NewPrefixes(c.Names, 0)).Encode(c.Text[0])
 	}
 }

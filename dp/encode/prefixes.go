@@ -12,6 +12,9 @@ import (
 // come. It is END OF TEXT, which text does not hold.
 const End = '\u0003'
 
+// Unused is the name of a cell that a round has no candidate for.
+const Unused = "(no candidate)"
+
 // Complete says whether a candidate is a whole string rather than the beginning of some.
 func Complete(candidate string) bool { return strings.HasSuffix(candidate, string(End)) }
 
@@ -23,15 +26,18 @@ type Prefixes struct {
 	candidates []string
 	index      map[string]uint32
 	length     int // characters, End counted
+	room       int // candidates that there may be: the cells of those that are not there stay empty
 }
 
 // NewPrefixes checks the candidates of a round: distinct valid UTF-8, End only last,
 // those without it all of one length, which none with it exceeds. The slice is kept.
-func NewPrefixes(candidates []string) (*Prefixes, error) {
-	if err := checkCells(withOthers(len(candidates), true)); err != nil {
+// There are cells for as many candidates as room says, and at least for these.
+func NewPrefixes(candidates []string, room int) (*Prefixes, error) {
+	room = max(room, len(candidates))
+	if err := checkCells(withOthers(room, true)); err != nil {
 		return nil, err
 	}
-	p := &Prefixes{candidates: candidates, index: make(map[string]uint32, len(candidates))}
+	p := &Prefixes{candidates: candidates, room: room, index: make(map[string]uint32, len(candidates))}
 	for _, c := range candidates {
 		p.length = max(p.length, utf8.RuneCountInString(c))
 	}
@@ -56,14 +62,14 @@ func NewPrefixes(candidates []string) (*Prefixes, error) {
 func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, End) }
 
 // Size is the number of cells.
-func (p *Prefixes) Size() int { return withOthers(len(p.candidates), true) }
+func (p *Prefixes) Size() int { return withOthers(p.room, true) }
 
 // Encode is the cell of the candidate that s begins with, or is. What is no plain
 // text begins with none. There is no error: the domain is total.
 func (p *Prefixes) Encode(s string) ([]uint32, error) {
 	cell, ok := p.index[p.begin(s)]
 	if !ok || !plain(s) {
-		cell = uint32(len(p.candidates))
+		cell = uint32(p.room)
 	}
 	return []uint32{cell}, nil
 }
@@ -87,8 +93,10 @@ func (p *Prefixes) begin(s string) string {
 func (p *Prefixes) Name(cell int) string {
 	mustHave(cell, p.Size())
 	switch {
-	case cell == len(p.candidates):
+	case cell == p.room:
 		return Others
+	case cell >= len(p.candidates):
+		return Unused
 	case Complete(p.candidates[cell]):
 		return strings.TrimSuffix(p.candidates[cell], string(End))
 	}

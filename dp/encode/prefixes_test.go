@@ -11,7 +11,7 @@ import (
 const end = string(End)
 
 func TestPrefixes(t *testing.T) {
-	p := must[*Prefixes](t)(NewPrefixes([]string{"an", "aé", "b" + end, end}))
+	p := must[*Prefixes](t)(NewPrefixes([]string{"an", "aé", "b" + end, end}, 0))
 	for value, want := range map[string]uint32{
 		"an": 0, "and": 0, "aér": 1, "b": 2, "be": 4, "": 3, "a": 4, "ae\u0301": 4, "zz": 4, "b\x00": 4,
 	} {
@@ -32,7 +32,7 @@ func TestPrefixes(t *testing.T) {
 		t.Errorf("candidates are called %s", got)
 	}
 	// Once all are whole, longer strings are others.
-	whole := must[*Prefixes](t)(NewPrefixes([]string{"a" + end, "bcd" + end}))
+	whole := must[*Prefixes](t)(NewPrefixes([]string{"a" + end, "bcd" + end}, 0))
 	for value, want := range map[string]uint32{"a": 0, "bcd": 1, "bc": 2, "bcde": 2} {
 		if got := must[[]uint32](t)(whole.Encode(value)); got[0] != want {
 			t.Errorf("%q is in %d, want %d", value, got[0], want)
@@ -47,7 +47,7 @@ func TestPrefixes(t *testing.T) {
 		"1 is shorter":        {"abc", "ab"},
 		"0 and 1 are the":     {"ab", "ab"},
 	} {
-		_, err := NewPrefixes(bad)
+		_, err := NewPrefixes(bad, 0)
 		refused(t, err, rule, "")
 	}
 }
@@ -62,7 +62,7 @@ func TestExtend(t *testing.T) {
 	if want := []string{"ba", "bb", "b" + end, end}; !slices.Equal(second, want) {
 		t.Errorf("the second candidates are %q", second)
 	}
-	must[*Prefixes](t)(NewPrefixes(second))
+	must[*Prefixes](t)(NewPrefixes(second, 0))
 	for rule, bad := range map[string][]rune{"no alphabet": nil, "there twice": []rune("aba"), "is U+0003": {'a', End}, "no Unicode character": {0xD800}} {
 		_, err := Extend([]string{""}, bad)
 		refused(t, err, rule, "")
@@ -90,7 +90,7 @@ func TestExtendedCandidatesPartStrings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := NewPrefixes(next)
+			p, err := NewPrefixes(next, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestExtendedCandidatesPartStrings(t *testing.T) {
 }
 
 func BenchmarkPrefixes(b *testing.B) {
-	d := must[*Prefixes](b)(NewPrefixes([]string{"the", "and", "a" + end}))
+	d := must[*Prefixes](b)(NewPrefixes([]string{"the", "and", "a" + end}, 0))
 	for b.Loop() {
 		d.Encode("antidisestablishmentarianism")
 	}

@@ -46,7 +46,7 @@ func TestSearchFindsFrequentStrings(t *testing.T) {
 		}
 		rounds := 0
 		for ; ; rounds++ {
-			prefixes, err := encode.NewPrefixes(candidates)
+			prefixes, err := encode.NewPrefixes(candidates, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

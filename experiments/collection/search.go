@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -21,13 +21,13 @@ type SurveyRound struct {
 	Devices    int `json:"devices"`
 }
 
-// Search finds the frequent strings of a population whose domain nobody has declared
-// (histogram.FirstRound): the survey's one attribute is of kind prefixes, without
-// values. The respondents are dealt into so many rounds, each into one, so that
-// everybody spends the budget once. Errors are those of the strings that were found,
-// taken for the whole population: the last round's respondents are a sample of it.
-// The release is that of the last round.
-func (s Survey) Search(name string, population []histogram.Answers, search sketch.Search, rounds int, progress simulate.Progress) (Surveyed, error) {
+// Search finds the frequent strings of a population whose domain nobody has declared:
+// the survey's one attribute is of kind prefixes, with a search. It is a study, whose
+// rounds are made as services make them. The respondents are dealt into so many rounds,
+// each into one, so that everybody spends the budget once. Errors are those of the
+// strings that were found, taken for the whole population: the last round's respondents
+// are a sample of it. The release is that of the last round.
+func (s Survey) Search(name string, population []histogram.Answers, rounds int, progress simulate.Progress) (Surveyed, error) {
 	const forRounds, forCounts = 0x5ea, 0x5eb
 	start := time.Now()
 	values := make([]question.Value, len(population))
@@ -38,28 +38,40 @@ func (s Survey) Search(name string, population []histogram.Answers, search sketc
 	if err != nil {
 		return Surveyed{}, err
 	}
-	if p, err = histogram.FirstRound(p, search); err != nil {
+	if p, err = protocol.Design(p); err != nil {
+		return Surveyed{}, err
+	}
+	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: plan.TakesOne, Withheld: plan.WithheldEnds}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return Surveyed{}, err
+	}
+	state, _, err := proto.Next(nil)
+	if err != nil {
 		return Surveyed{}, err
 	}
 	var asked []SurveyRound
 	for round := range rounds {
-		group := values[round*len(values)/rounds : (round+1)*len(values)/rounds]
-		asked = append(asked, SurveyRound{Candidates: len(p.Question.Histogram.Attributes[0].Values), Devices: len(group)})
-		proto, err := protocol.New(p)
-		if err != nil {
+		if proto, err = roundOf(study, round+1, state); err != nil {
 			return Surveyed{}, err
 		}
+		group := values[round*len(values)/rounds : (round+1)*len(values)/rounds]
 		out, err := s.collect(proto, keys, group, replay.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
 		if err != nil {
 			return Surveyed{}, err
 		}
-		next, found, done, err := histogram.NextRound(p, out.Model, search)
+		asked = append(asked, SurveyRound{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
+		next, done, err := proto.Next(out.Model)
 		if err != nil {
 			return Surveyed{}, err
 		}
 		if !done {
-			p = next
+			state = next
 			continue
+		}
+		found, err := proto.Question.(*histogram.Question).Found(out.Model)
+		if err != nil {
+			return Surveyed{}, err
 		}
 		res, err := s.result(name, proto, len(population))
 		if err != nil {
@@ -68,10 +80,20 @@ func (s Survey) Search(name string, population []histogram.Answers, search sketc
 		res.Rounds, res.Found, res.Plan = asked, len(found), nil // whose candidates are many
 		res.compareFound(found, asked[round].Candidates, len(group), population)
 		res.Seconds = time.Since(start).Seconds()
-		out.Plan, out.Result = p, res
+		out.Release.Notes = append(out.Release.Notes, proto.InStudy(study))
+		out.Plan, out.Result = proto.Plan, res
 		return out, nil
 	}
 	return Surveyed{}, fmt.Errorf("the search has not come to the ends of strings after %d rounds, which had up to %d candidates: allow more rounds, go further ahead in each, or look for more frequent strings", rounds, asked[rounds-1].Candidates)
+}
+
+// roundOf makes a round of a study runnable.
+func roundOf(study plan.Study, number int, state []byte) (*protocol.Protocol, error) {
+	p, err := study.Round(number, plan.StateName(state), plan.Times{})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.WithState(p, state)
 }
 
 // compareFound measures what the last round's respondents say of the population: of the

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -120,12 +119,11 @@ func TestSurveySearch(t *testing.T) {
 	}
 	s := Survey{
 		Title:     "What do people drink?",
-		Histogram: plan.Histogram{Attributes: []plan.Attribute{{Name: "drink", Kind: "prefixes", Others: true}}, Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"}},
+		Histogram: plan.Histogram{Attributes: []plan.Attribute{{Name: "drink", Kind: "prefixes", Others: true, Size: 200, Search: &plan.Search{Alphabet: "aeiklmt", Ahead: 2, Least: 100, Rate: 0.01}}}, Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"}},
 		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal"},
 		Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,
 	}
-	search := sketch.Search{Alphabet: []rune("aeiklmt"), Ahead: 2, Least: 100, Rate: 0.01}
-	out, err := s.Search("made up", people, search, 4, func(string, int, int) {})
+	out, err := s.Search("made up", people, 4, func(string, int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +137,7 @@ func TestSurveySearch(t *testing.T) {
 			t.Errorf("%+v, in truth %v", c, truth)
 		}
 	}
-	if _, err := s.Search("made up", people, search, 2, func(string, int, int) {}); err == nil || !strings.Contains(err.Error(), "after 2 rounds") {
+	if _, err := s.Search("made up", people, 2, func(string, int, int) {}); err == nil || !strings.Contains(err.Error(), "after 2 rounds") {
 		t.Error(err)
 	}
 }

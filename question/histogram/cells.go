@@ -102,7 +102,7 @@ func newAttribute(a plan.Attribute) (attribute, error) {
 		}
 	case "prefixes":
 		var p *encode.Prefixes
-		if p, err = encode.NewPrefixes(a.Values); err == nil {
+		if p, err = encode.NewPrefixes(a.Values, a.Size); err == nil {
 			out.cells, out.encode = p, takes("a string", p.Encode)
 		}
 	default:

@@ -130,6 +130,9 @@ func (h *Question) consistent() error {
 		return fmt.Errorf("histogram: %s is accounted for replacement: set budget.adjacency to %q", r.Name, account.Replacement)
 	}
 	for _, a := range h.ask.Attributes {
+		if a.Search != nil && (len(h.ask.Attributes) > 1 || h.plan.Crowds() > 1 || h.ask.Sketch != nil) {
+			return fmt.Errorf("histogram: attribute %q: a search asks one attribute, of one crowd, without a sketch", a.Name)
+		}
 		if a.Kind == "set" && !r.OneHot() {
 			return fmt.Errorf("histogram: attribute %q: %s answers with one cell, and a set has several or none: use one-hot", a.Name, r.Name)
 		}
@@ -147,6 +150,8 @@ type cellsHeld struct {
 func (h *Question) Encode(v question.Value) (question.Symbol, error) {
 	a, ok := v.(Answers)
 	switch {
+	case h.search() != nil && len(h.ask.Attributes[0].Values) == 0:
+		return nil, errors.New("histogram: a search is answered in rounds, each with its candidates: the round's state is missing")
 	case !ok:
 		return nil, fmt.Errorf("histogram: a histogram question takes Answers, not %T", v)
 	case a.Crowd < 0 || a.Crowd >= h.plan.Crowds():

@@ -1,6 +1,9 @@
 package histogram
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,54 +12,127 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Strings of a domain that nobody has declared are found by their beginnings, which
-// grow from round to round (sketch.Search). Each round is a collection with a plan
-// of its own, to be put to respondents of its own: drawn without a look at their
-// strings, and into one round each, every one of them spends the budget once. What
-// survives is decided from released estimates, which costs nothing.
+// grow from round to round of a study (sketch.Search). The candidates of a round are its
+// public state. What survives is decided from released estimates, which costs nothing.
+// The number of cells is the plan's in every round, so that what a device says costs the
+// same whatever the candidates are.
 
-// FirstRound is the plan of the first round: p, whose one attribute is of kind
-// prefixes, with the search's first candidates, designed.
-func FirstRound(p plan.Plan, s sketch.Search) (plan.Plan, error) {
-	candidates, err := s.First()
-	if err != nil {
-		return p, err
+// search is that of the plan, with the procedure's parameters; nil: it has none.
+func (h *Question) search() *sketch.Search {
+	s := h.ask.Attributes[0].Search
+	if s == nil {
+		return nil
 	}
-	return round(p, candidates)
+	return &sketch.Search{Alphabet: []rune(s.Alphabet), Ahead: s.Ahead, Least: s.Least, Rate: s.Rate}
 }
 
-// NextRound is the plan of the round after the one with plan p, whose release taught
-// m. The search is done when every survivor is a whole string, or none has survived:
-// then found are the strings, each with how many of the last round's respondents hold
-// it. Give the next plan times of its own.
-func NextRound(p plan.Plan, m *Model, s sketch.Search) (next plan.Plan, found []Found, done bool, err error) {
-	if err := s.Validate(); err != nil {
-		return p, nil, false, err
+// WithState is the question with the candidates of a round.
+func (h *Question) WithState(state []byte) (question.Question, error) {
+	if h.search() == nil {
+		return nil, errors.New("histogram: a histogram takes no state unless it searches: leave it out of the plan")
 	}
-	if len(m.Tables) != 1 || m.Tables[0].Asked.Kind != "prefixes" {
-		return p, nil, false, errors.New("histogram: a round of a search is one attribute of kind prefixes, in one crowd that was released")
+	var candidates []string
+	if err := json.Unmarshal(state, &candidates); err != nil || !bytes.Equal(stateOf(candidates), state) {
+		return nil, errors.New("histogram: the state is no list of candidates in its one form")
 	}
-	t := m.Tables[0]
+	p := h.plan
+	ask := h.ask
+	ask.Attributes = []plan.Attribute{h.ask.Attributes[0]}
+	if most := ask.Attributes[0].Size; len(candidates) == 0 || len(candidates) > most {
+		return nil, fmt.Errorf("histogram: the state has %d candidates, and a round has 1 to %d", len(candidates), most)
+	}
+	ask.Attributes[0].Values = candidates
+	p.Question.Histogram = &ask
+	return New(p)
+}
+
+func stateOf(candidates []string) []byte {
+	state, err := json.Marshal(candidates)
+	if err != nil {
+		panic("histogram: " + err.Error()) // strings always encode
+	}
+	return state
+}
+
+// Next is the candidates of the next round, one list in JSON: what has survived, longer
+// by some characters. Where those are more than a round may have, the ones that fewest
+// hold are left out. The search is done when every survivor is a whole string, or none
+// has survived (Found).
+func (h *Question) Next(m question.Model) ([]byte, bool, error) {
+	search := h.search()
+	if search == nil {
+		return nil, false, nil
+	}
+	most := h.ask.Attributes[0].Size
+	if m == nil {
+		candidates, err := search.First()
+		if err == nil && len(candidates) > most {
+			err = fmt.Errorf("histogram: a search begins with %d candidates, and a round may have %d: raise size, or go fewer characters ahead", len(candidates), most)
+		}
+		return stateOf(candidates), false, err
+	}
+	t, err := h.searched(m)
+	if err != nil {
+		return nil, false, err
+	}
+	kept := t.survivors(*search)
 	candidates := t.Asked.Values
-	var kept []string
-	whole := true
-	for _, cell := range t.survivors(s) {
-		kept = append(kept, candidates[cell])
-		whole = whole && encode.Complete(candidates[cell])
-		found = append(found, Found{t.Name(cell), t.Values[cell]})
+	if !slices.ContainsFunc(kept, func(cell int) bool { return !encode.Complete(candidates[cell]) }) {
+		return nil, true, nil
 	}
-	if whole {
-		return p, found, true, nil
-	}
-	for range s.Ahead {
-		if kept, err = encode.Extend(kept, s.Alphabet); err != nil {
-			return p, nil, false, err
+	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(t.Values[b].Mean, t.Values[a].Mean) })
+	for {
+		next, err := extend(*search, candidates, kept)
+		if err != nil || len(next) <= most {
+			return stateOf(next), false, err
+		}
+		if kept = kept[:min(len(kept)-1, len(kept)*most/len(next))]; len(kept) == 0 {
+			return nil, false, fmt.Errorf("histogram: one beginning alone goes on as %d candidates, and a round may have %d: raise size, or go fewer characters ahead", len(next), most)
 		}
 	}
-	next, err = round(p, kept)
-	return next, nil, false, err
+}
+
+// extend is what the kept candidates go on as, in the order that they had.
+func extend(s sketch.Search, candidates []string, kept []int) (next []string, err error) {
+	for _, cell := range slices.Sorted(slices.Values(kept)) {
+		next = append(next, candidates[cell])
+	}
+	for range s.Ahead {
+		if next, err = encode.Extend(next, s.Alphabet); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// searched is the one table of a round.
+func (h *Question) searched(m question.Model) (*Table, error) {
+	model, ok := m.(*Model)
+	if !ok || len(model.Tables) != 1 || len(model.Tables[0].Asked.Values) == 0 {
+		return nil, errors.New("histogram: a round of a search is one attribute of kind prefixes, in one crowd that was released")
+	}
+	return model.Tables[0], nil
+}
+
+// Found is the strings that a search has ended with; none where the plan has no search.
+func (h *Question) Found(m question.Model) ([]Found, error) {
+	search := h.search()
+	if search == nil {
+		return nil, nil
+	}
+	t, err := h.searched(m)
+	if err != nil {
+		return nil, err
+	}
+	var found []Found
+	for _, cell := range t.survivors(*search) {
+		found = append(found, Found{t.Name(cell), t.Values[cell]})
+	}
+	return found, nil
 }
 
 // Found is a string that a search has ended with.
@@ -83,21 +159,4 @@ func (t *Table) survivors(s sketch.Search) []int {
 	survivors := estimate.HeavyHitters(counts, c.Null(int(s.Least)), s.Rate)
 	slices.Sort(survivors)
 	return survivors
-}
-
-// round is the plan p with other candidates.
-func round(p plan.Plan, candidates []string) (plan.Plan, error) {
-	h := p.Question.Histogram
-	if h == nil || len(h.Attributes) != 1 || h.Attributes[0].Kind != "prefixes" || len(h.Crowds) > 1 {
-		return p, errors.New("histogram: a search asks one attribute of kind prefixes, of one crowd")
-	}
-	ask := *h
-	ask.Attributes = []plan.Attribute{h.Attributes[0]}
-	ask.Attributes[0].Values, ask.Attributes[0].Others = candidates, true
-	p.Question.Histogram = &ask
-	p, err := Design(p)
-	if err != nil {
-		return p, fmt.Errorf("histogram: a round of %d candidates: %w", len(candidates), err)
-	}
-	return p, nil
 }

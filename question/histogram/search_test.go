@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
@@ -16,27 +14,47 @@ import (
 	"github.com/confetti-dp/confetti/question/law"
 )
 
+// searching asks for words, by rounds of so many candidates.
+func searching(randomizer string, size int, search plan.Search) plan.Plan {
+	h := example.OneHot(plan.Attribute{Name: "word", Kind: "prefixes", Others: true, Size: size, Search: &search})
+	h.Randomizer.Name = randomizer
+	p := example.Histogram(h)
+	p.Budget.Adjacency, p.Crowd.Minimum = "replacement", 4000
+	return p
+}
+
+// inState is a plan with the state of a round.
+func inState(t *testing.T, p plan.Plan, state []byte) *protocol.Protocol {
+	t.Helper()
+	p.State = plan.StateName(state)
+	proto, err := protocol.WithState(p, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proto
+}
+
 // Strings that nobody has declared are found in rounds of 4,000 respondents of their
 // own, and nothing else is: the frequent ones lie 15 standard errors and more above
-// the threshold.
+// the threshold. Every round costs the same, though its candidates are other ones.
 func TestRoundsFindFrequentStrings(t *testing.T) {
 	frequent := []string{"", "ab", "abba", "cab"}
-	s := sketch.Search{Alphabet: []rune("abc"), Ahead: 2, Least: 100, Rate: 0.01}
 	for _, randomizer := range []string{"one-hot", "krr"} {
 		t.Run(randomizer, func(t *testing.T) {
-			h := example.OneHot(plan.Attribute{Name: "word", Kind: "prefixes"})
-			h.Randomizer.Name = randomizer
-			p := example.Histogram(h)
-			p.Budget.Adjacency, p.Crowd.Minimum = "replacement", 4000
-			p, err := histogram.FirstRound(p, s)
+			p := example.Design(t, searching(randomizer, 60, plan.Search{Alphabet: "abc", Ahead: 2, Least: 100, Rate: 0.01}))
+			promise, err := example.Runnable(t, p).Promise()
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, _, err := example.Runnable(t, p).Next(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for round := uint64(0); ; round++ {
-				if err := protocol.Check(p); err != nil {
-					t.Fatal(err)
+				proto := inState(t, p, state)
+				if now, err := proto.Promise(); err != nil || now.Shuffled.Epsilon != promise.Shuffled.Epsilon {
+					t.Fatalf("round %d promises %v, the study %v (%v)", round+1, now.Shuffled, promise.Shuffled, err)
 				}
-				proto := example.Runnable(t, p)
 				values := make([]question.Value, 4000)
 				r := replay.New(3, round)
 				for i := range values {
@@ -44,7 +62,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 					if i%20 == 0 { // one in twenty says something of its own
 						word = ""
 						for range 5 {
-							word += string(s.Alphabet[r.IntN(3)])
+							word += string("abc"[r.IntN(3)])
 						}
 					}
 					values[i] = histogram.Answers{Values: []any{word}}
@@ -57,11 +75,15 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				next, found, done, err := histogram.NextRound(p, model.(*histogram.Model), s)
+				next, done, err := proto.Next(model)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if done {
+					found, err := proto.Question.(*histogram.Question).Found(model)
+					if err != nil {
+						t.Fatal(err)
+					}
 					var words []string
 					for _, f := range found {
 						words = append(words, f.Text)
@@ -75,41 +97,47 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if round > 5 {
 					t.Fatal("the search goes on and on")
 				}
-				p = next
+				state = next
 			}
 		})
 	}
 }
 
-// A search ends where nothing survives, and refuses what is no round of one.
+// A search ends where nothing survives, leaves out what fewest hold where a round has no
+// room for all, and refuses a state that is not its own.
 func TestRoundsEnd(t *testing.T) {
-	s := sketch.Search{Alphabet: []rune("ab"), Ahead: 1, Least: 1e6, Rate: 0.01}
-	p, err := histogram.FirstRound(example.Histogram(example.OneHot(plan.Attribute{Name: "word", Kind: "prefixes"})), s)
+	asked := plan.Search{Alphabet: "ab", Ahead: 1, Least: 1e6, Rate: 0.01}
+	p := example.Design(t, searching("one-hot", 4, asked))
+	first, done, err := example.Runnable(t, p).Next(nil)
+	if want := `["a","b","\u0003"]`; err != nil || done || string(first) != want {
+		t.Errorf("first candidates %s, %v", first, err)
+	}
+	proto := inState(t, p, first)
+	tallies := example.Crowds(proto)
+	tallies[0].Respondents = 4000
+	model, err := proto.Learn(tallies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if values := p.Question.Histogram.Attributes[0].Values; !slices.Equal(values, []string{"a", "b", string(encode.End)}) {
-		t.Errorf("first candidates %q", values)
+	if _, done, err := proto.Next(model); err != nil || !done {
+		t.Errorf("done %v, %v", done, err)
 	}
-	learn := func(p plan.Plan) *histogram.Model {
-		proto := example.Runnable(t, p)
-		tallies := example.Crowds(proto)
-		tallies[0].Respondents = 1000
-		model, err := proto.Learn(tallies)
-		if err != nil {
-			t.Fatal(err)
+	for name, state := range map[string]string{"no list": "{}", "another form": ` ["a"]`, "none": "[]", "too many": `["a","b","c","d","e"]`, "no candidates": `["a",""]`} {
+		p.State = plan.StateName([]byte(state))
+		if _, err := protocol.WithState(p, []byte(state)); err == nil {
+			t.Errorf("%s: taken", name)
 		}
-		return model.(*histogram.Model)
 	}
-	if _, found, done, err := histogram.NextRound(p, learn(p), s); err != nil || !done || len(found) != 0 {
-		t.Errorf("done %v, found %v, %v", done, found, err)
-	}
+	_, err = example.Runnable(t, p).Encode(histogram.Answers{Values: []any{"a"}})
+	example.Mentions(t, err, "state is missing")
 	other := example.Design(t, example.Histogram(example.OneHot(example.Drinks())))
-	_, _, _, err = histogram.NextRound(other, learn(other), s)
-	example.Mentions(t, err, "prefixes")
-	_, err = histogram.FirstRound(example.Histogram(example.OneHot(example.Drinks())), s)
-	example.Mentions(t, err, "prefixes")
-	s.Rate = 2
-	_, _, _, err = histogram.NextRound(p, learn(p), s)
-	example.Mentions(t, err, "rate")
+	other.State = plan.StateName(first)
+	_, err = protocol.WithState(other, first)
+	example.Mentions(t, err, "takes no state")
+	small := searching("one-hot", 2, asked)
+	small, err = protocol.Design(small)
+	if err == nil {
+		_, _, err = example.Runnable(t, small).Next(nil)
+	}
+	example.Mentions(t, err, "a round may have 2")
 }

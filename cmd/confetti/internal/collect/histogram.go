@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ type collectHistogram struct {
 	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
 	Alphabet string `help:"Of such a search: the characters that strings are made of." placeholder:"CHARS"`
 	Ahead    int    `help:"Of such a search: characters that a round goes on by." default:"1"`
+	Most     int    `help:"Of such a search: candidates that a round may have; 0: twice those that the first has, at least 128." name:"candidates" default:"0" placeholder:"N"`
 	Least    int    `help:"Of such a search: beginnings that no more respondents of a round have are not looked for." default:"0" placeholder:"N"`
 }
 
@@ -116,6 +118,11 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	if err != nil {
 		return err
 	}
+	if c.searches() {
+		if attributes[0].Search, attributes[0].Size, err = c.search(t.alphabet); err != nil {
+			return err
+		}
+	}
 	h := c.Question(attributes, c.Accounting)
 	h.Crowds = t.crowds
 	s := collection.Survey{
@@ -130,8 +137,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	report, finish := terminal.Progress(std.Err)
 	var out collection.Surveyed
 	if c.searches() {
-		search := sketch.Search{Alphabet: t.alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
-		out, err = s.Search(filepath.Base(c.CSV), t.respondents, search, c.Rounds, report)
+		out, err = s.Search(filepath.Base(c.CSV), t.respondents, c.Rounds, report)
 	} else {
 		out, err = s.Run(filepath.Base(c.CSV), t.respondents, report)
 	}
@@ -157,6 +163,13 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		return terminal.WriteJSON(std.Out, out.Result)
 	}
 	return ShowSurvey(std.Out, out)
+}
+
+// search is that of the flags, and how many candidates a round of it may have.
+func (c collectHistogram) search(alphabet []rune) (*plan.Search, int, error) {
+	s := sketch.Search{Alphabet: alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
+	first, err := s.First()
+	return &plan.Search{Alphabet: string(alphabet), Ahead: s.Ahead, Least: s.Least, Rate: s.Rate}, cmp.Or(c.Most, max(128, 2*len(first))), err
 }
 
 // groups reads which values of a column belong together.

@@ -27,6 +27,7 @@ const (
 	Values      = "values.csv"
 	Coordinator = "coordinator.json" // signs the rounds of a study; in the analyzer's folder
 	Log         = "log"
+	State       = "state" // public, of a study's first round
 	Population  = "everybody"
 	Host        = "127.0.0.1"
 	Name        = "trial" // operator of every party

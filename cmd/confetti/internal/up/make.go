@@ -114,7 +114,19 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	first, err := plan.SignStudy(s, publisher.Private()).Round(1, "", times, coordinator.Private())
+	proto, err := protocol.New(p)
+	if err != nil {
+		return err
+	}
+	name := ""
+	state, _, err := proto.Next(nil)
+	if err == nil && state != nil {
+		name, err = plan.StateName(state), durable.Replace(t.Path(trial.State), state, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	first, err := plan.SignStudy(s, publisher.Private()).Round(1, name, times, coordinator.Private())
 	if err != nil {
 		return err
 	}

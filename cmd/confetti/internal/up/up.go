@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -116,6 +118,9 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 	state, err := s.Progress(ctx, signed) // an error where it is not registered yet
 	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzerd.Open
 	if !over {
+		if err := bringState(ctx, s, t, signed.Plan); err != nil {
+			return err
+		}
 		if err := s.Register(ctx, io.Discard, signed); err != nil {
 			return err
 		}
@@ -150,6 +155,22 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 			fmt.Fprintf(std.Out, "\nRound %d of %d has begun and closes at %s.\n", signed.Plan.Round.Number, signed.Study.Rounds, local(signed.Plan.Times.Closes))
 		}
 	}
+}
+
+// bringState gives the analyzer the state of a study's first round.
+func bringState(ctx context.Context, s *services.Services, t trial.Folder, p plan.Plan) error {
+	if p.State == "" || p.Round.Number > 1 {
+		return nil
+	}
+	state, err := os.ReadFile(t.Path(trial.State))
+	if err != nil {
+		return err
+	}
+	name, err := wire.ParsePlanName(p.State)
+	if err == nil {
+		_, _, err = s.Do(ctx, http.MethodPut, p.Analyzer.URL+wire.StatePath(name), wire.StateType, state)
+	}
+	return err
 }
 
 // keep makes a round the trial's plan, and leaves it under its number.
