@@ -84,7 +84,7 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 		return nil, err
 	}
 	if revision != 0 {
-		if e.mark, err = ParseMark(value); err != nil {
+		if e.mark, err = parseMark(value); err != nil {
 			return nil, fmt.Errorf("epoch: the record %s is damaged: %w", RecordKey(o.Name), err)
 		}
 		e.mark.revision = revision
@@ -107,8 +107,8 @@ func RecordKey(name string) string { return "epoch." + name }
 // InboxName is of the inbox of an entry.
 func InboxName(name string) string { return "in_" + name }
 
-// ParseMark reads a Mark.
-func ParseMark(value []byte) (Mark, error) {
+// parseMark reads a Mark.
+func parseMark(value []byte) (Mark, error) {
 	var m Mark
 	if err := json.Unmarshal(value, &m); err != nil {
 		return Mark{}, errors.New("not JSON of an epoch")

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/confetti-dp/confetti/internal/costtest"
-	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -40,18 +39,6 @@ func FuzzMarkOfACrowd(f *testing.F) {
 			}
 			if d, err := parseCrowd(again); err != nil || !cmp.Equal(c, d, cmp.AllowUnexported(crowd{}), cmpopts.EquateEmpty()) {
 				t.Errorf("it comes back as another: %v", err)
-			}
-		})
-	})
-}
-
-func FuzzMarkOfAnEpoch(f *testing.F) {
-	f.Add([]byte(`{"closed":true,"purged":true,"lost":3}`))
-	f.Add([]byte(`{"closed":false,"purged":true}`))
-	f.Fuzz(func(t *testing.T, value []byte) {
-		costtest.Heap(t, costtest.Factor, len(value), func() {
-			if e, err := epoch.ParseMark(value); err == nil && e.Purged && !e.Closed {
-				t.Error("emptied and open")
 			}
 		})
 	})
