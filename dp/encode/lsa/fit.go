@@ -21,10 +21,11 @@ const (
 )
 
 // Fit is the state with so many leading singular directions of public texts, found by
-// iterating a random subspace drawn from r. Its directions have the length of no scale: what
+// iterating a random subspace drawn from r. Words in more than the share common of the texts
+// do not count: they tell little of a topic, in any language. Its directions have the length of no scale: what
 // comes after divides each by its own (package whiten).
-func Fit(r *rand.Rand, texts []string, dimension int) (*State, error) {
-	s, rows, err := vocabulary(texts)
+func Fit(r *rand.Rand, texts []string, dimension int, common float64) (*State, error) {
+	s, rows, err := vocabulary(texts, common)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +67,9 @@ func Fit(r *rand.Rand, texts []string, dimension int) (*State, error) {
 	return s, s.Prepare()
 }
 
-// vocabulary are the words of at least two public texts with their weights, and the texts
-// as rows of them.
-func vocabulary(texts []string) (*State, [][]term, error) {
+// vocabulary are the words of at least two public texts and at most a share of them, with
+// their weights, and the texts as rows of them.
+func vocabulary(texts []string, common float64) (*State, [][]term, error) {
 	split, in := make([][]string, len(texts)), map[string]int{}
 	for i, text := range texts {
 		split[i] = Split(text)
@@ -80,9 +81,10 @@ func vocabulary(texts []string) (*State, [][]term, error) {
 			}
 		}
 	}
-	maps.DeleteFunc(in, func(_ string, texts int) bool { return texts < minTexts })
+	most := common * float64(len(texts))
+	maps.DeleteFunc(in, func(_ string, texts int) bool { return texts < minTexts || float64(texts) > most })
 	if len(in) == 0 {
-		return nil, nil, errors.New("lsa: no word is in two public texts")
+		return nil, nil, fmt.Errorf("lsa: no word is in two public texts, and in no more than the share %v of them", common)
 	}
 	s := &State{Words: slices.Sorted(maps.Keys(in)), Directions: make([][]float32, len(in)), places: map[string]int{}}
 	for i, w := range s.Words {

@@ -21,7 +21,7 @@ func TestSplit(t *testing.T) {
 
 // By hand: three texts of which two words are in two each; weights ln(4/3)+1.
 func TestVocabularyKnown(t *testing.T) {
-	s, rows, err := vocabulary([]string{"aa bb", "bb aa aa", "cc"})
+	s, rows, err := vocabulary([]string{"aa bb", "bb aa aa", "cc"}, 1)
 	if err != nil || !slices.Equal(s.Words, []string{"aa", "bb"}) {
 		t.Fatalf("%q, %v", s.Words, err)
 	}
@@ -31,6 +31,13 @@ func TestVocabularyKnown(t *testing.T) {
 	tf := 1 + math.Ln2 // of aa in the second text
 	if want := tf / math.Hypot(tf, 1); math.Abs(float64(rows[1][0].weight)-want) > 1e-6 || len(rows[2]) != 0 {
 		t.Errorf("rows %v, want %v", rows, want)
+	}
+}
+
+func TestCommonWordsDoNotCount(t *testing.T) {
+	s, _, err := vocabulary([]string{"the aa", "the aa bb", "the bb", "the bb"}, 0.75)
+	if err != nil || !slices.Equal(s.Words, []string{"aa", "bb"}) {
+		t.Errorf("%q, %v", s.Words, err)
 	}
 }
 
@@ -50,11 +57,11 @@ func TestFitAgainstDense(t *testing.T) {
 		texts = append(texts, strings.Join(text, " "))
 	}
 	const kept = 7
-	s, err := Fit(r, texts, kept)
+	s, err := Fit(r, texts, kept, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rows, err := vocabulary(texts)
+	_, rows, err := vocabulary(texts, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +107,7 @@ func TestFitAgainstDense(t *testing.T) {
 func TestHostile(t *testing.T) {
 	r := stattest.Rand(t)
 	for _, texts := range [][]string{nil, {"one", "two"}, {"same word", "same word"}} {
-		if s, err := Fit(r, texts, 1); err == nil {
+		if s, err := Fit(r, texts, 1, 1); err == nil {
 			t.Errorf("%q: %+v", texts, s.Words)
 		}
 	}
