@@ -78,6 +78,9 @@ func TestKDESaysWhatItMeasured(t *testing.T) {
 		{"3nb", func(e *experiments.Density) { e.Bitsum = "3nb" }, account.Shuffled, func(r experiments.Result) bool {
 			return noise(r).Noise > 0 && noise(r).FloodShape > 0 && noise(r).FloodProbability > 0 && r.MessagesPerDevice > 48
 		}},
+		{"3nb, paper", func(e *experiments.Density) { e.Bitsum, e.Accounting = "3nb", account.PaperAccounting }, account.Shuffled, func(r experiments.Result) bool {
+			return r.MessagesPerDevice > plan.MaxEnvelopes // which no device sends, and has a law
+		}},
 		{"central", func(e *experiments.Density) { e.Bitsum = "central" }, account.Central, func(r experiments.Result) bool {
 			return r.Sigma > 0 && r.RMSEBitsum == r.Sigma && r.MessagesPerDevice == 1
 		}},

@@ -56,6 +56,9 @@ func design(p *plan.Plan, d *plan.Density) error {
 	}
 	p.Envelopes.PerDevice = features.Channels()
 	if b, ok := bits.(varying); ok {
+		if mean := float64(features.Channels()) * bits.MessagesPerUser(); mean > plan.MaxEnvelopes {
+			return &question.TooManyMessages{PerDevice: int(min(mean, 1<<62))} // too many for their law to be bounded
+		}
 		p.Envelopes.PerDevice, err = b.SmallestCap(features.Channels(), question.RareOverflow(*p, honest))
 		if err == nil && p.Envelopes.PerDevice > plan.MaxEnvelopes {
 			return &question.TooManyMessages{PerDevice: p.Envelopes.PerDevice}
