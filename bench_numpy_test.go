@@ -105,9 +105,9 @@ func (c numpyCase) protocol(b *testing.B) *protocol.Protocol {
 	p, _ := collection(b, numpyDimension, numpyDimension, numpyUsers, randomizedResponse)
 	with, q := p.Plan, *p.Plan.Question.Density
 	c.Kernel.Seed = q.Kernel.Seed
-	q.Kernel, q.Repetitions, q.Classes = c.Kernel, c.repetitions, make([]string, numpyClasses)
-	for i := range q.Classes {
-		q.Classes[i] = fmt.Sprint("class ", i+1)
+	q.Kernel, q.Repetitions, with.Crowd.Names = c.Kernel, c.repetitions, make([]string, numpyClasses)
+	for i := range numpyClasses {
+		with.Crowd.Names[i] = fmt.Sprint("class ", i+1)
 	}
 	with.Question.Density = &q
 	with.Envelopes.PerDevice = numpyDimension * max(1, 2*c.repetitions/numpyDimension)

@@ -64,11 +64,11 @@ func collection(b *testing.B, dimension, repetitions, minimum int, bits plan.Bit
 	p := plan.Plan{
 		Version: plan.Version, Title: "benchmark",
 		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
-			Dimension: dimension, Normalize: true, Classes: []string{"all"}, Repetitions: repetitions, Bitsum: bits,
+			Dimension: dimension, Normalize: true, Repetitions: repetitions, Bitsum: bits,
 			Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1, Seed: strings.Repeat("01", 32)},
 		}},
 		Budget:    plan.Budget{Epsilon: 2, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected},
-		Crowd:     plan.Crowd{Minimum: minimum},
+		Crowd:     plan.Crowd{Names: []string{"all"}, Minimum: minimum},
 		Envelopes: plan.Envelopes{PerDevice: repetitions, PayloadBytes: 8, Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "entry"}, {Operator: "second"}}}}}},
 		Analyzer:  plan.Party{Operator: "analyzer"},

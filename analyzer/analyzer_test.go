@@ -40,13 +40,13 @@ func collect(t *testing.T) collection {
 		Version: plan.Version,
 		Title:   "A tiny collection",
 		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
-			Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
+			Dimension: 3, Normalize: true,
 			Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
 			Repetitions: 1,
 			Bitsum:      plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},
 		Budget:    plan.Budget{Epsilon: 50, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.2},
-		Crowd:     plan.Crowd{Minimum: minimum, Maximum: 1000},
+		Crowd:     plan.Crowd{Names: []string{"hills", "shore"}, Minimum: minimum, Maximum: 1000},
 		Envelopes: plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: perDevice}, // one of them a dummy
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{
 			{Hops: []plan.Party{{Operator: "North"}}}, {Hops: []plan.Party{{Operator: "East"}, {Operator: "West"}}},

@@ -246,7 +246,7 @@ func TestWhatDoesNotFitIsNotMetWithSilence(t *testing.T) {
 				p, _ := sample(t, "rr", 1, 1)
 				p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &c.ask}
 				p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: c.budget}
-				p.Crowd.Minimum, p.Envelopes = 1000, plan.Envelopes{Suite: "x25519"}
+				p.Crowd, p.Envelopes = plan.Crowd{Minimum: 1000}, plan.Envelopes{Suite: "x25519"}
 				if _, err := simulate.NewKeys(&p); err != nil {
 					t.Fatal(err)
 				}

@@ -35,7 +35,7 @@ func fragmented(t testing.TB) plan.Plan {
 		Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Fragments: 4},
 	}}
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal"}
-	p.Crowd.Minimum = 1000
+	p.Crowd = plan.Crowd{Minimum: 1000}
 	p.Route.Mix.Spread = plan.SpreadAll
 	p.Envelopes = plan.Envelopes{Suite: "x25519"}
 	if _, err := simulate.NewKeys(&p); err != nil {
@@ -156,7 +156,7 @@ func TestALocalCapIsNotPassedBy(t *testing.T) {
 			Randomizer: r,
 		}}
 		p.Budget = plan.Budget{Epsilon: 2, Delta: 1e-6, Adjacency: "removal"}
-		p.Crowd.Minimum = 4_000_000
+		p.Crowd = plan.Crowd{Minimum: 4_000_000}
 		p.Envelopes = plan.Envelopes{Suite: "x25519", PayloadBytes: 8, PerDevice: 8}
 		if _, err := simulate.NewKeys(&p); err != nil {
 			t.Fatal(err)

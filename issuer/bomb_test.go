@@ -14,7 +14,7 @@ import (
 // of what was sent, and of a stranger not that.
 func TestPlanBombs(t *testing.T) {
 	w := newWorld(t)
-	bomb := `{"version":1,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[{"hops":[` + strings.Repeat("{},", 2_780_000) + "{}]}]}}}}"
+	bomb := `{"version":2,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[{"hops":[` + strings.Repeat("{},", 2_780_000) + "{}]}]}}}}"
 	copied := string(w.signed.Marshal()[:plan.HeadBytes])
 	for factor, head := range map[int]string{
 		4: copied,

@@ -23,19 +23,19 @@ func bombs() map[string]string {
 		n := (room - len(before) - len(after)) / (len(one) + 1)
 		return before + strings.Repeat(one+",", n-1) + one + after
 	}
-	const density = `{"version":1,"title":"t","question":{"kind":"density","density":{"dimension":1,"classes":[`
-	const histogram = `{"version":1,"title":"t","question":{"kind":"histogram","histogram":{"attributes":[`
-	const mix = `{"version":1,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[`
+	const density = `{"version":2,"title":"t","question":{"kind":"density","density":{"dimension":1,"kernel":{"name":"x"}}},"crowd":{"names":[`
+	const histogram = `{"version":2,"title":"t","question":{"kind":"histogram","histogram":{"attributes":[`
+	const mix = `{"version":2,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[`
 	distinct := &strings.Builder{}
 	for i := range room / 8 {
 		fmt.Fprintf(distinct, `"%05x",`, i)
 	}
 	deep := strings.Repeat("[", room/2)
 	return map[string]string{
-		"empty classes":         list(density, `""`, `],"kernel":{"name":"x"}}}}`),
-		"one class, often":      list(density, `"a"`, `],"kernel":{"name":"x"}}}}`),
-		"numbers for classes":   list(density, `0`, `]}}}`),
-		"lists for classes":     list(density, `[]`, `]}}}`),
+		"empty names":           list(density, `""`, `]}}`),
+		"one name, often":       list(density, `"a"`, `]}}`),
+		"numbers for names":     list(density, `0`, `]}}`),
+		"lists for names":       list(density, `[]`, `]}}`),
 		"instances":             list(mix, `{}`, `]}}}`),
 		"hops":                  list(mix+`{"hops":[`, `{}`, `]}]}}}`),
 		"nothing for hops":      list(mix+`{"hops":[`, `null`, `]}]}}}`),
@@ -47,12 +47,12 @@ func bombs() map[string]string {
 		"one value, often":      list(histogram+`{"name":"a","kind":"categories","values":[`, `"a"`, `]}]}}}`),
 		"short distinct values": histogram + `{"name":"a","kind":"categories","values":[` + strings.TrimSuffix(distinct.String(), ",") + `]}]}}}`,
 		"one long name":         histogram + `{"name":"a","kind":"categories","values":["` + strings.Repeat("\x7f", room/2) + `","` + strings.Repeat("\x7f", room/2) + `"]}]}}}`,
-		"unknown keys":          list(`{"version":1,`, `"a":0`, `}`),
-		"numbers as text":       list(`{"version":1,"crowd":{`, `"minimum":""`, `}}`),
-		"lists in lists":        `{"version":1,"title":` + deep,
-		"text that goes on":     `{"version":1}` + strings.Repeat("}", room),
-		"one string":            `{"version":1,"title":"` + strings.Repeat("a", room) + `"}`,
-		"escapes":               `{"version":1,"title":"` + strings.Repeat(`<`, room/6) + `"}`,
+		"unknown keys":          list(`{"version":2,`, `"a":0`, `}`),
+		"numbers as text":       list(`{"version":2,"crowd":{`, `"minimum":""`, `}}`),
+		"lists in lists":        `{"version":2,"title":` + deep,
+		"text that goes on":     `{"version":2}` + strings.Repeat("}", room),
+		"one string":            `{"version":2,"title":"` + strings.Repeat("a", room) + `"}`,
+		"escapes":               `{"version":2,"title":"` + strings.Repeat(`<`, room/6) + `"}`,
 	}
 }
 
@@ -112,9 +112,9 @@ func TestTheLargestPlansAreRead(t *testing.T) {
 		}
 		p.Route.Mix.Instances = append(p.Route.Mix.Instances, Instance{hops})
 	}
-	p.Question.Density.Classes = nil
+	p.Crowd.Names = nil
 	for i := range MaxClasses {
-		p.Question.Density.Classes = append(p.Question.Density.Classes, fmt.Sprintf(`{"class, %d"}[`, i))
+		p.Crowd.Names = append(p.Crowd.Names, fmt.Sprintf(`{"class, %d"}[`, i))
 	}
 	if _, err := Parse(p.Canonical()); err != nil {
 		t.Error(err)

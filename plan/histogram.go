@@ -6,7 +6,6 @@ type Histogram struct {
 	// Collect says what is done with several attributes: one of them, drawn at
 	// random, gets the whole budget ("sample"), or each gets its share ("split").
 	Collect    string     `json:"collect,omitempty"`
-	Crowds     []string   `json:"crowds,omitempty"` // natural crowds, public and known to the respondent; none: everybody
 	Randomizer Randomizer `json:"randomizer"`
 	Sketch     *Sketch    `json:"sketch,omitempty"` // nil: the cells themselves
 }

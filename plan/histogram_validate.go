@@ -39,10 +39,6 @@ func (h Histogram) validate(ps *Problems) {
 	case n > 1:
 		ps.add(h.Collect == CollectSample || h.Collect == CollectSplit, at+`collect must be "sample" (one attribute, drawn at random, gets the whole budget) or "split" (each gets its share)`)
 	}
-	ps.add(len(h.Crowds) <= MaxClasses, at+"crowds must name at most %d crowds", MaxClasses)
-	if len(h.Crowds) <= MaxClasses {
-		distinct(ps, at+"crowds", h.Crowds)
-	}
 	h.Randomizer.validate(ps)
 	if h.Sketch != nil {
 		h.Sketch.validate(ps)

@@ -29,7 +29,7 @@ func Parse(text []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
 	if form.Version != Version {
-		return Plan{}, Problems{fmt.Sprintf("version is %d; this build reads version %d", form.Version, Version)}
+		return Plan{}, Problems{otherVersion(form.Version)}
 	}
 	var p Plan
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -16,7 +16,7 @@ import (
 )
 
 // Version is the plan format that this package reads and writes.
-const Version = 1
+const Version = 2
 
 // Plan is one collection from beginning to end.
 type Plan struct {
@@ -72,13 +72,12 @@ func (q Question) Total() bool {
 
 // Density asks for one kernel density per class (KDE, section 3.3).
 type Density struct {
-	Dimension   int      `json:"dimension"`            // length of a respondent's feature vector
-	Normalize   bool     `json:"normalize"`            // scale vectors to unit length on the device
-	Classes     []string `json:"classes"`              // the reported class is the crowd
-	Vocabulary  string   `json:"vocabulary,omitempty"` // reference to the public terms used to decode a class
-	Kernel      Kernel   `json:"kernel"`
-	Repetitions int      `json:"repetitions"` // I of KDE, Algorithm 1: independent feature maps
-	Bitsum      Bitsum   `json:"bitsum"`
+	Dimension   int    `json:"dimension"`            // length of a respondent's feature vector
+	Normalize   bool   `json:"normalize"`            // scale vectors to unit length on the device
+	Vocabulary  string `json:"vocabulary,omitempty"` // reference to the public terms used to decode a class
+	Kernel      Kernel `json:"kernel"`
+	Repetitions int    `json:"repetitions"` // I of KDE, Algorithm 1: independent feature maps
+	Bitsum      Bitsum `json:"bitsum"`
 }
 
 // Kernel names a kernel with its family of feature maps (KDE, Definition 2.1).
@@ -161,9 +160,14 @@ func (l *LabelEpsilon) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Crowd is the rule of the smallest batch, and of the largest.
+// Crowd is what respondents fall into, and the rule of the smallest batch, and of the
+// largest.
 type Crowd struct {
-	Minimum int `json:"minimum"` // n_min: distinct respondents per crowd, instance and epoch; fewer are withheld
+	// Names are those of the crowds: of the classes of a density, which devices report
+	// as their question says, or of groups that everybody knows who is in. None: there is
+	// one crowd, of everybody.
+	Names   []string `json:"names,omitempty"`
+	Minimum int      `json:"minimum"` // n_min: distinct respondents per crowd, instance and epoch; fewer are withheld
 	// Maximum is n_max, where there is one: of more respondents per crowd, instance and
 	// epoch so many count, drawn at random. Bitsums whose noise is divided need it (see
 	// Bitsum.Divided): of many respondents a hop could drop a share of everybody's
@@ -256,15 +260,7 @@ func (p Plan) Name() string {
 func Short(name string) string { return name[:min(12, len(name))] }
 
 // Crowds is the number of crowds that respondents fall into. A crowd is public.
-func (p Plan) Crowds() int {
-	switch {
-	case p.Question.Density != nil:
-		return len(p.Question.Density.Classes)
-	case p.Question.Histogram != nil:
-		return max(1, len(p.Question.Histogram.Crowds))
-	}
-	return 0
-}
+func (p Plan) Crowds() int { return max(1, len(p.Crowd.Names)) }
 
 // HopURLs are where the hops that have a URL listen, of every instance in its order.
 func (p Plan) HopURLs() (urls []string) {

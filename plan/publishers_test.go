@@ -29,7 +29,7 @@ func public(seed byte) string { return Publisher(key(seed).Public().(ed25519.Pub
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := "testdata/vectors/v1/" + name
+	path := "testdata/vectors/v2/" + name
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)

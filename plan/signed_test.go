@@ -20,13 +20,7 @@ func publisher() ed25519.PrivateKey {
 
 func TestSignedPlanIsGolden(t *testing.T) {
 	signed := Sign(sample(), publisher())
-	want, err := os.ReadFile("testdata/vectors/v1/signed.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(signed.Marshal()) + "\n"; got != string(want) {
-		t.Errorf("the signed form changed:\n%s", cmp.Diff(string(want), got))
-	}
+	golden(t, "signed.json", append(signed.Marshal(), '\n'))
 	read, err := ParseSigned(signed.Marshal())
 	if err != nil || !cmp.Equal(signed, read) {
 		t.Fatalf("%v\n%s", err, cmp.Diff(signed, read))

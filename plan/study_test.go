@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"crypto/ed25519"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -42,14 +41,8 @@ func second(t testing.TB, s SignedStudy) Signed {
 
 func TestARoundIsGolden(t *testing.T) {
 	signed := second(t, SignStudy(study(), publisher()))
-	const golden = "testdata/vectors/v1/round.json"
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(signed.Marshal()) + "\n"; got != string(want) {
-		t.Errorf("the signed form of a round changed:\n%s", cmp.Diff(string(want), got))
-	}
+	want := append(signed.Marshal(), '\n')
+	golden(t, "round.json", want)
 	read, err := ParseSigned(want)
 	if err != nil || !cmp.Equal(signed, read) {
 		t.Fatalf("%v\n%s", err, cmp.Diff(signed, read))

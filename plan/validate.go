@@ -68,11 +68,16 @@ func quoted(name string) string {
 // protocol.Check, which runs the accountant.
 func (p Plan) Validate() error {
 	var ps Problems
-	ps.add(p.Version == Version, "version is %d; this build reads version %d", p.Version, Version)
+	ps.add(p.Version == Version, "%s", otherVersion(p.Version))
 	ps.add(strings.TrimSpace(p.Title) != "", "title is empty: say to the respondents what is asked")
 	ps.add(len(p.Title) <= MaxTitle, "title has more than %d bytes", MaxTitle)
 	p.Question.validate(&ps)
 	p.Budget.validate(&ps, p.Question.Kind)
+	ps.add(len(p.Crowd.Names) <= MaxClasses, "crowd.names must name at most %d crowds", MaxClasses)
+	if len(p.Crowd.Names) <= MaxClasses {
+		distinct(&ps, "crowd.names", p.Crowd.Names)
+	}
+	ps.add(len(p.Crowd.Names) > 0 || p.Question.Density == nil, "crowd.names is missing: name the classes of a density, at least one")
 	ps.add(p.Crowd.Minimum >= 1 && p.Crowd.Minimum <= MaxCrowd, "crowd.minimum must be at least 1 respondent (and at most 2^30)")
 	if p.Crowd.Minimum >= 1 && inside(p.Budget.DishonestShare, 0, 1) {
 		ps.add(p.HonestMinimum() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
@@ -110,6 +115,14 @@ func (p Plan) Validate() error {
 	return nil
 }
 
+// otherVersion says what to do with a plan of a version that this build does not read.
+func otherVersion(version int) string {
+	if version == 1 {
+		return fmt.Sprintf("version is 1, whose plans named their crowds within the question; this build reads version %d: have the author write and sign the plan anew (confetti plan new), and finish a collection under the old one with the software that began it", Version)
+	}
+	return fmt.Sprintf("version is %d; this build reads version %d", version, Version)
+}
+
 // isName says whether the text is a SHA-256 in lower-case hex.
 func isName(text string) bool {
 	b, err := hex.DecodeString(text)
@@ -142,22 +155,6 @@ func (q Question) validate(ps *Problems) {
 
 func (d Density) validate(ps *Problems) {
 	ps.add(d.Dimension >= 1 && d.Dimension <= MaxDimension, "question.density.dimension must be between 1 and %d", MaxDimension)
-	ps.add(len(d.Classes) >= 1 && len(d.Classes) <= MaxClasses, "question.density.classes must name between 1 and %d classes", MaxClasses)
-	if len(d.Classes) <= MaxClasses {
-		seen := make(map[string]bool, len(d.Classes))
-		for i, c := range d.Classes {
-			if strings.TrimSpace(c) == "" {
-				ps.add(false, "question.density.classes: class %d has no name", i+1)
-			}
-			if seen[c] {
-				ps.add(false, "question.density.classes: class %s is named twice", quoted(c))
-			}
-			if ps.full() {
-				break
-			}
-			seen[c] = true
-		}
-	}
 	ps.add(d.Repetitions >= 1 && d.Repetitions <= MaxRepetitions, "question.density.repetitions must be between 1 and %d", MaxRepetitions)
 	d.Kernel.validate(ps)
 	if Kernels[d.Kernel.Name].Single {

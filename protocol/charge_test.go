@@ -45,7 +45,7 @@ func TestPrivateSizesAreCharged(t *testing.T) {
 		h.Randomizer.Epsilon = 100
 		charged := func(d *plan.Deletion, crowds ...string) account.Guarantee {
 			t.Helper()
-			h.Crowds, p.Crowd.Deletion = crowds, d
+			p.Crowd.Names, p.Crowd.Deletion = crowds, d
 			proto := example.Runnable(t, p)
 			g, err := proto.Charge(example.Promised(t, proto), adjacency)
 			if err != nil {
@@ -80,7 +80,7 @@ func TestReplacedSizesAreChargedOnce(t *testing.T) {
 	p.Crowd.Minimum, p.Budget.Adjacency, p.Budget.Epsilon, p.Budget.Delta = 2, string(account.Removal), 100, 1e-9
 	h := *p.Question.Histogram
 	p.Question.Histogram = &h
-	h.Randomizer.Epsilon, h.Crowds = 100, []string{"a", "b"}
+	h.Randomizer.Epsilon, p.Crowd.Names = 100, []string{"a", "b"}
 	charged := func(d *plan.Deletion) account.Guarantee {
 		t.Helper()
 		p.Crowd.Deletion = d
@@ -144,7 +144,7 @@ func TestSpendingsAreDominated(t *testing.T) {
 	if one.Domination.Shift <= replaced.Domination.Shift || one.Domination.Tail < replaced.Domination.Tail+1e-8 {
 		t.Errorf("private sizes: %+v after %+v", one, replaced)
 	}
-	h.Crowds = []string{"a", "b"}
+	p.Crowd.Names = []string{"a", "b"}
 	if two := spending(private, account.Replacement); two.Domination.Shift <= one.Domination.Shift {
 		t.Errorf("two crowds: %+v after %+v", two, one)
 	}

@@ -104,7 +104,7 @@ func TestHostilePlansAreRefused(t *testing.T) {
 		"2^28 weights":             func(p *plan.Plan, d *plan.Density) { d.Dimension, d.Repetitions = 1<<14, 1<<14 },
 		"negative dimension":       func(p *plan.Plan, d *plan.Density) { d.Dimension = math.MinInt },
 		"overflowing product":      func(p *plan.Plan, d *plan.Density) { d.Dimension, d.Repetitions = math.MaxInt, math.MaxInt },
-		"no classes":               func(p *plan.Plan, d *plan.Density) { d.Classes = nil },
+		"no classes":               func(p *plan.Plan, d *plan.Density) { p.Crowd.Names = nil },
 		"bandwidth below all":      func(p *plan.Plan, d *plan.Density) { d.Kernel.Bandwidth = 1e-300 },
 		"noise beyond the sampler": func(p *plan.Plan, d *plan.Density) { d.Bitsum.Noise = 1e300 },
 		"noise below the sampler":  func(p *plan.Plan, d *plan.Density) { d.Bitsum.Noise = 1e-300 },

@@ -469,7 +469,7 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 		p := example.Density("rr")
 		example.Identity(&p, 2)
 		p.Budget.Epsilon, p.Crowd.Minimum, p.Budget.LabelEpsilon = 4, 100, plan.Unprotected
-		p.Question.Density.Classes = []string{"all"}
+		p.Crowd.Names = []string{"all"}
 		proto := example.Runnable(t, example.Design(t, p))
 		var values []question.Value
 		for i := range respondents {

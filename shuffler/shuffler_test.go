@@ -53,12 +53,12 @@ func newWorld(t testing.TB, suite envelope.Suite, instances, hops int) world {
 	w.plan = plan.Plan{
 		Version: plan.Version, Title: "test",
 		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
-			Dimension: 2, Classes: []string{"a", "b", "c"}, Repetitions: perDevice,
+			Dimension: 2, Repetitions: perDevice,
 			Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
 			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},
 		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected, DishonestShare: 0.25},
-		Crowd:     plan.Crowd{Minimum: minimum, Maximum: 1000},
+		Crowd:     plan.Crowd{Names: []string{"a", "b", "c"}, Minimum: minimum, Maximum: 1000},
 		Envelopes: plan.Envelopes{PerDevice: perDevice, PayloadBytes: payload, Suite: string(suite)},
 		Route:     plan.Route{Kind: "mix", Mix: mix},
 		Analyzer:  party("analyzer", w.analyzer),

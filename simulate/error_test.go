@@ -44,7 +44,7 @@ func TestErrorsOfSumsAreAsPredicted(t *testing.T) {
 		t.Run(bitsum, func(t *testing.T) {
 			p := sample(bitsum, 1)
 			p.Crowd.Minimum = n
-			p.Question.Density.Classes = []string{"all"}
+			p.Crowd.Names = []string{"all"}
 			// Discrete Laplace noise of decay 0.02 is wide enough to be counted as
 			// continuous, of kurtosis 6.
 			p.Question.Density.Bitsum.Noise = min(p.Question.Density.Bitsum.Noise, 0.02)
@@ -128,7 +128,8 @@ func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uin
 	t.Helper()
 	p := sample("rr", spec.Dimension)
 	d := p.Question.Density
-	d.Classes, d.Normalize, d.Repetitions = []string{"all"}, false, spec.Repetitions
+	p.Crowd.Names = []string{"all"}
+	d.Normalize, d.Repetitions = false, spec.Repetitions
 	d.Kernel = plan.Kernel{Name: string(spec.Kernel), Bandwidth: spec.Bandwidth, Seed: hex.EncodeToString(spec.Seed[:])}
 	p.Crowd.Minimum = len(values)
 	for _, party := range []*plan.Party{&p.Analyzer, &p.Route.Mix.Instances[0].Hops[0], &p.Route.Mix.Instances[0].Hops[1]} {

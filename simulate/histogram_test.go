@@ -28,6 +28,7 @@ func tiny(name string) plan.Plan {
 		Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Epsilon: 1, Keep: 0.75, Flip: 0.2},
 	}
 	p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: h}
+	p.Crowd.Names = nil
 	p.Budget.Adjacency, p.Budget.LabelEpsilon = "replacement", 0
 	p.Envelopes.PerDevice = 24 // so many that none overflow
 	more := plan.Attribute{Name: "snack", Kind: "categories", Size: 2}

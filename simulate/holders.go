@@ -43,7 +43,7 @@ func Holders(p *protocol.Protocol, holders []int, seed uint64) (Collection, erro
 func onlyHolders(p plan.Plan, cells, devices int) error {
 	h := p.Question.Histogram
 	switch {
-	case h == nil || len(h.Attributes) != 1 || len(h.Crowds) > 0 || !h.Randomizer.OneHot():
+	case h == nil || len(h.Attributes) != 1 || p.Crowds() > 1 || !h.Randomizer.OneHot():
 		return errors.New("simulate: numbers of holders are of one attribute of everybody, answered by one-hot: list the respondents (Law)")
 	case p.Crowd.Deletion != nil || p.Crowd.Maximum != 0 && devices > p.Crowd.Maximum || len(p.Route.Mix.Instances) != 1:
 		return errors.New("simulate: with numbers of holders everybody counts, in one instance: list the respondents (Law)")

@@ -42,7 +42,7 @@ func TestDevicesOfADestroyedCrowdAreTold(t *testing.T) {
 // Of two instances one may destroy a crowd that the other releases.
 func TestDevicesAreToldByInstance(t *testing.T) {
 	p := sample("rr", 2)
-	p.Question.Density.Classes = []string{"all"}
+	p.Crowd.Names = []string{"all"}
 	p.Crowd.Minimum = 5
 	p.Route.Mix.Instances = append(p.Route.Mix.Instances, plan.Instance{Hops: []plan.Party{{Operator: "East"}}})
 	proto, keys := runnable(t, p)
@@ -86,7 +86,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 	}
 	for _, epsilon := range []plan.LabelEpsilon{1, 2, 3, 5} {
 		p := sample("rr", set.Dimension())
-		p.Question.Density.Classes = set.Classes
+		p.Crowd.Names = set.Classes
 		p.Question.Density.Kernel.Name, p.Question.Density.Kernel.Clip = string(encode.InnerRotated), 2
 		p.Budget.LabelEpsilon, p.Crowd.Minimum = epsilon, 300
 		p, err := protocol.Design(p)

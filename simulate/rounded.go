@@ -48,7 +48,7 @@ func Round(p plan.Plan, classes []int, row func(i int) []float32, seed uint64, p
 			func(part int) *rand.Rand { return replay.New(seed, forBits, uint64(class), uint64(part)) },
 			func(n int) { progress("round bits", done+n, len(classes)) })
 		if err != nil {
-			return nil, fmt.Errorf("class %q: %w", p.Question.Density.Classes[class], err)
+			return nil, fmt.Errorf("class %q: %w", p.Crowd.Names[class], err)
 		}
 		done += len(who)
 		r.Ones = append(r.Ones, ones)

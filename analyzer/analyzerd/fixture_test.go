@@ -75,7 +75,7 @@ func collect(t testing.TB, change func(*plan.Plan)) *collection {
 	t.Helper()
 	p := route()
 	p.Question = plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
-		Dimension: 3, Classes: []string{"hills", "shore"}, Normalize: true,
+		Dimension: 3, Normalize: true,
 		Kernel:      plan.Kernel{Name: "ip-identity", Seed: strings.Repeat("00", 32)},
 		Repetitions: 1,
 		Bitsum:      plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
@@ -98,7 +98,7 @@ func route() plan.Plan {
 	return plan.Plan{
 		Version: plan.Version,
 		Title:   "A tiny collection",
-		Crowd:   plan.Crowd{Minimum: minimum},
+		Crowd:   plan.Crowd{Names: []string{"hills", "shore"}, Minimum: minimum},
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{
 			{Hops: []plan.Party{{Operator: "North"}}}, {Hops: []plan.Party{{Operator: "East"}, {Operator: "West"}}},
 		}}},

@@ -21,11 +21,10 @@ func spread(t *testing.T) *collection {
 	p := route()
 	p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
 		Attributes: []plan.Attribute{{Name: "drink", Kind: "categories", Values: []string{"coffee", "tea", "water"}}},
-		Crowds:     []string{"north", "south"},
 		Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact", Epsilon: 1, Fragments: 4, Backstop: 2},
 	}}
 	p.Budget = plan.Budget{Epsilon: 8, Delta: 1e-5, Adjacency: "removal", DishonestShare: 0.2}
-	p.Envelopes.Suite = "x25519"
+	p.Crowd.Names, p.Envelopes.Suite = []string{"north", "south"}, "x25519"
 	p.Route.Mix.Spread = plan.SpreadAll
 	p, err := protocol.Design(p)
 	if err != nil {

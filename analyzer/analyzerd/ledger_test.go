@@ -141,10 +141,10 @@ func TestFloor(t *testing.T) {
 // Where a charge leaves something out the ledger says so.
 func TestWhatAChargeLeavesOut(t *testing.T) {
 	histogram := func(d *plan.Deletion, crowds ...string) plan.Plan {
-		return plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Crowds: crowds}}, Crowd: plan.Crowd{Deletion: d}}
+		return plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{}}, Crowd: plan.Crowd{Names: crowds, Deletion: d}}
 	}
 	density := func(label plan.LabelEpsilon) plan.Plan {
-		return plan.Plan{Question: plan.Question{Density: &plan.Density{Classes: []string{"a", "b"}}}, Budget: plan.Budget{LabelEpsilon: label}}
+		return plan.Plan{Question: plan.Question{Density: &plan.Density{}}, Crowd: plan.Crowd{Names: []string{"a", "b"}}, Budget: plan.Budget{LabelEpsilon: label}}
 	}
 	for name, c := range map[string]struct {
 		plan plan.Plan

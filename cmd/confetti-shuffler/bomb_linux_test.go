@@ -193,11 +193,11 @@ func TestThreeBombsAtOnce(t *testing.T) {
 	many := func(one, before, after string) string {
 		return before + strings.Repeat(one+",", (length-len(before)-len(after))/(len(one)+1)-1) + one + after
 	}
-	const mix = `{"version":1,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[`
-	const density = `{"version":1,"title":"t","question":{"kind":"density","density":{"dimension":1,"classes":[`
+	const mix = `{"version":2,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[`
+	const density = `{"version":2,"title":"t","question":{"kind":"density","density":{"dimension":1,"kernel":{"name":"x"}}},"crowd":{"names":[`
 	for what, bomb := range map[string]string{
 		"hops": many("{}", mix+`{"hops":[`, `]}]}}}`), "instances": many("{}", mix, `]}}}`),
-		"nameless classes": many(`""`, density, `]}}}`), "classes of one name": many(`"a"`, density, `]}}}`),
+		"nameless classes": many(`""`, density, `]}}`), "classes of one name": many(`"a"`, density, `]}}`),
 		"lists in lists": mix + strings.Repeat("[", length/2),
 	} {
 		for who, name := range map[string]string{"a stranger": "ed25519:" + strings.Repeat("A", 43), "a publisher's name": publisher, "no name": "a"} {

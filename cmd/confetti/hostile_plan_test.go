@@ -60,8 +60,8 @@ func TestPlansDoNotWriteToTheTerminal(t *testing.T) {
 			}
 		}
 		if d := p.Question.Density; d != nil {
-			for i := range d.Classes {
-				d.Classes[i] += escapes
+			for i := range p.Crowd.Names {
+				p.Crowd.Names[i] += turns
 			}
 			d.Vocabulary += escapes
 		}

@@ -91,10 +91,10 @@ func hostilePlan(url string) plan.Plan {
 	return plan.Plan{
 		Version: plan.Version, Title: "What do people read?",
 		Question: plan.Question{Kind: "density", Unfit: plan.UnfitReference, Density: &plan.Density{
-			Dimension: 2, Classes: []string{"a", "b"}, Repetitions: 4, Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
+			Dimension: 2, Repetitions: 4, Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
 			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},
-		Budget: plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected}, Crowd: plan.Crowd{Minimum: 4},
+		Budget: plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected}, Crowd: plan.Crowd{Names: []string{"a", "b"}, Minimum: 4},
 		Envelopes: plan.Envelopes{PerDevice: 4, PayloadBytes: 8, Suite: "x25519"},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key, URL: url}}}}}},
 		Analyzer:  plan.Party{Operator: "Research", Key: key, URL: url},

@@ -54,7 +54,7 @@ func everyKind(t *testing.T) map[string]asked {
 			for range s.Histogram.Attributes[1:] {
 				people[i].Values = append(people[i].Values, "red")
 			}
-			if n := len(s.Histogram.Crowds); n > 0 {
+			if n := len(s.Crowds); n > 0 {
 				people[i].Crowd = i % n
 			}
 		}
@@ -93,8 +93,8 @@ func everyKind(t *testing.T) map[string]asked {
 	survey("split", func(s *collection.Survey) {
 		s.Histogram.Attributes, s.Histogram.Collect = append(s.Histogram.Attributes, plan.Attribute{Name: "other", Kind: "categories", Values: colours.Values}), "split"
 	}, "red")
-	survey("crowds", func(s *collection.Survey) { s.Histogram.Crowds = []string{"north", "south"} }, "red")
-	survey("private sizes", func(s *collection.Survey) { s.Histogram.Crowds, s.CrowdEpsilon = []string{"north", "south"}, 1 }, "red")
+	survey("crowds", func(s *collection.Survey) { s.Crowds = []string{"north", "south"} }, "red")
+	survey("private sizes", func(s *collection.Survey) { s.Crowds, s.CrowdEpsilon = []string{"north", "south"}, 1 }, "red")
 	survey("no protection", func(s *collection.Survey) { s.Budget.Epsilon = 15 }, "red")
 
 	set, err := dataset.Generate(1, dataset.GenerateOptions{})

@@ -102,13 +102,13 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 	p := plan.Plan{
 		Version: plan.Version, Title: c.Title,
 		Question: plan.Question{Kind: "density", Unfit: plan.UnfitReference, Density: &plan.Density{
-			Dimension: set.Dimension(), Classes: set.Classes, Normalize: c.Normalize,
+			Dimension: set.Dimension(), Normalize: c.Normalize,
 			Kernel:      c.Kernel,
 			Repetitions: c.Repetitions,
 			Bitsum:      plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
 		}},
 		Budget:    c.Budget,
-		Crowd:     plan.Crowd{Minimum: c.Minimum},
+		Crowd:     plan.Crowd{Names: set.Classes, Minimum: c.Minimum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
 		Route:     experiments.Route(c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},

@@ -27,6 +27,7 @@ import (
 type Survey struct {
 	Title        string
 	Histogram    plan.Histogram // without the noise, which follows; seeds follow from Seed, and Collect, where it is left out, from what errs less
+	Crowds       []string       // that the population is of; none: one, of everybody
 	Budget       plan.Budget
 	Minimum      int     // smallest crowd that is released; 0: the smallest there is, as far as deletion leaves it
 	CrowdEpsilon float64 // of the sizes of crowds, at the budget's delta, by randomized deletion; 0: they are public
@@ -184,7 +185,7 @@ func (s Survey) draft(population []histogram.Answers) (p plan.Plan, keys simulat
 		Version: plan.Version, Title: s.Title,
 		Question:  plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &h},
 		Budget:    s.Budget,
-		Crowd:     plan.Crowd{Minimum: s.Minimum},
+		Crowd:     plan.Crowd{Names: s.Crowds, Minimum: s.Minimum},
 		Envelopes: plan.Envelopes{Suite: s.Suite},
 		Route:     experiments.Route(s.Instances, s.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
@@ -258,7 +259,7 @@ func (r *SurveyResult) compare(p plan.Plan, m *histogram.Model, truth *findings.
 	cells := 0
 	for _, t := range m.Tables {
 		table := SurveyTable{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
-		if names := p.Question.Histogram.Crowds; len(names) > 0 {
+		if names := p.Crowd.Names; len(names) > 0 {
 			table.Crowd = names[t.Crowd]
 		}
 		known, squares := truth.Table(t.Crowd, t.Attribute), 0.0

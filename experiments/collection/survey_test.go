@@ -90,7 +90,7 @@ func TestSurveyOfCrowds(t *testing.T) {
 			people[i].Crowd = 2
 		}
 	}
-	s := Survey{Histogram: plan.Histogram{Attributes: attributes[:1], Crowds: []string{"north", "south", "east"}, Randomizer: plan.Randomizer{Name: "one-hot"}}, Minimum: 1000}
+	s := Survey{Histogram: plan.Histogram{Attributes: attributes[:1], Randomizer: plan.Randomizer{Name: "one-hot"}}, Crowds: []string{"north", "south", "east"}, Minimum: 1000}
 	s.Budget.Epsilon = 10
 	r := surveyed(t, s, people).Result
 	if len(r.Tables) != 2 || len(r.Withheld) != 1 || r.Tables[0].Crowd != "north" || r.Tables[0].Devices != 1490 || r.Tables[0].Top[0].Value != "coffee" || r.Tables[1].Top[0].Value != "tea" {
@@ -103,7 +103,7 @@ func TestSurveyOfCrowds(t *testing.T) {
 	for i := range people {
 		people[i].Crowd = min(people[i].Crowd, 1)
 	}
-	s.Histogram.Crowds = s.Histogram.Crowds[:2]
+	s.Crowds = s.Crowds[:2]
 	out := surveyed(t, s, people)
 	if r := out.Result; len(r.Tables) != 2 || !(*r.Epsilon > 9 && *r.Epsilon <= 10) || !(*r.EpsilonCrowdSizes > 0 && *r.EpsilonCrowdSizes <= 2) || r.Tables[0].Devices >= 1500 || r.Tables[0].Devices < out.Plan.Crowd.Minimum {
 		t.Errorf("minimum %d: %+v", out.Plan.Crowd.Minimum, r)

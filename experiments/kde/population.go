@@ -41,7 +41,7 @@ const (
 
 func newPopulation(c experiments.Cell, run uint64, rec *records, progress simulate.Progress) (*population, error) {
 	d := c.Density
-	q := plan.Density{Dimension: rec.Dimension(), Classes: rec.Classes, Kernel: d.Kernel, Repetitions: d.Repetitions}
+	q := plan.Density{Dimension: rec.Dimension(), Kernel: d.Kernel, Repetitions: d.Repetitions}
 	q.Kernel.Seed = experiments.PublicSeed(c.Seed, run, forFeatures)
 	switch {
 	case plan.Kernels[d.Kernel.Name].Single:
@@ -74,7 +74,9 @@ func labels(d experiments.Density) plan.LabelEpsilon {
 
 // draft is the plan of the population but for its bitsum and budget.
 func (p *population) draft(label plan.LabelEpsilon) plan.Plan {
-	return experiments.Draft(p.question, plan.Budget{Adjacency: "replacement", LabelEpsilon: label}, 1)
+	draft := experiments.Draft(p.question, plan.Budget{Adjacency: "replacement", LabelEpsilon: label}, 1)
+	draft.Crowd.Names = p.records.Classes
+	return draft
 }
 
 func (p *population) round(label plan.LabelEpsilon, stream uint64) (*simulate.Rounded, error) {

@@ -262,7 +262,7 @@ func (w *world) worst(traffic []*parcel, pattern string, room int) map[string][]
 		bodies["the plan"] = w.signed.Marshal()
 		bodies["the plan, cut short"] = w.signed.Marshal()[:len(w.signed.Marshal())-1]
 		for name, one := range map[string]string{"hops": "{}", "numbers": "0", "names": `""`} {
-			bomb := `{"version":1,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[{"hops":[` + strings.Repeat(one+",", room/(len(one)+1)-100) + one + `]}]}}}}`
+			bomb := `{"version":2,"title":"t","question":{"kind":"x"},"route":{"kind":"mix","mix":{"instances":[{"hops":[` + strings.Repeat(one+",", room/(len(one)+1)-100) + one + `]}]}}}}`
 			bodies["a stranger's plan of many "+name] = []byte(strings.Replace(head, w.signed.Publisher, "ed25519:"+strings.Repeat("A", 43), 1) + bomb)
 			bodies["a plan of many "+name+" in a publisher's name"] = []byte(head + bomb)
 		}

@@ -152,7 +152,7 @@ func (r *ring) plan(title string, s shape, address func(name string) string, tim
 		Times:     times,
 	}
 	for c := range s.crowds {
-		p.Question.Histogram.Crowds = append(p.Question.Histogram.Crowds, fmt.Sprint("crowd ", c))
+		p.Crowd.Names = append(p.Crowd.Names, fmt.Sprint("crowd ", c))
 	}
 	for i, n := range s.hops {
 		var in plan.Instance

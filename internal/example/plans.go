@@ -18,13 +18,13 @@ func Density(bitsum string) plan.Plan {
 		Version: plan.Version,
 		Title:   "Where do people walk?",
 		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
-			Dimension: 3, Classes: []string{"hills", "shore"},
+			Dimension:   3,
 			Kernel:      plan.Kernel{Name: "gaussian", Bandwidth: 1, Seed: strings.Repeat("5a", 32)},
 			Repetitions: 4,
 			Bitsum:      plan.Bitsum{Name: bitsum, Accounting: "exact"},
 		}},
 		Budget:    plan.Budget{Epsilon: 2, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: 3, DishonestShare: 0.1},
-		Crowd:     plan.Crowd{Minimum: 500},
+		Crowd:     plan.Crowd{Names: []string{"hills", "shore"}, Minimum: 500},
 		Envelopes: plan.Envelopes{Suite: "x25519"},
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{
 			{Operator: "North", Key: key}, {Operator: "South", Key: key},
@@ -46,7 +46,7 @@ func Histogram(h plan.Histogram) plan.Plan {
 	p.Title = "What do people drink?"
 	p.Question = plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &h}
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal", DishonestShare: 0.1}
-	p.Crowd.Minimum = 1000
+	p.Crowd = plan.Crowd{Minimum: 1000}
 	return p
 }
 
@@ -92,7 +92,7 @@ func Histograms() map[string]plan.Plan {
 		Spread(p, 2)
 	})
 	add("crowds", OneHot(Drinks()), func(p *plan.Plan, h *plan.Histogram) {
-		h.Crowds = []string{"north", "south"}
+		p.Crowd.Names = []string{"north", "south"}
 		c, _ := additive.NewCrowd(1, 1e-6)
 		p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: c.Noise, Threshold: c.Threshold}
 	})

@@ -17,7 +17,7 @@ import (
 // sample is the golden plan of package plan.
 func sample(t testing.TB) plan.Plan {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/vectors/v1/canonical.json")
+	text, err := os.ReadFile("../testdata/vectors/v2/canonical.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(sample(f).Canonical())
 	f.Add(author.TOML(sample(f)))
-	f.Add([]byte("version = 1\n[question]\nkind = 'density'"))
+	f.Add([]byte("version = 2\n[question]\nkind = 'density'"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		costtest.Heap(t, costtest.Factor, len(text), func() {
 			p, err := author.Parse(text)

@@ -73,8 +73,8 @@ func New(p plan.Plan) (*Question, error) {
 		return nil, err
 	}
 	d.channel = thinnable(p, d.channel)
-	if p.Budget.LabelEpsilon != plan.Unprotected && len(q.Classes) > 1 {
-		d.Labels = &randomize.KRR{K: len(q.Classes), Epsilon: float64(p.Budget.LabelEpsilon)}
+	if p.Budget.LabelEpsilon != plan.Unprotected && p.Crowds() > 1 {
+		d.Labels = &randomize.KRR{K: p.Crowds(), Epsilon: float64(p.Budget.LabelEpsilon)}
 		if err := d.Labels.Validate(); err != nil {
 			return nil, fmt.Errorf("density: budget.label_epsilon: %w", err)
 		}
@@ -175,7 +175,7 @@ type Model struct {
 
 // Learn estimates the sums of each reported class.
 func (d *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
-	m := &Model{Plan: d.plan.Hash(), Classes: d.plan.Question.Density.Classes, Densities: make([]kde.Density, len(crowds)), Labels: d.Labels}
+	m := &Model{Plan: d.plan.Hash(), Classes: d.plan.Crowd.Names, Densities: make([]kde.Density, len(crowds)), Labels: d.Labels}
 	for c, crowd := range crowds {
 		m.Densities[c].Features = d.Features
 		if crowd.Tally != nil {

@@ -81,7 +81,7 @@ func WithinLocal(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsu
 // withinLocal is that of a plan, whose label takes its share.
 func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, error) {
 	left := p.Budget.LocalEpsilon
-	if l := p.Budget.LabelEpsilon; l != plan.Unprotected && len(p.Question.Density.Classes) > 1 {
+	if l := p.Budget.LabelEpsilon; l != plan.Unprotected && len(p.Crowd.Names) > 1 {
 		if left -= float64(l); !(left > 0) {
 			return b, fmt.Errorf("density: budget.local_epsilon: the class alone is sent with epsilon %g, and %g is to hold for all of it: lower budget.label_epsilon, or ask for more", float64(l), p.Budget.LocalEpsilon)
 		}

@@ -249,7 +249,7 @@ func TestEveryStatementCanBePublished(t *testing.T) {
 	for name, change := range map[string]func(p *plan.Plan){
 		"rr":                 func(p *plan.Plan) {},
 		"3nb":                func(p *plan.Plan) { p.Question.Density.Bitsum.Name = "3nb" },
-		"one class":          func(p *plan.Plan) { p.Question.Density.Classes = []string{"all"} },
+		"one class":          func(p *plan.Plan) { p.Crowd.Names = []string{"all"} },
 		"one repetition":     func(p *plan.Plan) { p.Question.Density.Repetitions = 1 },
 		"unprotected labels": func(p *plan.Plan) { p.Budget.LabelEpsilon = plan.Unprotected },
 		"identity":           func(p *plan.Plan) { example.Identity(p, 3) },
@@ -258,8 +258,8 @@ func TestEveryStatementCanBePublished(t *testing.T) {
 			p := example.Density("rr")
 			change(&p)
 			proto := example.Runnable(t, example.Design(t, p))
-			for withheld := range len(p.Question.Density.Classes) {
-				tallies := make([]tally.Crowd, len(p.Question.Density.Classes))
+			for withheld := range len(p.Crowd.Names) {
+				tallies := make([]tally.Crowd, len(p.Crowd.Names))
 				for c := withheld; c < len(tallies); c++ {
 					counts := proto.NewTally().(*tally.Counts)
 					tallies[c] = tally.Crowd{Tally: counts, Respondents: 700}

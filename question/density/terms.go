@@ -38,11 +38,11 @@ func (d *Question) Risks() question.Risks {
 func (d *Question) Words() question.Words {
 	q := d.plan.Question.Density
 	w := question.Words{
-		Asked:  fmt.Sprintf("What do the feature vectors of each of %d classes look like? Each respondent holds one vector of %d numbers and its class.", len(q.Classes), q.Dimension),
+		Asked:  fmt.Sprintf("What do the feature vectors of each of %d classes look like? Each respondent holds one vector of %d numbers and its class.", d.plan.Crowds(), q.Dimension),
 		Answer: "features", Crowd: "class", Thinning: d.thinning(),
 		Unfit: question.SaysUnfit(d.plan.Question, "a vector without direction, which adds nothing to a density in expectation, of its class or, where it has none, of one drawn at random."),
 	}
-	for _, name := range q.Classes {
+	for _, name := range d.plan.Crowd.Names {
 		w.Crowds = append(w.Crowds, fmt.Sprintf("class %q", name))
 	}
 	return w

@@ -19,8 +19,8 @@ const anyClass = -1
 // StandIn is the value that l counts as: features are nil for the reference.
 func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.UnfitError) {
 	q := d.plan.Question
-	if l.Class < 0 || l.Class >= len(q.Density.Classes) {
-		return Labelled{Class: anyClass}, &question.UnfitError{Values: 1, Cause: fmt.Errorf("the class is not one of the plan's %d", len(q.Density.Classes))}
+	if l.Class < 0 || l.Class >= d.plan.Crowds() {
+		return Labelled{Class: anyClass}, &question.UnfitError{Values: 1, Cause: fmt.Errorf("the class is not one of the plan's %d", d.plan.Crowds())}
 	}
 	err := d.Features.Check(l.Features)
 	if err == nil {

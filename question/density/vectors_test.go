@@ -56,7 +56,7 @@ type tallyVector struct {
 func TestGoldenVectors(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
 		t.Run(bitsum, func(t *testing.T) {
-			file := "testdata/vectors/v1/" + bitsum + ".json"
+			file := "testdata/vectors/v2/" + bitsum + ".json"
 			got := flow(t, vectorPlan(bitsum))
 			if *update {
 				b, err := json.MarshalIndent(got, "", " ")

@@ -241,8 +241,8 @@ func TestHistogramClaimsAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := example.OneHot(example.Drinks())
 			h.Randomizer.Fragments = 4
-			h.Crowds = []string{"north", "south"}
 			p := example.Histogram(h)
+			p.Crowd.Names = []string{"north", "south"}
 			c, err := additive.NewCrowd(1, 1e-6)
 			if err != nil {
 				t.Fatal(err)

@@ -42,7 +42,7 @@ type Table struct {
 func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	m := &Model{
 		question: h, Respondents: make([]int, len(crowds)),
-		Attributes: h.ask.Attributes, Crowds: h.ask.Crowds, Deleted: h.plan.Crowd.Deletion != nil,
+		Attributes: h.ask.Attributes, Crowds: h.plan.Crowd.Names, Deleted: h.plan.Crowd.Deletion != nil,
 	}
 	for crowd, c := range crowds {
 		if c.Tally == nil {

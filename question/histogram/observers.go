@@ -182,7 +182,7 @@ func (h *Question) opened(event, rest account.Event, outright, failing float64, 
 }
 
 func (h *Question) note() string {
-	if len(h.ask.Crowds) == 0 {
+	if len(h.plan.Crowd.Names) == 0 {
 		return ""
 	}
 	return "Speaks of the answers: which crowd a respondent is in is sent as it is."

@@ -65,7 +65,7 @@ func (h *Question) Loss(honest int, again bool) account.Event {
 // Risks are those of parts that came out smaller, and of a report's length.
 func (h *Question) Risks() question.Risks {
 	r := question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.Envelopes.PerDevice), Messages: h.expected()}
-	if len(h.ask.Crowds) > 0 {
+	if len(h.plan.Crowd.Names) > 0 {
 		r.CrowdLoss = math.Inf(1) // who is in a natural crowd is public
 	}
 	return r

@@ -79,7 +79,7 @@ func vectorHistogram(kind string) plan.Plan {
 func TestHistogramGoldenVectors(t *testing.T) {
 	for _, kind := range []string{"sample", "fragments", "sketch", "krr", "subset", "local-hash", "hadamard"} {
 		t.Run(kind, func(t *testing.T) {
-			file := "testdata/vectors/v1/" + kind + ".json"
+			file := "testdata/vectors/v2/" + kind + ".json"
 			got := histogramFlow(t, vectorHistogram(kind))
 			if *update {
 				b, err := json.MarshalIndent(got, "", " ")

@@ -40,8 +40,8 @@ func (h *Question) asked() string {
 }
 
 func (h *Question) crowdName(crowd int) string {
-	if len(h.ask.Crowds) == 0 {
+	if len(h.plan.Crowd.Names) == 0 {
 		return "everybody"
 	}
-	return fmt.Sprintf("crowd %q", h.ask.Crowds[crowd])
+	return fmt.Sprintf("crowd %q", h.plan.Crowd.Names[crowd])
 }

@@ -17,9 +17,9 @@ import (
 // none for a crowd that was withheld.
 func TestTruth(t *testing.T) {
 	h := example.OneHot(example.Drinks(), plan.Attribute{Name: "basket", Kind: "set", Size: 3, Most: 2})
-	h.Collect, h.Crowds = "split", []string{"north", "south", "east"}
+	h.Collect = "split"
 	p := example.Histogram(h)
-	p.Crowd.Minimum = 1000
+	p.Crowd.Names, p.Crowd.Minimum = []string{"north", "south", "east"}, 1000
 	p = example.Design(t, p)
 	var values []question.Value
 	for i := range 4000 {

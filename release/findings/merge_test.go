@@ -123,7 +123,7 @@ func TestEpochsAddUpAsTheirTallies(t *testing.T) {
 func TestANewClassNeedsNoNewCollectionOfTheOthers(t *testing.T) {
 	old := epoch(t, example.Design(t, example.Density("rr")), 1)
 	p := example.Density("3nb") // another bitsum, minimum and budget
-	p.Question.Density.Classes = []string{"forest"}
+	p.Crowd.Names = []string{"forest"}
 	p.Budget.Epsilon, p.Crowd.Minimum = 1, 400
 	later := epoch(t, example.Design(t, p), 2)
 	merged, err := merge(t, old, later)

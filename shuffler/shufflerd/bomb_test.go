@@ -28,8 +28,8 @@ func register(hash [32]byte, text []byte) *http.Request {
 func TestPlanBombs(t *testing.T) {
 	w := newWorld(t, 1, nil)
 	const before = `"title":"t","question":{"kind":`
-	const mix = `{"version":1,` + before + `"x"},"route":{"kind":"mix","mix":{"instances":[`
-	const density = `{"version":1,` + before + `"density","density":{"dimension":1,"classes":[`
+	const mix = `{"version":2,` + before + `"x"},"route":{"kind":"mix","mix":{"instances":[`
+	const density = `{"version":2,` + before + `"density","density":{"dimension":1}},"crowd":{"names":[`
 	many := func(one string) string { return strings.Repeat(one+",", 8_360_000/(len(one)+1)) + one }
 	copied := string(w.signed.Marshal()[:plan.HeadBytes])
 	stranger := strings.Replace(copied, w.signed.Publisher, "ed25519:"+strings.Repeat("A", 43), 1)
@@ -41,7 +41,7 @@ func TestPlanBombs(t *testing.T) {
 		for what, bomb := range map[string]string{
 			"hops":      mix + `{"hops":[` + many("{}") + `]}]}}}`,
 			"instances": mix + many("{}") + `]}}}`,
-			"classes":   density + many(`""`) + `]}}}`,
+			"names":     density + many(`""`) + `]}}`,
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				text := []byte(head + bomb + "}")

@@ -122,7 +122,7 @@ func TestCrashAnywhere(t *testing.T) {
 // Crowds that do not go into memory together are read one after the other.
 func TestPasses(t *testing.T) {
 	for _, together := range []int{1, 2 * 3 * 400, 1 << 20} { // one crowd a pass, two, all
-		w := newWorld(t, 1, func(p *plan.Plan) { p.Question.Density.Classes = []string{"a", "b", "c", "d"} })
+		w := newWorld(t, 1, func(p *plan.Plan) { p.Crowd.Names = []string{"a", "b", "c", "d"} })
 		w.hops[0].service.together = together
 		for d := range 12 {
 			w.contribute([]uint32{0, 2, 3, 0}[d%4], d)

@@ -118,12 +118,12 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 	w.plan = plan.Plan{
 		Version: plan.Version, Title: "test",
 		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
-			Dimension: 2, Classes: []string{"a", "b"}, Repetitions: perDevice,
+			Dimension: 2, Repetitions: perDevice,
 			Kernel: plan.Kernel{Name: "ip-signs", Seed: strings.Repeat("0", 64)},
 			Bitsum: plan.Bitsum{Name: "rr", Accounting: "exact", FlipProbability: 0.25},
 		}},
 		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected},
-		Crowd:     plan.Crowd{Minimum: minimum},
+		Crowd:     plan.Crowd{Names: []string{"a", "b"}, Minimum: minimum},
 		Envelopes: plan.Envelopes{PerDevice: perDevice, PayloadBytes: payload, Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{in}}},
 		Analyzer:  plan.Party{Operator: "analyzer", Key: w.analyzer.Public().String(), URL: "https://analyzer.test"},

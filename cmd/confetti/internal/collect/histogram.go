@@ -124,10 +124,10 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		}
 	}
 	h := c.Question(attributes, c.Accounting)
-	h.Crowds = t.crowds
 	s := collection.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
 		Histogram:    h,
+		Crowds:       t.crowds,
 		Budget:       plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)},
 		Minimum:      c.Minimum,
 		CrowdEpsilon: c.CrowdEpsilon,

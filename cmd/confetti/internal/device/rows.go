@@ -122,13 +122,13 @@ func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 func (in *rows) wrong(name, what string) { in.faults.Add(in.line, name, what) }
 
 // answers are those to a histogram's questions.
-func (in *rows) answers(crowd string, q plan.Histogram) question.Value {
+func (in *rows) answers(column string, crowds []string, q plan.Histogram) question.Value {
 	v := histogram.Answers{Values: make([]any, len(q.Attributes))}
-	if len(q.Crowds) > 0 {
-		if field, ok := in.cell(crowd, false); ok {
+	if len(crowds) > 0 {
+		if field, ok := in.cell(column, false); ok {
 			name, _ := field.(string)
-			if v.Crowd = slices.Index(q.Crowds, name); v.Crowd < 0 {
-				in.wrong(crowd, fmt.Sprintf("names none of the plan's %d crowds", len(q.Crowds)))
+			if v.Crowd = slices.Index(crowds, name); v.Crowd < 0 {
+				in.wrong(column, fmt.Sprintf("names none of the plan's %d crowds", len(crowds)))
 			}
 		}
 	}
@@ -146,12 +146,12 @@ func (in *rows) answers(crowd string, q plan.Histogram) question.Value {
 }
 
 // labelled is the answer to a density's.
-func (in *rows) labelled(q plan.Density) question.Value {
+func (in *rows) labelled(classes []string) question.Value {
 	v := density.Labelled{Class: -1}
 	if field, ok := in.cell("class", false); ok {
 		name, _ := field.(string)
-		if v.Class = slices.Index(q.Classes, name); v.Class < 0 {
-			in.wrong("class", fmt.Sprintf("is none of the plan's %d", len(q.Classes)))
+		if v.Class = slices.Index(classes, name); v.Class < 0 {
+			in.wrong("class", fmt.Sprintf("is none of the plan's %d", len(classes)))
 		}
 	}
 	if field, ok := in.cell("features", false); ok {

@@ -49,14 +49,14 @@ func (c columns) answers(path string, p plan.Plan) (values []question.Value, not
 	}
 	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
 	if p.Question.Density != nil && extension != ".jsonl" {
-		return c.labelled(path, missing, *p.Question.Density)
+		return c.labelled(path, missing, p.Crowd.Names)
 	}
 	if extension == ".npy" {
 		x, err := table.ReadMatrix(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		values, err := matrixAnswers(x, *p.Question.Histogram)
+		values, err := matrixAnswers(x, p)
 		return values, nil, err
 	}
 	file, err := table.Open(path)
@@ -64,7 +64,7 @@ func (c columns) answers(path string, p plan.Plan) (values []question.Value, not
 		return nil, nil, err
 	}
 	defer file.Close()
-	values, notes, err = c.rows(extension, file, missing, p.Question)
+	values, notes, err = c.rows(extension, file, missing, p)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
@@ -72,13 +72,14 @@ func (c columns) answers(path string, p plan.Plan) (values []question.Value, not
 }
 
 // rows reads rows of text.
-func (c columns) rows(extension string, file io.Reader, missing table.Missing, q plan.Question) (values []question.Value, notes []string, err error) {
+func (c columns) rows(extension string, file io.Reader, missing table.Missing, p plan.Plan) (values []question.Value, notes []string, err error) {
 	in, err := newRows(extension, file, missing)
 	if err != nil {
 		return nil, nil, err
 	}
+	q := p.Question
 	if q.Histogram != nil && in.names != nil {
-		if err := c.named(in.names, *q.Histogram); err != nil {
+		if err := c.named(in.names, p); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -96,9 +97,9 @@ func (c columns) rows(extension string, file io.Reader, missing table.Missing, q
 		case in.fields == nil: // which is a fault
 			continue
 		case q.Density != nil:
-			v = in.labelled(*q.Density)
+			v = in.labelled(p.Crowd.Names)
 		default:
-			v = in.answers(c.Crowd, *q.Histogram)
+			v = in.answers(c.Crowd, p.Crowd.Names, *q.Histogram)
 		}
 		if in.lacks {
 			left++
@@ -121,21 +122,21 @@ func (c columns) rows(extension string, file io.Reader, missing table.Missing, q
 }
 
 // named checks that a table has the columns that the plan asks about.
-func (c columns) named(names []string, q plan.Histogram) error {
+func (c columns) named(names []string, p plan.Plan) error {
 	var errs []error
-	for _, a := range q.Attributes {
+	for _, a := range p.Question.Histogram.Attributes {
 		if !slices.Contains(names, a.Name) {
 			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about", a.Name))
 		}
 	}
-	if len(q.Crowds) > 0 && !slices.Contains(names, c.Crowd) {
+	if len(p.Crowd.Names) > 0 && !slices.Contains(names, c.Crowd) {
 		errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from: name it with --crowd", c.Crowd))
 	}
 	return errors.Join(errs...)
 }
 
 // labelled reads a table of features and labels.
-func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([]question.Value, []string, error) {
+func (c columns) labelled(path string, missing table.Missing, classes []string) ([]question.Value, []string, error) {
 	t, err := table.ReadRecords(path, table.Choice{Label: c.Label, Missing: missing})
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +144,7 @@ func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([
 	values := make([]question.Value, t.X.Rows)
 	first, wrong := 0, 0
 	for i := range values {
-		class := slices.Index(q.Classes, t.Labels[i])
+		class := slices.Index(classes, t.Labels[i])
 		if class < 0 {
 			if wrong++; wrong == 1 {
 				first = i + 1
@@ -152,7 +153,7 @@ func (c columns) labelled(path string, missing table.Missing, q plan.Density) ([
 		values[i] = density.Labelled{Features: t.X.Data[i*t.X.Stride : i*t.X.Stride+t.X.Cols], Class: class}
 	}
 	if wrong > 0 {
-		return nil, nil, fmt.Errorf("%s: the label is none of the plan's %d classes in %d of %d rows, the first is row %d", path, len(q.Classes), wrong, t.X.Rows, first)
+		return nil, nil, fmt.Errorf("%s: the label is none of the plan's %d classes in %d of %d rows, the first is row %d", path, len(classes), wrong, t.X.Rows, first)
 	}
 	return values, t.Notes, nil
 }
@@ -263,16 +264,16 @@ func cell(field any) (int, error) {
 }
 
 // matrixAnswers takes attributes as columns in their order; a grid has two.
-func matrixAnswers(x blas32.General, q plan.Histogram) ([]question.Value, error) {
-	width := 0
+func matrixAnswers(x blas32.General, p plan.Plan) ([]question.Value, error) {
+	q, width := p.Question.Histogram, 0
 	for _, a := range q.Attributes {
 		if a.Kind == "set" || a.Kind == "prefixes" || a.Kind == "categories" && a.Size == 0 {
 			return nil, fmt.Errorf("the answers to %s are no numbers: give a .csv or .jsonl file", a.Name)
 		}
 		width += numbersOf(a)
 	}
-	if x.Cols != width || len(q.Crowds) > 0 {
-		return nil, fmt.Errorf("a matrix of %d columns does not fit the plan, which asks for %d numbers and %d crowds: give a .csv or .jsonl file", x.Cols, width, len(q.Crowds))
+	if x.Cols != width || p.Crowds() > 1 {
+		return nil, fmt.Errorf("a matrix of %d columns does not fit the plan, which asks for %d numbers and %d crowds: give a .csv or .jsonl file", x.Cols, width, p.Crowds())
 	}
 	values := make([]question.Value, x.Rows)
 	for i := range values {

@@ -24,7 +24,6 @@ import (
 
 // everything asks an attribute of each kind.
 var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "reference", Histogram: &plan.Histogram{
-	Crowds: []string{"north", "south"},
 	Attributes: []plan.Attribute{
 		{Name: "colour", Kind: "categories", Values: []string{"red", "green"}},
 		{Name: "floor", Kind: "categories", Size: 9},
@@ -34,7 +33,7 @@ var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "re
 		{Name: "place", Kind: "grid", X: &plan.Axis{High: 1, Cells: 4}, Y: &plan.Axis{High: 1, Cells: 4}},
 		{Name: "word", Kind: "prefixes", Values: []string{"he", "wo"}},
 	},
-}}}
+}}, Crowd: plan.Crowd{Names: []string{"north", "south"}}}
 
 func read(t *testing.T, name, text string, p plan.Plan) ([]question.Value, error) {
 	t.Helper()
@@ -87,7 +86,7 @@ func TestAnswersInAMatrix(t *testing.T) {
 }
 
 func TestLabelledAnswers(t *testing.T) {
-	p := plan.Plan{Question: plan.Question{Density: &plan.Density{Dimension: 2, Classes: []string{"a", "b"}}}}
+	p := plan.Plan{Question: plan.Question{Density: &plan.Density{Dimension: 2}}, Crowd: plan.Crowd{Names: []string{"a", "b"}}}
 	want := []question.Value{density.Labelled{Features: []float32{1, 2.5}, Class: 1}}
 	for name, text := range map[string]string{"x.csv": "x,class,y\n1,b,2.5\n", "x.jsonl": `{"features":[1,2.5],"class":"b"}`} {
 		if got, err := read(t, name, text, p); err != nil || cmp.Diff(want, got) != "" {
@@ -187,7 +186,7 @@ func FuzzAnswers(f *testing.F) {
 			if comma {
 				extension = ".csv"
 			}
-			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), table.Missing{}, everything.Question)
+			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), table.Missing{}, everything)
 			if err == nil && (len(values) == 0 || len(values) > len(text)) || err != nil && values != nil {
 				t.Fatalf("%d answers, %v", len(values), err)
 			}

@@ -59,7 +59,7 @@ func (c planParties) check() error {
 
 // plan is one of these parties with the question, its budget and its crowds, but
 // without keys and noise.
-func (c planParties) plan(title string, q plan.Question, b plan.Budget) (plan.Plan, error) {
+func (c planParties) plan(title string, q plan.Question, crowds []string, b plan.Budget) (plan.Plan, error) {
 	if _, err := os.Stat(c.File); err == nil {
 		return plan.Plan{}, fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func (c planParties) plan(title string, q plan.Question, b plan.Budget) (plan.Pl
 	b.DishonestShare, q.Unfit = c.DishonestShare, c.Unfit
 	p := plan.Plan{
 		Version: plan.Version, Title: title, Question: q, Budget: b,
-		Crowd:     plan.Crowd{Minimum: c.Minimum, Maximum: c.Maximum},
+		Crowd:     plan.Crowd{Names: crowds, Minimum: c.Minimum, Maximum: c.Maximum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
 		Route:     plans.Route(c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
@@ -146,10 +146,10 @@ func (c planNewDensity) draft() (plan.Plan, error) {
 	kernel, repetitions := c.Choose(c.Dimension)
 	kernel.Seed = freshSeed()
 	return c.plan(c.Title, plan.Question{Kind: "density", Density: &plan.Density{
-		Dimension: c.Dimension, Classes: c.Classes, Normalize: c.Normalize,
+		Dimension: c.Dimension, Normalize: c.Normalize,
 		Kernel: kernel, Repetitions: repetitions,
 		Bitsum: plan.Bitsum{Name: c.Bitsum, Accounting: c.Accounting},
-	}}, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label})
+	}}, c.Classes, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label})
 }
 
 // freshSeed is public: it decides nothing about privacy, but nobody should have

@@ -82,14 +82,13 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 		}
 	}
 	h := c.Question(attributes, c.Accounting)
-	h.Crowds = c.Crowds
 	if h.Randomizer.Name == "local-hash" {
 		h.Randomizer.Seed = freshSeed()
 	}
 	if h.Sketch != nil {
 		h.Sketch.Seed = freshSeed()
 	}
-	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)})
+	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, c.Crowds, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)})
 	if err != nil {
 		return p, err
 	}
