@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,52 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 			if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
 				t.Errorf("the table names %s, which is not there", name)
 			}
+		}
+	}
+}
+
+// naming are the packages that may name a kind of question; all others ask package
+// question. Commands name those that they ask for, experiments those that they measure.
+var naming = []string{"question", "protocol", "release/findings", "simulate", "experiments", "internal/example",
+	"cmd/confetti/internal/collect", "cmd/confetti/internal/device", "cmd/confetti/internal/plan"}
+
+// named lists the packages that import a kind without being among them.
+func named(found architecture.Imports) (bad []string) {
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		for _, to := range found[pkg] {
+			if below(to, "question") && to != "question" && to != "question/law" && !belowAny(pkg, naming) {
+				bad = append(bad, fmt.Sprintf("%s imports %s: a kind of question is named in protocol's table only", pkg, to))
+			}
+		}
+	}
+	return bad
+}
+
+func TestKindsOfQuestionAreNamedInOneTable(t *testing.T) {
+	found, err := architecture.Read(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range named(found) {
+		t.Error(bad)
+	}
+	if planted := (architecture.Imports{"analyzer": {"question", "question/density"}}); len(named(planted)) != 1 {
+		t.Error("an analyzer that names a kind is not caught")
+	}
+	used := regexp.MustCompile(`Question\.(Density|Histogram)\b`)
+	for _, role := range []string{"client", "shuffler", "analyzer", "issuer", "protocol", "internal/serve", "internal/wire", "internal/intake"} {
+		err := fs.WalkDir(os.DirFS("."), role, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			if found := used.Find(text); found != nil {
+				t.Errorf("%s names a kind: %s", name, found)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

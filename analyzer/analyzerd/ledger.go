@@ -37,11 +37,11 @@ func (p Population) validate() error {
 // answers.
 func leftOut(p plan.Plan) string {
 	switch {
-	case p.Question.Density != nil && p.Budget.LabelEpsilon == plan.Unprotected:
+	case p.Budget.LabelEpsilon == plan.Unprotected:
 		return "features only: the plan leaves classes unprotected"
 	case p.Crowd.Deletion != nil:
 		return "with the sizes of crowds, which are private"
-	case p.Question.Histogram != nil && p.Crowds() > 1:
+	case p.Budget.LabelEpsilon == 0 && p.Crowds() > 1: // crowds that nobody randomizes
 		return "answers only: who is in which crowd is public"
 	}
 	return ""
@@ -212,7 +212,7 @@ func spent(g account.Guarantee, s account.Spending, dominated account.Adjacency)
 
 // labelEpsilon is what the classes cost beside the features, which no crowd makes less.
 func labelEpsilon(p plan.Plan) float64 {
-	if p.Question.Density == nil || p.Budget.LabelEpsilon == plan.Unprotected {
+	if p.Budget.LabelEpsilon == 0 || p.Budget.LabelEpsilon == plan.Unprotected {
 		return 0
 	}
 	return float64(p.Budget.LabelEpsilon)
