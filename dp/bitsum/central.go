@@ -20,19 +20,6 @@ func (Exact) DrawEstimate(_ *rand.Rand, ones, n int) estimate.Value {
 	return estimate.Exact(float64(ones))
 }
 
-// DiscreteLaplace is the sum with discrete Laplace noise, under replacement the
-// curator's best at delta = 0 for one sum of sensitivity one.
-type DiscreteLaplace struct {
-	Decay float64 // the epsilon of one sum; see noise.DiscreteLaplace
-}
-
-// DrawEstimate is the number of ones with noise.
-func (m DiscreteLaplace) DrawEstimate(r *rand.Rand, ones, n int) estimate.Value {
-	checkOnes(ones, n)
-	d := noise.DiscreteLaplace{Decay: m.Decay}
-	return estimate.Value{Mean: float64(ones + d.Sample(r)), StdErr: math.Sqrt(d.Variance())}
-}
-
 // Gaussian is the sum with discrete Gaussian noise. The sums of I channels, one of
 // which each moves by at most one, have sensitivity sqrt(I) in the Euclidean norm
 // under replacement.

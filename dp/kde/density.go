@@ -5,7 +5,6 @@ package kde
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -104,14 +103,4 @@ func (d Density) QueryAll(ys blas32.General) ([]estimate.Value, error) {
 	values := make([]estimate.Value, ys.Rows)
 	err = Each(d.Features, ys, func(i int, g []float32) { values[i] = m.At(g) })
 	return values, err
-}
-
-// TheoremRMSE is the bound of KDE, Theorem 3.2, on the root mean square error of a
-// density at any one point, over the draws of features too, given that of one bit sum
-// over n respondents: sqrt(16 R^4 S (S + (rmse/n)^2) / I), where beta = 0. Where f and g
-// have bounds of their own, R^2 is their product: the estimate is the same if one is
-// scaled by what the other is divided by.
-func TheoremRMSE(f *encode.Features, n int, rmse float64) float64 {
-	s, r := float64(f.Sparsity()), f.Bound()*f.QueryBound()
-	return math.Sqrt(16 * r * r * s * (s + math.Pow(rmse/float64(n), 2)) / float64(f.Repetitions()))
 }

@@ -282,7 +282,7 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 			for i, v := range got {
 				squares[i] += math.Pow(v.Mean-exact[spec.Kernel][i], 2) / runs
 			}
-			bound = TheoremRMSE(density.Features, users, density.Sums[0].StdErr)
+			bound = theoremRMSE(density.Features, users, density.Sums[0].StdErr)
 		}
 		for i, square := range squares {
 			if rmse := math.Sqrt(square); rmse > bound || rmse == 0 {
@@ -350,4 +350,14 @@ func BenchmarkQueryAll(b *testing.B) {
 		d.QueryAll(y)
 	}
 	b.ReportMetric(float64(b.N)*3000/b.Elapsed().Seconds(), "queries/s")
+}
+
+// theoremRMSE is the bound of KDE, Theorem 3.2, on the root mean square error of a
+// density at any one point, over the draws of features too, given that of one bit sum
+// over n respondents: sqrt(16 R^4 S (S + (rmse/n)^2) / I), where beta = 0. Where f and g
+// have bounds of their own, R^2 is their product: the estimate is the same if one is
+// scaled by what the other is divided by.
+func theoremRMSE(f *encode.Features, n int, rmse float64) float64 {
+	s, r := float64(f.Sparsity()), f.Bound()*f.QueryBound()
+	return math.Sqrt(16 * r * r * s * (s + math.Pow(rmse/float64(n), 2)) / float64(f.Repetitions()))
 }

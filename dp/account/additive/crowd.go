@@ -57,9 +57,6 @@ func (c Crowd) told() float64 {
 	return profile.Raised(math.Exp(-c.Noise*float64(c.Threshold)) * math.Tanh(c.Noise/2))
 }
 
-// LossProbability is the probability that a crowd is dropped whole by the noise.
-func (c Crowd) LossProbability() float64 { return c.lost() }
-
 // Guarantee is that of the sizes of all crowds after deletion.
 //
 // Compare a crowd of n+1 with one of n. Of n+1 it may keep n+1, with

@@ -33,8 +33,8 @@ func TestCrowdEnumerated(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := c.Guarantee(account.Replacement)
-		if g.Delta > delta || g.Epsilon > epsilon || c.LossProbability() > delta/2 {
-			t.Errorf("epsilon %v: %v, lost %v", epsilon, g, c.LossProbability())
+		if g.Delta > delta || g.Epsilon > epsilon || c.lost() > delta/2 {
+			t.Errorf("epsilon %v: %v, lost %v", epsilon, g, c.lost())
 		}
 		worst := 0.0
 		for n := range 10 {

@@ -18,7 +18,7 @@ func (c Curve) Epsilon(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return 0, fmt.Errorf("rdp: delta %v: need 0 < delta < 1", delta)
 	}
-	e, _ := c.best(func(a, e float64) float64 { return ToEpsilon(a, e, delta) })
+	e, _ := c.best(func(a, e float64) float64 { return toEpsilon(a, e, delta) })
 	return math.Max(0, e), nil
 }
 
@@ -27,24 +27,24 @@ func (c Curve) Delta(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
 		return 0, fmt.Errorf("rdp: epsilon %v: need a finite number from 0", epsilon)
 	}
-	log, _ := c.best(func(a, e float64) float64 { return ToLogDelta(a, e, epsilon) })
+	log, _ := c.best(func(a, e float64) float64 { return toLogDelta(a, e, epsilon) })
 	return math.Min(1, math.Exp(log)), nil
 }
 
 // Order is the order that gives Epsilon(delta).
 func (c Curve) Order(delta float64) float64 {
-	_, a := c.best(func(a, e float64) float64 { return ToEpsilon(a, e, delta) })
+	_, a := c.best(func(a, e float64) float64 { return toEpsilon(a, e, delta) })
 	return a
 }
 
-// ToEpsilon converts Renyi divergence e of order a > 1 at delta.
-func ToEpsilon(a, e, delta float64) float64 {
+// toEpsilon converts Renyi divergence e of order a > 1 at delta.
+func toEpsilon(a, e, delta float64) float64 {
 	return e + math.Log1p(-1/a) - (math.Log(delta)+math.Log(a))/(a-1)
 }
 
-// ToLogDelta converts Renyi divergence e of order a > 1 at epsilon: the same
+// toLogDelta converts Renyi divergence e of order a > 1 at epsilon: the same
 // inequality solved for ln delta.
-func ToLogDelta(a, e, epsilon float64) float64 {
+func toLogDelta(a, e, epsilon float64) float64 {
 	return (a-1)*(e-epsilon+math.Log1p(-1/a)) - math.Log(a)
 }
 

@@ -39,7 +39,7 @@ func TestSamplingEverybodyIsTheGaussian(t *testing.T) {
 }
 
 func TestConversion(t *testing.T) {
-	// At any order, ToLogDelta inverts ToEpsilon; the curve takes the best.
+	// At any order, toLogDelta inverts toEpsilon; the curve takes the best.
 	c := ZeroConcentrated(0.01)
 	for _, delta := range []float64{1e-3, 1e-6, 1e-12} {
 		e, err := c.Epsilon(delta)
@@ -47,11 +47,11 @@ func TestConversion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range []float64{1.5, 3, 10, 40, 100} {
-			one := ToEpsilon(a, c(a), delta)
+			one := toEpsilon(a, c(a), delta)
 			if one < e*(1-1e-12) {
 				t.Errorf("order %v gives %v, better than %v", a, one, e)
 			}
-			if back := ToLogDelta(a, c(a), one); math.Abs(back-math.Log(delta)) > 1e-9 {
+			if back := toLogDelta(a, c(a), one); math.Abs(back-math.Log(delta)) > 1e-9 {
 				t.Errorf("order %v: ln delta %v, want %v", a, back, math.Log(delta))
 			}
 		}

@@ -1,0 +1,71 @@
+package surface
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/callgraph/rta"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+)
+
+// Every function of the packages that a command is made of can be reached by one: calls by
+// interfaces, and through functions as values, count where the type or the function is
+// made anywhere (rapid type analysis, as golang.org/x/tools/cmd/deadcode has it).
+func TestCommandsReachEveryFunction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles every dependency to SSA")
+	}
+	tree := load(t, packages.LoadAllSyntax, false, "./cmd/...")
+	prog, all := ssautil.AllPackages(tree, ssa.InstantiateGenerics)
+	prog.Build()
+	var roots []*ssa.Function
+	for _, m := range ssautil.MainPackages(all) {
+		roots = append(roots, m.Func("init"), m.Func("main"))
+	}
+	if len(roots) == 0 {
+		t.Fatal("no commands")
+	}
+	// A function is known by where it is declared: instances of a generic one, and wrappers
+	// of a method, share that.
+	reached := map[token.Position]bool{}
+	for f := range rta.Analyze(roots, false).Reachable {
+		if f.Pos().IsValid() {
+			reached[prog.Fset.Position(f.Pos())] = true
+		}
+	}
+	idle := map[string]bool{}
+	packages.Visit(tree, nil, func(p *packages.Package) {
+		pkg, ok := ours(p.PkgPath)
+		if !ok {
+			return
+		}
+		for _, file := range p.Syntax {
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if ok && f.Name.Name != "init" && f.Name.Name != "_" && !reached[prog.Fset.Position(f.Name.Pos())] {
+					idle[pkg+"."+receiver(f)+f.Name.Name] = true
+				}
+			}
+		}
+	})
+	check(t, "testdata/deadcode.txt", list(t, "testdata/deadcode.txt"), idle)
+}
+
+// receiver is the type of a method and a dot, and nothing for a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	var name strings.Builder
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name.Len() == 0 {
+			name.WriteString(id.Name + ".")
+		}
+		return true
+	})
+	return name.String()
+}
