@@ -110,7 +110,7 @@ func adviseKRR(t Task) (Option, error) {
 		Noise:     fmt.Sprintf("probability of the truth %.4g", m.Prob(0, 0)),
 		Guarantee: g,
 		RMSE:      math.Sqrt((m.Variance(t.Users, t.Users) + (k-1)*m.Variance(0, t.Users)) / k),
-		Messages:  1, Envelopes: 1, Local: m.Local(account.Replacement).Epsilon, OneFragment: one,
+		Messages:  1, Envelopes: 1, Local: m.Epsilon, OneFragment: one,
 	}, err
 }
 
