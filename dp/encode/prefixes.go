@@ -12,8 +12,8 @@ import (
 // come. It is END OF TEXT, which text does not hold.
 const End = '\u0003'
 
-// Unused is the name of a cell that a round has no candidate for.
-const Unused = "(no candidate)"
+// unused is the name of a cell that a round has no candidate for.
+const unused = "(no candidate)"
 
 // Complete says whether a candidate is a whole string rather than the beginning of some.
 func Complete(candidate string) bool { return strings.HasSuffix(candidate, string(End)) }
@@ -96,7 +96,7 @@ func (p *Prefixes) Name(cell int) string {
 	case cell == p.room:
 		return Others
 	case cell >= len(p.candidates):
-		return Unused
+		return unused
 	case Complete(p.candidates[cell]):
 		return strings.TrimSuffix(p.candidates[cell], string(End))
 	}

@@ -67,9 +67,9 @@ func design(p *plan.Plan, d *plan.Density) error {
 	return err
 }
 
-// WithinLocal is the bitsum with at least the noise with which all bits of f of one device
+// bitsumWithinLocal is the bitsum with at least the noise with which all bits of f of one device
 // tell no more than a local epsilon. It is an error for all but randomized response.
-func WithinLocal(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error) {
+func bitsumWithinLocal(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error) {
 	if b.Name != "rr" {
 		return b, fmt.Errorf("density: budget.local_epsilon: %s has none: its noise is divided among the devices, and what one of them sends shows its bits; ask for rr", b.Name)
 	}
@@ -86,7 +86,7 @@ func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, e
 			return b, fmt.Errorf("density: budget.local_epsilon: the class alone is sent with epsilon %g, and %g is to hold for all of it: lower budget.label_epsilon, or ask for more", float64(l), p.Budget.LocalEpsilon)
 		}
 	}
-	return WithinLocal(b, f, left)
+	return bitsumWithinLocal(b, f, left)
 }
 
 // implied is the shuffled epsilon of a density's noise.
