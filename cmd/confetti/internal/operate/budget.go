@@ -90,6 +90,9 @@ func (c budgetShow) Run(std terminal.Streams) error {
 	}
 	for _, p := range b.Plans {
 		fmt.Fprintf(w, "%.12s\t%s, n = %d, by %s on %s\n", plain.Text(p.Plan), account.Verdict(&p.Epsilon, p.Delta, account.Adjacency(plain.Text(p.Adjacency))), p.Users, plain.Text(p.Publisher), p.At.Format("2006-01-02"))
+		if p.Note != "" {
+			fmt.Fprintf(w, "\t%s\n", plain.Text(p.Note))
+		}
 	}
 	return w.Flush()
 }
