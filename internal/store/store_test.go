@@ -281,8 +281,8 @@ func TestTheDatabaseRefusesToChangeWhatIsPublished(t *testing.T) {
 	})
 }
 
-// filled is a store with a plan that was released, one that was withheld, one that
-// is open, and their batches.
+// filled is a store with a plan that was released and followed by a round with a
+// state, one that was withheld, one that is open, and their batches.
 func filled(t testing.TB, dsn string) *Store {
 	t.Helper()
 	s, ctx := open(t, dsn), t.Context()
@@ -310,6 +310,12 @@ func filled(t testing.TB, dsn string) *Store {
 		}
 	}
 	if err := errors.Join(s.KeepWithdrawal(ctx, "dd_1", []byte("early")), s.Resign(ctx, "cc", []byte("signed anew"))); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Follow(ctx, "aa", Next{Signed: []byte("round 2"), Written: now}, []byte("a state")); o != New {
+		t.Fatal(o, err)
+	}
+	if err := s.Announced(ctx, "aa", now); err != nil {
 		t.Fatal(err)
 	}
 	return s
