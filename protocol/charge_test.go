@@ -144,7 +144,7 @@ func TestSpendingsAreDominated(t *testing.T) {
 	if one.Domination.Shift <= replaced.Domination.Shift || one.Domination.Tail < replaced.Domination.Tail+1e-8 {
 		t.Errorf("private sizes: %+v after %+v", one, replaced)
 	}
-	p.Crowd.Names = []string{"a", "b"}
+	private.Crowd.Names = []string{"a", "b"}
 	if two := spending(private, account.Replacement); two.Domination.Shift <= one.Domination.Shift {
 		t.Errorf("two crowds: %+v after %+v", two, one)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 func Design(t testing.TB, p plan.Plan) plan.Plan {
@@ -81,7 +82,9 @@ func Stated(t testing.TB, p *protocol.Protocol, crowds []tally.Crowd, came []int
 	if err != nil {
 		return release.Release{}, err
 	}
-	return p.Statement(promise, crowds, came), nil
+	r := p.Statement(promise, crowds, came)
+	r.Protection[0].Tables = append(r.Protection[0].Tables, findings.Threats(p.Question, p.Plan, promise.Shuffled)...)
+	return r, nil
 }
 
 func Promised(t *testing.T, p *protocol.Protocol) protocol.Promise {
