@@ -214,7 +214,7 @@ func (w *world) paths(t testing.TB, path string) []string {
 	// What is there first, then what is not: one thing at a time.
 	fillings := map[string][]string{
 		"{plan}": {name, strings.Repeat("0", 64), "x"}, "{instance}": {"0", "65535"}, "{hop}": {"1", "0", "2", "255"}, "{crowd}": {"0", "4294967295"},
-		"{id}": {"{id}"}, "{file}": {name + ".json", name + ".html", "x.csv"}, "{population}": {"all", "x"}, "{$}": {""}, "{code}": {"x", strings.Repeat("0", 64)}, "{state}": {strings.Repeat("0", 64), "x"},
+		"{id}": {"{id}"}, "{file}": {name + ".json", name + ".html", "x.csv"}, "{population}": {"all", "x"}, "{$}": {""}, "{code}": {"x", strings.Repeat("0", 64)}, "{state}": {strings.Repeat("0", 64), "x"}, "{study}": {strings.Repeat("0", 64), "x"},
 	}
 	fill := func(other string, n int) string {
 		return variable.ReplaceAllStringFunc(path, func(one string) string {
