@@ -153,16 +153,8 @@ func (s study) moments(t *testing.T, spec vector.Spec, round uint64) moments.Sum
 	return sums
 }
 
-// One round of 8,192 bits of each of 60,000 respondents at epsilon 1, every bit drawn, with
-// labels inside and nothing public but synthetic images.
-func TestOneRoundOnDigits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("draws half a billion bits")
-	}
-	s := newStudy(t, "mnist")
-	s.oneRound(t, 0.963)
-}
-
+// oneRound is one round of 8,192 bits of each of 60,000 respondents at epsilon 1, every bit
+// drawn, with labels inside and nothing public but synthetic images.
 func (s study) oneRound(t *testing.T, least float64) {
 	t.Helper()
 	n := s.train.Rows
@@ -184,8 +176,9 @@ func (s study) oneRound(t *testing.T, least float64) {
 	}
 }
 
-// Five rounds at the same epsilon and bits in all, for the set that CONFETTI_LEARN names.
-func TestFiveRounds(t *testing.T) {
+// One round and five at the same epsilon and bits in all, for the set that CONFETTI_LEARN
+// names.
+func TestOneAndFiveRounds(t *testing.T) {
 	least := map[string][2]float64{"mnist": {0.963, 0.977}, "fashion-mnist": {0.85, 0.885}}
 	name := os.Getenv("CONFETTI_LEARN")
 	if _, ok := least[name]; !ok {
