@@ -30,13 +30,10 @@ package client
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -47,89 +44,6 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 )
-
-// Options say whom a device trusts and what it may spend and keep. Only
-// Publishers and Folder must be set.
-type Options struct {
-	Publishers plan.Publishers // whose plans are answered: plan.Trust, or plan.ReadPublishers
-	Folder     string          // where the ledger and the spool are; one respondent's, private to it
-	Secret     string          // the file that the secret of the ledger's keys is in, outside Folder, so that Folder by itself tells no value; "": in Folder
-	Policy     string          // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
-	Caps       Caps            // the zero value stands for DefaultCaps
-
-	// State is the public state that the plan names (FetchState); nil where it names none.
-	State []byte
-
-	// Who the respondent is to the token issuer and, where it demands no token, to
-	// the entry hop: a bearer token, a certificate, or both. An entry hop that takes
-	// tokens gets neither.
-	Bearer      string
-	Certificate *tls.Certificate
-	Roots       *x509.CertPool // authorities of the services; nil: the system's
-
-	// Delay is the longest that a contribution waits on the device after its tokens
-	// were asked for. Each waits a uniform part of it, or of half the time until the
-	// plan closes if that is less: whoever sees a contribution come then learns only
-	// that its tokens were asked for within the last Delay, at every moment of it
-	// with the same probability. 0: DefaultDelay where the entry hop takes tokens,
-	// and knows a respondent by them alone; otherwise none. NoDelay: none.
-	Delay time.Duration
-
-	// Wait is the longest that one Report or Deliver waits in all, for delays and
-	// between attempts, beside the time that its requests take. 0: it does not wait,
-	// tries each contribution that is due once, and leaves the rest for a later
-	// Deliver.
-	Wait time.Duration
-
-	SpoolBytes  int64         // most of what waits; 0: 64 MB
-	SpoolAge    time.Duration // of what waits; 0: seven days
-	LedgerBytes int           // above it the ledger forgets messages, oldest first; 0: 16 MB
-	LedgerAge   time.Duration // after it the ledger forgets messages; 0: a year
-
-	Now       func() time.Time  // nil: the system's clock
-	Transport http.RoundTripper // in the place of the network, Certificate and Roots; nil: none
-
-	// Failpoint is called at each named step (see Failpoints), in tests of
-	// crashes. Its error ends what is being done as a crash would: nothing after it
-	// happens. nil: none.
-	Failpoint func(name string) error
-}
-
-const (
-	// DefaultDelay is the Delay that stands where none is set and tokens are taken.
-	DefaultDelay = time.Hour
-	// NoDelay sends at once. Together the issuer, who knows whose a token request is,
-	// and the entry hop can then tell by time which contribution is whose: for
-	// trials and tests.
-	NoDelay time.Duration = -1
-)
-
-// Failpoints are the steps that Options.Failpoint is called at, in order.
-var Failpoints = []string{
-	"answer-drawn",              // nothing of it lasts
-	"answer-spent",              // in the ledger, not sealed
-	"contribution-sealed",       // not on disk
-	"contribution-spooled",      // on disk, not sent
-	"contribution-acknowledged", // by the entry hop, not marked
-	"contribution-marked",       // as sent, its file still there
-}
-
-func (o Options) withDefaults() Options {
-	if o.Caps == (Caps{}) {
-		o.Caps = DefaultCaps
-	}
-	o.SpoolBytes = cmp.Or(o.SpoolBytes, 64<<20)
-	o.SpoolAge = cmp.Or(o.SpoolAge, 7*24*time.Hour)
-	o.LedgerBytes = cmp.Or(o.LedgerBytes, 16<<20)
-	o.LedgerAge = cmp.Or(o.LedgerAge, 365*24*time.Hour)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Failpoint == nil {
-		o.Failpoint = func(string) error { return nil }
-	}
-	return o
-}
 
 // Client answers one plan on one device. It is safe for concurrent use, and so
 // are several of one folder, in one process or many.

@@ -104,7 +104,7 @@ func (m Cap) Randomize(r *rand.Rand, x []float64) []byte {
 		s := draw(r)
 		return s[:]
 	}
-	edge, v := m.edge()*math.Sqrt(squares(x)), make([]float64, m.Dim)
+	edge, v := m.edge()*norm(x), make([]float64, m.Dim)
 	taken := rng.Prob(math.Min(1, math.Exp(-m.Epsilon)*(1+0x1p-50)))
 	for {
 		if s := draw(r); sign*along(x, s, v) >= edge || rng.Bernoulli(r, taken) {
@@ -121,7 +121,7 @@ func (m Cap) Prob(report []byte, x []float64) float64 {
 	if err != nil {
 		return 0
 	}
-	length := math.Sqrt(squares(x))
+	length := norm(x)
 	if !(length > 0) || math.IsInf(length, 1) {
 		return 1
 	}

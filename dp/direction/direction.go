@@ -42,7 +42,7 @@ func draw(r *rand.Rand) (s seed) {
 // with u = (top 53 bits) 2^-53 each, come sqrt(-2 ln(1-u_a)) cos(2 pi u_b) and the
 // same with sin; an odd v drops its last sine.
 func expand(s seed, v []float64) {
-	words, squares := rng.Keyed(s, seed{}), 0.0
+	words := rng.Keyed(s, seed{})
 	uniform := func() float64 { return float64(words.Uint64()>>11) * 0x1p-53 }
 	for i := 0; i < len(v); i += 2 {
 		radius := math.Sqrt(-2 * math.Log1p(-uniform()))
@@ -52,13 +52,19 @@ func expand(s seed, v []float64) {
 			v[i+1] = radius * sin
 		}
 	}
-	for _, x := range v {
-		squares += x * x
-	}
-	length := math.Sqrt(squares)
+	length := norm(v)
 	for i := range v {
 		v[i] /= length
 	}
+}
+
+// norm is the length of a vector.
+func norm(x []float64) float64 {
+	squares := 0.0
+	for _, a := range x {
+		squares += a * a
+	}
+	return math.Sqrt(squares)
 }
 
 // along is the inner product of a vector and the direction of a seed. What rounding
@@ -76,11 +82,7 @@ func along(x []float64, s seed, v []float64) (sum float64) {
 // longer x is clipped. What is zero or not finite stands for either end alike, and is
 // not to be asked for its direction.
 func end(r *rand.Rand, x []float64, clip float64) (sign float64, known bool) {
-	squares := 0.0
-	for _, a := range x {
-		squares += a * a
-	}
-	length := math.Sqrt(squares)
+	length := norm(x)
 	known = length > 0 && !math.IsInf(length, 1) // false for NaN
 	share := 0.0
 	if known {
@@ -109,10 +111,9 @@ func sum(dim int, reports [][]byte, read func(report []byte) (seed, float64, err
 	blocks := (len(reports) + block - 1) / block
 	parts, errs := make([][]float64, blocks), make([]error, blocks)
 	var wait sync.WaitGroup
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
-	total := make([]float64, dim)
-	for from := 0; from < blocks; from += cap(places) {
-		to := min(blocks, from+cap(places))
+	workers, total := runtime.GOMAXPROCS(0), make([]float64, dim)
+	for from := 0; from < blocks; from += workers {
+		to := min(blocks, from+workers)
 		for b := from; b < to; b++ {
 			wait.Go(func() {
 				parts[b], errs[b] = addUp(dim, reports[b*block:min(len(reports), (b+1)*block)], read)

@@ -67,7 +67,7 @@ func (m Sign) Prob(report []byte, x []float64) float64 {
 	if err != nil {
 		return 0
 	}
-	length := math.Sqrt(squares(x))
+	length := norm(x)
 	if !(length > 0) || math.IsInf(length, 1) {
 		return 0.5
 	}
@@ -79,13 +79,6 @@ func (m Sign) Prob(report []byte, x []float64) float64 {
 		first = 1 - first
 	}
 	return first*favoured + (1-first)*(1-favoured)
-}
-
-func squares(x []float64) (sum float64) {
-	for _, a := range x {
-		sum += a * a
-	}
-	return sum
 }
 
 func readSign(report []byte) (s seed, sign float64, err error) {

@@ -166,7 +166,7 @@ func TestStuffedBallotsAreRefused(t *testing.T) {
 			if _, _, err := verify(v, [KeySize]byte{1}, s); !errors.Is(err, errRefused) {
 				t.Errorf("not refused: %v", err)
 			}
-			// An aggregator that skips the decision adds it up: the test would see it.
+			// The broken twin, an aggregator that skips the decision, counts what was stuffed.
 			ours, part, err := v.Start([KeySize]byte{1}, Leader, s.nonce, s.public, s.leader)
 			theirs, other, err2 := v.Start([KeySize]byte{1}, Helper, s.nonce, s.public, s.helper)
 			if err != nil || err2 != nil {
@@ -178,8 +178,17 @@ func TestStuffedBallotsAreRefused(t *testing.T) {
 			if err != nil || err2 != nil {
 				t.Fatal(err, err2)
 			}
-			if _, err := Open(leader, helper); err != nil {
-				t.Errorf("the broken twin has no sum: %v", err)
+			split := Vector{make(fp128.Vec, len(c.encoded))}
+			if err := split.AddNoise(c.encoded); err != nil {
+				t.Fatal(err)
+			}
+			stuffed := Vector{c.circuit.truncate(split.elements)}
+			want, err := Open(stuffed, Vector{make(fp128.Vec, len(stuffed.elements))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Open(leader, helper); err != nil || !slices.Equal(got, want) {
+				t.Errorf("without the decision %v is counted, want %v: %v", got, want, err)
 			}
 		})
 	}

@@ -22,11 +22,13 @@ type proof struct {
 	chunk   int
 	calls   int
 	points  int
+	linear  bool // there is a linear condition beside
 }
 
 func proofOf(c Circuit, chunk int) proof {
 	calls := (c.encoded() + chunk - 1) / chunk
-	return proof{circuit: c, chunk: chunk, calls: calls, points: 1 << bits.Len(uint(calls))}
+	_, linear := c.balance(make(fp128.Vec, c.encoded()))
+	return proof{circuit: c, chunk: chunk, calls: calls, points: 1 << bits.Len(uint(calls)), linear: linear}
 }
 
 // arity is how many wires there are, a seed for each.
@@ -43,15 +45,10 @@ func (p proof) answers() int { return 1 + p.arity() + 1 }
 // queries is how many elements of randomness a verification takes: the place where
 // polynomials are looked at and, where there is a balance, a factor for each condition.
 func (p proof) queries() int {
-	if p.balanced() {
+	if p.linear {
 		return 3
 	}
 	return 1
-}
-
-func (p proof) balanced() bool {
-	_, ok := p.circuit.balance(make(fp128.Vec, p.circuit.encoded()))
-	return ok
 }
 
 // wires calls visit with the two inputs of each product: call i, product j. Shares of

@@ -1,5 +1,5 @@
-// Draw writes the picture of the packages to docs/packages.svg. It is run from
-// the root of the module: go run ./internal/architecture/draw
+// Command draw writes the picture of the packages to docs/packages.svg. It is run
+// from the root of the module: go run ./internal/architecture/draw
 package main
 
 import (
