@@ -211,22 +211,11 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication, whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers.Now(), func(hash [32]byte) bool {
+	known := func(hash [32]byte) bool {
 		_, err := s.plan(hash)
 		return err == nil
-	})
-	if err != nil {
-		return err
 	}
-	if again {
-		w.WriteHeader(http.StatusOK)
-		return nil
-	}
-	if err := s.Load(signed); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusCreated)
-	return nil
+	return serve.TakePlan(w, r, s.o.Publishers.Now(), known, s.Load)
 }
 
 // planData is a plan's row of the status, for programs.

@@ -76,6 +76,24 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 	return signed, false, nil
 }
 
+// TakePlan is PUT /v1/plans/{plan} of a service that loads what ReadPlan reads: 201
+// where it did, 200 where the service serves the plan already.
+func TakePlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers, known func(hash [32]byte) bool, load func(plan.Signed) error) error {
+	signed, again, err := ReadPlan(w, r, publishers, known)
+	if err != nil {
+		return err
+	}
+	if again {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if err := load(signed); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
 // Behind is a body of which the head was read, whole again.
 func Behind(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Routes are the paths of a shuffler, for serve.Config.
@@ -56,20 +57,9 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 // register loads a plan that a trusted publisher has signed. The signature is
 // the authentication: whoever brings it.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	signed, again, err := serve.ReadPlan(w, r, s.o.Publishers.Now(), func(hash [32]byte) bool {
+	known := func(hash [32]byte) bool {
 		_, err := s.standing(hash)
 		return err == nil
-	})
-	if err != nil {
-		return err
 	}
-	if again {
-		w.WriteHeader(http.StatusOK)
-		return nil
-	}
-	if err := s.Load(r.Context(), signed); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusCreated)
-	return nil
+	return serve.TakePlan(w, r, s.o.Publishers.Now(), known, func(signed plan.Signed) error { return s.Load(r.Context(), signed) })
 }
