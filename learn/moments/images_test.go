@@ -13,7 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/moments"
@@ -70,7 +72,7 @@ func accuracy(l moments.Linear, x blas32.General, y []int) float64 {
 type study struct {
 	train, test blas32.General
 	set         *dataset.Set
-	shape       moments.Shape
+	shape       record.Shape
 	first       vector.Need    // a round of moments
 	overlap     vector.Overlap // of its respondents' messages, which only the test knows
 }
@@ -91,14 +93,14 @@ func newStudy(t *testing.T, name string) study {
 		t.Skipf("%v; name the data folder with CONFETTI_DATA", err)
 	}
 	images := synthetic.Images(replay.New(1), 16_000)
-	state, err := whiten.Fit(oriented(len(images), func(i int) []float32 { return images[i] }), 351, 0.3, whiten.Full)
+	state, err := principal.Fit(oriented(len(images), func(i int) []float32 { return images[i] }), 351, 0.3, principal.Full)
 	if err != nil {
 		t.Fatal(err)
 	}
 	features := func(x blas32.General) blas32.General {
 		return whitened(state, oriented(x.Rows, func(i int) []float32 { return row(x, i) }))
 	}
-	s := study{train: features(set.Train.X), test: features(set.Test.X), set: set, shape: moments.Shape{Dimension: 351, Classes: len(set.Classes)}}
+	s := study{train: features(set.Train.X), test: features(set.Test.X), set: set, shape: record.Shape{Dimension: 351, Classes: len(set.Classes)}}
 	samples := make([][]float32, 150)
 	for i := range samples {
 		samples[i] = make([]float32, s.shape.Len())
@@ -106,7 +108,7 @@ func newStudy(t *testing.T, name string) study {
 	}
 	s.overlap = vector.Overlaps(samples)
 	n := s.train.Rows
-	s.first = vector.Need{Respondents: n, Honest: n, Dimension: s.shape.Len(), Bits: bits, SquaredDistance: moments.SquaredDistance(),
+	s.first = vector.Need{Respondents: n, Honest: n, Dimension: s.shape.Len(), Bits: bits, SquaredDistance: record.SquaredDistance(),
 		Overlap: vector.Alike(1/float64(s.shape.Classes), 0.43)} // guessed before anything is collected
 	return s
 }
@@ -143,7 +145,7 @@ func (s study) collect(t *testing.T, spec vector.Spec, round uint64, encode func
 	return sum
 }
 
-func (s study) moments(t *testing.T, spec vector.Spec, round uint64) moments.Sums {
+func (s study) moments(t *testing.T, spec vector.Spec, round uint64) record.Sums {
 	t.Helper()
 	sum := s.collect(t, spec, round, func(i int, v []float32) { s.shape.Message(row(s.train, i), s.set.Train.Y[i], v) })
 	sums, err := s.shape.Decode(sum.Vector, sum.Error)
@@ -188,7 +190,7 @@ func TestOneAndFiveRounds(t *testing.T) {
 	s.oneRound(t, least[name][0])
 	n := s.train.Rows
 	s.first.Bits = bits * 3 / 10
-	later := vector.Need{Respondents: n, Honest: n, Dimension: s.shape.Dimension * s.shape.Classes, Bits: bits * 7 / 40, SquaredDistance: moments.MessageDistance}
+	later := vector.Need{Respondents: n, Honest: n, Dimension: s.shape.Dimension * s.shape.Classes, Bits: bits * 7 / 40, SquaredDistance: record.GradientDistance}
 	specs, err := vector.Rounds([]vector.Need{s.first, later, later, later, later}, []float64{0.3, 0.175, 0.175, 0.175, 0.175}, epsilon, delta)
 	if err != nil {
 		t.Fatal(err)

@@ -1,3 +1,6 @@
+// Package moments learns linear classifiers from sums over respondents (dp/vector/record): of
+// the second moments of public features and of the features of each class in one round, and
+// then, if there are more, of gradients. Everything here is computed from the sums alone.
 package moments
 
 import (
@@ -6,6 +9,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/confetti-dp/confetti/dp/vector/record"
 )
 
 // Linear is a classifier: the class of the largest score, which is a column of Weights
@@ -49,17 +54,18 @@ type centred struct {
 
 // newCentred: noise of deviation sigma in each entry has a spectral norm of 2 sigma sqrt d
 // (Wigner), against which lambda guards.
-func newCentred(s Sums, n int) (centred, error) {
-	d, classes := s.Class.Dims()
-	if n < 1 || len(s.Count) != classes || s.Second.SymmetricDim() != d || !(s.Noise >= 0) {
+func newCentred(s record.Sums, n int) (centred, error) {
+	classes := len(s.Count)
+	d := len(s.Class) / max(1, classes)
+	if n < 1 || d < 1 || len(s.Class) != d*classes || len(s.Second) != d*d || !(s.Noise >= 0) {
 		return centred{}, fmt.Errorf("moments: sums of %d features and %d classes over %d respondents do not fit", d, classes, n)
 	}
 	c := centred{n: float64(n), mean: mat.NewVecDense(d, nil), cross: mat.NewDense(d, classes, nil)}
-	for i := range d {
-		c.mean.SetVec(i, mat.Sum(s.Class.RowView(i))/c.n)
+	for i := range s.Class {
+		c.mean.SetVec(i%d, c.mean.AtVec(i%d)+s.Class[i]/c.n)
 	}
 	covariance := mat.NewSymDense(d, nil)
-	covariance.ScaleSym(1/c.n, s.Second)
+	covariance.ScaleSym(1/c.n, mat.NewSymDense(d, s.Second))
 	covariance.SymRankOne(covariance, -1, c.mean)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(covariance, true) {
@@ -79,7 +85,7 @@ func newCentred(s Sums, n int) (centred, error) {
 	}
 	for k := range classes {
 		for i := range d {
-			c.cross.Set(i, k, (s.Class.At(i, k)-c.mean.AtVec(i)*s.Count[k])/c.n)
+			c.cross.Set(i, k, (s.Class[k*d+i]-c.mean.AtVec(i)*s.Count[k])/c.n)
 		}
 	}
 	return c, nil
@@ -94,7 +100,7 @@ func (c centred) power(p float64) *mat.Dense {
 }
 
 // Ridge is the classifier by regularized least squares from the sums of n respondents.
-func Ridge(s Sums, n int) (Linear, error) {
+func Ridge(s record.Sums, n int) (Linear, error) {
 	c, err := newCentred(s, n)
 	if err != nil {
 		return Linear{}, err

@@ -12,8 +12,9 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
@@ -65,14 +66,14 @@ func TestOneRoundOnNews(t *testing.T) {
 		inParallel(len(texts), func() int { return 0 }, func(_, i int) { state.Apply(texts[i], row(x, i)) })
 		return x
 	}
-	white, err := whiten.Fit(features(texts[:public]), dimension, 0.3, whiten.Full)
+	white, err := principal.Fit(features(texts[:public]), dimension, 0.3, principal.Full)
 	if err != nil {
 		t.Fatal(err)
 	}
 	labels = labels[public:]
 	train, test := whitened(white, features(texts[public:])), whitened(white, features(testTexts))
-	shape, n := moments.Shape{Dimension: dimension, Classes: 4}, train.Rows
-	need := vector.Need{Respondents: n, Honest: n, Dimension: shape.ClassLen(), Bits: 2048, SquaredDistance: moments.ClassDistance}
+	shape, n := record.Shape{Dimension: dimension, Classes: 4}, train.Rows
+	need := vector.Need{Respondents: n, Honest: n, Dimension: shape.ClassLen(), Bits: 2048, SquaredDistance: record.ClassDistance}
 	for _, c := range []struct{ epsilon, least float64 }{{0.5, 0.854}, {1, 0.857}} {
 		spec, err := need.Design(c.epsilon, delta)
 		if err != nil {
@@ -91,7 +92,7 @@ func TestOneRoundOnNews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := shape.ClassSums(sum.Vector)
+		l, err := moments.ClassSums(shape, sum.Vector)
 		if err != nil {
 			t.Fatal(err)
 		}

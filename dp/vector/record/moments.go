@@ -1,18 +1,9 @@
-// Package moments learns linear classifiers from sums over respondents: of the second
-// moments of public features and of the features of each class in one round, and then, if
-// there are more, of gradients. What a device sends is a vector of norm at most one
-// (dp/vector); everything after the sums is computed from them alone.
-package moments
+package record
 
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/mat"
 )
-
-// Shape is of features of unit length, and classes.
-type Shape struct{ Dimension, Classes int }
 
 // The parts of a message's squared norm: of second moments, of the class, and within it of
 // its features; the rest counts the class.
@@ -21,17 +12,6 @@ const (
 	classPart   = 1 - secondPart
 	featurePart = 0.9
 )
-
-// maxLen bounds a message.
-const maxLen = 1 << 28
-
-// Validate says what is wrong with the shape.
-func (s Shape) Validate() error {
-	if s.Dimension < 1 || s.Classes < 2 || s.Dimension > 1<<14 || s.Classes > 1<<16 || s.Len() > maxLen {
-		return fmt.Errorf("moments: %d features and %d classes: give at least 1 and 2, and no more than %d numbers in a message", s.Dimension, s.Classes, maxLen)
-	}
-	return nil
-}
 
 // second is the number of different second moments.
 func (s Shape) second() int { return s.Dimension * (s.Dimension + 1) / 2 }
@@ -73,9 +53,9 @@ func SquaredDistance() float64 {
 
 // Sums over all respondents.
 type Sums struct {
-	Second *mat.SymDense // psi psi'
-	Class  *mat.Dense    // psi of each class, a column each
-	Count  []float64     // respondents of each class
+	Second []float64 // psi psi', row by row
+	Class  []float64 // psi of each class: a row for each class
+	Count  []float64 // respondents of each class
 	// Noise is the standard error of what Second has off the diagonal; on it the error
 	// is sqrt 2 times that.
 	Noise float64
@@ -84,22 +64,23 @@ type Sums struct {
 // Decode takes the sum of messages apart; noise is the error of each of its coordinates.
 func (s Shape) Decode(sum []float64, noise float64) (Sums, error) {
 	if len(sum) != s.Len() {
-		return Sums{}, fmt.Errorf("moments: a sum of %d numbers, want %d", len(sum), s.Len())
+		return Sums{}, fmt.Errorf("record: a sum of %d numbers, want %d", len(sum), s.Len())
 	}
 	d := s.Dimension
-	out := Sums{Second: mat.NewSymDense(d, nil), Class: mat.NewDense(d, s.Classes, nil), Count: make([]float64, s.Classes)}
+	out := Sums{Second: make([]float64, d*d), Class: make([]float64, s.Classes*d), Count: make([]float64, s.Classes)}
 	a, at := math.Sqrt(secondPart), 0
 	for i := range d {
 		for j := range i {
-			out.Second.SetSym(i, j, sum[at+j]/(a*math.Sqrt2))
+			out.Second[i*d+j] = sum[at+j] / (a * math.Sqrt2)
+			out.Second[j*d+i] = out.Second[i*d+j]
 		}
-		out.Second.SetSym(i, i, sum[at+i]/a)
+		out.Second[i*d+i] = sum[at+i] / a
 		at += i + 1
 	}
 	for k := range s.Classes {
 		row := sum[at+k*(d+1):][:d+1]
 		for i := range d {
-			out.Class.Set(i, k, row[i]/math.Sqrt(classPart*featurePart))
+			out.Class[k*d+i] = row[i] / math.Sqrt(classPart*featurePart)
 		}
 		out.Count[k] = row[d] / math.Sqrt(classPart*(1-featurePart))
 	}
