@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/wire"},
 	{"internal/queue", "internal/store", "internal/serve"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
-	{"dp/account/theorems", "dp/account/accounttest"},
+	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal"},
 	{"dp/account/shuffle", "dp/account/additive"},
 	{"dp/account/amplify"},
 	{"dp/estimate"},
