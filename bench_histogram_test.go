@@ -198,7 +198,18 @@ func histogramSketch(b *testing.B) func() {
 	}
 	m := randomize.Symmetric(sketchWidth, 13, account.Removal)
 	counts, candidates := make([]uint64, s.Channels()), make([]uint32, len(population.Holders))
-	drawn := s.DrawCounts(replay.New(3), m, population.Holders, counts)
+	drawn, r, inRow, held := 0, replay.New(3), make([]int, s.Rows()), make([]int, s.Channels())
+	for value, f := range population.Holders {
+		drawn += f
+		s.DrawRows(r, f, func(row, devices int) {
+			inRow[row] += devices
+			held[s.Channel(row, s.Cell(row, uint32(value)))] += devices
+		})
+	}
+	for row, devices := range inRow {
+		at := row * s.Cells()
+		m.DrawCounts(r, held[at:at+s.Cells()], devices, counts[at:at+s.Cells()])
+	}
 	for i := range candidates {
 		candidates[i] = uint32(i)
 	}

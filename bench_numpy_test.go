@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -60,7 +61,7 @@ func BenchmarkNumpy(b *testing.B) {
 		name  string
 		runs  int // in a turn: long enough that asking the other process does not matter
 		start func(*testing.B, *protocol.Protocol) func()
-	}{{"device", 20_000, device}, {"query", 20, query}, {"law", 1, law}}
+	}{{"device", 20_000, device}, {"query", 20, query}, {"law", 1, drawTotals}}
 	for _, path := range paths {
 		for _, c := range numpyCases {
 			b.Run(path.name+"/"+c.name, func(b *testing.B) {
@@ -168,8 +169,8 @@ func query(b *testing.B, p *protocol.Protocol) func() {
 	}
 }
 
-// law draws the totals of all respondents, whose values are there before.
-func law(b *testing.B, p *protocol.Protocol) func() {
+// drawTotals draws the totals of all respondents, whose values are there before.
+func drawTotals(b *testing.B, p *protocol.Protocol) func() {
 	const n = numpyClasses * numpyUsers
 	x := make([]float32, n*numpyDimension)
 	var fill sync.WaitGroup
@@ -188,7 +189,7 @@ func law(b *testing.B, p *protocol.Protocol) func() {
 		values[i] = density.Labelled{Features: x[i*numpyDimension : (i+1)*numpyDimension], Class: i % numpyClasses}
 	}
 	return func() {
-		if _, err := simulate.Law(p, values, 11, func(string, int, int) {}); err != nil {
+		if _, err := simulate.Law(p, law.Values(values), 11, func(string, int, int) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

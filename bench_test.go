@@ -27,6 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -297,7 +298,7 @@ func BenchmarkLaw(b *testing.B) {
 	x, weights, out := normals(r, devices, d), normals(r, d, d), normals(r, devices, d)
 	values := respondents(r, devices, d)
 	beside(b, devices, func() {
-		if _, err := simulate.Law(p, values, 7, func(string, int, int) {}); err != nil {
+		if _, err := simulate.Law(p, law.Values(values), 7, func(string, int, int) {}); err != nil {
 			b.Fatal(err)
 		}
 	}, func() { blas32.Gemm(blas.NoTrans, blas.Trans, 1, x, weights, 0, out) })

@@ -193,7 +193,7 @@ func TestConsistentCountsLeaveRoomForTheReference(t *testing.T) {
 			}
 			values = append(values, histogram.Answers{Values: []any{v}})
 		}
-		tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(1, part...) }, func(int) {})
+		tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(1, part...) }, func(int) {})
 		if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
 			t.Fatal(err)
 		}
@@ -444,7 +444,7 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 			r := stattest.Rand(t)
 			draw := func(values []question.Value, unfit int) []estimate.Value {
 				seed := r.Uint64()
-				tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+				tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
 				if u, ok := errors.AsType[*question.UnfitError](err); ok != (unfit > 0) || ok && u.Values != unfit || err != nil && !ok {
 					t.Fatalf("%v", err)
 				}
@@ -483,7 +483,7 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 		var z, silent []float64
 		for range runs {
 			seed := r.Uint64()
-			tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+			tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
 			if u, ok := errors.AsType[*question.UnfitError](err); !ok || u.Values != unfit {
 				t.Fatal(err)
 			}

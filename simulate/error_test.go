@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -59,7 +60,7 @@ func TestErrorsOfSumsAreAsPredicted(t *testing.T) {
 			}
 			r := stattest.Rand(t)
 			for range runs {
-				col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+				col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,7 +140,7 @@ func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uin
 	if err != nil {
 		t.Fatal(err)
 	}
-	col, err := simulate.Law(proto, values, seed, quiet)
+	col, err := simulate.Law(proto, law.Values(values), seed, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -45,7 +46,7 @@ func TestBothFidelitiesWithholdASmallCrowd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := simulate.Law(proto, values, 1, quiet)
+	law, err := simulate.Law(proto, law.Values(values), 1, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestASeedGivesTheSame(t *testing.T) {
 	proto, _ := runnable(t, p)
 	values := population(600, 3)
 	run := func(seed uint64) simulate.Collection {
-		col, err := simulate.Law(proto, values, seed, quiet)
+		col, err := simulate.Law(proto, law.Values(values), seed, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestAnUnfitValueIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := simulate.Law(proto, values, 1, quiet)
+	law, err := simulate.Law(proto, law.Values(values), 1, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestAWrongTypeStopsTheCollection(t *testing.T) {
 	values := population(6, 2)
 	values[3] = "0.62517"
 	_, full := simulate.Full(proto, keys, values, 1, quiet)
-	_, law := simulate.Law(proto, values, 1, quiet)
+	_, law := simulate.Law(proto, law.Values(values), 1, quiet)
 	for _, err := range []error{full, law} {
 		if err == nil || strings.Contains(err.Error(), "62517") {
 			t.Errorf("error %v", err)

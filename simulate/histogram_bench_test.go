@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -41,7 +42,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		col, err := simulate.Law(proto, values, 1, quiet)
+		col, err := simulate.Law(proto, law.Values(values), 1, quiet)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -44,7 +45,7 @@ func TestErrorsOfHistogramsAreAsPredicted(t *testing.T) {
 					s.Seed = fmt.Sprintf("%016x%016x%016x%016x", r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64())
 					proto, _ = runnable(t, p)
 				}
-				col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+				col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +74,7 @@ func TestLawDeletesAsManyAsTheNoiseSays(t *testing.T) {
 	p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 0.1, Noise: 0.5, Threshold: 3}
 	proto, _ := runnable(t, p)
 	values := drinkers(p, n)
-	law := func(decay float64) []float64 {
+	left := func(decay float64) []float64 {
 		law := make([]float64, n+1)
 		for z := -200; z <= 200; z++ {
 			left := n + z - 3
@@ -87,14 +88,14 @@ func TestLawDeletesAsManyAsTheNoiseSays(t *testing.T) {
 	counts := make([]int, n+1)
 	r := stattest.Rand(t)
 	for range runs {
-		col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+		col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		counts[col.Crowds[0].Respondents]++
 	}
-	stattest.GTest(t, law(0.5), counts)
-	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(0.6), counts) })
+	stattest.GTest(t, left(0.5), counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, left(0.6), counts) })
 }
 
 // Intervals hold the truth as often as they say, of a cell that a third hold and of one
@@ -113,7 +114,7 @@ func TestIntervalsOfHistogramsCover(t *testing.T) {
 			r := stattest.Rand(t)
 			covered, narrow, wide := [2]int{}, 0, 0
 			for range runs {
-				col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+				col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 				if err != nil {
 					t.Fatal(err)
 				}

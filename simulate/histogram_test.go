@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -209,7 +210,7 @@ func TestBothFidelitiesOfHistogramsHaveTheExactLaw(t *testing.T) {
 			p := tiny(kind)
 			proto, _ := runnable(t, p)
 			values := drinkers(p, devices)
-			law := func(p plan.Plan) pairs {
+			exact := func(p plan.Plan) pairs {
 				all := make(pairs, side*side)
 				all[0] = 1
 				for i := range values {
@@ -221,7 +222,7 @@ func TestBothFidelitiesOfHistogramsHaveTheExactLaw(t *testing.T) {
 			at := func(n []uint64) int { return min(int(n[0]), side-1)*side + min(int(n[1]), side-1) }
 			r := stattest.Rand(t)
 			for range runs {
-				col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+				col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -231,15 +232,15 @@ func TestBothFidelitiesOfHistogramsHaveTheExactLaw(t *testing.T) {
 				drawn[at(cells(col.Crowds[0]))]++
 				counted[at(cells(unsealed(t, proto, values, func(int) *rand.Rand { return r })[0]))]++
 			}
-			stattest.GTest(t, law(p), drawn)
-			stattest.GTest(t, law(p), counted)
+			stattest.GTest(t, exact(p), drawn)
+			stattest.GTest(t, exact(p), counted)
 			off := p
 			h := *p.Question.Histogram
 			off.Question.Histogram = &h
 			h.Randomizer.Keep *= 0.9
 			h.Randomizer.Epsilon /= 3
-			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(off), drawn) })
-			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(off), counted) })
+			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, exact(off), drawn) })
+			stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, exact(off), counted) })
 		})
 	}
 }

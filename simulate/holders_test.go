@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -14,7 +15,7 @@ import (
 // counts of the first two channels has its exact law. One holder fewer is caught.
 func TestHoldersHaveTheLawOfTheirRespondents(t *testing.T) {
 	const devices, runs = 8, 6000
-	for _, kind := range []string{"one-hot", "fragments", "count-mean", "count"} {
+	for _, kind := range []string{"one-hot", "fragments", "count-mean", "count", "krr"} {
 		t.Run(kind, func(t *testing.T) {
 			p := tiny(kind)
 			proto, _ := runnable(t, p)
@@ -27,7 +28,7 @@ func TestHoldersHaveTheLawOfTheirRespondents(t *testing.T) {
 			draw := func(holders ...int) []int {
 				counts := make([]int, side*side)
 				for range runs {
-					col, err := simulate.Holders(proto, holders, r.Uint64())
+					col, err := simulate.Law(proto, law.Holders(holders), r.Uint64(), quiet)
 					if err != nil || col.Devices != holders[0]+holders[1]+holders[2] || col.Crowds[0].Respondents != col.Devices {
 						t.Fatalf("%+v, %v", col, err)
 					}
@@ -46,24 +47,24 @@ func TestHoldersHaveTheLawOfTheirRespondents(t *testing.T) {
 // Where the law depends on more than numbers of holders, none is drawn; a crowd below its
 // minimum is withheld.
 func TestHoldersRefusesWhatTheyDoNotDetermine(t *testing.T) {
-	for kind, want := range map[string]string{"sample": "one attribute", "krr": "one-hot", "spread": "one instance"} {
+	for kind, want := range map[string]string{"sample": "one attribute", "spread": "one instance"} {
 		proto, _ := runnable(t, tiny(kind))
-		if _, err := simulate.Holders(proto, []int{3, 3, 2}, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := simulate.Law(proto, law.Holders{3, 3, 2}, 1, quiet); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
 	p := tiny("one-hot")
 	p.Crowd.Minimum = 4
 	proto, _ := runnable(t, p)
-	if _, err := simulate.Holders(proto, []int{3, 3}, 1); err == nil || !strings.Contains(err.Error(), "2 cells") {
+	if _, err := simulate.Law(proto, law.Holders{3, 3}, 1, quiet); err == nil || !strings.Contains(err.Error(), "2 cells") {
 		t.Error(err)
 	}
-	if col, err := simulate.Holders(proto, []int{1, 1, 1}, 1); err != nil || col.Crowds[0].Tally != nil || len(col.Withheld) != 1 {
+	if col, err := simulate.Law(proto, law.Holders{1, 1, 1}, 1, quiet); err != nil || col.Crowds[0].Tally != nil || len(col.Withheld) != 1 {
 		t.Errorf("%+v, %v", col, err)
 	}
 	p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: 1, Threshold: 1}
 	proto, _ = runnable(t, p)
-	if _, err := simulate.Holders(proto, []int{3, 3, 2}, 1); err == nil {
+	if _, err := simulate.Law(proto, law.Holders{3, 3, 2}, 1, quiet); err == nil {
 		t.Error("deletion was left out")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -97,7 +98,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 		const seeds = 3
 		var raw, clean float64
 		for seed := range uint64(seeds) {
-			col, err := simulate.Law(proto, values, seed, quiet)
+			col, err := simulate.Law(proto, law.Values(values), seed, quiet)
 			if err != nil {
 				t.Fatal(err)
 			}

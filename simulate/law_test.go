@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -126,7 +127,7 @@ func TestBothFidelitiesHaveTheExactLaw(t *testing.T) {
 				}
 				r := stattest.Rand(t)
 				for range runs {
-					col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+					col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -165,7 +166,7 @@ func TestLawWithholdsByInstance(t *testing.T) {
 	for i := range values {
 		values[i] = density.Labelled{Features: []float32{1}}
 	}
-	law := make([]float64, n+1)
+	exact := make([]float64, n+1)
 	for first := range n + 1 {
 		kept := 0
 		for _, k := range []int{first, n - first} {
@@ -173,18 +174,18 @@ func TestLawWithholdsByInstance(t *testing.T) {
 				kept += k
 			}
 		}
-		law[kept] += prob.BinomialPMF(first, n, 0.5)
+		exact[kept] += prob.BinomialPMF(first, n, 0.5)
 	}
 	counts := make([]int, n+1)
 	r := stattest.Rand(t)
 	for range runs {
-		col, err := simulate.Law(proto, values, r.Uint64(), quiet)
+		col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		counts[col.Crowds[0].Respondents]++
 	}
-	stattest.GTest(t, law, counts)
+	stattest.GTest(t, exact, counts)
 	together := make([]float64, n+1) // as if the minimum held for the crowd as a whole
 	together[n] = 1
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, together, counts) })
@@ -198,7 +199,7 @@ func BenchmarkLaw(b *testing.B) {
 	proto, _ := runnable(b, p)
 	values := population(respondents, dimension)
 	for b.Loop() {
-		if _, err := simulate.Law(proto, values, 1, quiet); err != nil {
+		if _, err := simulate.Law(proto, law.Values(values), 1, quiet); err != nil {
 			b.Fatal(err)
 		}
 	}

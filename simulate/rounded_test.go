@@ -3,9 +3,11 @@ package simulate_test
 import (
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -35,11 +37,11 @@ func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
 				}
 				r := stattest.Rand(t)
 				for range runs {
-					bits, err := simulate.Round(p, classes, row, r.Uint64(), quiet)
+					bits, err := law.Round(p, law.Records{Classes: classes, Row: row}, example.Streams(r.Uint64()), func(int) {})
 					if err != nil {
 						t.Fatal(err)
 					}
-					col, err := bits.Law(proto, r.Uint64())
+					col, err := simulate.Law(proto, bits, r.Uint64(), quiet)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -65,13 +67,16 @@ func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
 func TestRoundedBitsAreOfOneQuestion(t *testing.T) {
 	p := sample("rr", 3)
 	row := func(int) []float32 { return []float32{1, 0, 0} }
-	bits, err := simulate.Round(p, []int{0, 0, 0, 0, 1, 1}, row, 1, quiet)
+	round := func(p plan.Plan, classes ...int) (*law.Rounded, error) {
+		return law.Round(p, law.Records{Classes: classes, Row: row}, example.Streams(1), func(int) {})
+	}
+	bits, err := round(p, 0, 0, 0, 0, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Crowd.Minimum = 3
 	proto, _ := runnable(t, p)
-	if col, err := bits.Law(proto, 1); err != nil || col.Devices != 6 || col.Crowds[0].Respondents != 4 || col.Crowds[1].Tally != nil || len(col.Withheld) != 1 {
+	if col, err := simulate.Law(proto, bits, 1, quiet); err != nil || col.Devices != 6 || col.Crowds[0].Respondents != 4 || col.Crowds[1].Tally != nil || len(col.Withheld) != 1 {
 		t.Errorf("%+v, %v", col, err)
 	}
 	for what, change := range map[string]func(p *plan.Plan, d *plan.Density){
@@ -83,14 +88,14 @@ func TestRoundedBitsAreOfOneQuestion(t *testing.T) {
 		other.Question.Density = &d
 		change(&other, &d)
 		proto, _ := runnable(t, other)
-		if _, err := bits.Law(proto, 1); err == nil {
+		if _, err := simulate.Law(proto, bits, 1, quiet); err == nil {
 			t.Errorf("%s: the bits were taken", what)
 		}
 	}
-	if _, err := simulate.Round(p, []int{2}, row, 1, quiet); err == nil {
+	if _, err := round(p, 2); err == nil {
 		t.Error("a third class of two was taken")
 	}
-	if _, err := simulate.Round(tiny("one-hot"), []int{0}, row, 1, quiet); err == nil {
+	if _, err := round(tiny("one-hot"), 0); err == nil {
 		t.Error("a histogram was rounded")
 	}
 }

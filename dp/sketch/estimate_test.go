@@ -191,9 +191,7 @@ func TestEstimatesAreUnbiased(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := mean.DrawCounts(r, mechanism, holders, out); got != n {
-				t.Fatalf("%d devices", got)
-			}
+			mean.counts(r, mechanism, holders, out)
 			count := &Count{mean.rows}
 			x, y := mean.Estimate(out, n, a, []uint32{candidate})[0], count.Estimate(out, n, a, []uint32{candidate})[0]
 			means, counts = append(means, x.Mean), append(counts, y.Mean)

@@ -51,6 +51,32 @@ func law(m randomize.OneHot, rows int, devices [][]int) []float64 {
 	return p
 }
 
+// drawn is what holders[value] devices of each value send: a row for each, then the answers
+// of each row.
+func (r rows) drawn(source *rand.Rand, answer func(held []int, devices int, out []uint64), holders []int, out []uint64) {
+	held, inRow := make([]int, r.Channels()), make([]int, r.Rows())
+	for value, f := range holders {
+		r.DrawRows(source, f, func(row, devices int) {
+			held[r.Channel(row, r.Cell(row, uint32(value)))] += devices
+			inRow[row] += devices
+		})
+	}
+	for row, devices := range inRow {
+		at := row * r.Cells()
+		answer(held[at:at+r.Cells()], devices, out[at:at+r.Cells()])
+	}
+}
+
+// counts draws those of answers in one fragment.
+func (r rows) counts(source *rand.Rand, m randomize.OneHot, holders []int, out []uint64) {
+	r.drawn(source, func(held []int, n int, out []uint64) { m.DrawCounts(source, held, n, out) }, holders, out)
+}
+
+// fragments draws those of answers in all report fragments.
+func (r rows) fragments(source *rand.Rand, m randomize.Fragmented, holders []int, out []uint64) {
+	r.drawn(source, func(held []int, n int, out []uint64) { m.DrawCounts(source, held, n, out) }, holders, out)
+}
+
 // hockey is the least delta at this epsilon, one way.
 func hockey(p, q []float64, epsilon float64) (delta float64) {
 	for i := range p {
@@ -65,7 +91,7 @@ func distance(p, q []float64, epsilon float64) float64 {
 }
 
 // Two devices with the values 0 and 1, in two rows where these collide or not: devices
-// that go through the sender and DrawCounts both have the exact law of the 81 outcomes.
+// that go through the sender and those of rows that DrawRows drew both have the exact law of the 81 outcomes.
 // 20,000 draws catch a relative entropy of 0.003; the twin draws row 0 a little more often.
 func TestDevicesAndDrawnCountsHaveTheLaw(t *testing.T) {
 	const draws = 20000
@@ -100,16 +126,16 @@ func TestDevicesAndDrawnCountsHaveTheLaw(t *testing.T) {
 		device(0, r.IntN(s.Rows()), c)
 		device(1, r.IntN(s.Rows()), c)
 	}))
-	stattest.GTest(t, exact, sample(func(c []uint64) { s.DrawCounts(r, m, []int{1, 1}, c) }))
+	stattest.GTest(t, exact, sample(func(c []uint64) { s.counts(r, m, []int{1, 1}, c) }))
 	// One fragment, where either it or its backstop changes nothing.
 	same := randomize.OneHot{K: 2, Keep: 1}
 	for _, f := range []randomize.Fragmented{{Backstop: m, Fragment: same, Tau: 1}, {Backstop: same, Fragment: m, Tau: 1}} {
-		stattest.GTest(t, exact, sample(func(c []uint64) { s.DrawFragments(r, f, []int{1, 1}, c) }))
+		stattest.GTest(t, exact, sample(func(c []uint64) { s.fragments(r, f, []int{1, 1}, c) }))
 	}
 	// Two of them behind one backstop: every count is even.
 	pairs := randomize.Fragmented{Backstop: m, Fragment: same, Tau: 2}
 	stattest.GTest(t, exact, sample(func(c []uint64) {
-		s.DrawFragments(r, pairs, []int{1, 1}, c)
+		s.fragments(r, pairs, []int{1, 1}, c)
 		for i := range c {
 			if c[i]%2 != 0 {
 				t.Fatal("two fragments that repeat the backstop say different things")
@@ -142,7 +168,7 @@ func TestRowsAreDrawnAlike(t *testing.T) {
 		found[row] = make([]int, f+1)
 	}
 	for range draws {
-		s.drawRows(r, f, func(row, devices int) { found[row][devices]++ })
+		s.DrawRows(r, f, func(row, devices int) { found[row][devices]++ })
 		first := prob.DrawBinomial(r, f, 1./rows)
 		twin[prob.DrawBinomial(r, f-first, 1./rows)]++
 	}
@@ -299,6 +325,6 @@ func BenchmarkDrawCounts(b *testing.B) { // a million devices in 64 rows of 4,09
 	out := make([]uint64, s.Channels())
 	r := rand.New(rand.NewChaCha8([32]byte{}))
 	for b.Loop() {
-		s.DrawCounts(r, m, holders, out)
+		s.counts(r, m, holders, out)
 	}
 }

@@ -64,7 +64,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if c.Full {
 		out.Collection, err = simulate.Full(proto, keys, values(set.Train), c.Seed, progress)
 	} else {
-		out.Collection, err = simulate.Law(proto, values(set.Train), c.Seed, progress)
+		out.Collection, err = simulate.Law(proto, law.Values(values(set.Train)), c.Seed, progress)
 	}
 	if err != nil {
 		return out, err

@@ -116,7 +116,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []q
 	if s.Full {
 		col, err = simulate.Full(proto, keys, values, seed, progress)
 	} else {
-		col, err = simulate.Law(proto, values, seed, progress)
+		col, err = simulate.Law(proto, law.Values(values), seed, progress)
 	}
 	if err != nil {
 		return out, err

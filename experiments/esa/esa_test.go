@@ -18,8 +18,8 @@ import (
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
-	"github.com/confetti-dp/confetti/simulate"
 )
 
 // esaSizes are respondents and cells of ESA, Table II.
@@ -166,7 +166,7 @@ func TestAsymmetricCountsEmptyCellsBetter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := simulate.Fragmented(p.Question.Histogram.Randomizer, 100).Fragment
+			m := histogram.OneHot(p.Question.Histogram.Randomizer, 100).Fragment
 			empty[i], held[i] = math.Sqrt(m.Variance(0, 1_000_000)), math.Sqrt(m.Variance(10_000, 1_000_000))
 		}
 		if !(empty[1] < 0.9*empty[0] && held[1] > held[0]) {

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -55,7 +56,7 @@ func (h asked) design(n, k int) (design, error) {
 	if err != nil {
 		return design{}, err
 	}
-	m := simulate.Fragmented(p.Question.Histogram.Randomizer, h.width(k))
+	m := histogram.OneHot(p.Question.Histogram.Randomizer, h.width(k))
 	g, err := h.promise(proto, m, n)
 	if err != nil {
 		return design{}, err
@@ -130,7 +131,7 @@ func (h asked) localOfEach(n, cells int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := simulate.Fragmented(p.Question.Histogram.Randomizer, one.width(cells))
+	m := histogram.OneHot(p.Question.Histogram.Randomizer, one.width(cells))
 	return m.Exposed(m.Tau, h.Adjacency).Epsilon * float64(answers) / times, nil
 }
 
@@ -157,7 +158,7 @@ func (h asked) draft(n, cells, answers int) plan.Plan {
 func collect(proto *protocol.Protocol, r *rand.Rand, holders []int, rounds int) (counted, error) {
 	c := counted{rounds: rounds}
 	for range rounds {
-		col, err := simulate.Holders(proto, holders, r.Uint64())
+		col, err := simulate.Law(proto, law.Holders(holders), r.Uint64(), func(string, int, int) {})
 		if err != nil {
 			return c, err
 		}

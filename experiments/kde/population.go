@@ -2,6 +2,7 @@ package kde
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -10,9 +11,11 @@ import (
 	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -25,8 +28,8 @@ type population struct {
 	records  *records
 	question plan.Question // without its bitsum
 	features *encode.Features
-	rounded  *simulate.Rounded // nil until asked for
-	open     *simulate.Rounded // with the true labels; nil until asked for
+	rounded  *law.Rounded // nil until asked for
+	open     *law.Rounded // with the true labels; nil until asked for
 	exact    [][]float64
 	progress simulate.Progress
 }
@@ -79,21 +82,25 @@ func (p *population) draft(label plan.LabelEpsilon) plan.Plan {
 	return draft
 }
 
-func (p *population) round(label plan.LabelEpsilon, stream uint64) (*simulate.Rounded, error) {
+func (p *population) round(label plan.LabelEpsilon, stream uint64) (*law.Rounded, error) {
 	seed := seeded(p, stream).Uint64()
-	return simulate.Round(p.draft(label), p.records.Train.Y, p.records.row, seed, func(_ string, done, total int) {
-		p.progress(fmt.Sprintf("run %d of %d", p.run+1, p.cell.Runs), done, total)
+	records := law.Records{Classes: p.records.Train.Y, Row: p.records.row}
+	return law.Round(p.draft(label), records, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(done int) {
+		p.progress(fmt.Sprintf("run %d of %d", p.run+1, p.cell.Runs), done, len(records.Classes))
 	})
 }
 
 // bits are the rounded ones of the reported classes.
-func (p *population) bits() (*simulate.Rounded, error) {
+func (p *population) bits() (*law.Rounded, error) {
 	var err error
 	if p.rounded == nil {
 		p.rounded, err = p.round(labels(p.cell.Density), forBits)
 	}
 	return p.rounded, err
 }
+
+// members are who reports a class: experiments have one instance.
+func members(of *law.Rounded, class int) []int { return of.Batches[class][0].Members }
 
 // sizes are the smallest and the largest reported class. Nothing is rounded for a cell of
 // costs only, whose labels are the true ones.
@@ -104,8 +111,8 @@ func (p *population) sizes() (least, most int, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		for class, who := range r.Members {
-			counts[class] = len(who)
+		for class := range counts {
+			counts[class] = len(members(r, class))
 		}
 	}
 	least = counts[0]
@@ -119,10 +126,10 @@ func (p *population) sizes() (least, most int, err error) {
 }
 
 // densities are those of classes with so many members and such sums.
-func (p *population) densities(of *simulate.Rounded, sums [][]estimate.Value) []kde.Density {
+func (p *population) densities(of *law.Rounded, sums [][]estimate.Value) []kde.Density {
 	out := make([]kde.Density, len(sums))
 	for class := range out {
-		out[class] = kde.Density{Features: p.features, Respondents: len(of.Members[class]), Sums: sums[class]}
+		out[class] = kde.Density{Features: p.features, Respondents: len(members(of, class)), Sums: sums[class]}
 	}
 	return out
 }
@@ -160,7 +167,8 @@ func (p *population) squaredError(densities []kde.Density, queries int) (float64
 	at := p.records.Test.Head(queries).X
 	if p.exact == nil {
 		p.exact = make([][]float64, len(densities))
-		for class, who := range p.rounded.Members {
+		for class := range densities {
+			who := members(p.rounded, class)
 			x := blas32.General{Rows: len(who), Cols: at.Cols, Stride: at.Cols, Data: make([]float32, len(who)*at.Cols)}
 			for i, from := range who {
 				copy(row(x, i), p.records.row(from))

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -162,7 +163,7 @@ func (w way) sums(p *population) ([][]estimate.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	col, err := p.rounded.Law(proto, r.Uint64())
+	col, err := simulate.Law(proto, p.rounded, r.Uint64(), func(string, int, int) {})
 	if err != nil {
 		return nil, err
 	}
@@ -170,15 +171,15 @@ func (w way) sums(p *population) ([][]estimate.Value, error) {
 }
 
 // exactSums are the ones themselves.
-func exactSums(of *simulate.Rounded) [][]estimate.Value {
+func exactSums(of *law.Rounded) [][]estimate.Value {
 	return drawn(of, func(ones, _ int) estimate.Value { return estimate.Exact(float64(ones)) })
 }
 
-func drawn(of *simulate.Rounded, estimated func(ones, users int) estimate.Value) [][]estimate.Value {
-	out := make([][]estimate.Value, len(of.Ones))
-	for class, ones := range of.Ones {
-		for _, k := range ones {
-			out[class] = append(out[class], estimated(k, len(of.Members[class])))
+func drawn(of *law.Rounded, estimated func(ones, users int) estimate.Value) [][]estimate.Value {
+	out := make([][]estimate.Value, len(of.Batches))
+	for class, batches := range of.Batches {
+		for _, k := range batches[0].Ones {
+			out[class] = append(out[class], estimated(k, len(batches[0].Members)))
 		}
 	}
 	return out

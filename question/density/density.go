@@ -73,13 +73,20 @@ func New(p plan.Plan) (*Question, error) {
 		return nil, err
 	}
 	d.channel = thinnable(p, d.channel)
-	if p.Budget.LabelEpsilon != plan.Unprotected && p.Crowds() > 1 {
-		d.Labels = &randomize.KRR{K: p.Crowds(), Epsilon: float64(p.Budget.LabelEpsilon)}
-		if err := d.Labels.Validate(); err != nil {
-			return nil, fmt.Errorf("density: budget.label_epsilon: %w", err)
-		}
+	d.Labels, err = Labels(p)
+	return d, err
+}
+
+// Labels is how a plan has classes reported; nil: as they are.
+func Labels(p plan.Plan) (*randomize.KRR, error) {
+	if p.Budget.LabelEpsilon == plan.Unprotected || p.Crowds() <= 1 {
+		return nil, nil
 	}
-	return d, nil
+	krr := &randomize.KRR{K: p.Crowds(), Epsilon: float64(p.Budget.LabelEpsilon)}
+	if err := krr.Validate(); err != nil {
+		return nil, fmt.Errorf("density: budget.label_epsilon: %w", err)
+	}
+	return krr, nil
 }
 
 // Labelling is a value as what it has to be.
@@ -124,7 +131,7 @@ type featured struct {
 // Randomize keeps nothing in memory: a density has no backstop.
 func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
 	s := symbol.(featured)
-	crowd := d.ReportedClass(r, s.class)
+	crowd := ReportedClass(r, d.Labels, d.plan.Crowds(), s.class)
 	said := tally.NewMessages(len(s.vector))
 	send := func(channel int, symbol uint8) { said.Say(uint32(channel), symbol) }
 	if rr, ok := d.Bits.(bitsum.RR); ok { // one draw a bit does both
@@ -141,15 +148,15 @@ func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 	return question.Report{Crowd: crowd, Parts: [][][]byte{said.Bodies}}, nil
 }
 
-// ReportedClass is what a device says of its class, which may be none of the plan's.
-func (d *Question) ReportedClass(r *rand.Rand, class int) int {
+// ReportedClass is what a device says of its class, which may be none of the plan's so many.
+func ReportedClass(r *rand.Rand, labels *randomize.KRR, classes, class int) int {
 	if class == anyClass {
-		return r.IntN(d.plan.Crowds()) // of which randomized response is the same
+		return r.IntN(classes) // of which randomized response is the same
 	}
-	if d.Labels == nil {
+	if labels == nil {
 		return class
 	}
-	return d.Labels.Randomize(r, class)
+	return labels.Randomize(r, class)
 }
 
 // NewTally counts the two symbols of each channel.

@@ -32,6 +32,7 @@ type folding interface {
 	Cells() int
 	Cell(row int, value uint32) uint32
 	Channel(row int, cell uint32) uint32
+	DrawRows(source *rand.Rand, devices int, add func(row, devices int))
 	Estimate(counts []uint64, n int, a sketch.Answer, candidates []uint32) []estimate.Value
 	Variance(holders, n int, pairs float64, a sketch.Answer) float64
 }
@@ -55,7 +56,7 @@ func newBits(ask plan.Histogram, a attribute, adjacency account.Adjacency, contr
 		}
 		k = t.sketch.Cells()
 	}
-	t.mechanism = oneHot(ask.Randomizer, k)
+	t.mechanism = OneHot(ask.Randomizer, k)
 	if err := t.mechanism.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,8 +72,9 @@ func asFolding[S folding](s S, err error) (folding, error) {
 	return s, nil
 }
 
-// oneHot is the plan's mechanism over k cells.
-func oneHot(r plan.Randomizer, k int) randomize.Fragmented {
+// OneHot is the plan's mechanism over k cells. A single fragment has a backstop that changes
+// nothing.
+func OneHot(r plan.Randomizer, k int) randomize.Fragmented {
 	m := randomize.Fragmented{
 		Backstop: randomize.OneHot{K: k, Keep: 1},
 		Fragment: randomize.OneHot{K: k, Keep: r.Keep, Flip: r.Flip},
@@ -208,12 +210,22 @@ func (t *bits) generating(share, kept float64) func(theta float64) float64 {
 func (t *bits) Rows() (rows, cells int) { return t.folds(), t.mechanism.Backstop.K }
 
 // Place draws the row.
-func (t *bits) Place(r *rand.Rand, held []uint32) (row int, cells []uint32) {
-	if t.sketch == nil {
-		return 0, held
+func (t *bits) Place(r *rand.Rand, held []uint32, respondents int, add func(row int, cells []uint32, respondents int)) {
+	switch {
+	case t.sketch == nil:
+		add(0, held, respondents)
+	case len(held) == 0:
+		for range respondents {
+			row := r.IntN(t.sketch.Rows())
+			add(row, t.fold(r, row, nil), 1)
+		}
+	default:
+		cell := make([]uint32, 1)
+		t.sketch.DrawRows(r, respondents, func(row, n int) {
+			cell[0] = t.sketch.Cell(row, held[0])
+			add(row, cell, n)
+		})
 	}
-	row = r.IntN(t.sketch.Rows())
-	return row, t.fold(r, row, held)
 }
 
 // DrawCounts is the mechanism's.

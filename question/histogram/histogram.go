@@ -75,8 +75,9 @@ type Law interface {
 	// Rows is how many there are, and of how many cells: one, or those of a sketch. A
 	// row has as many channels as any other.
 	Rows() (rows, cells int)
-	// Place is where the cells of one respondent lie: drawn, where they are.
-	Place(r *rand.Rand, held []uint32) (row int, cells []uint32)
+	// Place adds where the cells of so many respondents lie, all of whom hold the same:
+	// drawn, where that is. The cells hold until add returns.
+	Place(r *rand.Rand, held []uint32, respondents int, add func(row int, cells []uint32, respondents int))
 	// DrawCounts draws the counts of a row's channels, in all contributions of so many
 	// respondents, given how many of them hold each cell of the row.
 	DrawCounts(r *rand.Rand, holders []int, respondents int, out []uint64)

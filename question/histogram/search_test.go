@@ -67,7 +67,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 					}
 					values[i] = histogram.Answers{Values: []any{word}}
 				}
-				tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(round+9, part...) }, func(int) {})
+				tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(round+9, part...) }, func(int) {})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -167,8 +167,14 @@ func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
 func (t *symbols) Rows() (rows, cells int) { return 1, t.size }
 
 // Place draws a cell for who holds none.
-func (t *symbols) Place(r *rand.Rand, held []uint32) (row int, cells []uint32) {
-	return 0, t.commit(r, held)
+func (t *symbols) Place(r *rand.Rand, held []uint32, respondents int, add func(row int, cells []uint32, respondents int)) {
+	if len(held) > 0 {
+		add(0, held, respondents)
+		return
+	}
+	for range respondents {
+		add(0, t.commit(r, nil), 1)
+	}
 }
 
 // DrawCounts is the mechanism's.

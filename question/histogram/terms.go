@@ -146,7 +146,7 @@ func (h *Question) together() *bits {
 			k, items = k+b.mechanism.Backstop.K, items+b.items
 		}
 	}
-	all.mechanism = oneHot(h.ask.Randomizer, k)
+	all.mechanism = OneHot(h.ask.Randomizer, k)
 	all.items = items
 	return &all
 }

@@ -1,7 +1,10 @@
 package law
 
 import (
+	"errors"
 	"fmt"
+	"iter"
+	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/noise"
@@ -11,7 +14,57 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-func drawHistogram(p plan.Plan, h *histogram.Question, values []question.Value, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
+// Holders is a population by the number of respondents who hold each cell of one attribute,
+// each holding one: hundreds of millions of them need not be listed.
+type Holders []int
+
+// Respondents is their number.
+func (h Holders) Respondents() int {
+	n := 0
+	for _, f := range h {
+		n += f
+	}
+	return n
+}
+
+func drawHistogram(p plan.Plan, h *histogram.Question, who Population, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
+	switch who := who.(type) {
+	case Holders:
+		return drawHolders(p, h, who, stream)
+	case Values:
+		return drawValues(p, h, who, stream, progress)
+	}
+	return nil, stranger(p, who)
+}
+
+// drawHolders is for plans whose counts depend on numbers of holders only.
+func drawHolders(p plan.Plan, h *histogram.Question, holders Holders, stream Stream) ([]tally.Crowd, error) {
+	asked, n := p.Question.Histogram.Attributes, holders.Respondents()
+	switch {
+	case len(asked) != 1 || p.Crowds() > 1:
+		return nil, errors.New("law: numbers of holders are of one attribute of everybody: list the respondents (Values)")
+	case p.Crowd.Deletion != nil || p.Crowd.Maximum != 0 && n > p.Crowd.Maximum || len(p.Route.Mix.Instances) != 1:
+		return nil, errors.New("law: with numbers of holders everybody counts, in one instance: list the respondents (Values)")
+	case asked[0].Domain() != len(holders):
+		return nil, fmt.Errorf("law: holders of %d cells, and the plan asks for %d", len(holders), asked[0].Domain())
+	case n > math.MaxInt32:
+		return nil, fmt.Errorf("law: %d respondents: at most 2^31-1", n)
+	case n < p.Crowd.Minimum:
+		return make([]tally.Crowd, 1), nil
+	}
+	t := h.NewTally().(*tally.Counts)
+	cell := make([]uint32, 1)
+	draw(stream(), h.Law(0), func(yield func([]uint32, int) bool) {
+		for i, f := range holders {
+			if cell[0] = uint32(i); f > 0 && !yield(cell, f) {
+				return
+			}
+		}
+	}, t.N)
+	return []tally.Crowd{{Tally: t, Respondents: n, Smallest: n}}, nil
+}
+
+func drawValues(p plan.Plan, h *histogram.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forCounts, forInstances, forDeletion, forAnswers = 0, 1, 2, 3
 	var unfit unfits
 	batches, err := batches(p, h, values, stream(forInstances), &unfit)
@@ -40,7 +93,7 @@ func drawHistogram(p plan.Plan, h *histogram.Question, values []question.Value, 
 		}
 		t := h.NewTally().(*tally.Counts)
 		for i, held := range byAttribute(h, counted, stream(forAnswers, uint64(crowd))) {
-			draw(stream(forCounts, uint64(crowd), uint64(i)), h.Law(i), held, h.Of(t.N, i))
+			draw(stream(forCounts, uint64(crowd), uint64(i)), h.Law(i), each(held), h.Of(t.N, i))
 		}
 		// Where fragments are spread, the one list stands for every instance.
 		crowds[crowd] = tally.Crowd{Tally: t, Respondents: len(counted) * p.Contributions(), Smallest: smallest}
@@ -52,7 +105,7 @@ func drawHistogram(p plan.Plan, h *histogram.Question, values []question.Value, 
 
 // batches are the cells that the respondents hold by crowd, and by the instance that
 // each draws; by one alone where every respondent contributes to all.
-func batches(p plan.Plan, h *histogram.Question, values []question.Value, r *rand.Rand, unfit *unfits) ([][][][][]uint32, error) {
+func batches(p plan.Plan, h *histogram.Question, values Values, r *rand.Rand, unfit *unfits) ([][][][][]uint32, error) {
 	instances := len(p.Route.Mix.Instances)
 	if p.Route.Mix.Spread == plan.SpreadAll {
 		instances = 1
@@ -92,24 +145,39 @@ func deleted(p plan.Plan, r *rand.Rand, batch [][][]uint32) [][][]uint32 {
 	return batch[:left]
 }
 
-// draw adds the counts of respondents, each with the cells that it holds, in all their
-// contributions.
-func draw(r *rand.Rand, law histogram.Law, held [][]uint32, out []uint64) {
+// draw adds the counts of respondents in all their contributions: so many for each list of
+// cells that they hold, which holds until the next.
+func draw(r *rand.Rand, law histogram.Law, who iter.Seq2[[]uint32, int], out []uint64) {
 	rows, k := law.Rows()
-	holders, respondents := make([]int, rows*k), make([]int, rows)
-	for _, cells := range held {
-		row, cells := law.Place(r, cells)
-		respondents[row]++
-		for _, cell := range cells {
-			holders[row*k+int(cell)]++
-		}
+	holders, respondents := make([]uint32, rows*k), make([]int, rows)
+	for held, n := range who {
+		law.Place(r, held, n, func(row int, cells []uint32, n int) {
+			respondents[row] += n
+			for _, cell := range cells {
+				holders[row*k+int(cell)] += uint32(n)
+			}
+		})
 	}
 	channels := len(out) / rows
-	counts := make([]uint64, channels)
+	inRow, counts := make([]int, k), make([]uint64, channels)
 	for row, n := range respondents {
-		law.DrawCounts(r, holders[row*k:(row+1)*k], n, counts)
+		for cell, f := range holders[row*k : (row+1)*k] {
+			inRow[cell] = int(f)
+		}
+		law.DrawCounts(r, inRow, n, counts)
 		for i, c := range counts {
 			out[row*channels+i] += c
+		}
+	}
+}
+
+// each is one respondent for each list.
+func each(held [][]uint32) iter.Seq2[[]uint32, int] {
+	return func(yield func([]uint32, int) bool) {
+		for _, cells := range held {
+			if !yield(cells, 1) {
+				return
+			}
 		}
 	}
 }

@@ -16,6 +16,16 @@ import (
 	"github.com/confetti-dp/confetti/release/findings"
 )
 
+// Population is who answers: Values, or for what is too large to be listed or to be drawn
+// again, what a plan's totals depend on (Holders, *Rounded).
+type Population interface{ Respondents() int }
+
+// Values lists what each respondent holds, of any kind of question.
+type Values []question.Value
+
+// Respondents is their number.
+func (v Values) Respondents() int { return len(v) }
+
 // Stream gives the randomness of one part of a simulated population. Parts are
 // drawn from independently, so that a seed gives the same whatever the
 // processors.
@@ -27,19 +37,24 @@ type Stream func(part ...uint64) *rand.Rand
 // would withhold them, and it is withheld where that leaves nobody. With a
 // *question.UnfitError the crowds are there too, of devices that do what the plan says
 // with such values.
-func Draw(p *protocol.Protocol, values []question.Value, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
+func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	switch q := p.Question.(type) {
 	case *density.Question:
-		return drawDensity(p.Plan, q, values, stream, progress)
+		return drawDensity(p.Plan, q, who, stream, progress)
 	case *histogram.Question:
-		return drawHistogram(p.Plan, q, values, stream, progress)
+		return drawHistogram(p.Plan, q, who, stream, progress)
 	}
 	return nil, fmt.Errorf("law: no law is known of %T", p.Question)
 }
 
+// stranger is the error of a population of another kind of question.
+func stranger(p plan.Plan, who Population) error {
+	return fmt.Errorf("law: no law is known of a %s question to %T: list the respondents (Values)", p.Question.Kind, who)
+}
+
 // Reveal counts what the population that answers holds, those included who are deleted
 // or withheld, so that findings have the truth beside them.
-func Reveal(p *protocol.Protocol, values []question.Value) (*findings.Truth, error) {
+func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 	switch q := p.Question.(type) {
 	case *density.Question:
 		return revealDensity(p.Plan, values)

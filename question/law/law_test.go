@@ -27,7 +27,7 @@ func TestTruth(t *testing.T) {
 	}
 	values = append(values, histogram.Answers{Crowd: 2, Values: []any{"tea", []int{}}})
 	proto := example.Runnable(t, p)
-	tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(3, part...) }, func(int) {})
+	tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(3, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/release/findings"
 )
 
-func revealHistogram(p plan.Plan, h *histogram.Question, values []question.Value) (*findings.Truth, error) {
+func revealHistogram(p plan.Plan, h *histogram.Question, values Values) (*findings.Truth, error) {
 	truth := &findings.Truth{Tables: map[[2]int]*findings.TableTruth{}}
 	asked := p.Question.Histogram.Attributes
 	for crowd := range p.Crowds() {

@@ -17,7 +17,7 @@ func TestCountsHoldEveryValue(t *testing.T) {
 	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
 	proto := example.Runnable(t, example.Design(t, p))
-	tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(7), func(int) {})
+	tallies, err := law.Draw(proto, law.Values(example.Drinkers()), example.Streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestOfTooManyCountsTheLargestStay(t *testing.T) {
 	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
 	proto := example.Runnable(t, example.Design(t, p))
-	tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(7), func(int) {})
+	tallies, err := law.Draw(proto, law.Values(example.Drinkers()), example.Streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

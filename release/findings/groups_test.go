@@ -24,7 +24,7 @@ func TestGroupsAreUnbiasedWithTheirErrors(t *testing.T) {
 	covered, stdErr, naive := 0, 0.0, 0.0
 	const runs = 400
 	for range runs {
-		tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(r.Uint64()), func(int) {})
+		tallies, err := law.Draw(proto, law.Values(example.Drinkers()), example.Streams(r.Uint64()), func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestGroupsInARelease(t *testing.T) {
 	p := example.Histograms()["crowds"]
 	p.Crowd.Deletion = nil
 	proto := example.Runnable(t, example.Design(t, p))
-	tallies, err := law.Draw(proto, example.Drinkers(), example.Streams(1), func(int) {})
+	tallies, err := law.Draw(proto, law.Values(example.Drinkers()), example.Streams(1), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 func drawn(t *testing.T, p plan.Plan, values []question.Value, seed uint64) *histogram.Model {
 	t.Helper()
 	proto := example.Runnable(t, p)
-	tallies, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+	tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
