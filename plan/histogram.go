@@ -1,5 +1,15 @@
 package plan
 
+// Limits of a histogram. The cells bound what an analyzer counts (8 bytes each);
+// what a device does is bounded by its envelopes.
+const (
+	MaxCells      = 1 << 26 // all cells of all attributes, or of all rows of a sketch
+	MaxAttributes = 1 << 8
+	MaxItems      = 1 << 12 // of a set
+	MaxFragments  = 1 << 12
+	MaxHashes     = 1 << 16 // of a sketch, which a device makes ready
+)
+
 // Histogram asks how many respondents hold each value (ESA).
 type Histogram struct {
 	Attributes []Attribute `json:"attributes"`
@@ -9,6 +19,12 @@ type Histogram struct {
 	Randomizer Randomizer `json:"randomizer"`
 	Sketch     *Sketch    `json:"sketch,omitempty"` // nil: the cells themselves
 }
+
+// What is done with several attributes.
+const (
+	CollectSample = "sample"
+	CollectSplit  = "split"
+)
 
 // Attribute is one thing that is asked, with the cells that an answer falls into.
 type Attribute struct {
@@ -36,9 +52,47 @@ type Search struct {
 	Rate     float64 `json:"rate"`            // share of those kept, in expectation, that no more hold
 }
 
+// Domain is the number of cells of an attribute; more than MaxCells for one that
+// has too many.
+func (a Attribute) Domain() int {
+	others := 0
+	if a.Others {
+		others = 1
+	}
+	switch a.Kind {
+	case "categories", "set", "prefixes":
+		if len(a.Values) > 0 {
+			return len(a.Values) + others
+		}
+		return max(0, min(MaxCells+1, a.Size)) + others
+	case "buckets":
+		return max(0, min(MaxCells+1, a.Cells)) + others
+	case "grid":
+		if a.X == nil || a.Y == nil || a.X.Cells < 1 || a.Y.Cells < 1 {
+			return 0
+		}
+		if a.X.Cells > MaxCells/a.Y.Cells {
+			return MaxCells + 1
+		}
+		return a.X.Cells*a.Y.Cells + others
+	}
+	return 0
+}
+
+// Items is how many cells of an attribute a respondent holds at most.
+func (a Attribute) Items() int {
+	if a.Kind == "set" {
+		return a.Most
+	}
+	return 1
+}
+
 // Total says that every answer has a cell: without others, what is no number has
 // none, nor what is not in the domain, and a set may have more items than it may.
 func (a Attribute) Total() bool { return a.Others && (a.Kind != "set" || a.Most == a.Domain()) }
+
+// AttributeKinds are the kinds of attribute that a plan may name.
+var AttributeKinds = []string{"categories", "buckets", "set", "grid", "prefixes"}
 
 // Axis is one side of a grid: cells of equal width in [low, high].
 type Axis struct {
@@ -66,6 +120,12 @@ type Randomizer struct {
 	Functions int    `json:"functions,omitempty"` // local-hash: public hash functions
 	Seed      string `json:"seed,omitempty"`      // local-hash: 64 hex digits
 }
+
+// Randomizers are the randomizers that a plan may name.
+var Randomizers = []string{"one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"}
+
+// OneHot says whether the randomizer answers with bits, of which those set travel.
+func (r Randomizer) OneHot() bool { return r.Name == "one-hot" || r.Name == "one-hot-asymmetric" }
 
 // Sketch folds the cells of a large domain into rows of fewer (ESA, section VII).
 type Sketch struct {

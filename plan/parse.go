@@ -9,7 +9,7 @@ import (
 // MaxBytes bounds the text of a plan.
 const MaxBytes = 8 << 20
 
-// Parse reads a plan in its canonical form, validates it as a whole, and refuses
+// Parse reads a plan in its canonical form, validates what every plan has, and refuses
 // every other form, so that the bytes that were signed are the bytes that the
 // plan is named by. Package author reads what people write.
 //

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -39,12 +38,13 @@ type Plan struct {
 	Round *Round `json:"round,omitempty"` // of a study; nil: a plan by itself
 }
 
-// Question says what is asked. Kind names the one field that is set.
+// Question says what is asked. Kind names the one section that is set; what a section
+// says is checked by the package of its kind (question).
 type Question struct {
-	Kind string `json:"kind"` // "density", "histogram"
+	Kind string `json:"kind"` // the name of one of the sections below
 	// Unfit says what a device sends whose value the question has no room for: were it
 	// nothing, those who see who is silent would learn of the value. See the constants;
-	// it may be left out where there is room for every value (Total).
+	// it may be left out where there is room for every value.
 	Unfit     string     `json:"unfit,omitempty"`
 	Density   *Density   `json:"density,omitempty"`
 	Histogram *Histogram `json:"histogram,omitempty"`
@@ -61,61 +61,6 @@ const (
 	// (an unknown category, no number, a vector without direction) it is the reference.
 	UnfitClip = "clip"
 )
-
-// Total says that there is room for every value that a respondent may hold.
-func (q Question) Total() bool {
-	if q.Histogram == nil {
-		return false // a vector may have no direction, or another length
-	}
-	return !slices.ContainsFunc(q.Histogram.Attributes, func(a Attribute) bool { return !a.Total() })
-}
-
-// Density asks for one kernel density per class (KDE, section 3.3).
-type Density struct {
-	Dimension   int    `json:"dimension"`            // length of a respondent's feature vector
-	Normalize   bool   `json:"normalize"`            // scale vectors to unit length on the device
-	Vocabulary  string `json:"vocabulary,omitempty"` // reference to the public terms used to decode a class
-	Kernel      Kernel `json:"kernel"`
-	Repetitions int    `json:"repetitions"` // I of KDE, Algorithm 1: independent feature maps
-	Bitsum      Bitsum `json:"bitsum"`
-}
-
-// Kernel names a kernel with its family of feature maps (KDE, Definition 2.1).
-type Kernel struct {
-	Name      string  `json:"name"`                // see Kernels
-	Bandwidth float64 `json:"bandwidth,omitempty"` // h, in units of distance; kernels of a distance only
-	Clip      float64 `json:"clip,omitempty"`      // in standard deviations of a rotated coordinate; ip-rotated only
-	Radius    float64 `json:"radius,omitempty"`    // of the ball round zero that holds all vectors; exponential kernels only
-	Buckets   int     `json:"buckets,omitempty"`   // that cells are hashed to; laplacian and exponential only
-	Seed      string  `json:"seed"`                // 64 hex digits: public randomness of the feature maps
-}
-
-// Bitsum names the protocol that adds up one bit per device and channel, with
-// its noise. Only the fields of the named protocol are set.
-type Bitsum struct {
-	Name       string `json:"name"`       // "rr", "3nb", "pure", "poisson", "nb"
-	Accounting string `json:"accounting"` // "exact", "paper": where the noise parameters come from
-
-	FlipProbability float64 `json:"flip_probability,omitempty"` // rr: in [0, 1/2)
-
-	Noise            float64 `json:"noise,omitempty"`             // 3nb: e1, z1 and z2 ~ NB(1/n, exp(-e1))
-	FloodShape       float64 `json:"flood_shape,omitempty"`       // 3nb: r, z3 ~ NB(r/n, p3)
-	FloodProbability float64 `json:"flood_probability,omitempty"` // 3nb: p3
-
-	ChannelEpsilon float64 `json:"channel_epsilon,omitempty"` // pure: epsilon of one channel
-	Theta          float64 `json:"theta,omitempty"`           // pure: what of it the flood has
-	Drop           float64 `json:"drop,omitempty"`            // pure: probability that a device leaves its bit out
-	Size           int     `json:"size,omitempty"`            // pure: copies a device sends, and the flood's longest burst
-
-	Mean float64 `json:"mean,omitempty"` // poisson: of the noise over all devices
-
-	Shape       float64 `json:"shape,omitempty"`       // nb: of the noise over all devices
-	Probability float64 `json:"probability,omitempty"` // nb: p, P(k) = C(k+r-1, k) (1-p)^r p^k
-}
-
-// Divided says that each respondent adds a part of noise that is whole only in all
-// their messages together, not in a share of them.
-func (b Bitsum) Divided() bool { return b.Name == "3nb" || b.Name == "nb" || b.Name == "pure" }
 
 // Budget is the promise made to a respondent. Epsilon and Delta speak of the
 // features with the reported label fixed; LabelEpsilon is spent beside it.
@@ -280,7 +225,7 @@ func (p Plan) HopURLs() (urls []string) {
 // Contributions is how many contributions one respondent makes: one, or one to
 // each instance where its fragments are spread.
 func (p Plan) Contributions() int {
-	if p.Route.Mix != nil && p.Route.Mix.Spread == SpreadAll {
+	if p.Route.Spreads() {
 		return len(p.Route.Mix.Instances)
 	}
 	return 1
@@ -306,6 +251,9 @@ func (p Plan) Slots(instance int) []int {
 
 // SpreadAll sends a part of every report through each instance.
 const SpreadAll = "all"
+
+// Spreads says that a part of every report goes through each instance.
+func (r Route) Spreads() bool { return r.Mix != nil && r.Mix.Spread == SpreadAll }
 
 // HonestMinimum is n_h = floor((1-f) n_min): the respondents of the smallest
 // batch whose noise the accountant may count on.

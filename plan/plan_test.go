@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -72,11 +71,9 @@ func TestTimeZoneDoesNotChangeTheName(t *testing.T) {
 func TestProblemsAreListedTogether(t *testing.T) {
 	p := sample()
 	p.Title = " "
-	p.Question.Density.Dimension = 0
+	p.Question.Unfit, p.Question.Histogram = "silence", &Histogram{}
 	p.Crowd.Names = []string{"a", "a", ""}
-	p.Question.Density.Kernel = Kernel{Name: "cosine", Seed: "zz"}
-	p.Question.Density.Bitsum = Bitsum{Name: "rr", Accounting: "guess", FlipProbability: 0.5, Noise: 1}
-	p.Budget = Budget{Epsilon: -1, Delta: 1, Adjacency: "removal", DishonestShare: 1}
+	p.Budget = Budget{Epsilon: -1, Delta: 1, Adjacency: "label", LabelEpsilon: -2, DishonestShare: 1}
 	p.Crowd.Minimum = 0
 	p.Envelopes = Envelopes{PerDevice: 0, PayloadBytes: 1, Suite: "rot13"}
 	err := p.Validate()
@@ -84,8 +81,7 @@ func TestProblemsAreListedTogether(t *testing.T) {
 	if !errors.As(err, &ps) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"title", "dimension", `crowd.names: "a" is named twice`, "the name at 3 is empty", "kernel.name", "kernel.seed",
-		"accounting", "flip_probability", "noise belongs to 3nb", "budget.epsilon", "budget.delta", "budget.adjacency", "label_epsilon",
+	for _, want := range []string{"title", "question.histogram does not belong", "question.unfit", `crowd.names: "a" is named twice`, "the name at 3 is empty", "budget.epsilon", "budget.delta", "budget.adjacency", "label_epsilon",
 		"dishonest_share", "crowd.minimum", "per_device", "payload_bytes", "suite"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported in:\n%v", want, err)
@@ -131,7 +127,9 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 		"trailing text":        {good + "{}", "after top-level"},
 		"cut short":            {good[:len(good)/2], "canonical"},
 		"wrong type":           {edit(`"dimension":256`, `"dimension":"many"`), "dimension"},
-		"not valid":            {edit(`"dimension":256`, `"dimension":0`), "question.density.dimension must be between"},
+		"not valid":            {edit(`"minimum":400`, `"minimum":0`), "crowd.minimum must be at least"},
+		"another kind":         {edit(`"kind":"density"`, `"kind":"histogram"`), "question.histogram is missing"},
+		"no kind":              {edit(`"kind":"density"`, `"kind":"Density"`), `question.kind must be one of "density"`},
 		"a time past its form": {edit(`2026-12-08T00:00:00Z`, `9999-12-31T23:59:59-01:00`), "years 1 to 9999"},
 		"newer version":        {edit(`"version":2`, `"version":3,"news":1`), "version is 3"},
 		"older version":        {string(bytes.TrimSpace(older)), "have the author write and sign the plan anew"},
@@ -144,25 +142,6 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 				t.Errorf("error %v does not mention %q", err, c.want)
 			}
 		})
-	}
-}
-
-// Noise that is divided needs to be told how many may add it.
-func TestDividedNoiseNeedsAMaximum(t *testing.T) {
-	for bitsum, needed := range map[string]bool{"rr": false, "poisson": false, "3nb": true, "nb": true, "pure": true} {
-		p := sample()
-		d := *p.Question.Density
-		p.Question.Density = &d
-		d.Bitsum = Bitsum{Name: bitsum, Accounting: "exact", FlipProbability: 0.1}
-		if err := p.Validate(); strings.Contains(fmt.Sprint(err), "crowd.maximum is missing") != needed {
-			t.Errorf("%s: %v", bitsum, err)
-		}
-		for maximum, refused := range map[int]bool{p.Crowd.Minimum - 1: true, -1: true, p.Crowd.Minimum: false, 2 * p.Crowd.Minimum: false} {
-			p.Crowd.Maximum = maximum
-			if err := p.Validate(); strings.Contains(fmt.Sprint(err), "crowd.maximum") != refused {
-				t.Errorf("%s, maximum %d of a minimum of %d: %v", bitsum, maximum, p.Crowd.Minimum, err)
-			}
-		}
 	}
 }
 

@@ -64,14 +64,14 @@ func StateName(state []byte) string {
 // Validate checks the study's form and reports its problems together.
 func (s Study) Validate() error {
 	var ps Problems
-	ps.add(s.Version == StudyVersion, "study: version is %d; this build reads version %d", s.Version, StudyVersion)
-	ps.add(s.Rounds >= 1 && s.Rounds <= MaxRounds, "study: rounds must be between 1 and %d", MaxRounds)
-	ps.add(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
-	ps.add(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)
+	ps.Require(s.Version == StudyVersion, "study: version is %d; this build reads version %d", s.Version, StudyVersion)
+	ps.Require(s.Rounds >= 1 && s.Rounds <= MaxRounds, "study: rounds must be between 1 and %d", MaxRounds)
+	ps.Require(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
+	ps.Require(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)
 	_, ok := parsePublisher(s.Coordinator)
-	ps.add(ok, "study: coordinator must be a public key in the form ed25519:base64url")
-	ps.add(s.Plan.Round == nil && s.Plan.State == "" && s.Plan.Times == Times{}, "study: plan has a round, a state or times: each round has its own")
-	ps.add(!s.Times.Opens.IsZero() && !s.Times.Closes.IsZero() && s.Times.Opens.Before(s.Times.Closes), "study: times.opens must be before times.closes")
+	ps.Require(ok, "study: coordinator must be a public key in the form ed25519:base64url")
+	ps.Require(s.Plan.Round == nil && s.Plan.State == "" && s.Plan.Times == Times{}, "study: plan has a round, a state or times: each round has its own")
+	ps.Require(!s.Times.Opens.IsZero() && !s.Times.Closes.IsZero() && s.Times.Opens.Before(s.Times.Closes), "study: times.opens must be before times.closes")
 	if len(ps) > 0 {
 		return ps
 	}

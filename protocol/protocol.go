@@ -20,23 +20,48 @@ import (
 )
 
 // kinds are the kinds of question that there are, by their names in a plan.
-var kinds = map[string]struct {
-	new    func(plan.Plan) (question.Question, error)
-	design func(plan.Plan) (plan.Plan, error)
-}{
-	"density":   {kind(density.New), density.Design},
-	"histogram": {kind(histogram.New), histogram.Design},
+var kinds = map[string]kind{
+	"density":   kindOf(density.Validate, density.New, density.Design),
+	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
 }
 
-// kind forgets which one it is.
-func kind[Q question.Question](make func(plan.Plan) (Q, error)) func(plan.Plan) (question.Question, error) {
-	return func(p plan.Plan) (question.Question, error) {
+// kind is what is done with a plan that asks for it: Validate lists what is wrong with
+// the question's section and with what it asks of others, new makes a valid plan's
+// question runnable, and design fills in what follows from the rest.
+type kind struct {
+	validate func(plan.Plan, *plan.Problems)
+	new      func(plan.Plan) (question.Question, error)
+	design   func(plan.Plan) (plan.Plan, error)
+}
+
+// kindOf forgets which one it is.
+func kindOf[Q question.Question](validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error), design func(plan.Plan) (plan.Plan, error)) kind {
+	return kind{validate, func(p plan.Plan) (question.Question, error) {
 		q, err := make(p)
 		if err != nil {
 			return nil, err // and no question that is nil
 		}
 		return q, nil
+	}, design}
+}
+
+// kindFor is the plan's.
+func kindFor(p plan.Plan) (kind, error) {
+	k, known := kinds[p.Question.Kind]
+	if !known || !p.Question.Asks() {
+		return kind{}, fmt.Errorf("protocol: no code for a question of kind %s, or nothing is asked", plan.Quoted(p.Question.Kind))
 	}
+	return k, nil
+}
+
+// Validate checks the form of a plan as a whole, its question included, and reports the
+// problems together, as plan.Problems. It costs little, whatever the plan.
+func Validate(p plan.Plan) error {
+	ps := p.Problems()
+	if k, err := kindFor(p); err == nil {
+		k.validate(p, &ps)
+	}
+	return ps.Err()
 }
 
 // Protocol is a plan made runnable. Its methods are the stages of the flow, in
@@ -54,10 +79,14 @@ type Protocol struct {
 // New makes a valid plan runnable. It checks the plan's form, not its promise:
 // see Check.
 func New(p plan.Plan) (*Protocol, error) {
-	if err := p.Validate(); err != nil {
+	if err := Validate(p); err != nil {
 		return nil, err
 	}
-	q, err := newQuestion(p)
+	k, err := kindFor(p)
+	if err != nil {
+		return nil, err
+	}
+	q, err := k.new(p)
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +97,14 @@ func runnable(p plan.Plan, q question.Question) *Protocol {
 	return &Protocol{Plan: p, Hash: p.Hash(), Question: q, risks: sync.OnceValue(q.Risks), words: sync.OnceValue(q.Words)}
 }
 
-func newQuestion(p plan.Plan) (question.Question, error) {
-	k, known := kinds[p.Question.Kind]
-	if !known {
-		return nil, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
-	}
-	return k.new(p)
-}
-
 // Design fills in what follows from the rest of a plan: the noise that keeps
 // its budget, and the number and length of envelopes. Everything else, keys
 // aside, must be there already. Of the budget's epsilon and its local one either may
 // be missing; an epsilon that is missing becomes what the noise gives.
 func Design(p plan.Plan) (plan.Plan, error) {
-	k, known := kinds[p.Question.Kind]
-	if !known {
-		return p, fmt.Errorf("protocol: no code for a question of kind %q", p.Question.Kind)
+	k, err := kindFor(p)
+	if err != nil {
+		return p, err
 	}
 	return k.design(p)
 }

@@ -42,9 +42,6 @@ func Fits(err error) (unfit *UnfitError, failed error) {
 // SaysUnfit says in sentences what a device sends whose value does not fit, given
 // what its reference is, and what that does to what is published.
 func SaysUnfit(q plan.Question, reference string) string {
-	if q.Total() {
-		return ""
-	}
 	says := "A value that does not fit counts as "
 	if q.Unfit == plan.UnfitClip {
 		says = "A value that does not fit counts as the nearest that does, or where there is none, as "

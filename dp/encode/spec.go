@@ -98,14 +98,35 @@ func cuts(s Spec) float64 {
 // maxWeights bounds the memory that a plan can ask of a device: 2^27 float32, 512 MiB.
 const maxWeights = 1 << 27
 
-// maxBuckets keeps hashing to them uniform to 2^-16; maxChannels bounds an encoded value.
+// maxBuckets keeps hashing to them uniform to 2^-16.
+const maxBuckets = 1 << 16
+
+// Limits of a feature map.
 const (
-	maxBuckets  = 1 << 16
-	maxChannels = 1 << 22
+	MaxDimension = 1 << 20 // what grows with it alone stays far below maxWeights
+	MaxChannels  = 1 << 22 // of an encoded value, all repetitions together
 )
 
-// maxDimension keeps what grows with the dimension alone far below that.
-const maxDimension = 1 << 22
+// Parameters are those that a kernel has.
+type Parameters struct {
+	Bandwidth, Clip, Radius, Buckets bool
+	Single                           bool // one repetition holds all of a value
+}
+
+// Parameters are the kernel's; none of one that is not known.
+func (k Kernel) Parameters() Parameters {
+	has := kernels[k]
+	return Parameters{has.bandwidth, has.clip, has.radius, has.buckets, has.single}
+}
+
+// Kernels names all kernels, in order.
+func Kernels() []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		list = append(list, string(name))
+	}
+	return list
+}
 
 // Validate lists everything that is wrong with the description.
 func (s Spec) Validate() error {
@@ -115,11 +136,11 @@ func (s Spec) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	check(s.Dimension >= 1 && s.Dimension <= maxDimension, "dimension %d: must be from 1 to %d", s.Dimension, maxDimension)
+	check(s.Dimension >= 1 && s.Dimension <= MaxDimension, "dimension %d: must be from 1 to %d", s.Dimension, MaxDimension)
 	check(s.Repetitions >= 1, "repetitions %d: must be at least 1", s.Repetitions)
 	k, ok := kernels[s.Kernel]
 	if !ok {
-		check(false, "kernel %q: choose one of %s", s.Kernel, names(func(kernel) bool { return true }))
+		check(false, "kernel %q: choose one of %s", s.Kernel, strings.Join(Kernels(), ", "))
 		return errors.Join(errs...)
 	}
 	only := func(has func(kernel) bool, name string, value float64) {
@@ -142,13 +163,27 @@ func (s Spec) Validate() error {
 	only(func(k kernel) bool { return k.buckets }, "buckets", float64(s.Buckets))
 	if k.buckets {
 		check(s.Buckets >= 2 && s.Buckets <= maxBuckets, "buckets %d: must be from 2 to %d", s.Buckets, maxBuckets)
-		check(s.Repetitions <= maxChannels/max(s.Buckets, 1), "%d repetitions of %d buckets: at most %d channels", s.Repetitions, s.Buckets, maxChannels)
 	}
+	each := max(1, s.each())
+	check(s.Repetitions <= MaxChannels/each, "%d repetitions of %d channels: at most %d of both", s.Repetitions, each, MaxChannels)
 	check(!k.single || s.Repetitions <= 1, "repetitions %d: one of %s holds all of a value, so ask for 1", s.Repetitions, s.Kernel)
 	if k.weights != nil && len(errs) == 0 {
 		check(k.weights(s) <= maxWeights, "%d repetitions of %d dimensions: a feature map holds at most %d weights", s.Repetitions, s.Dimension, maxWeights)
 	}
 	return errors.Join(errs...)
+}
+
+// each is the number of channels of one repetition.
+func (s Spec) each() int {
+	switch k := kernels[s.Kernel]; {
+	case k.buckets:
+		return s.Buckets
+	case k.single:
+		return s.Dimension
+	case s.Kernel == GaussianPaired:
+		return 2
+	}
+	return 1
 }
 
 // names lists the kernels that have something.

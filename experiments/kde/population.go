@@ -47,7 +47,7 @@ func newPopulation(c experiments.Cell, run uint64, rec *records, progress simula
 	q := plan.Density{Dimension: rec.Dimension(), Kernel: d.Kernel, Repetitions: d.Repetitions}
 	q.Kernel.Seed = experiments.PublicSeed(c.Seed, run, forFeatures)
 	switch {
-	case plan.Kernels[d.Kernel.Name].Single:
+	case encode.Kernel(d.Kernel.Name).Parameters().Single:
 		q.Repetitions = 1 // it holds all of a value
 	case q.Repetitions == 0:
 		q.Repetitions = q.Dimension

@@ -21,7 +21,7 @@ import (
 
 // Parse reads a plan authored in TOML or JSON (a text that begins with a brace
 // is JSON). It is strict: unknown or repeated keys are errors, all of them
-// listed, and the plan is validated as a whole.
+// listed. Whether the plan is valid is asked of it afterwards (protocol.Validate).
 func Parse(text []byte) (plan.Plan, error) {
 	var p plan.Plan
 	if len(text) > plan.MaxBytes {
@@ -46,7 +46,7 @@ func Parse(text []byte) (plan.Plan, error) {
 		}
 		return plan.Plan{}, plan.Problems{err.Error()}
 	}
-	return p, p.Validate()
+	return p, nil
 }
 
 // TOML returns the plan in the form that people write; Parse reads it back to

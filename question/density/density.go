@@ -37,7 +37,7 @@ type Question struct {
 	channel account.Event // what the accountant is told of one channel
 }
 
-// spec is the plan's feature map.
+// spec describes the plan's feature map.
 func spec(q plan.Density) (encode.Spec, error) {
 	k := q.Kernel
 	s := encode.Spec{
@@ -46,7 +46,7 @@ func spec(q plan.Density) (encode.Spec, error) {
 	}
 	seed, err := hex.DecodeString(k.Seed)
 	if err != nil || len(seed) != len(s.Seed) {
-		return s, fmt.Errorf("density: the kernel's seed is not %d hex digits", 2*len(s.Seed))
+		return s, fmt.Errorf("kernel.seed must be %d hex digits", 2*len(s.Seed))
 	}
 	copy(s.Seed[:], seed)
 	return s, nil
@@ -56,7 +56,7 @@ func spec(q plan.Density) (encode.Spec, error) {
 func Features(q plan.Density) (*encode.Features, error) {
 	spec, err := spec(q)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("density: %w", err)
 	}
 	return encode.New(spec)
 }

@@ -3,6 +3,7 @@ package histogram
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
@@ -42,6 +43,10 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 		if p.Budget.Epsilon, err = implied(*p); err != nil {
 			return err
 		}
+	}
+	var ps plan.Problems
+	if consistent(*p, &ps); len(ps) > 0 {
+		return fmt.Errorf("histogram: %s", strings.Join(ps, "; "))
 	}
 	h, err := New(*p)
 	if err != nil {

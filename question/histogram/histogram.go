@@ -104,7 +104,7 @@ func New(p plan.Plan) (*Question, error) {
 	if h.channels > plan.MaxCells {
 		return nil, fmt.Errorf("histogram: the histogram takes %d channels, of at most %d: ask for fewer cells", h.channels, plan.MaxCells)
 	}
-	return h, h.consistent()
+	return h, nil
 }
 
 func (h *Question) newRandomizer(a attribute) (randomizer, error) {
@@ -113,32 +113,6 @@ func (h *Question) newRandomizer(a attribute) (randomizer, error) {
 		return newBits(h.ask, a, adjacency, h.plan.Contributions())
 	}
 	return newSymbols(h.ask.Randomizer, a, adjacency)
-}
-
-// consistent checks what the fields of a plan ask of each other.
-func (h *Question) consistent() error {
-	r, parts := h.ask.Randomizer, h.plan.Contributions()
-	switch {
-	case h.ask.Sketch != nil && !r.OneHot():
-		return fmt.Errorf("histogram: the rows of a sketch are answered by one-hot: %s cannot", r.Name)
-	case h.ask.Sketch != nil && h.ask.Collect == plan.CollectSample:
-		return fmt.Errorf("histogram: a sketch draws a row for each respondent already: with several attributes, split")
-	case h.plan.Route.Mix.Spread == plan.SpreadAll && (r.Fragments < parts || r.Fragments%parts != 0):
-		return fmt.Errorf("histogram: %d report fragments cannot be spread evenly over %d instances: ask for a multiple", r.Fragments, parts)
-	case h.plan.Route.Mix.Spread == plan.SpreadAll && h.plan.Crowd.Deletion != nil:
-		return fmt.Errorf("histogram: instances that delete by themselves would not hold the same respondents, which spreading report fragments rests on: leave out crowd.deletion or route.mix.spread")
-	case !r.OneHot() && h.plan.Budget.Adjacency != string(account.Replacement):
-		return fmt.Errorf("histogram: %s is accounted for replacement: set budget.adjacency to %q", r.Name, account.Replacement)
-	}
-	for _, a := range h.ask.Attributes {
-		if a.Search != nil && (len(h.ask.Attributes) > 1 || h.plan.Crowds() > 1 || h.ask.Sketch != nil) {
-			return fmt.Errorf("histogram: attribute %q: a search asks one attribute, of one crowd, without a sketch", a.Name)
-		}
-		if a.Kind == "set" && !r.OneHot() {
-			return fmt.Errorf("histogram: attribute %q: %s answers with one cell, and a set has several or none: use one-hot", a.Name, r.Name)
-		}
-	}
-	return nil
 }
 
 // cellsHeld is the symbol.

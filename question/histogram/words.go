@@ -16,7 +16,9 @@ func (h *Question) Words() question.Words {
 	}
 	w := question.Words{
 		Asked: h.asked(), Answer: "answers", Crowd: "crowd", Assumptions: h.assumptions(),
-		Unfit: question.SaysUnfit(h.plan.Question, reference),
+	}
+	if !total(h.ask) {
+		w.Unfit = question.SaysUnfit(h.plan.Question, reference)
 	}
 	for crowd := range h.plan.Crowds() {
 		w.Crowds = append(w.Crowds, h.crowdName(crowd))

@@ -3,13 +3,13 @@ package flags
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/theorems"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -61,7 +61,7 @@ type KernelChoice struct {
 
 // KernelNames are what --kernel may be.
 func KernelNames() string {
-	return strings.Join(slices.Sorted(maps.Keys(plan.Kernels)), ", ")
+	return strings.Join(encode.Kernels(), ", ")
 }
 
 // BitsumNames are what --bitsum of a plan may be.
@@ -71,22 +71,22 @@ func BitsumNames() string { return strings.Join(plan.Bitsums, ", ") }
 // maps for vectors of the given dimension. Parameters that the kernel has not
 // keep their defaults unused.
 func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int) {
-	known := plan.Kernels[k.Kernel]
+	has := encode.Kernel(k.Kernel).Parameters()
 	kernel.Name, repetitions = k.Kernel, k.Repetitions
-	if known.Bandwidth {
+	if has.Bandwidth {
 		kernel.Bandwidth = k.Bandwidth
 	}
-	if known.Clip {
+	if has.Clip {
 		kernel.Clip = k.Clip
 	}
-	if known.Radius {
+	if has.Radius {
 		kernel.Radius = k.Radius
 	}
-	if known.Buckets {
+	if has.Buckets {
 		kernel.Buckets = k.Buckets
 	}
 	switch {
-	case known.Single:
+	case has.Single:
 		repetitions = 1
 	case repetitions == 0:
 		repetitions = dimension
@@ -97,7 +97,7 @@ func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int
 // Check refuses what no kernel takes.
 func (k KernelChoice) Check() error {
 	var errs []error
-	if _, ok := plan.Kernels[k.Kernel]; !ok {
+	if !slices.Contains(encode.Kernels(), k.Kernel) {
 		errs = append(errs, terminal.Usagef("--kernel is %q: give one of %s", k.Kernel, KernelNames()))
 	}
 	if !(k.Clip >= 0.1 && k.Clip <= 1e3) {
@@ -109,8 +109,8 @@ func (k KernelChoice) Check() error {
 	if k.Buckets < 2 || k.Buckets > 1<<16 {
 		errs = append(errs, terminal.Usagef("--kernel-buckets is %d: give 2 to %d", k.Buckets, 1<<16))
 	}
-	if k.Repetitions < 0 || k.Repetitions > plan.MaxRepetitions {
-		errs = append(errs, terminal.Usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, plan.MaxRepetitions))
+	if k.Repetitions < 0 || k.Repetitions > encode.MaxChannels {
+		errs = append(errs, terminal.Usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, encode.MaxChannels))
 	}
 	return errors.Join(append(errs, checkBandwidth(k.Bandwidth))...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/plan"
@@ -89,7 +90,7 @@ func (c planParties) write(std terminal.Streams, p plan.Plan, design func(plan.P
 	if p, err = design(p); err != nil {
 		return flags.Refused(err, append(set, "epsilon", "delta", "minimum", "dishonest-share", "accounting")...)
 	}
-	if err := p.Validate(); err != nil {
+	if err := protocol.Validate(p); err != nil {
 		return terminal.Usage(err)
 	}
 	d, err := describe(p)
@@ -137,7 +138,7 @@ func (c planNewDensity) draft() (plan.Plan, error) {
 			errs = append(errs, terminal.Usagef(format, a...))
 		}
 	}
-	check(c.Dimension >= 1 && c.Dimension <= plan.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, plan.MaxDimension)
+	check(c.Dimension >= 1 && c.Dimension <= encode.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, encode.MaxDimension)
 	check(len(c.Classes) >= 1 && len(c.Classes) <= plan.MaxClasses, "--classes names %d: give 1 to %d", len(c.Classes), plan.MaxClasses)
 	check(slices.Contains(plan.Bitsums, c.Bitsum), "--bitsum is %q: a plan's is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
 	if err := errors.Join(errs...); err != nil {

@@ -94,7 +94,7 @@ func (c planSign) signed(key wire.SignKey) (plan.Signed, error) {
 	if p.Times.Closes.IsZero() {
 		return plan.Signed{}, terminal.Usagef("%s does not say when the collection closes, which services need: give --closes", c.File)
 	}
-	if err := p.Validate(); err != nil {
+	if err := protocol.Validate(p); err != nil {
 		return plan.Signed{}, terminal.Usage(err)
 	}
 	if err := protocol.Check(p); err != nil {

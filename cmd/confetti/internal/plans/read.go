@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // Read reads a plan that people write, in TOML or JSON.
@@ -22,6 +23,9 @@ func Read(file string) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	p, err := author.Parse(text)
+	if err == nil {
+		err = protocol.Validate(p)
+	}
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", file, err)
 	}
@@ -51,6 +55,9 @@ func ReadSigned(path string) (plan.Signed, error) {
 	signed, err := plan.ReadSigned(path)
 	if err != nil {
 		return plan.Signed{}, fmt.Errorf("%w: sign a plan with confetti plan sign", err)
+	}
+	if err := protocol.Validate(signed.Plan); err != nil {
+		return plan.Signed{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return signed, nil
 }

@@ -243,7 +243,12 @@ func (c releaseVerify) signed(files map[string][]byte, r release.Release) (p pla
 			p, publisher, err = s.Plan, strings.Join(s.Signers(), " "), s.Verify(plan.Trust(s.Signers()...))
 		}
 	case files["plan.toml"] != nil:
-		p, err = author.Parse(files["plan.toml"])
+		if p, err = author.Parse(files["plan.toml"]); err == nil {
+			err = protocol.Validate(p)
+		}
+		if err != nil {
+			return p, "", err
+		}
 	default:
 		err = errors.New("the plan is not here, without which nothing can be recomputed: get the release with confetti release fetch")
 	}

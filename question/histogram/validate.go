@@ -1,0 +1,203 @@
+package histogram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Validate lists what is wrong with a plan as a histogram. What it looks at is bounded by
+// the limits of plan.Histogram, whatever the plan.
+func Validate(p plan.Plan, ps *plan.Problems) {
+	ask := *p.Question.Histogram
+	validateAsked(ask, ps)
+	validateRandomizer(ask.Randomizer, ps)
+	if slices.Contains(plan.Randomizers, ask.Randomizer.Name) {
+		consistent(p, ps)
+	}
+	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: a histogram sends no label: leave it out")
+	if !total(ask) {
+		question.RequireUnfit(p, ps)
+	}
+}
+
+// total says that there is room for every answer.
+func total(ask plan.Histogram) bool {
+	return !slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool { return !a.Total() })
+}
+
+func validateAsked(h plan.Histogram, ps *plan.Problems) {
+	const at = "question.histogram."
+	n := len(h.Attributes)
+	ps.Require(n >= 1 && n <= plan.MaxAttributes, at+"attributes: name between 1 and %d", plan.MaxAttributes)
+	names := map[string]bool{}
+	cells := 0
+	for i, a := range h.Attributes[:min(n, plan.MaxAttributes)] {
+		where := fmt.Sprintf("%sattributes[%d]", at, i)
+		ps.Require(strings.TrimSpace(a.Name) != "", "%s.name is empty: say what is asked", where)
+		ps.Require(!names[a.Name], "%s: attribute %s is named twice", where, plan.Quoted(a.Name))
+		ps.Require(!strings.ContainsFunc(a.Name, unicode.IsControl), "%s.name holds a control character", where)
+		names[a.Name] = true
+		validateAttribute(a, ps, where)
+		cells = min(plan.MaxCells+1, cells+a.Domain())
+	}
+	switch {
+	case n == 1:
+		ps.Require(h.Collect == "", at+"collect belongs to several attributes: leave it out for one")
+	case n > 1:
+		ps.Require(h.Collect == plan.CollectSample || h.Collect == plan.CollectSplit, at+`collect must be "sample" (one attribute, drawn at random, gets the whole budget) or "split" (each gets its share)`)
+	}
+	if h.Sketch != nil {
+		validateSketch(*h.Sketch, ps)
+		for i, a := range h.Attributes[:min(n, plan.MaxAttributes)] {
+			ps.Require(a.Kind != "set", "%sattributes[%d]: a sketch holds one cell a device, and a set has several: leave out sketch, or ask for categories", at, i)
+		}
+		if h.Sketch.Hashes <= plan.MaxCells && h.Sketch.Width <= plan.MaxCells && n <= plan.MaxAttributes {
+			cells = n * h.Sketch.Hashes * h.Sketch.Width
+		}
+	}
+	ps.Require(cells <= plan.MaxCells, at+"asks for more than %d cells", plan.MaxCells)
+}
+
+// attributeFields are the parameters of the kinds of attribute: whose they are,
+// and whether one has them.
+var attributeFields = []struct {
+	name  string
+	kinds []string
+	has   func(plan.Attribute) bool
+}{
+	{"values", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return len(a.Values) > 0 }},
+	{"size", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return a.Size != 0 }},
+	{"low", []string{"buckets"}, func(a plan.Attribute) bool { return a.Low != 0 }},
+	{"high", []string{"buckets"}, func(a plan.Attribute) bool { return a.High != 0 }},
+	{"cells", []string{"buckets"}, func(a plan.Attribute) bool { return a.Cells != 0 }},
+	{"most", []string{"set"}, func(a plan.Attribute) bool { return a.Most != 0 }},
+	{"x", []string{"grid"}, func(a plan.Attribute) bool { return a.X != nil }},
+	{"y", []string{"grid"}, func(a plan.Attribute) bool { return a.Y != nil }},
+	{"search", []string{"prefixes"}, func(a plan.Attribute) bool { return a.Search != nil }},
+}
+
+const (
+	maxAlphabet = 1 << 16 // bytes
+	maxAhead    = 64
+)
+
+func validateAttribute(a plan.Attribute, ps *plan.Problems, at string) {
+	if !slices.Contains(plan.AttributeKinds, a.Kind) {
+		ps.Require(false, "%s.kind must be one of %s", at, strings.Join(plan.AttributeKinds, ", "))
+		return
+	}
+	for _, f := range attributeFields {
+		ps.Require(slices.Contains(f.kinds, a.Kind) || !f.has(a), "%s.%s belongs to %s: leave it out for %s", at, f.name, strings.Join(f.kinds, ", "), a.Kind)
+	}
+	switch a.Kind {
+	case "categories", "set":
+		ps.Require((len(a.Values) > 0) != (a.Size != 0), "%s needs values (cells by name) or size (cells by number), and not both", at)
+		ps.Require(a.Size >= 0 && a.Size <= plan.MaxCells, "%s.size must be between 1 and %d", at, plan.MaxCells)
+		ps.Names(at+".values", a.Values)
+		if a.Kind == "set" {
+			ps.Require(a.Most >= 1 && a.Most <= plan.MaxItems && a.Most <= a.Domain(), "%s.most must be between 1 and %d, and at most the number of cells", at, plan.MaxItems)
+		}
+	case "buckets":
+		validateAxis(&plan.Axis{Low: a.Low, High: a.High, Cells: a.Cells}, ps, at)
+	case "grid":
+		validateAxis(a.X, ps, at+".x")
+		validateAxis(a.Y, ps, at+".y")
+	case "prefixes":
+		ps.Require((len(a.Values) > 0) != (a.Search != nil), "%s needs values (the candidates) or search (whose rounds find them), and not both", at)
+		ps.Require((a.Size != 0) == (a.Search != nil) && a.Size >= 0 && a.Size <= plan.MaxCells, "%s.size must be between 1 and %d for a search, the most candidates of a round, and be left out otherwise", at, plan.MaxCells)
+		if s := a.Search; s != nil {
+			ps.Require(s.Alphabet != "" && len(s.Alphabet) <= maxAlphabet, "%s.search.alphabet must name the characters that strings are made of, in at most %d bytes", at, maxAlphabet)
+			ps.Require(s.Ahead >= 1 && s.Ahead <= maxAhead, "%s.search.ahead must be between 1 and %d", at, maxAhead)
+			ps.Require(s.Least >= 0 && plan.Finite(s.Least), "%s.search.least must be a number of respondents", at)
+			ps.Require(s.Rate > 0 && s.Rate < 1, "%s.search.rate must be in (0, 1)", at)
+		}
+		ps.Require(a.Others, "%s.others must be true: a string that begins with no candidate needs a cell", at)
+	}
+}
+
+func validateAxis(x *plan.Axis, ps *plan.Problems, at string) {
+	if x == nil {
+		ps.Require(false, "%s is missing", at)
+		return
+	}
+	ps.Require(plan.Finite(x.Low) && plan.Finite(x.High) && x.Low < x.High && plan.Finite(x.High-x.Low), "%s: low must be below high, both numbers", at)
+	ps.Require(x.Cells >= 1 && x.Cells <= plan.MaxCells, "%s.cells must be between 1 and %d", at, plan.MaxCells)
+}
+
+func validateRandomizer(r plan.Randomizer, ps *plan.Problems) {
+	const at = "question.histogram.randomizer."
+	ps.Require(r.Accounting == "exact" || r.Accounting == "paper", at+`accounting must be "exact" or "paper"`)
+	ps.Require(r.Epsilon > 0 && plan.Finite(r.Epsilon), at+"epsilon must be a number above 0")
+	if !slices.Contains(plan.Randomizers, r.Name) {
+		ps.Require(false, at+"name must be one of %s", strings.Join(plan.Randomizers, ", "))
+		return
+	}
+	for _, f := range []struct {
+		name, of string
+		mine     bool
+		has      bool
+	}{
+		{"keep", "one-hot", r.OneHot(), r.Keep != 0},
+		{"flip", "one-hot", r.OneHot(), r.Flip != 0},
+		{"fragments", "one-hot", r.OneHot(), r.Fragments != 0},
+		{"backstop", "one-hot with fragments", r.OneHot() && r.Fragments > 1, r.Backstop != 0},
+		{"backstop_keep", "one-hot with fragments", r.OneHot() && r.Fragments > 1, r.BackstopKeep != 0},
+		{"backstop_flip", "one-hot with fragments", r.OneHot() && r.Fragments > 1, r.BackstopFlip != 0},
+		{"subset", "subset", r.Name == "subset", r.Subset != 0},
+		{"range", "local-hash", r.Name == "local-hash", r.Range != 0},
+		{"functions", "local-hash", r.Name == "local-hash", r.Functions != 0},
+		{"seed", "local-hash", r.Name == "local-hash", r.Seed != ""},
+	} {
+		ps.Require(f.mine || !f.has, at+"%s belongs to %s: leave it out for %s", f.name, f.of, r.Name)
+	}
+	switch r.Name {
+	case "one-hot", "one-hot-asymmetric":
+		bit(ps, at+"keep", at+"flip", r.Keep, r.Flip)
+		ps.Require(r.Fragments >= 0 && r.Fragments <= plan.MaxFragments, at+"fragments must be between 0 and %d", plan.MaxFragments)
+		if r.Fragments > 1 {
+			bit(ps, at+"backstop_keep", at+"backstop_flip", r.BackstopKeep, r.BackstopFlip)
+			ps.Require(r.Backstop > 0 && plan.Finite(r.Backstop), at+"backstop must be a number above 0")
+		}
+	case "subset":
+		ps.Require(r.Subset >= 1 && r.Subset <= plan.MaxEnvelopes, at+"subset must be between 1 and %d", plan.MaxEnvelopes)
+	case "local-hash":
+		ps.Require(r.Range >= 2 && r.Range <= plan.MaxCells, at+"range must be between 2 and %d", plan.MaxCells)
+		ps.Require(r.Functions >= 1 && r.Functions <= plan.MaxCells, at+"functions must be between 1 and %d", plan.MaxCells)
+		ps.Seed(at+"seed", r.Seed)
+	}
+}
+
+// bit checks the two probabilities with which a bit is sent.
+func bit(ps *plan.Problems, keepAt, flipAt string, keep, flip float64) {
+	ps.Require(keep > 0 && keep <= 1, "%s must be above 0 and at most 1", keepAt)
+	ps.Require(flip >= 0 && flip < keep, "%s must be at least 0 and below keep", flipAt)
+}
+
+func validateSketch(s plan.Sketch, ps *plan.Problems) {
+	const at = "question.histogram.sketch."
+	ps.Require(s.Name == "count-mean" || s.Name == "count", at+`name must be "count-mean" or "count"`)
+	ps.Require(s.Hashes >= 1 && s.Hashes <= plan.MaxHashes, at+"hashes must be between 1 and %d", plan.MaxHashes)
+	ps.Require(s.Width >= 2 && s.Width <= plan.MaxCells, at+"width must be between 2 and %d", plan.MaxCells)
+	ps.Seed(at+"seed", s.Seed)
+}
+
+// consistent lists what the sections of a plan ask of each other.
+func consistent(p plan.Plan, ps *plan.Problems) {
+	ask, parts := *p.Question.Histogram, p.Contributions()
+	r, spreads := ask.Randomizer, p.Route.Spreads()
+	ps.Require(ask.Sketch == nil || r.OneHot(), "the rows of a sketch are answered by one-hot: %s cannot", plan.Quoted(r.Name))
+	ps.Require(ask.Sketch == nil || ask.Collect != plan.CollectSample, "a sketch draws a row for each respondent already: with several attributes, split")
+	ps.Require(!spreads || r.Fragments >= parts && r.Fragments%parts == 0, "%d report fragments cannot be spread evenly over %d instances: ask for a multiple", r.Fragments, parts)
+	ps.Require(!spreads || p.Crowd.Deletion == nil, "instances that delete by themselves would not hold the same respondents, which spreading report fragments rests on: leave out crowd.deletion or route.mix.spread")
+	ps.Require(r.OneHot() || p.Budget.Adjacency == string(account.Replacement), "%s is accounted for replacement: set budget.adjacency to %q", plan.Quoted(r.Name), account.Replacement)
+	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
+		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))
+		ps.Require(a.Kind != "set" || r.OneHot(), "attribute %s: %s answers with one cell, and a set has several or none: use one-hot", plan.Quoted(a.Name), plan.Quoted(r.Name))
+	}
+}
