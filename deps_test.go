@@ -56,7 +56,7 @@ var layers = [][]string{
 	{"internal/example"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/shufflerd", "analyzer/analyzerd"},
-	{"simulate", "internal/chaos"},
+	{"simulate", "internal/chaos", "audit"},
 	{"experiments"},
 	{"experiments/esa", "experiments/kde"},
 	{"experiments/collection"},

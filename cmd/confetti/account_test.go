@@ -35,6 +35,9 @@ func TestAccountRefusesHostileParameters(t *testing.T) {
 		t.Fatalf("%d of %d mechanisms are tried: %s", len(good), n, known)
 	}
 	for name, parameters := range good {
+		if code, _, err := accountRun(slices.Concat([]string{"audit", "--runs=256", "--mechanism=" + name}, parameters)); code != 0 && name != "dpsgd" {
+			t.Errorf("audit of %s: exit code %d: %s", name, code, err)
+		}
 		for _, ask := range []string{"epsilon --delta=1e-6", "explain", "delta --epsilon=0.5"} {
 			if name == "fragments" && ask[0] == 'd' {
 				continue

@@ -32,6 +32,7 @@ type cli struct {
 	Demo       collect.Demo       `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
 	Plan       plan.Command       `cmd:"" help:"Author, check and show plans."`
 	Account    account.Command    `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
+	Audit      account.Audit      `cmd:"" help:"Attack what ships, and print the epsilon found beside the one claimed."`
 	Sample     collect.Sample     `cmd:"" help:"Write a made-up table to try things out with."`
 	Collect    collect.Command    `cmd:"" help:"Collect from your own data."`
 	Experiment experiment.Command `cmd:"" help:"The papers' measurements."`
@@ -98,7 +99,7 @@ func newParser(std terminal.Streams, exit func(code int)) *kong.Kong {
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
 		kong.Bind(std),
-		kong.Vars{"version": std.Version, "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "populations": strings.Join(experiment.Populations(), ", ")},
+		kong.Vars{"version": std.Version, "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked(), "populations": strings.Join(experiment.Populations(), ", ")},
 	)
 	if err != nil {
 		panic("confetti: " + err.Error()) // a fault in the command structs themselves

@@ -38,6 +38,25 @@ func TestBinomialTellsARate(t *testing.T) {
 	Caught(t, func(tb testing.TB) { Binomial(tb, 0.94, n, covered) })
 }
 
+// One-sided: the counts that fail have a rate of at most Alpha together, and few never fail.
+func TestAtMostRate(t *testing.T) {
+	for _, p := range []float64{0, 0.01, 0.5, 1} {
+		var rate float64
+		for k := range 201 {
+			r := &recorder{TB: t}
+			AtMost(r, p, 200, k)
+			if r.failed {
+				rate += prob.BinomialPMF(k, 200, p)
+			}
+		}
+		if rate > Alpha || (p == 0.5 && rate < Alpha/4) {
+			t.Errorf("a rate of p = %v fails with probability %v", p, rate)
+		}
+	}
+	AtMost(t, 0.5, 1000, 0)
+	Caught(t, func(tb testing.TB) { AtMost(tb, 0.05, 1000, 100) })
+}
+
 func TestBinomialMisusePanics(t *testing.T) {
 	for _, c := range []struct {
 		p    float64
@@ -50,6 +69,14 @@ func TestBinomialMisusePanics(t *testing.T) {
 				}
 			}()
 			Binomial(t, c.p, c.n, c.k)
+		}()
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v passed", c)
+				}
+			}()
+			AtMost(t, c.p, c.n, c.k)
 		}()
 	}
 }

@@ -4,6 +4,7 @@ package account
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -29,7 +30,10 @@ type Command struct {
 // some of them. A pointer tells a flag that was left out.
 type parameters struct {
 	Mechanism string `help:"${mechanisms}." required:"" placeholder:"NAME"`
+	numbers
+}
 
+type numbers struct {
 	Users            *int     `help:"Respondents whose noise is relied upon (all shuffled mechanisms; 3nb: only to count messages)." placeholder:"N" group:"Parameters of the mechanism"`
 	Rounds           *int     `help:"How often it is used on the same respondents, each time with fresh randomness (1)." placeholder:"K" group:"Parameters of the mechanism"`
 	FlipProbability  *float64 `help:"rr, one-hot, vector: probability that a bit is flipped." placeholder:"P" group:"Parameters of the mechanism"`
@@ -57,9 +61,14 @@ type parameters struct {
 
 // given are the flags of a command that were given, by name, with their numbers: its
 // fields that are pointers.
-func given(command any) map[string]float64 {
+func given(command any) map[string]float64 { return givenOf(reflect.ValueOf(command)) }
+
+func givenOf(command reflect.Value) map[string]float64 {
 	all := map[string]float64{}
-	for field, v := range reflect.ValueOf(command).Fields() {
+	for field, v := range command.Fields() {
+		if field.Anonymous {
+			maps.Copy(all, givenOf(v))
+		}
 		if field.Type.Kind() != reflect.Pointer || v.IsNil() {
 			continue
 		}

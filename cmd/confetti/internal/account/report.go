@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
@@ -41,8 +42,9 @@ func oneMessage(name string, needs, takes []string, at func(symbols, size int, l
 	of := func(p parameters) report { return report{*p.Users, value(p.Symbols), value(p.SubsetSize), at} }
 	return mechanism{
 		name: name, needs: append(slices.Clone(needs), "local-epsilon"), takes: append([]string{"rounds"}, takes...), of: of,
-		event: func(p parameters) account.Event { return of(p).event(*p.LocalEpsilon) },
-		says:  func(s *statement, p parameters) { of(p).describe(s, *p.LocalEpsilon) },
+		event:  func(p parameters) account.Event { return of(p).event(*p.LocalEpsilon) },
+		says:   func(s *statement, p parameters) { of(p).describe(s, *p.LocalEpsilon) },
+		attack: func(p parameters) (audit.Observed, error) { return of(p).attack(*p.LocalEpsilon), nil },
 		calibrate: &calibration{needs, append([]string{"local-epsilon"}, takes...), false, func(c accountCalibrate, s *statement) (account.Event, error) {
 			return c.report(s, report{*c.Users, value(c.Symbols), value(c.SubsetSize), at})
 		}},
@@ -52,6 +54,21 @@ func oneMessage(name string, needs, takes []string, at func(symbols, size int, l
 func (r report) randomizer(local float64) randomizer { return r.at(r.symbols, r.size, local) }
 
 func (r report) event(local float64) account.Event { return r.randomizer(local).Event(r.users) }
+
+// attack is that on the reports of the randomizer, or of one of those that "any" stands for.
+func (r report) attack(local float64) audit.Observed {
+	switch m := r.randomizer(local).(type) {
+	case randomize.SubsetSelection:
+		return audit.Subsets(m, r.users)
+	case randomize.LocalHash:
+		return audit.Hashes(m, r.users)
+	case randomize.Hadamard:
+		return audit.Columns(m, r.users)
+	case randomize.KRR:
+		return audit.Response(m, r.users)
+	}
+	return audit.Response(randomize.KRR{K: 2, Epsilon: local}, r.users)
+}
 
 // checkSymbols refuses symbols and subsets that there are not, and what the mechanism's
 // randomizer does not take.

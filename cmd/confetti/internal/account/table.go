@@ -1,15 +1,19 @@
 package account
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
@@ -23,6 +27,7 @@ type mechanism struct {
 	says         func(s *statement, p parameters) // beside the guarantee; nil: nothing
 	of           func(p parameters) report        // of one message; nil: it is not
 	calibrate    *calibration                     // nil: account calibrate does not know it
+	attack       attack                           // nil: it does not ship, so there is nothing to attack
 }
 
 // calibration is how the noise of a mechanism is found.
@@ -39,6 +44,9 @@ var mechanisms = []mechanism{
 		event:     func(p parameters) account.Event { return p.randomizedResponse() },
 		says:      func(s *statement, p parameters) { s.randomizedResponse(p.randomizedResponse(), p.rounds()) },
 		calibrate: &calibration{[]string{"users"}, []string{"local-epsilon"}, true, accountCalibrate.randomizedResponse},
+		attack: func(p parameters) (audit.Observed, error) {
+			return audit.Bits(bitsum.RR{Flip: *p.FlipProbability}, *p.Users), nil
+		},
 	},
 	{
 		name: "one-hot", needs: []string{"users", "flip-probability", "adjacency"}, takes: []string{"rounds", "keep-probability"},
@@ -46,6 +54,10 @@ var mechanisms = []mechanism{
 			return shuffle.OneHot{Users: *p.Users, Flip: *p.FlipProbability, Keep: value(p.KeepProbability), Adjacency: account.Adjacency(p.Adjacency)}
 		},
 		calibrate: &calibration{[]string{"users"}, []string{"local-epsilon", "keep-probability"}, false, accountCalibrate.oneHot},
+		attack: func(p parameters) (audit.Observed, error) {
+			m := randomize.OneHot{K: 2, Keep: cmp.Or(value(p.KeepProbability), 1-*p.FlipProbability), Flip: *p.FlipProbability}
+			return audit.Cells(m, *p.Users, account.Adjacency(p.Adjacency)), m.Validate()
+		},
 	},
 	{
 		name: "vector", needs: []string{"users", "coordinates", "flip-probability", "squared-gap"}, takes: []string{"rounds"},
@@ -53,6 +65,9 @@ var mechanisms = []mechanism{
 			return shuffle.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
 		},
 		calibrate: &calibration{[]string{"users", "coordinates", "squared-gap"}, []string{"local-epsilon"}, false, accountCalibrate.vector},
+		attack: func(p parameters) (audit.Observed, error) {
+			return audit.Coordinates(bitsum.RR{Flip: *p.FlipProbability}, *p.Users, *p.Coordinates, *p.SquaredGap), nil
+		},
 	},
 	oneMessage("krr", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
 		return randomize.KRR{K: symbols, Epsilon: local}
@@ -75,6 +90,14 @@ var mechanisms = []mechanism{
 		event:     func(p parameters) account.Event { return p.threeNB() },
 		says:      func(s *statement, p parameters) { s.threeNB(p.threeNB(), p.rounds()) },
 		calibrate: &calibration{[]string{"users"}, []string{"extra-messages"}, true, accountCalibrate.threeNB},
+		attack: func(p parameters) (audit.Observed, error) {
+			m := bitsum.ThreeNB(p.threeNB())
+			m.Users = max(1, m.Users) // who share the same noise
+			if err := m.Validate(); err != nil {
+				return audit.Observed{}, err
+			}
+			return audit.ThreeNoises(m)
+		},
 	},
 	{name: "pure", calibrate: &calibration{[]string{"users"}, nil, true, accountCalibrate.pure}},
 	{
@@ -84,10 +107,19 @@ var mechanisms = []mechanism{
 			s.poisson(additive.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
 		},
 		calibrate: &calibration{[]string{"users"}, nil, false, accountCalibrate.poisson},
+		attack: func(p parameters) (audit.Observed, error) {
+			m := bitsum.PoissonSum{Users: *p.Users, Mean: *p.Mean}
+			return audit.Poissons(m), m.Validate()
+		},
 	},
 	{
 		name: "fragments", needs: []string{"users", "backstop", "fragment", "tau", "adjacency"},
 		calibrate: &calibration{[]string{"users", "tau"}, []string{"local-epsilon"}, false, accountCalibrate.fragments},
+		attack: func(p parameters) (audit.Observed, error) {
+			b, f := shuffle.FlipOf(*p.Backstop), shuffle.FlipOf(*p.Fragment)
+			m := randomize.Fragmented{Backstop: randomize.OneHot{K: 1, Keep: 1 - b, Flip: b}, Fragment: randomize.OneHot{K: 1, Keep: 1 - f, Flip: f}, Tau: *p.Tau}
+			return audit.Fragments(m, *p.Users), m.Validate()
+		},
 	},
 	{
 		name: "gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
@@ -96,6 +128,7 @@ var mechanisms = []mechanism{
 		},
 		says:      sigma,
 		calibrate: &calibration{nil, []string{"users"}, false, accountCalibrate.gaussian},
+		attack:    func(p parameters) (audit.Observed, error) { return audit.GaussianSum(*p.Sigma, *p.Sensitivity) },
 	},
 	{
 		name: "discrete-gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
@@ -103,13 +136,18 @@ var mechanisms = []mechanism{
 			return additive.DiscreteGaussian{Sigma: *p.Sigma, Sensitivity: int(*p.Sensitivity)}
 		},
 		says: sigma,
+		attack: func(p parameters) (audit.Observed, error) {
+			m := noise.DiscreteGaussian{Sigma: *p.Sigma}
+			return audit.Sum(m, int(*p.Sensitivity)), m.Validate()
+		},
 	},
 	{
 		name: "laplace", curator: true, needs: []string{"scale", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
 			return additive.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
 		},
-		says: func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
+		says:   func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
+		attack: func(p parameters) (audit.Observed, error) { return audit.LaplaceSum(*p.Scale, *p.Sensitivity) },
 	},
 	{
 		name: "discrete-laplace", curator: true, needs: []string{"noise", "sensitivity"}, takes: []string{"rounds"},
@@ -118,6 +156,10 @@ var mechanisms = []mechanism{
 		},
 		says: func(s *statement, p parameters) {
 			s.add("rmse", "RMSE", additive.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
+		},
+		attack: func(p parameters) (audit.Observed, error) {
+			m := noise.DiscreteLaplace{Decay: *p.Noise}
+			return audit.Sum(m, int(*p.Sensitivity)), m.Validate()
 		},
 	},
 	{
@@ -140,9 +182,14 @@ func value[T any](flag *T) (v T) {
 	return v
 }
 
-// knows tells the mechanisms of epsilon, delta and explain, and calibrates those of calibrate.
+// attack is a mechanism as its observer meets it, made of what devices run.
+type attack func(p parameters) (audit.Observed, error)
+
+// knows tells the mechanisms of epsilon, delta and explain, calibrates those of calibrate,
+// and attacked those of audit.
 func knows(m mechanism) bool      { return m.needs != nil }
 func calibrates(m mechanism) bool { return m.calibrate != nil }
+func attacked(m mechanism) bool   { return m.attack != nil }
 
 // named are the names of those that pass.
 func named(pass func(mechanism) bool) (names []string) {
@@ -162,9 +209,10 @@ func choose(name string, pass func(mechanism) bool) (mechanism, error) {
 	return mechanisms[slices.IndexFunc(mechanisms, func(m mechanism) bool { return m.name == name })], nil
 }
 
-// Mechanisms and Calibrated are the names that --mechanism may give, for the help.
+// Mechanisms, Calibrated and Attacked are the names that --mechanism may give, for the help.
 func Mechanisms() string { return names(knows) }
 func Calibrated() string { return names(calibrates) }
+func Attacked() string   { return names(attacked) }
 
 func names(pass func(mechanism) bool) string {
 	shuffled := named(func(m mechanism) bool { return pass(m) && !m.curator })
