@@ -24,13 +24,14 @@ import (
 // through one, but for the size of the smallest batch.
 func TestInstancesAddUpToOne(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
-		p := sample(bitsum, 3)
+		p := sample(bitsum, 2)
+		p.Envelopes.PerDevice = min(24, p.Envelopes.PerDevice) // what outgrows them is dropped in both
 		p.Budget.LabelEpsilon = 2
 		for i := range 2 {
 			p.Route.Mix.Instances = append(p.Route.Mix.Instances, plan.Instance{Hops: []plan.Party{{Operator: fmt.Sprint("hop of ", i)}}})
 		}
 		proto, keys := runnable(t, p)
-		values := population(60, 3)
+		values := population(60, 2)
 		const seed = 6
 		col, err := simulate.Full(proto, keys, values, seed, quiet)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/kde"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -20,18 +21,21 @@ import (
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// signs is a population whose bits are certain: in one dimension unit vectors
-// are +1 and -1, which is one bit in one channel.
-func signs(n, ones int) []question.Value {
-	values := make([]question.Value, n)
-	for i := range values {
-		x := []float32{-1}
+// certain is a population whose bits are certain, and so are rounded once: in one dimension
+// unit vectors are +1 and -1, which is one bit in one channel.
+func certain(t *testing.T, p *protocol.Protocol, n, ones int) *law.Rounded {
+	t.Helper()
+	row := func(i int) []float32 {
 		if i < ones {
-			x[0] = 1
+			return []float32{1}
 		}
-		values[i] = density.Labelled{Features: x}
+		return []float32{-1}
 	}
-	return values
+	bits, err := law.Round(p.Plan, law.Records{Classes: make([]int, n), Row: row}, example.Streams(1), func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bits
 }
 
 // The error of a sum over its standard error is a number of mean zero and square
@@ -50,7 +54,7 @@ func TestErrorsOfSumsAreAsPredicted(t *testing.T) {
 			// continuous, of kurtosis 6.
 			p.Question.Density.Bitsum.Noise = min(p.Question.Density.Bitsum.Noise, 0.02)
 			proto, _ := runnable(t, p)
-			values := signs(n, ones)
+			bits := certain(t, proto, n, ones)
 			var z, squares []float64
 			covered, tooNarrow := 0, 0
 			level, kurtosis := 0.95, 3.0
@@ -60,7 +64,7 @@ func TestErrorsOfSumsAreAsPredicted(t *testing.T) {
 			}
 			r := stattest.Rand(t)
 			for range runs {
-				col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
+				col, err := simulate.Law(proto, bits, r.Uint64(), quiet)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -251,7 +251,7 @@ func TestSealsChangeNothingOfHistograms(t *testing.T) {
 	for _, kind := range kinds {
 		p := tiny(kind)
 		proto, keys := runnable(t, p)
-		values := drinkers(p, 12)
+		values := drinkers(p, 6)
 		const seed = 5
 		col, err := simulate.Full(proto, keys, values, seed, quiet)
 		if err != nil {

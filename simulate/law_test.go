@@ -105,12 +105,12 @@ func count(histogram []int, tallies []tally.Crowd, channel int) {
 	histogram[min(n[0], side-1)*side+min(n[1], side-1)]++
 }
 
-// The two fidelities agree in law: over 8,000 collections from eight devices,
+// The two fidelities agree in law: over 5,000 collections from eight devices,
 // the pair of counts of each channel has its exact law, computed by convolution
 // over the devices, be it drawn as a total or counted message by message. A
 // flip or noise that is 10 % off would be caught.
 func TestBothFidelitiesHaveTheExactLaw(t *testing.T) {
-	const dimension, runs = 3, 8000
+	const dimension, runs = 2, 5000
 	values := population(8, dimension)
 	for _, bitsum := range []string{"rr", "3nb"} {
 		for _, labels := range []plan.LabelEpsilon{plan.Unprotected, 1} {

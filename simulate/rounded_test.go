@@ -12,18 +12,18 @@ import (
 )
 
 // Bits that are rounded first and get their noise later give the counts that devices give:
-// over 8,000 collections from eight devices the pair of counts of each channel has its
+// over 4,000 collections from eight devices the pair of counts of each channel has its
 // exact law. Noise that is 10 % off is caught.
 func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
-	const dimension, runs = 3, 8000
+	const dimension, runs = 2, 4000
 	values := population(8, dimension)
 	classes := make([]int, len(values))
 	for i, v := range values {
 		classes[i] = v.(density.Labelled).Class
 	}
 	row := func(i int) []float32 { return values[i].(density.Labelled).Features }
-	for _, bitsum := range []string{"rr", "3nb"} {
-		for _, labels := range []plan.LabelEpsilon{plan.Unprotected, 1} {
+	for bitsum, all := range map[string][]plan.LabelEpsilon{"rr": {plan.Unprotected, 1}, "3nb": {1}} {
+		for _, labels := range all {
 			t.Run(name(bitsum, labels), func(t *testing.T) {
 				p := sample(bitsum, dimension)
 				p.Budget.LabelEpsilon = labels

@@ -12,41 +12,69 @@ func Invert(f func(float64) (float64, error), delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return 0, fmt.Errorf("account: delta %v: need 0 < delta < 1", delta)
 	}
-	low, high := 0.0, 1.0
+	b := bracket{high: 1}
 	for {
-		d, err := f(high)
+		d, err := f(b.high)
 		if err != nil {
 			return 0, err
 		}
-		if d <= delta {
+		if b.below = math.Log(d / delta); d <= delta {
 			break
 		}
-		low, high = high, 2*high
-		if high > MaxEpsilon {
+		b.low, b.above, b.high = b.high, b.below, 2*b.high
+		if b.high > MaxEpsilon {
 			return math.Inf(1), nil
 		}
 	}
-	if low == 0 {
-		if d, err := f(0); err != nil || d <= delta {
+	if b.low == 0 {
+		d, err := f(0)
+		if err != nil || d <= delta {
 			return 0, err
 		}
+		b.above = math.Log(d / delta)
 	}
-	for high-low > 1e-14*high {
-		mid := low + (high-low)/2
-		d, err := f(mid)
+	return b.close(f, delta)
+}
+
+// bracket holds an epsilon between low, where the logarithm of f over delta is above > 0,
+// and high, where it is below <= 0.
+type bracket struct{ low, high, above, below float64 }
+
+// close narrows the bracket by the secant of that logarithm, which bends little. An end that
+// stays is counted half the next time (the Illinois rule), so that both ends move; where two
+// steps did not take three quarters off, the middle is next.
+func (b bracket) close(f func(float64) (float64, error), delta float64) (float64, error) {
+	for slow, side := 0, 0.; b.high-b.low > 1e-14*b.high; {
+		width, least := b.high-b.low, 0.4e-14*b.high // nearer to an end there is nothing to learn
+		x := b.low + width*b.above/(b.above-b.below)
+		if slow == 3 || math.IsInf(b.above, 1) || math.IsInf(b.below, -1) {
+			x, slow = b.low+width/2, 0
+		}
+		x = math.Min(math.Max(x, b.low+least), b.high-least)
+		if x <= b.low || x >= b.high {
+			break
+		}
+		d, err := f(x)
 		if err != nil {
 			return 0, err
 		}
+		y := math.Log(d / delta)
 		if d <= delta {
-			high = mid
+			if b.high, b.below = x, y; side < 0 {
+				b.above /= 2
+			}
+			side = -1
 		} else {
-			low = mid
+			if b.low, b.above = x, y; side > 0 {
+				b.below /= 2
+			}
+			side = 1
 		}
-		if mid == low && mid == high {
-			break
+		if slow++; b.high-b.low <= width/4 {
+			slow = 0
 		}
 	}
-	return high, nil
+	return b.high, nil
 }
 
 // LeastEnough bisects for the smallest x in [low, high] with enough(x), a
