@@ -24,7 +24,7 @@ const (
 // NewDescent starts at the classifier of the sums of n respondents: 4 s M X, X the
 // covariance of features and classes, s^2 the mean of |M (psi - m)|^2.
 func NewDescent(s record.Sums, n int) (*Descent, error) {
-	c, err := newCentred(s, n)
+	c, err := newCentred(s, ofAll(s), n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +47,11 @@ func NewDescent(s record.Sums, n int) (*Descent, error) {
 	weights.Scale(startUp*math.Sqrt(squares), &weights)
 	descent.Weights = weights.RawMatrix().Data
 	return descent, nil
+}
+
+// NewGradients starts at zero, in features that are white as they are.
+func NewGradients(s record.Shape) *Descent {
+	return &Descent{Point: record.Point{Shape: s, Weights: make([]float64, s.GradientLen())}}
 }
 
 // Step goes down the mean gradient of n respondents, from the sum of their messages.

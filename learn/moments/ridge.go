@@ -20,8 +20,8 @@ type Linear struct {
 	Offset  []float64
 }
 
-// Class is that of the largest score.
-func (l Linear) Class(psi []float32) int {
+// Scores of features, one for each class.
+func (l Linear) Scores(psi []float32) []float64 {
 	scores := append([]float64(nil), l.Offset...)
 	raw := l.Weights.RawMatrix()
 	for i, x := range psi {
@@ -29,6 +29,12 @@ func (l Linear) Class(psi []float32) int {
 			scores[k] += w * float64(x)
 		}
 	}
+	return scores
+}
+
+// Class is that of the largest score.
+func (l Linear) Class(psi []float32) int {
+	scores := l.Scores(psi)
 	best := 0
 	for k, s := range scores {
 		if s > scores[best] {
@@ -52,17 +58,17 @@ type centred struct {
 	ridge   float64    // lambda
 }
 
-// newCentred: noise of deviation sigma in each entry has a spectral norm of 2 sigma sqrt d
+// newCentred, with the sum of all features: noise of deviation sigma in each entry has a spectral norm of 2 sigma sqrt d
 // (Wigner), against which lambda guards.
-func newCentred(s record.Sums, n int) (centred, error) {
+func newCentred(s record.Sums, first []float64, n int) (centred, error) {
 	classes := len(s.Count)
 	d := len(s.Class) / max(1, classes)
-	if n < 1 || d < 1 || len(s.Class) != d*classes || len(s.Second) != d*d || !(s.Noise >= 0) {
+	if n < 1 || d < 1 || len(s.Class) != d*classes || len(s.Second) != d*d || len(first) != d || !(s.Noise >= 0) {
 		return centred{}, fmt.Errorf("moments: sums of %d features and %d classes over %d respondents do not fit", d, classes, n)
 	}
 	c := centred{n: float64(n), mean: mat.NewVecDense(d, nil), cross: mat.NewDense(d, classes, nil)}
-	for i := range s.Class {
-		c.mean.SetVec(i%d, c.mean.AtVec(i%d)+s.Class[i]/c.n)
+	for i, sum := range first {
+		c.mean.SetVec(i, sum/c.n)
 	}
 	covariance := mat.NewSymDense(d, nil)
 	covariance.ScaleSym(1/c.n, mat.NewSymDense(d, s.Second))
@@ -101,14 +107,28 @@ func (c centred) power(p float64) *mat.Dense {
 
 // Ridge is the classifier by regularized least squares from the sums of n respondents.
 func Ridge(s record.Sums, n int) (Linear, error) {
-	c, err := newCentred(s, n)
+	c, err := newCentred(s, ofAll(s), n)
 	if err != nil {
 		return Linear{}, err
 	}
-	l := Linear{Weights: new(mat.Dense), Offset: make([]float64, len(s.Count))}
+	return c.least(s.Count), nil
+}
+
+// ofAll is the sum of all features: every respondent is of one class.
+func ofAll(s record.Sums) []float64 {
+	first := make([]float64, len(s.Class)/max(1, len(s.Count)))
+	for i, x := range s.Class {
+		first[i%len(first)] += x
+	}
+	return first
+}
+
+// least squares, given the sum of each target.
+func (c centred) least(count []float64) Linear {
+	l := Linear{Weights: new(mat.Dense), Offset: make([]float64, len(count))}
 	l.Weights.Mul(c.power(1), c.cross)
 	for k := range l.Offset {
-		l.Offset[k] = s.Count[k]/c.n - mat.Dot(l.Weights.ColView(k), c.mean)
+		l.Offset[k] = count[k]/c.n - mat.Dot(l.Weights.ColView(k), c.mean)
 	}
-	return l, nil
+	return l
 }

@@ -109,3 +109,38 @@ func texture(r *rand.Rand) []float64 {
 	}
 	return out
 }
+
+// Labelled draws images of so many classes in turn: each class is one image, turned, moved,
+// scaled and slanted a little, with noise. Learners are tried out on them before anybody is asked.
+func Labelled(r *rand.Rand, n, classes int) (images [][]float32, labels []int) {
+	prototypes := Images(r, classes)
+	for i := range n {
+		images, labels = append(images, jitter(r, prototypes[i%classes])), append(labels, i%classes)
+	}
+	return images, labels
+}
+
+// jitter looks an image up through a random affine map round its middle.
+func jitter(r *rand.Rand, image []float32) []float32 {
+	const middle = (Side - 1) / 2.0
+	sin, cos := math.Sincos(within(r, -0.35, 0.35))
+	wide, high, slant := within(r, 0.75, 1.3), within(r, 0.75, 1.3), within(r, -0.3, 0.3)
+	move := somewhere(r, -2.5, 2.5)
+	at := func(x, y int) float64 {
+		if x < 0 || y < 0 || x >= Side || y >= Side {
+			return 0
+		}
+		return float64(image[y*Side+x])
+	}
+	out := make([]float32, len(image))
+	for i := range out {
+		x, y := float64(i%Side)-middle-move.x, float64(i/Side)-middle-move.y
+		x += slant * y
+		x, y = middle+(cos*x-sin*y)*wide, middle+(sin*x+cos*y)*high
+		left, top := math.Floor(x), math.Floor(y)
+		fx, fy, px, py := x-left, y-top, int(left), int(top)
+		grey := (1-fy)*((1-fx)*at(px, py)+fx*at(px+1, py)) + fy*((1-fx)*at(px, py+1)+fx*at(px+1, py+1))
+		out[i] = float32(math.Min(1, math.Max(0, grey+0.05*r.NormFloat64())))
+	}
+	return out
+}

@@ -48,6 +48,20 @@ func (s *State) Apply(features, out []float32) {
 	Normalize(out)
 }
 
+// Project writes rows of features, which it centres in place, as rows of coordinates that
+// are not yet of unit length: Apply of many at once.
+func (s *State) Project(x blas32.General) blas32.General {
+	for i := range x.Rows {
+		row := x.Data[i*x.Stride:][:x.Cols]
+		for j, m := range s.Mean {
+			row[j] -= m
+		}
+	}
+	y := blas32.General{Rows: x.Rows, Cols: s.Len(), Stride: s.Len(), Data: make([]float32, x.Rows*s.Len())}
+	blas32.Gemm(blas.NoTrans, blas.Trans, 1, x, s.Matrix, 0, y)
+	return y
+}
+
 // Normalize scales v to unit length, from below so that no rounding carries it above; a
 // zero or infinite vector becomes zero.
 func Normalize(v []float32) {

@@ -21,6 +21,7 @@ type Command struct {
 	Run       experimentRun       `cmd:"" help:"Make a figure or a table of the paper, or one of ours."`
 	KDE       experimentKDE       `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
 	Histogram experimentHistogram `cmd:"" help:"Error and cost of private counts of a population."`
+	Learn     experimentLearn     `cmd:"" help:"Accuracy and cost of a model learned from single bits in secret rows."`
 }
 
 type experimentKDE struct {

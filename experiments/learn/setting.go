@@ -1,0 +1,86 @@
+// Package learn measures what is learned from single bits in secret rows: classifiers of
+// images and texts, a regression and a ranking of loans. Every bit is drawn. What is not a
+// respondent's, such as features, is made from public or synthetic inputs, and so is every
+// number that was chosen (docs/learning.md).
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Setting is what is asked, of whom, at what price.
+type Setting struct {
+	Dataset  string  `json:"dataset"`
+	Features string  `json:"features"`
+	Public   string  `json:"public"`
+	Bits     int     `json:"bits"` // that a device answers, on average, in all rounds together
+	Rounds   int     `json:"rounds"`
+	Takes    string  `json:"takes"`
+	Epsilon  float64 `json:"epsilon_wanted"`
+	Delta    float64 `json:"delta"`
+	Seed     uint64  `json:"seed"`
+}
+
+// What Takes may be: devices answer every round, or each the rounds of one cohort.
+const (
+	TakesAll = "all"
+	TakesOne = "one"
+)
+
+// What Public may be: synthetic inputs alone, or inputs of the same kind without labels,
+// whose owners do not answer.
+const (
+	Synthetic  = "synthetic"
+	Unlabelled = "unlabelled"
+)
+
+// choices are what can be measured on a data set; the first of each is the default.
+type choices struct{ features, public []string }
+
+var known = map[string]choices{
+	"synthetic":                {[]string{"gradients", "pixels"}, []string{Synthetic}},
+	"mnist":                    {[]string{"gradients", "pixels"}, []string{Synthetic, Unlabelled}},
+	"fashion-mnist":            {[]string{"gradients", "pixels"}, []string{Synthetic, Unlabelled}},
+	"agnews_lsa256":            {[]string{"lsa", "hashed"}, []string{Unlabelled}},
+	"sst2":                     {[]string{"lsa", "hashed"}, []string{Unlabelled}},
+	"lending_club":             {[]string{"columns", "fourier"}, []string{Unlabelled}},
+	"lending_club_charged_off": {[]string{"columns", "fourier"}, []string{Unlabelled}},
+}
+
+// Datasets are all that have a name.
+func Datasets() []string {
+	return []string{"synthetic", "mnist", "fashion-mnist", "agnews_lsa256", "sst2", "lending_club", "lending_club_charged_off"}
+}
+
+// Complete fills in what was left open, and says what is wrong with the rest.
+func (s Setting) Complete() (Setting, error) {
+	c, ok := known[s.Dataset]
+	if !ok {
+		return s, fmt.Errorf("data set %q is unknown: choose one of %s", s.Dataset, strings.Join(Datasets(), ", "))
+	}
+	if s.Features == "" {
+		s.Features = c.features[0]
+	}
+	if s.Public == "" {
+		s.Public = c.public[0]
+	}
+	var errs []error
+	need := func(holds bool, format string, args ...any) {
+		if !holds {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	need(slices.Contains(c.features, s.Features), "features %q: %s has %s", s.Features, s.Dataset, strings.Join(c.features, ", "))
+	need(slices.Contains(c.public, s.Public), "public %q: of %s may be public: %s", s.Public, s.Dataset, strings.Join(c.public, ", "))
+	need(s.Bits >= 1 && s.Bits <= 1<<20, "%d bits: give 1 to %d", s.Bits, 1<<20)
+	need(s.Rounds >= 1 && s.Rounds <= 100, "%d rounds: give 1 to 100", s.Rounds)
+	need(s.Takes == TakesAll || s.Takes == TakesOne, "a device takes %q: give %s or %s", s.Takes, TakesOne, TakesAll)
+	need(s.Takes == TakesOne || s.Bits >= s.Rounds, "%d bits in %d rounds: give at least one for each", s.Bits, s.Rounds)
+	if strings.HasPrefix(s.Dataset, "lending_club") {
+		need(s.Rounds == 1, "%d rounds: least squares are learned in one", s.Rounds)
+	}
+	return s, errors.Join(errs...)
+}
