@@ -52,7 +52,7 @@ func loadImages(s Setting, dir string) (*task, error) {
 	t := &task{metric: accuracy, classes: 10}
 	raw := make([]blas32.General, 2)
 	if s.Dataset == "synthetic" {
-		const n, tests = 4_000, 2_000
+		const n, tests = 4_000, 1_000
 		images, labels := synthetic.Labelled(replay.New(s.Seed, 1), n+tests, t.classes)
 		all := rows(images)
 		raw[0], raw[1] = blas32.General{Rows: n, Cols: all.Cols, Stride: all.Stride, Data: all.Data}, blas32.General{Rows: tests, Cols: all.Cols, Stride: all.Stride, Data: all.Data[n*all.Stride:]}
@@ -69,7 +69,7 @@ func loadImages(s Setting, dir string) (*task, error) {
 		features = func(x blas32.General) blas32.General { return x }
 	}
 	train, test := features(raw[0]), features(raw[1])
-	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), 400, t.classes)
+	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, t.classes)
 	public := features(rows(images))
 	fit := features(rows(synthetic.Images(replay.New(s.Seed, 3), s.drawn())))
 	t.public.y = labels
@@ -93,7 +93,7 @@ func loadImages(s Setting, dir string) (*task, error) {
 // drawn is fewer where nobody looks at the accuracy.
 func (s Setting) drawn() int {
 	if s.Dataset == "synthetic" {
-		return drawnImages / 8
+		return drawnImages / 16
 	}
 	return drawnImages
 }

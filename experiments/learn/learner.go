@@ -184,7 +184,7 @@ func (l *learner) needs(t *task, s Setting, cohorts [][]int) ([]vector.Need, []f
 }
 
 // alike is how many public records are compared with each other.
-const alike = 200
+const alike = 100
 
 // overlap is that of messages of so many numbers, in the round that learn has come to.
 func (l *learner) overlap(public records, length int) vector.Overlap {

@@ -222,9 +222,18 @@ func (m *measurement) draw(l *learner, round int, exact []float64) (vector.Sum, 
 		squares += (x - exact[k]) * (x - exact[k]) / float64(len(exact))
 	}
 	overlap := l.overlap(train.pick(cohort[:min(alike, len(cohort))]), len(exact)) // which only a simulation knows
-	predicted := math.Hypot(m.specs[round].Noise(len(cohort)), m.specs[round].Clipping(len(cohort), overlap))
-	m.errors = append(m.errors, drawnError{math.Sqrt(squares), predicted})
+	m.errors = append(m.errors, drawnError{math.Sqrt(squares), predicted(m.specs[round], len(cohort), overlap)})
 	return sum, nil
+}
+
+// predicted is the formula of docs/learning.md with its clip term, for vectors of norm one. It
+// takes answers as a sample of respondents; where every row is answered, how respondents
+// differ causes no error, and the same part of their variance is left out.
+func predicted(s vector.Spec, n int, o vector.Overlap) float64 {
+	spread := 1 - 2*s.Clip*math.Exp(-s.Clip*s.Clip/2)/math.Sqrt(2*math.Pi) + (s.Clip*s.Clip-1)*math.Erfc(s.Clip/math.Sqrt2) // E min(z^2, R^2)
+	all := float64(n) / float64(s.Rows) * spread / (s.Gain() * s.Gain())
+	clipping := s.Clipping(n, o)
+	return math.Sqrt(s.Noise(n)*s.Noise(n) + clipping*clipping - all)
 }
 
 // ratio of the errors measured and predicted, in the root mean square over rounds.

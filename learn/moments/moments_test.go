@@ -274,3 +274,49 @@ func TestHostileSums(t *testing.T) {
 		t.Errorf("a gradient of nothing: %v", err)
 	}
 }
+
+// Least squares on exact sums find the line that numbers lie on, and how far they lie from
+// it; a sum that misses a part does not.
+func TestLeast(t *testing.T) {
+	s, r := record.Squares{Dimension: 3}, stattest.Rand(t)
+	sum, v := make([]float64, s.Len()), make([]float32, s.Len())
+	const n, deviation = 3000, 0.1
+	for range n {
+		x := unit(r, 3)
+		for i := range x {
+			x[i] *= 0.9
+		}
+		target := 0.2 + 0.4*float64(x[0]) - 0.3*float64(x[2]) + deviation*math.Sqrt(3)*(2*r.Float64()-1)
+		s.Message(x, target, v)
+		for k, c := range v {
+			sum[k] += float64(c)
+		}
+	}
+	fit := func(sum []float64) Regression {
+		sums, err := s.Decode(sum, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Least(sums, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	right := func(f Regression) bool {
+		got := []float64{f.Offset[0], f.Weights.At(0, 0), f.Weights.At(1, 0), f.Weights.At(2, 0), f.Deviation}
+		for i, want := range []float64{0.2, 0.4, 0, -0.3, deviation} {
+			if math.Abs(got[i]-want) > 0.02 {
+				return false
+			}
+		}
+		return math.Abs(f.Value([]float32{0.5, 0, 0})-0.4) < 0.02
+	}
+	if f := fit(sum); !right(f) {
+		t.Errorf("offset %v, deviation %v", f.Offset, f.Deviation)
+	}
+	sum[len(sum)-8] = 0 // the sum of targets
+	if right(fit(sum)) {
+		t.Error("a missing part was not noticed")
+	}
+}

@@ -123,9 +123,9 @@ func Labelled(r *rand.Rand, n, classes int) (images [][]float32, labels []int) {
 // jitter looks an image up through a random affine map round its middle.
 func jitter(r *rand.Rand, image []float32) []float32 {
 	const middle = (Side - 1) / 2.0
-	sin, cos := math.Sincos(within(r, -0.35, 0.35))
-	wide, high, slant := within(r, 0.75, 1.3), within(r, 0.75, 1.3), within(r, -0.3, 0.3)
-	move := somewhere(r, -2.5, 2.5)
+	sin, cos := math.Sincos(within(r, -0.5, 0.5))
+	wide, high, slant := within(r, 0.6, 1.6), within(r, 0.6, 1.6), within(r, -0.5, 0.5)
+	move := somewhere(r, -4, 4)
 	at := func(x, y int) float64 {
 		if x < 0 || y < 0 || x >= Side || y >= Side {
 			return 0
@@ -140,7 +140,7 @@ func jitter(r *rand.Rand, image []float32) []float32 {
 		left, top := math.Floor(x), math.Floor(y)
 		fx, fy, px, py := x-left, y-top, int(left), int(top)
 		grey := (1-fy)*((1-fx)*at(px, py)+fx*at(px+1, py)) + fy*((1-fx)*at(px, py+1)+fx*at(px+1, py+1))
-		out[i] = float32(math.Min(1, math.Max(0, grey+0.05*r.NormFloat64())))
+		out[i] = float32(math.Min(1, math.Max(0, grey+0.1*r.NormFloat64())))
 	}
 	return out
 }

@@ -30,3 +30,28 @@ func TestImages(t *testing.T) {
 		t.Error("the same seed gives other images")
 	}
 }
+
+// Images of a class are more alike than those of others, and no two are the same.
+func TestLabelled(t *testing.T) {
+	images, labels := Labelled(replay.New(1), 200, 10)
+	near, far, pairs := 0.0, 0.0, [2]float64{}
+	for i, a := range images {
+		for j, b := range images[:i] {
+			dot := 0.0
+			for k := range a {
+				dot += float64(a[k]-b[k]) * float64(a[k]-b[k])
+			}
+			if dot == 0 {
+				t.Fatalf("images %d and %d are the same", i, j)
+			}
+			if labels[i] == labels[j] {
+				near, pairs[0] = near+dot, pairs[0]+1
+			} else {
+				far, pairs[1] = far+dot, pairs[1]+1
+			}
+		}
+	}
+	if near/pairs[0] > 0.8*far/pairs[1] {
+		t.Errorf("images of one class are %v apart, of two %v", near/pairs[0], far/pairs[1])
+	}
+}

@@ -122,3 +122,38 @@ func TestHostile(t *testing.T) {
 		}
 	}
 }
+
+// White texts have the identity for their second moments, less the regularization: the mean
+// squared length is the number of words times the mean of e/(e + reg mean e).
+func TestFitWhite(t *testing.T) {
+	texts := []string{"red green", "green blue", "blue red red", "red", "green green blue", "blue", "other thing", "other red", "thing"}
+	s, err := FitWhite(texts, 1, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := s.Len()
+	second := make([]float64, n*n)
+	x := make([]float32, n)
+	for _, text := range texts {
+		s.Apply(text, x)
+		for i, a := range x {
+			for j, b := range x {
+				second[i*n+j] += float64(a) * float64(b) / float64(len(texts))
+			}
+		}
+	}
+	for i := range n {
+		for j := range n {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if d := second[i*n+j] - want; d > 1e-3 || d < -1e-3 {
+				t.Errorf("moment %d, %d is %v off", i, j, d)
+			}
+		}
+	}
+	if _, err := FitWhite(texts, 1, 0); err == nil {
+		t.Error("no regularization")
+	}
+}

@@ -29,18 +29,23 @@ func (s Squares) Validate() error {
 }
 
 // Len is the number of coordinates of a message.
-func (s Squares) Len() int { return (s.Dimension + 2) * (s.Dimension + 3) / 2 }
+func (s Squares) Len() int { return (s.Dimension + 3) * (s.Dimension + 4) / 2 }
 
-// Message writes svec(u u'), the products of different coordinates times sqrt 2, of u =
-// (a x, b t, c), a^2 = 0.7, b^2 = 0.2, c^2 = 0.1, row by row up to the diagonal. A target
-// beyond [-1, 1] is cut off.
+// Message writes svec(u u'), the products of different coordinates times sqrt 2, row by row
+// up to the diagonal, of u = (a x, b t, c, e), a^2 = 0.7, b^2 = 0.2, c^2 = 0.1, and e fills u up
+// to length one, so that clipping leaves as much of every message. A target beyond [-1, 1] is
+// cut off.
 func (s Squares) Message(x []float32, target float64, out []float32) {
-	u := make([]float32, s.Dimension+2)
+	u, left := make([]float32, s.Dimension+3), 1.0
 	for i, v := range x {
 		u[i] = float32(math.Sqrt(inputPart)) * v
 	}
 	u[s.Dimension] = float32(math.Sqrt(targetPart) * math.Max(-1, math.Min(1, target)))
 	u[s.Dimension+1] = float32(math.Sqrt(onePart))
+	for _, v := range u {
+		left -= float64(v) * float64(v)
+	}
+	u[s.Dimension+2] = float32(math.Sqrt(math.Max(0, left)))
 	at := 0
 	for i, v := range u {
 		v *= 1 - 0x1p-21
