@@ -60,7 +60,7 @@ func (s Squares) Message(x []float32, target float64, out []float32) {
 
 // SquareSums are sums over all respondents, for least squares.
 type SquareSums struct {
-	Sums           // of one class, whose count is the sum of targets
+	Sums             // of one class, whose count is the sum of targets
 	First  []float64 // features
 	Target float64   // squares of targets
 }
