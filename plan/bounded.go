@@ -15,8 +15,8 @@ const (
 )
 
 // nameLists are the keys of the lists whose length the limits leave open: names of
-// crowds and of values.
-var nameLists = []string{"names", "values"}
+// crowds, of values and of classes.
+var nameLists = []string{"names", "values", "classes"}
 
 // bounded refuses a text whose decoding would take many times its length: an array
 // element of two bytes becomes a structure of more than a hundred. It looks at the

@@ -48,6 +48,7 @@ type Question struct {
 	Unfit     string     `json:"unfit,omitempty"`
 	Density   *Density   `json:"density,omitempty"`
 	Histogram *Histogram `json:"histogram,omitempty"`
+	Vector    *Vector    `json:"vector,omitempty"`
 }
 
 // What a device sends whose value does not fit.

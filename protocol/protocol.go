@@ -17,12 +17,14 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/vector"
 )
 
 // kinds are the kinds of question that there are, by their names in a plan.
 var kinds = map[string]kind{
 	"density":   kindOf(density.Validate, density.New, density.Design),
 	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
+	"vector":    kindOf(vector.Validate, vector.New, vector.Design),
 }
 
 // kind is what is done with a plan that asks for it: Validate lists what is wrong with

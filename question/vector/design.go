@@ -1,0 +1,115 @@
+package vector
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Design fills in what follows from the rest of a plan: of each round the rows, the clip of
+// least error, the flips that keep the budget, and for all of them one number of envelopes.
+// Each round may spend the whole budget: a study takes one of each respondent, or Study
+// divides it.
+func Design(p plan.Plan) (plan.Plan, error) {
+	return design(p, func(needs []vector.Need) (specs []vector.Spec, err error) {
+		for _, n := range needs {
+			s, err := n.Design(p.Budget.Epsilon, p.Budget.Delta)
+			if err != nil {
+				return nil, err
+			}
+			specs = append(specs, s)
+		}
+		return specs, nil
+	})
+}
+
+// Study designs rounds that the same respondents answer, whose costs together are epsilon at
+// the budget's delta: round i takes shares[i] of the squared shift of all. The plan has a round
+// for each. Its budget becomes what the dearest of them costs by itself.
+func Study(p plan.Plan, shares []float64, epsilon float64) (plan.Plan, error) {
+	p, err := design(p, func(needs []vector.Need) ([]vector.Spec, error) {
+		return vector.Rounds(needs, shares, epsilon, p.Budget.Delta)
+	})
+	if err != nil {
+		return p, err
+	}
+	dearest := 0.0
+	for _, r := range p.Question.Vector.Rounds {
+		s, err := specOf(p, r)
+		if err != nil {
+			return p, err
+		}
+		e, err := question.Implied(s.Event(p.HonestMinimum()), p.Budget.Delta)
+		if err != nil {
+			return p, err
+		}
+		dearest = max(dearest, e)
+	}
+	p.Budget.Epsilon = dearest
+	return p, nil
+}
+
+func design(p plan.Plan, specs func([]vector.Need) ([]vector.Spec, error)) (plan.Plan, error) {
+	if p.Envelopes.PayloadBytes == 0 {
+		p.Envelopes.PayloadBytes = question.PayloadBytes
+	}
+	if p.Question.Vector == nil {
+		return p, fmt.Errorf("vector: the plan has no vector section")
+	}
+	v := *p.Question.Vector // the caller's stays as it is
+	v.Rounds = slices.Clone(v.Rounds)
+	p.Question.Vector = &v
+	var ps plan.Problems
+	if undesigned(p, &ps); ps.Err() != nil {
+		return p, ps.Err()
+	}
+	var needs []vector.Need
+	for i := range v.Rounds {
+		n, err := need(p, &v.Rounds[i])
+		if err != nil {
+			return p, err
+		}
+		needs = append(needs, n)
+	}
+	made, err := specs(needs)
+	if err != nil {
+		return p, err
+	}
+	p.Envelopes.PerDevice = 0
+	for i, s := range made {
+		r := &v.Rounds[i]
+		r.Rows, r.Clip, r.Flip, r.Rare = s.Rows, s.Clip, s.Flip, s.Rare
+		p.Envelopes.PerDevice = max(p.Envelopes.PerDevice, s.Envelopes)
+	}
+	if p.Envelopes.PerDevice > plan.MaxEnvelopes {
+		return p, &question.TooManyMessages{PerDevice: p.Envelopes.PerDevice}
+	}
+	return p, nil
+}
+
+// usualAlike is the mean inner product of two messages of moments of one class, as on
+// images: too high costs little, too low bends the estimate.
+const usualAlike = 0.43
+
+func need(p plan.Plan, r *plan.VectorRound) (n vector.Need, err error) {
+	v := *p.Question.Vector
+	if r.Alike == 0 && r.Sums == Moments {
+		r.Alike = usualAlike
+	}
+	length, distance := layout(v, r.Sums)
+	n = vector.Need{
+		Respondents: p.Crowd.Minimum, Honest: p.HonestMinimum(), Dimension: length, Bits: r.Answered,
+		SquaredDistance: distance, Overlap: overlap(v, *r),
+	}
+	if r.Answered == 0 { // every row: a device sends one bit for each
+		n.Bits = 1 << int(math.Ceil(math.Log2(float64(length))))
+		r.Answered = n.Bits
+	}
+	_, err = hex.Decode(n.Seed[:], []byte(v.Seed))
+	return n, err
+}

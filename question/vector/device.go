@@ -1,0 +1,86 @@
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Encode writes the vector of a record. One that does not fit is answered as the zero
+// vector, with fair bits.
+func (q *Question) Encode(v question.Value) (question.Symbol, error) {
+	r, ok := v.(Record)
+	if !ok {
+		return nil, fmt.Errorf("vector: a vector question takes Record values, not %T", v)
+	}
+	if q.round.Sums == Gradients && (q.state == nil || q.state.Point == nil) {
+		return nil, errors.New("vector: a round of gradients needs the public state that says where")
+	}
+	out := make([]float32, q.spec().Dimension)
+	if unfit := q.Vector(r, out); unfit != nil {
+		return out, unfit
+	}
+	return out, nil
+}
+
+// Vector writes the vector of a record, of norm at most one: zero where the record does not
+// fit and the plan has no nearest one for it.
+func (q *Question) Vector(r Record, out []float32) *question.UnfitError {
+	stands, unfit := q.standIn(r)
+	q.write(stands, out)
+	if stands.Features == nil || len(q.ask.Classes) > 0 && stands.Class < 0 {
+		clear(out)
+	}
+	return unfit
+}
+
+// write takes as long for the reference as for others, whose place an ordinary record takes.
+func (q *Question) write(r Record, out []float32) {
+	if r.Features == nil {
+		r.Features = q.ordinary()
+	}
+	psi, class := q.psi(r.Features), max(0, r.Class)
+	switch s := shape(q.ask); q.round.Sums {
+	case Features:
+		copy(out, psi)
+	case Classes:
+		s.ClassMessage(psi, class, out)
+	case Moments:
+		s.Message(psi, class, out)
+	case Gradients:
+		phi := make([]float32, len(psi))
+		q.state.Point.Features(psi, phi)
+		q.state.Point.Message(phi, class, out)
+	}
+}
+
+// psi is a copy of the features that the vector is made of: by the public map where there is
+// one. They are of unit length unless they are summed as they are.
+func (q *Question) psi(features []float32) []float32 {
+	psi := append([]float32(nil), features...)
+	if q.state != nil && q.state.Map != nil {
+		out := make([]float32, q.ask.Features)
+		q.state.Map.Apply(psi, out)
+		return out
+	}
+	if q.round.Sums != Features {
+		whiten.Normalize(psi)
+	}
+	return psi
+}
+
+// Randomize answers rows that it draws and tells nobody. What is sent of them is final: the
+// device keeps it until it is taken, and never draws for this round again.
+func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
+	said := tally.NewMessages(q.spec().Answered)
+	for _, channel := range q.rows.Randomize(r, symbol.([]float32)) {
+		if channel != q.spec().NoRow() { // dummies stand for those
+			said.Say(uint32(channel/2), uint8(channel%2))
+		}
+	}
+	return question.Report{Parts: [][][]byte{said.Bodies}}, nil
+}

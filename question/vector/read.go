@@ -1,0 +1,78 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// NewTally counts zeros and ones in each row.
+func (q *Question) NewTally() tally.Tally { return tally.NewCounts(q.spec().Rows, 2) }
+
+// Model is what the counts of a round say: the sum of all vectors.
+type Model struct {
+	Plan        [32]byte // the hash of the one that was asked
+	Round       int      // of the study; 0: the plan is by itself
+	Asked       plan.Vector
+	Sums        string // what the vectors are made of
+	Respondents int    // 0 where they were too few, and nothing is known
+	Sum         []float64
+	Error       float64 // standard error of each coordinate: of the bits, and of clipping
+	Bits        float64 // of that, the bits'
+	State       *State  // that the round asked with; nil: none
+}
+
+// Shape is of the features and classes.
+func (m *Model) Shape() record.Shape { return shape(m.Asked) }
+
+// Learn estimates the sum.
+func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
+	m := &Model{Plan: q.plan.Hash(), Asked: q.ask, Sums: q.round.Sums, State: q.state}
+	if q.plan.Round != nil {
+		m.Round = q.plan.Round.Number
+	}
+	if len(crowds) != 1 || crowds[0].Tally == nil {
+		return m, nil
+	}
+	sum, err := q.sum(crowds[0])
+	if err != nil {
+		return nil, err
+	}
+	m.Respondents, m.Sum, m.Bits = crowds[0].Respondents, sum.Vector, sum.Error
+	m.Error = math.Hypot(sum.Error, q.spec().Clipping(m.Respondents, overlap(q.ask, q.round)))
+	return m, nil
+}
+
+func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
+	t := c.Tally.(*tally.Counts)
+	counts := q.rows.NewCounts()
+	for row := range counts.Ones {
+		n := t.Channel(row)
+		all := n[0] + n[1]
+		if all > math.MaxUint32 || all < n[0] {
+			return vector.Sum{}, fmt.Errorf("vector: row %d has more answers than can have been sent", row+1)
+		}
+		counts.Answered[row], counts.Ones[row] = uint32(all), uint32(n[1])
+	}
+	return q.rows.Estimate(counts, c.Respondents)
+}
+
+// Estimate is the sum, coordinate by coordinate.
+func (q *Question) Estimate(c tally.Crowd) []estimate.Value {
+	sum, err := q.sum(c)
+	if err != nil {
+		return nil
+	}
+	clipping := q.spec().Clipping(c.Respondents, overlap(q.ask, q.round))
+	out := make([]estimate.Value, len(sum.Vector))
+	for i, x := range sum.Vector {
+		out[i] = estimate.Value{Mean: x, StdErr: math.Hypot(sum.Error, clipping)}
+	}
+	return out
+}

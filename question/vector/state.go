@@ -1,0 +1,156 @@
+package vector
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// State is what a round asks with beyond its plan: public, and named by its hash.
+type State struct {
+	Map    *whiten.State // from what a respondent holds to features of unit length; nil: they are taken as they are
+	Point  *record.Point // where gradients are taken; nil: the round asks for none
+	Passed [][]float64   // weights after each earlier round of gradients
+}
+
+// form is the state in JSON: numbers as the bytes of IEEE 754, little endian, in base64.
+type form struct {
+	Map   *mapForm   `json:"map,omitempty"`
+	Point *pointForm `json:"point,omitempty"`
+}
+
+type mapForm struct {
+	Mean   singles `json:"mean"`
+	Matrix singles `json:"matrix"` // a row for each feature
+}
+
+type pointForm struct {
+	Mean    singles   `json:"mean"`
+	Whiten  singles   `json:"whiten"`
+	Weights doubles   `json:"weights"`
+	Passed  []doubles `json:"passed,omitempty"`
+}
+
+type singles []float32
+
+func (s singles) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, 4*len(s))
+	for _, x := range s {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return json.Marshal(b)
+}
+
+func (s *singles) UnmarshalJSON(text []byte) error {
+	var b []byte
+	if err := json.Unmarshal(text, &b); err != nil || len(b)%4 != 0 {
+		return errState
+	}
+	for ; len(b) > 0; b = b[4:] {
+		*s = append(*s, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return nil
+}
+
+type doubles []float64
+
+func (d doubles) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, 8*len(d))
+	for _, x := range d {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return json.Marshal(b)
+}
+
+func (d *doubles) UnmarshalJSON(text []byte) error {
+	var b []byte
+	if err := json.Unmarshal(text, &b); err != nil || len(b)%8 != 0 {
+		return errState
+	}
+	for ; len(b) > 0; b = b[8:] {
+		*d = append(*d, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+	return nil
+}
+
+var errState = errors.New("vector: not a public state in its one form")
+
+// Marshal is the state's one form.
+func (s *State) Marshal() []byte {
+	var f form
+	if m := s.Map; m != nil {
+		f.Map = &mapForm{m.Mean, m.Matrix.Data}
+	}
+	if p := s.Point; p != nil {
+		f.Point = &pointForm{Mean: p.Mean, Whiten: p.Whiten.Data, Weights: p.Weights}
+		for _, w := range s.Passed {
+			f.Point.Passed = append(f.Point.Passed, w)
+		}
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		panic("vector: " + err.Error()) // numbers always encode
+	}
+	return text
+}
+
+// parseState reads a state for features and classes.
+func parseState(text []byte, s record.Shape) (*State, error) {
+	var f form
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(&f) != nil {
+		return nil, errState
+	}
+	state := &State{}
+	if m := f.Map; m != nil {
+		in := len(m.Mean)
+		if in == 0 || len(m.Matrix) != s.Dimension*in {
+			return nil, fmt.Errorf("vector: the state's map gives other features than the plan's %d", s.Dimension)
+		}
+		state.Map = &whiten.State{Mean: m.Mean, Matrix: blas32.General{Rows: s.Dimension, Cols: in, Stride: in, Data: m.Matrix}}
+		if err := state.Map.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if p := f.Point; p != nil {
+		state.Point = &record.Point{Shape: s, Mean: p.Mean, Weights: p.Weights,
+			Whiten: blas32.General{Rows: s.Dimension, Cols: s.Dimension, Stride: s.Dimension, Data: p.Whiten}}
+		if err := state.Point.Check(); err != nil {
+			return nil, err
+		}
+		for _, w := range p.Passed {
+			if len(w) != s.GradientLen() {
+				return nil, errState
+			}
+			state.Passed = append(state.Passed, w)
+		}
+	}
+	if !bytes.Equal(state.Marshal(), text) {
+		return nil, errState
+	}
+	return state, nil
+}
+
+// WithState is the question with the public state of a round.
+func (q *Question) WithState(text []byte) (question.Question, error) {
+	state, err := parseState(text, shape(q.ask))
+	if err != nil {
+		return nil, err
+	}
+	if q.round.Sums == Gradients && state.Point == nil {
+		return nil, errors.New("vector: a round of gradients, and the state does not say where")
+	}
+	with := *q
+	with.state = state
+	return &with, nil
+}

@@ -1,0 +1,99 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Loss is that of the round, or where the plan is of a whole study, of the dearest. It has
+// in it that rows may be crowded, and that a device may have more answers than envelopes.
+func (q *Question) Loss(honest int, _ bool) account.Event {
+	honest = q.relied(honest)
+	if q.plan.Round != nil {
+		return q.spec().Event(honest)
+	}
+	worst, most := account.Event(q.spec().Event(honest)), -1.0
+	for _, s := range q.specs {
+		e := s.Event(honest)
+		if len(q.specs) == 1 {
+			return e
+		}
+		if g, err := account.Epsilon(e, q.plan.Budget.Delta); err != nil {
+			return e
+		} else if g.Epsilon > most {
+			worst, most = e, g.Epsilon
+		}
+	}
+	return worst
+}
+
+// Rounds is the event of so many rounds of the same respondents, from the first.
+func (q *Question) Rounds(honest, rounds int) account.Event {
+	honest = q.relied(honest)
+	var all account.All
+	for i, s := range q.specs[:min(rounds, len(q.specs))] {
+		e := account.Event(s.Event(honest))
+		if i == len(q.specs)-1 {
+			e = account.Repeat{Event: e, Rounds: rounds - i}
+		}
+		all.Events = append(all.Events, e)
+	}
+	return all
+}
+
+// reliedTimes bounds how many respondents are relied upon, of those promised: each is charged
+// for its envelopes. What others send is left out, which is post-processing.
+const reliedTimes = 8
+
+func (q *Question) relied(honest int) int {
+	return min(honest, reliedTimes*q.plan.HonestMinimum())
+}
+
+// Risks: nothing beside the loss. How many rows a device answers says nothing of its vector.
+func (q *Question) Risks() question.Risks {
+	return question.Risks{Messages: float64(q.spec().Answered)}
+}
+
+// Words speak of vectors and, where they have one, of classes.
+func (q *Question) Words() question.Words {
+	asked := fmt.Sprintf("What is the sum of all respondents' vectors? Each holds one of %d numbers.", q.ask.Features)
+	if k := len(q.ask.Classes); k > 0 {
+		asked = fmt.Sprintf("Which features go with which of %d classes? Each respondent holds %d features and its class, and both are protected together.", k, q.ask.Features)
+	}
+	w := question.Words{
+		Asked: asked, Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
+		Unfit:    question.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
+		Thinning: "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other.",
+		Assumptions: []string{
+			"Each device draws the rows that it answers by coins of its own, afresh in each round, and tells nobody (docs/vector-rr.md, section 6).",
+		},
+	}
+	if q.plan.State != "" {
+		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The public state %.12s was made of nothing private but earlier releases of this study.", q.plan.State))
+	}
+	return w
+}
+
+// Observers state replacement of a whole record.
+func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+	const note = "Speaks of one respondent's whole record, features and class, exchanged for any other."
+	one, err := account.OneMessage(q.Loss(q.plan.HonestMinimum(), false), shuffled.Delta)
+	if err != nil {
+		return nil, err
+	}
+	local := q.rows.Local()
+	for _, s := range q.specs {
+		if e := s.Event(1).Losses(); e.Report > local.Epsilon {
+			local.Epsilon = e.Report
+		}
+	}
+	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
+	return []account.Statement{
+		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
+	}, nil
+}

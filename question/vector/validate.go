@@ -1,0 +1,62 @@
+package vector
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+const (
+	maxFeatures = 1 << 20
+	maxMoments  = 1 << 14 // features whose second moments are asked for
+	maxRounds   = 16      // that differ from each other
+	maxRows     = 1 << 28
+	minPayload  = 6
+)
+
+// Validate lists what is wrong with a plan of vectors.
+func Validate(p plan.Plan, ps *plan.Problems) {
+	undesigned(p, ps)
+	v := *p.Question.Vector
+	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
+		at := fmt.Sprintf("question.vector.rounds[%d]", i)
+		length, _ := layout(v, r.Sums)
+		ps.Require(r.Rows >= length && r.Rows <= maxRows && bits.OnesCount(uint(max(0, r.Rows))) == 1, "%s.rows must be a power of two, at least the %d coordinates of a vector", at, length)
+		ps.Require(r.Answered >= 1 && r.Answered <= r.Rows, "%s.answered must be between 1 and the number of rows", at)
+		ps.Require(r.Clip >= 0.5 && r.Clip <= 100, "%s.clip must be between 0.5 and 100 deviations", at)
+		ps.Require(r.Flip > 0 && r.Flip < 0.5, "%s.flip_probability must be above 0 and below 1/2", at)
+		ps.Require(r.Rare > 0 && r.Rare < 1, "%s.rare must be above 0 and below 1", at)
+		ps.Require(p.Envelopes.PerDevice >= min(r.Answered, r.Rows), "envelopes.per_device must be at least the %d rows that a device answers on average in round %d", r.Answered, i+1)
+	}
+}
+
+// undesigned lists what is wrong with what must be there before a design.
+func undesigned(p plan.Plan, ps *plan.Problems) {
+	const at = "question.vector."
+	v := *p.Question.Vector
+	ps.Require(v.Features >= 1 && v.Features <= maxFeatures, at+"features must be between 1 and %d", maxFeatures)
+	ps.Require(len(v.Classes) != 1 && len(v.Classes) <= plan.MaxClasses, at+"classes: name at least two, or none, and at most %d", plan.MaxClasses)
+	if len(v.Classes) <= plan.MaxClasses {
+		ps.Names(at+"classes", v.Classes)
+	}
+	ps.Seed(at+"seed", v.Seed)
+	ps.Require(len(v.Rounds) >= 1 && len(v.Rounds) <= maxRounds, at+"rounds: describe between 1 and %d, the last of which stands for all later ones", maxRounds)
+	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
+		here := fmt.Sprintf("%srounds[%d]", at, i)
+		labelled := r.Sums == Classes || r.Sums == Moments || r.Sums == Gradients
+		ps.Require(labelled || r.Sums == Features, "%s.sums must be %q, %q, %q or %q", here, Features, Classes, Moments, Gradients)
+		ps.Require(labelled == (len(v.Classes) > 0), "%s.sums: classes belong to sums of classes, moments and gradients: name them there, and leave them out for features", here)
+		ps.Require(r.Sums != Moments || v.Features <= maxMoments, "%s.sums: moments are of at most %d features", here, maxMoments)
+		ps.Require(r.Alike >= 0 && r.Alike <= 1, "%s.alike must be between 0 and 1: a guess of the inner product of vectors that are alike", here)
+	}
+	b := p.Budget
+	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: the class is within the vector, and the budget speaks of both: leave it out")
+	ps.Require(b.Adjacency == "replacement", `budget.adjacency must be "replacement": whoever is removed answers no row, and how many answered one is seen`)
+	ps.Require(b.LocalEpsilon == 0, "budget.local_epsilon: barely flipped bits promise nothing where everyone colludes: leave it out")
+	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: vectors of everybody are summed in one crowd, and classes stand in question.vector.classes: leave them out")
+	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")
+	ps.Require(p.Envelopes.PayloadBytes == 0 || p.Envelopes.PayloadBytes >= minPayload, "envelopes.payload_bytes must be at least %d", minPayload)
+	question.RequireUnfit(p, ps)
+}

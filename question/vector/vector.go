@@ -1,0 +1,102 @@
+// Package vector is the question of sums of vectors: each device holds one of norm at most
+// one, made of its features and its class, and answers few of its rotated coordinates in
+// secret, with a flipped bit each (dp/vector; docs/vector-rr.md, section 6). The sums teach
+// classifiers (docs/learning.md).
+package vector
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Record is the value of a vector question. Both parts are private, and neither has to fit
+// (question.UnfitError).
+type Record struct {
+	Features []float32 // as the public map takes them, or without one as the plan counts them
+	Class    int       // index of the plan's classes; of no account where it names none
+}
+
+// Question is a round of a plan, made runnable.
+type Question struct {
+	plan  plan.Plan
+	ask   plan.Vector
+	round plan.VectorRound
+	specs []vector.Spec // of every round that differs from others
+	state *State        // nil: none
+	rows  *vector.Mechanism
+}
+
+// New makes the question of a valid plan runnable: of its round, or where it is by itself, of
+// the first.
+func New(p plan.Plan) (*Question, error) {
+	q := &Question{plan: p, ask: *p.Question.Vector}
+	for _, r := range q.ask.Rounds {
+		spec, err := specOf(p, r)
+		if err != nil {
+			return nil, err
+		}
+		q.specs = append(q.specs, spec)
+	}
+	at := 0
+	if p.Round != nil {
+		at = min(p.Round.Number, len(q.specs)) - 1
+	}
+	q.round = q.ask.Rounds[at]
+	var err error
+	q.rows, err = vector.New(q.specs[at])
+	return q, err
+}
+
+// shape is of the plan's features and classes.
+func shape(v plan.Vector) record.Shape {
+	return record.Shape{Dimension: v.Features, Classes: len(v.Classes)}
+}
+
+// What the vectors of a round are made of.
+const (
+	Features  = "features"  // the features as they are
+	Classes   = "classes"   // features and class: sums of each class
+	Moments   = "moments"   // features and class: second moments, and sums and sizes of each class
+	Gradients = "gradients" // the gradient of the logistic loss at the round's public state
+)
+
+// layout is the length of a round's vectors, and the largest squared distance of two.
+func layout(v plan.Vector, sums string) (length int, squaredDistance float64) {
+	s := shape(v)
+	switch sums {
+	case Features:
+		return v.Features, 4
+	case Classes:
+		return s.ClassLen(), record.ClassDistance
+	case Moments:
+		return s.Len(), record.SquaredDistance()
+	}
+	return s.GradientLen(), record.GradientDistance
+}
+
+// specOf is the mechanism of a round.
+func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
+	v := *p.Question.Vector
+	length, distance := layout(v, r.Sums)
+	s := vector.Spec{
+		Dimension: length, Rows: r.Rows, Answered: r.Answered, Envelopes: min(p.Envelopes.PerDevice, r.Rows),
+		Clip: r.Clip, Flip: r.Flip, SquaredDistance: distance, Rare: r.Rare,
+	}
+	if _, err := hex.Decode(s.Seed[:], []byte(v.Seed)); err != nil {
+		return s, fmt.Errorf("vector: the seed of the rotation: %w", err)
+	}
+	return s, s.Validate()
+}
+
+// spec is the mechanism of this round.
+func (q *Question) spec() vector.Spec { return q.rows.Spec() }
+
+// overlap is how alike vectors are guessed to be: of one class where there are classes,
+// else all.
+func overlap(v plan.Vector, r plan.VectorRound) vector.Overlap {
+	return vector.Alike(1/float64(max(1, len(v.Classes))), r.Alike)
+}
