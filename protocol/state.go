@@ -8,15 +8,6 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Next is what the next round of a study asks with, given what a round has taught: nil
-// where it asks with the same state as this one.
-func (p *Protocol) Next(m question.Model) (state []byte, done bool, err error) {
-	if s, ok := p.Question.(question.Stepped); ok {
-		return s.Next(m)
-	}
-	return nil, false, nil
-}
-
 // WithState makes a plan runnable that names a public state. New is enough for what a
 // plan promises and costs, which no state changes.
 func WithState(p plan.Plan, state []byte) (*Protocol, error) {

@@ -174,7 +174,7 @@ func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, rou
 	if err != nil {
 		return nil, "", "", err
 	}
-	state, done, err := run.protocol.Next(model)
+	state, done, err := findings.Next(run.protocol.Question, model)
 	switch {
 	case err != nil:
 		return nil, "", "no further round can be made: " + err.Error(), nil

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -46,7 +47,7 @@ func (s Survey) Search(name string, population []histogram.Answers, rounds int, 
 	if err != nil {
 		return Surveyed{}, err
 	}
-	state, _, err := proto.Next(nil)
+	state, _, err := findings.Next(proto.Question, nil)
 	if err != nil {
 		return Surveyed{}, err
 	}
@@ -61,7 +62,7 @@ func (s Survey) Search(name string, population []histogram.Answers, rounds int, 
 			return Surveyed{}, err
 		}
 		asked = append(asked, SurveyRound{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
-		next, done, err := proto.Next(out.Model)
+		next, done, err := findings.Next(proto.Question, out.Model)
 		if err != nil {
 			return Surveyed{}, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // searching asks for words, by rounds of so many candidates.
@@ -46,7 +47,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			state, _, err := example.Runnable(t, p).Next(nil)
+			state, _, err := findings.Next(example.Runnable(t, p).Question, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				next, done, err := proto.Next(model)
+				next, done, err := findings.Next(proto.Question, model)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +109,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 func TestRoundsEnd(t *testing.T) {
 	asked := plan.Search{Alphabet: "ab", Ahead: 1, Least: 1e6, Rate: 0.01}
 	p := example.Design(t, searching("one-hot", 4, asked))
-	first, done, err := example.Runnable(t, p).Next(nil)
+	first, done, err := findings.Next(example.Runnable(t, p).Question, nil)
 	if want := `["a","b","\u0003"]`; err != nil || done || string(first) != want {
 		t.Errorf("first candidates %s, %v", first, err)
 	}
@@ -119,7 +120,7 @@ func TestRoundsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, done, err := proto.Next(model); err != nil || !done {
+	if _, done, err := findings.Next(proto.Question, model); err != nil || !done {
 		t.Errorf("done %v, %v", done, err)
 	}
 	for name, state := range map[string]string{"no list": "{}", "another form": ` ["a"]`, "none": "[]", "too many": `["a","b","c","d","e"]`, "no candidates": `["a",""]`} {
@@ -137,7 +138,7 @@ func TestRoundsEnd(t *testing.T) {
 	small := searching("one-hot", 2, asked)
 	small, err = protocol.Design(small)
 	if err == nil {
-		_, _, err = example.Runnable(t, small).Next(nil)
+		_, _, err = findings.Next(example.Runnable(t, small).Question, nil)
 	}
 	example.Mentions(t, err, "a round may have 2")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release/findings"
 )
 
@@ -43,6 +44,8 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 		return drawDensity(p.Plan, q, who, stream, progress)
 	case *histogram.Question:
 		return drawHistogram(p.Plan, q, who, stream, progress)
+	case *vector.Question:
+		return drawVector(p.Plan, q, who, stream, progress)
 	}
 	return nil, fmt.Errorf("law: no law is known of %T", p.Question)
 }
@@ -60,6 +63,8 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 		return revealDensity(p.Plan, values)
 	case *histogram.Question:
 		return revealHistogram(p.Plan, q, values)
+	case *vector.Question:
+		return revealVector(q, values)
 	}
 	return nil, fmt.Errorf("law: no truth is known of %T", p.Question)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -30,7 +29,7 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 // Vector writes the vector of a record, of norm at most one: zero where the record does not
 // fit and the plan has no nearest one for it.
 func (q *Question) Vector(r Record, out []float32) *question.UnfitError {
-	stands, unfit := q.standIn(r)
+	stands, unfit := q.StandIn(r)
 	q.write(stands, out)
 	if stands.Features == nil || len(q.ask.Classes) > 0 && stands.Class < 0 {
 		clear(out)
@@ -58,19 +57,12 @@ func (q *Question) write(r Record, out []float32) {
 	}
 }
 
-// psi is a copy of the features that the vector is made of: by the public map where there is
-// one. They are of unit length unless they are summed as they are.
+// psi is what a vector is made of.
 func (q *Question) psi(features []float32) []float32 {
-	psi := append([]float32(nil), features...)
-	if q.state != nil && q.state.Map != nil {
-		out := make([]float32, q.ask.Features)
-		q.state.Map.Apply(psi, out)
-		return out
+	if q.round.Sums == Features && (q.state == nil || q.state.Map == nil) {
+		return features
 	}
-	if q.round.Sums != Features {
-		whiten.Normalize(psi)
-	}
-	return psi
+	return q.state.Features(features)
 }
 
 // Randomize answers rows that it draws and tells nobody. What is sent of them is final: the

@@ -22,6 +22,19 @@ type State struct {
 	Passed [][]float64   // weights after each earlier round of gradients
 }
 
+// Features are those of unit length that the public map gives; without a map or a state, those
+// that are given, scaled.
+func (s *State) Features(given []float32) []float32 {
+	psi := append([]float32(nil), given...)
+	if s != nil && s.Map != nil {
+		out := make([]float32, s.Map.Len())
+		s.Map.Apply(psi, out)
+		return out
+	}
+	whiten.Normalize(psi)
+	return psi
+}
+
 // form is the state in JSON: numbers as the bytes of IEEE 754, little endian, in base64.
 type form struct {
 	Map   *mapForm   `json:"map,omitempty"`

@@ -14,8 +14,8 @@ import (
 // sum, in expectation. Its distance to a vector of norm one is no more than the accountant
 // is told.
 
-// standIn is the record that r counts as: no features and class -1 for the reference.
-func (q *Question) standIn(r Record) (Record, *question.UnfitError) {
+// StandIn is the record that r counts as: no features and class -1 for the reference.
+func (q *Question) StandIn(r Record) (Record, *question.UnfitError) {
 	cause := q.check(r)
 	if cause == nil {
 		return r, nil

@@ -59,4 +59,5 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")
 	ps.Require(p.Envelopes.PayloadBytes == 0 || p.Envelopes.PayloadBytes >= minPayload, "envelopes.payload_bytes must be at least %d", minPayload)
 	question.RequireUnfit(p, ps)
+	question.RequireWhole(p, ps)
 }

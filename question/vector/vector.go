@@ -92,7 +92,10 @@ func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	return s, s.Validate()
 }
 
-// spec is the mechanism of this round.
+// Rows is the mechanism of this round.
+func (q *Question) Rows() *vector.Mechanism { return q.rows }
+
+// spec describes it.
 func (q *Question) spec() vector.Spec { return q.rows.Spec() }
 
 // overlap is how alike vectors are guessed to be: of one class where there are classes,

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -45,6 +46,8 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return c.describe(public)
 	case *histogram.Model:
 		return newAnswers(m, public.Truth).describeAll(public)
+	case *vector.Model:
+		return describeVector(m, public)
 	}
 	return nil, nil, fmt.Errorf("findings: no words for what %T has learned", m)
 }
@@ -94,6 +97,8 @@ func Beside(m question.Model, public Public) (s Sheet, err error) {
 		err = release.WriteCounts(&text, all)
 		s.Text = text.Bytes()
 		return s, err
+	case *vector.Model:
+		return sumSheet(m)
 	}
 	return s, fmt.Errorf("findings: no sheet of what %T has learned", m)
 }

@@ -10,6 +10,7 @@ import (
 type Truth struct {
 	Crowds []int                  // respondents of each class of a density
 	Tables map[[2]int]*TableTruth // of a histogram, by crowd and attribute
+	Sum    []float64              // of all respondents' vectors
 }
 
 // TableTruth is that of one attribute in one crowd.

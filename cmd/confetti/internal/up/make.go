@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // maxTrial bounds the devices of a trial, each of which has a folder.
@@ -119,7 +120,7 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 		return err
 	}
 	name := ""
-	state, _, err := proto.Next(nil)
+	state, _, err := findings.Next(proto.Question, nil)
 	if err == nil && state != nil {
 		name, err = plan.StateName(state), durable.Replace(t.Path(trial.State), state, 0o600)
 	}

@@ -1,0 +1,26 @@
+package findings
+
+import (
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/vector"
+)
+
+// Next is what the next round of a study asks with, given what a round has taught: nil where
+// it asks with the same state as this one. Where learning is needed for it, devices, which carry
+// the question, do not carry that.
+func Next(q question.Question, m question.Model) (state []byte, done bool, err error) {
+	if v, ok := m.(*vector.Model); ok {
+		if v.Sums == vector.Features || v.Sums == vector.Classes {
+			return nil, false, nil
+		}
+		l, err := NewLinear(v)
+		if err != nil {
+			return nil, false, err
+		}
+		return l.next(), false, nil
+	}
+	if s, ok := q.(question.Stepped); ok {
+		return s.Next(m)
+	}
+	return nil, false, nil
+}

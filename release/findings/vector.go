@@ -1,0 +1,188 @@
+package findings
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/learn/hdc"
+	"github.com/confetti-dp/confetti/learn/moments"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Linear is the classifier that sums of vectors teach.
+type Linear struct {
+	moments.Linear
+	Classes []string
+
+	state   *vector.State
+	descent *moments.Descent // where it goes on from, if it does
+}
+
+// NewLinear learns from the sums of a round. It is an error where they were withheld, or hold
+// no classes.
+func NewLinear(m *vector.Model) (*Linear, error) {
+	if m.Respondents == 0 {
+		return nil, errors.New("findings: nothing is known of a round that was withheld")
+	}
+	l := &Linear{Classes: m.Asked.Classes, state: m.State}
+	switch m.Sums {
+	case vector.Classes:
+		var err error
+		l.Linear, err = moments.ClassSums(m.Shape(), m.Sum)
+		return l, err
+	case vector.Moments:
+		sums, err := m.Shape().Decode(m.Sum, m.Error)
+		if err != nil {
+			return nil, err
+		}
+		if l.Linear, err = moments.Ridge(sums, m.Respondents); err != nil {
+			return nil, err
+		}
+		l.descent, err = moments.NewDescent(sums, m.Respondents)
+		return l, err
+	case vector.Gradients:
+		if m.State == nil || m.State.Point == nil {
+			return nil, errors.New("findings: gradients without the state that says where they were taken")
+		}
+		l.descent = &moments.Descent{Point: *m.State.Point, Passed: m.State.Passed}
+		if err := l.descent.Step(m.Sum, m.Respondents); err != nil {
+			return nil, err
+		}
+		l.Linear = l.descent.Classifier()
+		return l, nil
+	}
+	return nil, fmt.Errorf("findings: sums of %s tell no classes apart", m.Sums)
+}
+
+// Class is that of what a respondent would hold.
+func (l *Linear) Class(given []float32) int {
+	psi := l.state.Features(given)
+	if l.descent == nil || l.state == nil || l.state.Point == nil {
+		return l.Linear.Class(psi)
+	}
+	phi := make([]float32, len(psi))
+	l.descent.Features(psi, phi)
+	return l.Linear.Class(phi)
+}
+
+// next is the state that the next round asks with: the gradient where the sums have led; nil
+// where they lead nowhere.
+func (l *Linear) next() []byte {
+	if l.descent == nil {
+		return nil
+	}
+	s := vector.State{Point: &l.descent.Point, Passed: l.descent.Passed}
+	if l.state != nil {
+		s.Map = l.state.Map
+	}
+	return s.Marshal()
+}
+
+// Evaluate counts public test records by true and predicted class.
+func (l *Linear) Evaluate(test Records) (confusion [][]int, right int, err error) {
+	confusion = make([][]int, len(l.Classes))
+	for k := range confusion {
+		confusion[k] = make([]int, len(l.Classes))
+	}
+	for i, y := range test.Y {
+		if y < 0 || y >= len(l.Classes) {
+			return nil, 0, fmt.Errorf("findings: the class of test record %d is none of the plan's", i+1)
+		}
+		got := l.Class(rowOf(test.X, i))
+		confusion[y][got]++
+		if got == y {
+			right++
+		}
+	}
+	return confusion, right, nil
+}
+
+func rowOf(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }
+
+// describeVector states the classifier on public test records, and the error of the sums.
+func describeVector(m *vector.Model, public Public) ([]release.Metric, []release.Section, error) {
+	respondents := release.Metric{Name: "respondents", Label: "Respondents counted", Value: float64(m.Respondents), Unit: release.Count}
+	if m.Respondents == 0 {
+		return []release.Metric{respondents}, nil, nil
+	}
+	noise := release.Metric{Name: "sum_error", Label: "Standard error of a coordinate of the sum", Value: m.Error,
+		Note: fmt.Sprintf("of %d coordinates; %.4g of it from the random bits, the rest from clipping vectors that are alike", len(m.Sum), m.Bits)}
+	sums := release.Section{Title: "How exact the sums are", Metrics: []release.Metric{noise}}
+	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
+		sums.Metrics = append(sums.Metrics, release.Metric{Name: "noise_ratio", Label: "Error measured, over the one stated", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error, Note: "a simulation knows the sum"})
+	}
+	if m.Sums == vector.Features || len(public.Test.Y) == 0 {
+		return []release.Metric{respondents, noise}, []release.Section{sums}, nil
+	}
+	l, err := NewLinear(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	confusion, right, err := l.Evaluate(public.Test)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := len(public.Test.Y)
+	answer := release.Metric{Name: "accuracy", Label: "Accuracy", Value: float64(right) / float64(n), Level: hdc.Level, Unit: release.Share, Note: fmt.Sprintf("on %d public test records", n)}
+	answer.Low, answer.High = prob.BinomialInterval(right, n, 1-hdc.Level)
+	section := release.Section{
+		Title:  "How well it classifies",
+		Text:   learned[m.Sums],
+		Tables: []release.Table{confusionTable(m.Asked.Classes, confusion)},
+	}
+	return []release.Metric{answer, respondents}, []release.Section{section, sums}, nil
+}
+
+// learned says in a sentence how the classifier comes from the sums.
+var learned = map[string]string{
+	vector.Classes:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size.",
+	vector.Moments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
+	vector.Gradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
+}
+
+func confusionTable(classes []string, confusion [][]int) release.Table {
+	t := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
+		Note: "Rows are true classes, columns predictions, cells public test records."}
+	for c, name := range classes {
+		t.Columns = append(t.Columns, release.Column{Label: name})
+		row := []release.Cell{release.Text(name)}
+		for _, n := range confusion[c] {
+			row = append(row, release.Number(float64(n), 0))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func rootMeanSquare(a, b []float64) float64 {
+	sum := 0.0
+	for i, x := range a {
+		sum += (x - b[i]) * (x - b[i])
+	}
+	return math.Sqrt(sum / float64(len(a)))
+}
+
+// sumSheet lists the coordinates of the sum.
+func sumSheet(m *vector.Model) (Sheet, error) {
+	s := Sheet{File: release.SumsFile}
+	var text bytes.Buffer
+	c := csv.NewWriter(&text)
+	c.Write([]string{"coordinate", "estimate", "std_err"}) // Error tells, as of the rest
+	for i, x := range m.Sum[:min(len(m.Sum), MaxRows)] {
+		c.Write([]string{strconv.Itoa(i + 1), strconv.FormatFloat(x, 'g', -1, 64), strconv.FormatFloat(m.Error, 'g', -1, 64)})
+	}
+	if len(m.Sum) > MaxRows {
+		s.Note = fmt.Sprintf("%s has the first %d of %d coordinates.", s.File, MaxRows, len(m.Sum))
+	}
+	c.Flush()
+	s.Text = text.Bytes()
+	return s, c.Error()
+}
