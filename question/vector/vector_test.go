@@ -103,7 +103,7 @@ func TestDesignKeepsThePromise(t *testing.T) {
 func TestRefused(t *testing.T) {
 	p := example.Design(t, asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}))
 	for want, edit := range map[string]func(p *plan.Plan){
-		"budget.adjacency must be": func(p *plan.Plan) { p.Budget.Adjacency = "removal" },
+		"removed answers no row": func(p *plan.Plan) { p.Budget.Adjacency = "removal" },
 		"number of respondents is private": func(p *plan.Plan) {
 			p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: 1, Threshold: 10}
 		},
