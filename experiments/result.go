@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -24,6 +26,7 @@ type Result struct {
 	Promised
 	*Accuracies
 	*CountErrors
+	*Survey
 	Seconds float64 `json:"seconds"`
 }
 
@@ -96,6 +99,56 @@ type CountErrors struct {
 	Within      float64   `json:"rmse_within,omitempty"` // taken to the population's public bound too, if it has one
 	Discoveries *Found    `json:"discoveries,omitempty"`
 	Top         []TopCell `json:"top"`
+}
+
+// Survey is what a collection of several attributes, crowds or rounds has beside the errors
+// over all cells of all tables.
+type Survey struct {
+	Collect            string   `json:"collect,omitempty"`
+	Fidelity           string   `json:"fidelity"`
+	LinfUnbiased       float64  `json:"linf_unbiased"`        // the largest error of estimates as they are
+	EpsilonOneFragment *float64 `json:"epsilon_one_fragment"` // opened, and the others seen shuffled
+	DeltaOneFragment   float64  `json:"delta_one_fragment"`
+	EpsilonCrowdSizes  *float64 `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
+	// Guarantees are those epsilons in the words of a release, with the number of a
+	// replacement beside a removal's.
+	Guarantees []account.Statement `json:"guarantees"`
+	Rounds     []Round             `json:"rounds,omitempty"` // of a search
+	Found      int                 `json:"found,omitempty"`  // strings, by a search
+	Withheld   []string            `json:"withheld,omitempty"`
+	Tables     []Table             `json:"tables,omitempty"` // where there are several; Top is of the first
+}
+
+// Round is one round of a search.
+type Round struct {
+	Candidates int `json:"candidates"`
+	Devices    int `json:"devices"`
+}
+
+// Table is one attribute in one crowd.
+type Table struct {
+	Attribute string    `json:"attribute"`
+	Crowd     string    `json:"crowd,omitempty"`
+	Devices   int       `json:"devices"`
+	Cells     int       `json:"cells"`
+	RMSE      float64   `json:"rmse"`
+	Linf      float64   `json:"linf"`
+	Top       []TopCell `json:"top"`
+}
+
+// Differ adds the errors of estimates of counts that are so in truth: the squares of the
+// estimates as they are, and of those that are taken to zero where they are below.
+func (r *Result) Differ(estimates []estimate.Value, truth func(i int) float64) (raw, positive, largest float64) {
+	for i, v := range estimates {
+		e := v.Mean - truth(i)
+		raw += e * e
+		r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
+		e = math.Max(0, v.Mean) - truth(i)
+		positive += e * e
+		largest = math.Max(largest, math.Abs(e))
+	}
+	r.Linf = math.Max(r.Linf, largest)
+	return raw, positive, largest
 }
 
 // TopCell is one of the largest estimates of the first run, beside the truth. The

@@ -16,12 +16,6 @@ import (
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// SurveyRound is one round of a search.
-type SurveyRound struct {
-	Candidates int `json:"candidates"`
-	Devices    int `json:"devices"`
-}
-
 // Search finds the frequent strings of a population whose domain nobody has declared:
 // the survey's one attribute is of kind prefixes, with a search. It is a study, whose
 // rounds are made as services make them. The respondents are dealt into so many rounds,
@@ -51,7 +45,7 @@ func (s Survey) Search(name string, population []histogram.Answers, rounds int, 
 	if err != nil {
 		return Surveyed{}, err
 	}
-	var asked []SurveyRound
+	var asked []experiments.Round
 	for round := range rounds {
 		if proto, err = roundOf(study, round+1, state); err != nil {
 			return Surveyed{}, err
@@ -61,7 +55,7 @@ func (s Survey) Search(name string, population []histogram.Answers, rounds int, 
 		if err != nil {
 			return Surveyed{}, err
 		}
-		asked = append(asked, SurveyRound{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
+		asked = append(asked, experiments.Round{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
 		next, done, err := findings.Next(proto.Question, out.Model)
 		if err != nil {
 			return Surveyed{}, err
@@ -79,7 +73,7 @@ func (s Survey) Search(name string, population []histogram.Answers, rounds int, 
 			return Surveyed{}, err
 		}
 		res.Rounds, res.Found, res.Plan = asked, len(found), nil // whose candidates are many
-		res.compareFound(found, asked[round].Candidates, len(group), population)
+		compareFound(&res, found, asked[round].Candidates, len(group), population)
 		res.Seconds = time.Since(start).Seconds()
 		out.Release.Notes = append(out.Release.Notes, proto.InStudy(study))
 		out.Plan, out.Result = proto.Plan, res
@@ -99,22 +93,16 @@ func roundOf(study plan.Study, number int, state []byte) (*protocol.Protocol, er
 
 // compareFound measures what the last round's respondents say of the population: of the
 // strings found among so many candidates.
-func (r *SurveyResult) compareFound(found []histogram.Found, candidates, sampled int, population []histogram.Answers) {
+func compareFound(r *experiments.Result, found []histogram.Found, candidates, sampled int, population []histogram.Answers) {
 	truth := make(map[string]int, len(found))
 	for _, a := range population {
 		truth[a.Values[0].(string)]++
 	}
 	estimates := make([]estimate.Value, len(found))
-	positive, raw := 0.0, 0.0
 	for i, f := range found {
 		estimates[i] = ofAll(f.Respondents, sampled, len(population))
-		e := estimates[i].Mean - float64(truth[f.Text])
-		raw += e * e
-		r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
-		e = math.Max(0, estimates[i].Mean) - float64(truth[f.Text])
-		positive += e * e
-		r.Linf = math.Max(r.Linf, math.Abs(e))
 	}
+	raw, positive, _ := r.Differ(estimates, func(i int) float64 { return float64(truth[found[i].Text]) })
 	r.Top = []experiments.TopCell{}
 	if len(found) == 0 {
 		return

@@ -39,43 +39,13 @@ type Survey struct {
 	Seed         uint64
 }
 
-// SurveyResult compares a survey's estimates with the truth, which only a
-// simulation knows. Errors are over all cells of all tables.
-type SurveyResult struct {
-	experiments.Result
-	Collect            string   `json:"collect,omitempty"`
-	Fidelity           string   `json:"fidelity"`
-	LinfUnbiased       float64  `json:"linf_unbiased"`        // the largest error of estimates as they are
-	EpsilonOneFragment *float64 `json:"epsilon_one_fragment"` // opened, and the others seen shuffled
-	DeltaOneFragment   float64  `json:"delta_one_fragment"`
-	EpsilonCrowdSizes  *float64 `json:"epsilon_crowd_sizes,omitempty"` // of what deletion leaves of the sizes of crowds
-	// Guarantees are those epsilons in the words of a release, with the number of a
-	// replacement beside a removal's.
-	Guarantees []account.Statement `json:"guarantees"`
-	Rounds     []SurveyRound       `json:"rounds,omitempty"` // of a search
-	Found      int                 `json:"found,omitempty"`  // strings, by a search
-	Withheld   []string            `json:"withheld,omitempty"`
-	Tables     []SurveyTable       `json:"tables,omitempty"` // where there are several; Top is of the first
-}
-
-// SurveyTable is one attribute in one crowd.
-type SurveyTable struct {
-	Attribute string                `json:"attribute"`
-	Crowd     string                `json:"crowd,omitempty"`
-	Devices   int                   `json:"devices"`
-	Cells     int                   `json:"cells"`
-	RMSE      float64               `json:"rmse"`
-	Linf      float64               `json:"linf"`
-	Top       []experiments.TopCell `json:"top"`
-}
-
 // Surveyed is what a survey gives.
 type Surveyed struct {
 	Plan    plan.Plan
 	Release release.Release
 	Model   *histogram.Model // what the release tells of; of a search the last round's
 	Public  findings.Public
-	Result  SurveyResult
+	Result  experiments.Result
 	Choice  string // of sample or split in words, where Collect was left out
 }
 
@@ -104,7 +74,7 @@ func (s Survey) Run(name string, population []histogram.Answers, progress simula
 	}
 	out.Plan, out.Choice = p, choice
 	res.Withheld = out.Release.Withheld
-	res.compare(p, out.Model, out.Public.Truth)
+	compare(&res, p, out.Model, out.Public.Truth)
 	res.Seconds = time.Since(start).Seconds()
 	out.Result = res
 	return out, nil
@@ -143,14 +113,12 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []q
 }
 
 // result is what is known before the answers.
-func (s Survey) result(name string, proto *protocol.Protocol, devices int) (SurveyResult, error) {
+func (s Survey) result(name string, proto *protocol.Protocol, devices int) (experiments.Result, error) {
 	h := proto.Plan.Question.Histogram
-	res := SurveyResult{
-		Result: experiments.Result{
-			Dataset: name, Respondents: devices, Users: proto.Plan.Crowd.Minimum, Runs: 1, Seed: s.Seed,
-			Plan: experiments.WithoutKeys(proto.Plan), CountErrors: &experiments.CountErrors{},
-		},
-		Collect: h.Collect, Fidelity: "law",
+	res := experiments.Result{
+		Dataset: name, Respondents: devices, Users: proto.Plan.Crowd.Minimum, Runs: 1, Seed: s.Seed,
+		Plan: experiments.WithoutKeys(proto.Plan), CountErrors: &experiments.CountErrors{},
+		Survey: &experiments.Survey{Collect: h.Collect, Fidelity: "law"},
 	}
 	for _, a := range h.Attributes {
 		res.Cells += a.Domain()
@@ -158,7 +126,7 @@ func (s Survey) result(name string, proto *protocol.Protocol, devices int) (Surv
 	if s.Full {
 		res.Fidelity = "full"
 	}
-	return res, res.promised(proto)
+	return res, promised(&res, proto)
 }
 
 // plan is the survey's plan, noise calibrated and keys made.
@@ -214,7 +182,7 @@ func (s Survey) draft(population []histogram.Answers) (p plan.Plan, keys simulat
 }
 
 // promised states what the plan promises and costs.
-func (r *SurveyResult) promised(proto *protocol.Protocol) error {
+func promised(r *experiments.Result, proto *protocol.Protocol) error {
 	promise, err := proto.Promise()
 	if err != nil {
 		return err
@@ -254,31 +222,22 @@ func (r *SurveyResult) promised(proto *protocol.Protocol) error {
 }
 
 // compare measures the estimates against the truth.
-func (r *SurveyResult) compare(p plan.Plan, m *histogram.Model, truth *findings.Truth) {
+func compare(r *experiments.Result, p plan.Plan, m *histogram.Model, truth *findings.Truth) {
 	var raw, positive float64
 	cells := 0
 	for _, t := range m.Tables {
-		table := SurveyTable{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
+		table := experiments.Table{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
 		if names := p.Crowd.Names; len(names) > 0 {
 			table.Crowd = names[t.Crowd]
 		}
-		known, squares := truth.Table(t.Crowd, t.Attribute), 0.0
-		for cell, v := range t.Values {
-			e := v.Mean - float64(known.Counts[cell])
-			raw += e * e
-			r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
-			e = math.Max(0, v.Mean) - float64(known.Counts[cell])
-			squares += e * e
-			table.Linf = math.Max(table.Linf, math.Abs(e))
-		}
-		table.RMSE = math.Sqrt(squares / float64(table.Cells))
-		positive += squares
-		cells += table.Cells
+		known := truth.Table(t.Crowd, t.Attribute)
+		all, squares, largest := r.Differ(t.Values, func(cell int) float64 { return float64(known.Counts[cell]) })
+		table.RMSE, table.Linf = math.Sqrt(squares/float64(table.Cells)), largest
+		raw, positive, cells = raw+all, positive+squares, cells+table.Cells
 		top := t.Top(experiments.TopCells)
 		for j, ends := range t.IntervalsAtOnce(top, experiments.IntervalLevel) {
 			table.Top = append(table.Top, experiments.TopCell{Value: t.Name(top[j]), Estimate: t.Values[top[j]].Mean, Low: ends[0], High: ends[1], Truth: float64(known.Counts[top[j]])})
 		}
-		r.Linf = math.Max(r.Linf, table.Linf)
 		r.Tables = append(r.Tables, table)
 	}
 	if cells > 0 {

@@ -7,17 +7,17 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/experiments"
-	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // payloadBytes is what plans are designed with.
 const payloadBytes = 8
 
-// curator sees all counts and adds normal noise. Removal changes one count by
+// curator sees all counts and adds discrete normal noise. Removal changes one count by
 // one, replacement two.
 func (h asked) curator() (design, error) {
 	sensitivity := 1.
@@ -30,11 +30,12 @@ func (h asked) curator() (design, error) {
 	}
 	sent := promised(g)
 	sent.MessagesPerDevice, sent.EnvelopesPerDevice, sent.BytesPerDevice = 1, 1, envelope.X25519.Size(experiments.Hops+1, payloadBytes)
+	noise := bitsum.Gaussian{Sigma: e.Sigma}
 	return design{
 		draw: func(r *rand.Rand, holders []int) (counted, error) {
 			out := make([]estimate.Value, len(holders))
 			for i, f := range holders {
-				out[i] = estimate.Value{Mean: float64(f) + e.Sigma*r.NormFloat64(), StdErr: e.Sigma}
+				out[i] = noise.DrawEstimate(r, f, f)
 			}
 			return counted{values: out}, nil
 		},
@@ -48,8 +49,7 @@ func (h asked) curator() (design, error) {
 // response of CrowdEpsilon, and the report by what is left of the local epsilon. An
 // analyzer looks for a value in its own crowd alone, where there is less noise.
 func (h asked) derivedCrowds(n, k int) design {
-	m, crowds := randomize.Symmetric(k, h.LocalEpsilon-h.CrowdEpsilon, account.Removal), float64(h.Crowds)
-	own := math.Exp(h.CrowdEpsilon) / (math.Exp(h.CrowdEpsilon) + crowds - 1) // P(the own crowd is named)
+	m, name := randomize.Symmetric(k, h.LocalEpsilon-h.CrowdEpsilon, account.Removal), randomize.KRR{K: h.Crowds, Epsilon: h.CrowdEpsilon}
 	local := h.LocalEpsilon
 	sent := experiments.Promised{
 		Delta: h.Delta, Adjacency: string(h.Adjacency), Method: fmt.Sprintf("epsilon %g of the report and %g of the crowd", h.LocalEpsilon-h.CrowdEpsilon, h.CrowdEpsilon),
@@ -59,7 +59,7 @@ func (h asked) derivedCrowds(n, k int) design {
 	sent.BytesPerDevice = sent.EnvelopesPerDevice * envelope.X25519.Size(experiments.Hops+1, payloadBytes)
 	return design{
 		draw: func(r *rand.Rand, holders []int) (counted, error) {
-			return counted{values: h.drawCrowds(r, m, own, holders)}, nil
+			return counted{values: h.drawCrowds(r, m, name, holders)}, nil
 		},
 		promised: sent,
 	}
@@ -67,31 +67,31 @@ func (h asked) derivedCrowds(n, k int) design {
 
 // drawCrowds draws the estimates from their law. The crowd of cell i is i modulo the
 // number of crowds, which is as good as a hash that spreads neighbours.
-func (h asked) drawCrowds(r *rand.Rand, m randomize.OneHot, own float64, holders []int) []estimate.Value {
-	sizes, inOwn, total := make([]int, h.Crowds), make([]int, len(holders)), 0
-	stray := make([]int, h.Crowds) // by the crowd they belong to
+func (h asked) drawCrowds(r *rand.Rand, m randomize.OneHot, name randomize.KRR, holders []int) []estimate.Value {
+	inOwn, sizes := make([]int, len(holders)), make([]int, h.Crowds)
+	said := make([]uint64, h.Crowds)
 	for i, f := range holders {
-		inOwn[i] = prob.DrawBinomial(r, f, own)
-		sizes[i%h.Crowds] += inOwn[i]
-		stray[i%h.Crowds] += f - inOwn[i]
-		total += f
-	}
-	for from, left := range stray { // to the others, all alike
-		rest := h.Crowds - 1
-		for to := range h.Crowds {
-			if to == from {
-				continue
-			}
-			moved := prob.DrawBinomial(r, left, 1/float64(rest))
-			sizes[to] += moved
-			left, rest = left-moved, rest-1
+		own, of := i%h.Crowds, make([]int, h.Crowds)
+		of[own] = f
+		name.DrawCounts(r, of, said)
+		inOwn[i] = int(said[own])
+		for crowd, n := range said {
+			sizes[crowd] += int(n)
 		}
 	}
 	out := make([]estimate.Value, len(holders))
-	for i := range holders {
-		n := sizes[i%h.Crowds]
-		ones := prob.DrawBinomial(r, inOwn[i], m.Keep) + prob.DrawBinomial(r, n-inOwn[i], m.Flip)
-		out[i] = m.Estimate(uint64(ones), n).Scale(1 / own)
+	for crowd, n := range sizes {
+		var here []int
+		for i := crowd; i < len(holders); i += h.Crowds {
+			here = append(here, inOwn[i])
+		}
+		looked := m // for the cells of this crowd only
+		looked.K = len(here)
+		counts := make([]uint64, len(here))
+		looked.DrawCounts(r, here, n, counts)
+		for j, ones := range counts {
+			out[crowd+j*h.Crowds] = m.Estimate(ones, n).Scale(1 / name.Prob(0, 0))
+		}
 	}
 	return out
 }
