@@ -128,6 +128,18 @@ type Estimated interface {
 	Estimate(tally.Crowd) []estimate.Value
 }
 
+// Compared is a question of which a plan's author could have asked otherwise.
+type Compared interface {
+	// Compare says how the ways compare that the question leaves to be chosen from.
+	Compare() []Comparison
+}
+
+// Comparison is of one choice.
+type Comparison struct {
+	Key, Label string // what is chosen, for programs and for people
+	Says       string // in sentences, which way is to be preferred and why
+}
+
 // Stepped is a question whose rounds build on each other: Next is the public state that
 // the round after one which taught the model asks with, or the first round's where
 // there is no model yet. The study is done where nothing is left to ask. Next sees what

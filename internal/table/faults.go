@@ -27,6 +27,9 @@ const mostFaults = 20
 // or, where there is no name, what the line has, such as "no label".
 func (f *Faults) Add(line int, column, what string) { f.add("line", line, column, what, "") }
 
+// AddRow is Add for a row of a file that has no lines.
+func (f *Faults) AddRow(row int, column, what string) { f.add("row", row, column, what, "") }
+
 // AddEmpty counts an empty cell that is refused, with what to do about it.
 func (f *Faults) AddEmpty(line int, column string) {
 	f.add("line", line, column, "is empty", missingRemedy)

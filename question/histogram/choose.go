@@ -10,15 +10,13 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Choose designs a plan whose histogram leaves open how it is answered: by which
 // randomizer, if its name is empty, and whether several attributes are sampled or
 // split, if collect is. It says why in words, "" where nothing was open.
 func Choose(p plan.Plan) (plan.Plan, string, error) {
-	if p.Question.Histogram == nil {
-		return p, "", errors.New("histogram: the plan asks for no histogram")
-	}
 	if p.Question.Histogram.Randomizer.Name != "" {
 		return collected(p)
 	}
@@ -34,8 +32,24 @@ func collected(p plan.Plan) (plan.Plan, string, error) {
 	if h := p.Question.Histogram; len(h.Attributes) > 1 && h.Collect == "" {
 		return choose(p)
 	}
-	p, err := Design(p)
+	p, err := designed(p)
 	return p, "", err
+}
+
+// Compare compares the randomizers that might answer and, of several attributes, the two
+// ways of asking them.
+func (h *Question) Compare() (all []question.Comparison) {
+	if answers, err := CompareRandomizers(h.plan); err == nil && len(answers) > 1 {
+		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: Preferred(answers)})
+	}
+	if len(h.attributes) > 1 {
+		_, _, why, err := CompareCollect(h.plan)
+		if err != nil {
+			why = "only this plan's can be designed: " + err.Error()
+		}
+		all = append(all, question.Comparison{Key: "choice", Label: "Sample or split", Says: why})
+	}
+	return all
 }
 
 // Answering is what one randomizer comes to.

@@ -45,7 +45,7 @@ func collecting(p plan.Plan, collect string) (Collecting, error) {
 	h := *p.Question.Histogram
 	h.Collect = collect
 	p.Question.Histogram = &h
-	p, err := Design(p)
+	p, err := designed(p)
 	if err != nil {
 		return Collecting{}, err
 	}

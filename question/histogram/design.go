@@ -14,9 +14,16 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Design fills in the least noise that keeps the budget, the local epsilons that it
-// amounts to, and the number and length of envelopes.
+// Design fills in how the histogram is answered, where that is left open, the least noise
+// that keeps the budget, the local epsilons that it amounts to, and the number and length
+// of envelopes.
 func Design(p plan.Plan) (plan.Plan, error) {
+	p, _, err := Choose(p)
+	return p, err
+}
+
+// designed is a plan that leaves nothing open, with its noise.
+func designed(p plan.Plan) (plan.Plan, error) {
 	if p.Envelopes.PayloadBytes == 0 {
 		p.Envelopes.PayloadBytes = question.PayloadBytes
 	}

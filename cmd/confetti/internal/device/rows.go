@@ -7,15 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/table"
-	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/density"
-	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // rows are lines of answers, read one by one, with all that is wrong with them.
@@ -121,50 +116,23 @@ func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 // wrong counts what is wrong with a column.
 func (in *rows) wrong(name, what string) { in.faults.Add(in.line, name, what) }
 
-// answers are those to a histogram's questions.
-func (in *rows) answers(column string, crowds []string, q plan.Histogram) question.Value {
-	v := histogram.Answers{Values: make([]any, len(q.Attributes))}
-	if len(crowds) > 0 {
-		if field, ok := in.cell(column, false); ok {
-			name, _ := field.(string)
-			if v.Crowd = slices.Index(crowds, name); v.Crowd < 0 {
-				in.wrong(column, fmt.Sprintf("names none of the plan's %d crowds", len(crowds)))
-			}
+// value is that of the row that was read, of which some fields have another name. It is
+// nil, and the row is a fault, unless every field is there.
+func (in *rows) value(q question.Read, fields []question.Field) question.Value {
+	row, there := make([]any, len(fields)), make([]bool, len(fields))
+	whole := true
+	for i, f := range fields {
+		row[i], there[i] = in.cell(f.Name, f.List)
+		whole = whole && there[i]
+	}
+	v, errs := q.Value(row)
+	for i, err := range errs {
+		if err != nil && there[i] {
+			in.wrong(fields[i].Name, err.Error())
 		}
 	}
-	for i, a := range q.Attributes {
-		field, ok := in.cell(a.Name, a.Kind == "set")
-		if !ok {
-			continue
-		}
-		var err error
-		if v.Values[i], err = answer(a, field); err != nil {
-			in.wrong(a.Name, err.Error())
-		}
-	}
-	return v
-}
-
-// labelled is the answer to a density's.
-func (in *rows) labelled(classes []string) question.Value {
-	v := density.Labelled{Class: -1}
-	if field, ok := in.cell("class", false); ok {
-		name, _ := field.(string)
-		if v.Class = slices.Index(classes, name); v.Class < 0 {
-			in.wrong("class", fmt.Sprintf("is none of the plan's %d", len(classes)))
-		}
-	}
-	if field, ok := in.cell("features", false); ok {
-		features, err := numbers(field)
-		if err != nil {
-			in.wrong("features", err.Error())
-		}
-		for _, x := range features {
-			if v.Features = append(v.Features, float32(x)); math.IsInf(float64(float32(x)), 0) {
-				in.wrong("features", errNoNumber.Error())
-				break
-			}
-		}
+	if !whole || errs != nil {
+		return nil
 	}
 	return v
 }

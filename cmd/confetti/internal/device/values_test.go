@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -31,17 +32,39 @@ var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "re
 		{Name: "apps", Kind: "set", Values: []string{"a", "b", "c"}, Most: 2},
 		{Name: "rooms", Kind: "set", Size: 5, Most: 2},
 		{Name: "place", Kind: "grid", X: &plan.Axis{High: 1, Cells: 4}, Y: &plan.Axis{High: 1, Cells: 4}},
-		{Name: "word", Kind: "prefixes", Values: []string{"he", "wo"}},
+		{Name: "word", Kind: "prefixes", Values: []string{"he", "wo"}, Others: true},
 	},
-}}, Crowd: plan.Crowd{Names: []string{"north", "south"}}}
+	Randomizer: plan.Randomizer{Name: "one-hot", Keep: 0.75, Flip: 0.25},
+}}, Crowd: plan.Crowd{Names: []string{"north", "south"}, Minimum: 10}}
 
-func read(t *testing.T, name, text string, p plan.Plan) ([]question.Value, error) {
+// asking are the attributes of everything with these numbers, of everybody.
+func asking(t testing.TB, attributes ...int) question.Read {
+	p := everything
+	p.Crowd.Names = nil
+	h := *p.Question.Histogram
+	h.Attributes = nil
+	for _, i := range attributes {
+		h.Attributes = append(h.Attributes, everything.Question.Histogram.Attributes[i])
+	}
+	p.Question.Histogram = &h
+	return histogramOf(t, p)
+}
+
+func histogramOf(t testing.TB, p plan.Plan) question.Read {
+	q, err := histogram.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func read(t *testing.T, name, text string, q question.Read) ([]question.Value, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	values, _, err := columns{Label: "class", Crowd: "crowd"}.answers(path, p)
+	values, _, err := columns{}.read(path, q)
 	return values, err
 }
 
@@ -56,7 +79,7 @@ func TestAnswersOfEveryKind(t *testing.T) {
 		"a.jsonl": `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a","c"],"rooms":[0,4],"place":[0.25,0.75],"word":"he said \"x\""}` + "\n" +
 			`{"crowd":"north","colour":"red","floor":0,"age":-2,"apps":[],"rooms":[],"place":[1,0],"word":"w","other":null}`,
 	} {
-		got, err := read(t, name, text, everything)
+		got, err := read(t, name, text, histogramOf(t, everything))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if diff := cmp.Diff(want, got); diff != "" {
@@ -66,9 +89,8 @@ func TestAnswersOfEveryKind(t *testing.T) {
 }
 
 func TestAnswersInAMatrix(t *testing.T) {
-	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[5], everything.Question.Histogram.Attributes[2]}}}}
 	x := [][]float32{{0.25, 0.75, 41.5}, {1, 0, 7}}
-	got, err := read(t, "x.npy", string(npyFile(x)), p)
+	got, err := read(t, "x.npy", string(npyFile(x)), asking(t, 5, 2))
 	want := []question.Value{
 		histogram.Answers{Values: []any{encode.Point{X: 0.25, Y: 0.75}, 41.5}},
 		histogram.Answers{Values: []any{encode.Point{X: 1, Y: 0}, 7.0}},
@@ -76,20 +98,25 @@ func TestAnswersInAMatrix(t *testing.T) {
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
 	}
-	if _, err := read(t, "x.npy", string(npyFile(x)), everything); err == nil {
+	if _, err := read(t, "x.npy", string(npyFile(x)), asking(t, 0, 5, 2)); err == nil {
 		t.Error("names in a matrix of numbers")
 	}
-	p.Question.Histogram.Attributes = p.Question.Histogram.Attributes[:1]
-	if _, err := read(t, "x.npy", string(npyFile(x)), p); err == nil {
+	if _, err := read(t, "x.npy", string(npyFile(x)), asking(t, 5)); err == nil {
 		t.Error("a column too many")
 	}
 }
 
 func TestLabelledAnswers(t *testing.T) {
-	p := plan.Plan{Question: plan.Question{Density: &plan.Density{Dimension: 2}}, Crowd: plan.Crowd{Names: []string{"a", "b"}}}
+	p := example.Density("rr")
+	example.Identity(&p, 2)
+	p.Crowd.Names = []string{"a", "b"}
+	q, err := density.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []question.Value{density.Labelled{Features: []float32{1, 2.5}, Class: 1}}
 	for name, text := range map[string]string{"x.csv": "x,class,y\n1,b,2.5\n", "x.jsonl": `{"features":[1,2.5],"class":"b"}`} {
-		if got, err := read(t, name, text, p); err != nil || cmp.Diff(want, got) != "" {
+		if got, err := read(t, name, text, q); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(want, got))
 		}
 	}
@@ -99,7 +126,7 @@ func TestLabelledAnswers(t *testing.T) {
 func TestAnswersSayNoValue(t *testing.T) {
 	row := `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a"],"rooms":[0],"place":[0,0],"word":"he"}`
 	for change, where := range map[string]string{
-		`"south"->"SECRET"`:   `column "crowd" names none`,
+		`"south"->"SECRET"`:   `column "crowd" is none of the plan's 2`,
 		`"green"->["SECRET"]`: `column "colour" is not a text`,
 		`3->"SECRET"`:         `column "floor" is not the number of a cell`,
 		`3->3.5`:              `column "floor"`,
@@ -116,13 +143,13 @@ func TestAnswersSayNoValue(t *testing.T) {
 	} {
 		old, replaced, _ := strings.Cut(change, "->")
 		text := row + "\n" + strings.Replace(row, old, replaced, 1)
-		_, err := read(t, "x.jsonl", text, everything)
+		_, err := read(t, "x.jsonl", text, histogramOf(t, everything))
 		if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
 	for name, text := range map[string]string{"x.csv": "", "y.csv": "colour\nred,SECRET\n", "z.csv": "colour\n\"SECRET", "x.txt": "SECRET", "x.jsonl": ""} {
-		if _, err := read(t, name, text, everything); err == nil || strings.Contains(err.Error(), "SECRET") {
+		if _, err := read(t, name, text, histogramOf(t, everything)); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -137,13 +164,13 @@ func TestColumnsAreToldApart(t *testing.T) {
 
 // All that is wrong is told at once, and an empty cell is what the command line says.
 func TestAnswersWithEmptyCells(t *testing.T) {
-	p := plan.Plan{Question: plan.Question{Histogram: &plan.Histogram{Attributes: []plan.Attribute{everything.Question.Histogram.Attributes[0], everything.Question.Histogram.Attributes[2], everything.Question.Histogram.Attributes[3]}}}}
+	q := asking(t, 0, 2, 3)
 	answers := func(missing, name, text string) (values []question.Value, notes []string, err error) {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return columns{Missing: missing}.answers(path, p)
+		return columns{Missing: missing}.read(path, q)
 	}
 	full := histogram.Answers{Values: []any{"red", 7.0, []string{"a"}}}
 	for name, text := range map[string]string{
@@ -180,13 +207,14 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(true, "\ufeff\"a\n")
 	f.Add(false, `{"crowd":"south","colour":"green","floor":3,"age":41.5,"apps":["a"],"rooms":[0],"place":[0,0],"word":"he"}`)
 	f.Add(false, `{"place":[[]],"floor":1e300}`)
+	q := histogramOf(f, everything)
 	f.Fuzz(func(t *testing.T, comma bool, text string) {
 		costtest.Heap(t, costtest.Factor, len(text), func() {
 			extension := ".jsonl"
 			if comma {
 				extension = ".csv"
 			}
-			values, _, err := columns{Crowd: "crowd"}.rows(extension, strings.NewReader(text), table.Missing{}, everything)
+			values, _, err := lines(extension, strings.NewReader(text), table.Missing{}, q, q.Fields())
 			if err == nil && (len(values) == 0 || len(values) > len(text)) || err != nil && values != nil {
 				t.Fatalf("%d answers, %v", len(values), err)
 			}

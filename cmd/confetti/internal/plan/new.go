@@ -82,12 +82,12 @@ func (c planParties) plan(title string, q plan.Question, crowds []string, b plan
 
 // write designs the plan, gives its parties keys, and writes both; what design
 // refuses is of the flags set.
-func (c planParties) write(std terminal.Streams, p plan.Plan, design func(plan.Plan) (plan.Plan, error), set ...string) error {
+func (c planParties) write(std terminal.Streams, p plan.Plan, set ...string) error {
 	keys, err := newKeys(&p)
 	if err != nil {
 		return err
 	}
-	if p, err = design(p); err != nil {
+	if p, err = protocol.Design(p); err != nil {
 		return flags.Refused(err, append(set, "epsilon", "delta", "minimum", "dishonest-share", "accounting")...)
 	}
 	if err := protocol.Validate(p); err != nil {
@@ -126,7 +126,7 @@ func (c planNewDensity) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.write(std, p, protocol.Design, "dimension", "repetitions", "bitsum")
+	return c.write(std, p, "dimension", "repetitions", "bitsum")
 }
 
 // draft is the plan as asked for, without keys and noise.

@@ -8,7 +8,6 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 type planNewHistogram struct {
@@ -34,11 +33,7 @@ func (c planNewHistogram) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	design := func(p plan.Plan) (plan.Plan, error) {
-		p, _, err := histogram.Choose(p) // the plan's description says why
-		return p, err
-	}
-	return c.write(std, p, design, "encoding", "fragments", "hashes", "width", "functions", "adjacency", "spread")
+	return c.write(std, p, "encoding", "fragments", "hashes", "width", "functions", "adjacency", "spread")
 }
 
 // falseStrings is the share of the beginnings that a round of a search keeps, in

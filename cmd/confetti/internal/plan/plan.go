@@ -19,7 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -94,8 +94,8 @@ type description struct {
 	verified  time.Duration // what recomputing the promise took
 	thinning  string        // what the promise rests on, beside what all do
 	unfit     string        // what a device sends whose value does not fit
-	choice    string        // of several attributes: how the two ways of asking them compare
-	answers   string        // how the randomizers compare that might answer
+	// comparisons are of the ways in which the same could have been asked.
+	comparisons []question.Comparison
 }
 
 // describe recomputes the promise, and measures the seconds here and now, with
@@ -111,15 +111,8 @@ func describe(p plan.Plan) (description, error) {
 		return d, err
 	}
 	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
-	if h := p.Question.Histogram; h != nil && len(h.Attributes) > 1 {
-		if _, _, d.choice, err = histogram.CompareCollect(p); err != nil {
-			d.choice = "only this plan's can be designed: " + err.Error()
-		}
-	}
-	if p.Question.Histogram != nil {
-		if answers, err := histogram.CompareRandomizers(p); err == nil && len(answers) > 1 {
-			d.answers = histogram.Preferred(answers)
-		}
+	if q, ok := proto.Question.(question.Compared); ok {
+		d.comparisons = q.Compare()
 	}
 	seconds, err := sealSeconds(p)
 	if err != nil {
@@ -137,9 +130,11 @@ func (d description) writeJSON(w io.Writer) error {
 		Delta      float64             `json:"delta"`
 		Guarantees []account.Statement `json:"guarantees"`
 		Cost       map[string]float64  `json:"cost"`
-		Choice     string              `json:"choice,omitempty"`
-		Answers    string              `json:"answers,omitempty"`
-	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, d.choice, d.answers}
+		Compared   map[string]string   `json:"compared,omitempty"` // by what is chosen
+	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}}
+	for _, c := range d.comparisons {
+		out.Compared[c.Key] = c.Says
+	}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
 	}
@@ -169,11 +164,8 @@ func (d description) write(out io.Writer) error {
 	if d.unfit != "" {
 		fmt.Fprintf(w, "What does not fit\t%s\n", d.unfit)
 	}
-	if d.answers != "" {
-		fmt.Fprintf(w, "Best answer\t%s\n", d.answers)
-	}
-	if d.choice != "" {
-		fmt.Fprintf(w, "Sample or split\t%s\n", d.choice)
+	for _, c := range d.comparisons {
+		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
 	}
 	return w.Flush()
 }

@@ -224,7 +224,7 @@ func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
 			in.Hops[h].Operator = trial.Name
 		}
 	}
-	if p.Question.Histogram != nil && p.Envelopes.PerDevice == 0 {
+	if p.Envelopes.PerDevice == 0 {
 		*p, err = protocol.Design(*p)
 	}
 	return err

@@ -1,0 +1,130 @@
+package question
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Read is a question whose values stand in the rows of a table, one a row.
+type Read interface {
+	// Fields are what a row holds, in order.
+	Fields() []Field
+	// Value is that of a row with what stands in each field: a text, or what JSON has (a
+	// float64, a []any of these), or a []float32 of numbers. Errors are by field, nil where
+	// all is well; they name the rule that was broken, and never what is there.
+	Value(row []any) (Value, []error)
+}
+
+// Field is one thing that a row holds.
+type Field struct {
+	Name    string // as the plan asks; the crowd's may have another name in a table
+	Crowd   bool   // the name of the respondent's crowd
+	List    bool   // may be empty: an empty text is a list of nothing
+	Rest    bool   // the numbers in all columns of a table that no other field names
+	Numbers int    // how many it is in a row of numbers alone; 0 where it has no such form
+}
+
+// CrowdNamed is the number of the crowd that a field names.
+func CrowdNamed(crowds []string, field any) (int, error) {
+	name, _ := field.(string)
+	at := slices.Index(crowds, name)
+	if at < 0 {
+		return at, fmt.Errorf("is none of the plan's %d", len(crowds))
+	}
+	return at, nil
+}
+
+// Text is that in a field.
+func Text(field any) (string, error) {
+	text, ok := field.(string)
+	if !ok {
+		return "", errors.New("is not a text")
+	}
+	return text, nil
+}
+
+var errNoNumber = errors.New("is not a finite number")
+
+// Number is the finite number in a field.
+func Number(field any) (float64, error) {
+	x, ok := field.(float64)
+	if text, isText := field.(string); isText {
+		var err error
+		x, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
+		ok = err == nil
+	}
+	if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, errNoNumber
+	}
+	return x, nil
+}
+
+// Cell is the number of a cell in a field.
+func Cell(field any) (int, error) {
+	x, err := Number(field)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
+		return 0, errors.New("is not the number of a cell")
+	}
+	return int(x), nil
+}
+
+// Numbers are the finite numbers in a field.
+func Numbers(field any) ([]float64, error) { return list(field, Number) }
+
+// Cells are the numbers of cells in a field.
+func Cells(field any) ([]int, error) { return list(field, Cell) }
+
+// Texts are those in a field.
+func Texts(field any) ([]string, error) {
+	return list(field, func(item any) (string, error) {
+		text, ok := item.(string)
+		if !ok {
+			return "", errors.New("holds an item that is not a text")
+		}
+		return text, nil
+	})
+}
+
+// Vector are the numbers in a field, of single precision.
+func Vector(field any) ([]float32, error) {
+	if ready, ok := field.([]float32); ok {
+		return ready, nil
+	}
+	return list(field, func(item any) (float32, error) {
+		x, err := Number(item)
+		if err == nil && math.IsInf(float64(float32(x)), 0) {
+			err = errNoNumber
+		}
+		return float32(x), err
+	})
+}
+
+// list is a list of JSON, or the parts of a text between semicolons, of which an empty
+// one has none.
+func list[V any](field any, one func(any) (V, error)) ([]V, error) {
+	var items []any
+	switch f := field.(type) {
+	case []any:
+		items = f
+	case string:
+		for part := range strings.SplitSeq(f, ";") {
+			if part = strings.TrimSpace(part); part != "" {
+				items = append(items, part)
+			}
+		}
+	default:
+		return nil, errors.New("is not a list")
+	}
+	out := make([]V, len(items))
+	var err error
+	for i, item := range items {
+		if out[i], err = one(item); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
