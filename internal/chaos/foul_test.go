@@ -48,7 +48,7 @@ func (w *world) hand(who string, cell int, c envelope.Contribution, authorizatio
 		return
 	}
 	id := wire.ContributionID(body)
-	w.said[id] = &contribution{who: who, cell: cell, instance: c.Instance, crowd: c.Crowd}
+	w.said[id] = &contribution{plan: c.Plan, who: who, cell: cell, instance: c.Instance, crowd: c.Crowd}
 	header := http.Header{"Content-Type": {wire.ContributionType}}
 	if authorization != "" {
 		header.Set("Authorization", authorization)

@@ -348,7 +348,7 @@ func (w *town) takeLedgers() {
 			w.t.Fatal(err)
 		}
 		w.said[[32]byte{byte(d)}] = &contribution{
-			who: deviceName(d), cell: int(cell), instance: uint16(p.Instance), crowd: uint32(e.Crowd),
+			plan: w.signed.Plan.Hash(), who: deviceName(d), cell: int(cell), instance: uint16(p.Instance), crowd: uint32(e.Crowd),
 			kept: p.State == client.Sent, at: true,
 		}
 	}

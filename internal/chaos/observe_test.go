@@ -19,7 +19,7 @@ import (
 // observe sees every request when it is sent.
 func (w *world) observe(x *parcel) {
 	if id, c, ok := contributionOf(x); ok && w.said[id] == nil {
-		one := &contribution{instance: c.Instance, crowd: c.Crowd, cell: -1}
+		one := &contribution{plan: c.Plan, instance: c.Instance, crowd: c.Crowd, cell: -1}
 		if n := w.nodes[x.from]; n != nil {
 			one.who = x.from
 		}
@@ -27,6 +27,9 @@ func (w *world) observe(x *parcel) {
 	}
 	if strings.Contains(x.path, "/batches/") {
 		w.observeBatch(x)
+	}
+	if x.header.Get("Content-Type") == wire.SignedRoundType {
+		w.observeRound(x)
 	}
 }
 
@@ -41,12 +44,12 @@ func (w *world) observeBatch(x *parcel) {
 	if int(b.Respondents) < w.shape.minimum || len(b.Envelopes) < w.shape.minimum {
 		w.violation("%s lets a batch of %d respondents and %d envelopes leave: the minimum is %d", x.from, b.Respondents, len(b.Envelopes), w.shape.minimum)
 	}
-	key := fmt.Sprintf("%d %d %d", b.Instance, b.Hop, b.Crowd)
+	key := fmt.Sprintf("%x %d %d %d", b.Plan, b.Instance, b.Hop, b.Crowd)
 	if before, there := w.sent[key]; there && before != h.Digest {
 		w.violation("%s lets another batch of crowd %d leave than before", x.from, b.Crowd)
 	}
 	w.sent[key] = h.Digest
-	w.left[b.Instance] = true
+	w.left[place{b.Plan, b.Instance}] = true
 }
 
 // heard sees every answer that a service gives, whether or not it gets through.
@@ -72,7 +75,7 @@ func (w *world) heard(x *parcel, res *http.Response) {
 	if one.who == "" {
 		w.violation("%s takes a contribution from somebody unknown", x.to)
 	}
-	if res.StatusCode == http.StatusCreated && w.left[c.Instance] {
+	if res.StatusCode == http.StatusCreated && w.left[place{c.Plan, c.Instance}] {
 		w.violation("%s takes a contribution after something has left", x.to)
 	}
 }
@@ -87,6 +90,15 @@ func (w *world) maybe(x *parcel) {
 // finish heals everything, lets the collection come to its end, and checks what
 // has come of it. Crashes that are still to come, come.
 func (w *world) finish() {
+	w.heal()
+	w.conclude()
+	if w.shape.rounds > 0 {
+		w.finishStudy()
+	}
+}
+
+// heal ends what has befallen.
+func (w *world) heal() {
 	w.net.fault = map[string][]string{}
 	w.net.arrive()
 	for _, name := range w.names() {
@@ -98,6 +110,11 @@ func (w *world) finish() {
 		}
 	}
 	w.restartAll()
+}
+
+// conclude lets the collection come to its end, and checks what has come of it.
+func (w *world) conclude() {
+	closes := w.signed.Plan.Times.Closes
 	for round := 0; round < 3 && w.now.Before(closes); round++ {
 		for d := range w.shape.devices {
 			w.again(d)
@@ -114,7 +131,7 @@ func (w *world) finish() {
 		w.restartAll()
 	}
 	w.check()
-	w.now = closes.Add(2 * time.Hour)
+	w.now = slices.MaxFunc([]time.Time{w.now, closes.Add(2 * time.Hour)}, time.Time.Compare)
 	for range 6 {
 		w.step("analyzer")
 		w.restartAll()
@@ -166,6 +183,9 @@ func (w *world) compare() {
 	counts := w.counted()
 	kept, whole := map[[2]int]int{}, map[string]int{}
 	for _, c := range w.claims() {
+		if c.plan != w.signed.Plan.Hash() {
+			continue
+		}
 		at := [2]int{int(c.instance), int(c.crowd)}
 		if c.kept {
 			seen.add("contribution acknowledged")
@@ -221,13 +241,14 @@ func (w *world) known(c contribution) bool {
 // claims are the contributions that were sent, those of one cell taken together.
 func (w *world) claims() []contribution {
 	type claim struct {
+		plan     [32]byte
 		cell     int
 		instance uint16
 		crowd    uint32
 	}
 	all := map[claim]contribution{}
 	for _, c := range w.said {
-		key := claim{c.cell, c.instance, c.crowd}
+		key := claim{c.plan, c.cell, c.instance, c.crowd}
 		one, there := all[key]
 		if !there {
 			one = *c
@@ -259,7 +280,9 @@ func (w *world) checkDisks() {
 			continue
 		}
 		boxes, err := n.queue.Boxes(context.Background(), "")
-		boxes = slices.DeleteFunc(boxes, func(name string) bool { return strings.HasPrefix(name, "spent_") })
+		boxes = slices.DeleteFunc(boxes, func(name string) bool {
+			return strings.HasPrefix(name, "spent_") || !strings.Contains(name, w.signed.Plan.Name())
+		})
 		if err != nil || len(boxes) > 0 {
 			w.violation("%s still holds %v, %v", name, boxes, err)
 		}
@@ -277,12 +300,13 @@ func (w *world) readLedger(d int) {
 		if one.who != deviceName(d) || one.cell >= 0 {
 			continue
 		}
-		if len(l.Entries) != 1 || len(l.Entries[0].Parts) != 1 || len(l.Entries[0].Parts[0].Messages) != 1 {
+		at := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Plan == fmt.Sprintf("%x", one.plan) })
+		if at < 0 || len(l.Entries[at].Parts) != 1 || len(l.Entries[at].Parts[0].Messages) != 1 {
 			w.violation("%s sent what its ledger does not have", one.who)
 			one.cell = d
 			continue
 		}
-		channel, _, err := counts.ParseMessage(l.Entries[0].Parts[0].Messages[0])
+		channel, _, err := counts.ParseMessage(l.Entries[at].Parts[0].Messages[0])
 		if err != nil {
 			w.violation("ledger of %s: %v", one.who, err)
 		}
@@ -292,7 +316,7 @@ func (w *world) readLedger(d int) {
 	for _, e := range l.Entries {
 		for _, p := range e.Parts {
 			if p.State == client.Sent && !slices.ContainsFunc(slices.Collect(maps.Values(w.said)), func(c *contribution) bool {
-				return c.who == deviceName(d) && c.kept && int(c.instance) == p.Instance
+				return c.who == deviceName(d) && c.kept && int(c.instance) == p.Instance && fmt.Sprintf("%x", c.plan) == e.Plan
 			}) {
 				w.violation("%s takes for sent what nobody has acknowledged", deviceName(d))
 			}

@@ -93,8 +93,8 @@ func launchAnalyzer(s setting) (process, error) {
 	}
 	a, err := analyzerd.New(analyzerd.Options{
 		Common: s.common("analyzer"), Store: db, Operators: s.ring.people("operators"),
-		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
-		Trust:       s.trust(),
+		Publishers: []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
+		Trust:      s.trust(), Coordinator: s.ring.coordinator(),
 		Populations: map[string]analyzerd.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
 		Software:    "chaos",
 	})

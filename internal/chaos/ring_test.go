@@ -130,7 +130,9 @@ type shape struct {
 	minimum int   // n_min
 	devices int
 	crowds  int
-	sent    int // envelopes of a contribution; 0: two
+	sent    int    // envelopes of a contribution; 0: two
+	rounds  int    // of a study, at most; 0: it is asked once
+	takes   string // of a study
 }
 
 // plan is a collection of that shape. The question is k-ary randomized response

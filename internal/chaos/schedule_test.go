@@ -116,6 +116,9 @@ func trouble(r *rand.Rand, s shape, pick func() string) []event {
 		return []event{{do: "crash", who: who, n: torn}}
 	case 2, 3, 4:
 		points := failpoints[(&node{name: who}).kind()]
+		if who == "analyzer" && s.rounds > 0 {
+			points = slices.Concat(points, roundPoints)
+		}
 		return []event{{do: "crash at", who: who, at: points[r.IntN(len(points))], n: r.IntN(3)}}
 	case 5:
 		points := failpoints["device"]
@@ -181,6 +184,7 @@ func (s schedule) run(title string, twin func(*world)) (*world, error) {
 	}
 	for _, e := range s.events {
 		w.happens(e)
+		w.hears()
 		if w.tick != nil {
 			w.tick()
 		}
@@ -236,8 +240,11 @@ func (w *world) happens(e event) {
 		w.rot(n, e.at, e.n)
 	case "clock":
 		n.offset = time.Duration(e.n) * time.Minute
+		w.study.clocked = w.study.clocked || e.who == "analyzer"
 	case "close":
-		w.now = closes
+		w.now = slices.MaxFunc([]time.Time{w.now, w.signed.Plan.Times.Closes}, time.Time.Compare)
+	case "conclude":
+		w.now = slices.MaxFunc([]time.Time{w.now, w.signed.Plan.Times.Closes.Add(time.Hour)}, time.Time.Compare)
 	default:
 		panic("chaos: no event " + e.do)
 	}

@@ -84,7 +84,7 @@ func TestSoak(t *testing.T) {
 
 // next has the services of a world begin another collection.
 func (w *world) next(title string) (err error) {
-	w.said, w.sent, w.left, w.log = map[[32]byte]*contribution{}, map[string][32]byte{}, map[uint16]bool{}, nil
+	w.said, w.sent, w.left, w.log = map[[32]byte]*contribution{}, map[string][32]byte{}, map[place]bool{}, nil
 	w.net.past, w.net.late, w.net.fault = nil, nil, map[string][]string{}
 	if w.signed, err = w.ring.plan(title, w.shape, address, plan.Times{Opens: w.now, Closes: w.now.Add(time.Hour)}); err != nil {
 		return err
@@ -98,4 +98,46 @@ func (w *world) next(title string) (err error) {
 		}
 	}
 	return nil
+}
+
+// An entry that is killed when it has emptied an inbox starts again, whatever other plans
+// it has: the queue's server may give back an earlier record of the inbox then.
+func TestAnEmptiedInboxBesideOthers(t *testing.T) {
+	w, err := newWorld(shape{hops: []int{2}, minimum: 2, devices: 4, crowds: 1}, "one")
+	if w != nil {
+		defer w.close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{"one", "two", "three"} {
+		if title != "one" {
+			if err := w.next(title); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for d := range w.shape.devices {
+			w.report(d)
+		}
+	}
+	entry := w.nodes[hopName(0, 0)]
+	w.now = w.signed.Plan.Times.Closes
+	for passed, point := range []string{"epoch-mixed", "inbox-purged"} { // of the first plan, and of the third
+		entry.armed[point] = passed
+		w.step(entry.name)
+		if entry.up() {
+			t.Fatalf("no crash at %s", point)
+		}
+		entry.restart()
+	}
+	for range 3 {
+		w.step(hopName(0, 0))
+		w.step(hopName(0, 1))
+	}
+	for _, v := range w.violations {
+		t.Error(v)
+	}
+	if n := len(w.counted()); n != 1 {
+		t.Errorf("%d crowds of the last plan were released", n)
+	}
 }

@@ -50,24 +50,7 @@ var twins = map[string]struct {
 	// What was written to the entry's disk last is not there after a crash, as of a
 	// disk that says it is and keeps it in a cache. A report is lost, or a crowd
 	// leaves again with another permutation.
-	"a disk that forgets": {func(w *world) {
-		n := w.nodes[hopName(0, 0)]
-		var before, now string // the disk as it was after the last event but one, and after the last
-		copies := 0
-		w.tick = func() {
-			if !n.up() {
-				if before != "" {
-					n.lost, before = before, ""
-				}
-				return
-			}
-			copies++
-			before, now = now, filepath.Join(w.dir, fmt.Sprint("copy-", copies))
-			if err := copyDisk(n.dir, now); err != nil {
-				w.broken = errors.Join(w.broken, err)
-			}
-		}
-	}, 8, 30},
+	"a disk that forgets": {forgets(hopName(0, 0)), 8, 30},
 	// A retry is not recognized: every one comes as somebody else's.
 	"a retry is counted again": {func(w *world) {
 		seen := map[[32]byte]bool{}
@@ -104,6 +87,28 @@ var twins = map[string]struct {
 			return nil
 		}
 	}, 2, 4},
+}
+
+// forgets is the twin of a disk that does not have what was written to it last.
+func forgets(name string) func(*world) {
+	return func(w *world) {
+		n := w.nodes[name]
+		var before, now string // the disk as it was after the last event but one, and after the last
+		copies := 0
+		w.tick = func() {
+			if !n.up() {
+				if before != "" {
+					n.lost, before = before, ""
+				}
+				return
+			}
+			copies++
+			before, now = now, filepath.Join(w.dir, fmt.Sprint("copy-", copies))
+			if err := copyDisk(n.dir, now); err != nil {
+				w.broken = errors.Join(w.broken, err)
+			}
+		}
+	}
 }
 
 func TestPlantedBugsAreCaughtAndShrunk(t *testing.T) {

@@ -30,8 +30,9 @@ type world struct {
 	publishers *serve.Publishers
 
 	dir    string
-	signed plan.Signed
+	signed plan.Signed // of a study the newest round that devices may know of
 	proto  *protocol.Protocol
+	study  study
 	now    time.Time
 	nodes  map[string]*node
 	net    *network
@@ -46,14 +47,21 @@ type world struct {
 	said       map[[32]byte]*contribution
 	sent       map[string][32]byte // digest of the batch that left for a hop and crowd
 	tokens     map[int]bool        // devices that have got some
-	left       map[uint16]bool     // instances from whose entry something has left
+	left       map[place]bool      // from whose entry something has left
 	violations []string
 	broken     error // the harness itself
 	log        []string
 }
 
+// place is an instance of a plan.
+type place struct {
+	plan     [32]byte
+	instance uint16
+}
+
 // contribution is one that somebody sent.
 type contribution struct {
+	plan     [32]byte
 	who      string // respondent; "" for somebody whom no service knows
 	cell     int
 	instance uint16
@@ -70,11 +78,14 @@ func newWorld(s shape, title string) (*world, error) {
 func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, error) {
 	w := &world{
 		publishers: publishers, ring: rings(), shape: s, now: opens.Add(time.Minute), nodes: map[string]*node{},
-		said: map[[32]byte]*contribution{}, tokens: map[int]bool{}, sent: map[string][32]byte{}, left: map[uint16]bool{},
+		said: map[[32]byte]*contribution{}, tokens: map[int]bool{}, sent: map[string][32]byte{}, left: map[place]bool{},
 	}
 	w.net = &network{w: w, fault: map[string][]string{}}
 	var err error
-	if w.signed, err = w.ring.plan(title, s, address, plan.Times{Opens: opens, Closes: closes}); err != nil {
+	if w.signed, err = w.ring.plan(title, s, address, plan.Times{Opens: opens, Closes: closes}); err == nil && s.rounds > 0 {
+		w.signed, err = w.ring.firstRound(w.signed.Plan, s)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if w.proto, err = protocol.New(w.signed.Plan); err != nil {
@@ -83,6 +94,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	if w.dir, err = os.MkdirTemp(memory(), "confetti-chaos-"); err != nil {
 		return nil, err
 	}
+	w.study = study{rounds: []plan.Signed{w.signed}, knows: map[int]plan.Signed{}, names: map[int]string{}, files: map[string][32]byte{}}
 	for i := range s.hops {
 		deny := fmt.Sprintf(`{"operators": {"deny": [%q]}}`, hopName(1-i, 0)) // there are two at most
 		if err := os.WriteFile(w.policy(i), []byte(deny), 0o600); err != nil {
@@ -146,7 +158,7 @@ func (w *world) services() []string {
 
 // register brings a service the plan, as its publisher does.
 func (w *world) register(name string) error {
-	header := http.Header{"Content-Type": {wire.SignedPlanType}, "Authorization": {"Bearer " + w.ring.operator}}
+	header := http.Header{"Content-Type": {wire.PlanType(w.signed)}, "Authorization": {"Bearer " + w.ring.operator}}
 	res, err := w.net.deliver(&parcel{"publisher", name, http.MethodPut, wire.PlanPath(w.signed.Plan.Hash()), header, w.signed.Marshal()}, len(w.signed.Marshal()))
 	if err != nil {
 		return err
@@ -191,16 +203,24 @@ func (w *world) deviceCell(name string) (cell int) {
 
 func (w *world) crowdOf(d int) int { return d / len(w.shape.hops) % w.shape.crowds }
 
-// device opens a device's client, does something with it and lets go of it. The
+// device opens a device's client, does something with it and lets go of it; of a study
+// it answers the round that it has heard of, which it asks for first if it learns. The
 // context ends at the first failure, so that nothing waits for the clock on the wall.
-func (w *world) device(d int, do func(context.Context, *client.Client) error) {
+func (w *world) device(d int, learns bool, do func(context.Context, *client.Client) error) {
 	n := w.nodes[deviceName(d)]
 	if !n.up() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	c, err := client.Open(w.signed, w.options(d, cancel))
+	signed := w.signed
+	if w.shape.rounds > 0 {
+		if learns {
+			w.learns(ctx, d)
+		}
+		signed = w.study.known(d)
+	}
+	c, err := client.Open(signed, w.options(d, cancel))
 	if err != nil {
 		if n.up() {
 			w.violation("%s cannot open its folder: %v", n.name, err)
@@ -243,13 +263,13 @@ func (h *hasty) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (w *world) report(d int) {
-	w.device(d, func(ctx context.Context, c *client.Client) error {
+	w.device(d, true, func(ctx context.Context, c *client.Client) error {
 		return c.Report(ctx, histogram.Answers{Crowd: w.crowdOf(d), Values: []any{d}})
 	})
 }
 
 func (w *world) again(d int) {
-	w.device(d, func(ctx context.Context, c *client.Client) error { return c.Deliver(ctx) })
+	w.device(d, false, func(ctx context.Context, c *client.Client) error { return c.Deliver(ctx) })
 }
 
 // step lets a service do what is due.

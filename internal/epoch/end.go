@@ -44,7 +44,8 @@ func (e *Epoch) Close(ctx context.Context) error {
 func (e *Epoch) End(ctx context.Context, crowds Crowds, together int) (done bool, err error) {
 	m := e.Mark()
 	if m.Purged {
-		return true, nil
+		err := e.empty(ctx)
+		return err == nil, err
 	}
 	if !m.Closed {
 		if e.o.Now().Before(e.plan.Times.Closes) {
@@ -73,17 +74,37 @@ func (e *Epoch) End(ctx context.Context, crowds Crowds, together int) (done bool
 	} else if err != nil {
 		return false, err
 	}
-	lost := e.Lost()
-	if err := e.o.Queue.Drop(ctx, InboxName(e.o.Name)); err != nil { // with the secret and all cover
+	if err := e.keepMark(ctx, Mark{Closed: true, Purged: true, Lost: e.Lost(), revision: e.Mark().revision}); err != nil {
 		return false, err
+	}
+	if err := e.o.Failpoint("epoch-mixed"); err != nil {
+		return false, err
+	}
+	err = e.empty(ctx)
+	return err == nil, err
+}
+
+// empty drops the inbox, with the secret and all cover. The mark that it is not needed any
+// more comes before: killed behind this, the queue's server may give back an earlier record
+// of the inbox, which would be missed.
+func (e *Epoch) empty(ctx context.Context) error {
+	e.mu.Lock()
+	emptied := e.emptied
+	e.mu.Unlock()
+	if emptied {
+		return nil
+	}
+	if err := e.o.Queue.Drop(ctx, InboxName(e.o.Name)); err != nil {
+		return err
 	}
 	if err := e.o.Failpoint("inbox-purged"); err != nil {
-		return false, err
+		return err
 	}
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	clear(e.covers)
-	e.mu.Unlock()
-	return true, e.keepMark(ctx, Mark{Closed: true, Purged: true, Lost: lost, revision: e.Mark().revision})
+	e.emptied = true
+	return nil
 }
 
 // Together is how many bytes of contributions are read in one pass of the inbox,

@@ -38,7 +38,7 @@ type Options struct {
 // Mark is how far an epoch has come, and lasts.
 type Mark struct {
 	Closed bool   `json:"closed"`
-	Purged bool   `json:"purged"`         // contributions, and who sent them, are gone
+	Purged bool   `json:"purged"`         // contributions, and who sent them, are gone, or go before anything else is done
 	Lost   uint64 `json:"lost,omitempty"` // contributions that were damaged on disk and set aside
 
 	revision uint64
@@ -55,9 +55,10 @@ type Epoch struct {
 	secret serve.Secret     // under which respondents are known; goes with the inbox
 	inbox  *queue.Inbox     // has a lock of its own; nil if an earlier process has emptied it
 
-	mu     sync.Mutex
-	mark   Mark                     // under mu; written by who closes and ends
-	covers map[serve.Respondent]int // under mu; kept in this run, of each respondent who sent any
+	mu      sync.Mutex
+	mark    Mark                     // under mu; written by who closes and ends
+	emptied bool                     // under mu: the inbox is gone from the disk
+	covers  map[serve.Respondent]int // under mu; kept in this run, of each respondent who sent any
 }
 
 // Open makes or finds the inbox of an epoch and the secret that its respondents are
@@ -90,7 +91,8 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 		e.mark.revision = revision
 	}
 	if e.mark.Purged {
-		return e, nil
+		e.emptied = true
+		return e, o.Queue.Drop(ctx, InboxName(o.Name))
 	}
 	if e.inbox, err = o.Queue.Inbox(ctx, InboxName(o.Name), o.Damage); err != nil {
 		return nil, err

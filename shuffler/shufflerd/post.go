@@ -25,6 +25,7 @@ var Failpoints = []string{
 	"batch-kept",        // marked, not acknowledged
 	"outbox-written",    // mixed and on disk, not yet marked
 	"mixed",             // marked, what came in still there
+	"epoch-mixed",       // every crowd is mixed or destroyed; what came in still there
 	"inbox-purged",      // what came in is gone
 	"next-acknowledged", // the next hop has it, not yet marked
 	"forwarded",         // marked, the outbox still there
