@@ -13,7 +13,7 @@ import (
 // hash, signed by one of the options' publishers, or none: nothing else that a
 // service sends is parsed.
 func Fetch(ctx context.Context, address string, hash [32]byte, o Options) (plan.Signed, error) {
-	text, err := fetch(ctx, address, wire.PlanPath(hash), plan.MaxSignedBytes, o)
+	text, err := fetchText(ctx, address, wire.PlanPath(hash), plan.MaxSignedBytes, o)
 	if err != nil {
 		return plan.Signed{}, err
 	}

@@ -136,10 +136,31 @@ func (s *sender) authorization() string {
 
 // do makes one request and returns its answer's body, of at most so many bytes.
 // Errors are *networkError, *wire.Problem, the context's, or a fault of ours.
-func do(ctx context.Context, client *http.Client, method, address, mediaType, authorization string, body []byte, most int64) ([]byte, error) {
+func do(ctx context.Context, client *http.Client, method, address, mediaType, authorization string, body []byte, most int64) (answer []byte, err error) {
+	err = exchange(ctx, client, method, address, mediaType, authorization, body, func(from io.Reader) error {
+		answer, err = atMost(from, most)
+		return err
+	})
+	return answer, err
+}
+
+// atMost reads an answer of at most so many bytes; 0: of which none is looked at.
+func atMost(from io.Reader, most int64) ([]byte, error) {
+	answer, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err != nil {
+		return nil, &networkError{err}
+	}
+	if int64(len(answer)) > most && most > 0 {
+		return nil, fmt.Errorf("client: the service's answer has more than %d bytes", most)
+	}
+	return answer, nil
+}
+
+// exchange makes a request and reads the answer's body, if it is one of success.
+func exchange(ctx context.Context, client *http.Client, method, address, mediaType, authorization string, body []byte, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("client: %w", err)
+		return fmt.Errorf("client: %w", err)
 	}
 	if mediaType != "" {
 		request.Header.Set("Content-Type", mediaType)
@@ -151,25 +172,18 @@ func do(ctx context.Context, client *http.Client, method, address, mediaType, au
 	response, err := client.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		return nil, &networkError{err}
+		return &networkError{err}
 	}
 	defer response.Body.Close()
 	if problem := wire.ReadProblem(response); problem != nil {
-		return nil, problem
+		return problem
 	}
 	if response.StatusCode >= 300 {
-		return nil, fmt.Errorf("client: the service answers with status %d, where nothing but the answer is expected", response.StatusCode)
+		return fmt.Errorf("client: the service answers with status %d, where nothing but the answer is expected", response.StatusCode)
 	}
-	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
-	if err != nil {
-		return nil, &networkError{err}
-	}
-	if int64(len(answer)) > most && most > 0 {
-		return nil, fmt.Errorf("client: the service's answer has more than %d bytes", most)
-	}
-	return answer, nil
+	return read(response.Body)
 }
 
 // wait returns after d, or earlier with the context's error.

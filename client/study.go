@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -109,7 +111,7 @@ func (c Charge) times(n int) Charge {
 // https://analyzer.example, signed by the coordinator of a study that one of the
 // options' publishers has signed.
 func FetchRound(ctx context.Context, address string, study [32]byte, o Options) (plan.Signed, error) {
-	text, err := fetch(ctx, address, wire.StudyPath(study), plan.MaxSignedBytes, o)
+	text, err := fetchText(ctx, address, wire.StudyPath(study), plan.MaxSignedBytes, o)
 	if err != nil {
 		return plan.Signed{}, err
 	}
@@ -140,22 +142,26 @@ func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]
 	if err != nil {
 		return nil, fmt.Errorf("client: the plan's state is %w", err)
 	}
-	state, err := fetch(ctx, address, wire.StatePath(name), plan.MaxState, o)
-	if err != nil {
-		return nil, err
-	}
-	if plan.StateName(state) != p.State {
-		return nil, errors.New("client: the service gives another state than the plan names")
-	}
-	return state, nil
+	var state bytes.Buffer
+	err = fetch(ctx, address, wire.StatePath(name), o, func(body io.Reader) error { return plan.CopyState(&state, body, p.State) })
+	return state.Bytes(), err
 }
 
 // fetch reads what anybody may, and shows nothing of the device.
-func fetch(ctx context.Context, address, path string, limit int64, o Options) ([]byte, error) {
+func fetch(ctx context.Context, address, path string, o Options, read func(io.Reader) error) error {
 	if !strings.HasPrefix(address, "https://") {
-		return nil, errors.New("client: plans and states are fetched over https only")
+		return errors.New("client: plans and states are fetched over https only")
 	}
 	unknown := httpClient(o, false)
 	defer unknown.CloseIdleConnections()
-	return do(ctx, unknown, http.MethodGet, strings.TrimSuffix(address, "/")+path, "", "", nil, limit)
+	return exchange(ctx, unknown, http.MethodGet, strings.TrimSuffix(address, "/")+path, "", "", nil, read)
+}
+
+// fetchText is fetch of at most limit bytes.
+func fetchText(ctx context.Context, address, path string, limit int64, o Options) (text []byte, err error) {
+	err = fetch(ctx, address, path, o, func(body io.Reader) error {
+		text, err = atMost(body, limit)
+		return err
+	})
+	return text, err
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -59,6 +60,23 @@ const (
 func StateName(state []byte) string {
 	sum := sha256.Sum256(state)
 	return hex.EncodeToString(sum[:])
+}
+
+// CopyState copies a public state that a plan names, as it comes, and no more of it than
+// MaxState. What has been written is good only if there is no error: a state that is longer,
+// cut short or another one has that name only by a collision of SHA-256.
+func CopyState(to io.Writer, from io.Reader, name string) error {
+	digest := sha256.New()
+	n, err := io.Copy(io.MultiWriter(digest, to), io.LimitReader(from, MaxState+1))
+	switch {
+	case err != nil:
+		return err
+	case n > MaxState:
+		return fmt.Errorf("plan: a state of more than %d bytes", MaxState)
+	case hex.EncodeToString(digest.Sum(nil)) != name:
+		return fmt.Errorf("plan: these %d bytes are another state than the plan names, or a part of it", n)
+	}
+	return nil
 }
 
 // Validate checks the study's form and reports its problems together.

@@ -3,8 +3,10 @@ package plan
 import (
 	"bytes"
 	"crypto/ed25519"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +116,27 @@ func TestARoundIsItsStudysButForStateNumberAndTimes(t *testing.T) {
 		t.Error("somebody else than the coordinator signs rounds")
 	}
 }
+
+func TestAStateIsCheckedAsItComes(t *testing.T) {
+	state := bytes.Repeat([]byte("state"), 1000)
+	for want, from := range map[string]io.Reader{
+		"":                   bytes.NewReader(state),
+		"another state":      strings.NewReader("another"),
+		"4999 bytes":         bytes.NewReader(state[:4999]),
+		"more than 67108864": io.MultiReader(bytes.NewReader(state), endless{}),
+		"unexpected EOF":     io.MultiReader(bytes.NewReader(state), iotest.ErrReader(io.ErrUnexpectedEOF)),
+	} {
+		var to bytes.Buffer
+		err := CopyState(&to, from, StateName(state))
+		if want == "" && (err != nil || !bytes.Equal(to.Bytes(), state)) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestStudiesThatAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Study){

@@ -2,8 +2,11 @@ package protocol
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -21,16 +24,41 @@ func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) 
 	return withOverflow(account.Repeat{Event: event, Rounds: rounds}, k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
 }
 
-// InStudy says in a release what the study costs whoever takes part in it.
+// Composed is the guarantee of a study of which each respondent may answer every round,
+// against who sees all of them; nothing where each answers one, which costs what the plan
+// promises. The label epsilon of the rounds adds up, since each of them draws its own.
+func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
+	at := slices.IndexFunc(promise.Statements, func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled })
+	if s.Takes == plan.TakesOne || s.Rounds == 1 || at < 0 {
+		return nil, nil
+	}
+	one := promise.Statements[at]
+	all := account.Statement{Observer: account.AllRoundsSeen, Who: one.Who + " They see every round of the study.", Guarantee: one.Guarantee}
+	k := float64(s.Rounds)
+	g, err := p.Rounds(s.Rounds, p.Plan.Budget.Delta)
+	if err != nil { // then they add up
+		g, err = account.Compose(slices.Repeat([]account.Guarantee{one.Guarantee}, s.Rounds)...)
+		all.Guarantee, all.Note = g, fmt.Sprintf("What one round costs, %d times.", s.Rounds)
+		return []account.Statement{all}, err
+	}
+	g.Trust, g.Certified = one.Guarantee.Trust, one.Guarantee.Certified
+	if class := p.risks().CrowdLoss; class > 0 && !math.IsInf(class, 1) {
+		classes := profile.Above(k * class)
+		all.Note = fmt.Sprintf("Of this, epsilon %s speaks of the %s with the reported %s fixed, exactly composed over %d rounds, and %s of the %s, which every round sends anew.",
+			account.AtMost(g.Epsilon, 4), p.words().Answer, p.words().Crowd, s.Rounds, account.AtMost(classes, 4), p.words().Crowd)
+		g.Epsilon = profile.Above(g.Epsilon + classes)
+	} else {
+		all.Note = one.Note
+	}
+	all.Guarantee = g
+	return []account.Statement{all}, nil
+}
+
+// InStudy says in a release which round of a study it is of, and who answers which.
 func (p *Protocol) InStudy(s plan.Study) string {
 	begin := fmt.Sprintf("Round %d of at most %d of study %s. ", p.Plan.Round.Number, s.Rounds, plan.Short(p.Plan.Round.Study))
 	if s.Takes == plan.TakesOne {
-		return begin + "Each respondent answers one round, which its device has drawn without looking at the answer. The guarantees above are those of all rounds together."
+		return begin + "Each respondent answers one round, which its device has drawn without looking at the answer. The guarantees are those of all rounds together."
 	}
-	g, err := p.Rounds(s.Rounds, p.Plan.Budget.Delta)
-	if err != nil { // then they add up
-		b := p.Plan.Budget
-		g = account.Guarantee{Epsilon: float64(s.Rounds) * b.Epsilon, Delta: float64(s.Rounds) * b.Delta, Adjacency: account.Adjacency(b.Adjacency)}
-	}
-	return begin + fmt.Sprintf("Each respondent may answer all of them. The guarantees above are those of this round; of all %d rounds together, with the shuffler honest: %s.", s.Rounds, g.Verdict())
+	return begin + fmt.Sprintf("Each respondent may answer all of them. The guarantees are those of this round, but for that of all %d rounds together.", s.Rounds)
 }

@@ -1,9 +1,11 @@
 package protocol_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -85,11 +87,44 @@ func TestAReleaseSaysWhatItsStudyCosts(t *testing.T) {
 	proto := example.Runnable(t, p)
 	for takes, want := range map[string]string{
 		plan.TakesOne: "Each respondent answers one round",
-		plan.TakesAll: "of all 3 rounds together, with the shuffler honest: epsilon ",
+		plan.TakesAll: "but for that of all 3 rounds together",
 	} {
 		if got := proto.InStudy(plan.Study{Rounds: 3, Takes: takes}); !strings.Contains(got, want) || !strings.Contains(got, "Round 2 of at most 3 of study 9f2b1c64d0e7") {
 			t.Errorf("%s: %s", takes, got)
 		}
+	}
+}
+
+// The label epsilon of a study of every round is that of all its rounds.
+func TestAStudyOfEveryRoundAddsUpItsLabels(t *testing.T) {
+	p := example.Density("rr")
+	p.Budget.LabelEpsilon, p.Crowd.Names = 0.5, []string{"a", "b"}
+	proto := example.Runnable(t, example.Design(t, p))
+	promise, err := proto.Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	composed := func(takes string, rounds int) []account.Statement {
+		all, err := proto.Composed(promise, plan.Study{Rounds: rounds, Takes: takes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if len(composed(plan.TakesOne, 3)) != 0 || len(composed(plan.TakesAll, 1)) != 0 {
+		t.Error("one round each is stated as several")
+	}
+	features, err := proto.Rounds(3, p.Budget.Delta)
+	all := composed(plan.TakesAll, 3)
+	if err != nil || len(all) != 1 {
+		t.Fatal(err, all)
+	}
+	g := all[0].Guarantee
+	if got := g.Epsilon - features.Epsilon; math.Abs(got-1.5) > 1e-9 || got < 1.5 || g.Rounds != features.Rounds || g.Delta != p.Budget.Delta || g.Trust != account.Shuffled {
+		t.Errorf("%v beside features of %v: the labels of three rounds are 1.5", g, features.Epsilon)
+	}
+	if !strings.Contains(all[0].Note, "and 1.5 of the class") {
+		t.Error(all[0].Note)
 	}
 }
 

@@ -173,9 +173,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err != nil {
 		return err
 	}
-	if study, ok := run.signed.InStudy(); ok {
-		c.notes = append(c.notes, run.protocol.InStudy(study.Study))
-	}
+	c.study = run.signed.Study
 	var public findings.Public
 	if s.o.Public != nil {
 		if public, err = s.o.Public(run.signed.Plan); err != nil {
@@ -199,7 +197,8 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 type counted struct {
 	crowds  []tally.Crowd
 	batches []store.Batch
-	notes   []string // what a release must say of them
+	notes   []string    // what a release must say of them
+	study   *plan.Study // of which they are a round; nil: of none
 }
 
 // counted adds up what the instances counted.
@@ -263,6 +262,9 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 	}
 	r.Created = s.o.Now().UTC()
 	r.Notes = append(r.Notes, c.notes...)
+	if err := inStudy(&r, p, c.study); err != nil {
+		return nil, err
+	}
 	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
 	var json, html bytes.Buffer
 	files := map[string][]byte{}
@@ -287,6 +289,16 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 		return nil, err
 	}
 	return files, nil
+}
+
+// inStudy has the release of a round say what the study costs.
+func inStudy(r *release.Release, p *protocol.Protocol, s *plan.Study) error {
+	if s == nil {
+		return nil
+	}
+	all, err := p.Composed(protocol.Promise{Statements: r.Guarantees}, *s)
+	r.Notes, r.Guarantees = append(r.Notes, p.InStudy(*s)), slices.Concat(r.Guarantees, all)
+	return err
 }
 
 // receipts are those of the counted batches, for whoever verifies the release, with

@@ -19,6 +19,7 @@ const (
 	OneFragmentSeen     = "one fragment seen"
 	ShufflerHonest      = "shuffler honest"
 	CrowdSizesSeen      = "sizes of crowds"
+	AllRoundsSeen       = "all rounds seen" // of a study; with an honest shuffler
 )
 
 // NoProtection is how a guarantee reads that is not Meaningful.

@@ -18,13 +18,16 @@ import (
 	"github.com/confetti-dp/confetti/release/page"
 )
 
-// signedFile is the signed plan's name, beside a release.
-const signedFile = "plan.signed.json"
+// Names of files beside a release: of the signed plan, and of the public state that it names.
+const (
+	signedFile = "plan.signed.json"
+	stateFile  = "state"
+)
 
 type releaseFetch struct {
 	services.SignedPlan
 	services.Flags
-	Out string `help:"Folder for release.json, release.html, counts.csv, receipts.json and the plan." required:"" type:"path" placeholder:"DIR"`
+	Out string `help:"Folder for release.json, release.html, counts.csv, receipts.json and the plan, with its public state." required:"" type:"path" placeholder:"DIR"`
 }
 
 func (releaseFetch) Help() string {
@@ -52,9 +55,16 @@ func (c releaseFetch) Run(std terminal.Streams) error {
 	if before, err := os.ReadFile(filepath.Join(c.Out, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
 		releases.AnnounceReplaced(std.Err, c.Out)
 	}
+	if p := signed.Plan; p.State != "" {
+		var state bytes.Buffer
+		if err := s.State(ctx, p.Analyzer.URL, p.State, &state); err != nil {
+			return err
+		}
+		files[stateFile] = state.Bytes()
+	}
 	return terminal.Uninterrupted(func() error {
 		errs := []error{os.MkdirAll(c.Out, 0o755)}
-		for _, name := range append(releaseFiles, signedFile, "plan.toml") {
+		for _, name := range append(releaseFiles, signedFile, "plan.toml", stateFile) {
 			if text, there := files[name]; there {
 				errs = append(errs, durable.Replace(filepath.Join(c.Out, name), text, 0o644))
 			} else if err := os.Remove(filepath.Join(c.Out, name)); err != nil && !errors.Is(err, os.ErrNotExist) { // of another release

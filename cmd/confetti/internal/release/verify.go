@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -46,8 +48,9 @@ Example:
 }
 
 // verified says what is known after a verification.
-const verified = `It shows that the publisher signed this plan; that the promise follows from its
-numbers; and that the hops that the plan names signed for the batches, with so many
+const verified = `It shows that the publisher signed this plan, or the study that it is a round of, whose
+coordinator signed the round; that the promise follows from its numbers; that the public
+state is the one that the plan names; and that the hops that the plan names signed for the batches, with so many
 respondents in each, that the analyzer says it counted. It cannot show that a hop kept
 its permutation to itself, that respondents exist and told the truth, or that the
 numbers are those that were in the batches: the analyzer alone has opened them.`
@@ -60,11 +63,11 @@ type finding struct {
 }
 
 func (c releaseVerify) Run(std terminal.Streams) error {
-	files, err := c.files()
+	e, err := c.evidence()
 	if err != nil {
 		return err
 	}
-	findings, err := c.verify(files)
+	findings, err := c.verify(e)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.From, err)
 	}
@@ -104,8 +107,15 @@ func tell(out io.Writer, findings []finding) error {
 	return err
 }
 
-// files are what there is to verify, by the names that release fetch gives.
-func (c releaseVerify) files() (map[string][]byte, error) {
+// evidence is what there is to verify: files by the names that release fetch gives, and
+// the state that a plan names, which may be too large to be held.
+type evidence struct {
+	files map[string][]byte
+	state func(to io.Writer, name string) error
+}
+
+// evidence finds it in a folder, or where it is published.
+func (c releaseVerify) evidence() (evidence, error) {
 	if strings.HasPrefix(c.From, "https://") {
 		return c.fetch()
 	}
@@ -116,30 +126,49 @@ func (c releaseVerify) files() (map[string][]byte, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return evidence{}, err
 		}
 		files[name] = text
 	}
 	if files[page.JSONFile] == nil {
-		return nil, fmt.Errorf("there is no %s in %s: name the folder that confetti release fetch wrote, or the release's address", page.JSONFile, c.From)
+		return evidence{}, fmt.Errorf("there is no %s in %s: name the folder that confetti release fetch wrote, or the release's address", page.JSONFile, c.From)
 	}
-	return files, nil
+	return evidence{files, c.keptState}, nil
 }
 
-func (c releaseVerify) fetch() (map[string][]byte, error) {
+// keptState reads the state in the folder of a release.
+func (c releaseVerify) keptState(to io.Writer, name string) error {
+	f, err := os.Open(filepath.Join(c.From, stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("the plan names a public state, which is not here: get the release with confetti release fetch")
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return plan.CopyState(to, f, name)
+}
+
+func (c releaseVerify) fetch() (evidence, error) {
 	base, name, found := strings.Cut(c.From, "/v1/releases/")
 	name, _, _ = strings.Cut(name, ".")
 	if _, err := wire.ParsePlanName(name); !found || err != nil {
-		return nil, terminal.Usagef("%s is no release's address, which ends with /v1/releases/PLAN", c.From)
+		return evidence{}, terminal.Usagef("%s is no release's address, which ends with /v1/releases/PLAN", c.From)
 	}
-	s, err := services.Flags{Roots: c.Roots}.Open()
+	s, ctx, done, err := services.Flags{Roots: c.Roots}.Reach()
 	if err != nil {
-		return nil, err
+		return evidence{}, err
 	}
-	defer s.Close()
-	ctx, stop := terminal.UntilStopped()
-	defer stop()
-	return fetched(ctx, s, base, name)
+	defer done()
+	files, err := fetched(ctx, s, base, name)
+	return evidence{files, func(to io.Writer, state string) error {
+		s, ctx, done, err := services.Flags{Roots: c.Roots}.Reach()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return s.State(ctx, base, state, to)
+	}}, err
 }
 
 // fetched gets a release and its plan from an analyzer by the plan's name.
@@ -156,7 +185,8 @@ func fetched(ctx context.Context, s *services.Services, base, name string) (map[
 }
 
 // verify looks at everything. The error is of a release that cannot be read at all.
-func (c releaseVerify) verify(files map[string][]byte) ([]finding, error) {
+func (c releaseVerify) verify(e evidence) ([]finding, error) {
+	files := e.files
 	r, err := release.Read(bytes.NewReader(files[page.JSONFile]))
 	if err != nil {
 		return nil, err
@@ -170,7 +200,8 @@ func (c releaseVerify) verify(files map[string][]byte) ([]finding, error) {
 		findings = append(findings, finding{what, err == nil, says})
 		return err == nil
 	}
-	p, publisher, err := c.signed(files, r)
+	signed, err := c.signed(files, r)
+	p, publisher := signed.Plan, strings.Join(signed.Signers(), " ")
 	if !found("plan", err, "%s %q, of which the release is", plan.Short(p.Name()), r.Title) {
 		return findings, nil
 	}
@@ -184,11 +215,13 @@ func (c releaseVerify) verify(files map[string][]byte) ([]finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		signed, err := plan.ParseSigned(files[signedFile])
-		if err == nil {
-			err = trusted.Stands(signed)
-		}
-		found("signature", err, "of %s", publisher)
+		found("signature", trusted.Stands(signed), "of %s", publisher)
+	}
+	if study := signed.Study; study != nil { // or it would not have been read
+		found("round", nil, "%d of at most %d of study %s, of which each respondent answers %s; its coordinator signed it, and could choose number, state and times only", p.Round.Number, study.Rounds, plan.Short(p.Round.Study), study.Takes)
+	}
+	if p.State != "" {
+		found("state", e.state(io.Discard, p.State), "%s, the one that the plan names", plan.Short(p.State))
 	}
 	proto, err := protocol.New(p)
 	if err != nil {
@@ -199,7 +232,10 @@ func (c releaseVerify) verify(files map[string][]byte) ([]finding, error) {
 	if !found("promise", err, "%s, of the %g promised", promise.Shuffled.Verdict(), p.Budget.Epsilon) {
 		return findings, nil
 	}
-	found("guarantees", states(r, promise), "the release states no less than what follows from the plan")
+	found("guarantees", states(r, promise.Statements), "the release states no less than what follows from the plan")
+	if signed.Study != nil {
+		found("study", inStudy(r, proto, promise, *signed.Study), "the release says which round it is of, and no less than what follows for all rounds together")
+	}
 	if files[wire.ReceiptsFile] == nil {
 		found("receipts", errors.New(receiptless(r)), "")
 		return findings, nil
@@ -235,27 +271,23 @@ func (c releaseVerify) verify(files map[string][]byte) ([]finding, error) {
 }
 
 // signed is the plan and who has signed it; nobody where there is only a plan.
-func (c releaseVerify) signed(files map[string][]byte, r release.Release) (p plan.Plan, publisher string, err error) {
+func (c releaseVerify) signed(files map[string][]byte, r release.Release) (s plan.Signed, err error) {
 	switch {
 	case files[signedFile] != nil:
-		var s plan.Signed
 		if s, err = plan.ParseSigned(files[signedFile]); err == nil {
-			p, publisher, err = s.Plan, strings.Join(s.Signers(), " "), s.Verify(plan.Trust(s.Signers()...))
+			err = s.Verify(plan.Trust(s.Signers()...))
 		}
 	case files["plan.toml"] != nil:
-		if p, err = author.Parse(files["plan.toml"]); err == nil {
-			err = protocol.Validate(p)
-		}
-		if err != nil {
-			return p, "", err
+		if s.Plan, err = author.Parse(files["plan.toml"]); err == nil {
+			err = protocol.Validate(s.Plan)
 		}
 	default:
 		err = errors.New("the plan is not here, without which nothing can be recomputed: get the release with confetti release fetch")
 	}
-	if err == nil && p.Name() != r.Plan {
+	if err == nil && s.Plan.Name() != r.Plan {
 		err = errors.New("the release is of another plan")
 	}
-	return p, publisher, err
+	return s, err
 }
 
 func unsigned(r release.Release) string {
@@ -275,10 +307,19 @@ func receiptless(r release.Release) string {
 // lower is how much smaller a number may be that another machine has computed.
 const lower = 1 - 1e-6
 
+// inStudy compares what the release says of its study with what follows from that.
+func inStudy(r release.Release, p *protocol.Protocol, promise protocol.Promise, s plan.Study) error {
+	if !slices.Contains(r.Notes, p.InStudy(s)) {
+		return errors.New("the release does not say which round of which study it is of")
+	}
+	composed, err := p.Composed(promise, s)
+	return errors.Join(err, states(r, composed))
+}
+
 // states compares what the release says with what follows from its plan. An older
 // program may have proved less; less than what follows is false.
-func states(r release.Release, promise protocol.Promise) error {
-	for _, want := range promise.Statements {
+func states(r release.Release, follows []account.Statement) error {
+	for _, want := range follows {
 		stated := false
 		for _, s := range r.Guarantees {
 			g := s.Guarantee

@@ -77,12 +77,26 @@ func (f Flags) Reach() (s *Services, ctx context.Context, done func(), err error
 // maxAnswer bounds what a service may answer, in bytes: releases are the longest.
 const maxAnswer = 256 << 20
 
-// Do makes a request and returns the answer's status and body. A problem that the
-// service tells becomes an error with its remedy.
+// Do makes a request and returns the answer's status and body.
 func (s *Services) Do(ctx context.Context, method, url, mediaType string, body []byte) (status int, answer []byte, err error) {
+	status, err = s.ask(ctx, method, url, mediaType, body, func(from io.Reader) (err error) {
+		if answer, err = io.ReadAll(io.LimitReader(from, maxAnswer+1)); err == nil && len(answer) > maxAnswer {
+			err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+		}
+		return err
+	})
+	if err != nil {
+		answer = nil
+	}
+	return status, answer, err
+}
+
+// ask makes a request and reads the body of its answer. A problem that the service tells
+// becomes an error with its remedy.
+func (s *Services) ask(ctx context.Context, method, url, mediaType string, body []byte, read func(io.Reader) error) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
@@ -92,7 +106,7 @@ func (s *Services) Do(ctx context.Context, method, url, mediaType string, body [
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		return 0, nil, err // names method and address
+		return 0, err // names method and address
 	}
 	defer res.Body.Close()
 	if p := wire.ReadProblem(res); p != nil {
@@ -100,22 +114,28 @@ func (s *Services) Do(ctx context.Context, method, url, mediaType string, body [
 		if p.Remedy != "" {
 			err = fmt.Errorf("%w: %s", err, p.Remedy)
 		}
-		return res.StatusCode, nil, err
+		return res.StatusCode, err
 	}
-	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	if err == nil && len(answer) > maxAnswer {
-		err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+	if err := read(res.Body); err != nil {
+		return res.StatusCode, fmt.Errorf("%s: %w", url, err)
 	}
-	if err != nil {
-		return 0, nil, fmt.Errorf("%s: %w", url, err)
-	}
-	return res.StatusCode, answer, nil
+	return res.StatusCode, nil
 }
 
 // Get returns the body of the answer to a GET request, as Do does.
 func (s *Services) Get(ctx context.Context, url string) ([]byte, error) {
 	_, answer, err := s.Do(ctx, http.MethodGet, url, "", nil)
 	return answer, err
+}
+
+// State copies the public state of that name from an analyzer, and checks it as it comes.
+func (s *Services) State(ctx context.Context, base, name string, to io.Writer) error {
+	hash, err := wire.ParsePlanName(name)
+	if err != nil {
+		return fmt.Errorf("the plan's state is %w", err)
+	}
+	_, err = s.ask(ctx, http.MethodGet, base+wire.StatePath(hash), "", nil, func(from io.Reader) error { return plan.CopyState(to, from, name) })
+	return err
 }
 
 // SignedPlan names a signed plan: a file, or the one of a trial.
