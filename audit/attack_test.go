@@ -77,10 +77,10 @@ func TestMechanismsKeepTheirClaims(t *testing.T) {
 		"poisson":           {Poissons(poisson), claimed(t, poisson.Event(), delta), 0.3, 40_000},
 		"3nb":               {must(ThreeNoises(threeNB)), claimed(t, threeNB.Event(), delta), 0.5, 20_000},
 		"fragments":         {Fragments(randomize.Fragmented{Backstop: behind(3), Fragment: behind(2), Tau: 3}, 50), torn, 0.25, 40_000},
-		"discrete-gaussian": {Sum(noise.DiscreteGaussian{Sigma: 2}, 3), claimed(t, additive.DiscreteGaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 10_000},
-		"discrete-laplace":  {Sum(noise.DiscreteLaplace{Decay: 0.5}, 3), claimed(t, additive.DiscreteLaplace{Noise: 0.5, Sensitivity: 3}, delta), 0.8, 10_000},
-		"gaussian":          {must(GaussianSum(2, 3)), claimed(t, additive.Gaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 10_000},
-		"laplace":           {must(LaplaceSum(2, 3)), claimed(t, additive.Laplace{Scale: 2, Sensitivity: 3}, delta), 0.8, 10_000},
+		"discrete-gaussian": {Noisy{noise.DiscreteGaussian{Sigma: 2}, 3}.Observed(), claimed(t, additive.DiscreteGaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 10_000},
+		"discrete-laplace":  {Noisy{noise.DiscreteLaplace{Decay: 0.5}, 3}.Observed(), claimed(t, additive.DiscreteLaplace{Noise: 0.5, Sensitivity: 3}, delta), 0.8, 10_000},
+		"gaussian":          {NoisyGaussian(2, 3).Observed(), claimed(t, additive.Gaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 10_000},
+		"laplace":           {NoisyLaplace(2, 3).Observed(), claimed(t, additive.Laplace{Scale: 2, Sensitivity: 3}, delta), 0.8, 10_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.o.Attack(c.claim, c.runs, seed(t), quiet)
@@ -172,7 +172,7 @@ func TestTwinsOfCountsAreCaught(t *testing.T) {
 		"half the noise":               bits(half, law).Attack(bit, runs, seed(t), quiet),
 		"a device answers twice":       bits(twice{rr}, law).Attack(bit, 10*runs, seed(t), quiet),
 		"a flip skipped for one value": Reports(frank{response{krr}}, 3, 1, func(y []uint32, x int) float64 { return krr.Prob(int(y[0]), x) }).Attack(told, runs, seed(t), quiet),
-		"a biased sampler":             Sum(biased{noise.DiscreteLaplace{Decay: 1}}, 2).Attack(sum, runs, seed(t), quiet),
+		"a biased sampler":             Noisy{biased{noise.DiscreteLaplace{Decay: 1}}, 2}.Observed().Attack(sum, runs, seed(t), quiet),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Logf("claimed %v, found %v (surely %v)", twin.Claimed.Epsilon, twin.Lower, twin.Sure)

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/bitsum"
-	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -64,49 +63,4 @@ func ThreeNoises(m bitsum.ThreeNB) (Observed, error) {
 		}
 		return with - without
 	}), nil
-}
-
-// integers is noise for a sum of whole numbers.
-type integers interface {
-	Sample(r *rand.Rand) int
-	LogProb(k int) float64
-}
-
-// Sum is a sum with integer noise, which the record moves by so much.
-func Sum(m integers, sensitivity int) Observed {
-	return Observed{Sees: "the sum with its noise", Work: 20, New: func() View {
-		return func(r *rand.Rand, second bool) float64 {
-			k := m.Sample(r)
-			if second {
-				k += sensitivity
-			}
-			return m.LogProb(k-sensitivity) - m.LogProb(k)
-		}
-	}}
-}
-
-// grid is how many steps a sensitivity has where real noise is drawn as integers.
-const grid = 1 << 14
-
-// GaussianSum is a sum with the noise of a curator. What ships is integer noise, so it is
-// drawn on a grid.
-func GaussianSum(sigma, sensitivity float64) (Observed, error) {
-	m := noise.DiscreteGaussian{Sigma: math.Min(1<<24, grid*sigma/sensitivity)}
-	return onGrid(m, m.Validate(), m.Sigma*sensitivity/sigma)
-}
-
-// LaplaceSum is a sum with Laplace noise of that scale, on a grid.
-func LaplaceSum(scale, sensitivity float64) (Observed, error) {
-	m := noise.DiscreteLaplace{Decay: math.Max(0x1p-30, sensitivity/scale/grid)}
-	return onGrid(m, m.Validate(), sensitivity/scale/m.Decay)
-}
-
-// onGrid rounds the sensitivity down: the record moves the sum by no more than is claimed.
-func onGrid(m integers, err error, steps float64) (Observed, error) {
-	if err != nil {
-		return Observed{}, err
-	}
-	o := Sum(m, int(steps*(1+1e-12)))
-	o.Sees += ", drawn on a fine grid"
-	return o, nil
 }

@@ -1,7 +1,10 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -9,12 +12,14 @@ import (
 	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/vector"
 )
 
 // Audit is confetti audit: what an attacker finds, beside what is claimed.
 type Audit struct {
 	Mechanism string  `help:"${attacked}." placeholder:"NAME"`
 	Delta     float64 `help:"Probability that the claim may fail by." default:"1e-6"`
+	Canaries  int     `help:"vector, gaussian, discrete-gaussian: respondents whose vectors are canaries in one run, beside." placeholder:"N"`
 	Runs      int     `help:"How many collections are drawn; 0 for some ten seconds' worth."`
 	Seed      uint64  `help:"The same seed gives the same audit." default:"1"`
 	JSON      bool    `help:"Print JSON."`
@@ -27,12 +32,16 @@ and prints the epsilon that the right guesses prove beside the one that is claim
 
 Examples:
   confetti audit --mechanism rr --users 1000 --rounds 4 --flip-probability 0.2 --delta 1e-6
+  confetti audit --mechanism gaussian --sigma 10 --sensitivity 1 --rounds 40 --canaries 5000 --delta 1e-6
   confetti audit --mechanism krr --users 500 --symbols 8 --local-epsilon 3 --delta 1e-6 --json`
 }
 
 func (c Audit) Run(std terminal.Streams) error {
 	if c.Mechanism == "" {
 		return terminal.Usagef("--mechanism is missing: give one of %s", strings.Join(named(attacked), ", "))
+	}
+	if c.Canaries < 0 {
+		return terminal.Usagef("--canaries is %d: give how many respondents are canaries, or 0", c.Canaries)
 	}
 	if c.Runs < 0 {
 		return terminal.Usagef("--runs is %d: give how many collections are drawn, or 0", c.Runs)
@@ -52,20 +61,73 @@ func (c Audit) Run(std terminal.Streams) error {
 	if err != nil {
 		return m.refused(err, "delta")
 	}
-	observed, err := m.attack(p)
-	if err != nil {
-		return m.refused(err)
-	}
-	observed = observed.Repeated(claimedRounds(m, p))
-	runs := c.Runs
-	if runs == 0 {
-		runs = observed.Runs()
-	}
 	start := time.Now()
 	report, finish := terminal.Progress(std.Err)
-	f := observed.Attack(claim, runs, c.Seed, func(done, of int) { report("collections", done, of) })
+	findings, err := c.attack(m, p, claim, report)
 	finish()
-	return printAudit(std, c.JSON, c.Mechanism, []audit.Finding{f}, time.Since(start))
+	if err != nil {
+		return err
+	}
+	return printAudit(std, c.JSON, c.Mechanism, findings, time.Since(start))
+}
+
+// attack looks at many collections and, where canaries are asked for, at one with them.
+func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report func(stage string, done, of int)) ([]audit.Finding, error) {
+	observed, err := m.observed(p)
+	if err != nil {
+		return nil, m.refused(err)
+	}
+	observed = observed.Repeated(m.looks(p))
+	runs := cmp.Or(c.Runs, observed.Runs())
+	if c.Canaries != 0 && !m.canaries() { // before the long work
+		return nil, terminal.Usagef("--mechanism %s has no room for canaries: leave --canaries out", m.name)
+	}
+	findings := []audit.Finding{observed.Attack(claim, runs, c.Seed, func(done, of int) { report("collections", done, of) })}
+	if c.Canaries == 0 {
+		return findings, nil
+	}
+	more, err := m.hide(p, c.Canaries, claim, c.Seed, func(done, of int) { report("reports", done, of) })
+	if err != nil {
+		return nil, terminal.Usagef("%s (set by --canaries, --users, --coordinates)", strings.TrimPrefix(err.Error(), "audit: "))
+	}
+	return append(findings, more...), nil
+}
+
+// observed is what the mechanism's observer meets in one round.
+func (m mechanism) observed(p parameters) (audit.Observed, error) {
+	if m.noisy == nil {
+		return m.attack(p)
+	}
+	s := m.noisy(p)
+	return s.Observed(), s.Noise.Validate()
+}
+
+// hide attacks one run in which so many respondents are canaries.
+func (m mechanism) hide(p parameters, canaries int, claim account.Guarantee, seed uint64, report func(done, of int)) ([]audit.Finding, error) {
+	if m.sums == nil {
+		return m.noisy(p).Canaries(p.rounds(), canaries, claim, seed)
+	}
+	s, err := p.sums()
+	if err != nil {
+		return nil, err
+	}
+	s.Canaries = canaries
+	return s.Attack(claim, seed, report)
+}
+
+// canaries says whether one run has room for many respondents that hardly disturb each
+// other: sums of vectors, with Gaussian noise.
+func (m mechanism) canaries() bool { return m.sums != nil || strings.HasSuffix(m.name, "gaussian") }
+
+// sums are those of the vectors that the parameters describe, of which two are at most two apart:
+// everybody answers in every coordinate.
+func (p parameters) sums() (audit.Sums, error) {
+	d := *p.Coordinates
+	spec := vector.Spec{
+		Dimension: d, Rows: d, Answered: d, Envelopes: d, Flip: *p.FlipProbability, SquaredDistance: 4,
+		Clip: math.Sqrt(float64(d) / *p.SquaredGap),
+	}
+	return audit.Sums{Rounds: slices.Repeat([]vector.Spec{spec}, p.rounds()), Users: *p.Users}, spec.Validate()
 }
 
 // claim is what is promised of all rounds.
@@ -76,8 +138,8 @@ func (m mechanism) claim(p parameters, delta float64) (account.Guarantee, error)
 	return account.Epsilon(m.repeated(p), delta)
 }
 
-// claimedRounds is how often the attack looks: fragments are rounds of one view.
-func claimedRounds(m mechanism, p parameters) int {
+// looks is how often the attack looks: fragments are rounds of one view.
+func (m mechanism) looks(p parameters) int {
 	if m.event == nil {
 		return 1
 	}

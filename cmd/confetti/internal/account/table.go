@@ -22,12 +22,14 @@ type mechanism struct {
 	name    string
 	curator bool // one adds the noise, and no shuffler is relied upon
 
-	needs, takes []string                         // flags of epsilon, delta and explain; empty: those commands do not know it
-	event        func(p parameters) account.Event // of one round; nil: it has none by itself
-	says         func(s *statement, p parameters) // beside the guarantee; nil: nothing
-	of           func(p parameters) report        // of one message; nil: it is not
-	calibrate    *calibration                     // nil: account calibrate does not know it
-	attack       attack                           // nil: it does not ship, so there is nothing to attack
+	needs, takes []string                               // flags of epsilon, delta and explain; empty: those commands do not know it
+	event        func(p parameters) account.Event       // of one round; nil: it has none by itself
+	says         func(s *statement, p parameters)       // beside the guarantee; nil: nothing
+	of           func(p parameters) report              // of one message; nil: it is not
+	calibrate    *calibration                           // nil: account calibrate does not know it
+	attack       attack                                 // nil: it does not ship, so there is nothing to attack
+	noisy        func(p parameters) audit.Noisy         // of a curator's sum that ships, which is attacked likewise; nil: it is none
+	sums         func(p parameters) (audit.Sums, error) // of vectors, which canaries attack in one run; nil: it is none
 }
 
 // calibration is how the noise of a mechanism is found.
@@ -68,6 +70,7 @@ var mechanisms = []mechanism{
 		attack: func(p parameters) (audit.Observed, error) {
 			return audit.Coordinates(bitsum.RR{Flip: *p.FlipProbability}, *p.Users, *p.Coordinates, *p.SquaredGap), nil
 		},
+		sums: parameters.sums,
 	},
 	oneMessage("krr", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
 		return randomize.KRR{K: symbols, Epsilon: local}
@@ -128,7 +131,7 @@ var mechanisms = []mechanism{
 		},
 		says:      sigma,
 		calibrate: &calibration{nil, []string{"users"}, false, accountCalibrate.gaussian},
-		attack:    func(p parameters) (audit.Observed, error) { return audit.GaussianSum(*p.Sigma, *p.Sensitivity) },
+		noisy:     func(p parameters) audit.Noisy { return audit.NoisyGaussian(*p.Sigma, *p.Sensitivity) },
 	},
 	{
 		name: "discrete-gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
@@ -136,9 +139,8 @@ var mechanisms = []mechanism{
 			return additive.DiscreteGaussian{Sigma: *p.Sigma, Sensitivity: int(*p.Sensitivity)}
 		},
 		says: sigma,
-		attack: func(p parameters) (audit.Observed, error) {
-			m := noise.DiscreteGaussian{Sigma: *p.Sigma}
-			return audit.Sum(m, int(*p.Sensitivity)), m.Validate()
+		noisy: func(p parameters) audit.Noisy {
+			return audit.Noisy{Noise: noise.DiscreteGaussian{Sigma: *p.Sigma}, Steps: int(*p.Sensitivity)}
 		},
 	},
 	{
@@ -146,8 +148,8 @@ var mechanisms = []mechanism{
 		event: func(p parameters) account.Event {
 			return additive.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
 		},
-		says:   func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
-		attack: func(p parameters) (audit.Observed, error) { return audit.LaplaceSum(*p.Scale, *p.Sensitivity) },
+		says:  func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
+		noisy: func(p parameters) audit.Noisy { return audit.NoisyLaplace(*p.Scale, *p.Sensitivity) },
 	},
 	{
 		name: "discrete-laplace", curator: true, needs: []string{"noise", "sensitivity"}, takes: []string{"rounds"},
@@ -157,9 +159,8 @@ var mechanisms = []mechanism{
 		says: func(s *statement, p parameters) {
 			s.add("rmse", "RMSE", additive.DiscreteLaplace{Noise: *p.Noise}.RMSE(), "of one sum")
 		},
-		attack: func(p parameters) (audit.Observed, error) {
-			m := noise.DiscreteLaplace{Decay: *p.Noise}
-			return audit.Sum(m, int(*p.Sensitivity)), m.Validate()
+		noisy: func(p parameters) audit.Noisy {
+			return audit.Noisy{Noise: noise.DiscreteLaplace{Decay: *p.Noise}, Steps: int(*p.Sensitivity)}
 		},
 	},
 	{
@@ -189,7 +190,7 @@ type attack func(p parameters) (audit.Observed, error)
 // and attacked those of audit.
 func knows(m mechanism) bool      { return m.needs != nil }
 func calibrates(m mechanism) bool { return m.calibrate != nil }
-func attacked(m mechanism) bool   { return m.attack != nil }
+func attacked(m mechanism) bool   { return m.attack != nil || m.noisy != nil }
 
 // named are the names of those that pass.
 func named(pass func(mechanism) bool) (names []string) {
