@@ -2,6 +2,7 @@ package direction
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
@@ -151,7 +152,7 @@ func (m Cap) Check(report []byte) error {
 
 // Sum adds up the directions of reports, Dim coordinates. It does not depend on how
 // many processors there are.
-func (m Cap) Sum(reports [][]byte) ([]float64, error) {
+func (m Cap) Sum(reports iter.Seq[[]byte]) ([]float64, error) {
 	m.must(m.Dim)
 	return sum(m.Dim, reports, readSeed)
 }

@@ -8,9 +8,11 @@ package direction
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -106,31 +108,40 @@ func meanAlong(dim int) float64 {
 // processors share the work.
 const block = 256
 
-// sum adds the directions of reports of one length, each times its sign.
-func sum(dim int, reports [][]byte, read func(report []byte) (seed, float64, error)) ([]float64, error) {
-	blocks := (len(reports) + block - 1) / block
-	parts, errs := make([][]float64, blocks), make([]error, blocks)
-	var wait sync.WaitGroup
-	workers, total := runtime.GOMAXPROCS(0), make([]float64, dim)
-	for from := 0; from < blocks; from += workers {
-		to := min(blocks, from+workers)
-		for b := from; b < to; b++ {
-			wait.Go(func() {
-				parts[b], errs[b] = addUp(dim, reports[b*block:min(len(reports), (b+1)*block)], read)
-			})
-		}
-		wait.Wait()
-		for b := from; b < to; b++ {
-			if errs[b] != nil {
-				return nil, errs[b]
+// sum adds the directions of reports of one length, each times its sign. It holds a few
+// blocks of them at a time.
+func sum(dim int, reports iter.Seq[[]byte], read func(report []byte) (seed, float64, error)) ([]float64, error) {
+	total, several := make([]float64, dim), block*runtime.GOMAXPROCS(0)
+	var held [][]byte
+	for report := range reports {
+		if held = append(held, report); len(held) == several {
+			if err := addBlocks(total, held, read); err != nil {
+				return nil, err
 			}
-			for i, x := range parts[b] {
-				total[i] += x
-			}
-			parts[b] = nil
+			held = held[:0]
 		}
 	}
-	return total, nil
+	return total, addBlocks(total, held, read)
+}
+
+// addBlocks adds blocks of reports to the total in their order, each summed by itself.
+func addBlocks(total []float64, reports [][]byte, read func([]byte) (seed, float64, error)) error {
+	blocks := slices.Collect(slices.Chunk(reports, block))
+	parts, errs := make([][]float64, len(blocks)), make([]error, len(blocks))
+	var wait sync.WaitGroup
+	for b, of := range blocks {
+		wait.Go(func() { parts[b], errs[b] = addUp(len(total), of, read) })
+	}
+	wait.Wait()
+	for b, part := range parts {
+		if errs[b] != nil {
+			return errs[b]
+		}
+		for i, x := range part {
+			total[i] += x
+		}
+	}
+	return nil
 }
 
 func addUp(dim int, reports [][]byte, read func([]byte) (seed, float64, error)) ([]float64, error) {

@@ -2,6 +2,7 @@ package direction
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -18,7 +19,7 @@ type mechanism interface {
 	Randomize(r *rand.Rand, x []float64) []byte
 	Prob(report []byte, x []float64) float64
 	Check(report []byte) error
-	Sum(reports [][]byte) ([]float64, error)
+	Sum(reports iter.Seq[[]byte]) ([]float64, error)
 	Factor() float64
 	Event(users int) account.Event
 	Local(adj account.Adjacency) account.Guarantee
@@ -128,7 +129,7 @@ func debiased(t testing.TB, m mechanism, dim, n int, factor float64) {
 	x := unit(dim, dim-1, length)
 	draws, square := make([]float64, n), 0.0
 	for i := range draws {
-		sum, err := m.Sum([][]byte{m.Randomize(r, x)})
+		sum, err := m.Sum(slices.Values([][]byte{m.Randomize(r, x)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestWhatHasNoDirectionSaysNothing(t *testing.T) {
 			for _, m := range []mechanism{Sign{2, 1, 8}, Cap{2, 1, 0.2, 8}} {
 				right := 0
 				for range n {
-					v, err := m.Sum([][]byte{m.Randomize(r, x)})
+					v, err := m.Sum(slices.Values([][]byte{m.Randomize(r, x)}))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -265,12 +266,12 @@ func TestSumsDoNotDependOnProcessors(t *testing.T) {
 	for i := range reports {
 		reports[i] = m.Randomize(r, unit(5, i%5, 1))
 	}
-	many, err := m.Sum(reports)
+	many, err := m.Sum(slices.Values(reports))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	one, err := m.Sum(reports)
+	one, err := m.Sum(slices.Values(reports))
 	if err != nil || !slices.Equal(one, many) {
 		t.Errorf("%v on one processor, %v on many: %v", one, many, err)
 	}
@@ -323,7 +324,7 @@ func TestHostileReportsAreRefused(t *testing.T) {
 		"cap: long":          {Cap{2, 1, 0.5, 1}, make([]byte, SeedBytes+1)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.m.Sum([][]byte{c.report})
+			_, err := c.m.Sum(slices.Values([][]byte{c.report}))
 			if err == nil || c.m.Check(c.report) == nil || c.m.Prob(c.report, []float64{1, 0}) != 0 {
 				t.Errorf("taken: %v", err)
 			}
@@ -359,7 +360,7 @@ func FuzzReports(f *testing.F) {
 		var sum []float64
 		var err error
 		// The vector counts as received: who made the plan chose its length.
-		costtest.Heap(t, costtest.Factor, len(report)+8*m.Dim, func() { sum, err = m.Sum([][]byte{report}) })
+		costtest.Heap(t, costtest.Factor, len(report)+8*m.Dim, func() { sum, err = m.Sum(slices.Values([][]byte{report})) })
 		if (err == nil) != (m.Check(report) == nil) {
 			t.Fatalf("checked %v, summed %v", m.Check(report), err)
 		}

@@ -2,6 +2,7 @@ package direction
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
@@ -97,7 +98,7 @@ func (m Sign) Check(report []byte) error {
 
 // Sum adds up the directions of reports, Dim coordinates. It does not depend on how
 // many processors there are.
-func (m Sign) Sum(reports [][]byte) ([]float64, error) {
+func (m Sign) Sum(reports iter.Seq[[]byte]) ([]float64, error) {
 	m.must(m.Dim)
 	return sum(m.Dim, reports, readSign)
 }

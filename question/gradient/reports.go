@@ -1,0 +1,85 @@
+package gradient
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/direction"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Reports are those that a plan may name.
+var Reports = []string{Direction, Cap, Vector}
+
+const (
+	Direction = "direction" // the sign of a random direction (ESA, Algorithm 4)
+	Cap       = "cap"       // a random direction from a cap about the gradient
+	Vector    = "vector"    // single bits of the rotated gradient
+)
+
+// A reporter is a mechanism that tells of one gradient no longer than the plan's clip, with
+// both its ends.
+type reporter interface {
+	randomize(r *rand.Rand, g []float64) (bodies [][]byte)
+	tally() tally.Tally
+	// mean is that of the gradients of n devices, and the standard error of a coordinate.
+	mean(t tally.Tally, n int) (mean []float64, err float64, failed error)
+	event(honest int) account.Event
+	local() account.Guarantee
+}
+
+// newReporter is that of a valid plan for a model of so many numbers.
+func newReporter(p plan.Plan, dim int) (reporter, error) {
+	ask := p.Question.Gradient
+	z := ask.Report
+	switch z.Name {
+	case Direction:
+		m := direction.Sign{Dim: dim, Clip: ask.Clip, Epsilon: z.Epsilon}
+		return directions{m, dim, direction.SignBytes}, m.Validate()
+	case Cap:
+		m := direction.Cap{Dim: dim, Clip: ask.Clip, Share: z.Share, Epsilon: z.Epsilon}
+		return directions{m, dim, direction.SeedBytes}, m.Validate()
+	}
+	if z.Name == Vector {
+		return newVectors(p, dim)
+	}
+	return nil, fmt.Errorf("gradient: no report is named %q: choose one of %v", z.Name, Reports)
+}
+
+// directions are reports of one message each, which say nothing in sum: the tally keeps them
+// as they are, and they are expanded one block after another.
+type directions struct {
+	mechanism interface {
+		Randomize(r *rand.Rand, x []float64) []byte
+		Sum(reports iter.Seq[[]byte]) ([]float64, error)
+		Estimate(sum []float64, n int) []estimate.Value
+		Event(users int) account.Event
+		Local(adj account.Adjacency) account.Guarantee
+	}
+	dim, size int
+}
+
+func (d directions) randomize(r *rand.Rand, g []float64) [][]byte {
+	return [][]byte{d.mechanism.Randomize(r, g)}
+}
+
+func (d directions) tally() tally.Tally { return tally.NewRows(d.size) }
+
+func (d directions) mean(t tally.Tally, n int) ([]float64, float64, error) {
+	sum, err := d.mechanism.Sum(t.(*tally.Rows).All())
+	if err != nil {
+		return nil, 0, err
+	}
+	values := d.mechanism.Estimate(sum, n)
+	for i, v := range values {
+		sum[i] = v.Mean
+	}
+	return sum, values[0].StdErr, nil
+}
+
+func (d directions) event(honest int) account.Event { return d.mechanism.Event(honest) }
+func (d directions) local() account.Guarantee       { return d.mechanism.Local(account.Replacement) }

@@ -1,0 +1,48 @@
+package gradient
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Loss: all who answer add noise, in every round afresh.
+func (q *Question) Loss(honest int, _ bool) account.Event { return q.report.event(honest) }
+
+// Risks: what can go wrong with a report is in its event, and everybody is in one crowd.
+func (q *Question) Risks() question.Risks { return question.Risks{} }
+
+// Words speak of gradients.
+func (q *Question) Words() question.Words {
+	w := question.Words{
+		Asked: fmt.Sprintf("How would each respondent's example, %d numbers and which of %d classes it is of, change a model that learns %d numbers?",
+			q.ask.Dimension, len(q.ask.Classes), q.params()),
+		Answer: "gradients", Crowd: "crowd", Crowds: []string{"everybody"},
+		Unfit:       question.SaysUnfit(q.plan.Question, "a gradient of zero, which adds nothing to the mean in expectation."),
+		Assumptions: []string{"The class of an example is as private as the example: the guarantees speak of both."},
+	}
+	if q.ask.Report.Name == Cap {
+		w.Assumptions = append(w.Assumptions, "Every cap has its share of all seeds, as of directions drawn from the sphere.")
+	}
+	return w
+}
+
+// Observers: a direction is one message, a vector one message for each bit.
+func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+	local := q.report.local()
+	one := local
+	one.Trust = account.OneFragment
+	if q.ask.Report.Name == Vector {
+		var err error
+		if one, err = account.OneMessage(q.Loss(q.plan.HonestMinimum(), true), shuffled.Delta); err != nil {
+			return nil, err
+		}
+	}
+	const note = "Includes the class of the example."
+	return []account.Statement{
+		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
+	}, nil
+}

@@ -1,0 +1,87 @@
+package gradient
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// squaredDistance is the largest of two gradients of length at most 1: any two are
+// possible.
+const squaredDistance = 4
+
+// vectors are single bits of rotated gradients, divided by the plan's clip. A row that is not
+// answered is no message.
+type vectors struct {
+	mechanism *vector.Mechanism
+	clip      float64
+}
+
+// spec is the plan's description of vectors of so many numbers.
+func spec(p plan.Plan, dim int) (vector.Spec, error) {
+	ask := p.Question.Gradient
+	z := ask.Report
+	s := vector.Spec{
+		Dimension: dim, Rows: 1 << bits.Len(uint(max(dim, z.Bits)-1)), Answered: z.Bits, Envelopes: p.Envelopes.PerDevice,
+		Clip: z.Radius, Flip: z.Flip, SquaredDistance: squaredDistance, Rare: z.Rare,
+	}
+	var err error
+	if s.Seed, err = seed(*ask); err != nil {
+		return s, err
+	}
+	return s, s.Validate()
+}
+
+func newVectors(p plan.Plan, dim int) (reporter, error) {
+	s, err := spec(p, dim)
+	if err != nil {
+		return nil, err
+	}
+	m, err := vector.New(s)
+	return vectors{m, p.Question.Gradient.Clip}, err
+}
+
+func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {
+	s := v.mechanism.Spec()
+	unit := make([]float32, len(g))
+	for i, x := range g {
+		unit[i] = float32(x / v.clip)
+	}
+	said := tally.NewMessages(s.Envelopes)
+	for _, channel := range v.mechanism.Randomize(r, unit) {
+		if channel != s.NoRow() {
+			said.Say(uint32(channel/2), uint8(channel%2))
+		}
+	}
+	return said.Bodies
+}
+
+func (v vectors) tally() tally.Tally { return tally.NewCounts(v.mechanism.Spec().Rows, 2) }
+
+func (v vectors) mean(t tally.Tally, n int) ([]float64, float64, error) {
+	counts, c := t.(*tally.Counts), v.mechanism.NewCounts()
+	for row := range c.Ones {
+		zeros, ones := counts.N[2*row], counts.N[2*row+1]
+		if zeros+ones > 1<<32-1 {
+			return nil, 0, fmt.Errorf("gradient: row %d was answered more often than there are devices", row+1)
+		}
+		c.Answered[row], c.Ones[row] = uint32(zeros+ones), uint32(ones)
+	}
+	sum, err := v.mechanism.Estimate(c, n)
+	if err != nil {
+		return nil, 0, err
+	}
+	scale := v.clip / float64(n)
+	for i := range sum.Vector {
+		sum.Vector[i] *= scale
+	}
+	return sum.Vector, sum.Error * scale, nil
+}
+
+func (v vectors) event(honest int) account.Event { return v.mechanism.Spec().Event(honest) }
+func (v vectors) local() account.Guarantee       { return v.mechanism.Local() }
