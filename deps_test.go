@@ -48,7 +48,7 @@ var layers = [][]string{
 	{"learn/hdc", "learn/moments", "learn/synthetic"},
 	{"release"},
 	{"question"},
-	{"question/density", "question/histogram", "question/vector"},
+	{"question/density", "question/histogram", "question/vector", "question/gradient"},
 	{"release/page", "release/findings"},
 	{"protocol"},
 	{"internal/intake", "question/law"},
@@ -221,7 +221,7 @@ func TestKindsOfQuestionAreNamedInOneTable(t *testing.T) {
 	if planted := (architecture.Imports{"analyzer": {"question", "question/density"}}); len(named(planted)) != 1 {
 		t.Error("an analyzer that names a kind is not caught")
 	}
-	used := regexp.MustCompile(`Question\.(Density|Histogram|Vector)\b`)
+	used := regexp.MustCompile(`Question\.(Density|Histogram|Vector|Gradient)\b`)
 	for _, role := range []string{"client", "shuffler", "analyzer", "issuer", "protocol", "internal/serve", "internal/wire", "internal/intake"} {
 		err := fs.WalkDir(os.DirFS("."), role, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {

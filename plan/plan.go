@@ -49,6 +49,7 @@ type Question struct {
 	Density   *Density   `json:"density,omitempty"`
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Vector    *Vector    `json:"vector,omitempty"`
+	Gradient  *Gradient  `json:"gradient,omitempty"`
 }
 
 // What a device sends whose value does not fit.

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -25,6 +26,7 @@ var kinds = map[string]kind{
 	"density":   kindOf(density.Validate, density.New, density.Design),
 	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
 	"vector":    kindOf(vector.Validate, vector.New, vector.Design),
+	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design),
 }
 
 // kind is what is done with a plan that asks for it: Validate lists what is wrong with

@@ -199,3 +199,17 @@ func Small() map[string]plan.Plan {
 	})
 	return plans
 }
+
+// Gradient is a plan of gradients of a linear model of three numbers in two classes, complete
+// but for what Design fills in.
+func Gradient(report string) plan.Plan {
+	p := Density("rr")
+	p.Title = "What do people like?"
+	p.Question = plan.Question{Kind: "gradient", Unfit: "reference", Gradient: &plan.Gradient{
+		Dimension: 3, Classes: []string{"tea", "coffee"}, Model: "linear", Seed: Seed, Clip: 1,
+		Report: plan.GradientReport{Name: report}, Step: plan.GradientStep{Rate: 1, Bound: 100},
+	}}
+	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", DishonestShare: 0.1}
+	p.Crowd = plan.Crowd{Minimum: 1000}
+	return p
+}

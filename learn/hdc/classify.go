@@ -95,31 +95,39 @@ func (m *Model) Evaluate(x blas32.General, y []int) (Evaluation, error) {
 	if x.Rows != len(y) || len(y) == 0 {
 		return Evaluation{}, fmt.Errorf("hdc: %d rows to evaluate with %d labels", x.Rows, len(y))
 	}
-	k := len(m.classes)
-	e := Evaluation{Total: len(y), Confusion: make([][]int, k)}
-	for c := range e.Confusion {
-		e.Confusion[c] = make([]int, k)
-	}
 	predictions, err := m.Classify(x)
 	if err != nil {
 		return Evaluation{}, err
 	}
-	decided := 0
+	classes, decided := make([]int, len(y)), 0
 	for i, p := range predictions {
-		if y[i] < 0 || y[i] >= k {
-			return Evaluation{}, fmt.Errorf("hdc: label of row %d is not one of the %d classes", i, k)
-		}
-		e.Confusion[y[i]][p.Class]++
-		if p.Class == y[i] {
-			e.Right++
-		}
+		classes[i] = p.Class
 		if p.Decided() {
 			decided++
 		}
 	}
+	e, err := Judge(classes, y, len(m.classes))
+	e.Decided = float64(decided) / float64(len(y))
+	return e, err
+}
+
+// Judge compares predictions, each one of k classes, with the classes y.
+func Judge(predictions, y []int, k int) (Evaluation, error) {
+	e := Evaluation{Total: len(y), Confusion: make([][]int, k)}
+	for c := range e.Confusion {
+		e.Confusion[c] = make([]int, k)
+	}
+	for i, class := range predictions {
+		if y[i] < 0 || y[i] >= k {
+			return Evaluation{}, fmt.Errorf("hdc: label of row %d is not one of the %d classes", i, k)
+		}
+		e.Confusion[y[i]][class]++
+		if class == y[i] {
+			e.Right++
+		}
+	}
 	n := float64(e.Total)
 	e.Accuracy = float64(e.Right) / n
-	e.Decided = float64(decided) / n
 	e.Low, e.High = wilson(e.Accuracy, n)
 	return e, nil
 }

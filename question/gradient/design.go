@@ -97,7 +97,7 @@ func designDirections(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 	}
 	// Reports with the budget's own epsilon keep it in one round, though nobody hides them.
 	low, high := math.Max(direction.MinEpsilon, p.Budget.Epsilon/float64(rounds)), most
-	for range 24 {
+	for range 14 { // to a part in a thousand
 		middle := math.Sqrt(low * high)
 		if at(middle); keeps() {
 			low = middle

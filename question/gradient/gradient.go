@@ -170,3 +170,6 @@ func (q *Question) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory)
 
 // NewTally is empty.
 func (q *Question) NewTally() tally.Tally { return q.report.tally() }
+
+// Told is the gradient in a symbol.
+func Told(s question.Symbol) []float64 { return s.(symbol) }

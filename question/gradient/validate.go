@@ -29,6 +29,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	validateStep(ask.Step, ps)
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: a model is learned from everybody: leave them out")
 	ps.Require(p.Budget.Adjacency == "replacement", `budget.adjacency must be "replacement": of gradients nothing is known of removal`)
+	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: there is one crowd, whose size is no secret: leave it out")
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is within the gradient: leave it out")
 	ps.Require(p.Route.Mix == nil || p.Route.Mix.Spread == "", "route.mix.spread: a report of a gradient is not torn into fragments: leave it out")
 	validateEnvelopes(p, ps)

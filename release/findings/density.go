@@ -112,22 +112,26 @@ func (m *Classifier) classification(e hdc.Evaluation, test Records) (release.Sec
 			release.Metric{Name: "clipped", Label: "Coordinates clipped", Value: share, Unit: release.Share, Note: "of the public test records, after rotation"},
 			release.Metric{Name: "clip_bias", Label: "Largest bias from clipping", Value: bias, Note: "of a density at any point, bounded from the public test records; not part of the standard errors"})
 	}
-	confusion := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
-		Note: "Rows are true classes, columns predictions, cells public test records."}
-	for c, name := range m.Classes() {
-		confusion.Columns = append(confusion.Columns, release.Column{Label: name})
-		row := []release.Cell{release.Text(name)}
-		for _, n := range e.Confusion[c] {
-			row = append(row, release.Number(float64(n), 0))
-		}
-		confusion.Rows = append(confusion.Rows, row)
-	}
-	s.Tables = append(s.Tables, confusion)
+	s.Tables = append(s.Tables, confusion(m.Classes(), e))
 	figure, err := m.leads(test)
 	if err == nil && len(figure.Series) > 0 { // a lead takes two classes
 		s.Figures = append(s.Figures, figure)
 	}
 	return s, err
+}
+
+func confusion(classes []string, e hdc.Evaluation) release.Table {
+	t := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
+		Note: "Rows are true classes, columns predictions, cells public test records."}
+	for c, name := range classes {
+		t.Columns = append(t.Columns, release.Column{Label: name})
+		row := []release.Cell{release.Text(name)}
+		for _, n := range e.Confusion[c] {
+			row = append(row, release.Number(float64(n), 0))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // leads plots, for each true class, how the density of the true class lies

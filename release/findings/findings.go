@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
@@ -46,8 +47,13 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return c.describe(public)
 	case *histogram.Model:
 		return newAnswers(m, public.Truth).describeAll(public)
+<<<<<<< HEAD
 	case *vector.Model:
 		return describeVector(m, public)
+=======
+	case *gradient.Model:
+		return describeGradient(m, public)
+>>>>>>> eff4681 (question/gradient: findings and law)
 	}
 	return nil, nil, fmt.Errorf("findings: no words for what %T has learned", m)
 }
@@ -64,10 +70,10 @@ func Threats(q question.Question, p plan.Plan, promised account.Guarantee) []rel
 	return nil
 }
 
-// Sheet is a table for a spreadsheet, which stands beside a release.
+// Sheet is what stands beside a release: a table for a spreadsheet, or a model.
 type Sheet struct {
 	File string // its name
-	Text []byte // CSV
+	Text []byte // CSV; of a model its form in package nn
 	Note string // what its readers must know; "" if nothing
 }
 
@@ -97,8 +103,15 @@ func Beside(m question.Model, public Public) (s Sheet, err error) {
 		err = release.WriteCounts(&text, all)
 		s.Text = text.Bytes()
 		return s, err
+<<<<<<< HEAD
 	case *vector.Model:
 		return sumSheet(m)
+=======
+	case *gradient.Model:
+		s.File = release.ModelFile
+		s.Text, err = m.Network().MarshalBinary()
+		return s, err
+>>>>>>> eff4681 (question/gradient: findings and law)
 	}
 	return s, fmt.Errorf("findings: no sheet of what %T has learned", m)
 }

@@ -1,0 +1,125 @@
+package gradient
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/nn"
+)
+
+func small(t testing.TB) *State {
+	t.Helper()
+	m, err := nn.New(rand.New(rand.NewPCG(1, 2)), nn.Dense{In: 2, Out: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Params = []float32{1, 2, 3}
+	return &State{Model: m, Velocity: []float32{1, 0, -1}, Average: []float32{0, 1, 2}, Rate: 0.5, Turns: []Turn{{Respondents: 9, Length: 1, Noise: 0.5}}}
+}
+
+// Nesterov's step, by hand; one that leads beyond the bound is not taken.
+func TestStep(t *testing.T) {
+	s := small(t)
+	next := s.step([]float64{2, 0, 1}, 0.5, 0.9, 100, Turn{Respondents: 3})
+	want := State{
+		Model: &nn.Model{Params: []float32{1 - 0.5*(2+0.5*2.5), 2, 3 - 0.5*(1+0.5*0.5)}}, Velocity: []float32{2.5, 0, 0.5},
+	}
+	for i, p := range next.Model.Params {
+		average := (s.Average[i] + want.Model.Params[i]) / 2 // the second of two
+		if p != want.Model.Params[i] || next.Velocity[i] != want.Velocity[i] || math.Abs(float64(next.Average[i]-average)) > 1e-6 {
+			t.Errorf("number %d: %v, velocity %v, average %v", i, p, next.Velocity[i], next.Average[i])
+		}
+	}
+	if next.Rate != 0.5 || len(next.Turns) != 2 || next.Turns[1].Refused || len(s.Turns) != 1 || s.Model.Params[0] != 1 {
+		t.Errorf("after the step: %+v, before: %+v", next, s)
+	}
+	for name, g := range map[string][]float64{"far": {1000, 0, 0}, "nan": {math.NaN(), 0, 0}, "infinite": {0, math.Inf(1), 0}} {
+		held := s.step(g, 0.5, 0, 100, Turn{})
+		for i, p := range held.Model.Params {
+			if p != s.Model.Params[i] || held.Velocity[i] != 0 {
+				t.Errorf("%s: number %d became %v, its velocity %v", name, i, p, held.Velocity[i])
+			}
+		}
+		if held.Rate != 0.25 || !held.Turns[1].Refused {
+			t.Errorf("%s: %+v", name, held)
+		}
+	}
+}
+
+func TestStatesComeBack(t *testing.T) {
+	s := small(t)
+	b, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got State
+	if err := got.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := got.MarshalBinary()
+	if err != nil || !bytes.Equal(again, b) || got.Turns[0] != s.Turns[0] || got.Rate != s.Rate || got.Velocity[2] != -1 || got.Average[2] != 2 || got.Model.Params[2] != 3 {
+		t.Errorf("%+v came back as %+v: %v", s, got, err)
+	}
+	nan := append([]byte(nil), b...)
+	copy(nan[len(nan)-4:], []byte{0, 0, 0xc0, 0x7f})
+	rate := bytes.Replace(b, []byte(`"rate":0.5`), []byte(`"rate":0e5`), 1)
+	spaced := bytes.Replace(b, []byte(`"rate":0.5`), []byte(`"rate": .5`), 1)
+	for name, bad := range map[string][]byte{"nothing": nil, "short": b[:len(b)-1], "long": append(append([]byte(nil), b...), 0), "head": b[:22], "nan": nan, "no rate": rate, "spaced": spaced, "another": []byte("confetti-gradient 2\n")} {
+		if err := new(State).UnmarshalBinary(bad); err == nil {
+			t.Errorf("%s was read", name)
+		}
+	}
+}
+
+func FuzzState(f *testing.F) {
+	b, err := small(f).MarshalBinary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(stateMagic))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s State
+		var err error
+		costtest.Heap(t, costtest.Factor, len(b), func() { err = s.UnmarshalBinary(b) })
+		if err != nil {
+			return
+		}
+		if again, err := s.MarshalBinary(); err != nil || !bytes.Equal(again, b) {
+			t.Errorf("%x came back as %x: %v", b, again, err)
+		}
+	})
+}
+
+// ESA's networks learn as many numbers as the paper says, or as follows from its table.
+func TestNetworks(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		dim, k, at int
+	}{{"linear", 392, 10, 3930}, {"xiii", 784, 10, 26010}, {"xiv", 3072, 10, 8686890}} {
+		layers, err := network(c.name, c.dim, c.k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := params(layers); got != c.at {
+			t.Errorf("%s learns %d numbers, want %d", c.name, got, c.at)
+		}
+		if c.name == "xiv" {
+			if _, _, last := layers[len(layers)-1].Shape(); last != 10250 {
+				t.Errorf("the last layer of %s learns %d numbers", c.name, last)
+			}
+			continue // eight million numbers
+		}
+		if _, err := nn.New(rand.New(rand.NewPCG(1, 2)), layers...); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	for _, name := range []string{"xiii", "xiv", "none"} {
+		if _, err := network(name, 10, 2); err == nil {
+			t.Errorf("%s of ten numbers", name)
+		}
+	}
+}
