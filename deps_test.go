@@ -58,7 +58,7 @@ var layers = [][]string{
 	{"shuffler/shufflerd", "analyzer/analyzerd"},
 	{"simulate", "internal/chaos", "audit"},
 	{"experiments"},
-	{"experiments/esa", "experiments/kde", "experiments/learn"},
+	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd"},
 	{"experiments/collection"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler"},
 	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},

@@ -14,8 +14,6 @@ type Model struct {
 	Plan    [32]byte // the hash of the one that was asked
 	Classes []string
 	State   *State // after the round's step
-	// Clip is the length of the longest gradient that a device tells.
-	Clip float64
 	// Averaged says that the answer is the average of the models of all rounds.
 	Averaged bool
 }
@@ -41,12 +39,21 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	turn := Turn{Respondents: crowds[0].Respondents, Length: norm(mean), Noise: noise}
-	return &Model{
-		Plan: q.plan.Hash(), Classes: q.ask.Classes, State: q.state.step(mean, q.ask.Step.Momentum, q.ask.Step.Average, q.ask.Step.Bound, turn),
-		Clip: q.ask.Clip, Averaged: q.ask.Step.Average > 0,
-	}, nil
+	return q.Taught(mean, noise, crowds[0].Respondents), nil
 }
+
+// Taught is the model after a step of the mean gradient of so many respondents, whose coordinates
+// have a standard error of noise.
+func (q *Question) Taught(mean []float64, noise float64, respondents int) *Model {
+	turn := Turn{Respondents: respondents, Length: norm(mean), Noise: noise}
+	return &Model{
+		Plan: q.plan.Hash(), Classes: q.ask.Classes, Averaged: q.ask.Step.Average > 0,
+		State: q.state.step(mean, q.ask.Step.Momentum, q.ask.Step.Average, q.ask.Step.Bound, turn),
+	}
+}
+
+// Network is the model that devices evaluate in the round.
+func (q *Question) Network() *nn.Model { return q.state.Model }
 
 // step is the state after a step against a gradient g (Nesterov 1983):
 //

@@ -47,13 +47,10 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return c.describe(public)
 	case *histogram.Model:
 		return newAnswers(m, public.Truth).describeAll(public)
-<<<<<<< HEAD
 	case *vector.Model:
 		return describeVector(m, public)
-=======
 	case *gradient.Model:
 		return describeGradient(m, public)
->>>>>>> eff4681 (question/gradient: findings and law)
 	}
 	return nil, nil, fmt.Errorf("findings: no words for what %T has learned", m)
 }
@@ -103,15 +100,12 @@ func Beside(m question.Model, public Public) (s Sheet, err error) {
 		err = release.WriteCounts(&text, all)
 		s.Text = text.Bytes()
 		return s, err
-<<<<<<< HEAD
 	case *vector.Model:
 		return sumSheet(m)
-=======
 	case *gradient.Model:
 		s.File = release.ModelFile
 		s.Text, err = m.Network().MarshalBinary()
 		return s, err
->>>>>>> eff4681 (question/gradient: findings and law)
 	}
 	return s, fmt.Errorf("findings: no sheet of what %T has learned", m)
 }

@@ -1,0 +1,153 @@
+package sgd
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/encode/gradients"
+	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/synthetic"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// population is who is asked, and the records that the model is judged on.
+type population struct {
+	dimension   int
+	classes     []string
+	values      []question.Value
+	test        [][]float32
+	testClasses []int
+}
+
+// prepare turns a set's records into examples, and completes the cell by what its
+// architecture works with.
+func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population, error) {
+	p := population{classes: set.Classes, testClasses: set.Test.Y}
+	example, err := examples(c.Architecture, set, progress)
+	if err != nil {
+		return p, err
+	}
+	for i, x := range example(set.Train.X) {
+		p.values = append(p.values, gradient.Labelled{Features: x, Class: set.Train.Y[i]})
+	}
+	p.test = example(set.Test.X)
+	p.dimension = len(p.test[0])
+	if c.Clip == 0 {
+		c.Clip = map[string]float64{"linear": linearClip, "xiii": 1}[c.Architecture]
+	}
+	if c.Rate == 0 {
+		c.Rate = map[string]float64{"linear": 0.8, "xiii": 0.25}[c.Architecture]
+	}
+	return p, nil
+}
+
+// examples makes the rows of a matrix examples of an architecture: of a linear model unit
+// vectors of public features, times linearScale, of a network the pictures.
+func examples(architecture string, set *dataset.Set, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
+	side := int(math.Sqrt(float64(set.Dimension())))
+	picture := side*side == set.Dimension() && side%4 == 0
+	switch {
+	case architecture == "linear" && picture:
+		return oriented(side, progress)
+	case architecture == "linear":
+		return func(x blas32.General) [][]float32 {
+			return mapped(x, func() func(x, out []float32) { return func(x, out []float32) { copy(out, x); scale(out, linearScale) } }, x.Cols)
+		}, nil
+	case !picture:
+		return nil, fmt.Errorf("architecture %s takes pictures, which %s has none of", architecture, set.Name)
+	}
+	return func(x blas32.General) [][]float32 {
+		return mapped(x, func() func(x, out []float32) {
+			return func(x, out []float32) { copy(out, x); scale(out, pictureLength) }
+		}, x.Cols)
+	}, nil
+}
+
+const (
+	// linearScale is the length of a linear model's examples beside the constant one of its
+	// bias, and linearClip that of both together: a gradient is no longer times the error.
+	linearScale = 3
+	linearClip  = 3.1622776601683795
+	// pictureLength is about that of an image of a digit with pixels from 0 to 1.
+	pictureLength = 9.2
+	// publicImages and directions are those of the features' whitening.
+	publicImages = 16_000
+	directions   = 351
+)
+
+// oriented are oriented gradients of pictures, whitened by generated ones: no record that
+// anybody holds has part in them.
+func oriented(side int, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
+	if side != 28 {
+		return nil, fmt.Errorf("features are of pictures of 28x28, not %dx%d", side, side)
+	}
+	progress("public features", 0, 1)
+	public := synthetic.Images(replay.New(1), publicImages)
+	held := blas32.General{Rows: len(public), Cols: side * side, Stride: side * side}
+	for _, image := range public {
+		held.Data = append(held.Data, image...)
+	}
+	gradient := func() func(x, out []float32) {
+		m, err := gradients.New(side, side)
+		if err != nil {
+			panic("sgd: " + err.Error()) // of a size that was checked
+		}
+		return m.Apply
+	}
+	m, err := gradients.New(side, side)
+	if err != nil {
+		return nil, err
+	}
+	rows := mapped(held, gradient, m.Len())
+	x := blas32.General{Rows: len(rows), Cols: m.Len(), Stride: m.Len()}
+	for _, row := range rows {
+		x.Data = append(x.Data, row...)
+	}
+	white, err := principal.Fit(x, directions, 0.3, principal.Full)
+	if err != nil {
+		return nil, err
+	}
+	progress("public features", 1, 1)
+	return func(x blas32.General) [][]float32 {
+		return mapped(x, func() func(x, out []float32) {
+			apply, features := gradient(), make([]float32, m.Len())
+			return func(x, out []float32) {
+				apply(x, features)
+				white.Apply(features, out)
+				scale(out, linearScale)
+			}
+		}, white.Len())
+	}, nil
+}
+
+func scale(x []float32, by float32) {
+	for i := range x {
+		x[i] *= by
+	}
+}
+
+// mapped are the rows of x by a map, of which each processor makes its own.
+func mapped(x blas32.General, fresh func() func(x, out []float32), size int) [][]float32 {
+	rows, all := make([][]float32, x.Rows), make([]float32, x.Rows*size)
+	workers := runtime.GOMAXPROCS(0)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			apply := fresh()
+			for i := w; i < x.Rows; i += workers {
+				rows[i] = all[i*size : (i+1)*size : (i+1)*size]
+				apply(x.Data[i*x.Stride:][:x.Cols], rows[i])
+			}
+		})
+	}
+	wait.Wait()
+	return rows
+}
