@@ -1,13 +1,38 @@
 // Package kernel multiplies and adds up single-precision matrices. What it
 // computes depends on the machine in the last digits: sums of other widths are
 // rounded elsewhere. Nothing that carries a guarantee may rest on it.
+//
+// A device multiplies by gonum, which it carries anyway. Programs that train import package
+// kernel/vek, which does the same some times as fast.
 package kernel
 
 import (
 	"fmt"
 
-	"github.com/viterin/vek/vek32"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
 )
+
+// Products are what a library does: those of matrices, all row after row, whose lengths fit
+// and are positive, with k the columns of a and rows of b, and inner products of vectors of one positive
+// length.
+type Products struct {
+	Gemm func(dst, a, b []float32, m, k, n int)
+	Dot  func(a, b []float32) float32
+}
+
+var products = Products{
+	Gemm: func(dst, a, b []float32, m, k, n int) {
+		blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, blas32.General{Rows: m, Cols: k, Stride: k, Data: a},
+			blas32.General{Rows: k, Cols: n, Stride: n, Data: b}, 0, blas32.General{Rows: m, Cols: n, Stride: n, Data: dst})
+	},
+	Dot: func(a, b []float32) float32 {
+		return blas32.Dot(blas32.Vector{N: len(a), Inc: 1, Data: a}, blas32.Vector{N: len(b), Inc: 1, Data: b})
+	},
+}
+
+// Use multiplies by another library from now on. It is called before main.
+func Use(p Products) { products = p }
 
 // Gemm sets dst (m x n) to the product of a (m x k) and b (k x n), all row after
 // row. dst may not overlap a or b. It panics if a length does not fit.
@@ -22,7 +47,7 @@ func Gemm(dst, a, b []float32, m, k, n int) {
 		clear(dst)
 		return
 	}
-	vek32.MatMul_Into(dst, a, b, k)
+	products.Gemm(dst, a, b, m, k, n)
 }
 
 // tile is the side of a square that Transpose turns at once: its rows and its
@@ -51,7 +76,7 @@ func Dot(a, b []float32) float32 {
 	if len(a) == 0 && len(b) == 0 {
 		return 0
 	}
-	return vek32.Dot(a, b)
+	return products.Dot(a, b)
 }
 
 // Axpy adds scale times x to y. It panics if y is shorter.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	_ "github.com/confetti-dp/confetti/internal/kernel/vek"
 )
 
 // tableXIII is ESA's network for pictures of 28 x 28 (Table XIII).

@@ -13,11 +13,13 @@ import (
 // precision has to hold.
 const maxClip = 1e6
 
+const maxDimension = 1 << 20
+
 // Validate lists what is wrong with a plan as a question of gradients.
 func Validate(p plan.Plan, ps *plan.Problems) {
 	ask := *p.Question.Gradient
 	const at = "question.gradient."
-	ps.Require(ask.Dimension >= 1 && ask.Dimension <= plan.MaxDimension, at+"dimension must be between 1 and %d", plan.MaxDimension)
+	ps.Require(ask.Dimension >= 1 && ask.Dimension <= maxDimension, at+"dimension must be between 1 and %d", maxDimension)
 	ps.Require(len(ask.Classes) >= 2 && len(ask.Classes) <= plan.MaxClasses, at+"classes must name between 2 and %d classes", plan.MaxClasses)
 	if len(ask.Classes) <= plan.MaxClasses {
 		ps.Names(at+"classes", ask.Classes)
@@ -28,10 +30,10 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	validateReport(ask.Report, ps)
 	validateStep(ask.Step, ps)
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: a model is learned from everybody: leave them out")
-	ps.Require(p.Budget.Adjacency == "replacement", `budget.adjacency must be "replacement": of gradients nothing is known of removal`)
+	question.RequireReplacement(p, ps)
 	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: there is one crowd, whose size is no secret: leave it out")
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is within the gradient: leave it out")
-	ps.Require(p.Route.Mix == nil || p.Route.Mix.Spread == "", "route.mix.spread: a report of a gradient is not torn into fragments: leave it out")
+	question.RequireWhole(p, ps)
 	validateEnvelopes(p, ps)
 	question.RequireUnfit(p, ps)
 }
