@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -224,7 +225,7 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 	if err != nil {
 		return s.out, err
 	}
-	state, _, err := proto.Next(nil)
+	state, _, err := findings.Next(proto.Question, nil)
 	if err != nil {
 		return s.out, err
 	}
@@ -238,7 +239,7 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 		if err != nil {
 			return s.out, err
 		}
-		if state, _, err = proto.Next(model); err != nil {
+		if state, _, err = findings.Next(proto.Question, model); err != nil {
 			return s.out, err
 		}
 		if every := max(1, s.Rounds/points); (round+1)%every == 0 || round+1 == s.Rounds {

@@ -15,12 +15,13 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // first is the question of a first round.
 func first(t testing.TB, p plan.Plan) (*protocol.Protocol, []byte) {
 	t.Helper()
-	state, done, err := example.Runnable(t, p).Next(nil)
+	state, done, err := findings.Next(example.Runnable(t, p).Question, nil)
 	if err != nil || done {
 		t.Fatalf("no first state: %v, done: %v", err, done)
 	}
@@ -139,7 +140,7 @@ func TestRoundsLearn(t *testing.T) {
 		}
 		model = m.(*gradient.Model)
 		var done bool
-		if state, done, err = proto.Next(m); err != nil || done {
+		if state, done, err = findings.Next(proto.Question, m); err != nil || done {
 			t.Fatalf("round %d: done %v, %v", round+1, done, err)
 		}
 		proto = stated(t, p, state)
