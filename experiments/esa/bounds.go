@@ -34,7 +34,7 @@ func bounds() experiments.Spec {
 func boundTables(s experiments.Spec, cells []experiments.Measured) []release.Section {
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
 		t := release.Table{
-			Title: "experiments.Central epsilon of the same reports",
+			Title: "Central epsilon of the same reports",
 			Columns: []release.Column{{Label: "reports"}, {Label: "local epsilon"}, {Label: "ESA, Table X"}, {Label: "half the blanket"}, {Label: "stronger clones"},
 				{Label: "Lemma II.6, each bit apart"}, {Label: "exactly, each bit apart"}},
 			Note: "Of each bound the smaller of it and the local epsilon. The first two treat a report as a whole, under replacement; the last two are for removal.",

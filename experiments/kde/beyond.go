@@ -27,7 +27,7 @@ func beyond() experiments.Spec {
 		Of: func(o experiments.Options, set string) []experiments.Cell {
 			common := experiments.Cell{Runs: 3, Density: experiments.Density{Delta: 1e-5}}
 			epsilons := o.Some(0.5, 1, 2, 4)
-			cells := grid(common, paperKernels, ways[:4], epsilons)
+			cells := grid(common, paperKernels, ways[:5], epsilons)
 			common.Runs = 5
 			return append(cells, grid(common, newKernels, ways[:1], epsilons)...)
 		},
@@ -66,7 +66,7 @@ func extrapolation() experiments.Spec {
 			common := experiments.Cell{Runs: 1, Density: experiments.Density{Delta: deltaOf(set)}}
 			kernels := []experiments.Density{{Kernel: plan.Kernel{Name: "ip-identity"}}, newKernels[0]}
 			epsilons := o.Some(0.5, 1, 1.5, 2, 4)
-			cells := grid(common, kernels[:1], append(ways[:4:4], curator), epsilons)
+			cells := grid(common, kernels[:1], append(ways[:5:5], curator), epsilons)
 			return append(cells, grid(common, kernels[1:], ways[:1], epsilons)...)
 		},
 		Sections: accuracyComparison,

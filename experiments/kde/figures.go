@@ -75,6 +75,9 @@ func byWay(m experiments.Measured) string {
 		}
 		return "RR, " + string(m.Cell.Density.Accounting)
 	case "3nb":
+		if m.Cell.Density.Accounting == experiments.AuthorsAccounting {
+			return "3NB, authors' code"
+		}
 		return "3NB, " + string(m.Cell.Density.Accounting)
 	case "pure":
 		return "Pure, " + string(m.Cell.Density.Accounting)

@@ -13,9 +13,13 @@ var textSets = []string{"agnews_lsa256", "agnews", "sst2"}
 // standIns are what the paper's four data sets become here.
 var standIns = append(textSets[:len(textSets):len(textSets)], "mnist", "fashion-mnist")
 
-// The two kernels of the paper's experiments: random Fourier features, and
-// random signs for the inner product, d repetitions of either.
-var paperKernels = []experiments.Density{{Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1}}, {Kernel: plan.Kernel{Name: "ip-signs"}}}
+// The two kernels of the paper's experiments: d random Fourier features, and the coordinates
+// as they are for the inner product, which its authors' code rounds. Random signs stand in
+// its Appendix A.3 only.
+var (
+	paperKernels = []experiments.Density{{Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1}}, {Kernel: plan.Kernel{Name: "ip-identity"}}}
+	signs        = []experiments.Density{{Kernel: plan.Kernel{Name: "ip-signs"}}}
+)
 
 // ways are the bitsums with their accounting that shuffled results are shown by.
 var ways = []experiments.Density{
@@ -23,6 +27,7 @@ var ways = []experiments.Density{
 	{Bitsum: "rr", Accounting: account.PaperAccounting},
 	{Bitsum: "3nb", Accounting: account.ExactAccounting},
 	{Bitsum: "3nb", Accounting: account.PaperAccounting},
+	{Bitsum: "3nb", Accounting: experiments.AuthorsAccounting},
 	{Bitsum: "pure", Accounting: account.ExactAccounting},
 	{Bitsum: "pure", Accounting: account.PaperAccounting},
 }
@@ -35,7 +40,7 @@ func Specs() []experiments.Spec {
 		labelTable("table2", "DBPedia-14", "mnist", []float64{2, 4.5, 7}), labelTable("table3", "AG News", "agnews_lsa256", []float64{2, 4.5, 7}),
 		labelTable("table4", "SST2", "sst2", []float64{2, 4.5, 7}), labelTable("table5", "CIFAR-10", "fashion-mnist", []float64{1.5, 3, 4.7}),
 		wordTable("table1", 3.2), wordTable("table6", 5.7), wordTable("table7", 4.4), wordTable("table8", 3.2),
-		beyond(), kernels(), extrapolation(),
+		beyond(), kernels(), extrapolation(), appendix(),
 	}
 	for i := range specs {
 		specs[i].Kind = Kind
@@ -125,6 +130,20 @@ func figure4() experiments.Spec {
 	}
 }
 
+// appendix is the inner product by random signs.
+func appendix() experiments.Spec {
+	return experiments.Spec{
+		Name: "appendix-signs", Datasets: []string{"agnews_lsa256"},
+		Title: "Inner products by random signs, labels at epsilon 5",
+		Paper: "Appendix A.3: as many random signs as dimensions in the place of the coordinates, beside figure 1.",
+		Of: func(o experiments.Options, set string) []experiments.Cell {
+			common := experiments.Cell{Runs: 3, Density: experiments.Density{Delta: deltaOf(set), LabelEpsilon: 5}}
+			return grid(common, append(signs[:1:1], paperKernels[1]), append(ways[:5:5], curator), o.Some(0.5, 1, 2, 4, 7))
+		},
+		Sections: accuracyFigures,
+	}
+}
+
 // labelLevels are the columns of the paper's Tables 2 to 5; 0 is infinity.
 var labelLevels = []float64{0, 7, 5, 3, 1}
 
@@ -137,7 +156,7 @@ func labelTable(name, theirs, ours string, epsilons []float64) experiments.Spec 
 			var cells []experiments.Cell
 			for _, labels := range labelLevels {
 				common := experiments.Cell{Runs: 3, Density: experiments.Density{Delta: deltaOf(set), LabelEpsilon: labels}}
-				cells = append(cells, grid(common, paperKernels, ways[:4], o.Some(epsilons...))...)
+				cells = append(cells, grid(common, paperKernels, ways[:5], o.Some(epsilons...))...)
 				cells = append(cells, grid(common, newKernels[:1], ways[:1], o.Some(epsilons...))...)
 			}
 			return cells
@@ -153,7 +172,7 @@ func wordTable(name string, epsilon float64) experiments.Spec {
 		Paper: "Tables 1 and 6 to 8: the three vocabulary words of highest private density in each class. Beside them, those whose density exceeds that in the other classes by most.",
 		Of: func(o experiments.Options, set string) []experiments.Cell {
 			common := experiments.Cell{Runs: 1, Density: experiments.Density{Delta: deltaOf(set), LabelEpsilon: 5, Words: 3}}
-			cells := grid(common, paperKernels, ways[:4], []float64{epsilon})
+			cells := grid(common, paperKernels, ways[:5], []float64{epsilon})
 			return append(cells, grid(common, newKernels, ways[:1], []float64{epsilon})...)
 		},
 		Sections: wordTables,

@@ -20,7 +20,7 @@ func noData(string) (*dataset.Set, error) { return nil, fs.ErrNotExist }
 
 // Everything of the paper's section 4 and appendix C has a spec.
 func TestSpecsAreComplete(t *testing.T) {
-	want := []string{"beyond", "extrapolation", "kernels"}
+	want := []string{"appendix-signs", "beyond", "extrapolation", "kernels"}
 	for i := 1; i <= 8; i++ {
 		want = append(want, fmt.Sprintf("figure%d", i), fmt.Sprintf("table%d", i))
 	}
@@ -95,7 +95,7 @@ func TestSpecEndToEnd(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, name := range []string{"figure4.json", "figure4-synthetic-gaussian.png", "figure4-synthetic-gaussian.svg", "figure4-synthetic-ip-signs.png"} {
+	for _, name := range []string{"figure4.json", "figure4-synthetic-gaussian.png", "figure4-synthetic-gaussian.svg", "figure4-synthetic-ip-identity.png"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -3,6 +3,7 @@ package kde
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -14,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/simulate"
@@ -75,6 +77,10 @@ func (b *bench) designed(draft plan.Plan, users int) (way, error) {
 }
 
 func (b *bench) design(draft plan.Plan, users int) (way, error) {
+	share := theorems.KDEPrintedShare
+	if sums := &draft.Question.Density.Bitsum; sums.Accounting == string(experiments.AuthorsAccounting) {
+		sums.Accounting, share = string(account.PaperAccounting), theorems.KDEAuthorsShare
+	}
 	p, messages, err := experiments.Designed(draft)
 	var w way
 	if err != nil {
@@ -87,6 +93,12 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 		p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = b.populations[0].features.Channels(), payloadBytes
 		if _, err := simulate.NewKeys(&p); err != nil {
 			return w, err
+		}
+	}
+	if share != theorems.KDEPrintedShare {
+		messages = 0
+		if err := b.spend(share, &p); err != nil {
+			return w, &refused{err}
 		}
 	}
 	sums := p.Question.Density.Bitsum
@@ -111,6 +123,23 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 		w.promised.EpsilonLocal = &local
 	}
 	return w, nil
+}
+
+// spend gives the noise of a plan's 3nb another share of each round's epsilon, whose delta it
+// has to keep as the printed share does.
+func (b *bench) spend(share float64, p *plan.Plan) error {
+	sums, users := &p.Question.Density.Bitsum, p.HonestMinimum()
+	epsilon, delta := theorems.KDERound(account.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - question.OverflowShare)})
+	flood, err := theorems.KDEAppendixA2(epsilon, delta, share)
+	if err != nil {
+		return err
+	}
+	sums.Noise, sums.FloodShape, sums.FloodProbability = flood.Noise, flood.Shape, flood.Prob
+	g, err := account.Delta(additive.ThreeNB{Users: users, Noise: flood.Noise, FloodShape: flood.Shape, FloodProb: flood.Prob}, epsilon)
+	if err == nil && g.Delta > delta {
+		err = fmt.Errorf("a share of %g for the noise gives delta %.3g in a round at epsilon %.3g, not %.3g", share, g.Delta, epsilon, delta)
+	}
+	return err
 }
 
 // payloadBytes is what plans are designed with.
