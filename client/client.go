@@ -103,7 +103,9 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 		return nil, err
 	}
 	if c.round = c.charge; signed.Study != nil && signed.Study.Takes == plan.TakesAll {
-		c.charge = c.round.times(signed.Study.Rounds)
+		if c.charge, err = c.round.ofStudy(proto, signed.Study.Rounds); err != nil {
+			return nil, err
+		}
 	}
 	if signed.Plan.State != "" {
 		if proto, err = protocol.WithState(signed.Plan, o.State); err != nil {

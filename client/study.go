@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // Joined is a study of which the device answers one round. It has drawn which when it
@@ -105,6 +106,18 @@ func (c Charge) times(n int) Charge {
 		all.Local = profile.Above(k * c.Local)
 	}
 	return all
+}
+
+// ofStudy is what all rounds of a study cost together, given what this one costs.
+func (c Charge) ofStudy(proto *protocol.Protocol, rounds int) (Charge, error) {
+	all := c.times(rounds)
+	s, staged, err := proto.Study(rounds)
+	if err != nil || !staged {
+		return all, err
+	}
+	all.Epsilon, all.Delta = profile.Above(s.Epsilon), math.Min(1, profile.Above(s.Delta))
+	all.Shift, all.Tail = s.Domination.Shift, s.Domination.Tail
+	return all, nil
 }
 
 // FetchRound reads the newest round of a study from the analyzer at an address such as

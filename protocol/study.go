@@ -8,20 +8,46 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Rounds is what taking part in so many rounds of a study costs on the features, reported
-// classes fixed, at delta in all. Rounds have the same mechanism, whatever their states
-// are, so that they compose though a later state is made of earlier releases (adaptive
-// composition of mechanisms that are fixed before the first).
+// classes fixed, at delta in all. Rounds have mechanisms that are fixed before the first,
+// whatever their states are, so that they compose though a later state is made of earlier
+// releases (adaptive composition).
 func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) {
+	k, n := float64(rounds), p.Plan.HonestMinimum()
+	return withOverflow(p.event(rounds), k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
+}
+
+// event is that of so many rounds.
+func (p *Protocol) event(rounds int) account.Event {
 	n := p.Plan.HonestMinimum()
-	event := p.loss()
-	if rounds > 1 {
-		event = p.Question.Loss(n, true)
+	if s, ok := p.Question.(question.Staged); ok {
+		return s.Rounds(n, rounds)
 	}
-	k := float64(rounds)
-	return withOverflow(account.Repeat{Event: event, Rounds: rounds}, k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
+	if rounds == 1 {
+		return p.loss()
+	}
+	return account.Repeat{Event: p.Question.Loss(n, true), Rounds: rounds}
+}
+
+// Study is what a ledger needs of all rounds of a study together, where they are not all
+// alike; ok is false where so many times the charge of one is what they cost.
+func (p *Protocol) Study(rounds int) (s account.Spending, ok bool, err error) {
+	if _, staged := p.Question.(question.Staged); !staged {
+		return s, false, nil
+	}
+	b := p.Plan.Budget
+	g, err := p.Rounds(rounds, b.Delta)
+	if err != nil {
+		return s, true, err
+	}
+	s = account.Spending{Epsilon: g.Epsilon, Delta: g.Delta, Domination: account.DominateKnown(g.Epsilon, g.Delta, g.Adjacency)}
+	if d, err := account.DominateReplaced(p.event(rounds), tailShare*b.Delta); err == nil && !math.IsInf(d.Shift, 1) {
+		s.Domination = d
+	}
+	return s, true, nil
 }
 
 // Composed is the guarantee of a study of which each respondent may answer every round,

@@ -153,3 +153,9 @@ type Stepped interface {
 type Stated interface {
 	WithState([]byte) (Question, error)
 }
+
+// Staged is a question whose rounds are not all alike: Rounds is the event of so many of a
+// study, from the first, of a respondent who answers all of them.
+type Staged interface {
+	Rounds(honest, rounds int) account.Event
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/profile"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // chargeRound is what a round of a study costs its population. The first that comes is
@@ -15,7 +16,7 @@ import (
 // rounds have other respondents each (parallel composition); for as many as there may
 // be, where everybody may answer all. Later ones cost nothing more. The caller holds
 // registering.
-func (s *Service) chargeRound(ctx context.Context, one store.Spending, signed plan.Signed) (store.Spending, error) {
+func (s *Service) chargeRound(ctx context.Context, one store.Spending, signed plan.Signed, p *protocol.Protocol) (store.Spending, error) {
 	study, round := signed.Study, signed.Plan.Round
 	rounds, err := s.rounds(ctx, round.Study)
 	if err != nil {
@@ -28,13 +29,27 @@ func (s *Service) chargeRound(ctx context.Context, one store.Spending, signed pl
 	}
 	note := fmt.Sprintf("study %s, of which each respondent answers one round", plan.Short(round.Study))
 	if study.Takes == plan.TakesAll {
-		one, note = times(one, study.Rounds), fmt.Sprintf("all %d rounds of study %s", study.Rounds, plan.Short(round.Study))
+		if one, err = ofStudy(one, p, study.Rounds); err != nil {
+			return one, err
+		}
+		note = fmt.Sprintf("all %d rounds of study %s", study.Rounds, plan.Short(round.Study))
 	}
 	if one.Note != "" {
 		note += "; " + one.Note
 	}
 	one.Note = note
 	return one, nil
+}
+
+// ofStudy is what all rounds cost, given what this one does.
+func ofStudy(one store.Spending, p *protocol.Protocol, rounds int) (store.Spending, error) {
+	all := times(one, rounds)
+	s, staged, err := p.Study(rounds)
+	if err == nil && staged {
+		all.Epsilon, all.Delta = profile.Above(s.Epsilon), math.Min(1, profile.Above(s.Delta))
+		all.Shift, all.Tail = s.Domination.Shift, s.Domination.Tail
+	}
+	return all, err
 }
 
 // times is what so many rounds of one cost are for a filter: epsilons, deltas and tails

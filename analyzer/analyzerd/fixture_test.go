@@ -110,6 +110,14 @@ func route() plan.Plan {
 // answered signs a plan and has it answered by all devices.
 func answered(t testing.TB, p plan.Plan, value func(i int) question.Value) *collection {
 	t.Helper()
+	c := keyed(t, &p)
+	c.answer(t, plan.Sign(p, publisher), value)
+	return c
+}
+
+// keyed gives every party of a plan keys.
+func keyed(t testing.TB, p *plan.Plan) *collection {
+	t.Helper()
 	c := &collection{}
 	for _, in := range p.Route.Mix.Instances {
 		keys := make([]wire.SignKey, len(in.Hops))
@@ -122,24 +130,29 @@ func answered(t testing.TB, p plan.Plan, value func(i int) question.Value) *coll
 		}
 		c.signers = append(c.signers, keys)
 	}
-	keys, err := simulate.NewKeys(&p)
+	keys, err := simulate.NewKeys(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.analyzer, c.hops = keys.Analyzer, keys.Hops
-	c.answer(t, plan.Sign(p, publisher), value)
 	return c
 }
 
 // answer has a signed plan with the collection's keys answered by all devices.
 func (c *collection) answer(t testing.TB, signed plan.Signed, value func(i int) question.Value) {
 	t.Helper()
-	p := signed.Plan
-	var err error
-	c.signed, c.name, c.handovers = signed, p.Name(), nil
-	if c.protocol, err = protocol.New(p); err != nil {
+	proto, err := protocol.New(signed.Plan)
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.answerBy(t, signed, proto, devices, value)
+}
+
+// answerBy has it answered by so many devices, in the state of its protocol.
+func (c *collection) answerBy(t testing.TB, signed plan.Signed, proto *protocol.Protocol, devices int, value func(i int) question.Value) {
+	t.Helper()
+	p := signed.Plan
+	c.signed, c.name, c.handovers, c.protocol = signed, p.Name(), nil, proto
 	device, err := client.New(c.protocol, replay.New(1))
 	if err != nil {
 		t.Fatal(err)

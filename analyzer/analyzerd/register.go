@@ -64,7 +64,7 @@ func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (sto
 		return store.Failed, err
 	}
 	if signed.Study != nil {
-		if asked, err = s.chargeRound(ctx, asked, signed); err != nil {
+		if asked, err = s.chargeRound(ctx, asked, signed, r.protocol); err != nil {
 			return store.Failed, err
 		}
 	}
