@@ -64,13 +64,18 @@ func sign(what string, text []byte, key ed25519.PrivateKey) Signature {
 // Sign adds another publisher's signature. One of the same publisher is replaced.
 func (s Signed) Sign(key ed25519.PrivateKey) (Signed, error) {
 	one := sign(signing, s.Plan.Canonical(), key)
+	if s.Study != nil {
+		one = sign(studying, s.Study.Canonical(), key)
+	}
 	all := slices.DeleteFunc(s.Signatures(), func(o Signature) bool { return o.Publisher == one.Publisher })
 	if len(all) == MaxSignatures {
 		return Signed{}, fmt.Errorf("plan: it has %d signatures, the most that it may have", MaxSignatures)
 	}
 	all = append(all, one)
 	slices.SortFunc(all, func(a, b Signature) int { return strings.Compare(a.Publisher, b.Publisher) })
-	return signedBy(s.Plan, all), nil
+	signed := signedBy(s.Plan, all)
+	signed.Study, signed.Coordinated = s.Study, s.Coordinated
+	return signed, nil
 }
 
 func signedBy(p Plan, all []Signature) Signed {

@@ -64,6 +64,27 @@ func TestARoundIsGolden(t *testing.T) {
 	}
 }
 
+// Whoever signs a round that others have signed signs its study.
+func TestARoundThatSeveralSign(t *testing.T) {
+	first := second(t, SignStudy(study(), publisher()))
+	other := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
+	both, err := first.Sign(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := Trust(both.Signers()...)
+	trusted.Least = 2
+	if err := both.Verify(trusted); err != nil || len(both.Signers()) != 2 || both.Plan.Name() != first.Plan.Name() {
+		t.Errorf("%v, %q", err, both.Signers())
+	}
+	if read, err := ParseSigned(both.Marshal()); err != nil || !cmp.Equal(read, both) {
+		t.Error(err)
+	}
+	if err := first.Verify(trusted); err == nil {
+		t.Error("one signature is taken for two")
+	}
+}
+
 // What a coordinator may not change, nobody takes.
 func TestARoundIsItsStudysButForStateNumberAndTimes(t *testing.T) {
 	good := second(t, SignStudy(study(), publisher()))

@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/release"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
 	"github.com/confetti-dp/confetti/internal/plain"
@@ -31,6 +32,7 @@ import (
 type cli struct {
 	Demo       collect.Demo       `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
 	Plan       plan.Command       `cmd:"" help:"Author, check and show plans."`
+	Study      study.Command      `cmd:"" help:"Ask in rounds, one after the other."`
 	Account    account.Command    `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
 	Audit      account.Audit      `cmd:"" help:"Attack what ships, and print the epsilon found beside the one claimed."`
 	Sample     collect.Sample     `cmd:"" help:"Write a made-up table to try things out with."`

@@ -84,7 +84,7 @@ func startTrial(t *testing.T, minimum, devices int, before func(trial.Folder, pl
 			t.Fatal(err)
 		}
 	}
-	if err := s.Register(ctx, io.Discard, signed); err != nil {
+	if err := s.Register(ctx, io.Discard, signed, ""); err != nil {
 		t.Fatal(err)
 	}
 	return at, s, signed
@@ -135,7 +135,7 @@ func colours(t *testing.T, n int) string {
 func TestKeysRotateWithOverlap(t *testing.T) {
 	const devices = 12
 	at, s, first := startTrial(t, 10, devices, nil)
-	second, errRefused := rotate(t, at, first, func(signed plan.Signed) error { return s.Register(t.Context(), io.Discard, signed) })
+	second, errRefused := rotate(t, at, first, func(signed plan.Signed) error { return s.Register(t.Context(), io.Discard, signed, "") })
 	if errRefused == nil || !strings.Contains(errRefused.Error(), "private key") {
 		t.Errorf("a plan whose keys nobody has yet: %v", errRefused)
 	}

@@ -133,6 +133,7 @@ func (c planVerify) Run(std terminal.Streams) error {
 type planRegister struct {
 	services.SignedPlan
 	services.Flags
+	State string `help:"The public state that the plan names, as the first round of a study may." type:"path" placeholder:"FILE"`
 }
 
 func (planRegister) Help() string {
@@ -154,7 +155,7 @@ func (c planRegister) Run(std terminal.Streams) error {
 		return err
 	}
 	defer done()
-	return s.Register(ctx, std.Out, signed)
+	return s.Register(ctx, std.Out, signed, c.State)
 }
 
 type planClose struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
@@ -120,7 +121,7 @@ func (c releaseVerify) evidence() (evidence, error) {
 		return c.fetch()
 	}
 	files := map[string][]byte{}
-	for _, name := range append(releaseFiles, signedFile, "plan.toml") {
+	for _, name := range append(releases.Published, releases.SignedFile, releases.PlanFile) {
 		text, err := os.ReadFile(filepath.Join(c.From, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -138,7 +139,7 @@ func (c releaseVerify) evidence() (evidence, error) {
 
 // keptState reads the state in the folder of a release.
 func (c releaseVerify) keptState(to io.Writer, name string) error {
-	f, err := os.Open(filepath.Join(c.From, stateFile))
+	f, err := os.Open(filepath.Join(c.From, releases.StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("the plan names a public state, which is not here: get the release with confetti release fetch")
 	}
@@ -177,9 +178,9 @@ func fetched(ctx context.Context, s *services.Services, base, name string) (map[
 	if err != nil {
 		return nil, err
 	}
-	files, err := published(ctx, s, base, name)
+	files, err := s.Published(ctx, base, name)
 	if err == nil {
-		files[signedFile] = signed
+		files[releases.SignedFile] = signed
 	}
 	return files, err
 }
@@ -245,10 +246,10 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 		found("receipts", err, "")
 		return findings, nil
 	}
-	for _, name := range releaseFiles {
+	for _, name := range releases.Published {
 		if text, there := files[name]; there && name != wire.ReceiptsFile {
 			var err error
-			if receipts.Files[formatOf(name)] != wire.FileDigest(text) {
+			if receipts.Files[releases.Format(name)] != wire.FileDigest(text) {
 				err = errors.New("the receipts are of other bytes: the file was changed, or belongs to another release")
 			}
 			found(name, err, "byte for byte what the receipts are of")
@@ -273,12 +274,12 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 // signed is the plan and who has signed it; nobody where there is only a plan.
 func (c releaseVerify) signed(files map[string][]byte, r release.Release) (s plan.Signed, err error) {
 	switch {
-	case files[signedFile] != nil:
-		if s, err = plan.ParseSigned(files[signedFile]); err == nil {
+	case files[releases.SignedFile] != nil:
+		if s, err = plan.ParseSigned(files[releases.SignedFile]); err == nil {
 			err = s.Verify(plan.Trust(s.Signers()...))
 		}
-	case files["plan.toml"] != nil:
-		if s.Plan, err = author.Parse(files["plan.toml"]); err == nil {
+	case files[releases.PlanFile] != nil:
+		if s.Plan, err = author.Parse(files[releases.PlanFile]); err == nil {
 			err = protocol.Validate(s.Plan)
 		}
 	default:

@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,22 +50,43 @@ func (s *Services) NextRound(ctx context.Context, signed plan.Signed) (*plan.Sig
 	if signed.Study == nil {
 		return nil, nil
 	}
-	text, err := s.Get(ctx, signed.Plan.Analyzer.URL+wire.StudyPath(signed.Study.Hash()))
-	if err != nil {
+	next, err := s.round(ctx, signed, wire.StudyPath(signed.Study.Hash()))
+	if err != nil || next.Plan.Round.Number <= signed.Plan.Round.Number {
 		return nil, err
+	}
+	return &next, nil
+}
+
+// RoundNamed is the round of that name of the study that a signed round is of.
+func (s *Services) RoundNamed(ctx context.Context, signed plan.Signed, name string) (plan.Signed, error) {
+	hash, err := wire.ParsePlanName(name)
+	if err != nil {
+		return plan.Signed{}, fmt.Errorf("a round's name is %w", err)
+	}
+	round, err := s.round(ctx, signed, wire.PlanPath(hash))
+	if err == nil && round.Plan.Name() != name {
+		err = errors.New("the analyzer gives another round than was asked for")
+	}
+	return round, err
+}
+
+// round reads a round of the same study, as its publishers and its coordinator signed it.
+func (s *Services) round(ctx context.Context, signed plan.Signed, path string) (round plan.Signed, err error) {
+	text, err := s.Get(ctx, signed.Plan.Analyzer.URL+path)
+	if err != nil {
+		return round, err
 	}
 	u, err := plan.SplitSigned(text)
 	if err == nil {
 		err = u.Verify(plan.Trust(signed.Signers()...))
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		round, err = u.Parse()
 	}
-	next, err := u.Parse()
-	if err != nil || next.Study == nil || next.Plan.Round.Study != signed.Plan.Round.Study || next.Plan.Round.Number <= signed.Plan.Round.Number {
-		return nil, err
+	if err == nil && (round.Study == nil || round.Plan.Round.Study != signed.Plan.Round.Study) {
+		err = errors.New("the analyzer gives a round of another study")
 	}
-	return &next, nil
+	return round, err
 }
 
 // Progress asks the analyzer how a plan is getting on.

@@ -156,8 +156,13 @@ func (f SignedPlan) Read(dir string) (plan.Signed, error) {
 
 // Register brings the plan to everybody whom it names. It says of each what became
 // of it; one that refuses does not keep the others from being asked, but the
-// analyzer does.
-func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Signed) error {
+// analyzer does, who gets the public state that the plan names first; "": it has it.
+func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Signed, state string) error {
+	if state != "" {
+		if err := s.bringState(ctx, signed.Plan, state); err != nil {
+			return err
+		}
+	}
 	var errs []error
 	seen := map[string]bool{}
 	for _, p := range plans.Parties(signed.Plan) {
@@ -181,4 +186,22 @@ func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Sign
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// bringState gives the analyzer the public state in a file, if it is the plan's.
+func (s *Services) bringState(ctx context.Context, p plan.Plan, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("the plan's public state: %w", err)
+	}
+	defer f.Close()
+	var state bytes.Buffer
+	if err := plan.CopyState(&state, f, p.State); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	name, err := wire.ParsePlanName(p.State)
+	if err == nil {
+		_, _, err = s.Do(ctx, http.MethodPut, p.Analyzer.URL+wire.StatePath(name), wire.StateType, state.Bytes())
+	}
+	return err
 }

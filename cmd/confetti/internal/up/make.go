@@ -22,7 +22,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // maxTrial bounds the devices of a trial, each of which has a folder.
@@ -108,26 +107,11 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 	if err := wire.CreateSignKeyFile(path, coordinator, "coordinator of the trial's study"); err != nil {
 		return err
 	}
-	s := plan.Study{
-		Version: plan.StudyVersion, Plan: p, Rounds: c.Rounds, Takes: c.Takes, Withheld: c.Withheld, Coordinator: coordinator.Public().String(),
-		Times: plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))},
-	}
-	if err := s.Validate(); err != nil {
-		return err
-	}
-	proto, err := protocol.New(p)
-	if err != nil {
-		return err
-	}
-	name := ""
-	state, _, err := findings.Next(proto.Question, nil)
+	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))}
+	first, state, err := c.First(p, c.Rounds, whole, times, publisher, coordinator)
 	if err == nil && state != nil {
-		name, err = plan.StateName(state), durable.Replace(t.Path(trial.State), state, 0o600)
+		err = durable.Replace(t.Path(trial.State), state, 0o600)
 	}
-	if err != nil {
-		return err
-	}
-	first, err := plan.SignStudy(s, publisher.Private()).Round(1, name, times, coordinator.Private())
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,12 +17,12 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -33,9 +32,8 @@ type Command struct {
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
 	Devices int           `help:"Devices that get a token." default:"200"`
 
-	Rounds   int    `help:"Ask in so many rounds at most, one after the other by themselves (a study), each open as long as --closes says; 0: once." default:"0" placeholder:"N"`
-	Takes    string `help:"Of a study: whether a device answers one round, which it draws, or all." enum:"one,all" default:"one"`
-	Withheld string `help:"Of a study: whether a round that is withheld is repeated by the next, or ends the study." enum:"repeat,end" default:"repeat"`
+	Rounds int `help:"Ask in so many rounds at most, one after the other by themselves (a study), each open as long as --closes says; 0: once." default:"0" placeholder:"N"`
+	study.Terms
 }
 
 func (Command) Help() string {
@@ -118,10 +116,11 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 	state, err := s.Progress(ctx, signed) // an error where it is not registered yet
 	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzerd.Open
 	if !over {
-		if err := bringState(ctx, s, t, signed.Plan); err != nil {
-			return err
+		state := ""
+		if signed.Plan.State != "" && signed.Plan.Round.Number == 1 {
+			state = t.Path(trial.State)
 		}
-		if err := s.Register(ctx, io.Discard, signed); err != nil {
+		if err := s.Register(ctx, io.Discard, signed, state); err != nil {
 			return err
 		}
 	}
@@ -155,22 +154,6 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 			fmt.Fprintf(std.Out, "\nRound %d of %d has begun and closes at %s.\n", signed.Plan.Round.Number, signed.Study.Rounds, local(signed.Plan.Times.Closes))
 		}
 	}
-}
-
-// bringState gives the analyzer the state of a study's first round.
-func bringState(ctx context.Context, s *services.Services, t trial.Folder, p plan.Plan) error {
-	if p.State == "" || p.Round.Number > 1 {
-		return nil
-	}
-	state, err := os.ReadFile(t.Path(trial.State))
-	if err != nil {
-		return err
-	}
-	name, err := wire.ParsePlanName(p.State)
-	if err == nil {
-		_, _, err = s.Do(ctx, http.MethodPut, p.Analyzer.URL+wire.StatePath(name), wire.StateType, state)
-	}
-	return err
 }
 
 // keep makes a round the trial's plan, and leaves it under its number.

@@ -1,0 +1,50 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+// Published is what there is of the release of a plan, by name, at its analyzer.
+func (s *Services) Published(ctx context.Context, base, name string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, file := range releases.Published {
+		text, err := s.Get(ctx, fmt.Sprintf("%s/v1/releases/%s.%s", base, name, releases.Format(file)))
+		var problem *wire.Problem
+		if errors.As(err, &problem) && problem.Code == wire.NotFound && file != page.JSONFile {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[file] = text
+	}
+	return files, nil
+}
+
+// Release is what is published of a plan, with the plan and its public state, for
+// releases.Keep.
+func (s *Services) Release(ctx context.Context, signed plan.Signed) (map[string][]byte, error) {
+	p := signed.Plan
+	files, err := s.Published(ctx, p.Analyzer.URL, p.Name())
+	if err != nil {
+		return nil, err
+	}
+	files[releases.SignedFile], files[releases.PlanFile] = append(signed.Marshal(), '\n'), author.TOML(p)
+	if p.State != "" {
+		var state bytes.Buffer
+		if err := s.State(ctx, p.Analyzer.URL, p.State, &state); err != nil {
+			return nil, err
+		}
+		files[releases.StateFile] = state.Bytes()
+	}
+	return files, nil
+}

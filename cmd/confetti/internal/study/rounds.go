@@ -1,0 +1,161 @@
+package study
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// ask names a study, and says how its analyzer is reached.
+type ask struct {
+	Round string `arg:"" optional:"" help:"Any round of the study; with --dir the trial's newest." type:"path"`
+	services.Flags
+}
+
+// open finds the study, and the rounds that its analyzer has, in their order.
+func (a ask) open(ctx context.Context, s *services.Services) (signed plan.Signed, rounds []analyzerd.Plan, err error) {
+	if signed, err = (services.SignedPlan{Plan: a.Round}).Read(a.Dir); err != nil {
+		return signed, nil, err
+	}
+	if signed.Study == nil {
+		return signed, nil, fmt.Errorf("plan %s is by itself, and no round of a study", plan.Short(signed.Plan.Name()))
+	}
+	base := signed.Plan.Analyzer.URL
+	text, err := s.Get(ctx, base+"/v1/plans")
+	if err != nil {
+		return signed, nil, err
+	}
+	if err := json.Unmarshal(text, &rounds); err != nil {
+		return signed, nil, fmt.Errorf("%s: %w", base, err)
+	}
+	rounds = slices.DeleteFunc(rounds, func(p analyzerd.Plan) bool { return p.Study != signed.Plan.Round.Study })
+	slices.SortFunc(rounds, func(a, b analyzerd.Plan) int { return cmp.Compare(a.Round, b.Round) })
+	return signed, rounds, nil
+}
+
+type studyShow struct {
+	ask
+	JSON bool `help:"Print JSON: what the analyzer says of each round."`
+}
+
+func (studyShow) Help() string {
+	return "Asks the analyzer; it needs no token.\n\nExample:\n  confetti study show study.signed.json\n  confetti study show --dir trial"
+}
+
+func (c studyShow) Run(std terminal.Streams) error {
+	s, ctx, done, err := c.Reach()
+	if err != nil {
+		return err
+	}
+	defer done()
+	signed, rounds, err := c.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, rounds)
+	}
+	study := signed.Study
+	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "study\t%s, at most %s until %s; a device answers %s\n", signed.Plan.Round.Study, serve.Count(study.Rounds, "round", "rounds"), study.Times.Closes.UTC().Format(time.RFC3339), study.Takes)
+	for _, r := range rounds {
+		fmt.Fprintf(w, "round %d\t%s\n", r.Round, plain.Text(stands(r)))
+		if r.Over != "" {
+			fmt.Fprintf(w, "over\t%s\n", plain.Text(r.Over))
+		}
+	}
+	return w.Flush()
+}
+
+// stands says how far a round has come.
+func stands(r analyzerd.Plan) string {
+	says := fmt.Sprintf("%s, plan %s", r.State, plan.Short(r.Plan))
+	if r.State == analyzerd.Open {
+		return says + ", closes at " + r.Closes.UTC().Format(time.RFC3339)
+	}
+	if r.Reason != "" {
+		says += ": " + r.Reason
+	}
+	return says
+}
+
+type studyFetch struct {
+	ask
+	Out string `help:"Folder for the newest round, and a folder below it for the release of each." required:"" type:"path" placeholder:"DIR"`
+}
+
+func (studyFetch) Help() string {
+	return "Gets from the analyzer what confetti release fetch gets, of each round that was released, and the newest round,\nsigned. It needs no token. What is there already is not fetched again, so that it may be called time and again.\n\nExample:\n  confetti study fetch study.signed.json --out study"
+}
+
+func (c studyFetch) Run(std terminal.Streams) error {
+	if err := terminal.Writable(c.Out); err != nil {
+		return err
+	}
+	s, ctx, done, err := c.Reach()
+	if err != nil {
+		return err
+	}
+	defer done()
+	signed, rounds, err := c.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, r := range rounds {
+		if r.State != analyzerd.Released {
+			fmt.Fprintf(std.Out, "round %d is %s\n", r.Round, plain.Text(stands(r)))
+			continue
+		}
+		if err := c.fetch(ctx, std, s, signed, r); err != nil {
+			return err
+		}
+	}
+	newest, err := s.NextRound(ctx, signed)
+	if err != nil {
+		return err
+	}
+	if newest == nil {
+		newest = &signed
+	}
+	return errors.Join(os.MkdirAll(c.Out, 0o755), durable.Replace(filepath.Join(c.Out, releases.SignedFile), append(newest.Marshal(), '\n'), 0o644))
+}
+
+// fetch gets the release of one round, where it is not here.
+func (c studyFetch) fetch(ctx context.Context, std terminal.Streams, s *services.Services, signed plan.Signed, r analyzerd.Plan) error {
+	dir := filepath.Join(c.Out, fmt.Sprintf("round-%d", r.Round))
+	if kept, err := plan.ReadSigned(filepath.Join(dir, releases.SignedFile)); err == nil && kept.Plan.Name() == r.Plan {
+		fmt.Fprintf(std.Out, "round %d is in %s\n", r.Round, dir)
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	round, err := s.RoundNamed(ctx, signed, r.Plan)
+	if err != nil {
+		return err
+	}
+	files, err := s.Release(ctx, round)
+	if err == nil {
+		err = releases.Keep(std, dir, files)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(std.Out, "the release of round %d is in %s: confetti release verify %s\n", r.Round, dir, dir)
+	}
+	return err
+}
