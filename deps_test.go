@@ -46,6 +46,8 @@ var layers = [][]string{
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"dp/advise"},
 	{"learn/hdc", "learn/moments", "learn/synthetic"},
+	{"learn/model"},
+	{"learn/fit"},
 	{"release"},
 	{"question"},
 	{"question/density", "question/histogram", "question/vector", "question/gradient"},

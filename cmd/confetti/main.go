@@ -15,10 +15,12 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/features"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/operate"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/release"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
@@ -38,6 +40,8 @@ type cli struct {
 	Sample     collect.Sample     `cmd:"" help:"Write a made-up table to try things out with."`
 	Collect    collect.Command    `cmd:"" help:"Collect from your own data."`
 	Experiment experiment.Command `cmd:"" help:"The papers' measurements."`
+	Features   features.Command   `cmd:"" help:"What models learn from."`
+	Predict    predict.Command    `cmd:"" help:"What a model says of records."`
 	Release    release.Command    `cmd:"" help:"Look at releases."`
 	Keys       keys.Command       `cmd:"" help:"Make and show key files."`
 	Publishers keys.Publishers    `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`

@@ -1,12 +1,16 @@
 package learn
 
 import (
+	"strings"
+
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/encode/gradients"
+	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 )
 
@@ -48,12 +52,12 @@ func (s Setting) firstBits() int {
 	return s.Bits
 }
 
-func loadImages(s Setting, dir string) (*task, error) {
-	t := &task{metric: accuracy, classes: 10}
+func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
+	t := &task{metric: accuracy, classes: strings.Fields("a b c d e f g h i j")}
 	raw := make([]blas32.General, 2)
 	if s.Dataset == "synthetic" {
 		const n, tests = 4_000, 1_000
-		images, labels := synthetic.Labelled(replay.New(s.Seed, 1), n+tests, t.classes)
+		images, labels := synthetic.Labelled(replay.New(s.Seed, 1), n+tests, len(t.classes))
 		all := rows(images)
 		raw[0], raw[1] = blas32.General{Rows: n, Cols: all.Cols, Stride: all.Stride, Data: all.Data}, blas32.General{Rows: tests, Cols: all.Cols, Stride: all.Stride, Data: all.Data[n*all.Stride:]}
 		t.train.y, t.test.y = labels[:n], labels[n:]
@@ -62,31 +66,39 @@ func loadImages(s Setting, dir string) (*task, error) {
 		if err != nil {
 			return nil, err
 		}
-		raw[0], raw[1], t.train.y, t.test.y, t.classes = set.Train.X, set.Test.X, set.Train.Y, set.Test.Y, len(set.Classes)
+		raw[0], raw[1], t.train.y, t.test.y, t.classes = set.Train.X, set.Test.X, set.Train.Y, set.Test.Y, set.Classes
 	}
-	features := oriented
+	side := model.Size{Width: synthetic.Side, Height: synthetic.Side}
+	features := func(x blas32.General) (blas32.General, error) { return fit.Oriented(x, side, tell) }
 	if s.Features == "pixels" {
-		features = func(x blas32.General) blas32.General { return x }
+		features = func(x blas32.General) (blas32.General, error) { return copied(x), nil }
 	}
-	train, test := features(raw[0]), features(raw[1])
-	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, t.classes)
-	public := features(rows(images))
-	fit := features(rows(synthetic.Images(replay.New(s.Seed, 3), s.drawn())))
-	t.public.y = labels
-	if s.Public == Unlabelled {
-		t.white = true
-		fit = records{x: train}.part(0, publicImages).x
-		fit.Data = append([]float32(nil), fit.Data[:fit.Rows*fit.Stride]...)
-		rest := records{train, t.train.y, nil}.part(publicImages, train.Rows)
-		train, t.train.y = rest.x, rest.y
-		public, t.public.y = fit, make([]int, publicImages) // as if all were of one class: too much alike
-		public.Data = append([]float32(nil), fit.Data...)
+	// Public are the inputs that directions are fitted to, and labelled ones.
+	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, len(t.classes))
+	public, like := rows(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), rows(images)
+	if t.public.y = labels; s.Public == Unlabelled {
+		t.white, t.public.y = true, make([]int, alike) // as if all were of one class: too much alike
+		all := records{x: raw[0], y: t.train.y}
+		public, like = all.part(0, publicImages).x, all.part(0, alike).x
+		all = all.part(publicImages, raw[0].Rows)
+		raw[0], t.train.y = all.x, all.y
 	}
-	state, err := principal.Fit(fit, imageDimension(train.Rows, s.firstBits()), imageReg, principal.Full)
+	var x [4]blas32.General
+	for i, images := range []blas32.General{public, like, raw[0], raw[1]} {
+		var err error
+		if x[i], err = features(images); err != nil {
+			return nil, err
+		}
+	}
+	tell("principal directions", 0, 1)
+	state, err := principal.Fit(x[0], imageDimension(raw[0].Rows, s.firstBits()), imageReg, principal.Full)
 	if err != nil {
 		return nil, err
 	}
-	t.train.x, t.test.x, t.public.x = whitened(state, train), whitened(state, test), whitened(state, public)
+	if s.Features == "gradients" {
+		t.features = &model.Features{Image: &side, Maps: []*whiten.State{state}}
+	}
+	t.public.x, t.train.x, t.test.x = whitened(state, x[1]), whitened(state, x[2]), whitened(state, x[3])
 	return t, nil
 }
 
@@ -104,18 +116,4 @@ func rows(images [][]float32) blas32.General {
 		copy(x.Data[i*x.Stride:], image)
 	}
 	return x
-}
-
-// oriented are gradients at two scales.
-func oriented(x blas32.General) blas32.General {
-	fresh := func() *gradients.Map {
-		m, err := gradients.New(synthetic.Side, synthetic.Side)
-		if err != nil {
-			panic(err) // a size that it takes
-		}
-		return m
-	}
-	y := matrix(x.Rows, fresh().Len())
-	each(x.Rows, fresh, func(m *gradients.Map, i int) { m.Apply(x.Data[i*x.Stride:][:x.Cols], y.Data[i*y.Stride:][:y.Cols]) })
-	return y
 }

@@ -16,7 +16,7 @@ func run(t *testing.T, s Setting) Result {
 		s.Takes = TakesAll
 	}
 	s.Bits, s.Epsilon, s.Delta, s.Seed = 1024, 4, 1e-5, 1
-	r, err := Run(s, "", quiet)
+	r, _, err := Run(s, "", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

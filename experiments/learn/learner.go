@@ -1,8 +1,7 @@
 package learn
 
 import (
-	"math"
-
+	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/learn/moments"
@@ -25,6 +24,8 @@ type learner struct {
 	train func() records
 	learn func(sum vector.Sum, respondents int) error
 	score func() score
+	// linear is what was learned, after another map of features if there is one.
+	linear func() (moments.Linear, *whiten.State)
 }
 
 // momentShare is what the first of several rounds takes where it asks for second moments,
@@ -49,7 +50,7 @@ func newLearner(t *task, s Setting) (*learner, error) {
 }
 
 func (t *task) shape() (record.Shape, error) {
-	s := record.Shape{Dimension: t.train.x.Cols, Classes: t.classes}
+	s := record.Shape{Dimension: t.train.x.Cols, Classes: len(t.classes)}
 	return s, s.Validate()
 }
 
@@ -68,6 +69,10 @@ func (t *task) least() (*learner, error) {
 			return err
 		},
 		score: func() score { return t.test.predicted(fitted) },
+		linear: func() (moments.Linear, *whiten.State) {
+			t.number.Deviation = fitted.Deviation * t.number.Unit
+			return fitted.Linear, nil
+		},
 	}, shape.Validate()
 }
 
@@ -82,7 +87,8 @@ func (t *task) classSums() (*learner, error) {
 			fitted, err = moments.ClassSums(shape, sum.Vector)
 			return err
 		},
-		score: func() score { return t.test.classified(fitted, t.classes) },
+		score:  func() score { return t.test.classified(fitted, len(t.classes)) },
+		linear: func() (moments.Linear, *whiten.State) { return fitted, nil },
 	}, err
 }
 
@@ -100,7 +106,8 @@ func (t *task) ridge() (*learner, error) {
 			}
 			return err
 		},
-		score: func() score { return t.test.classified(fitted, t.classes) },
+		score:  func() score { return t.test.classified(fitted, len(t.classes)) },
+		linear: func() (moments.Linear, *whiten.State) { return fitted, nil },
 	}, err
 }
 
@@ -147,7 +154,13 @@ func (t *task) descent(s Setting) (*learner, error) {
 		}
 		return err
 	}
-	l.score = func() score { return test.classified(at.Classifier(), t.classes) }
+	l.score = func() score { return test.classified(at.Classifier(), len(t.classes)) }
+	l.linear = func() (moments.Linear, *whiten.State) {
+		if t.white {
+			return at.Classifier(), nil
+		}
+		return at.Classifier(), &whiten.State{Mean: at.Mean, Matrix: at.Whiten}
+	}
 	return l, nil
 }
 
@@ -170,7 +183,7 @@ func (l *learner) needs(t *task, s Setting, cohorts [][]int) ([]vector.Need, []f
 		needs[i] = vector.Need{Respondents: n, Honest: n, Dimension: r.length, Bits: s.Bits, SquaredDistance: r.distance}
 		shares[i] = 1
 		if s.Takes == TakesAll {
-			needs[i].Bits, shares[i] = max(1, int(math.Round(r.share*float64(s.Bits)))), r.share
+			needs[i].Bits, shares[i] = max(1, int(r.share*float64(s.Bits))), r.share
 		}
 	}
 	overlap := l.overlap(t.public, l.rounds[0].length)

@@ -4,51 +4,57 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
 // Run measures a setting on data sets of a folder: what is learned from every bit drawn,
 // from a curator's noise on the same sums, and from exact sums.
-func Run(s Setting, dir string, tell simulate.Progress) (Result, error) {
+//
+// The model is what was learned from the bits; nil where no file holds its features.
+func Run(s Setting, dir string, tell simulate.Progress) (Result, *model.Model, error) {
 	started := time.Now()
 	s, err := s.Complete()
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	tell("features", 0, 1)
-	t, err := load(s, dir)
+	t, err := load(s, dir, fit.Progress(tell))
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	m, err := newMeasurement(t, s, tell)
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	out, err := m.result()
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
-	drawn, err := m.learn(m.draw)
+	drawn, l, err := m.learn(m.draw)
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
-	central, err := m.learn(m.central)
+	learned := m.model(l, out, drawn)
+	central, _, err := m.learn(m.central)
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
-	exact, err := m.learn(m.exact)
+	exact, _, err := m.learn(m.exact)
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	out.NoiseRatio = m.ratio()
 	out.scores(t.metric, drawn, exact, central)
 	out.Seconds = time.Since(started).Seconds()
-	return out, nil
+	return out, learned, nil
 }
 
 // measurement is a setting with its rounds designed.
@@ -139,10 +145,10 @@ func (m *measurement) result() (Result, error) {
 }
 
 // learn goes through the rounds, each of which gives a sum in some way.
-func (m *measurement) learn(collect func(l *learner, round int, exact []float64) (vector.Sum, error)) (score, error) {
+func (m *measurement) learn(collect func(l *learner, round int, exact []float64) (vector.Sum, error)) (score, *learner, error) {
 	l, err := newLearner(m.task, m.Setting)
 	if err != nil {
-		return score{}, err
+		return score{}, nil, err
 	}
 	for i := range m.specs {
 		exact := m.first
@@ -157,10 +163,31 @@ func (m *measurement) learn(collect func(l *learner, round int, exact []float64)
 			err = l.learn(sum, len(m.cohorts[i]))
 		}
 		if err != nil {
-			return score{}, fmt.Errorf("round %d: %w", i+1, err)
+			return score{}, nil, fmt.Errorf("round %d: %w", i+1, err)
 		}
 	}
-	return l.score(), nil
+	return l.score(), l, nil
+}
+
+// model is what a learner has learned, as a file has it.
+func (m *measurement) model(l *learner, r Result, s score) *model.Model {
+	t := m.task
+	if t.features == nil {
+		return nil
+	}
+	linear, another := l.linear()
+	out := &model.Model{Title: "Learned from " + m.Dataset, Features: *t.features, Classes: t.classes, Linear: linear,
+		Promise: model.Promise{Epsilon: r.Epsilon, Delta: m.Delta, Adjacency: r.Adjacency, Respondents: r.Respondents},
+		Tested:  &model.Tested{Records: t.test.x.Rows, Measure: string(t.metric), Value: s.value, Wrong: s.wrong}}
+	if t.metric == accuracy {
+		out.Tested.Low, out.Tested.High = s.interval()
+	} else {
+		out.Number = &t.number
+	}
+	if another != nil {
+		out.Features.Maps = append(slices.Clone(out.Features.Maps), another)
+	}
+	return out
 }
 
 // sum adds up what the respondents of a round say.

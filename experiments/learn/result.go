@@ -1,7 +1,5 @@
 package learn
 
-import "math"
-
 // Result is what came of a setting.
 type Result struct {
 	Setting
@@ -48,9 +46,8 @@ type Ranks struct {
 func (r *Result) scores(m metric, drawn, exact, central score) {
 	switch m {
 	case accuracy:
-		const z = 1.96
-		r.Accuracies = &Accuracies{Accuracy: drawn.value, NoPrivacy: exact.value, Central: central.value, Wrong: drawn.wrong,
-			Interval: [2]float64{math.Max(0, drawn.value-z*drawn.deviation), math.Min(1, drawn.value+z*drawn.deviation)}}
+		low, high := drawn.interval()
+		r.Accuracies = &Accuracies{Accuracy: drawn.value, Interval: [2]float64{low, high}, NoPrivacy: exact.value, Central: central.value, Wrong: drawn.wrong}
 	case r2:
 		r.Fits = &Fits{drawn.value, exact.value, central.value, drawn.coverage}
 	case auc:

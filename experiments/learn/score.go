@@ -15,6 +15,11 @@ type score struct {
 	coverage  float64   // of prediction intervals of 95 %
 }
 
+// interval of 95 % over test records.
+func (s score) interval() (low, high float64) {
+	return math.Max(0, s.value-1.96*s.deviation), math.Min(1, s.value+1.96*s.deviation)
+}
+
 // classified is the share of records whose class is found.
 func (r records) classified(l moments.Linear, classes int) score {
 	found := make([]int, r.x.Rows)

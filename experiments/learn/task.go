@@ -8,12 +8,15 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/model"
 )
 
 // task is what respondents hold in features, and what is tested.
 type task struct {
 	metric  metric
-	classes int
+	classes []string
+	number  model.Number // where a number is predicted
 	train   records
 	test    records
 	// public is like what respondents hold, and is nobody's of them: how alike their
@@ -21,6 +24,8 @@ type task struct {
 	public records
 	// white: public inputs are of the same kind, and have made features white.
 	white bool
+	// features are how an input becomes a record; nil where no file holds that.
+	features *model.Features
 }
 
 type metric string
@@ -69,12 +74,12 @@ func (r records) pick(index []int) records {
 }
 
 // load makes the task of a setting; dir is the folder of data sets.
-func load(s Setting, dir string) (*task, error) {
+func load(s Setting, dir string, tell fit.Progress) (*task, error) {
 	switch s.Dataset {
 	case "synthetic", "mnist", "fashion-mnist":
-		return loadImages(s, dir)
+		return loadImages(s, dir, tell)
 	case "agnews_lsa256", "sst2":
-		return loadTexts(s, dir)
+		return loadTexts(s, dir, tell)
 	case "lending_club", "lending_club_charged_off":
 		return loadLoans(s, dir)
 	}

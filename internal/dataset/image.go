@@ -33,6 +33,15 @@ func ReadPicture(path string) (*Population, error) {
 	return p, nil
 }
 
+// Grey are the grey levels of a picture, row by row, from 0 to 1.
+func (p *Population) Grey() []float32 {
+	grey := make([]float32, len(p.Holders))
+	for i, h := range p.Holders {
+		grey[i] = float32(h) / white
+	}
+	return grey
+}
+
 // decodePicture looks at the size before it decodes, from the start again.
 func decodePicture(r io.ReadSeeker) (*Population, error) {
 	config, err := png.DecodeConfig(bufio.NewReader(r))

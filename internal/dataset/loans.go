@@ -20,9 +20,10 @@ import (
 // Loans are what a lender knows when a loan is asked for, and what came of it, in an
 // order drawn at random once and for all.
 type Loans struct {
-	X    blas32.General // a row for each loan; amounts and incomes as logarithms
-	Rate []float64      // of interest, a fraction
-	Lost []bool         // charged off
+	Names []string
+	X     blas32.General // a row for each loan; amounts and incomes as logarithms
+	Rate  []float64      // of interest, a fraction
+	Lost  []bool         // charged off
 }
 
 var (
@@ -83,6 +84,8 @@ func (l *Loans) read(r io.Reader) error {
 		status := cell("loan_status")
 		l.Lost = append(l.Lost, len(status) >= 11 && status[len(status)-11:] == "Charged Off")
 	}
+	l.Names = append(slices.Clone(loanNumbers), "credit_years", "issue_year", "emp_length", "rent", "mortgage", "verified", "source_verified")
+	l.Names = append(l.Names, loanPurposes...)
 	if l.X.Rows == 0 {
 		return errors.New("no loans")
 	}

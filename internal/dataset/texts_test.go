@@ -75,7 +75,7 @@ func TestLoans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.X.Rows != 2 || l.X.Cols != 24 {
+	if l.X.Rows != 2 || l.X.Cols != 24 || len(l.Names) != 24 {
 		t.Fatalf("%d loans of %d columns", l.X.Rows, l.X.Cols)
 	}
 	first := 0

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments/learn"
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 type experimentLearn struct {
@@ -21,6 +22,7 @@ type experimentLearn struct {
 	Delta    float64 `help:"Probability that the promise may fail by." default:"1e-5"`
 	Public   string  `help:"What features are made from: synthetic inputs, or inputs of the data set without labels (unlabelled), whose owners do not answer." placeholder:"NAME"`
 	Seed     uint64  `help:"The same seed gives the same experiment." default:"1"`
+	Model    string  `help:"Write what was learned to this file, for confetti predict." type:"path" placeholder:"FILE"`
 	JSON     bool    `help:"Print one JSON object."`
 }
 
@@ -41,10 +43,22 @@ func (c experimentLearn) Run(std terminal.Streams) error {
 		return terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset)
 	}
 	report, finish := terminal.Progress(std.Err)
-	res, err := learn.Run(setting, c.Data, report)
+	res, model, err := learn.Run(setting, c.Data, report)
 	finish()
 	if err != nil {
 		return flags.InDomain(err)
+	}
+	if c.Model != "" {
+		if model == nil {
+			return fmt.Errorf("features %s have no file: leave out --model, or take others", setting.Features)
+		}
+		text, err := model.Marshal()
+		if err == nil {
+			err = durable.Replace(c.Model, text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, res)
