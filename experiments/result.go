@@ -2,11 +2,8 @@ package experiments
 
 import (
 	"math"
-	"slices"
-	"sort"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -45,6 +42,21 @@ type Promised struct {
 	MessagesPerDevice  float64 `json:"messages_per_device"`            // mean, dummies left out
 	EnvelopesPerDevice int     `json:"envelopes_per_device,omitempty"` // the constant number that is sent
 	BytesPerDevice     int     `json:"bytes_per_device,omitempty"`     // of those, sealed
+}
+
+// PromisedBy is what a guarantee says, without costs.
+func PromisedBy(g account.Guarantee) Promised {
+	return Promised{
+		Epsilon: Finite(g.Epsilon), Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Certified: g.Certified,
+	}
+}
+
+// Finite is null for an infinite epsilon, which JSON does not have.
+func Finite(epsilon float64) *float64 {
+	if math.IsInf(epsilon, 1) {
+		return nil
+	}
+	return &epsilon
 }
 
 // Accuracies are of the classifiers that densities give.
@@ -136,21 +148,6 @@ type Table struct {
 	Top       []TopCell `json:"top"`
 }
 
-// Differ adds the errors of estimates of counts that are so in truth: the squares of the
-// estimates as they are, and of those that are taken to zero where they are below.
-func (r *Result) Differ(estimates []estimate.Value, truth func(i int) float64) (raw, positive, largest float64) {
-	for i, v := range estimates {
-		e := v.Mean - truth(i)
-		raw += e * e
-		r.LinfUnbiased = math.Max(r.LinfUnbiased, math.Abs(e))
-		e = math.Max(0, v.Mean) - truth(i)
-		positive += e * e
-		largest = math.Max(largest, math.Abs(e))
-	}
-	r.Linf = math.Max(r.Linf, largest)
-	return raw, positive, largest
-}
-
 // TopCell is one of the largest estimates of the first run, beside the truth. The
 // intervals of all cells, from which these were picked, hold at once with 95 %.
 type TopCell struct {
@@ -182,20 +179,6 @@ type Measured struct {
 	// Unproved says why the noise, which is that of a printed formula outside its
 	// domain, keeps no promise. It is measured because KDE does.
 	Unproved string `json:"unproved,omitempty"`
-}
-
-// Largest are the m of k cells with the most of it, most first, of equal ones the first.
-func Largest(k, m int, of func(cell int) float64) []int {
-	var top []int
-	for cell := range k {
-		if len(top) == m && of(cell) <= of(top[m-1]) {
-			continue
-		}
-		at := sort.Search(len(top), func(i int) bool { return of(top[i]) < of(cell) })
-		top = slices.Insert(top, at, cell)
-		top = top[:min(m, len(top))]
-	}
-	return top
 }
 
 // MeanStd are the mean and the standard deviation of a sample.

@@ -29,18 +29,15 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 	if err != nil {
 		return experiments.Result{}, err
 	}
-	g := promise.Shuffled
 	res := experiments.Result{
 		Dataset: set.Name, Synthetic: set.Synthetic, Respondents: c.Devices, Runs: 1, Plan: experiments.WithoutKeys(c.Plan),
-		Promised: experiments.Promised{
-			Epsilon: &g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Certified: g.Certified,
-			MessagesPerDevice: float64(c.Plan.Envelopes.PerDevice),
-		},
+		Promised:   experiments.PromisedBy(promise.Shuffled),
 		Accuracies: &experiments.Accuracies{Classifier: experiments.HighestDensity},
 	}
+	res.MessagesPerDevice = float64(c.Plan.Envelopes.PerDevice)
 	for _, s := range promise.Statements {
-		if e := s.Guarantee.Epsilon; s.Guarantee.Trust == account.Local && !math.IsInf(e, 1) {
-			res.EpsilonLocal = &e
+		if s.Guarantee.Trust == account.Local {
+			res.EpsilonLocal = experiments.Finite(s.Guarantee.Epsilon)
 		}
 	}
 	for _, n := range c.Model.Reported {

@@ -4,17 +4,12 @@
 package collection
 
 import (
-	"fmt"
-	"time"
-
-	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
-	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
@@ -60,41 +55,21 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	out.Plan = p
-	if c.Full {
-		out.Collection, err = simulate.Full(proto, keys, values(set.Train), c.Seed, progress)
-	} else {
-		out.Collection, err = simulate.Law(proto, law.Values(values(set.Train)), c.Seed, progress)
-	}
+	a, err := ask(proto, keys, values(set.Train), c.Full, c.Seed, progress)
 	if err != nil {
 		return out, err
 	}
-	learned, err := proto.Learn(out.Crowds)
+	model, err := findings.NewClassifier(a.learned.(*density.Model))
 	if err != nil {
 		return out, err
 	}
-	model, err := findings.NewClassifier(learned.(*density.Model))
-	if err != nil {
-		return out, err
-	}
-	truth, err := law.Reveal(proto, values(set.Train))
-	if err != nil {
-		return out, err
-	}
-	public := findings.Public{Truth: truth, Words: set.Words, WordVectors: set.WordX, Test: findings.Records(set.Test)}
+	public := findings.Public{Truth: a.truth, Words: set.Words, WordVectors: set.WordX, Test: findings.Records(set.Test)}
 	if c.Budget.LabelEpsilon == plan.Unprotected { // otherwise crowds are of randomized classes
 		public.Came = set.Train.Counts(len(set.Classes))
 	}
-	r, err := analyzer.Describe(proto, learned, out.Crowds, public)
-	if err != nil {
-		return out, err
-	}
-	r.Synthetic, r.Source = set.Synthetic, release.Simulation
-	r.Created = time.Now().UTC()
-	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
-	r.Notes = append(r.Notes, out.Collection.Notes()...)
-	out.Release, out.Learned, out.Model, out.Public = r, learned, model, public
-	return out, nil
+	r, err := a.publish(proto, public, c.Seed)
+	r.Synthetic = set.Synthetic
+	return Collected{Plan: p, Collection: a.Collection, Release: r, Learned: a.learned, Model: model, Public: public}, err
 }
 
 // plan is the collection's plan, noise calibrated and keys made.

@@ -102,16 +102,15 @@ func compareFound(r *experiments.Result, found []histogram.Found, candidates, sa
 	for i, f := range found {
 		estimates[i] = ofAll(f.Respondents, sampled, len(population))
 	}
-	raw, positive, _ := r.Differ(estimates, func(i int) float64 { return float64(truth[found[i].Text]) })
-	r.Top = []experiments.TopCell{}
-	if len(found) == 0 {
-		return
-	}
-	r.RMSE, r.Unbiased = math.Sqrt(positive/float64(len(found))), math.Sqrt(raw/float64(len(found)))
-	for _, i := range experiments.Largest(len(found), experiments.TopCells, func(i int) float64 { return estimates[i].Mean }) {
-		low, high := estimates[i].Interval(estimate.Joint(experiments.IntervalLevel, candidates))
-		r.Top = append(r.Top, experiments.TopCell{Value: found[i].Text, Estimate: estimates[i].Mean, Low: math.Max(0, low), High: high, Truth: float64(truth[found[i].Text])})
-	}
+	of := func(i int) int { return truth[found[i].Text] }
+	var errors experiments.Errors
+	errors.Add(estimates, of)
+	errors.State(r)
+	top := experiments.Largest(len(found), experiments.TopCells, func(i int) float64 { return estimates[i].Mean })
+	r.Top = experiments.Top(top, func(i int) string { return found[i].Text }, estimates, func(_, i int) (low, high float64) {
+		low, high = estimates[i].Interval(estimate.Joint(experiments.IntervalLevel, candidates))
+		return math.Max(0, low), high
+	}, of)
 }
 
 // ofAll takes the number of holders among n respondents, drawn without replacement

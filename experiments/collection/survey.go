@@ -2,11 +2,9 @@ package collection
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/experiments"
@@ -14,7 +12,6 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
@@ -82,34 +79,13 @@ func (s Survey) Run(name string, population []histogram.Answers, progress simula
 
 // collect asks the question of all values, and publishes.
 func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []question.Value, seed uint64, progress simulate.Progress) (out Surveyed, err error) {
-	var col simulate.Collection
-	if s.Full {
-		col, err = simulate.Full(proto, keys, values, seed, progress)
-	} else {
-		col, err = simulate.Law(proto, law.Values(values), seed, progress)
-	}
+	a, err := ask(proto, keys, values, s.Full, seed, progress)
 	if err != nil {
 		return out, err
 	}
-	learned, err := proto.Learn(col.Crowds)
-	if err != nil {
-		return out, err
-	}
-	truth, err := law.Reveal(proto, values)
-	if err != nil {
-		return out, err
-	}
-	out.Model, out.Public = learned.(*histogram.Model), findings.Public{Groups: s.Groups, Came: came(proto.Plan, values), Truth: truth}
-	r, err := analyzer.Describe(proto, learned, col.Crowds, out.Public)
-	if err != nil {
-		return out, err
-	}
-	r.Source = release.Simulation
-	r.Created = time.Now().UTC()
-	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", s.Seed)
-	r.Notes = append(r.Notes, col.Notes()...)
-	out.Release = r
-	return out, nil
+	out.Model, out.Public = a.learned.(*histogram.Model), findings.Public{Groups: s.Groups, Came: came(proto.Plan, values), Truth: a.truth}
+	out.Release, err = a.publish(proto, out.Public, s.Seed)
+	return out, err
 }
 
 // result is what is known before the answers.
@@ -187,17 +163,11 @@ func promised(r *experiments.Result, proto *protocol.Protocol) error {
 	if err != nil {
 		return err
 	}
-	r.Guarantees = promise.Statements
-	for _, s := range promise.Statements {
-		epsilon := &s.Guarantee.Epsilon
-		if math.IsInf(*epsilon, 1) {
-			epsilon = nil // JSON has no infinity
-		}
-		switch s.Guarantee.Trust {
-		case account.Shuffled: // of the answers first
-			if r.Epsilon == nil {
-				r.Epsilon = epsilon
-			} else {
+	r.Promised, r.Guarantees = experiments.PromisedBy(promise.Shuffled), promise.Statements
+	for i, s := range promise.Statements {
+		switch epsilon := experiments.Finite(s.Guarantee.Epsilon); s.Guarantee.Trust {
+		case account.Shuffled: // of the answers before that of the sizes
+			if slices.ContainsFunc(promise.Statements[:i], func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled }) {
 				r.EpsilonCrowdSizes = epsilon
 			}
 		case account.Local:
@@ -206,8 +176,6 @@ func promised(r *experiments.Result, proto *protocol.Protocol) error {
 			r.EpsilonOneFragment, r.DeltaOneFragment = epsilon, s.Guarantee.Delta
 		}
 	}
-	g := promise.Shuffled
-	r.Delta, r.Method, r.Adjacency, r.Trust, r.Certified = g.Delta, g.Method, string(g.Adjacency), string(g.Trust), g.Certified
 	for _, m := range promise.Cost {
 		switch m.Name {
 		case "messages_per_device":
@@ -223,25 +191,22 @@ func promised(r *experiments.Result, proto *protocol.Protocol) error {
 
 // compare measures the estimates against the truth.
 func compare(r *experiments.Result, p plan.Plan, m *histogram.Model, truth *findings.Truth) {
-	var raw, positive float64
-	cells := 0
+	var errors experiments.Errors
 	for _, t := range m.Tables {
 		table := experiments.Table{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
 		if names := p.Crowd.Names; len(names) > 0 {
 			table.Crowd = names[t.Crowd]
 		}
-		known := truth.Table(t.Crowd, t.Attribute)
-		all, squares, largest := r.Differ(t.Values, func(cell int) float64 { return float64(known.Counts[cell]) })
-		table.RMSE, table.Linf = math.Sqrt(squares/float64(table.Cells)), largest
-		raw, positive, cells = raw+all, positive+squares, cells+table.Cells
+		known := func(cell int) int { return truth.Table(t.Crowd, t.Attribute).Counts[cell] }
+		table.RMSE, table.Linf = errors.Add(t.Values, known)
 		top := t.Top(experiments.TopCells)
-		for j, ends := range t.IntervalsAtOnce(top, experiments.IntervalLevel) {
-			table.Top = append(table.Top, experiments.TopCell{Value: t.Name(top[j]), Estimate: t.Values[top[j]].Mean, Low: ends[0], High: ends[1], Truth: float64(known.Counts[top[j]])})
-		}
+		all := t.IntervalsAtOnce(top, experiments.IntervalLevel)
+		table.Top = experiments.Top(top, t.Name, t.Values, func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }, known)
 		r.Tables = append(r.Tables, table)
 	}
-	if cells > 0 {
-		r.RMSE, r.Unbiased, r.Top = math.Sqrt(positive/float64(cells)), math.Sqrt(raw/float64(cells)), r.Tables[0].Top
+	errors.State(r)
+	if len(r.Tables) > 0 {
+		r.Top = r.Tables[0].Top
 	}
 	if len(r.Tables) == 1 {
 		r.Tables = nil

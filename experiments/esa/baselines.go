@@ -28,7 +28,7 @@ func (h asked) curator() (design, error) {
 	if err != nil {
 		return design{}, fmt.Errorf("central noise: %w", err)
 	}
-	sent := promised(g)
+	sent := experiments.PromisedBy(g)
 	sent.MessagesPerDevice, sent.EnvelopesPerDevice, sent.BytesPerDevice = 1, 1, envelope.X25519.Size(experiments.Hops+1, payloadBytes)
 	noise := bitsum.Gaussian{Sigma: e.Sigma}
 	return design{

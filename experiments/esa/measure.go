@@ -3,10 +3,8 @@
 package esa
 
 import (
-	"math"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -40,14 +38,15 @@ func measure(c experiments.Cell, p *dataset.Population, progress simulate.Progre
 		Plan: d.plan, Sigma: d.sigma, Promised: d.promised, CountErrors: &experiments.CountErrors{Cells: len(p.Holders)},
 	}
 	var first []estimate.Value
-	var squares errorSquares
+	errors, ofRuns := experiments.Errors{Most: p.Most}, []float64{}
 	for run := range c.Runs {
 		progress("runs", run, c.Runs)
 		got, err := d.draw(replay.New(c.Seed, forNoise, uint64(run)), p.Holders)
 		if err != nil {
 			return res, nil, err
 		}
-		squares.add(p, got.values)
+		rmse, _ := errors.Add(got.values, func(i int) int { return p.Holders[i] })
+		ofRuns = append(ofRuns, rmse)
 		if got.table != nil && max(c.Histogram.Fragments, got.rounds) <= 1 && p.Columns == 0 {
 			if hitters, ok := got.table.HeavyHitters(discoveryRate); ok {
 				res.Discoveries = with(res.Discoveries, found(p.Holders, hitters), run)
@@ -58,38 +57,10 @@ func measure(c experiments.Cell, p *dataset.Population, progress simulate.Progre
 		}
 	}
 	progress("runs", c.Runs, c.Runs)
-	squares.state(res.CountErrors, p)
+	errors.State(&res)
+	_, res.RMSEStd = experiments.MeanStd(ofRuns)
 	res.Seconds = time.Since(start).Seconds()
 	return res, first, nil
-}
-
-// errorSquares are sums over the cells of all runs.
-type errorSquares struct {
-	raw, positive, within, largest float64
-	runs                           []float64 // root of the mean of positive, by run
-}
-
-func (e *errorSquares) add(p *dataset.Population, values []estimate.Value) {
-	before := e.positive
-	for i, v := range values {
-		truth := float64(p.Holders[i])
-		positive := math.Max(0, v.Mean) - truth
-		within := math.Min(float64(p.Most), math.Max(0, v.Mean)) - truth
-		e.raw += (v.Mean - truth) * (v.Mean - truth)
-		e.positive += positive * positive
-		e.within += within * within
-		e.largest = math.Max(e.largest, math.Abs(positive))
-	}
-	e.runs = append(e.runs, math.Sqrt((e.positive-before)/float64(len(values))))
-}
-
-func (e *errorSquares) state(res *experiments.CountErrors, p *dataset.Population) {
-	root := func(sum float64) float64 { return math.Sqrt(sum / float64(len(e.runs)*res.Cells)) }
-	res.RMSE, res.Unbiased, res.Linf = root(e.positive), root(e.raw), e.largest
-	_, res.RMSEStd = experiments.MeanStd(e.runs)
-	if p.Most > 0 {
-		res.Within = root(e.within)
-	}
 }
 
 // found compares the heavy hitters with the truth.
@@ -120,11 +91,4 @@ func with(f *experiments.Found, more experiments.Found, runs int) *experiments.F
 	}
 	mean := func(a, b float64) float64 { return a + (b-a)/float64(runs+1) }
 	return &experiments.Found{Cells: mean(f.Cells, more.Cells), False: mean(f.False, more.False), Top100: mean(f.Top100, more.Top100)}
-}
-
-// promised is a guarantee for an honest shuffler.
-func promised(g account.Guarantee) experiments.Promised {
-	return experiments.Promised{
-		Epsilon: &g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Certified: g.Certified,
-	}
 }

@@ -74,7 +74,7 @@ func (h asked) design(n, k int) (design, error) {
 func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) (experiments.Promised, error) {
 	exact, err := proto.Shuffled(h.repeats())
 	if err != nil || h.Accounting != account.PaperAccounting || h.Hashes > 0 || h.repeats() > 1 {
-		return promised(exact), err
+		return experiments.PromisedBy(exact), err
 	}
 	bits := m.Fragment
 	if m.Tau > 1 {
@@ -82,7 +82,7 @@ func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) 
 	}
 	g, err := theorems.ESALemmaII6(n, 2*float64(n)*bits.Flip, h.Delta)
 	g.Adjacency = account.Removal // which changes one bit
-	out := promised(g)
+	out := experiments.PromisedBy(g)
 	out.EpsilonExact = &exact.Epsilon
 	return out, err
 }
@@ -186,19 +186,12 @@ func collect(proto *protocol.Protocol, r *rand.Rand, holders []int, rounds int) 
 // plan's law or, of several collections and of baselines, of the normal law.
 func (c counted) top(p *dataset.Population) []experiments.TopCell {
 	cells := experiments.Largest(len(c.values), experiments.TopCells, func(i int) float64 { return c.values[i].Mean })
-	var ends [][2]float64
+	ends := func(_, cell int) (low, high float64) {
+		return c.values[cell].Interval(estimate.Joint(experiments.IntervalLevel, len(c.values)))
+	}
 	if c.table != nil && c.rounds == 1 {
-		ends = c.table.IntervalsAtOnce(cells, experiments.IntervalLevel)
+		all := c.table.IntervalsAtOnce(cells, experiments.IntervalLevel)
+		ends = func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }
 	}
-	var out []experiments.TopCell
-	for i, cell := range cells {
-		t := experiments.TopCell{Value: p.CellName(cell), Estimate: c.values[cell].Mean, Truth: float64(p.Holders[cell])}
-		if ends != nil {
-			t.Low, t.High = ends[i][0], ends[i][1]
-		} else {
-			t.Low, t.High = c.values[cell].Interval(estimate.Joint(experiments.IntervalLevel, len(c.values)))
-		}
-		out = append(out, t)
-	}
-	return out
+	return experiments.Top(cells, p.CellName, c.values, ends, func(cell int) int { return p.Holders[cell] })
 }

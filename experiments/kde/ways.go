@@ -40,7 +40,9 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 	case experiments.Curator:
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
 		e, g, err := additive.CalibrateGaussian(account.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
-		return way{promised: promised(g, 1), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}, err
+		w := way{promised: experiments.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}
+		w.promised.MessagesPerDevice = 1
+		return w, err
 	case experiments.NoPrivacy:
 		return way{promised: experiments.Promised{MessagesPerDevice: 1}, draw: bitsum.Exact{}.DrawEstimate}, nil
 	}
@@ -116,8 +118,8 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 	if err != nil {
 		return w, &refused{err}
 	}
-	w.promised = promised(g, sent)
-	w.promised.EnvelopesPerDevice = messages
+	w.promised = experiments.PromisedBy(g)
+	w.promised.MessagesPerDevice, w.promised.EnvelopesPerDevice = sent, messages
 	if flip := sums.FlipProbability; sums.Name == "rr" && flip > 0 {
 		local := kde.LocalEpsilon(b.populations[0].features, flip) + max(0, float64(p.Budget.LabelEpsilon))
 		w.promised.EpsilonLocal = &local
@@ -171,13 +173,6 @@ func outsideDomain(p plan.Plan, users int, err error) (flip float64, why string)
 		return 0, ""
 	}
 	return domain.Formula / (2 * float64(users)), err.Error()
-}
-
-func promised(g account.Guarantee, messages float64) experiments.Promised {
-	return experiments.Promised{
-		Epsilon: &g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Certified: g.Certified,
-		MessagesPerDevice: messages,
-	}
 }
 
 // sums draws the estimates of all channels of all classes of a population, from their law.
