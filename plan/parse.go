@@ -29,7 +29,7 @@ func Parse(text []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
 	if form.Version != Version {
-		return Plan{}, Problems{otherVersion(form.Version)}
+		return Plan{}, &VersionError{form.Version}
 	}
 	var p Plan
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -47,6 +47,13 @@ func Parse(text []byte) (Plan, error) {
 	}
 	return p, nil
 }
+
+// VersionError is a plan of a version that this build does not read. Nothing else is known
+// to be wrong with it.
+type VersionError struct{ Version int }
+
+// Error says what to do.
+func (e *VersionError) Error() string { return "plan: " + otherVersion(e.Version) }
 
 // difference says where a text first departs from the one that is due.
 func difference(got, want []byte) string {

@@ -2,7 +2,6 @@ package analyzerd
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -52,9 +51,9 @@ func (s *Service) outline(ctx context.Context, name string) (outline, error) {
 }
 
 func outlineOf(name string, text []byte) outline {
-	signed, err := plan.ParseSigned(text)
+	signed, err := registered(name, text)
 	if err != nil {
-		return outline{err: fmt.Errorf("analyzer: plan %s, which was registered before: %w", name, err)}
+		return outline{err: err}
 	}
 	p := signed.Plan
 	keys, err := wire.ReceiptKeys(p)

@@ -216,12 +216,9 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	signed, err := plan.ParseSigned(text)
+	signed, err := registered(name, text)
 	if err != nil {
-		return nil, fmt.Errorf("analyzer: plan %s, which was registered before: %w: %w", name, store.ErrDamaged, err)
-	}
-	if signed.Plan.Name() != name || signed.Verify(plan.Trust(signed.Signers()...)) != nil { // as it was when it came
-		return nil, fmt.Errorf("analyzer: plan %s: %w: it is another one than its name says", name, store.ErrDamaged)
+		return nil, err
 	}
 	if r, err = s.prepare(ctx, signed); err != nil {
 		return nil, err
@@ -232,6 +229,22 @@ func (s *Service) run(ctx context.Context, name string) (*running, error) {
 		s.running[name] = r
 	}
 	return r, nil
+}
+
+// registered reads a plan as the store has it. It is damaged unless it is what its name
+// says, but for one of another version, which another build has written.
+func registered(name string, text []byte) (plan.Signed, error) {
+	signed, err := plan.ParseSigned(text)
+	if _, other := errors.AsType[*plan.VersionError](err); other {
+		return signed, fmt.Errorf("analyzer: plan %s, which was registered before: %w", name, err)
+	}
+	if err != nil {
+		return signed, fmt.Errorf("analyzer: plan %s, which was registered before: %w: %w", name, store.ErrDamaged, err)
+	}
+	if signed.Plan.Name() != name || signed.Verify(plan.Trust(signed.Signers()...)) != nil { // as it was when it came
+		return signed, fmt.Errorf("analyzer: plan %s: %w: it is another one than its name says", name, store.ErrDamaged)
+	}
+	return signed, nil
 }
 
 // prepare makes a plan runnable for its analyzer.
