@@ -98,7 +98,7 @@ func histogramDevice(b *testing.B) func() {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if payloads := p.Fragment(r, report.Parts[0]); len(payloads) != p.Plan.Envelopes.PerDevice {
+		if payloads := fragment.Pack(r, report.Parts[0], p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes); len(payloads) != p.Plan.Envelopes.PerDevice {
 			b.Fatal("a device sends a constant number of envelopes")
 		}
 	}
@@ -121,7 +121,7 @@ func histogramCount(b *testing.B) func() {
 		t := p.NewTally()
 		for range histogramMessages / kept {
 			for _, payload := range payloads {
-				if err := p.Count(t, payload); err != nil {
+				if err := fragment.Count(t, payload); err != nil {
 					b.Fatal(err)
 				}
 			}

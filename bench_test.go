@@ -254,7 +254,7 @@ func BenchmarkCount(b *testing.B) {
 	t, sum := p.NewTally(), uint64(0)
 	beside(b, n, func() {
 		for _, payload := range payloads {
-			if err := p.Count(t, payload); err != nil {
+			if err := fragment.Count(t, payload); err != nil {
 				b.Fatal(err)
 			}
 		}

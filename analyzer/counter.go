@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/protocol"
@@ -114,7 +115,7 @@ func (c *Counter) open(h envelope.Head, envelopes [][]byte) [][]byte {
 // count returns how many payloads it could count.
 func (c *Counter) count(t tally.Tally, payloads [][]byte) (n int) {
 	for _, payload := range payloads {
-		if c.protocol.Count(t, payload) == nil {
+		if fragment.Count(t, payload) == nil {
 			n++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -292,7 +293,7 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	defer c.mu.Unlock()
 	packed := Packed{part.Instance, part.payloads}
 	if packed.Payloads == nil { // an earlier version kept the messages by themselves
-		packed.Payloads = c.pipeline.protocol.Fragment(c.rand, part.Messages)
+		packed.Payloads = fragment.Pack(c.rand, part.Messages, c.pipeline.protocol.Plan.Envelopes.PerDevice, c.pipeline.protocol.Plan.Envelopes.PayloadBytes)
 	}
 	contribution, err := c.pipeline.Seal(crowd, packed, tokens[part.Instance])
 	if err != nil {

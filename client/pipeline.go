@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
@@ -122,7 +123,7 @@ func (c *Pipeline) Answer(v question.Value, memory question.Memory, allowed []in
 		a.Parts[0].Instance = c.rand.IntN(len(c.keys))
 	}
 	for i, part := range report.Parts {
-		a.Parts[i].Payloads = c.protocol.Fragment(c.rand, part)
+		a.Parts[i].Payloads = fragment.Pack(c.rand, part, c.protocol.Plan.Envelopes.PerDevice, c.protocol.Plan.Envelopes.PayloadBytes)
 	}
 	return a, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
@@ -206,7 +207,7 @@ func BenchmarkReport(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			proto.Fragment(r, report.Parts[0])
+			fragment.Pack(r, report.Parts[0], proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes)
 		}
 	})
 	b.Run("sealed", func(b *testing.B) {

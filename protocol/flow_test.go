@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -78,7 +79,7 @@ func TestCountRefusesWhatNoClientSends(t *testing.T) {
 				t.Fatal(err)
 			}
 			counts := proto.NewTally()
-			if err := proto.Count(counts, payload); (err != nil) != c.bad {
+			if err := fragment.Count(counts, payload); (err != nil) != c.bad {
 				t.Errorf("error %v", err)
 			}
 			var n uint64
@@ -113,7 +114,7 @@ func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			payloads := proto.Fragment(r, report.Parts[0])
+			payloads := fragment.Pack(r, report.Parts[0], proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes)
 			if len(payloads) != p.Envelopes.PerDevice {
 				t.Fatalf("%s: %d payloads, want %d", bitsum, len(payloads), p.Envelopes.PerDevice)
 			}
@@ -122,7 +123,7 @@ func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 				if len(b) != p.Envelopes.PayloadBytes {
 					t.Fatalf("%s: a payload of %d bytes, want %d", bitsum, len(b), p.Envelopes.PayloadBytes)
 				}
-				if err := proto.Count(tally, b); err != nil {
+				if err := fragment.Count(tally, b); err != nil {
 					t.Fatalf("%s: own payload: %v", bitsum, err)
 				}
 			}
@@ -143,7 +144,7 @@ func BenchmarkCount(b *testing.B) {
 			tally := proto.NewTally()
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if err := proto.Count(tally, payloads[i&(1<<20-1)]); err != nil {
+				if err := fragment.Count(tally, payloads[i&(1<<20-1)]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -166,7 +167,7 @@ func batch(b *testing.B, proto *protocol.Protocol, n int) [][]byte {
 		if err != nil {
 			b.Fatal(err)
 		}
-		all = append(all, proto.Fragment(r, report.Parts[0])...)
+		all = append(all, fragment.Pack(r, report.Parts[0], proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes)...)
 	}
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	all = all[:n]

@@ -6,12 +6,10 @@ package protocol
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -68,13 +66,13 @@ func Validate(p plan.Plan) error {
 	return ps.Err()
 }
 
-// Protocol is a plan made runnable. Its methods are the stages of the flow, in
-// order: Encode, Randomize and Fragment on the client; Count and Learn on the
-// analyzer. It is immutable and safe for concurrent use.
+// Protocol is a plan made runnable. Its question's methods are the stages of the flow,
+// in order: Encode and Randomize on the client, Learn on the analyzer. It is immutable and
+// safe for concurrent use.
 type Protocol struct {
-	Plan     plan.Plan
-	Hash     [32]byte
-	Question question.Question
+	Plan plan.Plan
+	Hash [32]byte
+	question.Question
 
 	risks func() question.Risks
 	words func() question.Words
@@ -113,32 +111,6 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	return k.design(p)
 }
 
-// Encode turns a respondent's value into the mechanism's symbol (question.Device).
-func (p *Protocol) Encode(v question.Value) (question.Symbol, error) { return p.Question.Encode(v) }
-
-// Randomize makes the report: from here on everything is private (question.Device).
-func (p *Protocol) Randomize(r *rand.Rand, s question.Symbol, memory question.Memory) (question.Report, error) {
-	return p.Question.Randomize(r, s, memory)
-}
-
-// Fragment tears one part of a report into the plan's constant number of payloads.
-func (p *Protocol) Fragment(r *rand.Rand, part [][]byte) [][]byte {
-	return fragment.Pack(r, part, p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes)
-}
-
-// NewTally is an empty tally for one crowd.
-func (p *Protocol) NewTally() tally.Tally { return p.Question.NewTally() }
-
-// Count adds one opened payload to a crowd's tally; dummies are dropped here,
-// where they are first seen for what they are.
-func (p *Protocol) Count(t tally.Tally, payload []byte) error {
-	body, err := fragment.Unpack(payload)
-	if err != nil || body == nil {
-		return err
-	}
-	return t.Add(body)
-}
-
 // Estimate debiases what was counted of each crowd, with the standard error of every
 // number; nil where a crowd was withheld, or numbers are not debiased one by one.
 func (p *Protocol) Estimate(crowds []tally.Crowd) [][]estimate.Value {
@@ -150,11 +122,6 @@ func (p *Protocol) Estimate(crowds []tally.Crowd) [][]estimate.Value {
 		}
 	}
 	return all
-}
-
-// Learn estimates and fits the question's model to what was counted of all crowds.
-func (p *Protocol) Learn(crowds []tally.Crowd) (question.Model, error) {
-	return p.Question.Learn(crowds)
 }
 
 // Backstop says what the plan keeps on a device; ok is false where it keeps nothing.

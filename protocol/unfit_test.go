@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -89,7 +90,7 @@ func TestEveryValueIsAnswered(t *testing.T) {
 						t.Fatalf("%d parts, %v", len(report.Parts), err)
 					}
 					for _, part := range report.Parts {
-						if got := proto.Fragment(replay.New(1), part); len(got) != proto.Plan.Envelopes.PerDevice {
+						if got := fragment.Pack(replay.New(1), part, proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes); len(got) != proto.Plan.Envelopes.PerDevice {
 							t.Fatalf("%d payloads", len(got))
 						}
 					}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
@@ -96,8 +97,8 @@ func unsealed(t testing.TB, p *protocol.Protocol, values []question.Value, devic
 		to.Smallest++
 		for _, part := range report.Parts {
 			to.Respondents++
-			for _, payload := range p.Fragment(r, part) {
-				if err := p.Count(to.Tally, payload); err != nil {
+			for _, payload := range fragment.Pack(r, part, p.Plan.Envelopes.PerDevice, p.Plan.Envelopes.PayloadBytes) {
+				if err := fragment.Count(to.Tally, payload); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -68,3 +68,13 @@ func Unpack(payload []byte) (body []byte, err error) {
 	}
 	return nil, errPayload
 }
+
+// Count adds what one opened payload says to a tally. Dummies are dropped here, where they
+// are first seen for what they are.
+func Count(t interface{ Add(body []byte) error }, payload []byte) error {
+	body, err := Unpack(payload)
+	if err != nil || body == nil {
+		return err
+	}
+	return t.Add(body)
+}

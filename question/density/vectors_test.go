@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
@@ -137,9 +138,9 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 			channel, symbol := example.Said(t, body)
 			d.Messages = append(d.Messages, [2]int{channel, symbol})
 		}
-		for _, payload := range proto.Fragment(r, report.Parts[0]) {
+		for _, payload := range fragment.Pack(r, report.Parts[0], proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes) {
 			d.Payloads = append(d.Payloads, hex.EncodeToString(payload))
-			if err := proto.Count(tallies[report.Crowd].Tally, payload); err != nil {
+			if err := fragment.Count(tallies[report.Crowd].Tally, payload); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -158,7 +159,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := proto.Count(proto.NewTally(), payload); err == nil {
+		if err := fragment.Count(proto.NewTally(), payload); err == nil {
 			t.Errorf("%s (%s) was counted", bad.Payload, bad.Why)
 		}
 	}

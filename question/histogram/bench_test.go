@@ -3,6 +3,7 @@ package histogram_test
 import (
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
@@ -30,7 +31,7 @@ func BenchmarkHistogramDevice(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if payloads := proto.Fragment(r, report.Parts[0]); len(payloads) != 32 {
+		if payloads := fragment.Pack(r, report.Parts[0], proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes); len(payloads) != 32 {
 			b.Fatal("envelopes")
 		}
 	}
@@ -52,7 +53,7 @@ func BenchmarkHistogramCount(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	payloads := proto.Fragment(r, report.Parts[0])
+	payloads := fragment.Pack(r, report.Parts[0], proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes)
 	block := make([]byte, 8*len(payloads)) // one after the other, as opening leaves them
 	for i, payload := range payloads {
 		copy(block[8*i:], payload)
@@ -60,7 +61,7 @@ func BenchmarkHistogramCount(b *testing.B) {
 	tally := proto.NewTally()
 	for i := 0; b.Loop(); i++ {
 		at := i & (1<<20 - 1)
-		if err := proto.Count(tally, block[8*at:8*at+8]); err != nil {
+		if err := fragment.Count(tally, block[8*at:8*at+8]); err != nil {
 			b.Fatal(err)
 		}
 	}

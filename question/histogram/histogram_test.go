@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/protocol"
@@ -60,12 +61,12 @@ func TestHistogramFlow(t *testing.T) {
 				}
 				for _, part := range report.Parts {
 					tallies[report.Crowd].Respondents++
-					payloads := proto.Fragment(r, part)
+					payloads := fragment.Pack(r, part, proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes)
 					if len(payloads) != p.Envelopes.PerDevice {
 						t.Fatalf("%d payloads, want %d", len(payloads), p.Envelopes.PerDevice)
 					}
 					for _, payload := range payloads {
-						if err := proto.Count(tallies[report.Crowd].Tally, payload); err != nil {
+						if err := fragment.Count(tallies[report.Crowd].Tally, payload); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
@@ -157,9 +158,9 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 				channel, _ := example.Said(t, body)
 				channels = append(channels, uint32(channel))
 			}
-			for _, payload := range proto.Fragment(r, part) {
+			for _, payload := range fragment.Pack(r, part, proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes) {
 				payloads = append(payloads, hex.EncodeToString(payload))
-				if err := proto.Count(tallies[0].Tally, payload); err != nil {
+				if err := fragment.Count(tallies[0].Tally, payload); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -177,7 +178,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := proto.Count(proto.NewTally(), payload); err == nil {
+		if err := fragment.Count(proto.NewTally(), payload); err == nil {
 			t.Errorf("%s (%s) was counted", bad.Payload, bad.Why)
 		}
 	}

@@ -87,7 +87,7 @@ func counted(t *testing.T, proto *protocol.Protocol, payloads [][]byte) []uint64
 	t.Helper()
 	n := proto.NewTally()
 	for _, p := range payloads {
-		if err := proto.Count(n, p); err != nil {
+		if err := fragment.Count(n, p); err != nil {
 			t.Fatal(err)
 		}
 	}

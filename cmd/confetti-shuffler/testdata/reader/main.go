@@ -11,5 +11,5 @@ func main() {
 	if err != nil {
 		return
 	}
-	p.Count(p.NewTally(), nil)
+	p.NewTally()
 }
