@@ -58,8 +58,8 @@ var layers = [][]string{
 	{"internal/example"},
 	{"client", "shuffler", "analyzer", "issuer"},
 	{"shuffler/shufflerd", "analyzer/analyzerd"},
-	{"simulate", "internal/chaos", "audit"},
-	{"experiments"},
+	{"simulate", "internal/chaos"},
+	{"experiments", "audit"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd"},
 	{"experiments/collection"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler"},
@@ -199,7 +199,7 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 
 // naming are the packages that may name a kind of question; all others ask package
 // question. Experiments name those that they measure, and collect the one that it simulates.
-var naming = []string{"question", "protocol", "release/findings", "simulate", "experiments", "internal/example", "cmd/confetti/internal/collect"}
+var naming = []string{"question", "protocol", "release/findings", "simulate", "experiments", "audit", "internal/example", "cmd/confetti/internal/collect"}
 
 // named lists the packages that import a kind without being among them.
 func named(found architecture.Imports) (bad []string) {

@@ -37,13 +37,14 @@ const (
 
 // Finding is what one attack proves.
 type Finding struct {
-	Attack  string            // in a phrase: who looks at what
-	Assumes Assumption        // what the bound rests on
-	Claimed account.Guarantee // against the same observer
-	Lower   float64           // epsilon at the claim's delta is above it, with Confidence
-	Sure    float64           // and above this, but for one chance in a million
-	Runs    int               // collections that were drawn
-	Guesses int               // that the bound is computed from: the views of all runs, or the canaries of one
+	Observer string            // of a plan's statement; empty: the one of the mechanism's guarantee
+	Attack   string            // in a phrase: who looks at what
+	Assumes  Assumption        // what the bound rests on
+	Claimed  account.Guarantee // against the same observer
+	Lower    float64           // epsilon at the claim's delta is above it, with Confidence
+	Sure     float64           // and above this, but for one chance in a million
+	Runs     int               // collections that were drawn
+	Guesses  int               // that the bound is computed from: the views of all runs, or the canaries of one
 }
 
 // False says whether the claim cannot be true.

@@ -3,13 +3,14 @@ package account
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/confetti-dp/confetti/audit"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/vector"
@@ -17,7 +18,8 @@ import (
 
 // Audit is confetti audit: what an attacker finds, beside what is claimed.
 type Audit struct {
-	Mechanism string  `help:"${attacked}." placeholder:"NAME"`
+	Plan      string  `help:"Attack the whole route of this plan, in TOML or JSON, signed or not: devices, hops, counter." type:"path" placeholder:"FILE"`
+	Mechanism string  `help:"Or one mechanism: ${attacked}." placeholder:"NAME"`
 	Delta     float64 `help:"Probability that the claim may fail by." default:"1e-6"`
 	Canaries  int     `help:"vector, gaussian, discrete-gaussian: respondents whose vectors are canaries in one run, beside." placeholder:"N"`
 	Runs      int     `help:"How many collections are drawn; 0 for some ten seconds' worth."`
@@ -31,20 +33,24 @@ func (Audit) Help() string {
 and prints the epsilon that the right guesses prove beside the one that is claimed. Fails if the claim is false.
 
 Examples:
+  confetti audit --plan plan.toml
   confetti audit --mechanism rr --users 1000 --rounds 4 --flip-probability 0.2 --delta 1e-6
   confetti audit --mechanism gaussian --sigma 10 --sensitivity 1 --rounds 40 --canaries 5000 --delta 1e-6
   confetti audit --mechanism krr --users 500 --symbols 8 --local-epsilon 3 --delta 1e-6 --json`
 }
 
 func (c Audit) Run(std terminal.Streams) error {
-	if c.Mechanism == "" {
-		return terminal.Usagef("--mechanism is missing: give one of %s", strings.Join(named(attacked), ", "))
-	}
 	if c.Canaries < 0 {
 		return terminal.Usagef("--canaries is %d: give how many respondents are canaries, or 0", c.Canaries)
 	}
 	if c.Runs < 0 {
 		return terminal.Usagef("--runs is %d: give how many collections are drawn, or 0", c.Runs)
+	}
+	switch {
+	case c.Plan != "":
+		return c.plan(std)
+	case c.Mechanism == "":
+		return terminal.Usagef("--plan or --mechanism is missing: give a plan's file, or one of %s", strings.Join(named(attacked), ", "))
 	}
 	p := parameters{c.Mechanism, c.numbers}
 	if _, err := choose(c.Mechanism, attacked); err != nil {
@@ -68,7 +74,35 @@ func (c Audit) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return printAudit(std, c.JSON, c.Mechanism, findings, time.Since(start))
+	return printed{subject: c.Mechanism, findings: findings, took: time.Since(start)}.print(std, c.JSON)
+}
+
+// plan attacks the route of a plan, before each observer of its promise.
+func (c Audit) plan(std terminal.Streams) error {
+	if names := slices.Sorted(maps.Keys(given(c))); c.Mechanism != "" || len(names) > 0 {
+		return terminal.Usagef("a plan says all of its mechanism: leave out --mechanism and its flags beside --plan")
+	}
+	p, _, err := plans.ReadAny(c.Plan)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	report, finish := terminal.Progress(std.Err)
+	defer finish()
+	route, err := audit.NewRoute(p, c.Seed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Plan, err)
+	}
+	sealed, err := route.Seal(c.Seed, report)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Plan, err)
+	}
+	findings, err := route.Attack(c.Runs, c.Seed, report)
+	finish()
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Plan, err)
+	}
+	return printed{subject: c.Plan, findings: findings, sealed: &sealed, took: time.Since(start)}.print(std, c.JSON)
 }
 
 // attack looks at many collections and, where canaries are asked for, at one with them.
@@ -144,63 +178,4 @@ func (m mechanism) looks(p parameters) int {
 		return 1
 	}
 	return p.rounds()
-}
-
-// finding is one in JSON.
-type finding struct {
-	Lower      float64           `json:"epsilon_lower"`
-	Claimed    float64           `json:"epsilon_claimed"`
-	Delta      float64           `json:"delta"`
-	Adjacency  account.Adjacency `json:"adjacency"`
-	Trust      account.Trust     `json:"trust"`
-	Confidence float64           `json:"confidence"`
-	Attack     string            `json:"attack"`
-	Assumes    audit.Assumption  `json:"assumes"`
-	Runs       int               `json:"runs"`
-	Guesses    int               `json:"guesses"`
-	Verdict    string            `json:"verdict"`
-}
-
-func document(f audit.Finding) finding {
-	g := f.Claimed
-	return finding{f.Lower, g.Epsilon, g.Delta, g.Adjacency, g.Trust, audit.Confidence, f.Attack, f.Assumes, f.Runs, f.Guesses, f.Verdict()}
-}
-
-// printAudit prints the answer, then the evidence; a false claim is a failure.
-func printAudit(std terminal.Streams, asJSON bool, subject string, findings []audit.Finding, took time.Duration) error {
-	best := audit.Best(findings)
-	var err error
-	if asJSON {
-		out := struct {
-			Subject string `json:"subject"`
-			finding
-			Findings []finding `json:"findings"`
-			Seconds  float64   `json:"seconds"`
-		}{Subject: subject, finding: document(best), Seconds: took.Seconds()}
-		for _, f := range findings {
-			out.Findings = append(out.Findings, document(f))
-		}
-		err = terminal.WriteJSON(std.Out, out)
-	} else {
-		err = writeAudit(std, best, findings, took)
-	}
-	if err == nil && best.False() {
-		return fmt.Errorf("%s: %s", subject, best.Verdict())
-	}
-	return err
-}
-
-func writeAudit(std terminal.Streams, best audit.Finding, findings []audit.Finding, took time.Duration) error {
-	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "claimed\t%s\n", best.Claimed)
-	fmt.Fprintf(w, "found\tepsilon above %.4g, with confidence %s (%s)\n", best.Lower, account.Percent(audit.Confidence), best.Assumes)
-	fmt.Fprintf(w, "means\t%s\n", best.Verdict())
-	if !best.Doubtful() {
-		fmt.Fprintf(w, "\tthe loss of privacy lies between the two: %.4g is proved to be lost, and no more than %.4g can be\n", best.Lower, best.Claimed.Epsilon)
-	}
-	for _, f := range findings {
-		fmt.Fprintf(w, "evidence\t%s: %s; epsilon above %.4g from %s guesses in %s collections\n", f.Attack, f.Assumes, f.Lower, thousands(f.Guesses), thousands(f.Runs))
-	}
-	fmt.Fprintf(w, "seconds\t%.1f\n", took.Seconds())
-	return w.Flush()
 }

@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Sealed is one collection that went the whole way: what devices handed in was sealed,
+// mixed by every hop, opened and counted.
+type Sealed struct {
+	Devices, Envelopes int
+}
+
+var errRoute = errors.New("audit: what was counted at the end of the route is not what devices handed in: views without seals do not speak for it")
+
+// Seal runs such a collection, of as many devices as leave the shuffler, and compares the
+// counts at its end with what the same devices handed in. Where they are equal, byte by
+// byte, hops and counter do nothing to a multiset of messages, and a view may be drawn without
+// them.
+func (t *Route) Seal(seed uint64, progress func(stage string, done, of int)) (Sealed, error) {
+	values := make([]question.Value, t.enough())
+	for i := range values {
+		values[i] = t.holds[2]
+	}
+	values[0] = t.holds[1]
+	streams := seed + forSealed
+	c, err := simulate.Full(t.protocol, t.keys, values, streams, progress)
+	if err != nil {
+		return Sealed{}, err
+	}
+	s := Sealed{c.Devices, c.Fragments}
+	if t.protocol.Plan.Crowd.Deletion != nil { // a hop deletes some, which nobody knows
+		return s, nil
+	}
+	handed, err := t.handed(values, streams)
+	if err != nil {
+		return s, err
+	}
+	return s, arrived(c, handed)
+}
+
+// arrived says whether the counts of a collection are what devices handed in, by crowd.
+func arrived(c simulate.Collection, handed []*tally.Counts) error {
+	if c.Dropped > 0 {
+		return errRoute
+	}
+	for crowd, counted := range c.Crowds {
+		if counted.Tally == nil {
+			continue
+		}
+		a, errA := counted.Tally.MarshalBinary()
+		b, errB := handed[crowd].MarshalBinary()
+		if errors.Join(errA, errB) != nil || !bytes.Equal(a, b) {
+			return errRoute
+		}
+	}
+	return nil
+}
+
+// enough is how many devices fill the largest crowd of every instance, but for one chance
+// in a million or so.
+func (t *Route) enough() int {
+	p, largest := t.protocol.Plan, 0.0
+	for _, n := range t.known.crowds[2] {
+		largest = math.Max(largest, n/t.known.tries)
+	}
+	n := float64(p.Crowd.Minimum)
+	if p.Contributions() == 1 {
+		largest /= float64(len(p.Route.Mix.Instances))
+	}
+	if largest < 1 {
+		n = (n + 5*math.Sqrt(n) + 10) / largest * 1.05
+	}
+	return int(math.Ceil(n))
+}
+
+// handed counts, by crowd, what devices hand in that draw from the streams of a seed, in
+// batches that leave the shuffler.
+func (t *Route) handed(values []question.Value, seed uint64) ([]*tally.Counts, error) {
+	type batch struct{ instance, crowd int }
+	counts, devices := map[batch]*tally.Counts{}, map[batch]int{}
+	for i, v := range values {
+		d, err := t.device(replay.New(seed, uint64(i)))
+		if err != nil {
+			return nil, err
+		}
+		a, err := d.Answer(v, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range a.Parts {
+			b := batch{part.Instance, a.Crowd}
+			if devices[b]++; counts[b] == nil {
+				counts[b] = t.newCounts()
+			}
+			for _, payload := range part.Payloads {
+				if err := t.protocol.Count(counts[b], payload); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	all := make([]*tally.Counts, t.protocol.Plan.Crowds())
+	for i := range all {
+		all[i] = t.newCounts()
+	}
+	for b, c := range counts {
+		if devices[b] < t.protocol.Plan.Crowd.Minimum {
+			continue
+		}
+		if err := all[b.crowd].Merge(c); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,117 @@
+package account
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/confetti-dp/confetti/audit"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+)
+
+// printed is what an audit has found, as it is printed.
+type printed struct {
+	subject  string // the mechanism, or the plan's file
+	findings []audit.Finding
+	sealed   *audit.Sealed // nil: there is no route
+	took     time.Duration
+}
+
+// finding is one in JSON.
+type finding struct {
+	Observer   string            `json:"observer,omitempty"`
+	Lower      float64           `json:"epsilon_lower"`
+	Claimed    float64           `json:"epsilon_claimed"`
+	Delta      float64           `json:"delta"`
+	Adjacency  account.Adjacency `json:"adjacency"`
+	Trust      account.Trust     `json:"trust"`
+	Confidence float64           `json:"confidence"`
+	Attack     string            `json:"attack"`
+	Assumes    audit.Assumption  `json:"assumes"`
+	Runs       int               `json:"runs"`
+	Guesses    int               `json:"guesses"`
+	Verdict    string            `json:"verdict"`
+}
+
+func document(f audit.Finding) finding {
+	g := f.Claimed
+	return finding{f.Observer, f.Lower, g.Epsilon, g.Delta, g.Adjacency, g.Trust, audit.Confidence, f.Attack, f.Assumes, f.Runs, f.Guesses, f.Verdict()}
+}
+
+// headline is the finding that is said first: of a plan that of its own promise, which stands
+// last, and of a mechanism the one that found most. One that proves a claim false comes
+// before all others.
+func (p printed) headline() audit.Finding {
+	for _, f := range p.findings {
+		if f.False() {
+			return f
+		}
+	}
+	if p.sealed != nil {
+		return p.findings[len(p.findings)-1]
+	}
+	return audit.Best(p.findings)
+}
+
+// print prints the answer, then the evidence; a false claim is a failure.
+func (p printed) print(std terminal.Streams, asJSON bool) error {
+	best, err := p.headline(), error(nil)
+	if asJSON {
+		err = terminal.WriteJSON(std.Out, p.document(best))
+	} else {
+		err = p.write(std.Out, best)
+	}
+	if err == nil && best.False() {
+		return fmt.Errorf("%s: %s", p.subject, best.Verdict())
+	}
+	return err
+}
+
+func (p printed) document(best audit.Finding) any {
+	out := struct {
+		Subject string `json:"subject"`
+		finding
+		Findings        []finding `json:"findings"`
+		SealedDevices   int       `json:"sealed_devices,omitempty"`
+		SealedEnvelopes int       `json:"sealed_envelopes,omitempty"`
+		Seconds         float64   `json:"seconds"`
+	}{Subject: p.subject, finding: document(best), Seconds: p.took.Seconds()}
+	for _, f := range p.findings {
+		out.Findings = append(out.Findings, document(f))
+	}
+	if p.sealed != nil {
+		out.SealedDevices, out.SealedEnvelopes = p.sealed.Devices, p.sealed.Envelopes
+	}
+	return out
+}
+
+func (p printed) write(out io.Writer, best audit.Finding) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "claimed\t%s\n", best.Claimed)
+	fmt.Fprintf(w, "found\tepsilon above %.4g, with confidence %s (%s)\n", best.Lower, account.Percent(audit.Confidence), best.Assumes)
+	fmt.Fprintf(w, "means\t%s\n", best.Verdict())
+	if !best.Doubtful() {
+		fmt.Fprintf(w, "\tthe loss of privacy lies between the two: %.4g is proved to be lost, and no more than %.4g can be\n", best.Lower, best.Claimed.Epsilon)
+	}
+	for _, f := range p.findings {
+		of := "evidence"
+		if f.Observer != "" {
+			of = f.Observer
+		}
+		fmt.Fprintf(w, "%s\t%s: %s; epsilon above %.4g of %.4g, from %s guesses in %s\n", of, f.Attack, f.Assumes, f.Lower, f.Claimed.Epsilon, thousands(f.Guesses), collections(f.Runs))
+	}
+	if p.sealed != nil {
+		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes: every hop mixed them, and what was counted is what was handed in\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes))
+	}
+	fmt.Fprintf(w, "seconds\t%.1f\n", p.took.Seconds())
+	return w.Flush()
+}
+
+func collections(n int) string {
+	if n == 1 {
+		return "one collection"
+	}
+	return thousands(n) + " collections"
+}
