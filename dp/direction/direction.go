@@ -47,7 +47,7 @@ func expand(s seed, v []float64) {
 	words := rng.Keyed(s, seed{})
 	uniform := func() float64 { return float64(words.Uint64()>>11) * 0x1p-53 }
 	for i := 0; i < len(v); i += 2 {
-		radius := math.Sqrt(-2 * math.Log1p(-uniform()))
+		radius := math.Sqrt(-2 * math.Log(1-uniform())) // whose argument is exact
 		sin, cos := math.Sincos(2 * math.Pi * uniform())
 		v[i] = radius * cos
 		if i+1 < len(v) {

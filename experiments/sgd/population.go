@@ -2,7 +2,6 @@ package sgd
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 
@@ -52,17 +51,16 @@ func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population,
 // examples makes the rows of a matrix examples of an architecture: of a linear model unit
 // vectors of public features, times linearScale, of a network the pictures.
 func examples(architecture string, set *dataset.Set, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
-	side := int(math.Sqrt(float64(set.Dimension())))
-	picture := side*side == set.Dimension() && side%4 == 0
+	picture := set.Dimension() == side*side
 	switch {
 	case architecture == "linear" && picture:
-		return oriented(side, progress)
+		return oriented(progress)
 	case architecture == "linear":
 		return func(x blas32.General) [][]float32 {
 			return mapped(x, func() func(x, out []float32) { return func(x, out []float32) { copy(out, x); scale(out, linearScale) } }, x.Cols)
 		}, nil
 	case !picture:
-		return nil, fmt.Errorf("architecture %s takes pictures, which %s has none of", architecture, set.Name)
+		return nil, fmt.Errorf("architecture %s takes pictures of 28x28, which %s has none of", architecture, set.Name)
 	}
 	return func(x blas32.General) [][]float32 {
 		return mapped(x, func() func(x, out []float32) {
@@ -76,6 +74,8 @@ const (
 	// bias, and linearClip that of both together: a gradient is no longer times the error.
 	linearScale = 3
 	linearClip  = 3.1622776601683795
+	// side is that of the pictures that have features, in pixels.
+	side = 28
 	// pictureLength is about that of an image of a digit with pixels from 0 to 1.
 	pictureLength = 9.2
 	// publicImages and directions are those of the features' whitening.
@@ -85,10 +85,7 @@ const (
 
 // oriented are oriented gradients of pictures, whitened by generated ones: no record that
 // anybody holds has part in them.
-func oriented(side int, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
-	if side != 28 {
-		return nil, fmt.Errorf("features are of pictures of 28x28, not %dx%d", side, side)
-	}
+func oriented(progress simulate.Progress) (func(blas32.General) [][]float32, error) {
 	progress("public features", 0, 1)
 	public := synthetic.Images(replay.New(1), publicImages)
 	held := blas32.General{Rows: len(public), Cols: side * side, Stride: side * side}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -166,6 +167,18 @@ func norm(x []float64) float64 {
 // Randomize keeps nothing in memory.
 func (q *Question) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) (question.Report, error) {
 	return question.Report{Parts: [][][]byte{q.report.randomize(r, s.(symbol))}}, nil
+}
+
+// Draw adds to a tally what devices with these symbols say, by the law of Randomize: for
+// simulations.
+func (q *Question) Draw(r *rand.Rand, symbols iter.Seq[question.Symbol], t tally.Tally) error {
+	return q.report.draw(r, func(yield func([]float64) bool) {
+		for s := range symbols {
+			if !yield(s.(symbol)) {
+				return
+			}
+		}
+	}, t)
 }
 
 // NewTally is empty.

@@ -25,6 +25,7 @@ const (
 // both its ends.
 type reporter interface {
 	randomize(r *rand.Rand, g []float64) (bodies [][]byte)
+	draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally) error
 	tally() tally.Tally
 	// mean is that of the gradients of n devices, and the standard error of a coordinate.
 	mean(t tally.Tally, n int) (mean []float64, err float64, failed error)
@@ -65,6 +66,15 @@ type directions struct {
 
 func (d directions) randomize(r *rand.Rand, g []float64) [][]byte {
 	return [][]byte{d.mechanism.Randomize(r, g)}
+}
+
+func (d directions) draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally) error {
+	for g := range gradients {
+		if err := t.Add(d.mechanism.Randomize(r, g)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d directions) tally() tally.Tally { return tally.NewRows(d.size) }

@@ -2,6 +2,7 @@ package gradient
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 	"math/rand/v2"
 
@@ -49,9 +50,7 @@ func newVectors(p plan.Plan, dim int) (reporter, error) {
 func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {
 	s := v.mechanism.Spec()
 	unit := make([]float32, len(g))
-	for i, x := range g {
-		unit[i] = float32(x / v.clip)
-	}
+	v.scale(g, unit)
 	said := tally.NewMessages(s.Envelopes)
 	for _, channel := range v.mechanism.Randomize(r, unit) {
 		if channel != s.NoRow() {
@@ -59,6 +58,28 @@ func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {
 		}
 	}
 	return said.Bodies
+}
+
+// draw counts what devices say, by the law of randomize and without the messages.
+func (v vectors) draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally) error {
+	c, n := v.mechanism.NewCounts(), t.(*tally.Counts).N
+	unit := make([]float32, v.mechanism.Spec().Dimension)
+	for g := range gradients {
+		v.scale(g, unit)
+		v.mechanism.Draw(r, unit, c)
+	}
+	for row, answered := range c.Answered {
+		n[2*row] += uint64(answered - c.Ones[row])
+		n[2*row+1] += uint64(c.Ones[row])
+	}
+	return nil
+}
+
+// scale writes a gradient in units of the clip.
+func (v vectors) scale(g []float64, unit []float32) {
+	for i, x := range g {
+		unit[i] = float32(x / v.clip)
+	}
 }
 
 func (v vectors) tally() tally.Tally { return tally.NewCounts(v.mechanism.Spec().Rows, 2) }

@@ -82,24 +82,22 @@ func drawGradient(p plan.Plan, q *gradient.Question, values Values, stream Strea
 // reported is the tally of some devices, and which of their values do not fit.
 func reported(q *gradient.Question, values Values, who []int, r *rand.Rand) (tally.Tally, map[int]*question.UnfitError, error) {
 	t, bad := q.NewTally(), map[int]*question.UnfitError{}
-	for i, at := range who {
-		symbol, err := q.Encode(values[at])
-		unfit, err := question.Fits(err)
-		if err != nil {
-			return nil, nil, fmt.Errorf("value %d: %w", at+1, err)
-		}
-		if unfit != nil {
-			bad[i] = unfit
-		}
-		report, err := q.Randomize(r, symbol, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, body := range report.Parts[0] {
-			if err := t.Add(body); err != nil {
-				return nil, nil, err
+	var failed error
+	err := q.Draw(r, func(yield func(question.Symbol) bool) {
+		for i, at := range who {
+			symbol, err := q.Encode(values[at])
+			unfit, err := question.Fits(err)
+			if err != nil {
+				failed = fmt.Errorf("value %d: %w", at+1, err)
+				return
+			}
+			if unfit != nil {
+				bad[i] = unfit
+			}
+			if !yield(symbol) {
+				return
 			}
 		}
-	}
-	return t, bad, nil
+	}, t)
+	return t, bad, cmp.Or(failed, err)
 }
