@@ -50,7 +50,7 @@ func NewRoute(p plan.Plan, seed uint64) (*Route, error) {
 	if t.protocol, err = protocol.New(p); err != nil {
 		return nil, err
 	}
-	if _, counts := t.protocol.NewTally().(*tally.Counts); !counts {
+	if _, counts := t.protocol.Question.NewTally().(*tally.Counts); !counts {
 		return nil, fmt.Errorf("audit: no attack is known of a question of kind %q that counts no cells", p.Question.Kind)
 	}
 	if t.promise, err = t.protocol.Promise(); err != nil {
@@ -70,7 +70,7 @@ func NewRoute(p plan.Plan, seed uint64) (*Route, error) {
 			most, t.holds, t.known = d, pair, known
 		}
 	}
-	t.others, err = t.protocol.Encode(t.holds[2])
+	t.others, err = t.protocol.Question.Encode(t.holds[2])
 	_, err = question.Fits(err)
 	return t, err
 }
@@ -121,7 +121,7 @@ func (t *Route) try(pair records, seed uint64) (*learned, error) {
 	return l, nil
 }
 
-func (t *Route) newCounts() *tally.Counts { return t.protocol.NewTally().(*tally.Counts) }
+func (t *Route) newCounts() *tally.Counts { return t.protocol.Question.NewTally().(*tally.Counts) }
 
 // device is a pipeline whose payloads are counted as they are.
 type device struct {
@@ -144,7 +144,7 @@ func (d device) answer(v question.Value, c *tally.Counts) (crowd, cell int, err 
 	cell = -1
 	for part, packed := range a.Parts {
 		for i, payload := range packed.Payloads {
-			if err := d.route.protocol.Count(c, payload); err != nil {
+			if err := fragment.Count(c, payload); err != nil {
 				return 0, 0, err
 			}
 			if body, _ := fragment.Unpack(payload); part+i == 0 && body != nil {
@@ -195,7 +195,7 @@ func (t *Route) view(others int, score func(own, all []uint64, crowd, cell int) 
 
 // other counts the report of a respondent who is not attacked.
 func (t *Route) other(r *rand.Rand, c *tally.Counts) error {
-	report, err := t.protocol.Randomize(r, t.others, nil)
+	report, err := t.protocol.Question.Randomize(r, t.others, nil)
 	for _, part := range report.Parts {
 		for _, body := range part {
 			if err == nil {

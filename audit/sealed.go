@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/question"
@@ -100,7 +101,7 @@ func (t *Route) handed(values []question.Value, seed uint64) ([]*tally.Counts, e
 				counts[b] = t.newCounts()
 			}
 			for _, payload := range part.Payloads {
-				if err := t.protocol.Count(counts[b], payload); err != nil {
+				if err := fragment.Count(counts[b], payload); err != nil {
 					return nil, err
 				}
 			}
