@@ -28,7 +28,7 @@ type Demo struct {
 }
 
 func (Demo) Help() string {
-	return "Thousands of simulated devices randomize, seal and send what they hold; two hops mix; the analyzer\nlearns a classifier, names each class in words, and writes a page. Uses AG news from --data where it is,\notherwise generated documents.\n\nExample:\n  confetti demo --out page"
+	return "Two thousand simulated devices randomize, seal and send what they hold; two hops mix; the analyzer\nlearns a classifier, names each class in words, and writes a page. Uses AG news from --data where it is,\notherwise generated documents.\n\nExample:\n  confetti demo --out page"
 }
 
 func (c Demo) Run(std terminal.Streams) error {
@@ -65,8 +65,7 @@ func (c Demo) Run(std terminal.Streams) error {
 		fmt.Fprintf(std.Err, "page: %s\n", html)
 		return terminal.WriteJSON(std.Out, res)
 	}
-	fmt.Fprintf(std.Out, "%d devices sent %d sealed fragments through %d hops: accuracy %.3f on %d classes\n", res.Devices, res.Fragments, res.Hops, res.Accuracy, res.Classes)
-	fmt.Fprintf(std.Out, "all %d records, drawn from the exact law: accuracy %.3f (without privacy %.3f)\n", set.Train.Len(), res.AccuracyLaw, res.AccuracyNoPrivacy)
+	fmt.Fprintf(std.Out, "%d devices sent %d sealed fragments through %d hops: accuracy %.3f on %d classes (without privacy %.3f)\n", res.Devices, res.Fragments, res.Hops, res.Accuracy, res.Classes, res.AccuracyNoPrivacy)
 	fmt.Fprintf(std.Out, "a respondent's whole record, shuffler honest: %s\n", account.Verdict(&res.Epsilon, res.Delta, "replacement"))
 	for _, class := range set.Classes {
 		fmt.Fprintf(std.Out, "  %-12s %s\n", class, strings.Join(res.Decoded[class], ", "))
