@@ -17,7 +17,9 @@ import (
 const (
 	drawnImages  = 16_000 // synthetic, for principal directions
 	publicImages = 2_000  // without labels
-	imageReg     = 0.3    // of eigenvalues, in parts of their mean
+	// Of the data set that is drawn.
+	syntheticTrain, syntheticTest = 4_000, 1_000
+	imageReg                      = 0.3 // of eigenvalues, in parts of their mean
 	// A row wants this many answers; below, what the accountant charges above a Gaussian grows.
 	rowAnswers = 2_000
 )
@@ -56,9 +58,9 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 	t := &task{metric: accuracy, classes: strings.Fields("a b c d e f g h i j")}
 	raw := make([]blas32.General, 2)
 	if s.Dataset == "synthetic" {
-		const n, tests = 4_000, 1_000
+		const n, tests = syntheticTrain, syntheticTest
 		images, labels := synthetic.Labelled(replay.New(s.Seed, 1), n+tests, len(t.classes))
-		all := rows(images)
+		all := stacked(images)
 		raw[0], raw[1] = blas32.General{Rows: n, Cols: all.Cols, Stride: all.Stride, Data: all.Data}, blas32.General{Rows: tests, Cols: all.Cols, Stride: all.Stride, Data: all.Data[n*all.Stride:]}
 		t.train.y, t.test.y = labels[:n], labels[n:]
 	} else {
@@ -75,7 +77,7 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 	}
 	// Public are the inputs that directions are fitted to, and labelled ones.
 	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, len(t.classes))
-	public, like := rows(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), rows(images)
+	public, like := stacked(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), stacked(images)
 	if t.public.y = labels; s.Public == Unlabelled {
 		t.white, t.public.y = true, make([]int, alike) // as if all were of one class: too much alike
 		all := records{x: raw[0], y: t.train.y}
@@ -110,7 +112,7 @@ func (s Setting) drawn() int {
 	return drawnImages
 }
 
-func rows(images [][]float32) blas32.General {
+func stacked(images [][]float32) blas32.General {
 	x := matrix(len(images), len(images[0]))
 	for i, image := range images {
 		copy(x.Data[i*x.Stride:], image)

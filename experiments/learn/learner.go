@@ -1,14 +1,15 @@
 package learn
 
 import (
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/dp/vector"
+	rows "github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/learn/moments"
+	"github.com/confetti-dp/confetti/question/vector"
 )
 
 // round is what a device is asked in one of the rounds.
 type round struct {
+	sums     string  // what its vectors are made of, as a plan has it; "": no plan asks for that
 	length   int     // of its vector
 	distance float64 // largest squared distance of two
 	share    float64 // of the bits, and of the budget where a device answers every round
@@ -22,10 +23,11 @@ type learner struct {
 	encode func(r records, i int, v []float32)
 	// train are the respondents' records in the features of the round.
 	train func() records
-	learn func(sum vector.Sum, respondents int) error
+	learn func(sum rows.Sum, respondents int) error
 	score func() score
-	// linear is what was learned, after another map of features if there is one.
-	linear func() (moments.Linear, *whiten.State)
+	// linear is the regression, whose sums no plan asks for; nil of classifiers, which findings
+	// learn.
+	linear func() moments.Linear
 }
 
 // momentShare is what the first of several rounds takes where it asks for second moments,
@@ -58,10 +60,10 @@ func (t *task) least() (*learner, error) {
 	shape := record.Squares{Dimension: t.train.x.Cols}
 	var fitted moments.Regression
 	return &learner{
-		rounds: []round{{shape.Len(), record.SquaresDistance, 1}},
+		rounds: []round{{"", shape.Len(), record.SquaresDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.target[i], v) },
 		train:  func() records { return t.train },
-		learn: func(sum vector.Sum, n int) error {
+		learn: func(sum rows.Sum, n int) error {
 			sums, err := shape.Decode(sum.Vector, sum.Error)
 			if err == nil {
 				fitted, err = moments.Least(sums, n)
@@ -69,9 +71,9 @@ func (t *task) least() (*learner, error) {
 			return err
 		},
 		score: func() score { return t.test.predicted(fitted) },
-		linear: func() (moments.Linear, *whiten.State) {
+		linear: func() moments.Linear {
 			t.number.Deviation = fitted.Deviation * t.number.Unit
-			return fitted.Linear, nil
+			return fitted.Linear
 		},
 	}, shape.Validate()
 }
@@ -80,15 +82,14 @@ func (t *task) classSums() (*learner, error) {
 	shape, err := t.shape()
 	var fitted moments.Linear
 	return &learner{
-		rounds: []round{{shape.ClassLen(), record.ClassDistance, 1}},
+		rounds: []round{{vector.Classes, shape.ClassLen(), record.ClassDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.ClassMessage(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
-		learn: func(sum vector.Sum, _ int) (err error) {
+		learn: func(sum rows.Sum, _ int) (err error) {
 			fitted, err = moments.ClassSums(shape, sum.Vector)
 			return err
 		},
-		score:  func() score { return t.test.classified(fitted, len(t.classes)) },
-		linear: func() (moments.Linear, *whiten.State) { return fitted, nil },
+		score: func() score { return t.test.classified(fitted.Class, len(t.classes)) },
 	}, err
 }
 
@@ -96,18 +97,17 @@ func (t *task) ridge() (*learner, error) {
 	shape, err := t.shape()
 	var fitted moments.Linear
 	return &learner{
-		rounds: []round{{shape.Len(), record.SquaredDistance(), 1}},
+		rounds: []round{{vector.Moments, shape.Len(), record.SquaredDistance(), 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
-		learn: func(sum vector.Sum, n int) error {
+		learn: func(sum rows.Sum, n int) error {
 			sums, err := shape.Decode(sum.Vector, sum.Error)
 			if err == nil {
 				fitted, err = moments.Ridge(sums, n)
 			}
 			return err
 		},
-		score:  func() score { return t.test.classified(fitted, len(t.classes)) },
-		linear: func() (moments.Linear, *whiten.State) { return fitted, nil },
+		score: func() score { return t.test.classified(fitted.Class, len(t.classes)) },
 	}, err
 }
 
@@ -126,11 +126,11 @@ func (t *task) descent(s Setting) (*learner, error) {
 		if s.Takes == TakesOne {
 			first = cohortShare
 		}
-		l.rounds = []round{{shape.Len(), record.SquaredDistance(), first}}
+		l.rounds = []round{{vector.Moments, shape.Len(), record.SquaredDistance(), first}}
 		gradients, share, at = s.Rounds-1, 1-first, nil
 	}
 	for range gradients {
-		l.rounds = append(l.rounds, round{shape.GradientLen(), record.GradientDistance, share / float64(gradients)})
+		l.rounds = append(l.rounds, round{vector.Gradients, shape.GradientLen(), record.GradientDistance, share / float64(gradients)})
 	}
 	// Features in the coordinates of the descent are computed once for all rounds.
 	l.encode = func(r records, i int, v []float32) {
@@ -141,7 +141,7 @@ func (t *task) descent(s Setting) (*learner, error) {
 		at.Message(r.row(i), r.y[i], v)
 	}
 	l.train = func() records { return train }
-	l.learn = func(sum vector.Sum, n int) error {
+	l.learn = func(sum rows.Sum, n int) error {
 		if at != nil {
 			return at.Step(sum.Vector, n)
 		}
@@ -154,13 +154,7 @@ func (t *task) descent(s Setting) (*learner, error) {
 		}
 		return err
 	}
-	l.score = func() score { return test.classified(at.Classifier(), len(t.classes)) }
-	l.linear = func() (moments.Linear, *whiten.State) {
-		if t.white {
-			return at.Classifier(), nil
-		}
-		return at.Classifier(), &whiten.State{Mean: at.Mean, Matrix: at.Whiten}
-	}
+	l.score = func() score { return test.classified(at.Classifier().Class, len(t.classes)) }
 	return l, nil
 }
 
@@ -175,36 +169,15 @@ func (r records) white(p *record.Point) records {
 	return y
 }
 
-// needs are what the rounds are designed for: of so many respondents each.
-func (l *learner) needs(t *task, s Setting, cohorts [][]int) ([]vector.Need, []float64) {
-	needs, shares := make([]vector.Need, len(l.rounds)), make([]float64, len(l.rounds))
-	for i, r := range l.rounds {
-		n := len(cohorts[i])
-		needs[i] = vector.Need{Respondents: n, Honest: n, Dimension: r.length, Bits: s.Bits, SquaredDistance: r.distance}
-		shares[i] = 1
-		if s.Takes == TakesAll {
-			needs[i].Bits, shares[i] = max(1, int(r.share*float64(s.Bits))), r.share
-		}
-	}
-	overlap := l.overlap(t.public, l.rounds[0].length)
-	for i := range needs {
-		if i == 0 || t.white { // later gradients in features of an earlier round have little in common
-			needs[i].Overlap = overlap
-		}
-		needs[i].Seed[0], needs[i].Seed[1], needs[i].Seed[2] = byte(s.Seed), byte(s.Seed>>8), byte(i)
-	}
-	return needs, shares
-}
-
 // alike is how many public records are compared with each other.
 const alike = 100
 
 // overlap is that of messages of so many numbers, in the round that learn has come to.
-func (l *learner) overlap(public records, length int) vector.Overlap {
+func (l *learner) overlap(public records, length int) rows.Overlap {
 	vectors := make([][]float32, min(alike, public.x.Rows))
 	for i := range vectors {
 		vectors[i] = make([]float32, length)
 		l.encode(public, i, vectors[i])
 	}
-	return vector.Overlaps(vectors)
+	return rows.Overlaps(vectors)
 }

@@ -8,17 +8,19 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	rows "github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/model"
+	"github.com/confetti-dp/confetti/learn/moments"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
 // Run measures a setting on data sets of a folder: what is learned from every bit drawn,
-// from a curator's noise on the same sums, and from exact sums.
-//
-// The model is what was learned from the bits; nil where no file holds its features.
+// from a curator's noise on the same sums, and from exact sums. The model is what was learned
+// from the bits; nil where no file holds its features.
 func Run(s Setting, dir string, tell simulate.Progress) (Result, *model.Model, error) {
 	started := time.Now()
 	s, err := s.Complete()
@@ -34,44 +36,43 @@ func Run(s Setting, dir string, tell simulate.Progress) (Result, *model.Model, e
 	if err != nil {
 		return Result{}, nil, err
 	}
-	out, err := m.result()
+	drawn, learned, err := m.drawn()
 	if err != nil {
 		return Result{}, nil, err
 	}
-	drawn, l, err := m.learn(m.draw)
-	if err != nil {
-		return Result{}, nil, err
+	var baselines [2]score
+	for i, way := range []way{m.central, m.exact} {
+		l, err := m.learn(way)
+		if err != nil {
+			return Result{}, nil, err
+		}
+		baselines[i] = l.score()
 	}
-	learned := m.model(l, out, drawn)
-	central, _, err := m.learn(m.central)
-	if err != nil {
-		return Result{}, nil, err
-	}
-	exact, _, err := m.learn(m.exact)
-	if err != nil {
-		return Result{}, nil, err
-	}
-	out.NoiseRatio = m.ratio()
-	out.scores(t.metric, drawn, exact, central)
-	out.Seconds = time.Since(started).Seconds()
-	return out, learned, nil
+	m.out.NoiseRatio = m.ratio()
+	m.out.scores(t.metric, drawn, baselines[1], baselines[0])
+	m.out.Seconds = time.Since(started).Seconds()
+	return m.out, learned, nil
 }
 
 // measurement is a setting with its rounds designed.
 type measurement struct {
 	Setting
 	task    *task
-	specs   []vector.Spec
-	shares  []float64
-	cohorts [][]int // of respondents, by round
-	shift   float64 // of a curator's Gaussian
+	plans   []plan.Plan // of the rounds; none where no kind of question asks for their sums
+	specs   []rows.Spec
+	shares  []float64 // of the budget, where a device answers every round
+	cohorts [][]int   // of respondents, by round
+	shift   float64   // of a curator's Gaussian
 	tell    simulate.Progress
 	first   []float64 // the exact sum of the first round, which is the same for all
 	errors  []drawnError
+	out     Result
 }
 
 // drawnError is the root mean square error of a round's sum, and what was predicted.
 type drawnError struct{ measured, predicted float64 }
+
+const forCurator, forBits = 7, 8 // streams of randomness
 
 func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, error) {
 	l, err := newLearner(t, s)
@@ -83,21 +84,68 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 		return nil, err
 	}
 	m := &measurement{Setting: s, task: t, shift: box.Shift, tell: tell, cohorts: l.cohorts(t, s)}
-	needs, shares := l.needs(t, s, m.cohorts)
-	m.shares = shares
+	m.out = Result{Setting: s, Respondents: t.train.x.Rows, Adjacency: string(account.Replacement), Dimension: t.train.x.Cols}
 	tell("noise", 0, 1)
-	if s.Takes == TakesAll {
-		m.specs, err = vector.Rounds(needs, shares, s.Epsilon, s.Delta)
-		return m, err
+	if l.rounds[0].sums == "" {
+		err = m.designSquares(l)
+	} else {
+		err = m.design(l)
 	}
-	for _, n := range needs {
-		spec, err := n.Design(s.Epsilon, s.Delta)
-		if err != nil {
-			return nil, err
+	for i, spec := range m.specs {
+		envelopes := spec.Envelopes
+		if m.Takes == TakesOne && i > 0 {
+			m.out.EnvelopesPerDevice, m.out.BitsPerDevice = max(m.out.EnvelopesPerDevice, envelopes), max(m.out.BitsPerDevice, spec.Answered)
+			continue
 		}
-		m.specs = append(m.specs, spec)
+		m.out.EnvelopesPerDevice, m.out.BitsPerDevice = m.out.EnvelopesPerDevice+envelopes, m.out.BitsPerDevice+spec.Answered
 	}
-	return m, nil
+	return m, err
+}
+
+// designSquares is of the one round of least squares, for which there is no kind of question.
+func (m *measurement) designSquares(l *learner) error {
+	r, n := l.rounds[0], len(m.cohorts[0])
+	need := rows.Need{Respondents: n, Honest: n, Dimension: r.length, Bits: m.Bits, SquaredDistance: r.distance, Overlap: l.overlap(m.task.public, r.length)}
+	need.Seed[0], need.Seed[1] = byte(m.Seed), byte(m.Seed>>8)
+	spec, err := need.Design(m.Epsilon, m.Delta)
+	if err != nil {
+		return err
+	}
+	m.specs, m.shares = []rows.Spec{spec}, []float64{1}
+	return m.promise(spec.Event(n))
+}
+
+// promise states what the respondents are promised together; the largest of several.
+func (m *measurement) promise(e account.Event) error {
+	g, err := account.Epsilon(e, m.Delta)
+	m.out.Epsilon, m.out.Method = math.Max(m.out.Epsilon, g.Epsilon), g.Method
+	return err
+}
+
+// drawn is how good what was learned from every bit is, and what that is.
+func (m *measurement) drawn() (score, *model.Model, error) {
+	if m.plans == nil {
+		l, err := m.learn(m.draw)
+		if err != nil {
+			return score{}, nil, err
+		}
+		s := l.score()
+		return s, m.model(l.linear(), nil, s), nil
+	}
+	l, err := newLearner(m.task, m.Setting)
+	if err != nil {
+		return score{}, nil, err
+	}
+	linear, last, err := m.study(l)
+	if err != nil {
+		return score{}, nil, err
+	}
+	s := m.task.test.classified(linear.Class, len(m.task.classes))
+	var another *whiten.State
+	if last.State != nil && last.State.Point != nil && !m.task.white {
+		another = &whiten.State{Mean: last.State.Point.Mean, Matrix: last.State.Point.Whiten}
+	}
+	return s, m.model(linear.Linear, another, s), nil
 }
 
 // cohorts are who answers which round: everybody, or each one round.
@@ -116,44 +164,20 @@ func (l *learner) cohorts(t *task, s Setting) [][]int {
 	return cohorts
 }
 
-// result is what is promised, and costs, before anything is drawn.
-func (m *measurement) result() (Result, error) {
-	r := Result{Setting: m.Setting, Respondents: m.task.train.x.Rows, Adjacency: string(account.Replacement), Dimension: m.task.train.x.Cols}
-	epsilon := func(specs []vector.Spec, n int) error {
-		var all account.All
-		for _, s := range specs {
-			all.Events = append(all.Events, s.Event(n))
-		}
-		g, err := account.Epsilon(all, m.Delta)
-		r.Epsilon, r.Method = math.Max(r.Epsilon, g.Epsilon), g.Method
-		return err
-	}
-	if m.Takes == TakesAll {
-		for _, s := range m.specs {
-			r.EnvelopesPerDevice += s.Envelopes
-			r.BitsPerDevice += s.Answered
-		}
-		return r, epsilon(m.specs, r.Respondents)
-	}
-	for i, s := range m.specs {
-		r.EnvelopesPerDevice, r.BitsPerDevice = max(r.EnvelopesPerDevice, s.Envelopes), max(r.BitsPerDevice, s.Answered)
-		if err := epsilon(m.specs[i:i+1], len(m.cohorts[i])); err != nil {
-			return r, err
-		}
-	}
-	return r, nil
-}
+// way is how the sum of a round is come by, given the exact one.
+type way func(l *learner, round int, exact []float64) (rows.Sum, error)
 
-// learn goes through the rounds, each of which gives a sum in some way.
-func (m *measurement) learn(collect func(l *learner, round int, exact []float64) (vector.Sum, error)) (score, *learner, error) {
+// learn goes through the rounds.
+func (m *measurement) learn(collect way) (*learner, error) {
 	l, err := newLearner(m.task, m.Setting)
 	if err != nil {
-		return score{}, nil, err
+		return nil, err
 	}
 	for i := range m.specs {
 		exact := m.first
 		if i > 0 || exact == nil {
-			exact = m.sum(l, i)
+			cohort, train := m.cohorts[i], l.train()
+			exact = total(len(cohort), m.specs[i].Dimension, func(i int, v []float32) { l.encode(train, cohort[i], v) })
 		}
 		if i == 0 {
 			m.first = exact
@@ -163,21 +187,20 @@ func (m *measurement) learn(collect func(l *learner, round int, exact []float64)
 			err = l.learn(sum, len(m.cohorts[i]))
 		}
 		if err != nil {
-			return score{}, nil, fmt.Errorf("round %d: %w", i+1, err)
+			return nil, fmt.Errorf("round %d: %w", i+1, err)
 		}
 	}
-	return l.score(), l, nil
+	return l, nil
 }
 
-// model is what a learner has learned, as a file has it.
-func (m *measurement) model(l *learner, r Result, s score) *model.Model {
+// model is what was learned, as a file has it, in features that another map follows.
+func (m *measurement) model(linear moments.Linear, another *whiten.State, s score) *model.Model {
 	t := m.task
 	if t.features == nil {
 		return nil
 	}
-	linear, another := l.linear()
 	out := &model.Model{Title: "Learned from " + m.Dataset, Features: *t.features, Classes: t.classes, Linear: linear,
-		Promise: model.Promise{Epsilon: r.Epsilon, Delta: m.Delta, Adjacency: r.Adjacency, Respondents: r.Respondents},
+		Promise: model.Promise{Epsilon: m.out.Epsilon, Delta: m.Delta, Adjacency: m.out.Adjacency, Respondents: m.out.Respondents},
 		Tested:  &model.Tested{Records: t.test.x.Rows, Measure: string(t.metric), Value: s.value, Wrong: s.wrong}}
 	if t.metric == accuracy {
 		out.Tested.Low, out.Tested.High = s.interval()
@@ -190,15 +213,14 @@ func (m *measurement) model(l *learner, r Result, s score) *model.Model {
 	return out
 }
 
-// sum adds up what the respondents of a round say.
-func (m *measurement) sum(l *learner, round int) []float64 {
-	length, cohort, train := m.specs[round].Dimension, m.cohorts[round], l.train()
+// total adds up the vectors of n respondents, on all processors.
+func total(n, length int, write func(i int, v []float32)) []float64 {
 	type own struct {
 		v   []float32
 		sum []float64
 	}
-	all := each(len(cohort), func() own { return own{make([]float32, length), make([]float64, length)} }, func(o own, i int) {
-		l.encode(train, cohort[i], o.v)
+	all := each(n, func() own { return own{make([]float32, length), make([]float64, length)} }, func(o own, i int) {
+		write(i, o.v)
 		for k, x := range o.v {
 			o.sum[k] += float64(x)
 		}
@@ -212,18 +234,27 @@ func (m *measurement) sum(l *learner, round int) []float64 {
 	return sum
 }
 
-func (m *measurement) exact(_ *learner, _ int, exact []float64) (vector.Sum, error) {
-	return vector.Sum{Vector: exact}, nil
+// distance is the root mean square over coordinates.
+func distance(a, b []float64) float64 {
+	squares := 0.0
+	for k, x := range a {
+		squares += (x - b[k]) * (x - b[k]) / float64(len(a))
+	}
+	return math.Sqrt(squares)
+}
+
+func (m *measurement) exact(_ *learner, _ int, exact []float64) (rows.Sum, error) {
+	return rows.Sum{Vector: exact}, nil
 }
 
 // central is what a curator would add who is trusted with everything.
-func (m *measurement) central(_ *learner, round int, exact []float64) (vector.Sum, error) {
+func (m *measurement) central(_ *learner, round int, exact []float64) (rows.Sum, error) {
 	shift := m.shift
 	if m.Takes == TakesAll {
 		shift *= math.Sqrt(m.shares[round])
 	}
-	sum := vector.Sum{Vector: make([]float64, len(exact)), Error: math.Sqrt(m.specs[round].SquaredDistance) / shift}
-	r := replay.New(m.Seed, 7, uint64(round))
+	sum := rows.Sum{Vector: make([]float64, len(exact)), Error: math.Sqrt(m.specs[round].SquaredDistance) / shift}
+	r := replay.New(m.Seed, forCurator, uint64(round))
 	for k, x := range exact {
 		sum.Vector[k] = x + sum.Error*r.NormFloat64()
 	}
@@ -231,32 +262,28 @@ func (m *measurement) central(_ *learner, round int, exact []float64) (vector.Su
 }
 
 // draw draws every bit of every respondent.
-func (m *measurement) draw(l *learner, round int, exact []float64) (vector.Sum, error) {
-	mechanism, err := vector.New(m.specs[round])
+func (m *measurement) draw(l *learner, round int, exact []float64) (rows.Sum, error) {
+	spec, cohort, train := m.specs[round], m.cohorts[round], l.train()
+	mechanism, err := rows.New(spec)
 	if err != nil {
-		return vector.Sum{}, err
+		return rows.Sum{}, err
 	}
-	cohort, train := m.cohorts[round], l.train()
 	counts := mechanism.DrawAll(len(cohort), func(i int, v []float32) { l.encode(train, cohort[i], v) },
-		func(part int) *rand.Rand { return replay.New(m.Seed, 8, uint64(round), uint64(part)) },
+		func(part int) *rand.Rand { return replay.New(m.Seed, forBits, uint64(round), uint64(part)) },
 		func(done int) { m.tell(fmt.Sprintf("round %d", round+1), done, len(cohort)) })
 	sum, err := mechanism.Estimate(counts, len(cohort))
 	if err != nil {
 		return sum, err
 	}
-	squares := 0.0
-	for k, x := range sum.Vector {
-		squares += (x - exact[k]) * (x - exact[k]) / float64(len(exact))
-	}
 	overlap := l.overlap(train.pick(cohort[:min(alike, len(cohort))]), len(exact)) // which only a simulation knows
-	m.errors = append(m.errors, drawnError{math.Sqrt(squares), predicted(m.specs[round], len(cohort), overlap)})
+	m.errors = append(m.errors, drawnError{distance(sum.Vector, exact), predicted(spec, len(cohort), overlap)})
 	return sum, nil
 }
 
 // predicted is the formula of docs/learning.md with its clip term, for vectors of norm one. It
 // takes answers as a sample of respondents; where every row is answered, how respondents
 // differ causes no error, and the same part of their variance is left out.
-func predicted(s vector.Spec, n int, o vector.Overlap) float64 {
+func predicted(s rows.Spec, n int, o rows.Overlap) float64 {
 	spread := 1 - 2*s.Clip*math.Exp(-s.Clip*s.Clip/2)/math.Sqrt(2*math.Pi) + (s.Clip*s.Clip-1)*math.Erfc(s.Clip/math.Sqrt2) // E min(z^2, R^2)
 	all := float64(n) / float64(s.Rows) * spread / (s.Gain() * s.Gain())
 	clipping := s.Clipping(n, o)

@@ -21,9 +21,9 @@ func (s score) interval() (low, high float64) {
 }
 
 // classified is the share of records whose class is found.
-func (r records) classified(l moments.Linear, classes int) score {
+func (r records) classified(class func(x []float32) int, classes int) score {
 	found := make([]int, r.x.Rows)
-	each(r.x.Rows, func() struct{} { return struct{}{} }, func(_ struct{}, i int) { found[i] = l.Class(r.row(i)) })
+	each(r.x.Rows, func() struct{} { return struct{}{} }, func(_ struct{}, i int) { found[i] = class(r.row(i)) })
 	s := score{wrong: make([]float64, classes)}
 	count := make([]float64, classes)
 	for i, y := range r.y {

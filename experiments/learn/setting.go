@@ -76,7 +76,7 @@ func (s Setting) Complete() (Setting, error) {
 	need(slices.Contains(c.features, s.Features), "features %q: %s has %s", s.Features, s.Dataset, strings.Join(c.features, ", "))
 	need(slices.Contains(c.public, s.Public), "public %q: of %s may be public: %s", s.Public, s.Dataset, strings.Join(c.public, ", "))
 	need(s.Bits >= 1 && s.Bits <= 1<<20, "%d bits: give 1 to %d", s.Bits, 1<<20)
-	need(s.Rounds >= 1 && s.Rounds <= 100, "%d rounds: give 1 to 100", s.Rounds)
+	need(s.Rounds >= 1 && s.Rounds <= 16, "%d rounds: give 1 to 16", s.Rounds)
 	need(s.Takes == TakesAll || s.Takes == TakesOne, "a device takes %q: give %s or %s", s.Takes, TakesOne, TakesAll)
 	need(s.Takes == TakesOne || s.Bits >= s.Rounds, "%d bits in %d rounds: give at least one for each", s.Bits, s.Rounds)
 	if strings.HasPrefix(s.Dataset, "lending_club") {

@@ -1,0 +1,173 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	rows "github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release/findings"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// design makes the plans of the rounds, as devices would be given them: of a study that they
+// answer from end to end, or of rounds with respondents of their own.
+func (m *measurement) design(l *learner) error {
+	overlap := l.overlap(m.task.public, l.rounds[0].length)
+	alike := math.Min(1, math.Cbrt(float64(len(m.task.classes))*math.Max(0, overlap[0])))
+	asked := make([]plan.VectorRound, len(l.rounds))
+	for i, r := range l.rounds {
+		asked[i] = plan.VectorRound{Sums: r.sums, Answered: m.Bits}
+		if m.Takes == TakesAll {
+			asked[i].Answered = max(1, int(r.share*float64(m.Bits)))
+			m.shares = append(m.shares, r.share)
+		}
+		if i == 0 || m.task.white { // gradients in features of an earlier round have little in common
+			asked[i].Alike = alike
+		}
+	}
+	if m.Takes == TakesAll {
+		return m.designStudy(asked)
+	}
+	for i := range asked {
+		p, err := m.draft(asked[i:i+1], len(m.cohorts[i]))
+		if err == nil {
+			p, err = vector.Design(p)
+		}
+		if err == nil {
+			err = m.take(p)
+		}
+		if err != nil {
+			return fmt.Errorf("round %d: %w", i+1, err)
+		}
+		if err := m.promise(m.specs[i].Event(len(m.cohorts[i]))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *measurement) designStudy(asked []plan.VectorRound) error {
+	p, err := m.draft(asked, len(m.cohorts[0]))
+	if err != nil {
+		return err
+	}
+	if p, err = vector.Study(p, m.shares, m.Epsilon); err != nil {
+		return err
+	}
+	all, designed := account.All{}, p.Question.Vector.Rounds
+	for i := range designed {
+		v := *p.Question.Vector
+		v.Rounds = designed[i : i+1]
+		p.Question.Vector = &v
+		if err := m.take(p); err != nil {
+			return fmt.Errorf("round %d: %w", i+1, err)
+		}
+		all.Events = append(all.Events, m.specs[i].Event(len(m.cohorts[i])))
+	}
+	return m.promise(all)
+}
+
+// draft is a plan of rounds that everybody counts in, with its keys and without its noise.
+func (m *measurement) draft(asked []plan.VectorRound, respondents int) (plan.Plan, error) {
+	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Seed: experiments.PublicSeed(m.Seed), Rounds: asked}
+	p := experiments.Draft(plan.Question{Kind: "vector", Vector: v}, plan.Budget{Epsilon: m.Epsilon, Delta: m.Delta, Adjacency: string(account.Replacement)}, respondents)
+	_, err := simulate.NewKeys(&p)
+	return p, err
+}
+
+// take adds the plan of a round.
+func (m *measurement) take(p plan.Plan) error {
+	q, err := vector.New(p)
+	if err != nil {
+		return err
+	}
+	m.plans, m.specs = append(m.plans, p), append(m.specs, q.Rows().Spec())
+	return nil
+}
+
+// study puts the plans to the respondents: law draws what they would send, and findings learn
+// from it, as an analyzer does.
+func (m *measurement) study(l *learner) (*findings.Linear, *vector.Model, error) {
+	state := m.start(l)
+	for i, p := range m.plans {
+		proto, err := m.runnable(p, state)
+		if err != nil {
+			return nil, nil, err
+		}
+		who := m.respondents(i)
+		crowds, err := law.Draw(proto, who, func(part ...uint64) *rand.Rand {
+			return replay.New(m.Seed, append([]uint64{forBits, uint64(i)}, part...)...)
+		}, func(done int) { m.tell(fmt.Sprintf("round %d", i+1), done, len(who)) })
+		if err != nil {
+			return nil, nil, err
+		}
+		learned, err := proto.Learn(crowds)
+		if err != nil {
+			return nil, nil, err
+		}
+		sum := learned.(*vector.Model)
+		m.compare(proto.Question.(*vector.Question), who, sum.Sum, m.specs[i])
+		if i+1 == len(m.plans) {
+			linear, err := findings.NewLinear(sum)
+			return linear, sum, err
+		}
+		if state, _, err = findings.Next(proto.Question, sum); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, fmt.Errorf("learn: no rounds")
+}
+
+func (m *measurement) runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
+	if state == nil {
+		return protocol.New(p)
+	}
+	p.State = plan.StateName(state)
+	return protocol.WithState(p, state)
+}
+
+// start is the state that the first round asks with, where that is of gradients: zero, in
+// features as they are.
+func (m *measurement) start(l *learner) []byte {
+	if l.rounds[0].sums != vector.Gradients {
+		return nil
+	}
+	shape := record.Shape{Dimension: m.task.train.x.Cols, Classes: len(m.task.classes)}
+	at := &record.Point{Shape: shape, Mean: make([]float32, shape.Dimension), Whiten: matrix(shape.Dimension, shape.Dimension), Weights: make([]float64, shape.GradientLen())}
+	for i := range shape.Dimension {
+		at.Whiten.Data[i*shape.Dimension+i] = 1
+	}
+	state := vector.State{Point: at}
+	return state.Marshal()
+}
+
+// respondents of a round.
+func (m *measurement) respondents(round int) law.Values {
+	train := m.task.train
+	who := make(law.Values, len(m.cohorts[round]))
+	for i, at := range m.cohorts[round] {
+		who[i] = vector.Record{Features: train.row(at), Class: train.y[at]}
+	}
+	return who
+}
+
+// compare notes how far a sum is from the true one, and how far it should be, given how much
+// the respondents' vectors are alike, which only a simulation knows.
+func (m *measurement) compare(q *vector.Question, who law.Values, sum []float64, spec rows.Spec) {
+	write := func(i int, v []float32) { q.Vector(who[i].(vector.Record), v) }
+	some := make([][]float32, min(alike, len(who)))
+	for i := range some {
+		some[i] = make([]float32, len(sum))
+		write(i, some[i])
+	}
+	m.errors = append(m.errors, drawnError{distance(sum, total(len(who), len(sum), write)), predicted(spec, len(who), rows.Overlaps(some))})
+}
