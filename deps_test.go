@@ -30,7 +30,7 @@ import (
 // may import those below itself.
 var layers = [][]string{
 	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3"},
-	{"internal/replay", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn", "internal/kernel/vek"},
+	{"internal/durable/durabletest", "internal/replay", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn", "internal/kernel/vek"},
 	{"internal/stattest", "internal/dataset"},
 	{"plan", "envelope"},
 	{"plan/author"},

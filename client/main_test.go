@@ -4,6 +4,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	durabletest.InMemory()
+	goleak.VerifyTestMain(m)
+}

@@ -16,6 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/confetti-dp/confetti/internal/durable/durabletest"
+
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -24,7 +26,10 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	durabletest.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // tokenKeys are drawn once for all tests: it takes a moment.
 var tokenKeys = sync.OnceValue(func() (keys [3]token.PrivateKey) {

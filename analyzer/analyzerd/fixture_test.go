@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -37,6 +38,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	durabletest.InMemory()
 	code := storetest.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
 		os.Stderr.WriteString(err.Error() + "\n")

@@ -2,15 +2,19 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 )
 
 func TestMain(m *testing.M) {
+	os.Setenv("GOTMPDIR", durabletest.Memory()) // where scripts work
 	testscript.Main(m, map[string]func(){
 		"confetti": main,
 	})

@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -91,7 +90,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	if w.proto, err = protocol.New(w.signed.Plan); err != nil {
 		return nil, err
 	}
-	if w.dir, err = os.MkdirTemp(memory(), "confetti-chaos-"); err != nil {
+	if w.dir, err = os.MkdirTemp(durabletest.Memory(), "confetti-chaos-"); err != nil {
 		return nil, err
 	}
 	w.study = study{rounds: []plan.Signed{w.signed}, knows: map[int]plan.Signed{}, names: map[int]string{}, files: map[string][32]byte{}}
@@ -122,17 +121,6 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	}
 	return w, nil
 }
-
-// memory is a folder whose disk is memory, if this machine has one that is large
-// enough. What a crash leaves is a copy of files as they are at that moment, whatever
-// has been synced: that takes a disk's time and shows nothing.
-var memory = sync.OnceValue(func() string {
-	const shared = "/dev/shm"
-	if free, known := durable.Free(shared); known && free > 4<<30 {
-		return shared
-	}
-	return ""
-})
 
 // names are the nodes of the shape, in the order in which batches travel.
 func (w *world) names() []string {

@@ -211,34 +211,41 @@ func TestABatchThatRotsWhileAHopRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the queue's server keeps what it has read for ten seconds")
 	}
-	for name, c := range map[string]struct {
+	type rot struct {
 		hop   int // that has it
 		place float64
 		aside int
 		alarm string
-	}{
+	}
+	cases := map[string]rot{
 		"before it is mixed, the second chunk": {1, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is mixed, the first":        {1, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
 		"before it is mixed, a number":         {1, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is sent, a number":          {0, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is sent, the second chunk":  {0, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
 		"before it is sent, the first":         {0, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
-	} {
+	}
+	worlds := map[string]*world{}
+	for name, c := range cases {
+		w := newWorld(t, 2, long)
+		w.contribute(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+		w.end()
+		hop1 := w.hops[1]
+		if c.hop == 0 {
+			w.hops[1] = nil // out of reach
+		}
+		if err := w.hops[0].service.Step(t.Context()); (err == nil) != (c.hop == 1) {
+			t.Fatal(err)
+		}
+		w.hops[1] = hop1
+		w.blot(c.hop, []string{"out_", "in_"}[c.hop], c.place)
+		worlds[name] = w
+	}
+	time.Sleep(11 * time.Second)
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, 2, long)
-			w.contribute(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-			w.end()
-			hop1 := w.hops[1]
-			if c.hop == 0 {
-				w.hops[1] = nil // out of reach
-			}
-			if err := w.hops[0].service.Step(t.Context()); (err == nil) != (c.hop == 1) {
-				t.Fatal(err)
-			}
-			w.hops[1] = hop1
-			w.blot(c.hop, []string{"out_", "in_"}[c.hop], c.place)
-			time.Sleep(11 * time.Second)
+			w := worlds[name]
+			w.t = t
 			if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
 				t.Errorf("it is not found: %v", err)
 			}

@@ -20,6 +20,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/confetti-dp/confetti/internal/durable/durabletest"
+
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/queue"
@@ -29,7 +31,10 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	durabletest.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	minimum   = 3
