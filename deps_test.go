@@ -57,7 +57,7 @@ var layers = [][]string{
 	{"internal/epoch"},
 	{"internal/example"},
 	{"client", "shuffler", "analyzer", "issuer"},
-	{"shuffler/shufflerd", "analyzer/analyzerd"},
+	{"shuffler/shufflerd", "analyzer/analyzerd", "client/words"},
 	{"simulate", "internal/chaos"},
 	{"experiments", "audit"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd"},

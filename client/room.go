@@ -92,7 +92,7 @@ func (r Room) String() string {
 		fmt.Fprintf(&b, "  spent     epsilons that sum to %.4g, deltas to %.3g\n", r.Spent.Epsilon, r.Spent.Delta)
 	}
 	if r.Cap.Local > 0 {
-		fmt.Fprintf(&b, "            %s though everyone colludes\n", promised(r.Spent.Local, 0))
+		fmt.Fprintf(&b, "            %s though everyone colludes\n", account.Guarantee{Epsilon: limitless(r.Spent.Local), Adjacency: account.Replacement}.Verdict())
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/words"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
@@ -254,7 +255,7 @@ func answered(t *testing.T, a asked) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := client.Show(&b, l, 0.5); err != nil {
+	if err := words.Show(&b, l, 0.5); err != nil {
 		t.Fatal(err)
 	}
 	return joined(b.String())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/words"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
@@ -71,7 +72,7 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 		view.Forecast = asked
 		return terminal.WriteJSON(std.Out, view)
 	}
-	if err := client.Show(std.Out, l, c.Prior); err != nil {
+	if err := words.Show(std.Out, l, c.Prior); err != nil {
 		return err
 	}
 	for _, r := range rooms {
@@ -137,7 +138,7 @@ type shownPart struct {
 func ledgerView(l *client.Ledger, prior float64) shownLedger {
 	out := shownLedger{OptedIn: l.OptedIn, Since: l.Since, Prior: prior, Answers: []shownEntry{}}
 	belief := func(epsilon float64) [2]float64 {
-		low, high := client.Belief(prior, epsilon)
+		low, high := words.Belief(prior, epsilon)
 		return [2]float64{low, high}
 	}
 	for _, e := range l.Entries {

@@ -1,22 +1,28 @@
-package client
+package words
 
 import (
 	"bytes"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/client"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 func TestShowIsGolden(t *testing.T) {
-	records, _, err := parseJournal(story())
+	journal, err := os.ReadFile("../testdata/ledger-v2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := replay(records)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ledger"), journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := client.ReadLedger(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +31,7 @@ func TestShowIsGolden(t *testing.T) {
 	if err := Show(&b, l, 0.5); err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile("testdata/ledger-v2.txt")
+	want, err := os.ReadFile("testdata/ledger.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +68,7 @@ func TestBelief(t *testing.T) {
 			t.Fatalf("randomized response reaches %v, not %v", top, high)
 		}
 	})
-	if low, high := Belief(0.3, unlimited); low != 0 || high != 1 {
+	if low, high := Belief(0.3, -1); low != 0 || high != 1 {
 		t.Errorf("without a limit: [%v, %v]", low, high)
 	}
 }

@@ -1,4 +1,5 @@
-package client
+// Package words shows a respondent what its device has agreed to, spent and said.
+package words
 
 import (
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/plain"
 )
@@ -32,9 +34,9 @@ func Belief(prior, epsilon float64) (low, high float64) {
 // Show writes the ledger as plain text: what was agreed to and spent, every
 // message that was said, and how far it can be believed by someone whose belief
 // in anything about the answer was prior, in (0, 1).
-func Show(w io.Writer, l *Ledger, prior float64) error {
+func Show(w io.Writer, l *client.Ledger, prior float64) error {
 	if !(prior > 0 && prior < 1) {
-		return fmt.Errorf("client: a prior belief of %v: need a probability above 0 and below 1", prior)
+		return fmt.Errorf("words: a prior belief of %v: need a probability above 0 and below 1", prior)
 	}
 	var b strings.Builder
 	switch {
@@ -49,7 +51,7 @@ func Show(w io.Writer, l *Ledger, prior float64) error {
 		fmt.Fprintf(&b, "Of study %s it answers round %d, which it drew on %s.\n", j.Study, j.Round, date(j.At))
 	}
 	for _, e := range l.Entries {
-		e.show(&b, prior)
+		showEntry(&b, e, prior)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -57,7 +59,7 @@ func Show(w io.Writer, l *Ledger, prior float64) error {
 
 func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-func (e Entry) show(b *strings.Builder, prior float64) {
+func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	fmt.Fprintf(b, "\n%s\n", plain.Text(e.Title))
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, plain.Text(e.Publisher))
 	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), plain.Text(e.CrowdName))
@@ -99,14 +101,17 @@ func (e Entry) show(b *strings.Builder, prior float64) {
 		fmt.Fprintf(b, "  Note: %s\n", plain.Text(e.Note))
 	}
 	for _, p := range e.Parts {
-		p.show(b, e.Forgotten)
+		showPart(b, p, e.Forgotten)
 	}
 }
 
 // promised is a charge, under replacement, in the words that releases have. A negative
 // epsilon is none at all.
 func promised(epsilon, delta float64) string {
-	return account.Guarantee{Epsilon: limitless(epsilon), Delta: delta, Adjacency: account.Replacement}.Verdict()
+	if epsilon < 0 {
+		epsilon = math.Inf(1)
+	}
+	return account.Guarantee{Epsilon: epsilon, Delta: delta, Adjacency: account.Replacement}.Verdict()
 }
 
 // percent prints a share in tenths of a percent, which round makes no narrower an
@@ -115,7 +120,7 @@ func percent(x float64, round func(float64) float64) string {
 	return fmt.Sprintf("%.1f%%", round(1000*x)/10)
 }
 
-func (p Part) show(b *strings.Builder, forgotten bool) {
+func showPart(b *strings.Builder, p client.Part, forgotten bool) {
 	fmt.Fprintf(b, "  through instance %d: %s", p.Instance+1, p.State)
 	if !p.Ended.IsZero() {
 		fmt.Fprintf(b, " on %s", date(p.Ended))
