@@ -45,7 +45,7 @@ var layers = [][]string{
 	{"dp/randomize", "dp/bitsum", "dp/direction"},
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"dp/advise"},
-	{"learn/hdc", "learn/moments", "learn/synthetic"},
+	{"learn/hdc", "learn/moments", "learn/synthetic", "learn/dpsgd"},
 	{"learn/model"},
 	{"learn/fit"},
 	{"release"},

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/learn/dpsgd"
 )
 
 // Audit is confetti audit: what an attacker finds, beside what is claimed.
@@ -21,7 +22,7 @@ type Audit struct {
 	Plan      string  `help:"Attack the whole route of this plan, in TOML or JSON, signed or not: devices, hops, counter." type:"path" placeholder:"FILE"`
 	Mechanism string  `help:"Or one mechanism: ${attacked}." placeholder:"NAME"`
 	Delta     float64 `help:"Probability that the claim may fail by." default:"1e-6"`
-	Canaries  int     `help:"vector, gaussian, discrete-gaussian: respondents whose vectors are canaries in one run, beside." placeholder:"N"`
+	Canaries  int     `help:"vector, gaussian, discrete-gaussian, dpsgd: respondents whose records are canaries in one run, beside." placeholder:"N"`
 	Runs      int     `help:"How many collections are drawn; 0 for some ten seconds' worth."`
 	Seed      uint64  `help:"The same seed gives the same audit." default:"1"`
 	JSON      bool    `help:"Print JSON."`
@@ -36,6 +37,7 @@ Examples:
   confetti audit --plan plan.toml
   confetti audit --mechanism rr --users 1000 --rounds 4 --flip-probability 0.2 --delta 1e-6
   confetti audit --mechanism gaussian --sigma 10 --sensitivity 1 --rounds 40 --canaries 5000 --delta 1e-6
+  confetti audit --mechanism dpsgd --sampling 0.1 --noise-multiplier 2 --steps 100 --canaries 1000 --delta 1e-6
   confetti audit --mechanism krr --users 500 --symbols 8 --local-epsilon 3 --delta 1e-6 --json`
 }
 
@@ -107,6 +109,9 @@ func (c Audit) plan(std terminal.Streams) error {
 
 // attack looks at many collections and, where canaries are asked for, at one with them.
 func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report func(stage string, done, of int)) ([]audit.Finding, error) {
+	if m.training != nil {
+		return c.train(m.training(p), claim, report)
+	}
 	observed, err := m.observed(p)
 	if err != nil {
 		return nil, m.refused(err)
@@ -125,6 +130,20 @@ func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report
 		return nil, terminal.Usagef("%s (set by --canaries, --users, --coordinates)", strings.TrimPrefix(err.Error(), "audit: "))
 	}
 	return append(findings, more...), nil
+}
+
+// models are trained on some of so many made-up examples.
+const examples = 120
+
+// train guesses which examples a model was trained on and, where canaries are asked for,
+// looks at every step of a training with them.
+func (c Audit) train(t dpsgd.Training, claim account.Guarantee, report func(stage string, done, of int)) ([]audit.Finding, error) {
+	findings, err := audit.Trained(t, examples, c.Seed).Attack(claim, c.Seed, func(done, of int) { report("models", done, of) })
+	if err != nil || c.Canaries == 0 {
+		return findings, err
+	}
+	more, err := audit.Steps(t, c.Canaries, claim, c.Seed, func(done, of int) { report("steps", done, of) })
+	return append(findings, more...), err
 }
 
 // observed is what the mechanism's observer meets in one round.

@@ -1,0 +1,108 @@
+// Package dpsgd trains models for a curator who sees the examples (Abadi et al. 2016,
+// Algorithm 1): in each step every example takes part by a coin of its own, gradients are
+// clipped, and their sum gets noise. Nothing but the noisy sums reaches the model.
+package dpsgd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/noise"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/rng"
+)
+
+// Training is how a model is trained. All of it is public.
+type Training struct {
+	Sampling        float64 // probability that an example takes part in a step, in (0, 1]
+	NoiseMultiplier float64 // deviation of the noise over Clip, in [0.05, 1e6]
+	Steps           int     // >= 1
+	Clip            float64 // length that gradients are clipped to, > 0
+	Expected        float64 // examples that take part in a step, in expectation: sums are divided by it
+	Rate            float64 // of learning
+}
+
+// Validate says what is wrong with the parameters.
+func (t Training) Validate() error {
+	if _, err := t.Event().(account.Repeat).Event.Terms(); err != nil {
+		return err
+	}
+	if !(t.Steps >= 1 && t.Clip > 0 && t.Expected > 0 && t.Rate > 0) {
+		return fmt.Errorf("dpsgd: %d steps, gradients of length %v, %v of them a step, rate %v: give positive numbers", t.Steps, t.Clip, t.Expected, t.Rate)
+	}
+	return nil
+}
+
+// Event is what the accountant is told: neighbours add or remove an example.
+func (t Training) Event() account.Event {
+	return account.Repeat{Event: additive.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: t.NoiseMultiplier}, Rounds: t.Steps}
+}
+
+// Partakers draws which of n examples take part in a step.
+func (t Training) Partakers(r *rand.Rand, n int) (who []int) {
+	coin := rng.Prob(t.Sampling)
+	for i := range n {
+		if rng.Bernoulli(r, coin) {
+			who = append(who, i)
+		}
+	}
+	return who
+}
+
+// steps is how many steps of the grid of sums a clipped gradient is long.
+const steps = 1 << 14
+
+// Noise rounds a sum of clipped gradients to a grid and adds integer noise, in place.
+// Rounding moves each coordinate by half a step, so that two sums that are Clip apart come
+// out up to sqrt(len(sum)) steps farther apart: the noise grows with that.
+func (t Training) Noise(r *rand.Rand, sum []float32) {
+	far := steps + math.Sqrt(float64(len(sum)))
+	d := noise.DiscreteGaussian{Sigma: math.Min(1<<24, t.NoiseMultiplier*far*(1+1e-6))}
+	step := d.Sigma / (t.NoiseMultiplier * far * (1 + 1e-6)) * steps // of them Clip has so many
+	for i, x := range sum {
+		sum[i] = float32((math.Round(float64(x)/t.Clip*step) + float64(d.Sample(r))) / step * t.Clip)
+	}
+}
+
+// Example is what is learned from: numbers, and the index of a class.
+type Example struct {
+	X     []float32
+	Class int
+}
+
+// Fit trains a model whose outputs are scores of classes.
+func (t Training) Fit(r *rand.Rand, m *nn.Model, examples []Example) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	pass, descent := nn.NewPass(m), nn.SGD{Rate: t.Rate}
+	sum := make([]float32, len(m.Params))
+	for range t.Steps {
+		clear(sum)
+		if who := t.Partakers(r, len(examples)); len(who) > 0 {
+			t.clipped(pass, m, examples, who, sum)
+		}
+		t.Noise(r, sum)
+		for i := range sum {
+			sum[i] /= float32(t.Expected)
+		}
+		descent.Step(m.Params, sum)
+	}
+	return nil
+}
+
+// clipped adds up the clipped gradients of those who take part.
+func (t Training) clipped(pass *nn.Pass, m *nn.Model, examples []Example, who []int, sum []float32) {
+	k := m.Outputs()
+	x, targets, dy := make([]float32, 0, len(who)*m.Inputs()), make([]float32, len(who)*k), make([]float32, len(who)*k)
+	for i, at := range who {
+		x = append(x, examples[at].X...)
+		targets[i*k+examples[at].Class] = 1
+	}
+	nn.CrossEntropy(pass.Forward(x, len(who)), targets, dy, k)
+	pass.Backward(dy)
+	pass.Clipped(t.Clip, sum)
+}

@@ -1,0 +1,90 @@
+package dpsgd
+
+import (
+	"math"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/stattest"
+)
+
+// The noise has the deviation that is accounted for, and no less than that of the grid; half
+// of it is caught.
+func TestNoiseIsAsAccountedFor(t *testing.T) {
+	train := Training{Sampling: 0.5, NoiseMultiplier: 2, Steps: 1, Clip: 3, Expected: 1, Rate: 1}
+	draws := func(train Training) []float64 {
+		sum := make([]float32, 3000)
+		train.Noise(stattest.Rand(t), sum)
+		squares := make([]float64, len(sum))
+		for i, x := range sum {
+			squares[i] = float64(x) * float64(x)
+		}
+		return squares
+	}
+	far := (steps + math.Sqrt(3000)) / steps
+	variance := math.Pow(2*3*far, 2)
+	stattest.Mean(t, variance, 2*variance*variance, draws(train))
+	half := train
+	half.NoiseMultiplier = 1
+	stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, variance, 2*variance*variance, draws(half)) })
+}
+
+// Everybody takes part as often as the sampling says.
+func TestPartakers(t *testing.T) {
+	train, n := Training{Sampling: 0.1}, 0
+	r := stattest.Rand(t)
+	for range 100 {
+		n += len(train.Partakers(r, 100))
+	}
+	stattest.Binomial(t, 0.1, 10_000, n)
+}
+
+// With little noise a model learns; its examples are told apart.
+func TestFitLearns(t *testing.T) {
+	r := stattest.Rand(t)
+	var examples []Example
+	for i := range 60 {
+		sign := float32(1 - 2*(i%2))
+		examples = append(examples, Example{[]float32{sign + float32(r.NormFloat64())/4, sign}, i % 2})
+	}
+	m, err := nn.New(r, nn.Dense{In: 2, Out: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := Training{Sampling: 0.5, NoiseMultiplier: 1, Steps: 100, Clip: 1, Expected: 30, Rate: 1}
+	if err := train.Fit(r, m, examples); err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i, class := range nn.Classify(m, func(i int) []float32 { return examples[i].X }, len(examples)) {
+		if class == examples[i].Class {
+			right++
+		}
+	}
+	if right < 57 {
+		t.Errorf("%d of 60 right", right)
+	}
+	if g, err := account.Epsilon(train.Event(), 1e-5); err != nil || g.Adjacency != account.Removal || g.Rounds != 100 {
+		t.Errorf("%+v: %v", g, err)
+	}
+}
+
+func TestImpossibleTrainingIsRefused(t *testing.T) {
+	good := Training{Sampling: 0.5, NoiseMultiplier: 1, Steps: 1, Clip: 1, Expected: 1, Rate: 1}
+	for name, change := range map[string]func(*Training){
+		"sampling": func(t *Training) { t.Sampling = 2 },
+		"noise":    func(t *Training) { t.NoiseMultiplier = 0 },
+		"steps":    func(t *Training) { t.Steps = 0 },
+		"clip":     func(t *Training) { t.Clip = 0 },
+		"rate":     func(t *Training) { t.Rate = math.NaN() },
+	} {
+		bad := good
+		if change(&bad); bad.Validate() == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+}
