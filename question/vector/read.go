@@ -25,6 +25,10 @@ type Model struct {
 	Sum         []float64
 	Error       float64 // standard error of each coordinate: of the bits, and of clipping
 	Bits        float64 // of that, the bits'
+	// Answers are how many rows a respondent answered, on average; Expected is what the plan
+	// says, with the deviation that the coins leave. Others are no devices of the plan.
+	Answers  float64
+	Expected estimate.Value
 	State       *State  // that the round asked with; nil: none
 }
 
@@ -45,6 +49,11 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		return nil, err
 	}
 	m.Respondents, m.Sum, m.Bits = crowds[0].Respondents, sum.Vector, sum.Error
+	for _, n := range crowds[0].Tally.(*tally.Counts).N {
+		m.Answers += float64(n) / float64(m.Respondents)
+	}
+	s := q.spec()
+	m.Expected = estimate.Value{Mean: float64(s.Answered), StdErr: math.Sqrt(float64(s.Answered) * (1 - float64(s.Answered)/float64(s.Rows)) / float64(m.Respondents))}
 	m.Error = math.Hypot(sum.Error, q.spec().Clipping(m.Respondents, overlap(q.ask, q.round)))
 	return m, nil
 }

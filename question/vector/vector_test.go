@@ -192,7 +192,10 @@ func TestRoundTeaches(t *testing.T) {
 	if headline[0].Name != "accuracy" || headline[0].Value < 0.6 {
 		t.Errorf("%+v", headline[0])
 	}
-	ratio := sections[1].Metrics[1]
+	if m := model.(*vector.Model); math.Abs(m.Answers-m.Expected.Mean) > 6*m.Expected.StdErr {
+		t.Errorf("%v rows answered, expected %+v", m.Answers, m.Expected)
+	}
+	ratio := sections[1].Metrics[2]
 	if ratio.Name != "noise_ratio" || math.Abs(ratio.Value-1) > 0.3 { // of 117 coordinates
 		t.Errorf("%+v", ratio)
 	}

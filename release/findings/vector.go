@@ -115,7 +115,9 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	}
 	noise := release.Metric{Name: "sum_error", Label: "Standard error of a coordinate of the sum", Value: m.Error,
 		Note: fmt.Sprintf("of %d coordinates; %.4g of it from the random bits, the rest from clipping vectors that are alike", len(m.Sum), m.Bits)}
-	sums := release.Section{Title: "How exact the sums are", Metrics: []release.Metric{noise}}
+	answers := release.Metric{Name: "answers", Label: "Rows answered by a respondent, on average", Value: m.Answers,
+		Note: fmt.Sprintf("the plan's coins give %.4g, give or take %.2g: where it is far from that, some do not do what the plan says", m.Expected.Mean, m.Expected.StdErr)}
+	sums := release.Section{Title: "How exact the sums are", Metrics: []release.Metric{noise, answers}}
 	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
 		sums.Metrics = append(sums.Metrics, release.Metric{Name: "noise_ratio", Label: "Error measured, over the one stated", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error, Note: "a simulation knows the sum"})
 	}

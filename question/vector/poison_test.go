@@ -1,0 +1,151 @@
+package vector_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release/findings"
+)
+
+// documents are generated ones in 20 public directions: what respondents hold, and a test set.
+func documents(t *testing.T) (held law.Values, test findings.Records, classes []string) {
+	t.Helper()
+	set, err := dataset.Generate(1, dataset.GenerateOptions{Train: 10_000, Test: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	directions, err := principal.Fit(set.WordX, 20, 0.3, principal.Half)
+	if err != nil {
+		t.Fatal(err)
+	}
+	along := func(x blas32.General) blas32.General {
+		y := blas32.General{Rows: x.Rows, Cols: 20, Stride: 20, Data: make([]float32, 20*x.Rows)}
+		for i := range x.Rows {
+			directions.Apply(slices.Clone(x.Data[i*x.Stride:][:x.Cols]), y.Data[20*i:][:20])
+		}
+		return y
+	}
+	x := along(set.Train.X)
+	for i, y := range set.Train.Y {
+		held = append(held, vector.Record{Features: x.Data[20*i:][:20], Class: y})
+	}
+	return held, findings.Records{X: along(set.Test.X), Y: set.Test.Y}, set.Classes
+}
+
+// push adds answers to counts that turn the sum of w's direction as far as so many messages
+// can: rows get them until one more of any would turn it as much, which is where the square of
+// the row's answers is in proportion to its answers without the liars and to its part of w.
+func push(counts []uint64, w []float64, messages int) {
+	rows := len(w)
+	before := make([]float64, rows)
+	for r := range before {
+		before[r] = float64(counts[2*r] + counts[2*r+1])
+	}
+	added := func(level float64) (a []float64, sum float64) {
+		a = make([]float64, rows)
+		for r := range a {
+			a[r] = math.Max(0, math.Sqrt(level*math.Abs(w[r])*before[r])-before[r])
+			sum += a[r]
+		}
+		return a, sum
+	}
+	low, high := 0.0, 1e12
+	for range 200 {
+		if middle := (low + high) / 2; func() float64 { _, s := added(middle); return s }() < float64(messages) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	a, _ := added(low)
+	for r, n := range a {
+		bit := 0
+		if w[r] > 0 {
+			bit = 1
+		}
+		counts[2*r+bit] += uint64(n)
+	}
+}
+
+// How far liars move a model: those who answer for another class than theirs, and those who
+// together choose every bit of every envelope against the sum of the others.
+// docs/learning.md has the numbers.
+func TestLiars(t *testing.T) {
+	held, test, classes := documents(t)
+	p := asking(20, classes, plan.VectorRound{Sums: vector.Classes, Answered: 16})
+	p.Crowd.Minimum = len(held)
+	proto := example.Runnable(t, example.Design(t, p))
+	envelopes := proto.Plan.Envelopes.PerDevice
+	accuracy := func(c tally.Crowd) float64 {
+		m, err := proto.Learn([]tally.Crowd{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		headline, _, err := findings.Describe(m, findings.Public{Test: test})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return headline[0].Value
+	}
+	draw := func(p *protocol.Protocol, who law.Values, seed uint64) tally.Crowd {
+		crowds, err := law.Draw(p, who, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return crowds[0]
+	}
+	honest := accuracy(draw(proto, held, 1))
+	for _, percent := range []int{1, 2, 5, 10, 20} {
+		liars := len(held) * percent / 100
+		mixed := slices.Clone(held)
+		for i := range liars {
+			r := mixed[i].(vector.Record)
+			r.Class = (r.Class + 1) % len(classes)
+			mixed[i] = r
+		}
+		flipped := accuracy(draw(proto, mixed, 1))
+
+		fewer := proto.Plan
+		fewer.Crowd.Minimum = len(held) - liars
+		c := draw(example.Runnable(t, fewer), held[liars:], 1)
+		truth, err := law.Reveal(proto, held[liars:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		against, norm := make([]float32, len(truth.Sum)), 0.0
+		for _, x := range truth.Sum {
+			norm += x * x
+		}
+		for k, x := range truth.Sum {
+			against[k] = float32(-x / math.Sqrt(norm) * (1 - 1e-6))
+		}
+		w := make([]float64, proto.Question.(*vector.Question).Rows().Spec().Rows)
+		proto.Question.(*vector.Question).Rows().Ones(against, w)
+		for r := range w {
+			w[r] -= 0.5
+		}
+		push(c.Tally.(*tally.Counts).N, w, liars*envelopes)
+		c.Respondents = len(held)
+		chosen := accuracy(c)
+		if m, err := proto.Learn([]tally.Crowd{c}); err != nil || m.(*vector.Model).Answers < m.(*vector.Model).Expected.Mean+6*m.(*vector.Model).Expected.StdErr {
+			t.Errorf("%d%% liars fill every envelope, and it does not show: %v", percent, err)
+		}
+		t.Logf("%2d%% liars: accuracy %.3f by other classes, %.3f by chosen bits (%.3f without), %d envelopes, %d answers", percent, flipped, chosen, honest, envelopes, 16)
+		if percent <= 2 && flipped < honest-0.03 || percent == 20 && chosen > honest-0.2 {
+			t.Errorf("%d%% liars: %.3f and %.3f of %.3f", percent, flipped, chosen, honest)
+		}
+	}
+}
