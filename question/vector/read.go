@@ -29,7 +29,7 @@ type Model struct {
 	// says, with the deviation that the coins leave. Others are no devices of the plan.
 	Answers  float64
 	Expected estimate.Value
-	State       *State  // that the round asked with; nil: none
+	State    *State // that the round asked with; nil: none
 }
 
 // Shape is of the features and classes.
