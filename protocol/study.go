@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/profile"
@@ -64,7 +65,7 @@ func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement,
 	g, err := p.Rounds(s.Rounds, p.Plan.Budget.Delta)
 	if err != nil { // then they add up
 		g, err = account.Compose(slices.Repeat([]account.Guarantee{one.Guarantee}, s.Rounds)...)
-		all.Guarantee, all.Note = g, fmt.Sprintf("What one round costs, %d times.", s.Rounds)
+		all.Guarantee, all.Note = g, fmt.Sprintf("What one round costs, %d times.", s.Rounds)+localOfAll(promise, s.Rounds)
 		return []account.Statement{all}, err
 	}
 	g.Trust, g.Certified = one.Guarantee.Trust, one.Guarantee.Certified
@@ -76,8 +77,18 @@ func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement,
 	} else {
 		all.Note = one.Note
 	}
-	all.Guarantee = g
+	all.Guarantee, all.Note = g, strings.TrimSpace(all.Note+localOfAll(promise, s.Rounds))
 	return []account.Statement{all}, nil
+}
+
+// localOfAll says what all rounds tell those who collude: each draws its noise anew, so that
+// their local epsilons add up. It is empty where a round's is not bounded.
+func localOfAll(promise Promise, rounds int) string {
+	local := promise.Statements[0].Guarantee
+	if local.Trust != account.Local || math.IsInf(local.Epsilon, 1) {
+		return ""
+	}
+	return fmt.Sprintf(" Though everyone colludes, all %d rounds tell no more than epsilon %s together (%s).", rounds, account.AtMost(profile.Above(float64(rounds)*local.Epsilon), 4), local.Adjacency)
 }
 
 // InStudy says in a release which round of a study it is of, and who answers which.

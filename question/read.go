@@ -22,7 +22,7 @@ type Read interface {
 // Field is one thing that a row holds.
 type Field struct {
 	Name    string // as the plan asks; the crowd's may have another name in a table
-	Crowd   bool   // the name of the respondent's crowd
+	Crowd   bool   // the name of the respondent's crowd, or of the class that stands beside the rest
 	List    bool   // may be empty: an empty text is a list of nothing
 	Rest    bool   // the numbers in all columns of a table that no other field names
 	Numbers int    // how many it is in a row of numbers alone; 0 where it has no such form

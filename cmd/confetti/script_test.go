@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"strconv"
@@ -47,6 +48,10 @@ func TestMain(m *testing.M) {
 // which writes made-up answers as a spreadsheet would.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DEVICES", strconv.Itoa(*studied))
+			return nil
+		},
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -55,6 +60,10 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// studied is how many devices take part in the study of gradients: CI has no time for the
+// thousands that a release is tried with.
+var studied = flag.Int("studied", 60, "devices of the study of gradients")
 
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {

@@ -25,6 +25,7 @@ import (
 type planNew struct {
 	Density   planNewDensity   `cmd:"" default:"withargs" help:"Ask for a density of vectors in each class (the kind of plan without a name)."`
 	Histogram planNewHistogram `cmd:"" help:"Ask how many hold each value."`
+	Gradient  planNewGradient  `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
 }
 
 // planParties are the flags of every new plan.
@@ -83,11 +84,15 @@ func (c planParties) plan(title string, q plan.Question, crowds []string, b plan
 // write designs the plan, gives its parties keys, and writes both; what design
 // refuses is of the flags set.
 func (c planParties) write(std terminal.Streams, p plan.Plan, set ...string) error {
+	return c.writeDesigned(std, p, protocol.Design, set...)
+}
+
+func (c planParties) writeDesigned(std terminal.Streams, p plan.Plan, design func(plan.Plan) (plan.Plan, error), set ...string) error {
 	keys, err := newKeys(&p)
 	if err != nil {
 		return err
 	}
-	if p, err = protocol.Design(p); err != nil {
+	if p, err = design(p); err != nil {
 		return flags.Refused(err, append(set, "epsilon", "delta", "minimum", "dishonest-share", "accounting")...)
 	}
 	if err := protocol.Validate(p); err != nil {

@@ -121,5 +121,5 @@ func (c studySign) Run(std terminal.Streams) error {
 		return err
 	}
 	fmt.Fprintf(std.Out, "study        %s\nround 1      %s\npublisher    %s\ncoordinator  %s\n", round.Plan.Round.Study, round.Plan.Name(), round.Publisher, round.Study.Coordinator)
-	return nil
+	return Costs(std.Err, round)
 }

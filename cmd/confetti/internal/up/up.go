@@ -124,6 +124,11 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 			return err
 		}
 	}
+	if signed.Study != nil && !over {
+		if err := study.Costs(std.Out, signed); err != nil {
+			return err
+		}
+	}
 	introduce(t, std.Out, signed, over)
 	link, err := s.WebLink(ctx, signed.Plan.Analyzer.URL)
 	if err != nil {
