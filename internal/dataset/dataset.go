@@ -21,6 +21,7 @@ type Labelled struct {
 type Set struct {
 	Name      string
 	Classes   []string
+	Columns   []string // names of the features, where a table has them
 	Train     Labelled
 	Test      Labelled
 	Words     []string       // vocabulary in the feature space; may be empty

@@ -10,7 +10,7 @@ import (
 
 // NewSet makes a data set of two tables; its classes are the labels of train.
 func NewSet(name string, train, test *table.Records) (*Set, error) {
-	s := &Set{Name: name, Classes: train.Classes()}
+	s := &Set{Name: name, Classes: train.Classes(), Columns: train.Columns}
 	if len(s.Classes) < 2 {
 		return nil, fmt.Errorf("training records have %d classes: at least 2 are needed", len(s.Classes))
 	}

@@ -150,6 +150,19 @@ func (f *Features) Places(names []string) ([]int, error) {
 	return at, nil
 }
 
+// Fit refuses rows of numbers with other columns, or in another order.
+func (f *Features) Fit(names []string) error {
+	if f.Text != nil {
+		return errors.New("model: its features are of texts")
+	}
+	for i, c := range f.Columns {
+		if len(names) != len(f.Columns) || names[i] != c.Name {
+			return fmt.Errorf("model: its features are of %d columns, the first of them %q, in that order: choose the same ones", len(f.Columns), f.Columns[0].Name)
+		}
+	}
+	return nil
+}
+
 // Standardize centres, scales and cuts off the columns of rows, in place.
 func (f *Features) Standardize(x blas32.General) {
 	for i := range x.Rows {

@@ -43,6 +43,7 @@ type collectSimulate struct {
 	Features  []string `help:"Columns that are features, by name or pattern (likes_*); without, all but the label." placeholder:"NAME"`
 	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
 	experiment.KDEFlags
+	collectLesson    `group:"Learning:"`
 	collectHistogram `group:"Histograms of columns:"`
 
 	Missing  string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
@@ -53,7 +54,7 @@ type collectSimulate struct {
 }
 
 func (collectSimulate) Help() string {
-	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json"
+	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page"
 }
 
 func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
@@ -62,8 +63,11 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 	if err := c.oneQuestion(given); err != nil {
 		return err
 	}
-	if c.CSV != "" {
+	switch {
+	case c.CSV != "":
 		return c.runHistogram(std, given)
+	case c.Learn:
+		return c.runLesson(std, given)
 	}
 	return c.runDensity(std, given)
 }
@@ -94,7 +98,10 @@ func (c collectSimulate) oneQuestion(given *kong.Context) error {
 			return terminal.Usagef("--%s is of densities: leave it out, or name labelled vectors instead of --csv", p.Flag.Name)
 		}
 	}
-	return nil
+	if c.CSV != "" {
+		return nil
+	}
+	return c.checkLesson(given)
 }
 
 // kernelChosen reports whether the command line says anything of the kernel.

@@ -1,0 +1,158 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/experiments/collection"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/learn/model"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// collectLesson are the flags of a classifier that is learned from sums of vectors.
+type collectLesson struct {
+	Learn bool   `help:"Learn a classifier from single bits in secret rows, the label protected with the rest, in the place of densities."`
+	Bits  int    `help:"That a device answers, on average." default:"1024"`
+	Map   string `help:"Features of public inputs (confetti features fit); without, records are scaled to unit length." type:"path" placeholder:"FILE"`
+	Model string `help:"Write what was learned to this file, for confetti predict; with --map." type:"path" placeholder:"FILE"`
+}
+
+// lessonless are flags of densities that a lesson takes too.
+var lessonless = []string{"label", "test", "test-label", "test-share", "features", "drop"}
+
+// checkLesson is of the flags by themselves.
+func (c collectSimulate) checkLesson(given *kong.Context) error {
+	for _, p := range given.Path {
+		if p.Flag == nil || slices.Contains(questionless, p.Flag.Name) || slices.Contains(lessonless, p.Flag.Name) {
+			continue
+		}
+		lesson := p.Flag.Group != nil && strings.HasPrefix(p.Flag.Group.Key, "Learning")
+		switch {
+		case lesson && !c.Learn:
+			return terminal.Usagef("--%s is of learning: leave it out, or say --learn", p.Flag.Name)
+		case !lesson && c.Learn:
+			return terminal.Usagef("--%s is of densities: leave it out, or leave out --learn", p.Flag.Name)
+		}
+	}
+	switch {
+	case !c.Learn:
+		return nil
+	case c.LocalEpsilon != 0:
+		return terminal.Usagef("--local-epsilon: barely flipped bits promise nothing where everyone colludes: leave it out")
+	case c.Bits < 1 || c.Bits > plan.MaxEnvelopes:
+		return terminal.Usagef("--bits is %d: give 1 to %d", c.Bits, plan.MaxEnvelopes)
+	case c.Model != "" && c.Map == "":
+		return terminal.Usagef("--model: what a row of numbers means is in the features: make them with confetti features fit, and name them with --map")
+	}
+	return c.Budget.Check()
+}
+
+// runLesson collects, learns and says how well.
+func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) error {
+	start := time.Now()
+	if err := c.checkDensity(); err != nil {
+		return err
+	}
+	l := collection.Lesson{Title: "What tells classes apart", Bits: c.Bits, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum,
+		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: string(account.Replacement)}}
+	set, notes, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.Map != "" {
+		if l.Features, err = c.features(set); err != nil {
+			return err
+		}
+	}
+	if l.Minimum == 0 {
+		l.Minimum = set.Train.Len()
+	}
+	for _, note := range notes {
+		fmt.Fprintln(std.Err, "note: "+note)
+	}
+	report, finish := terminal.Progress(std.Err)
+	out, err := l.Run(set, report)
+	finish()
+	if err != nil {
+		return flags.InDomain(err)
+	}
+	out.Release.Notes = append(out.Release.Notes, notes...)
+	if c.Out != "" {
+		sheet, err := releases.Sheet(out.Learned, out.Public, &out.Release)
+		if err == nil {
+			err = c.save(std, given, out.Release, out.Plan, sheet)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.Model != "" {
+		text, err := out.Model.Marshal()
+		if err == nil {
+			err = durable.Replace(c.Model, text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.showLesson(std, out, time.Since(start))
+}
+
+// features are those of --map, for the columns of the set.
+func (c collectSimulate) features(set *dataset.Set) (*model.Features, error) {
+	f, err := os.Open(c.Map)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	features, err := model.ReadFeatures(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Map, err)
+	}
+	return features, features.Fit(set.Columns)
+}
+
+func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned, took time.Duration) error {
+	var accuracy, ratio release.Metric
+	for _, m := range out.Release.Headline {
+		if m.Name == "accuracy" {
+			accuracy = m
+		}
+	}
+	for _, s := range out.Release.Sections {
+		for _, m := range s.Metrics {
+			if m.Name == "noise_ratio" {
+				ratio = m
+			}
+		}
+	}
+	bits, epsilon := out.Plan.Question.Vector.Rounds[0].Answered, out.Promise.Epsilon
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, struct {
+			Accuracy   float64    `json:"accuracy"`
+			Interval   [2]float64 `json:"accuracy_interval"`
+			Epsilon    float64    `json:"epsilon"`
+			Delta      float64    `json:"delta"`
+			Devices    int        `json:"respondents"`
+			Bits       int        `json:"bits_per_device"`
+			Envelopes  int        `json:"envelopes_per_device"`
+			NoiseRatio float64    `json:"noise_ratio"`
+			Seconds    float64    `json:"seconds"`
+		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, epsilon, c.Delta, out.Devices, bits, out.Plan.Envelopes.PerDevice, ratio.Value, took.Seconds()})
+	}
+	_, err := fmt.Fprintf(std.Out, "accuracy             %.4f (%.4f to %.4f), on public test records\nshuffler honest      %s, of a whole record with its label\na device answers     %d bits in %d envelopes\nseconds              %.1f\n",
+		accuracy.Value, accuracy.Low, accuracy.High, account.Verdict(&epsilon, c.Delta, account.Replacement), bits, out.Plan.Envelopes.PerDevice, took.Seconds())
+	return err
+}
