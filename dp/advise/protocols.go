@@ -141,7 +141,7 @@ func adviseThreeNB(t Task) (Option, error) {
 	return Option{
 		Noise:     fmt.Sprintf("e1 %.4g, flood r %.4g, p %.4g", e.Noise, e.FloodShape, e.FloodProb),
 		Guarantee: g, RMSE: e.RMSE(),
-		Messages: ones + sums/n*e.ExtraMessages(), Envelopes: envelopes,
+		Messages: ones + sums*e.MessagesPerUser(), Envelopes: envelopes,
 		Local: math.Inf(1), OneFragment: nothing,
 	}, nil
 }

@@ -90,7 +90,7 @@ func (m PoissonSum) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, one less.
 func (m PoissonSum) MessagesPerUser() float64 {
 	m.must()
-	return 1 + m.noise(1).Mean
+	return 1 + additive.PoissonSum(m).MessagesPerUser()
 }
 
 // OverflowProb bounds from above the probability that one device sends more than cap

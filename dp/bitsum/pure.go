@@ -168,5 +168,5 @@ func (m Pure) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, 1-Drop less.
 func (m Pure) MessagesPerUser() float64 {
 	m.must()
-	return (1-m.Drop)*float64(2*m.Size+1) + 2*m.noise(1).Mean() + 2*m.flood(1).Mean()
+	return 1 - m.Drop + additive.Pure(m).MessagesPerUser()
 }

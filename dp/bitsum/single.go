@@ -98,7 +98,7 @@ func (m NegativeBinomialSum) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, one less.
 func (m NegativeBinomialSum) MessagesPerUser() float64 {
 	m.must()
-	return 1 + m.noise(1).Mean()
+	return 1 + additive.NegativeBinomialSum(m).MessagesPerUser()
 }
 
 // OverflowProb bounds from above the probability that one device sends more than cap

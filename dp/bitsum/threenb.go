@@ -114,7 +114,7 @@ func (m ThreeNB) Estimate(c [2]uint64, n int) estimate.Value {
 	m.must()
 	v := estimate.Value{Mean: float64(int64(c[1] - c[0]))} // a small difference of large counts
 	if n > 0 {
-		v.StdErr = math.Sqrt(float64(n)/float64(m.Users)) * math.Sqrt(noise.DiscreteLaplace{Decay: m.Noise}.Variance())
+		v.StdErr = math.Sqrt(float64(n)/float64(m.Users)) * additive.ThreeNB(m).RMSE()
 	}
 	return v
 }
@@ -123,5 +123,5 @@ func (m ThreeNB) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, one less.
 func (m ThreeNB) MessagesPerUser() float64 {
 	m.must()
-	return 1 + 2*m.noise(1).Mean() + 2*m.flood(1).Mean()
+	return 1 + additive.ThreeNB(m).MessagesPerUser()
 }

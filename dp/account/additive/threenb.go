@@ -48,10 +48,10 @@ func (e ThreeNB) Terms() (account.Guarantee, error) {
 // Noise: sqrt(2 e^-Noise)/(1-e^-Noise).
 func (e ThreeNB) RMSE() float64 { return laplaceRMSE(e.Noise) }
 
-// ExtraMessages is the mean number of messages of all users together beyond
-// their inputs: 2 e^-Noise/(1-e^-Noise) + 2 r p/(1-p).
-func (e ThreeNB) ExtraMessages() float64 {
-	return 2/math.Expm1(e.Noise) + 2*e.FloodShape*e.FloodProb/(1-e.FloodProb)
+// MessagesPerUser is the mean number of messages beyond the input: of all users together
+// 2 e^-Noise/(1-e^-Noise) + 2 r p/(1-p).
+func (e ThreeNB) MessagesPerUser() float64 {
+	return (2/math.Expm1(e.Noise) + 2*e.FloodShape*e.FloodProb/(1-e.FloodProb)) / float64(e.Users)
 }
 
 // Let the counts be (a, b) with the sum's other inputs taken away, and

@@ -52,8 +52,8 @@ func TestVectorsHeadroom(t *testing.T) {
 		}
 		// Both directions cost 0.2 %; a better shape than 12 wins some of it back.
 		accounttest.Within(t, "3NB", nb.RMSE(), r.NB, 3e-3)
-		if g.Epsilon > r.Target || nb.ExtraMessages() > r.Extra*float64(r.N)*(1+1e-9) {
-			t.Errorf("3NB: epsilon %v, %v messages", g.Epsilon, nb.ExtraMessages())
+		if g.Epsilon > r.Target || nb.MessagesPerUser() > r.Extra*(1+1e-9) {
+			t.Errorf("3NB: epsilon %v, %v messages", g.Epsilon, nb.MessagesPerUser())
 		}
 	}
 }

@@ -261,7 +261,8 @@ func TestVectorsThreeNB(t *testing.T) {
 			accounttest.Within(t, what+" delta", g.Delta, r.Delta, 1e-6)
 		}
 		accounttest.Within(t, what+" rmse", e.RMSE(), r.RMSE, 1e-12)
-		accounttest.Within(t, what+" messages", e.ExtraMessages()/r.N, r.Extra, 1e-9)
+		e.Users = int(r.N)
+		accounttest.Within(t, what+" messages", e.MessagesPerUser(), r.Extra, 1e-9)
 	}
 	type check struct {
 		E1, R, P, Eps float64

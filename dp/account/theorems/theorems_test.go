@@ -194,7 +194,7 @@ func TestPublishedFloods(t *testing.T) {
 		accounttest.Within(t, r.Recipe+": 1-p", 1-f.Prob, 1-r.Params.P, 1e-7)
 		e := additive.ThreeNB{Users: r.N, Noise: f.Noise, FloodShape: f.Shape, FloodProb: f.Prob}
 		accounttest.Within(t, r.Recipe+": RMSE", e.RMSE(), r.RMSE, 1e-12)
-		accounttest.Within(t, r.Recipe+": messages", e.ExtraMessages()/float64(r.N), r.Extra, 1e-6)
+		accounttest.Within(t, r.Recipe+": messages", e.MessagesPerUser(), r.Extra, 1e-6)
 	}
 	f, err := theorems.KDEAppendixA2(0.5, 1e-8, theorems.KDEPrintedShare)
 	if err != nil {

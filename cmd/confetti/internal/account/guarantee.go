@@ -152,7 +152,7 @@ func (s *statement) threeNB(e additive.ThreeNB, rounds int) {
 	s.add("flood_probability", "flood probability p", e.FloodProb, "")
 	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
 	if e.Users > 0 {
-		mean := float64(rounds) * (0.5 + e.ExtraMessages()/float64(e.Users))
+		mean := float64(rounds) * (0.5 + e.MessagesPerUser())
 		s.add("messages_per_device", "messages per device", mean, "on average, half the bits being ones; dummies come on top")
 	}
 }
