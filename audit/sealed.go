@@ -20,6 +20,11 @@ type Sealed struct {
 
 var errRoute = errors.New("audit: what was counted at the end of the route is not what devices handed in: views without seals do not speak for it")
 
+// Envelopes is how many of them Seal seals.
+func (t *Route) Envelopes() int {
+	return t.enough() * t.protocol.Plan.Envelopes.PerDevice * t.protocol.Plan.Contributions()
+}
+
 // Seal runs such a collection, of as many devices as leave the shuffler, and compares the
 // counts at its end with what the same devices handed in. Where they are equal, byte by
 // byte, hops and counter do nothing to a multiset of messages, and a view may be drawn without

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package docs_test types every command of the README and of the operating manual. It is
+// Package docs_test types every command of the README, the operating manual and what follows them. It is
 // apart from other tests for its time: it builds the programs and runs the demo. The
 // documents print commands of a Unix shell.
 package docs_test
@@ -16,7 +16,7 @@ import (
 )
 
 // followed are run in this order, in one folder: a reader goes through them so.
-var followed = []string{"README.md", "docs/operating.md"}
+var followed = []string{"README.md", "docs/operating.md", "docs/auditing.md"}
 
 // exempt are the printed commands that the test does not run, and why.
 var exempt = map[string]string{
@@ -31,7 +31,7 @@ var lasting = map[string]string{
 	"confetti top": "analyzer at ",
 }
 
-// Every command of the README and of the operating manual works as it is printed, from
+// Every command of the README and of the manuals works as it is printed, from
 // a fresh clone, one after the other.
 func TestThePrintedCommandsWork(t *testing.T) {
 	if testing.Short() {

@@ -13,10 +13,11 @@ import (
 
 // printed is what an audit has found, as it is printed.
 type printed struct {
-	subject  string // the mechanism, or the plan's file
-	findings []audit.Finding
-	sealed   *audit.Sealed // nil: there is no route
-	took     time.Duration
+	subject   string // the mechanism, or the plan's file
+	findings  []audit.Finding
+	envelopes int           // of a collection of the plan's; 0: there is no plan
+	sealed    *audit.Sealed // nil: none was sealed
+	took      time.Duration
 }
 
 // finding is one in JSON.
@@ -49,7 +50,7 @@ func (p printed) headline() audit.Finding {
 			return f
 		}
 	}
-	if p.sealed != nil {
+	if p.envelopes > 0 {
 		return p.findings[len(p.findings)-1]
 	}
 	return audit.Best(p.findings)
@@ -104,6 +105,9 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 	}
 	if p.sealed != nil {
 		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes: every hop mixed them, and what was counted is what was handed in\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes))
+	}
+	if p.envelopes > 0 && p.sealed == nil {
+		fmt.Fprintf(w, "not sealed\ta collection of this plan takes %s envelopes: no hop and no counter was attacked; give --sealed to wait for them\n", thousands(p.envelopes))
 	}
 	fmt.Fprintf(w, "seconds\t%.1f\n", p.took.Seconds())
 	return w.Flush()
