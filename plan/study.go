@@ -18,12 +18,13 @@ import (
 // round costs is known before the first.
 type Study struct {
 	Version     int    `json:"version"`
-	Plan        Plan   `json:"plan"`           // of every round, without round, state and times
-	Rounds      int    `json:"rounds"`         // at most so many
-	Takes       string `json:"takes"`          // which rounds a respondent answers: TakesOne, TakesAll
-	Withheld    string `json:"withheld"`       // what follows a round that is withheld: WithheldRepeats, WithheldEnds
-	Coordinator string `json:"coordinator"`    // public key that signs rounds, ed25519:base64url
-	Times       Times  `json:"times,omitzero"` // of all rounds
+	Plan        Plan   `json:"plan"`             // of every round, without round, state and times
+	Rounds      int    `json:"rounds"`           // at most so many
+	Takes       string `json:"takes"`            // which rounds a respondent answers: TakesOne, TakesAll
+	Withheld    string `json:"withheld"`         // what follows a round that is withheld: WithheldRepeats, WithheldEnds
+	Merged      bool   `json:"merged,omitempty"` // beside each release there is one of all rounds so far
+	Coordinator string `json:"coordinator"`      // public key that signs rounds, ed25519:base64url
+	Times       Times  `json:"times,omitzero"`   // of all rounds
 }
 
 // Round says which round of which study a plan is.
@@ -86,6 +87,7 @@ func (s Study) Validate() error {
 	ps.Require(s.Rounds >= 1 && s.Rounds <= MaxRounds, "study: rounds must be between 1 and %d", MaxRounds)
 	ps.Require(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
 	ps.Require(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)
+	ps.Require(!s.Merged || s.Takes == TakesOne, "study: merged needs takes %q: rounds add up whose respondents are others", TakesOne)
 	_, ok := parsePublisher(s.Coordinator)
 	ps.Require(ok, "study: coordinator must be a public key in the form ed25519:base64url")
 	ps.Require(s.Plan.Round == nil && s.Plan.State == "" && s.Plan.Times == Times{}, "study: plan has a round, a state or times: each round has its own")

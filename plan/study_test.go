@@ -165,6 +165,7 @@ func TestStudiesThatAreRefused(t *testing.T) {
 		"rounds must":   func(s *Study) { s.Rounds = 0 },
 		"takes must":    func(s *Study) { s.Takes = "some" },
 		"withheld must": func(s *Study) { s.Withheld = "" },
+		"merged needs":  func(s *Study) { s.Merged, s.Takes = true, TakesAll },
 		"coordinator":   func(s *Study) { s.Coordinator = "x" },
 		"has a round":   func(s *Study) { s.Plan.State = someState },
 		"times.opens":   func(s *Study) { s.Times.Closes = s.Times.Opens },

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
@@ -169,11 +170,15 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err := s.compare(ctx, name); err != nil {
 		return err
 	}
-	c, err := s.counted(ctx, run.protocol)
+	c, err := s.counted(ctx, name, run.protocol)
 	if err != nil {
 		return err
 	}
-	c.study = run.signed.Study
+	if c.study = run.signed.Study; c.study != nil && c.study.Merged {
+		if c.all, err = s.together(ctx, run); err != nil {
+			return err
+		}
+	}
 	var public findings.Public
 	if s.o.Public != nil {
 		if public, err = s.o.Public(run.signed.Plan); err != nil {
@@ -199,12 +204,14 @@ type counted struct {
 	batches []store.Batch
 	notes   []string    // what a release must say of them
 	study   *plan.Study // of which they are a round; nil: of none
+	all     *counted    // with the earlier rounds, where the study merges them; nil: it does not
 }
 
-// counted adds up what the instances counted.
-func (s *Service) counted(ctx context.Context, p *protocol.Protocol) (counted, error) {
+// counted adds up what the instances counted of a plan, or of one that differs in its
+// round.
+func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol) (counted, error) {
 	c := counted{crowds: make([]tally.Crowd, p.Plan.Crowds())}
-	batches, err := s.o.Store.Batches(ctx, p.Plan.Name())
+	batches, err := s.o.Store.Batches(ctx, name)
 	if err != nil {
 		return c, err
 	}
@@ -256,17 +263,10 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 	if err := analyzer.Kept(p, c.crowds); err != nil {
 		return nil, err
 	}
-	r, model, err := analyzer.Publish(p, c.crowds, public)
+	r, model, err := s.publish(p, c, public)
 	if err != nil {
 		return nil, err
 	}
-	r.Created = s.o.Now().UTC()
-	r.Notes = append(r.Notes, c.notes...)
-	if err := inStudy(&r, p, c.study); err != nil {
-		return nil, err
-	}
-	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
-	var json, html bytes.Buffer
 	files := map[string][]byte{}
 	if findings.Counted(p.Plan.Question) {
 		sheet, err := findings.Beside(model, public)
@@ -278,17 +278,48 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 		}
 		files[formatCounts] = sheet.Text
 	}
-	if err := r.WriteJSON(&json); err != nil {
+	if err := draw(files, r, formatJSON, formatHTML); err != nil {
 		return nil, err
 	}
-	if err := page.WriteHTML(&html, r); err != nil {
-		return nil, err
+	if c.all != nil {
+		all, _, err := s.publish(p, *c.all, public)
+		if err != nil {
+			return nil, err
+		}
+		all.Title += " (all rounds so far)"
+		if err := draw(files, all, formatStudyJSON, formatStudyHTML); err != nil {
+			return nil, err
+		}
 	}
-	files[formatJSON], files[formatHTML] = json.Bytes(), html.Bytes()
 	if files[formatReceipts], err = c.receipts(p.Plan, files); err != nil {
 		return nil, err
 	}
 	return files, nil
+}
+
+// publish is the release of what was counted, and what was learned.
+func (s *Service) publish(p *protocol.Protocol, c counted, public findings.Public) (release.Release, question.Model, error) {
+	r, model, err := analyzer.Publish(p, c.crowds, public)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Created = s.o.Now().UTC()
+	r.Notes = append(r.Notes, c.notes...)
+	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
+	return r, model, inStudy(&r, p, c.study)
+}
+
+// draw adds a release to files, as JSON and as a page.
+func draw(files map[string][]byte, r release.Release, formatJSON, formatHTML string) error {
+	var json, html bytes.Buffer
+	if err := r.WriteJSON(&json); err != nil {
+		return err
+	}
+	if err := page.WriteHTML(&html, r); err != nil {
+		return err
+	}
+	files[formatJSON], files[formatHTML] = json.Bytes(), html.Bytes()
+	return nil
 }
 
 // inStudy has the release of a round say what the study costs.

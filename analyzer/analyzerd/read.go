@@ -51,6 +51,10 @@ const (
 	formatHTML     = "html"
 	formatCounts   = release.CountsFile // of histograms
 	formatReceipts = wire.ReceiptsFile
+
+	// Of all rounds so far, where a study merges them.
+	formatStudyJSON = "study.json"
+	formatStudyHTML = "study.html"
 )
 
 // describe tells a plan, without its title where it cannot be read any more.
@@ -62,6 +66,9 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	if o, err := s.outline(ctx, p.Name); err == nil {
 		d.Study, d.Round = o.round.Study, o.round.Number
 		d.Title, d.Closes, d.Formats = o.title, o.closes, []string{formatHTML, formatJSON, formatReceipts}
+		if o.merged {
+			d.Formats = append(d.Formats, formatStudyHTML, formatStudyJSON)
+		}
 		if o.counts {
 			d.Formats = append([]string{formatCounts}, d.Formats...)
 		}
@@ -201,6 +208,7 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 var releaseTypes = map[string]string{
 	formatJSON: "application/json", formatHTML: "text/html; charset=utf-8",
 	formatCounts: "text/csv; charset=utf-8; header=present", formatReceipts: "application/json",
+	formatStudyJSON: "application/json", formatStudyHTML: "text/html; charset=utf-8",
 }
 
 // A page of a release has its own style and drawings and needs nothing else.
@@ -210,7 +218,7 @@ const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(r.PathValue("file"), ".")
 	if _, err := wire.ParsePlanName(name); err != nil || releaseTypes[format] == "" {
-		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s or PLAN.%s", formatCounts, formatReceipts)
+		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s or PLAN.%s, and of a study that is merged PLAN.%s or PLAN.%s", formatCounts, formatReceipts, formatStudyJSON, formatStudyHTML)
 	}
 	p, err := s.o.Store.Plan(r.Context(), name)
 	if err != nil {
@@ -236,7 +244,7 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", releaseTypes[format])
 	h.Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", t.digest)))
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	if format == "html" {
+	if format == formatHTML || format == formatStudyHTML {
 		h.Set("Content-Security-Policy", releasePolicy)
 	}
 	_, err = w.Write(t.body)

@@ -163,7 +163,7 @@ func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, rou
 		return nil, "", "", err
 	}
 	defer s.forget(p.Name)
-	c, err := s.counted(ctx, run.protocol)
+	c, err := s.counted(ctx, p.Name, run.protocol)
 	if err != nil {
 		return nil, "", "", err
 	}

@@ -1,6 +1,7 @@
 package analyzerd_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // studied makes the tiny plan the first round of a study, and has it answered.
@@ -222,6 +224,62 @@ func TestARoundThatIsWithheld(t *testing.T) {
 				t.Errorf("%+v, %v, round %d", next.Reason, err, r.newest(s).Plan.Round.Number)
 			}
 		})
+	}
+}
+
+// Beside the release of each round there is one of all rounds so far, where the study says
+// so: of those that were released, each counted once, with its receipts' digest.
+func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
+	c := collect(t, nil)
+	s := studied(t, c, func(s *plan.Study) { s.Merged, s.Rounds = true, 4 })
+	r := start(t, t.TempDir()+"/a.db", c)
+	r.wants(r.register(c), created, "")
+	respondents := func(file string) float64 {
+		w := r.get("/v1/releases/" + c.name + file)
+		r.wants(w, ok, "")
+		published, err := release.Read(bytes.NewReader(w.Body.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(published.Guarantees) != 3 || published.Plan != c.name {
+			t.Errorf("%s: %d guarantees of plan %s", file, len(published.Guarantees), published.Plan)
+		}
+		return published.Headline[slices.IndexFunc(published.Headline, func(m release.Metric) bool { return m.Name == "respondents" })].Value
+	}
+	one := 0.0
+	for number, rounds := range []float64{1, 2, 0, 3} { // nobody answers the third
+		now := r.newest(s)
+		if now.Plan.Round.Number != number+1 {
+			t.Fatalf("round %d, want %d", now.Plan.Round.Number, number+1)
+		}
+		if number > 0 {
+			c.answer(t, now, vectors)
+		}
+		for _, handover := range c.handovers {
+			if rounds > 0 {
+				r.wants(r.put(handover), created, "")
+			}
+		}
+		r.at(now.Plan.Times.Closes.Add(time.Hour))
+		for range 2 {
+			if err := r.service.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rounds == 0 {
+			r.wants(r.get("/v1/releases/"+c.name+".study.json"), 410, wire.Withheld)
+			continue
+		}
+		if one == 0 {
+			one = respondents(".json")
+		}
+		if got, all := respondents(".json"), respondents(".study.json"); got != one || all != rounds*one || one == 0 {
+			t.Errorf("round %d: %v respondents, and %v in all rounds so far", number+1, got, all)
+		}
+		receipts, err := wire.ParseReceipts(r.get("/v1/releases/" + c.name + ".receipts.json").Body.Bytes())
+		if err != nil || receipts.Files["study.json"] != wire.FileDigest(r.get("/v1/releases/"+c.name+".study.json").Body.Bytes()) {
+			t.Errorf("the receipts are not of the release of all rounds: %v", err)
+		}
 	}
 }
 

@@ -22,8 +22,8 @@ const (
 )
 
 // Published are the files that an analyzer publishes of a plan; counts only of questions
-// that count.
-var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, wire.ReceiptsFile}
+// that count, and of all rounds so far only where a study merges them.
+var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, "study.json", "study.html", wire.ReceiptsFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {

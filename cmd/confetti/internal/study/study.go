@@ -26,6 +26,7 @@ type Command struct {
 type Terms struct {
 	Takes    string `help:"Of a study: whether a device answers one round, which it draws, or all." enum:"one,all" default:"one"`
 	Withheld string `help:"Of a study: whether a round that is withheld is repeated by the next, or ends the study." enum:"repeat,end" default:"repeat"`
+	Merged   bool   `help:"Of a study of one round each: publish, beside the release of each round, one of all rounds so far."`
 }
 
 // First makes a study of the plan and its first round, with the state that this one asks
@@ -33,7 +34,7 @@ type Terms struct {
 func (t Terms) First(p plan.Plan, rounds int, times, first plan.Times, publisher, coordinator wire.SignKey) (round plan.Signed, state []byte, err error) {
 	p.Times = plan.Times{}
 	s := plan.Study{
-		Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: t.Takes, Withheld: t.Withheld,
+		Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: t.Takes, Withheld: t.Withheld, Merged: t.Merged,
 		Coordinator: coordinator.Public().String(), Times: times,
 	}
 	if err := s.Validate(); err != nil {
