@@ -1,8 +1,13 @@
 package record
 
 import (
+	"encoding/json"
 	"math"
+	"os"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/blas/blas32"
 )
 
 func squared(v, w []float32) (sum float64) {
@@ -78,5 +83,46 @@ func TestHostile(t *testing.T) {
 	}
 	if (&Point{Shape: s}).Check() == nil {
 		t.Error("a point without numbers")
+	}
+}
+
+// record.json is from record.py, which shares no code with the package.
+func TestGoldenRecords(t *testing.T) {
+	text, err := os.ReadFile("testdata/record.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Psi, Mean, Whiten       []float32
+		Weights                 []float64
+		Classes, Y              int
+		Moments, Sums, Gradient []float64
+	}
+	if err := json.Unmarshal(text, &cases); err != nil || len(cases) != 3 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	for _, c := range cases {
+		s := Shape{Dimension: len(c.Psi), Classes: c.Classes}
+		same := func(what string, got []float32, want []float64) {
+			for i, x := range got {
+				if len(got) != len(want) || math.Abs(float64(x)-want[i]) > 2e-6 {
+					t.Fatalf("%s of class %d: %v, want %v", what, c.Y, got, want)
+				}
+			}
+		}
+		moments, sums, gradient := make([]float32, s.Len()), make([]float32, s.ClassLen()), make([]float32, s.GradientLen())
+		s.Message(c.Psi, c.Y, moments)
+		same("moments", moments, c.Moments)
+		s.ClassMessage(c.Psi, c.Y, sums)
+		same("sums", sums, c.Sums)
+		d := s.Dimension
+		p := Point{Shape: s, Mean: c.Mean, Weights: c.Weights, Whiten: blas32.General{Rows: d, Cols: d, Stride: d, Data: c.Whiten}}
+		if err := p.Check(); err != nil {
+			t.Fatal(err)
+		}
+		phi := make([]float32, d)
+		p.Features(slices.Clone(c.Psi), phi)
+		p.Message(phi, c.Y, gradient)
+		same("gradient", gradient, c.Gradient)
 	}
 }
