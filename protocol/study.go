@@ -45,7 +45,7 @@ func (p *Protocol) Study(rounds int) (s account.Spending, ok bool, err error) {
 		return s, true, err
 	}
 	s = account.Spending{Epsilon: g.Epsilon, Delta: g.Delta, Domination: account.DominateKnown(g.Epsilon, g.Delta, g.Adjacency)}
-	if d, err := account.DominateReplaced(p.event(rounds), tailShare*b.Delta); err == nil && !math.IsInf(d.Shift, 1) {
+	if d, err := account.DominateReplaced(p.event(rounds), float64(rounds)*tailShare*b.Delta); err == nil && !math.IsInf(d.Shift, 1) {
 		s.Domination = d
 	}
 	return s, true, nil

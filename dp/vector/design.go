@@ -24,7 +24,10 @@ type Need struct {
 }
 
 const (
-	overflowShare = 0.01 // of delta, for devices with more answers than envelopes
+	// overflowShare of delta is for devices with more answers than envelopes: so little that a
+	// Gaussian dominates a round but for a hundredth of delta, which ledgers count by.
+	overflowShare = 5e-4
+	tailShare     = 0.02 // of delta, for what no Gaussian dominates
 	rareShare     = 1e-4 // of delta, for crowded rows
 )
 
@@ -45,7 +48,7 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 	if len(needs) == 0 || len(needs) != len(shares) {
 		return nil, errors.New("vector: give rounds, and a share of the budget for each")
 	}
-	box, err := account.NewBox(epsilon, delta, 2*overflowShare)
+	box, err := account.NewBox(epsilon, delta, tailShare)
 	if err != nil {
 		return nil, err
 	}

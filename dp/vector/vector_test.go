@@ -426,7 +426,7 @@ func TestDesign(t *testing.T) {
 	if err != nil || g.Epsilon > epsilon || g.Epsilon < 0.999*epsilon {
 		t.Errorf("%v, %v", g, err)
 	}
-	if s.Rows != 65_536 || s.Envelopes < 8780 || s.Envelopes > 8830 || s.Clip < 1.7 || s.Clip > 2.6 || s.Noise(60_000) < 7.5 || s.Noise(60_000) > 8.8 {
+	if s.Rows != 65_536 || s.Envelopes < 8820 || s.Envelopes > 8860 || s.Clip < 1.7 || s.Clip > 2.6 || s.Noise(60_000) < 7.5 || s.Noise(60_000) > 8.8 {
 		t.Errorf("%+v: noise %v", s, s.Noise(60_000))
 	}
 	moments, gradient := n, Need{Respondents: 60_000, Honest: 59_000, Dimension: 3510, Bits: 1434, SquaredDistance: 4}

@@ -224,3 +224,49 @@ func TestFreshRows(t *testing.T) {
 		t.Error("rows do not follow the device's own randomness")
 	}
 }
+
+// A ledger counts a round by a Gaussian not much wider than its own, and five rounds by the sum
+// of their squares; not by what epsilon and delta alone would allow.
+func TestLedgersCountByShift(t *testing.T) {
+	proto := example.Runnable(t, example.Design(t, asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64})))
+	one, err := proto.Spending(example.Promised(t, proto).Shuffled, account.Replacement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	five, staged, err := proto.Study(5)
+	if err != nil || !staged {
+		t.Fatal(err)
+	}
+	known := account.DominateKnown(one.Epsilon, one.Delta, account.Replacement).Shift
+	if s := one.Domination.Shift; s > known/3 || five.Domination.Shift > 2.4*s || five.Epsilon > 3*one.Epsilon {
+		t.Errorf("one round %+v, five %+v, by epsilon alone a shift of %v", one, five, known)
+	}
+}
+
+// The rounds of a study that respondents answer from end to end keep its epsilon together.
+func TestStudyDividesTheBudget(t *testing.T) {
+	p := asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}, plan.VectorRound{Sums: vector.Gradients, Answered: 24})
+	p, err := vector.Study(p, []float64{0.4, 0.6}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto := example.Runnable(t, p)
+	if g, err := proto.Rounds(2, p.Budget.Delta); err != nil || g.Epsilon > 1 || g.Epsilon < 0.99 {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if example.Promised(t, proto); p.Budget.Epsilon >= 1 || p.Budget.Epsilon < 0.6 {
+		t.Errorf("a round costs %v", p.Budget.Epsilon)
+	}
+	// The second round of the study is another mechanism than the first.
+	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: 3, Takes: plan.TakesAll, Withheld: plan.WithheldEnds}
+	for number, want := range map[int]string{1: vector.Moments, 2: vector.Gradients, 3: vector.Gradients} {
+		round, err := study.Round(number, "", plan.Times{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := map[string]int{vector.Moments: 117, vector.Gradients: 36}[want]
+		if got := example.Runnable(t, round).Question.(*vector.Question).Rows().Spec().Dimension; got != length {
+			t.Errorf("round %d has vectors of %d numbers, want %d", number, got, length)
+		}
+	}
+}
