@@ -54,7 +54,7 @@ func TestCompareCollect(t *testing.T) {
 	if chosen, again, err := histogram.Choose(p); err != nil || again != why || chosen.Question.Histogram.Collect != "split" {
 		t.Error("the plan chosen is not that of split:", err)
 	}
-	for _, name := range []string{"krr", "subset", "local-hash", "hadamard"} {
+	for _, name := range []string{"subset", "local-hash"} { // krr: TestCompareRandomizers
 		h.Randomizer = plan.Randomizer{Name: name, Accounting: "exact"}
 		if name == "local-hash" {
 			h.Randomizer.Functions, h.Randomizer.Seed = 100, example.Seed
