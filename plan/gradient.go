@@ -6,12 +6,18 @@ package plan
 type Gradient struct {
 	Dimension int            `json:"dimension"` // numbers of an example
 	Classes   []string       `json:"classes"`   // of which each example has one, as private as its numbers
-	Model     string         `json:"model"`     // "linear", "xiii", "xiv"
+	Model     string         `json:"model"`     // one of Networks
 	Seed      string         `json:"seed"`      // 64 hex digits: public randomness of the first model and of rotations
 	Clip      float64        `json:"clip"`      // L: longer gradients are scaled down to this length
 	Report    GradientReport `json:"report"`
 	Step      GradientStep   `json:"step"`
 }
+
+// Networks are the models that a plan may name.
+var Networks = []string{"linear", "xiii", "xiv"}
+
+// GradientReports are the reports that a plan may name.
+var GradientReports = []string{"direction", "cap", "vector"}
 
 // GradientReport names the mechanism that tells of a gradient, with its numbers. Only the
 // fields of the named mechanism are set.

@@ -5,6 +5,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -24,7 +25,7 @@ var kinds = map[string]kind{
 	"density":   kindOf(density.Validate, density.New, density.Design),
 	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
 	"vector":    kindOf(vector.Validate, vector.New, vector.Design),
-	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design),
+	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design).inRounds(gradient.DesignRounds),
 }
 
 // kind is what is done with a plan that asks for it: Validate lists what is wrong with
@@ -34,17 +35,24 @@ type kind struct {
 	validate func(plan.Plan, *plan.Problems)
 	new      func(plan.Plan) (question.Question, error)
 	design   func(plan.Plan) (plan.Plan, error)
+	rounds   func(p plan.Plan, rounds int) (plan.Plan, error) // nil: for one at a time
+}
+
+// inRounds adds the design of so many rounds that keep the budget together.
+func (k kind) inRounds(design func(p plan.Plan, rounds int) (plan.Plan, error)) kind {
+	k.rounds = design
+	return k
 }
 
 // kindOf forgets which one it is.
 func kindOf[Q question.Question](validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error), design func(plan.Plan) (plan.Plan, error)) kind {
-	return kind{validate, func(p plan.Plan) (question.Question, error) {
+	return kind{validate: validate, design: design, new: func(p plan.Plan) (question.Question, error) {
 		q, err := make(p)
 		if err != nil {
 			return nil, err // and no question that is nil
 		}
 		return q, nil
-	}, design}
+	}}
 }
 
 // kindFor is the plan's.
@@ -109,6 +117,16 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		return p, err
 	}
 	return k.design(p)
+}
+
+// DesignRounds is the plan of each of so many rounds that the same respondents answer, and
+// that keep the plan's budget together.
+func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
+	k, err := kindFor(p)
+	if err != nil || k.rounds == nil {
+		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
+	}
+	return k.rounds(p, rounds)
 }
 
 // Estimate debiases what was counted of each crowd, with the standard error of every

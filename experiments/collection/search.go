@@ -22,7 +22,7 @@ import (
 // each into one, so that everybody spends the budget once. Errors are those of the
 // strings that were found, taken for the whole population: the last round's respondents
 // are a sample of it. The release is that of the last round.
-func (s Survey) Search(name string, population []histogram.Answers, rounds int, progress simulate.Progress) (Surveyed, error) {
+func (s Survey) Search(name string, population []Respondent, rounds int, progress simulate.Progress) (Surveyed, error) {
 	const forRounds, forCounts = 0x5ea, 0x5eb
 	start := time.Now()
 	values := make([]question.Value, len(population))
@@ -93,7 +93,7 @@ func roundOf(study plan.Study, number int, state []byte) (*protocol.Protocol, er
 
 // compareFound measures what the last round's respondents say of the population: of the
 // strings found among so many candidates.
-func compareFound(r *experiments.Result, found []histogram.Found, candidates, sampled int, population []histogram.Answers) {
+func compareFound(r *experiments.Result, found []histogram.Found, candidates, sampled int, population []Respondent) {
 	truth := make(map[string]int, len(found))
 	for _, a := range population {
 		truth[a.Values[0].(string)]++

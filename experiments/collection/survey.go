@@ -36,6 +36,9 @@ type Survey struct {
 	Seed         uint64
 }
 
+// Respondent is what one of a population answers, and the crowd that it is in.
+type Respondent = histogram.Answers
+
 // Surveyed is what a survey gives.
 type Surveyed struct {
 	Plan    plan.Plan
@@ -47,7 +50,7 @@ type Surveyed struct {
 }
 
 // Run collects from the population, which name names, and publishes.
-func (s Survey) Run(name string, population []histogram.Answers, progress simulate.Progress) (Surveyed, error) {
+func (s Survey) Run(name string, population []Respondent, progress simulate.Progress) (Surveyed, error) {
 	start := time.Now()
 	p, keys, choice, err := s.plan(population)
 	if err != nil {
@@ -106,7 +109,7 @@ func (s Survey) result(name string, proto *protocol.Protocol, devices int) (expe
 }
 
 // plan is the survey's plan, noise calibrated and keys made.
-func (s Survey) plan(population []histogram.Answers) (p plan.Plan, keys simulate.Keys, choice string, err error) {
+func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, choice string, err error) {
 	if p, keys, err = s.draft(population); err != nil {
 		return p, keys, "", err
 	}
@@ -115,7 +118,7 @@ func (s Survey) plan(population []histogram.Answers) (p plan.Plan, keys simulate
 }
 
 // draft is the plan without its noise.
-func (s Survey) draft(population []histogram.Answers) (p plan.Plan, keys simulate.Keys, err error) {
+func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys, err error) {
 	h := s.Histogram
 	if h.Randomizer.Name == "local-hash" {
 		h.Randomizer.Seed = experiments.PublicSeed(s.Seed)

@@ -51,7 +51,7 @@ type Cell struct {
 }
 
 // Reports are those of plans, and the baselines that no plan describes.
-var Reports = append(slices.Clone(gradient.Reports), experiments.Curator, experiments.NoPrivacy)
+var Reports = append(slices.Clone(plan.GradientReports), experiments.Curator, experiments.NoPrivacy)
 
 // Architectures are the models.
 var Architectures = []string{"linear", "xiii"}

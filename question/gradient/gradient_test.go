@@ -85,7 +85,7 @@ func mean(t *testing.T, proto *protocol.Protocol, values []question.Value) []flo
 // What devices say leads the model where the mean of their gradients does, whatever the
 // report.
 func TestAStepIsThatOfTheMeanGradient(t *testing.T) {
-	for _, report := range gradient.Reports {
+	for _, report := range plan.GradientReports {
 		t.Run(report, func(t *testing.T) {
 			p := example.Gradient(report)
 			if report != gradient.Vector {
@@ -224,7 +224,7 @@ func TestAQuestionWithoutItsModelAnswersNothing(t *testing.T) {
 
 // A design of several rounds keeps its budget in all of them together and wastes little.
 func TestRoundsKeepTheirBudgetTogether(t *testing.T) {
-	for _, report := range gradient.Reports {
+	for _, report := range plan.GradientReports {
 		p := example.Gradient(report)
 		p.Crowd.Minimum = 5000
 		designed, err := gradient.DesignRounds(p, 6)

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/plan"
 )
-
-// Networks are the models that a plan may name.
-var Networks = []string{"linear", "xiii", "xiv"}
 
 // network is the layers of a named model of examples of so many numbers in so many
 // classes.
@@ -21,7 +19,7 @@ func network(name string, dimension, classes int) ([]nn.Layer, error) {
 	case "xiv":
 		return tableXIV(dimension, classes)
 	}
-	return nil, fmt.Errorf("gradient: no model is named %q: choose one of %v", name, Networks)
+	return nil, fmt.Errorf("gradient: no model is named %q: choose one of %v", name, plan.Networks)
 }
 
 // tableXIII is ESA's for MNIST and Fashion-MNIST: 26,010 numbers where there are ten

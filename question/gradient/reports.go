@@ -12,9 +12,6 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Reports are those that a plan may name.
-var Reports = []string{Direction, Cap, Vector}
-
 const (
 	Direction = "direction" // the sign of a random direction (ESA, Algorithm 4)
 	Cap       = "cap"       // a random direction from a cap about the gradient
@@ -48,7 +45,7 @@ func newReporter(p plan.Plan, dim int) (reporter, error) {
 	if z.Name == Vector {
 		return newVectors(p, dim)
 	}
-	return nil, fmt.Errorf("gradient: no report is named %q: choose one of %v", z.Name, Reports)
+	return nil, fmt.Errorf("gradient: no report is named %q: choose one of %v", z.Name, plan.GradientReports)
 }
 
 // directions are reports of one message each, which say nothing in sum: the tally keeps them

@@ -39,8 +39,8 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 }
 
 func validateModel(ask plan.Gradient, ps *plan.Problems) {
-	if !slices.Contains(Networks, ask.Model) {
-		ps.Require(false, "question.gradient.model must be one of %s", strings.Join(Networks, ", "))
+	if !slices.Contains(plan.Networks, ask.Model) {
+		ps.Require(false, "question.gradient.model must be one of %s", strings.Join(plan.Networks, ", "))
 		return
 	}
 	layers, err := network(ask.Model, ask.Dimension, len(ask.Classes))
@@ -57,8 +57,8 @@ const maxParams = (plan.MaxState - maxDescription) / 12
 
 func validateReport(z plan.GradientReport, ps *plan.Problems) {
 	const at = "question.gradient.report."
-	if !slices.Contains(Reports, z.Name) {
-		ps.Require(false, at+"name must be one of %s", strings.Join(Reports, ", "))
+	if !slices.Contains(plan.GradientReports, z.Name) {
+		ps.Require(false, at+"name must be one of %s", strings.Join(plan.GradientReports, ", "))
 		return
 	}
 	directed := z.Name != Vector

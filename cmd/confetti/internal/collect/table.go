@@ -8,14 +8,14 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // answersTable is what respondents answer.
 type answersTable struct {
-	respondents []histogram.Answers
+	respondents []collection.Respondent
 	crowds      []string
 	alphabet    []rune   // of a search for strings
 	notes       []string // where the data stood in for what has to be declared
@@ -38,7 +38,7 @@ func (c collectHistogram) readTable(attributes []plan.Attribute, missing table.M
 	if err != nil {
 		return nil, err
 	}
-	t := &answersTable{respondents: make([]histogram.Answers, len(table.Lines)), alphabet: []rune(c.Alphabet), notes: table.Notes}
+	t := &answersTable{respondents: make([]collection.Respondent, len(table.Lines)), alphabet: []rune(c.Alphabet), notes: table.Notes}
 	at := 0
 	for i := range attributes {
 		a := &attributes[i]

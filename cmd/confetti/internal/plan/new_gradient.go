@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 type planNewGradient struct {
@@ -41,12 +41,12 @@ func (c planNewGradient) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return gradient.DesignRounds(p, c.Rounds) }, "dimension", "rounds", "local-epsilon", "bits")
+	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return protocol.DesignRounds(p, c.Rounds) }, "dimension", "rounds", "local-epsilon", "bits")
 }
 
 // draft is the plan as asked for, without keys and noise.
 func (c planNewGradient) draft() (plan.Plan, error) {
-	errs := []error{c.planParties.check(), flags.Word("model", c.Model, gradient.Networks), flags.Word("report", c.Report, gradient.Reports)}
+	errs := []error{c.planParties.check(), flags.Word("model", c.Model, plan.Networks), flags.Word("report", c.Report, plan.GradientReports)}
 	check := func(ok bool, format string, a ...any) {
 		if !ok {
 			errs = append(errs, terminal.Usagef(format, a...))
