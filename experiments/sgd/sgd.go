@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	_ "github.com/confetti-dp/confetti/internal/kernel/vek" // baselines train
@@ -87,6 +88,7 @@ type Result struct {
 	Adjacency   string   `json:"adjacency,omitempty"`
 	Method      string   `json:"method,omitempty"`
 	Round       *float64 `json:"epsilon_round,omitempty"` // of one round
+	Paper       *float64 `json:"epsilon_paper,omitempty"` // of directions: by ESA, Theorem VI.1, where it applies
 	Local       *float64 `json:"epsilon_local_round,omitempty"`
 	LocalTotal  *float64 `json:"epsilon_local_total"` // though everyone colludes; null: nothing is promised
 	Answers     int      `json:"rounds_per_respondent"`
@@ -211,6 +213,11 @@ func (s *study) promise(proto *protocol.Protocol) error {
 	if local := promise.Statements[0].Guarantee.Epsilon; !math.IsInf(local, 1) {
 		total := local * float64(s.answers)
 		s.out.Local, s.out.LocalTotal = &local, &total
+	}
+	if s.Report == gradient.Direction {
+		if g, err := theorems.ESATheoremVI1(s.Users, *s.out.Local, s.answers, s.Delta); err == nil {
+			s.out.Paper = &g.Epsilon
+		}
 	}
 	s.out.Envelopes, s.out.Plan = s.plan.Envelopes.PerDevice, experiments.WithoutKeys(s.plan)
 	return nil

@@ -184,3 +184,30 @@ func ESATheoremV1(epsilon, delta float64) (account.Guarantee, float64, error) {
 		Method: "Theorem V.1, Laplace noise", Source: "ESA, Theorem V.1",
 	}, profile.Raised(margin), nil
 }
+
+// ESATheoremVI1 is the central guarantee of LDP-SGD over so many rounds, each answered by the same
+// n respondents (ESA, Theorem VI.1): epsilonLocal of a round at most ln(n)/4. It is printed as
+// O((e^epsilonLocal - 1)/sqrt(n) sqrt(T ln^2(T/delta))) without a constant, so the number is
+// that of its proof: the amplification of ESALemmaII5 for each round and advanced composition
+// (Dwork, Rothblum, Vadhan 2010) over the rounds, delta split half and half. Upper bound, replacement.
+func ESATheoremVI1(n int, epsilonLocal float64, rounds int, delta float64) (account.Guarantee, error) {
+	t := Theorem("ESA Theorem VI.1")
+	if err := cmp.Or(t.Amplification(n, epsilonLocal, delta), t.Count("rounds", rounds)); err != nil {
+		return account.Guarantee{}, err
+	}
+	k := float64(rounds)
+	order := math.Expm1(epsilonLocal) * math.Sqrt(k/float64(n)) * math.Log(k/delta)
+	if most := math.Log(float64(n)) / 4; !(epsilonLocal <= most) {
+		return account.Guarantee{}, t.Outside(order, "epsilon local <= ln(n)/4 = %.6g: it is %.6g", most, epsilonLocal)
+	}
+	g, err := BlanketAny(n, epsilonLocal, delta/(2*k), Hoeffding)
+	if err != nil {
+		return account.Guarantee{}, err
+	}
+	if g.Epsilon, err = DworkRothblumVadhan(g.Epsilon, rounds, delta/2); err != nil {
+		return account.Guarantee{}, err
+	}
+	g.Epsilon, g.Delta, g.Rounds = profile.Raised(g.Epsilon), delta, rounds
+	g.Method, g.Source = "Theorem VI.1 (printed as an order only) by the "+g.Method+" and advanced composition", "ESA, Theorem VI.1; "+g.Source
+	return g, nil
+}

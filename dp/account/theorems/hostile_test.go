@@ -22,6 +22,7 @@ func TestTheoremsRefuseHostileParameters(t *testing.T) {
 		"ESALemmaII5":           func(n int, x, d float64) error { _, err := theorems.ESALemmaII5(n, x, d); return err },
 		"ESALemmaII6":           func(n int, x, d float64) error { _, err := theorems.ESALemmaII6(n, x*5000, d); return err },
 		"ESATheoremIII1":        func(n int, x, d float64) error { _, err := theorems.ESATheoremIII1(n, x*2, d); return err },
+		"ESATheoremVI1":         func(n int, x, d float64) error { _, err := theorems.ESATheoremVI1(n, x, 7, d); return err },
 		"ESATheoremIV2":         func(n int, x, d float64) error { _, err := theorems.ESATheoremIV2(n, 3*x, 3*x, 4, d); return err },
 		"Clones": func(n int, x, d float64) error {
 			_, err := account.Epsilon(amplify.AnyRandomizer{Users: n, Epsilon: x}, d)

@@ -117,6 +117,15 @@ func TestTheoremsAgainstExact(t *testing.T) {
 					t.Errorf("Theorem III.1, n=%d: %v promised, %v lost", n, g.Epsilon, e)
 				}
 			}
+			const rounds = 5
+			if g, err := theorems.ESATheoremVI1(n, local, rounds, delta); err == nil {
+				line := shuffle.RandomizedResponse{Users: n, Flip: shuffle.FlipOf(local)} // directions in one dimension
+				if e := exact(account.Repeat{Event: line, Rounds: rounds}, delta); e > g.Epsilon || g.Rounds != rounds || g.Delta != delta {
+					t.Errorf("Theorem VI.1, n=%d: %v promised, %v lost", n, g, e)
+				}
+			} else if local <= math.Log(float64(n))/4 {
+				t.Errorf("Theorem VI.1, n=%d, local %v: %v", n, local, err)
+			}
 			if g, err := theorems.ErlingssonTheorem7(n, local/10, delta); err == nil {
 				if e := exact(amplify.AnyRandomizer{Users: n, Epsilon: local / 10}, delta); e > g.Epsilon {
 					t.Errorf("Theorem 7, n=%d: %v promised, %v lost", n, g.Epsilon, e)
