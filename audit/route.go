@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -227,6 +228,10 @@ func (t *Route) observers() map[string]Observed {
 // anything: each by so many collections, or for 0 by as many as take some ten seconds. What
 // a removal guarantee says of two records is what follows from it.
 func (t *Route) Attack(runs int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
+	return t.attack(func(o Observed) int { return cmp.Or(runs, o.Runs()) }, seed, progress)
+}
+
+func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
 	var findings []Finding
 	known := t.observers()
 	for _, s := range t.promise.Statements {
@@ -235,11 +240,7 @@ func (t *Route) Attack(runs int, seed uint64, progress func(stage string, done, 
 		if !ok || err != nil || !claim.Meaningful() {
 			continue
 		}
-		n := runs
-		if n == 0 {
-			n = o.Runs()
-		}
-		f := o.Attack(claim, n, seed, func(done, of int) { progress(s.Observer, done, of) })
+		f := o.Attack(claim, runs(o), seed, func(done, of int) { progress(s.Observer, done, of) })
 		f.Observer = s.Observer
 		findings = append(findings, f)
 	}
@@ -247,4 +248,17 @@ func (t *Route) Attack(runs int, seed uint64, progress func(stage string, done, 
 		return nil, errors.New("audit: the plan promises nothing to any observer that an attack is known of")
 	}
 	return findings, nil
+}
+
+// brief is how many collections Plan draws at most, before each observer.
+const brief = 20_000
+
+// Plan attacks the route of a plan, but for the seals, by as many collections as take some
+// seconds.
+func Plan(p plan.Plan, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
+	t, err := NewRoute(p, seed)
+	if err != nil {
+		return nil, err
+	}
+	return t.attack(func(o Observed) int { return min(brief, o.Runs()) }, seed, progress)
 }

@@ -20,27 +20,6 @@ type printed struct {
 	took      time.Duration
 }
 
-// finding is one in JSON.
-type finding struct {
-	Observer   string            `json:"observer,omitempty"`
-	Lower      float64           `json:"epsilon_lower"`
-	Claimed    float64           `json:"epsilon_claimed"`
-	Delta      float64           `json:"delta"`
-	Adjacency  account.Adjacency `json:"adjacency"`
-	Trust      account.Trust     `json:"trust"`
-	Confidence float64           `json:"confidence"`
-	Attack     string            `json:"attack"`
-	Assumes    audit.Assumption  `json:"assumes"`
-	Runs       int               `json:"runs"`
-	Guesses    int               `json:"guesses"`
-	Verdict    string            `json:"verdict"`
-}
-
-func document(f audit.Finding) finding {
-	g := f.Claimed
-	return finding{f.Observer, f.Lower, g.Epsilon, g.Delta, g.Adjacency, g.Trust, audit.Confidence, f.Attack, f.Assumes, f.Runs, f.Guesses, f.Verdict()}
-}
-
 // headline is the finding that is said first: of a plan that of its own promise, which stands
 // last, and of a mechanism the one that found most. One that proves a claim false comes
 // before all others.
@@ -73,14 +52,14 @@ func (p printed) print(std terminal.Streams, asJSON bool) error {
 func (p printed) document(best audit.Finding) any {
 	out := struct {
 		Subject string `json:"subject"`
-		finding
-		Findings        []finding `json:"findings"`
-		SealedDevices   int       `json:"sealed_devices,omitempty"`
-		SealedEnvelopes int       `json:"sealed_envelopes,omitempty"`
-		Seconds         float64   `json:"seconds"`
-	}{Subject: p.subject, finding: document(best), Seconds: p.took.Seconds()}
+		audit.Written
+		Findings        []audit.Written `json:"findings"`
+		SealedDevices   int             `json:"sealed_devices,omitempty"`
+		SealedEnvelopes int             `json:"sealed_envelopes,omitempty"`
+		Seconds         float64         `json:"seconds"`
+	}{Subject: p.subject, Written: best.Written(), Seconds: p.took.Seconds()}
 	for _, f := range p.findings {
-		out.Findings = append(out.Findings, document(f))
+		out.Findings = append(out.Findings, f.Written())
 	}
 	if p.sealed != nil {
 		out.SealedDevices, out.SealedEnvelopes = p.sealed.Devices, p.sealed.Envelopes
@@ -101,7 +80,7 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 		if f.Observer != "" {
 			of = f.Observer
 		}
-		fmt.Fprintf(w, "%s\t%s: %s; epsilon above %.4g of %.4g, from %s guesses in %s\n", of, f.Attack, f.Assumes, f.Lower, f.Claimed.Epsilon, thousands(f.Guesses), collections(f.Runs))
+		fmt.Fprintf(w, "%s\t%s\n", of, f)
 	}
 	if p.sealed != nil {
 		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes: every hop mixed them, and what was counted is what was handed in\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes))
@@ -111,11 +90,4 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 	}
 	fmt.Fprintf(w, "seconds\t%.1f\n", p.took.Seconds())
 	return w.Flush()
-}
-
-func collections(n int) string {
-	if n == 1 {
-		return "one collection"
-	}
-	return thousands(n) + " collections"
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
@@ -49,6 +50,7 @@ type collectSimulate struct {
 	Missing  string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
 	Minimum  int    `help:"Smallest class or crowd that may be released; 0 for the smallest there is." placeholder:"N" group:"Collection:"`
 	Out      string `help:"Collect through the whole flow, and save the release here." type:"path" placeholder:"DIR" group:"Collection:"`
+	Audit    bool   `help:"Attack the plan's devices too, and let the release say what was found." group:"Collection:"`
 	Fidelity string `help:"law: counts drawn from their exact law; full: every message sealed, mixed and opened." enum:"law,full" default:"law" group:"Collection:"`
 	Full     bool   `help:"Short for --fidelity full." group:"Collection:"`
 }
@@ -63,6 +65,9 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 	if err := c.oneQuestion(given); err != nil {
 		return err
 	}
+	if c.Audit && c.Out == "" {
+		return terminal.Usagef("--audit is of the plan of a release: name its folder with --out")
+	}
 	switch {
 	case c.CSV != "":
 		return c.runHistogram(std, given)
@@ -73,7 +78,7 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 }
 
 // questionless are the flags of every simulated collection.
-var questionless = []string{"epsilon", "local-epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "seed", "json"}
+var questionless = []string{"epsilon", "local-epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "audit", "seed", "json"}
 
 // oneQuestion refuses flags of the one kind of question beside those of the other,
 // which would say nothing.
@@ -290,6 +295,14 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 }
 
 func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet findings.Sheet) error {
+	if c.Audit {
+		report, finish := terminal.Progress(std.Err)
+		found, err := audit.Plan(p, c.Seed, report)
+		if finish(); err != nil {
+			return err
+		}
+		r.Protection = append(r.Protection, audit.Section(found, c.Seed))
+	}
 	r.Provenance.Software = std.Version
 	r.Provenance.Command = terminal.Typed(given.Args)
 	if err := releases.Save(std, c.Out, r, p, sheet); err != nil {

@@ -2,6 +2,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
@@ -38,11 +40,12 @@ type Command struct {
 type planCheck struct {
 	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
 	flags.Trust
-	JSON bool `help:"Print JSON."`
+	Audit bool `help:"Attack the plan's devices too, before each observer, and print the epsilon found (confetti audit says more)."`
+	JSON  bool `help:"Print JSON."`
 }
 
 func (planCheck) Help() string {
-	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: with --publishers or --publisher it fails\ntoo where they would not take the plan now.\n\nExample:\n  confetti plan check plan.toml\n  confetti plan check plan.signed.json"
+	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: with --publishers or --publisher it fails\ntoo where they would not take the plan now.\n\nExample:\n  confetti plan check plan.toml --audit\n  confetti plan check plan.signed.json"
 }
 
 func (c planCheck) Run(std terminal.Streams) error {
@@ -58,10 +61,29 @@ func (c planCheck) Run(std terminal.Streams) error {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	d.publisher = publisher
-	if c.JSON {
-		return d.writeJSON(std.Out)
+	if c.Audit {
+		report, finish := terminal.Progress(std.Err)
+		d.attacked, err = audit.Plan(p, 1, report)
+		if finish(); err != nil {
+			return fmt.Errorf("%s: %w", c.File, err)
+		}
 	}
-	return d.write(std.Out)
+	if c.JSON {
+		err = d.writeJSON(std.Out)
+	} else {
+		err = d.write(std.Out)
+	}
+	return errors.Join(err, d.broken(c.File))
+}
+
+// broken is the error of a promise that an attack proves to be false.
+func (d description) broken(file string) error {
+	for _, f := range d.attacked {
+		if f.False() {
+			return fmt.Errorf("%s: %s: %s", file, f.Observer, f.Verdict())
+		}
+	}
+	return nil
 }
 
 // takes says why those who are named would not take a plan now.
@@ -96,6 +118,7 @@ type description struct {
 	unfit     string        // what a device sends whose value does not fit
 	// comparisons are of the ways in which the same could have been asked.
 	comparisons []question.Comparison
+	attacked    []audit.Finding // what an attacker found, before each observer; empty: nobody asked
 }
 
 // describe recomputes the promise, and measures the seconds here and now, with
@@ -131,12 +154,16 @@ func (d description) writeJSON(w io.Writer) error {
 		Guarantees []account.Statement `json:"guarantees"`
 		Cost       map[string]float64  `json:"cost"`
 		Compared   map[string]string   `json:"compared,omitempty"` // by what is chosen
-	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}}
+		Audit      []audit.Written     `json:"audit,omitempty"`
+	}{d.plan.Name(), d.publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, nil}
 	for _, c := range d.comparisons {
 		out.Compared[c.Key] = c.Says
 	}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
+	}
+	for _, f := range d.attacked {
+		out.Audit = append(out.Audit, f.Written())
 	}
 	return terminal.WriteJSON(w, out)
 }
@@ -166,6 +193,9 @@ func (d description) write(out io.Writer) error {
 	}
 	for _, c := range d.comparisons {
 		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
+	}
+	for _, f := range d.attacked {
+		fmt.Fprintf(w, "attacked: %s\t%s\n", f.Observer, f)
 	}
 	return w.Flush()
 }
