@@ -234,6 +234,9 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 		return findings, nil
 	}
 	found("guarantees", states(r, promise.Statements), "the release states no less than what follows from the plan")
+	if text := files[releases.StudyFile]; text != nil {
+		found("all rounds", merged(text, r, promise), "the release of all rounds so far states no less, since each respondent answers one")
+	}
 	if signed.Study != nil {
 		found("study", inStudy(r, proto, promise, *signed.Study), "the release says which round it is of, and no less than what follows for all rounds together")
 	}
@@ -307,6 +310,18 @@ func receiptless(r release.Release) string {
 
 // lower is how much smaller a number may be that another machine has computed.
 const lower = 1 - 1e-6
+
+// merged compares what the release of all rounds so far states with what follows for one.
+func merged(text []byte, newest release.Release, promise protocol.Promise) error {
+	r, err := release.Read(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if r.Plan != newest.Plan {
+		return errors.New("it is of another plan than the release beside it")
+	}
+	return states(r, promise.Statements)
+}
 
 // inStudy compares what the release says of its study with what follows from that.
 func inStudy(r release.Release, p *protocol.Protocol, promise protocol.Promise, s plan.Study) error {

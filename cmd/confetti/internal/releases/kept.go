@@ -21,9 +21,12 @@ const (
 	StateFile  = "state"
 )
 
+// StudyFile is the release of all rounds so far, where a study merges them.
+const StudyFile = "study.json"
+
 // Published are the files that an analyzer publishes of a plan; counts only of questions
 // that count, and of all rounds so far only where a study merges them.
-var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, "study.json", "study.html", wire.ReceiptsFile}
+var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, StudyFile, "study.html", wire.ReceiptsFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {
