@@ -29,11 +29,22 @@ func Design(p plan.Plan) (plan.Plan, error) {
 }
 
 // Study designs rounds that the same respondents answer, whose costs together are epsilon at
-// the budget's delta: round i takes shares[i] of the squared shift of all. The plan has a round
-// for each. Its budget becomes what the dearest of them costs by itself.
+// the budget's delta: round i takes shares[i] of the squared shift of all. Of rounds beyond
+// those that the plan describes the last stands for all, with equal shares. The plan's budget
+// becomes what the dearest round costs by itself.
 func Study(p plan.Plan, shares []float64, epsilon float64) (plan.Plan, error) {
 	p, err := design(p, func(needs []vector.Need) ([]vector.Spec, error) {
-		return vector.Rounds(needs, shares, epsilon, p.Budget.Delta)
+		described := len(needs)
+		for i := range shares {
+			if i >= described {
+				needs = append(needs, needs[described-1])
+				if shares[i] != shares[described-1] {
+					return nil, fmt.Errorf("vector: rounds from %d on are alike, and take the shares %v and %v of the budget: give equal ones", described, shares[described-1], shares[i])
+				}
+			}
+		}
+		specs, err := vector.Rounds(needs, shares, epsilon, p.Budget.Delta)
+		return specs[:min(len(specs), described)], err
 	})
 	if err != nil {
 		return p, err

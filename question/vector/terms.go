@@ -65,11 +65,11 @@ func (q *Question) Words() question.Words {
 	}
 	w := question.Words{
 		Asked: asked, Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
-		Unfit:    question.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
-		Thinning: "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other.",
-		Assumptions: []string{
-			"Each device draws the rows that it answers by coins of its own, afresh in each round, and tells nobody (docs/vector-rr.md, section 6).",
-		},
+		Unfit: question.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
+	}
+	if s := q.spec(); s.Answered < s.Rows {
+		w.Thinning = "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other."
+		w.Assumptions = append(w.Assumptions, "Each device draws the rows that it answers by coins of its own, afresh in each round, and tells nobody (docs/vector-rr.md, section 6).")
 	}
 	if q.plan.State != "" {
 		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The public state %.12s was made of nothing private but earlier releases of this study.", q.plan.State))

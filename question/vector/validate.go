@@ -11,7 +11,7 @@ import (
 const (
 	maxFeatures = 1 << 20
 	maxMoments  = 1 << 14 // features whose second moments are asked for
-	maxRounds   = 16      // that differ from each other
+	maxRounds   = 64      // that differ from each other
 	maxRows     = 1 << 28
 	minPayload  = 6
 )

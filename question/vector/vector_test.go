@@ -261,15 +261,18 @@ func TestLedgersCountByShift(t *testing.T) {
 // The rounds of a study that respondents answer from end to end keep its epsilon together.
 func TestStudyDividesTheBudget(t *testing.T) {
 	p := asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}, plan.VectorRound{Sums: vector.Gradients, Answered: 24})
-	p, err := vector.Study(p, []float64{0.4, 0.6}, 1)
+	if _, err := vector.Study(p, []float64{0.4, 0.2, 0.4}, 1); err == nil {
+		t.Error("rounds that are alike took other shares")
+	}
+	p, err := vector.Study(p, []float64{0.4, 0.3, 0.3}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	proto := example.Runnable(t, p)
-	if g, err := proto.Rounds(2, p.Budget.Delta); err != nil || g.Epsilon > 1 || g.Epsilon < 0.99 {
+	if g, err := proto.Rounds(3, p.Budget.Delta); err != nil || g.Epsilon > 1 || g.Epsilon < 0.99 {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if example.Promised(t, proto); p.Budget.Epsilon >= 1 || p.Budget.Epsilon < 0.6 {
+	if example.Promised(t, proto); p.Budget.Epsilon >= 1 || p.Budget.Epsilon < 0.5 {
 		t.Errorf("a round costs %v", p.Budget.Epsilon)
 	}
 	// The second round of the study is another mechanism than the first.

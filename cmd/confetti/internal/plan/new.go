@@ -26,6 +26,7 @@ type planNew struct {
 	Density   planNewDensity   `cmd:"" default:"withargs" help:"Ask for a density of vectors in each class (the kind of plan without a name)."`
 	Histogram planNewHistogram `cmd:"" help:"Ask how many hold each value."`
 	Gradient  planNewGradient  `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
+	Vector    planNewVector    `cmd:"" help:"Ask which features go with which class, both in one guarantee; it teaches a classifier."`
 }
 
 // planParties are the flags of every new plan.

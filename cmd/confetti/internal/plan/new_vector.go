@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/vector"
+)
+
+type planNewVector struct {
+	planParties
+	Title    string   `help:"What the respondents are asked." default:"Which features go with which class?"`
+	Features int      `help:"Numbers that a respondent holds." required:"" placeholder:"D"`
+	Classes  []string `help:"Names of the classes, which are protected with the features; none for sums of features." placeholder:"A"`
+	Sums     string   `help:"features: of vectors of norm at most 1; classes: of the features of each class, whose covariance is public; moments: of their products too." default:"moments"`
+	Bits     int      `help:"Rows that a device answers in all rounds, on average; 0: one for each number that is summed." placeholder:"B"`
+	Rounds   int      `help:"Rounds that every respondent answers: one of moments, which takes 30% of bits and budget, then gradients. The budget is that of all of them." default:"1"`
+	Epsilon  float64  `help:"Privacy of the whole record, with honest shufflers, of all these rounds." required:"" placeholder:"E"`
+	Delta    float64  `help:"Probability that the promise may fail by." default:"1e-6"`
+}
+
+func (planNewVector) Help() string {
+	return `Features are scaled to unit length, but for sums of features themselves. Of a study that each
+respondent answers one round of (confetti up --takes one), --rounds is 1.
+
+Example:
+  confetti plan new vector plan.toml --features 12 --classes tea,coffee --bits 64 --epsilon 1 --minimum 2000 --keys keys`
+}
+
+func (c planNewVector) Run(std terminal.Streams) error {
+	p, err := c.draft()
+	if err != nil {
+		return err
+	}
+	design := vector.Design
+	if c.Rounds > 1 {
+		design = func(p plan.Plan) (plan.Plan, error) { return vector.Study(p, c.shares(), c.Epsilon) }
+	}
+	return c.writeDesigned(std, p, design, "features", "classes", "bits", "rounds")
+}
+
+// firstShare of bits and budget goes to the moments of a study that goes on with gradients.
+const firstShare = 0.3
+
+// shares of the budget, by round.
+func (c planNewVector) shares() []float64 {
+	shares := []float64{firstShare}
+	for range c.Rounds - 1 {
+		shares = append(shares, (1-firstShare)/float64(c.Rounds-1))
+	}
+	return shares
+}
+
+// draft is the plan as asked for, without keys and noise.
+func (c planNewVector) draft() (plan.Plan, error) {
+	errs := []error{c.planParties.check(), flags.Word("sums", c.Sums, []string{vector.Features, vector.Classes, vector.Moments})}
+	check := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, terminal.Usagef(format, a...))
+		}
+	}
+	check(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
+	check(c.Rounds == 1 || c.Sums == vector.Moments && c.Bits >= 10*c.Rounds, "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
+	check(c.Epsilon > 0, "--epsilon is %v: give a number above 0", c.Epsilon)
+	check(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
+	check(c.Bits >= 0, "--bits is %d: give a number of rows", c.Bits)
+	check((c.Sums == vector.Features) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
+	if err := errors.Join(errs...); err != nil {
+		return plan.Plan{}, err
+	}
+	rounds := []plan.VectorRound{{Sums: c.Sums, Answered: c.Bits}}
+	if c.Rounds > 1 {
+		first := int(firstShare * float64(c.Bits))
+		rounds[0].Answered = first
+		rounds = append(rounds, plan.VectorRound{Sums: vector.Gradients, Answered: (c.Bits - first) / (c.Rounds - 1)})
+	}
+	return c.plan(c.Title, plan.Question{Kind: "vector", Vector: &plan.Vector{Features: c.Features, Classes: c.Classes, Seed: freshSeed(), Rounds: rounds}},
+		nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
+}
