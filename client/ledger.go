@@ -45,8 +45,8 @@ type Entry struct {
 	Reused     bool      `json:"reused"`      // it came from a backstop that was drawn for an earlier plan
 	Backed     *Backed   `json:"backed"`      // of report fragments; nil where nothing is kept
 	OneMessage float64   `json:"one_message"` // epsilon (replacement) of one message opened, and the others shuffled; negative: no limit
-	// OneMessageDelta is its delta. It is 0 where one message is all that could tell, and in entries of before the others
-	// were counted.
+	// OneMessageDelta is its delta. It is 0 where the other messages tell nothing, and in entries that earlier
+	// versions wrote, which did not count them.
 	OneMessageDelta float64   `json:"one_message_delta"`
 	Note            string    `json:"note,omitempty"` // what the epsilons do not speak of
 	Crowd           int       `json:"crowd"`          // which the network saw

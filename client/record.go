@@ -42,7 +42,7 @@ type spending struct {
 	Publisher  string       `json:"publisher"`
 	Charge     Charge       `json:"charge"`
 	Reused     bool         `json:"reused,omitempty"`
-	Backed     *Backed      `json:"backed,omitempty"` // records of before it was kept have none
+	Backed     *Backed      `json:"backed,omitempty"` // nil in the records of versions that did not keep it
 	OneMessage float64      `json:"one_message"`
 	OneDelta   float64      `json:"one_message_delta,omitempty"`
 	Note       string       `json:"note,omitempty"`

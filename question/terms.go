@@ -24,7 +24,7 @@ const (
 	OneFragment = "Somebody who opens a single one of your fragments and knows that it is yours, which takes the analyzer's key, and who sees all the others among everybody's, and this release."
 )
 
-// ShufflerHonest is who sees what was mixed.
+// ShufflerHonest says in words which observers see only what was mixed.
 func ShufflerHonest(p plan.Plan) string {
 	hop := "one hop of the shuffler keeps its permutation"
 	if len(p.Route.Mix.Instances) > 1 {

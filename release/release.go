@@ -174,7 +174,7 @@ const (
 type Figure struct {
 	Name  string     `json:"name"` // file stem: lower-case letters, digits, hyphens
 	Title string     `json:"title"`
-	Alt   string     `json:"alt"` // what it shows, for who cannot see it
+	Alt   string     `json:"alt"` // what it shows, for readers who cannot see it
 	Kind  FigureKind `json:"kind"`
 	X     Axis       `json:"x"`
 	Y     Axis       `json:"y"`

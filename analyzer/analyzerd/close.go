@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/release/page"
 )
 
-// byTime is who closes a collection whose time has come.
+// byTime is the name under which a collection is closed whose time has come.
 const byTime = "the plan's times.closes"
 
 // Run closes collections when their time has come, takes up what an earlier

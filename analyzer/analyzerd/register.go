@@ -90,7 +90,7 @@ func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (sto
 	return outcome, nil
 }
 
-// publisher is who signed the plan, if they are ours. Those of several ask one
+// publisher names the signers of the plan, if they are ours. Those of several ask one
 // population: their names stand together in the ledger.
 func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
 	trusted := s.trusted()

@@ -57,12 +57,12 @@ func Explain(e Event, delta float64) ([]View, error) {
 	return []View{all, single, ShuffledView(g), ReaderView(g)}, nil
 }
 
-// ShuffledView is that of who sees all messages and not whose they are.
+// ShuffledView is that of an observer who sees all messages and not whose they are.
 func ShuffledView(g Guarantee) View {
 	return View{Observer: ShufflerHonest, Sees: "the opened messages of everybody, and not whose they are: at least one hop keeps its permutation to itself.", Guarantee: &g}
 }
 
-// ReaderView is that of who sees what is computed from what the guarantee speaks of.
+// ReaderView is that of an observer who sees what is computed from what the guarantee speaks of.
 func ReaderView(g Guarantee) View {
 	return View{Observer: "reader of the release", Sees: "what is published: computed from the above, so it says no more.", Guarantee: &g}
 }

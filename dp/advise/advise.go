@@ -83,7 +83,7 @@ type Option struct {
 	// Local is the epsilon if everyone colludes, with delta 0: +Inf where nothing is
 	// promised.
 	Local float64
-	// OneFragment is for who opens a single message of a device, knows whose it is, and
+	// OneFragment is against an observer who opens a single message of a device, knows whose it is, and
 	// sees all others among everybody's: epsilon +Inf where nothing is promised.
 	OneFragment account.Guarantee
 }

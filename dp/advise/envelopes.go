@@ -46,12 +46,13 @@ func (t Task) envelopes(cumulants func(x float64) float64, all float64) (int, er
 	return int(m), nil
 }
 
-// nothing is promised to who sends noise that only others' hide, and by a curator.
+// nothing is the guarantee where only the noise of others hides a respondent, and where a
+// curator sees the answers.
 var nothing = account.Guarantee{Epsilon: math.Inf(1), Trust: account.OneFragment}
 
-// opened is the guarantee of who sees an event in which one message of a respondent is
-// outright, with a loss of at most so much, and the rest among everybody's. What everyone
-// together learns bounds it.
+// opened is the guarantee against an observer who sees one message of a respondent outright,
+// with a loss of at most so much, and the rest among everybody's. It is no worse than that
+// against everyone together.
 //
 // Reports outgrow their envelopes with a probability P of at most the share set aside.
 // With r the rest's epsilon at a thousandth of delta, that costs

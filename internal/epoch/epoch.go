@@ -56,7 +56,7 @@ type Epoch struct {
 	inbox  *queue.Inbox     // has a lock of its own; nil if an earlier process has emptied it
 
 	mu      sync.Mutex
-	mark    Mark                     // under mu; written by who closes and ends
+	mark    Mark                     // under mu; written by the goroutine that closes and ends
 	emptied bool                     // under mu: the inbox is gone from the disk
 	covers  map[serve.Respondent]int // under mu; kept in this run, of each respondent who sent any
 }

@@ -1,8 +1,10 @@
 package example
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -24,6 +26,24 @@ import (
 // designs has what Design gave for a plan, both as JSON: tests ask for the same plans again
 // and again, and finding their noise takes long.
 var designs sync.Map
+
+// Golden is a plan whose canonical form package plan keeps, for packages two folders below
+// the root.
+func Golden(t testing.TB, name string) plan.Plan {
+	t.Helper()
+	text, err := os.ReadFile("../../plan/testdata/vectors/v2/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Parse(bytes.TrimSpace(text))
+	if err == nil {
+		err = protocol.Validate(p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 // Design is the plan with its noise.
 func Design(t testing.TB, p plan.Plan) plan.Plan {

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// Respondent is who has sent a request, as a service remembers it: a keyed hash
+// Respondent is the sender of a request, as a service remembers it: a keyed hash
 // that nobody without the service's secret can link to a person.
 type Respondent [sha256.Size]byte
 
@@ -86,7 +86,7 @@ type Authenticator struct {
 	Certificates bool
 }
 
-// Respondent is who sends the request; the error is a *wire.Problem.
+// Respondent is the sender of the request; the error is a *wire.Problem.
 func (a Authenticator) Respondent(r *http.Request) (Respondent, error) {
 	if a.Bearers != nil {
 		if name, ok := a.Bearers.Sender(r); ok {

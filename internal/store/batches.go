@@ -158,7 +158,7 @@ func (s *Store) Batches(ctx context.Context, plan string) ([]Batch, error) {
 }
 
 // Tally reads the encoding of a batch's tally. Parts that are missing at its end are
-// for who decodes it to notice.
+// for its decoder to notice.
 func (s *Store) Tally(ctx context.Context, b Batch) ([]byte, error) {
 	var tally []byte
 	next := 0

@@ -33,7 +33,7 @@ const (
 // link is the point behind a spending.
 func link(before chain.Point, s Spending) (chain.Point, error) {
 	fields := []any{s.Plan, s.Population, s.Publisher, math.Float64bits(s.Epsilon), math.Float64bits(s.Delta), s.Adjacency, s.Users, s.Method, s.Note, stamp(s.Spent)}
-	if s.Dominated != "" { // rows of before have none, and the digest that they had
+	if s.Dominated != "" { // rows of earlier versions have none, and the digest that they had
 		fields = append(fields, math.Float64bits(s.Shift), math.Float64bits(s.Tail), s.Dominated)
 	}
 	text, err := json.Marshal(fields)

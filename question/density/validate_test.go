@@ -1,32 +1,15 @@
 package density_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
-
-// golden is the plan whose form package plan keeps, with a question of its own.
-func golden(t *testing.T) plan.Plan {
-	text, err := os.ReadFile("../../plan/testdata/vectors/v2/canonical.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Parse(bytes.TrimSpace(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := protocol.Validate(p); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // Plans come from outside: all that is wrong with one is listed, what its kind says beside
 // what is of any plan.
@@ -52,7 +35,7 @@ func TestDensityProblemsAreListed(t *testing.T) {
 		"spread":    {func(p *plan.Plan, _ *plan.Density) { p.Route.Mix.Spread = plan.SpreadAll }, []string{"route.mix.spread: a density has no report fragments"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := golden(t)
+			p := example.Golden(t, "canonical.json")
 			c.hurt(&p, p.Question.Density)
 			err := protocol.Validate(p)
 			ps, ok := errors.AsType[plan.Problems](err)
@@ -74,7 +57,7 @@ func TestDensityProblemsAreListed(t *testing.T) {
 // Noise that is divided needs to be told how many may add it.
 func TestDividedNoiseNeedsAMaximum(t *testing.T) {
 	for bitsum, needed := range map[string]bool{"rr": false, "poisson": false, "3nb": true, "nb": true, "pure": true} {
-		p := golden(t)
+		p := example.Golden(t, "canonical.json")
 		p.Question.Density.Bitsum = plan.Bitsum{Name: bitsum, Accounting: "exact", FlipProbability: 0.1}
 		if err := protocol.Validate(p); strings.Contains(fmt.Sprint(err), "crowd.maximum is missing") != needed {
 			t.Errorf("%s: %v", bitsum, err)

@@ -99,7 +99,7 @@ func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*s
 
 func (t *symbols) channels() int { return t.mechanism.Channels() }
 
-// commit draws a cell for who holds none; otherwise there is nothing to settle,
+// commit draws a cell where the respondent holds none; otherwise there is nothing to settle,
 // without a backstop.
 func (t *symbols) commit(r *rand.Rand, held []uint32) []uint32 {
 	if len(held) == 0 {
@@ -166,7 +166,7 @@ func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
 // Rows is one.
 func (t *symbols) Rows() (rows, cells int) { return 1, t.size }
 
-// Place draws a cell for who holds none.
+// Place draws a cell where the respondent holds none.
 func (t *symbols) Place(r *rand.Rand, held []uint32, respondents int, add func(row int, cells []uint32, respondents int)) {
 	if len(held) > 0 {
 		add(0, held, respondents)

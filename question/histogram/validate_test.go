@@ -1,33 +1,15 @@
 package histogram_test
 
 import (
-	"bytes"
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
-
-// golden is the plan of two attributes in two crowds, with report fragments, whose form
-// package plan keeps.
-func golden(t *testing.T) plan.Plan {
-	text, err := os.ReadFile("../../plan/testdata/vectors/v2/histogram.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Parse(bytes.TrimSpace(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := protocol.Validate(p); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // Plans come from outside: each of these is refused, with all that is wrong with it.
 func TestHistogramProblemsAreListed(t *testing.T) {
@@ -73,7 +55,7 @@ func TestHistogramProblemsAreListed(t *testing.T) {
 		}, []string{"budget.label_epsilon", "question.unfit is missing", `"krr" cannot`, "draws a row for each respondent", "is accounted for replacement"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := golden(t)
+			p := example.Golden(t, "histogram.json")
 			h := *p.Question.Histogram
 			h.Attributes = append([]plan.Attribute(nil), h.Attributes...)
 			p.Question.Histogram = &h

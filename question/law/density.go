@@ -146,7 +146,7 @@ func round(p plan.Plan, features *encode.Features, labels *randomize.KRR, who Re
 	return r, nil
 }
 
-// round sums the bits of the batch; fair are those of who has no features.
+// round sums the bits of the batch; fair are those of respondents without features.
 func (b *Batch) round(features *encode.Features, who Records, bits func(part int) *rand.Rand, fair *rand.Rand, progress func(done int)) (err error) {
 	fit := b.Members
 	if who.reference != nil {

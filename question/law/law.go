@@ -18,7 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/release/findings"
 )
 
-// Population is who answers: Values, or for what is too large to be listed or to be drawn
+// Population is the respondents: Values, or for what is too large to be listed or to be drawn
 // again, what a plan's totals depend on (Holders, *Rounded).
 type Population interface{ Respondents() int }
 

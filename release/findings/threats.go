@@ -33,7 +33,7 @@ func densityThreats(d *density.Question, features account.Guarantee) []release.T
 	return []release.Table{t}
 }
 
-// fragmentThreats are what is learned by who opens some of a device's report fragments.
+// fragmentThreats are what an observer learns that opens some of a device's report fragments.
 func fragmentThreats(h *histogram.Question, p plan.Plan, promised account.Guarantee) []release.Table {
 	z := p.Question.Histogram.Randomizer
 	if !z.OneHot() || z.Fragments <= 1 {

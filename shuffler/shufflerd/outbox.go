@@ -63,7 +63,7 @@ func (c *chunks) flush() error {
 // sum is the SHA-256 of what was flushed.
 func (c *chunks) sum() [32]byte { return [32]byte(c.digest.Sum(nil)) }
 
-// piped is what a function writes, for who reads. Closing it ends the function.
+// piped reads what a function writes. Closing it ends the function.
 func piped(write func(io.Writer) error) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(write(w)) }()

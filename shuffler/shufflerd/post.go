@@ -102,7 +102,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	return t, nil
 }
 
-// next is who gets what this hop has mixed.
+// next is the party that gets what this hop has mixed.
 func (t *post) next() plan.Party {
 	hops := t.plan.Route.Mix.Instances[t.instance].Hops
 	if t.hop+1 < len(hops) {

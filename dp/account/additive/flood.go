@@ -73,7 +73,7 @@ func goldenSection(f func(float64) float64, low, high, tolerance float64) float6
 	x, y := high-ratio*(high-low), low+ratio*(high-low)
 	fx, fy := f(x), f(y)
 	for high-low > tolerance {
-		// Where neither end is possible, it is for want of flood at small shapes.
+		// Where neither end is possible, small shapes have too little flood.
 		if fx <= fy && !math.IsInf(fx, 1) {
 			high, y, fy = y, x, fx
 			x = high - ratio*(high-low)

@@ -1,4 +1,4 @@
-// Package keys is confetti keys, publishers and token: who is who.
+// Package keys is confetti keys, publishers and token: whose keys are whose.
 package keys
 
 import (
