@@ -22,7 +22,7 @@ type Audit struct {
 	Plan      string  `help:"Attack the whole route of this plan, in TOML or JSON, signed or not: devices, hops, counter." type:"path" placeholder:"FILE"`
 	Mechanism string  `help:"Or one mechanism: ${attacked}." placeholder:"NAME"`
 	Delta     float64 `help:"Probability that the claim may fail by." default:"1e-6"`
-	Canaries  int     `help:"vector, gaussian, discrete-gaussian, dpsgd: respondents whose records are canaries in one run, beside." placeholder:"N"`
+	Canaries  int     `help:"Plans of sums of vectors, vector, gaussian, discrete-gaussian, dpsgd: respondents whose records are canaries in one run, beside." placeholder:"N"`
 	Sealed    bool    `help:"With --plan: let a collection go the whole way sealed, however many envelopes that takes; without it, up to 50,000."`
 	Runs      int     `help:"How many collections are drawn; 0 for some ten seconds' worth."`
 	Seed      uint64  `help:"The same seed gives the same audit." default:"1"`
@@ -107,7 +107,14 @@ func (c Audit) plan(std terminal.Streams) error {
 		}
 		out.sealed = &sealed
 	}
+	var hidden []audit.Finding
+	if c.Canaries > 0 { // before the long work
+		if hidden, err = route.Canaries(c.Canaries, c.Seed, report); err != nil {
+			return terminal.Usagef("%s: %s (set by --canaries)", c.Plan, strings.TrimPrefix(err.Error(), "audit: "))
+		}
+	}
 	findings, err := route.Attack(c.Runs, c.Seed, report)
+	findings = append(findings, hidden...)
 	finish()
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Plan, err)
