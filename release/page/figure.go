@@ -116,7 +116,8 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 		legend.TextStyle = style(11)
 		legend.Padding = 3
 		r := legend.Rectangle(c)
-		data := c.Size().X - (r.Max.X - r.Min.X) - 18
+		const wider = 1.12 // a reader's font may be, than that by which it is measured
+		data := c.Size().X - wider*(r.Max.X-r.Min.X) - 18
 		legend.Draw(draw.Crop(c, data+18, 0, 0, -30))
 		c.Max.X = c.Min.X + data
 	}
