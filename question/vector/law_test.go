@@ -1,6 +1,7 @@
 package vector_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -196,6 +197,39 @@ func TestRoundsDrawRowsAfresh(t *testing.T) {
 	}
 	stattest.GTest(t, law, both)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law, twin) })
+}
+
+// Whoever sees a device's envelopes counts the same number of them, whatever rows it answers, and
+// tells none from another by its length. The twin sends its answers alone.
+func TestTheNumberOfRowsIsNotSeen(t *testing.T) {
+	r := stattest.Rand(t)
+	proto := example.Runnable(t, tinyPlan())
+	symbol, err := proto.Question.Encode(vector.Record{Features: []float32{0.6, -0.7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, twin := map[string]bool{}, map[string]bool{}
+	lengths := func(payloads [][]byte) (text string) {
+		for _, p := range payloads {
+			text += fmt.Sprint(len(p), " ")
+		}
+		return text
+	}
+	for range 100 {
+		report, err := proto.Question.Randomize(r, symbol, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := proto.Plan.Envelopes
+		seen[lengths(fragment.Pack(r, report.Parts[0], p.PerDevice, p.PayloadBytes))] = true
+		twin[lengths(fragment.Pack(r, report.Parts[0], len(report.Parts[0]), p.PayloadBytes))] = true
+	}
+	if len(seen) != 1 {
+		t.Errorf("devices are told apart by their envelopes: %v", seen)
+	}
+	if len(twin) < 3 {
+		t.Errorf("a device that sends its answers alone is not noticed: %v", twin)
+	}
 }
 
 // rowView is the law of how many zeros and ones are answered to a row by devices whose answers
