@@ -116,8 +116,8 @@ func (s *State) Marshal() []byte {
 	return text
 }
 
-// ParseState reads a state for features and classes.
-func ParseState(text []byte, s record.Shape) (*State, error) {
+// parseState reads a state for features and classes.
+func parseState(text []byte, s record.Shape) (*State, error) {
 	var f form
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -156,7 +156,7 @@ func ParseState(text []byte, s record.Shape) (*State, error) {
 
 // WithState is the question with the public state of a round.
 func (q *Question) WithState(text []byte) (question.Question, error) {
-	state, err := ParseState(text, shape(q.ask))
+	state, err := parseState(text, shape(q.ask))
 	if err != nil {
 		return nil, err
 	}
