@@ -43,7 +43,7 @@ func Format(file string) string {
 // another one.
 func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
 	if before, err := os.ReadFile(filepath.Join(dir, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
-		AnnounceReplaced(std.Err, dir)
+		announceReplaced(std.Err, dir)
 	}
 	return terminal.Uninterrupted(func() error {
 		errs := []error{os.MkdirAll(dir, 0o755)}

@@ -19,9 +19,9 @@ import (
 	"github.com/confetti-dp/confetti/release/page"
 )
 
-// AnnounceReplaced says which earlier release in the folder is about to be
+// announceReplaced says which earlier release in the folder is about to be
 // replaced, if there is one.
-func AnnounceReplaced(w io.Writer, dir string) {
+func announceReplaced(w io.Writer, dir string) {
 	if _, err := os.Stat(filepath.Join(dir, page.JSONFile)); err != nil {
 		return
 	}
@@ -47,7 +47,7 @@ func Sheet(m question.Model, public findings.Public, r *release.Release) (findin
 // Save writes a release, its table and, since its page names the plan by its hash
 // for anybody to check, the plan.
 func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, sheet findings.Sheet) error {
-	AnnounceReplaced(std.Err, dir)
+	announceReplaced(std.Err, dir)
 	return terminal.Uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
 			return err
