@@ -146,8 +146,11 @@ func TestReportsAreUnbiased(t *testing.T) {
 		best := BestCap(c.dim, 1, 4)
 		debiased(t, best, c.dim, c.n, best.Factor())
 	}
+	for dim, n := range map[int]int{2: 8000, 3: 8000, 64: 6000, 26010: 120} {
+		sign := Sign{Dim: dim, Clip: 1, Epsilon: 4}
+		stattest.Caught(t, func(tb testing.TB) { debiased(tb, sign, dim, n, sign.Factor()/float64(dim)) }) // as printed
+	}
 	sign := Sign{Dim: 64, Clip: 1, Epsilon: 4}
-	stattest.Caught(t, func(tb testing.TB) { debiased(tb, sign, 64, 6000, sign.Factor()/64) }) // as printed
 	best := BestCap(64, 1, 4)
 	stattest.Caught(t, func(tb testing.TB) { debiased(tb, best, 64, 6000, sign.Factor()) })
 }

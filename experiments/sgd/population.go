@@ -1,6 +1,7 @@
 package sgd
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"sync"
@@ -30,7 +31,7 @@ type population struct {
 // architecture works with.
 func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population, error) {
 	p := population{classes: set.Classes, testClasses: set.Test.Y}
-	example, err := examples(c.Architecture, set, progress)
+	example, err := examples(c, set, progress)
 	if err != nil {
 		return p, err
 	}
@@ -50,17 +51,20 @@ func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population,
 
 // examples makes the rows of a matrix examples of an architecture: of a linear model unit
 // vectors of public features, times linearScale, of a network the pictures.
-func examples(architecture string, set *dataset.Set, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
+func examples(c *Cell, set *dataset.Set, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
 	picture := set.Dimension() == side*side
 	switch {
-	case architecture == "linear" && picture:
-		return oriented(progress)
-	case architecture == "linear":
+	case c.Architecture == "linear" && picture:
+		c.Directions = cmp.Or(c.Directions, directions)
+		return oriented(c.Directions, progress)
+	case c.Directions != 0:
+		return nil, fmt.Errorf("directions are of pictures of 28x28, which %s has none of", set.Name)
+	case c.Architecture == "linear":
 		return func(x blas32.General) [][]float32 {
 			return mapped(x, func() func(x, out []float32) { return func(x, out []float32) { copy(out, x); scale(out, linearScale) } }, x.Cols)
 		}, nil
 	case !picture:
-		return nil, fmt.Errorf("architecture %s takes pictures of 28x28, which %s has none of", architecture, set.Name)
+		return nil, fmt.Errorf("architecture %s takes pictures of 28x28, which %s has none of", c.Architecture, set.Name)
 	}
 	return func(x blas32.General) [][]float32 {
 		return mapped(x, func() func(x, out []float32) {
@@ -78,14 +82,14 @@ const (
 	side = 28
 	// pictureLength is about that of an image of a digit with pixels from 0 to 1.
 	pictureLength = 9.2
-	// publicImages and directions are those of the features' whitening.
+	// publicImages are what features are whitened by, to so many directions.
 	publicImages = 16_000
 	directions   = 351
 )
 
 // oriented are oriented gradients of pictures, whitened by generated ones: no record that
 // anybody holds has part in them.
-func oriented(progress simulate.Progress) (func(blas32.General) [][]float32, error) {
+func oriented(directions int, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
 	progress("public features", 0, 1)
 	public := synthetic.Images(replay.New(1), publicImages)
 	held := blas32.General{Rows: len(public), Cols: side * side, Stride: side * side}

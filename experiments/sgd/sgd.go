@@ -44,11 +44,13 @@ type Cell struct {
 	Delta        float64 `json:"delta"`
 	Bits         int     `json:"bits,omitempty"` // of a vector: rows that a device answers in a round; 0: one for each number
 
-	Clip     float64 `json:"clip"` // 0: the architecture's
-	Rate     float64 `json:"rate"` // 0: the architecture's
-	Momentum float64 `json:"momentum"`
-	Average  float64 `json:"average,omitempty"`
-	Seed     uint64  `json:"seed"`
+	// Directions are the public ones that a linear model of images has; 0: 351.
+	Directions int     `json:"directions,omitempty"`
+	Clip       float64 `json:"clip"` // 0: the architecture's
+	Rate       float64 `json:"rate"` // 0: the architecture's
+	Momentum   float64 `json:"momentum"`
+	Average    float64 `json:"average,omitempty"`
+	Seed       uint64  `json:"seed"`
 }
 
 // Reports are those of plans, and the baselines that no plan describes.
@@ -75,6 +77,7 @@ func (c Cell) Validate() error {
 	check(directed || c.LocalEpsilon == 0, "local epsilon: %s has none that means anything: leave it out", c.Report)
 	check(c.Epsilon > 0 || directed && c.LocalEpsilon > 0 || c.Report == experiments.NoPrivacy, "epsilon %v: give a number above 0, or of directions a local epsilon", c.Epsilon)
 	check(c.Bits == 0 || c.Report == gradient.Vector && c.Bits > 0, "bits belong to vectors")
+	check(c.Directions >= 0 && c.Directions <= 784 && (c.Directions == 0 || c.Architecture == "linear"), "%d directions: a linear model of images has 1 to 784", c.Directions)
 	check(c.Clip >= 0 && c.Rate >= 0 && c.Momentum >= 0 && c.Momentum < 1 && c.Average >= 0 && c.Average < 1, "clip %v, rate %v, momentum %v, average %v: give positive numbers, the last two below 1", c.Clip, c.Rate, c.Momentum, c.Average)
 	return errors.Join(errs...)
 }

@@ -183,6 +183,3 @@ func (q *Question) Draw(r *rand.Rand, symbols iter.Seq[question.Symbol], t tally
 
 // NewTally is empty.
 func (q *Question) NewTally() tally.Tally { return q.report.tally() }
-
-// Told is the gradient in a symbol.
-func Told(s question.Symbol) []float64 { return s.(symbol) }

@@ -25,6 +25,7 @@ type experimentSGD struct {
 	LocalEpsilon  float64 `help:"Local epsilon of one direction; 0: what --epsilon allows."`
 	Delta         float64 `help:"Delta beside --epsilon." default:"1e-6"`
 	Bits          int     `help:"Of a vector: rows that a device answers in a round, on average; 0: one for each number."`
+	Directions    int     `help:"Public directions that a linear model of images has; 0: 351."`
 	Clip          float64 `help:"Length that gradients are clipped to; 0: the architecture's."`
 	Rate          float64 `help:"Length of a step; 0: the architecture's."`
 	Momentum      float64 `help:"Of the steps (Nesterov)." default:"0.9"`
@@ -66,7 +67,7 @@ func (c experimentSGD) Run(std terminal.Streams) error {
 func (c experimentSGD) cell() (sgd.Cell, error) {
 	cell := sgd.Cell{
 		Dataset: c.Dataset, Architecture: c.Architecture, Report: c.Report, Rounds: c.Rounds, Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
-		Bits: c.Bits, Clip: c.Clip, Rate: c.Rate, Momentum: c.Momentum, Average: c.Average, Seed: c.Seed,
+		Bits: c.Bits, Directions: c.Directions, Clip: c.Clip, Rate: c.Rate, Momentum: c.Momentum, Average: c.Average, Seed: c.Seed,
 	}
 	var err error
 	if c.UsersPerRound != "all" {
