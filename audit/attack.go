@@ -53,11 +53,11 @@ const (
 // Runs is how many views an attack draws by default: those that take some ten seconds.
 func (o Observed) Runs() int { return max(fewest, min(mostRun, budget/max(1, o.Work))/part*part) }
 
-// Scores draws so many views, rounded up to whole parts, of either record in turn. progress
+// scores draws so many views, rounded up to whole parts, of either record in turn. progress
 // is told how many are done, of how many.
-func (o Observed) Scores(runs int, seed uint64, progress func(done, of int)) Scores {
+func (o Observed) scores(runs int, seed uint64, progress func(done, of int)) scored {
 	parts := (runs + part - 1) / part
-	all := make([]Scores, parts)
+	all := make([]scored, parts)
 	var next, done int
 	var mu sync.Mutex
 	take := func(finished bool) int {
@@ -80,14 +80,14 @@ func (o Observed) Scores(runs int, seed uint64, progress func(done, of int)) Sco
 		})
 	}
 	workers.Wait()
-	var s Scores
+	var s scored
 	for _, one := range all {
 		s.First, s.Second = append(s.First, one.First...), append(s.Second, one.Second...)
 	}
 	return s
 }
 
-func draw(view View, r *rand.Rand) (s Scores) {
+func draw(view View, r *rand.Rand) (s scored) {
 	for range part / 2 {
 		s.First, s.Second = append(s.First, view(r, false)), append(s.Second, view(r, true))
 	}
@@ -96,7 +96,7 @@ func draw(view View, r *rand.Rand) (s Scores) {
 
 // Attack draws views and says what they prove of a claim against their observer.
 func (o Observed) Attack(claim account.Guarantee, runs int, seed uint64, progress func(done, of int)) Finding {
-	s := o.Scores(runs, seed, progress)
+	s := o.scores(runs, seed, progress)
 	return Finding{
 		Attack: "likelihood ratio of " + o.Sees, Assumes: Nothing, Claimed: claim,
 		Lower: s.Lower(claim.Delta, 1-Confidence), Sure: s.Lower(claim.Delta, sure),

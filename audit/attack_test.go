@@ -171,7 +171,7 @@ func TestTwinsOfCountsAreCaught(t *testing.T) {
 	for name, twin := range map[string]Finding{
 		"half the noise":               bits(half, law).Attack(bit, runs, seed(t), quiet),
 		"a device answers twice":       bits(twice{rr}, law).Attack(bit, 10*runs, seed(t), quiet),
-		"a flip skipped for one value": Reports(frank{response{krr}}, 3, 1, func(y []uint32, x int) float64 { return krr.Prob(int(y[0]), x) }).Attack(told, runs, seed(t), quiet),
+		"a flip skipped for one value": reports(frank{response{krr}}, 3, 1, func(y []uint32, x int) float64 { return krr.Prob(int(y[0]), x) }).Attack(told, runs, seed(t), quiet),
 		"a biased sampler":             Noisy{biased{noise.DiscreteLaplace{Decay: 1}}, 2}.Observed().Attack(sum, runs, seed(t), quiet),
 	} {
 		t.Run(name, func(t *testing.T) {

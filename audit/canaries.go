@@ -49,7 +49,7 @@ func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, pro
 	if most := min(s.Users, rounds[0].Spec().Dimension); s.Canaries < 4 || s.Canaries > most {
 		return nil, fmt.Errorf("audit: %d canaries: give 4 to %d, one for a respondent and a dimension", s.Canaries, most)
 	}
-	c := Canaries{Score: make([]float64, s.Canaries), Second: make([]bool, s.Canaries)}
+	c := guessed{Score: make([]float64, s.Canaries), Second: make([]bool, s.Canaries)}
 	coins := replay.New(seed)
 	for i := range c.Second {
 		c.Second[i] = coins.Uint64()>>63 == 1
@@ -70,7 +70,7 @@ func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, pro
 }
 
 // findings are the bounds of one run.
-func (c Canaries) findings(attack string, claim account.Guarantee) ([]Finding, error) {
+func (c guessed) findings(attack string, claim account.Guarantee) ([]Finding, error) {
 	found := Finding{Attack: attack, Assumes: OneRun, Claimed: claim, Runs: 1, Guesses: len(c.Score)}
 	found.Lower, found.Sure = c.Lower(claim.Delta, 1-Confidence), c.Lower(claim.Delta, sure)
 	normal := found

@@ -105,7 +105,7 @@ func TestCanariesInSecretRows(t *testing.T) {
 	for _, f := range s.found(t, s.mechanisms(t), claim) {
 		holds(t, f)
 	}
-	c := Canaries{make([]float64, s.Canaries), make([]bool, s.Canaries)}
+	c := guessed{make([]float64, s.Canaries), make([]bool, s.Canaries)}
 	r := stattest.Rand(t)
 	for i := range c.Second {
 		c.Second[i] = r.IntN(2) == 1
@@ -179,7 +179,7 @@ func TestCanariesFindMost(t *testing.T) {
 }
 
 // above, for one run: a right Gaussian aggregate whose claim is exact.
-func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c Canaries, alpha float64) float64) (n int) {
+func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c guessed, alpha float64) float64) (n int) {
 	const mu = 1.5
 	truth, err := profile.Normal(mu).Epsilon(1e-5)
 	if err != nil {
@@ -187,7 +187,7 @@ func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c Canaries
 	}
 	for i := range audits {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		c := Canaries{}
+		c := guessed{}
 		for range 200 {
 			second, x := r.IntN(2) == 1, r.NormFloat64()
 			if second {
@@ -204,9 +204,9 @@ func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c Canaries
 
 // One run's bounds are too large as often as they say, or less.
 func TestOneRunBoundsHoldAsOftenAsTheySay(t *testing.T) {
-	const audits = 400
+	const audits = 200
 	seed := stattest.Rand(t).Uint64()
-	normal := func(c Canaries, alpha float64) float64 {
+	normal := func(c guessed, alpha float64) float64 {
 		e, err := c.Gaussian(1e-5, alpha)
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestOneRunBoundsHoldAsOftenAsTheySay(t *testing.T) {
 	stattest.Caught(t, func(tb testing.TB) {
 		stattest.AtMost(tb, 1-Confidence, audits, aboveInOneRun(seed, audits, 0.4, normal))
 	})
-	free := func(c Canaries, alpha float64) float64 { return c.Lower(1e-5, alpha) }
+	free := func(c guessed, alpha float64) float64 { return c.Lower(1e-5, alpha) }
 	stattest.AtMost(t, 1-Confidence, audits, aboveInOneRun(seed, audits, 1-Confidence, free))
 }
 
@@ -233,7 +233,7 @@ func TestAllGuessesRight(t *testing.T) {
 	if e := oneRun(50, 100, 1000, 0, 0.05); e != 0 {
 		t.Errorf("half of the guesses right: epsilon above %v", e)
 	}
-	if e := (Canaries{[]float64{1, 2}, []bool{false, true}}).Lower(0, 0.05); e != 0 {
+	if e := (guessed{[]float64{1, 2}, []bool{false, true}}).Lower(0, 0.05); e != 0 {
 		t.Errorf("of two canaries: %v", e)
 	}
 }

@@ -27,7 +27,7 @@ func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, 
 	if err != nil {
 		return nil, err
 	}
-	counts, c := t.newCounts(), Canaries{make([]float64, canaries), make([]bool, canaries)}
+	counts, c := t.newCounts(), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range honest {
 		value := t.holds[2]
 		if i < canaries {

@@ -23,9 +23,9 @@ func sumOfVectors(t testing.TB, features, minimum int, epsilon float64) plan.Pla
 // Canaries whose devices answer a plan find most of what it promises, and no more; with half
 // the noise they prove it false.
 func TestCanariesInAPlan(t *testing.T) {
-	r := route(t, sumOfVectors(t, 1024, 500, 2))
+	r := route(t, sumOfVectors(t, 512, 400, 2))
 	find := func() Finding {
-		findings, err := r.Canaries(500, seed(t), calm)
+		findings, err := r.Canaries(400, seed(t), calm)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestCanariesInAPlan(t *testing.T) {
 	}
 	found := find()
 	stattest.Caught(t, func(tb testing.TB) { holds(tb, found) })
-	if _, err := r.Canaries(501, 1, calm); err == nil {
+	if _, err := r.Canaries(401, 1, calm); err == nil {
 		t.Error("more canaries than honest respondents were taken")
 	}
 	_, err = route(t, small(t)["krr"]).Canaries(10, 1, calm)

@@ -49,7 +49,7 @@ func (m Models) Attack(claim account.Guarantee, seed uint64, progress func(done,
 	if err != nil {
 		return nil, err
 	}
-	threshold := Canaries{Second: in}
+	threshold := guessed{Second: in}
 	for _, loss := range target {
 		threshold.Score = append(threshold.Score, -loss)
 	}
@@ -62,12 +62,12 @@ func (m Models) Attack(claim account.Guarantee, seed uint64, progress func(done,
 		}
 		s.add(losses, in)
 	}
-	likely := Canaries{Score: s.scores(target), Second: in}
+	likely := guessed{Score: s.scores(target), Second: in}
 	about := fmt.Sprintf("of %d examples, half of which a model was trained on", len(m.Examples))
 	var findings []Finding
 	for _, a := range []struct {
 		name string
-		c    Canaries
+		c    guessed
 	}{{"loss threshold " + about, threshold}, {fmt.Sprintf("likelihood of the loss among %d shadow models, %s", m.Shadows, about), likely}} {
 		findings = append(findings, Finding{
 			Attack: a.name, Assumes: OneRun, Claimed: claim, Runs: 1, Guesses: len(in),
@@ -155,7 +155,7 @@ func Steps(t dpsgd.Training, canaries int, claim account.Guarantee, seed uint64,
 	if canaries < 4 {
 		return nil, fmt.Errorf("audit: %d canaries: give at least 4", canaries)
 	}
-	r, c := replay.New(seed), Canaries{make([]float64, canaries), make([]bool, canaries)}
+	r, c := replay.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {
 		c.Second[i] = r.Uint64()>>63 == 1
 	}

@@ -63,7 +63,7 @@ func (s Noisy) Canaries(rounds, canaries int, claim account.Guarantee, seed uint
 	if canaries < 4 {
 		return nil, fmt.Errorf("audit: %d canaries: give at least 4", canaries)
 	}
-	r, c := replay.New(seed), Canaries{make([]float64, canaries), make([]bool, canaries)}
+	r, c := replay.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {
 		c.Second[i] = r.Uint64()>>63 == 1
 		for range rounds {

@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// Canaries are the scores of records that each took one of two values by a fair coin of
+// guessed are the scores of records that each took one of two values by a fair coin of
 // their own, in one run: Second where it was the second.
-type Canaries struct {
+type guessed struct {
 	Score  []float64
 	Second []bool
 }
@@ -26,7 +26,7 @@ var guessShares = []float64{0.02, 0.05, 0.1, 0.25, 0.6}
 // guesses the right ones are, under (epsilon, 0)-DP, at most as many as
 // Binomial(r, e^epsilon/(1+e^epsilon)). Delta adds what delta below computes. How many are guessed is fixed
 // beforehand, and alpha divided by the number of tries.
-func (c Canaries) Lower(delta, alpha float64) float64 {
+func (c guessed) Lower(delta, alpha float64) float64 {
 	best := 0.0
 	for _, share := range guessShares {
 		side := int(share / 2 * float64(len(c.Score)))
@@ -39,7 +39,7 @@ func (c Canaries) Lower(delta, alpha float64) float64 {
 }
 
 // right is how many guesses are, so many on either side.
-func (c Canaries) right(side int) (n int) {
+func (c guessed) right(side int) (n int) {
 	order := make([]int, len(c.Score))
 	for i := range order {
 		order[i] = i
@@ -100,7 +100,7 @@ func chance(right, r, m int, epsilon, delta float64) float64 {
 // deviation, whatever the coin: then the mechanism behaves as a Gaussian one whose shift is
 // the difference of the means in deviations. Its estimate has, for n canaries on the one
 // side and k on the other, a variance of about 1/n + 1/k + shift^2/(2(n+k-2)).
-func (c Canaries) Gaussian(delta, alpha float64) (float64, error) {
+func (c guessed) Gaussian(delta, alpha float64) (float64, error) {
 	var n, sum, squares [2]float64
 	for i, x := range c.Score {
 		side := 0

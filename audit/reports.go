@@ -15,13 +15,13 @@ type teller interface {
 	Randomize(r *rand.Rand, x int, emit func(channel uint32))
 }
 
-// Reports is the shuffled reports of so many users of values 0 to domain-1. The
+// reports is the shuffled reports of so many users of values 0 to domain-1. The
 // respondent attacked holds 0 or 1, and all others one value that is neither, if there is
 // one. prob is the probability of a report of a holder of x, up to a factor.
 //
 // With reports y_i, and q the law of the others', the likelihood ratio is that of the sums
 // of P(y_i | 1)/q(y_i) and of P(y_i | 0)/q(y_i), exactly.
-func Reports(m teller, domain, users int, prob func(report []uint32, x int) float64) Observed {
+func reports(m teller, domain, users int, prob func(report []uint32, x int) float64) Observed {
 	others := min(2, domain-1)
 	return Observed{
 		Sees: fmt.Sprintf("all reports, every other respondent holding value %d", others+1),
@@ -53,7 +53,7 @@ func Reports(m teller, domain, users int, prob func(report []uint32, x int) floa
 // Response is the reports of k-ary randomized response.
 func Response(m randomize.KRR, users int) Observed {
 	truth, lie := m.Prob(0, 0), m.Prob(1, 0)
-	return Reports(response{m}, m.K, users, func(report []uint32, x int) float64 {
+	return reports(response{m}, m.K, users, func(report []uint32, x int) float64 {
 		if int(report[0]) == x {
 			return truth
 		}
@@ -71,7 +71,7 @@ func (m response) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 // Subsets is the reports of subset selection.
 func Subsets(m randomize.SubsetSelection, users int) Observed {
 	with, without := math.Exp(m.LogProb(true)-m.LogProb(false)), 1.0
-	return Reports(m, m.K, users, func(report []uint32, x int) float64 {
+	return reports(m, m.K, users, func(report []uint32, x int) float64 {
 		if slices.Contains(report, uint32(x)) {
 			return with
 		}
@@ -88,7 +88,7 @@ func Hashes(m randomize.LocalHash, users int) Observed {
 	}
 	symbols := [3]uint32{uint32(m.Hash(0, 0)), uint32(m.Hash(0, 1)), uint32(m.Hash(0, 2))}
 	likelier := math.Exp(m.Epsilon)
-	o := Reports(m, m.K, users, func(report []uint32, x int) float64 {
+	o := reports(m, m.K, users, func(report []uint32, x int) float64 {
 		if report[0] == symbols[x] {
 			return likelier
 		}
@@ -100,5 +100,5 @@ func Hashes(m randomize.LocalHash, users int) Observed {
 
 // Columns is the reports of Hadamard response.
 func Columns(m randomize.Hadamard, users int) Observed {
-	return Reports(m, m.K, users, func(report []uint32, x int) float64 { return m.Prob(report[0], x) })
+	return reports(m, m.K, users, func(report []uint32, x int) float64 { return m.Prob(report[0], x) })
 }

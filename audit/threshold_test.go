@@ -17,7 +17,7 @@ func above(seed uint64, audits int, alpha float64) (n int) {
 	m := bitsum.RR{Flip: 0.2}
 	truth := m.Local().Epsilon
 	for i := range audits {
-		if Bits(m, 1).Scores(4*part, seed+uint64(i), quiet).Lower(0, alpha) > truth {
+		if Bits(m, 1).scores(4*part, seed+uint64(i), quiet).Lower(0, alpha) > truth {
 			n++
 		}
 	}
@@ -37,7 +37,7 @@ func TestBoundsHoldAsOftenAsTheySay(t *testing.T) {
 func TestBoundsComeClose(t *testing.T) {
 	m, low := bitsum.RR{Flip: 0.1}, 0.0
 	for _, runs := range []int{2000, 20_000, 200_000} {
-		next := Bits(m, 1).Scores(runs, 1, quiet).Lower(1e-6, 1-Confidence)
+		next := Bits(m, 1).scores(runs, 1, quiet).Lower(1e-6, 1-Confidence)
 		if next <= low || next > m.Local().Epsilon {
 			t.Errorf("%d runs: epsilon above %v, of %v, after %v", runs, next, m.Local().Epsilon, low)
 		}
@@ -51,7 +51,7 @@ func TestBoundsComeClose(t *testing.T) {
 // Nothing is found where nothing is to be seen, and everything where all is.
 func TestExtremes(t *testing.T) {
 	r := stattest.Rand(t)
-	noise, apart := Scores{}, Scores{}
+	noise, apart := scored{}, scored{}
 	for i := range 20_000 {
 		noise.First, noise.Second = append(noise.First, r.Float64()), append(noise.Second, r.Float64())
 		apart.First, apart.Second = append(apart.First, float64(-i)), append(apart.Second, float64(1+i))
@@ -62,7 +62,7 @@ func TestExtremes(t *testing.T) {
 	if e, want := apart.Lower(0.01, 1-Confidence), math.Log(2000); e < want {
 		t.Errorf("laws apart: epsilon above %v, want above %v", e, want)
 	}
-	if e := (Scores{[]float64{1}, []float64{2}}).Lower(0.5, 0.05); e != 0 {
+	if e := (scored{[]float64{1}, []float64{2}}).Lower(0.5, 0.05); e != 0 {
 		t.Errorf("of two scores: %v", e)
 	}
 }
@@ -70,12 +70,12 @@ func TestExtremes(t *testing.T) {
 // The same seed gives the same scores on any number of processors.
 func TestScoresDoNotDependOnProcessors(t *testing.T) {
 	o := Bits(bitsum.RR{Flip: 0.3}, 40)
-	a, b := o.Scores(5*part, 3, quiet), o
+	a, b := o.scores(5*part, 3, quiet), o
 	b.New = func() View { // one after the other
 		v := o.New()
 		return func(r *rand.Rand, second bool) float64 { return v(r, second) }
 	}
-	c := b.Scores(5*part, 3, quiet)
+	c := b.scores(5*part, 3, quiet)
 	for i := range a.First {
 		if a.First[i] != c.First[i] || a.Second[i] != c.Second[i] {
 			t.Fatalf("score %d differs", i)
