@@ -12,9 +12,17 @@ type Vector struct {
 	Rounds []VectorRound `json:"rounds"`
 }
 
+// What the vectors of a round are made of.
+const (
+	SumsFeatures  = "features"  // the features as they are
+	SumsClasses   = "classes"   // features and class: sums of each class
+	SumsMoments   = "moments"   // features and class: second moments, and sums and sizes of each class
+	SumsGradients = "gradients" // the gradient of the logistic loss at the round's public state
+)
+
 // VectorRound is the mechanism of a round.
 type VectorRound struct {
-	Sums     string  `json:"sums"`             // what vectors are made of: "features", "classes", "moments", "gradients"
+	Sums     string  `json:"sums"`             // what vectors are made of: SumsFeatures, SumsClasses, SumsMoments or SumsGradients
 	Answered int     `json:"answered"`         // rows that a device answers, on average
 	Rows     int     `json:"rows"`             // a power of two, at least the length of a vector
 	Clip     float64 `json:"clip"`             // at which rotated coordinates are cut, in deviations of one

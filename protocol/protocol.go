@@ -24,7 +24,7 @@ import (
 var kinds = map[string]kind{
 	"density":   kindOf(density.Validate, density.New, density.Design),
 	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
-	"vector":    kindOf(vector.Validate, vector.New, vector.Design),
+	"vector":    kindOf(vector.Validate, vector.New, vector.Design).inRounds(vector.DesignRounds),
 	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design).inRounds(gradient.DesignRounds),
 }
 
@@ -123,7 +123,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 // that keep the plan's budget together.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	k, err := kindFor(p)
-	if err != nil || k.rounds == nil {
+	if err != nil || k.rounds == nil || rounds < 1 {
 		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
 	}
 	return k.rounds(p, rounds)

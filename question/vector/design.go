@@ -2,6 +2,7 @@ package vector
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,28 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		}
 		return specs, nil
 	})
+}
+
+// DesignRounds is the plan of each of so many rounds that the same respondents answer, and
+// that keep the plan's budget together. A round's share of it is that of the rows that
+// devices answer in it.
+func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
+	if rounds == 1 || len(p.Question.Vector.Rounds) == 0 {
+		return Design(p)
+	}
+	v, total := *p.Question.Vector, 0.0
+	shares := make([]float64, rounds)
+	for i := range shares {
+		shares[i] = float64(v.Rounds[min(i, len(v.Rounds)-1)].Answered)
+		total += shares[i]
+	}
+	if !(total > 0) {
+		return p, errors.New("vector: several rounds share the budget as they share rows: say how many a device answers in each")
+	}
+	for i := range shares {
+		shares[i] /= total
+	}
+	return Study(p, shares, p.Budget.Epsilon)
 }
 
 // Study designs rounds that the same respondents answer, whose costs together are epsilon at

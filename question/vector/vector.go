@@ -58,10 +58,10 @@ func shape(v plan.Vector) record.Shape {
 
 // What the vectors of a round are made of.
 const (
-	Features  = "features"  // the features as they are
-	Classes   = "classes"   // features and class: sums of each class
-	Moments   = "moments"   // features and class: second moments, and sums and sizes of each class
-	Gradients = "gradients" // the gradient of the logistic loss at the round's public state
+	Features  = plan.SumsFeatures
+	Classes   = plan.SumsClasses
+	Moments   = plan.SumsMoments
+	Gradients = plan.SumsGradients
 )
 
 // layout is the length of a round's vectors, and the largest squared distance of two.

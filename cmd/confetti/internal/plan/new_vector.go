@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 type planNewVector struct {
@@ -34,39 +34,27 @@ func (c planNewVector) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	design := vector.Design
-	if c.Rounds > 1 {
-		design = func(p plan.Plan) (plan.Plan, error) { return vector.Study(p, c.shares(), c.Epsilon) }
-	}
-	return c.writeDesigned(std, p, design, "features", "classes", "bits", "rounds")
+	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return protocol.DesignRounds(p, c.Rounds) }, "features", "classes", "bits", "rounds")
 }
 
-// firstShare of bits and budget goes to the moments of a study that goes on with gradients.
+// firstShare of bits, and with them of the budget, goes to the moments of a study that goes on
+// with gradients.
 const firstShare = 0.3
-
-// shares of the budget, by round.
-func (c planNewVector) shares() []float64 {
-	shares := []float64{firstShare}
-	for range c.Rounds - 1 {
-		shares = append(shares, (1-firstShare)/float64(c.Rounds-1))
-	}
-	return shares
-}
 
 // draft is the plan as asked for, without keys and noise.
 func (c planNewVector) draft() (plan.Plan, error) {
-	errs := []error{c.planParties.check(), flags.Word("sums", c.Sums, []string{vector.Features, vector.Classes, vector.Moments})}
+	errs := []error{c.planParties.check(), flags.Word("sums", c.Sums, []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments})}
 	check := func(ok bool, format string, a ...any) {
 		if !ok {
 			errs = append(errs, terminal.Usagef(format, a...))
 		}
 	}
 	check(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
-	check(c.Rounds == 1 || c.Sums == vector.Moments && c.Bits >= 10*c.Rounds, "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
+	check(c.Rounds == 1 || c.Sums == plan.SumsMoments && c.Bits >= 10*c.Rounds, "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
 	check(c.Epsilon > 0, "--epsilon is %v: give a number above 0", c.Epsilon)
 	check(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
 	check(c.Bits >= 0, "--bits is %d: give a number of rows", c.Bits)
-	check((c.Sums == vector.Features) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
+	check((c.Sums == plan.SumsFeatures) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
@@ -74,7 +62,7 @@ func (c planNewVector) draft() (plan.Plan, error) {
 	if c.Rounds > 1 {
 		first := int(firstShare * float64(c.Bits))
 		rounds[0].Answered = first
-		rounds = append(rounds, plan.VectorRound{Sums: vector.Gradients, Answered: (c.Bits - first) / (c.Rounds - 1)})
+		rounds = append(rounds, plan.VectorRound{Sums: plan.SumsGradients, Answered: (c.Bits - first) / (c.Rounds - 1)})
 	}
 	return c.plan(c.Title, plan.Question{Kind: "vector", Vector: &plan.Vector{Features: c.Features, Classes: c.Classes, Seed: freshSeed(), Rounds: rounds}},
 		nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
