@@ -86,8 +86,8 @@ func (l *Linear) next() []byte {
 	return s.Marshal()
 }
 
-// Evaluate counts public test records by true and predicted class.
-func (l *Linear) Evaluate(test Records) (confusion [][]int, right int, err error) {
+// evaluate counts public test records by true and predicted class.
+func (l *Linear) evaluate(test Records) (confusion [][]int, right int, err error) {
 	confusion = make([][]int, len(l.Classes))
 	for k := range confusion {
 		confusion[k] = make([]int, len(l.Classes))
@@ -128,7 +128,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	if err != nil {
 		return nil, nil, err
 	}
-	confusion, right, err := l.Evaluate(public.Test)
+	confusion, right, err := l.evaluate(public.Test)
 	if err != nil {
 		return nil, nil, err
 	}
