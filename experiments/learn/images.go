@@ -48,7 +48,7 @@ func rowsOf(length int) int {
 
 // firstBits are those of the round that the dimension is for.
 func (s Setting) firstBits() int {
-	if s.Rounds > 1 && s.Takes == TakesAll {
+	if s.Rounds > 1 && s.Takes == takesAll {
 		return int(momentShare * float64(s.Bits))
 	}
 	return s.Bits
@@ -78,7 +78,7 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 	// Public are the inputs that directions are fitted to, and labelled ones.
 	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, len(t.classes))
 	public, like := stacked(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), stacked(images)
-	if t.public.y = labels; s.Public == Unlabelled {
+	if t.public.y = labels; s.Public == unlabelled {
 		t.white, t.public.y = true, make([]int, alike) // as if all were of one class: too much alike
 		all := records{x: raw[0], y: t.train.y}
 		public, like = all.part(0, publicImages).x, all.part(0, alike).x

@@ -20,7 +20,7 @@ func quiet(string, int, int) {}
 // and with the error that the formula has. The file of the model says of raw images what was
 // measured.
 func TestSyntheticImages(t *testing.T) {
-	s := Setting{Dataset: "synthetic", Takes: TakesOne, Rounds: 2, Bits: 1024, Epsilon: 8, Delta: 1e-5, Seed: 1}
+	s := Setting{Dataset: "synthetic", Takes: takesOne, Rounds: 2, Bits: 1024, Epsilon: 8, Delta: 1e-5, Seed: 1}
 	r, m, err := Run(s, "", quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -64,8 +64,8 @@ func TestScores(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	good := Setting{Dataset: "mnist", Bits: 8192, Rounds: 5, Takes: TakesAll}
-	if s, err := good.Complete(); err != nil || s.Features != "gradients" || s.Public != Synthetic {
+	good := Setting{Dataset: "mnist", Bits: 8192, Rounds: 5, Takes: takesAll}
+	if s, err := good.Complete(); err != nil || s.Features != "gradients" || s.Public != drawnInputs {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for name, change := range map[string]func(*Setting){

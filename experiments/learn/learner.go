@@ -123,7 +123,7 @@ func (t *task) descent(s Setting) (*learner, error) {
 	gradients, share := s.Rounds, 1.0
 	if !t.white {
 		first := momentShare
-		if s.Takes == TakesOne {
+		if s.Takes == takesOne {
 			first = cohortShare
 		}
 		l.rounds = []round{{vector.Moments, shape.Len(), record.SquaredDistance(), first}}

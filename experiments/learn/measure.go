@@ -93,7 +93,7 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 	}
 	for i, spec := range m.specs {
 		envelopes := spec.Envelopes
-		if m.Takes == TakesOne && i > 0 {
+		if m.Takes == takesOne && i > 0 {
 			m.out.EnvelopesPerDevice, m.out.BitsPerDevice = max(m.out.EnvelopesPerDevice, envelopes), max(m.out.BitsPerDevice, spec.Answered)
 			continue
 		}
@@ -155,7 +155,7 @@ func (l *learner) cohorts(t *task, s Setting) [][]int {
 	from, until := 0, 0.0
 	for i, r := range l.rounds {
 		cohorts[i] = order
-		if s.Takes == TakesOne {
+		if s.Takes == takesOne {
 			until += r.share
 			to := min(len(order), int(math.Round(until*float64(len(order)))))
 			cohorts[i], from = order[from:to], to
@@ -250,7 +250,7 @@ func (m *measurement) exact(_ *learner, _ int, exact []float64) (rows.Sum, error
 // central is what a curator would add who is trusted with everything.
 func (m *measurement) central(_ *learner, round int, exact []float64) (rows.Sum, error) {
 	shift := m.shift
-	if m.Takes == TakesAll {
+	if m.Takes == takesAll {
 		shift *= math.Sqrt(m.shares[round])
 	}
 	sum := rows.Sum{Vector: make([]float64, len(exact)), Error: math.Sqrt(m.specs[round].SquaredDistance) / shift}

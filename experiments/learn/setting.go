@@ -26,28 +26,28 @@ type Setting struct {
 
 // What Takes may be: devices answer every round, or each the rounds of one cohort.
 const (
-	TakesAll = "all"
-	TakesOne = "one"
+	takesAll = "all"
+	takesOne = "one"
 )
 
 // What Public may be: synthetic inputs alone, or inputs of the same kind without labels,
 // whose owners do not answer.
 const (
-	Synthetic  = "synthetic"
-	Unlabelled = "unlabelled"
+	drawnInputs = "synthetic"
+	unlabelled  = "unlabelled"
 )
 
 // choices are what can be measured on a data set; the first of each is the default.
 type choices struct{ features, public []string }
 
 var known = map[string]choices{
-	"synthetic":                {[]string{"gradients", "pixels"}, []string{Synthetic}},
-	"mnist":                    {[]string{"gradients", "pixels"}, []string{Synthetic, Unlabelled}},
-	"fashion-mnist":            {[]string{"gradients", "pixels"}, []string{Synthetic, Unlabelled}},
-	"agnews_lsa256":            {[]string{"lsa", "hashed"}, []string{Unlabelled}},
-	"sst2":                     {[]string{"lsa", "hashed"}, []string{Unlabelled}},
-	"lending_club":             {[]string{"columns", "fourier"}, []string{Unlabelled}},
-	"lending_club_charged_off": {[]string{"columns", "fourier"}, []string{Unlabelled}},
+	"synthetic":                {[]string{"gradients", "pixels"}, []string{drawnInputs}},
+	"mnist":                    {[]string{"gradients", "pixels"}, []string{drawnInputs, unlabelled}},
+	"fashion-mnist":            {[]string{"gradients", "pixels"}, []string{drawnInputs, unlabelled}},
+	"agnews_lsa256":            {[]string{"lsa", "hashed"}, []string{unlabelled}},
+	"sst2":                     {[]string{"lsa", "hashed"}, []string{unlabelled}},
+	"lending_club":             {[]string{"columns", "fourier"}, []string{unlabelled}},
+	"lending_club_charged_off": {[]string{"columns", "fourier"}, []string{unlabelled}},
 }
 
 // Datasets are all that have a name.
@@ -77,8 +77,8 @@ func (s Setting) Complete() (Setting, error) {
 	need(slices.Contains(c.public, s.Public), "public %q: of %s may be public: %s", s.Public, s.Dataset, strings.Join(c.public, ", "))
 	need(s.Bits >= 1 && s.Bits <= 1<<20, "%d bits: give 1 to %d", s.Bits, 1<<20)
 	need(s.Rounds >= 1 && s.Rounds <= 16, "%d rounds: give 1 to 16", s.Rounds)
-	need(s.Takes == TakesAll || s.Takes == TakesOne, "a device takes %q: give %s or %s", s.Takes, TakesOne, TakesAll)
-	need(s.Takes == TakesOne || s.Bits >= s.Rounds, "%d bits in %d rounds: give at least one for each", s.Bits, s.Rounds)
+	need(s.Takes == takesAll || s.Takes == takesOne, "a device takes %q: give %s or %s", s.Takes, takesOne, takesAll)
+	need(s.Takes == takesOne || s.Bits >= s.Rounds, "%d bits in %d rounds: give at least one for each", s.Bits, s.Rounds)
 	if strings.HasPrefix(s.Dataset, "lending_club") {
 		need(s.Rounds == 1, "%d rounds: least squares are learned in one", s.Rounds)
 	}

@@ -26,7 +26,7 @@ func (m *measurement) design(l *learner) error {
 	asked := make([]plan.VectorRound, len(l.rounds))
 	for i, r := range l.rounds {
 		asked[i] = plan.VectorRound{Sums: r.sums, Answered: m.Bits}
-		if m.Takes == TakesAll {
+		if m.Takes == takesAll {
 			asked[i].Answered = max(1, int(r.share*float64(m.Bits)))
 			m.shares = append(m.shares, r.share)
 		}
@@ -34,7 +34,7 @@ func (m *measurement) design(l *learner) error {
 			asked[i].Alike = alike
 		}
 	}
-	if m.Takes == TakesAll {
+	if m.Takes == takesAll {
 		return m.designStudy(asked)
 	}
 	for i := range asked {

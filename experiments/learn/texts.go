@@ -15,7 +15,7 @@ import (
 const (
 	common         = 0.05 // the share of public texts above which a word tells no topic
 	textDimensions = 256
-	textReg        = 0.3
+	textReg        = 1
 	// Of whitened words, in parts of the mean eigenvalue: about the mean of the 2,048 leading ones
 	// of 6,000 words, beyond which directions tell little.
 	wordReg = 2.5

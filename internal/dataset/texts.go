@@ -25,8 +25,8 @@ type Texts struct {
 	Public, Train, Test Written
 }
 
-// TextNames lists the data sets that LoadTexts knows.
-func TextNames() []string { return []string{"agnews", "agnews_lsa256", "sst2"} }
+// textNames are the data sets that LoadTexts knows.
+func textNames() []string { return []string{"agnews", "agnews_lsa256", "sst2"} }
 
 // newsPublic is how many rows at the head of the news of agnews_lsa256 are public.
 const newsPublic = 12_406
@@ -45,7 +45,7 @@ func LoadTexts(dir, name string) (*Texts, error) {
 			err = t.readNews(filepath.Join(dir, "agnews_csv"))
 		}
 	default:
-		err = fmt.Errorf("data set %q has no texts: choose one of %s", name, strings.Join(TextNames(), ", "))
+		err = fmt.Errorf("data set %q has no texts: choose one of %s", name, strings.Join(textNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
