@@ -64,7 +64,7 @@ type measurement struct {
 	cohorts [][]int   // of respondents, by round
 	shift   float64   // of a curator's Gaussian
 	tell    simulate.Progress
-	first   []float64 // the exact sum of the first round, which is the same for all
+	first   []float64 // the exact sum of the first round, which is the same for all; nil: not added up yet
 	errors  []drawnError
 	out     Result
 }

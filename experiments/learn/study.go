@@ -115,7 +115,10 @@ func (m *measurement) study(l *learner) (*findings.Linear, *vector.Model, error)
 			return nil, nil, err
 		}
 		sum := learned.(*vector.Model)
-		m.compare(proto.Question.(*vector.Question), who, sum.Sum, m.specs[i])
+		exact := m.compare(proto.Question.(*vector.Question), who, sum.Sum, m.specs[i])
+		if i == 0 {
+			m.first = exact // of baselines too
+		}
 		if i+1 == len(m.plans) {
 			linear, err := findings.NewLinear(sum)
 			return linear, sum, err
@@ -161,13 +164,15 @@ func (m *measurement) respondents(round int) law.Values {
 }
 
 // compare notes how far a sum is from the true one, and how far it should be, given how much
-// the respondents' vectors are alike, which only a simulation knows.
-func (m *measurement) compare(q *vector.Question, who law.Values, sum []float64, spec rows.Spec) {
+// the respondents' vectors are alike, which only a simulation knows. It returns the true sum.
+func (m *measurement) compare(q *vector.Question, who law.Values, sum []float64, spec rows.Spec) []float64 {
 	write := func(i int, v []float32) { q.Vector(who[i].(vector.Record), v) }
 	some := make([][]float32, min(alike, len(who)))
 	for i := range some {
 		some[i] = make([]float32, len(sum))
 		write(i, some[i])
 	}
-	m.errors = append(m.errors, drawnError{distance(sum, total(len(who), len(sum), write)), predicted(spec, len(who), rows.Overlaps(some))})
+	exact := total(len(who), len(sum), write)
+	m.errors = append(m.errors, drawnError{distance(sum, exact), predicted(spec, len(who), rows.Overlaps(some))})
+	return exact
 }
