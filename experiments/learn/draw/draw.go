@@ -1,6 +1,5 @@
-// Command draw writes docs/learning-epsilon.svg and docs/learning-bits.svg from
-// docs/learning.jsonl, which has a line for each run of confetti experiment learn --json. It is
-// run from the root of the module: go run ./experiments/learn/draw
+// Command draw writes docs/learning-mnist.svg, -epsilon.svg and -bits.svg from docs/learning.jsonl,
+// which has a line for each run of confetti experiment learn --json. It is run from the root of the module: go run ./experiments/learn/draw
 package main
 
 import (
@@ -26,7 +25,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, f := range []release.Figure{byEpsilon(all), byBits(all)} {
+	for _, f := range []release.Figure{images(all), loans(all, "epsilon", "epsilon (delta 1e-5)", epsilon), loans(all, "bits", "bits of a device", bits)} {
 		var svg bytes.Buffer
 		if err := page.WriteSVG(&svg, f); err != nil {
 			log.Fatal(err)
@@ -50,51 +49,69 @@ func parse(text []byte) (all []learn.Result, err error) {
 
 // published are accuracies of DP-SGD on MNIST by a curator, on scattering features (Tramer and
 // Boneh 2021).
-var published = release.Series{Label: "DP-SGD, a curator (Tramer and Boneh 2021)", X: []float64{1.2, 2.93}, Y: []float64{0.981, 0.987}}
+var published = release.Series{Label: "DP-SGD, a curator (Tramer, Boneh 2021)", X: []float64{1.2, 2.93}, Y: []float64{0.981, 0.987}}
 
-func byEpsilon(all []learn.Result) release.Figure {
-	x := func(r learn.Result) float64 { return r.Setting.Epsilon }
+func images(all []learn.Result) release.Figure {
 	few := func(r learn.Result) bool { return r.Dataset == "mnist" && r.Bits == 1024 && r.Rounds == 1 }
 	many := func(r learn.Result) bool { return r.Dataset == "mnist" && r.Bits == 8192 && r.Rounds == 5 }
-	f := release.Figure{Name: "learning-epsilon", Kind: release.Lines, Title: "MNIST, accuracy against epsilon",
+	f := release.Figure{Name: "learning-mnist", Kind: release.Points, Title: "MNIST, accuracy against epsilon",
 		Alt: "Accuracy on MNIST against epsilon: one round of 1,024 bits a device, five rounds of 8,192, a curator's noise on the same sums, and published DP-SGD.",
 		X:   release.Axis{Label: "epsilon (delta 1e-5)"}, Y: release.Axis{Label: "accuracy"}}
-	f.Series = append(curves(all, few, x, "one round, 1,024 bits"), curves(all, many, x, "five rounds, 8,192 bits")...)
+	f.Series = append(curves(all, few, epsilon, "one round, 1,024 bits"), curves(all, many, epsilon, "five rounds, 8,192 bits")...)
 	f.Series = append(f.Series, published)
 	return f
 }
 
-func byBits(all []learn.Result) release.Figure {
-	one := func(r learn.Result) bool { return r.Dataset == "mnist" && r.Rounds == 1 && r.Setting.Epsilon == 1 }
-	return release.Figure{Name: "learning-bits", Kind: release.Lines, Title: "MNIST in one round at epsilon 1, accuracy against bits",
-		Alt: "Accuracy on MNIST in one round at epsilon 1 against the bits of a device, with a curator's noise on the same sums.",
-		X:   release.Axis{Label: "bits of a device", Log: true}, Y: release.Axis{Label: "accuracy"},
-		Series: curves(all, one, func(r learn.Result) float64 { return float64(r.Bits) }, "every bit drawn")}
+// loans are against something, and all but that is of one round, 4,096 bits and epsilon 1.
+func loans(all []learn.Result, name, label string, x func(learn.Result) float64) release.Figure {
+	of := func(r learn.Result) bool {
+		return r.Dataset == "lending_club" && r.Features == "columns" && (r.Bits == 4096 || name == "bits") && (r.Setting.Epsilon == 1 || name == "epsilon")
+	}
+	return release.Figure{Name: "learning-" + name, Kind: release.Lines, Title: "Rates of loans in one round, against " + name,
+		Alt: "The share of the variance of interest rates that is explained, against " + name + ", with a curator's noise on the same sums, and without noise.",
+		X:   release.Axis{Label: label, Log: true}, Y: release.Axis{Label: "share of variance explained"},
+		Series: curves(all, of, x, "every bit drawn")}
 }
 
-// curves are the means over seeds of what was learned, and of what a curator's noise gives.
+func epsilon(r learn.Result) float64 { return r.Setting.Epsilon }
+
+func bits(r learn.Result) float64 { return float64(r.Bits) }
+
+// curves are means over seeds of what was learned, of what a curator's noise gives, and of no
+// noise.
 func curves(all []learn.Result, of func(learn.Result) bool, x func(learn.Result) float64, label string) []release.Series {
-	type sum struct{ n, drawn, central float64 }
-	at := map[float64]sum{}
+	at, places := map[float64][]learn.Result{}, []float64{}
 	for _, r := range all {
-		if r.Accuracies != nil && of(r) {
-			s := at[x(r)]
-			at[x(r)] = sum{s.n + 1, s.drawn + r.Accuracy, s.central + r.Accuracies.Central}
+		if of(r) {
+			if at[x(r)] == nil {
+				places = append(places, x(r))
+			}
+			at[x(r)] = append(at[x(r)], r)
 		}
 	}
-	drawn, central := release.Series{Label: label}, release.Series{Label: label + ", a curator"}
-	var places []float64
-	for p := range at {
-		places = append(places, p)
-	}
 	slices.Sort(places)
+	out := []release.Series{{Label: label}, {Label: label + ": a curator"}, {Label: label + ": no noise"}}
 	for _, p := range places {
-		s := at[p]
-		drawn.X, drawn.Y = append(drawn.X, p), append(drawn.Y, s.drawn/s.n)
-		central.X, central.Y = append(central.X, p), append(central.Y, s.central/s.n)
+		var sums [3]float64
+		for _, r := range at[p] {
+			for i, v := range measured(r) {
+				sums[i] += v / float64(len(at[p]))
+			}
+		}
+		for i := range out {
+			out[i].X, out[i].Y = append(out[i].X, p), append(out[i].Y, sums[i])
+		}
 	}
-	if len(places) == 0 {
-		return nil
+	return out
+}
+
+// measured by every bit, by a curator, and without noise.
+func measured(r learn.Result) [3]float64 {
+	if f := r.Fits; f != nil {
+		return [3]float64{f.R2, f.Central, f.NoPrivacy}
 	}
-	return []release.Series{drawn, central}
+	if a := r.Accuracies; a != nil {
+		return [3]float64{a.Accuracy, a.Central, a.NoPrivacy}
+	}
+	return [3]float64{}
 }
