@@ -63,6 +63,7 @@ var layers = [][]string{
 	{"simulate", "internal/chaos"},
 	{"experiments", "audit"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd"},
+	{"experiments/learn/draw"},
 	{"experiments/collection"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler"},
 	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
