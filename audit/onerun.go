@@ -24,7 +24,7 @@ var guessShares = []float64{0.02, 0.05, 0.1, 0.25, 0.6}
 // whatever the mechanism (Steinke, Nasr and Jagielski 2023, Theorem 5.2): the canaries of
 // the largest scores are guessed to be second, those of the least to be first. Of r
 // guesses the right ones are, under (epsilon, 0)-DP, at most as many as
-// Binomial(r, e^epsilon/(1+e^epsilon)). Delta adds what delta below computes. How many are guessed is fixed
+// Binomial(r, e^epsilon/(1+e^epsilon)); delta adds to that (chance). How many are guessed is fixed
 // beforehand, and alpha divided by the number of tries.
 func (c guessed) Lower(delta, alpha float64) float64 {
 	best := 0.0
