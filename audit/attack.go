@@ -98,7 +98,7 @@ func draw(view View, r *rand.Rand) (s scored) {
 func (o Observed) Attack(claim account.Guarantee, runs int, seed uint64, progress func(done, of int)) Finding {
 	s := o.scores(runs, seed, progress)
 	return Finding{
-		Attack: "likelihood ratio of " + o.Sees, Assumes: Nothing, Claimed: claim,
+		Attack: "likelihood ratio of " + o.Sees, Assumes: nothing, Claimed: claim,
 		Lower: s.Lower(claim.Delta, 1-Confidence), Sure: s.Lower(claim.Delta, sure),
 		Runs: len(s.First) + len(s.Second), Guesses: len(s.First) + len(s.Second),
 	}

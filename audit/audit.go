@@ -30,9 +30,9 @@ const sure = 1e-6
 type Assumption string
 
 const (
-	Nothing  Assumption = "no assumption"
-	OneRun   Assumption = "no assumption, one run"
-	Gaussian Assumption = "assuming a Gaussian aggregate, one run"
+	nothing    Assumption = "no assumption"
+	fromOneRun Assumption = "no assumption, one run"
+	gaussian   Assumption = "assuming a Gaussian aggregate, one run"
 )
 
 // Finding is what one attack proves.

@@ -71,10 +71,10 @@ func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, pro
 
 // findings are the bounds of one run.
 func (c guessed) findings(attack string, claim account.Guarantee) ([]Finding, error) {
-	found := Finding{Attack: attack, Assumes: OneRun, Claimed: claim, Runs: 1, Guesses: len(c.Score)}
+	found := Finding{Attack: attack, Assumes: fromOneRun, Claimed: claim, Runs: 1, Guesses: len(c.Score)}
 	found.Lower, found.Sure = c.Lower(claim.Delta, 1-Confidence), c.Lower(claim.Delta, sure)
 	normal := found
-	normal.Assumes = Gaussian
+	normal.Assumes = gaussian
 	var err error
 	if normal.Lower, err = c.Gaussian(claim.Delta, 1-Confidence); err != nil {
 		return nil, err

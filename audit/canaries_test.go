@@ -151,7 +151,7 @@ func TestCanariesFindMostOfACuratorsSum(t *testing.T) {
 		}
 		for _, f := range findings {
 			t.Logf("epsilon %v claimed %v, %s: %.3f", epsilon, claim.Epsilon, f.Assumes, f.Lower)
-			if holds(t, f); f.Assumes == Gaussian && (f.Lower < 0.85*claim.Epsilon || f.Doubtful()) {
+			if holds(t, f); f.Assumes == gaussian && (f.Lower < 0.85*claim.Epsilon || f.Doubtful()) {
 				t.Errorf("%v of %v", f.Lower, claim.Epsilon)
 			}
 		}
@@ -171,7 +171,7 @@ func TestCanariesFindMost(t *testing.T) {
 		for _, f := range s.found(t, s.mechanisms(t), claim) {
 			holds(t, f)
 			t.Logf("epsilon %v, %s: %.3f", c.epsilon, f.Assumes, f.Lower)
-			if f.Assumes == Gaussian && (f.Lower < 0.85*c.epsilon || f.Doubtful()) {
+			if f.Assumes == gaussian && (f.Lower < 0.85*c.epsilon || f.Doubtful()) {
 				t.Errorf("%v of %v", f.Lower, claim.Epsilon)
 			}
 		}

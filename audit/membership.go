@@ -70,7 +70,7 @@ func (m Models) Attack(claim account.Guarantee, seed uint64, progress func(done,
 		c    guessed
 	}{{"loss threshold " + about, threshold}, {fmt.Sprintf("likelihood of the loss among %d shadow models, %s", m.Shadows, about), likely}} {
 		findings = append(findings, Finding{
-			Attack: a.name, Assumes: OneRun, Claimed: claim, Runs: 1, Guesses: len(in),
+			Attack: a.name, Assumes: fromOneRun, Claimed: claim, Runs: 1, Guesses: len(in),
 			Lower: a.c.Lower(claim.Delta, 1-Confidence), Sure: a.c.Lower(claim.Delta, sure),
 		})
 	}
