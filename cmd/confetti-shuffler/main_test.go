@@ -14,7 +14,7 @@ import (
 )
 
 // reading is what can read a report, or knows what one means.
-var reading = []string{"analyzer", "client", "dp/encode", "dp/estimate", "dp/fragment", "dp/kde", "dp/randomize", "dp/sketch", "dp/tally", "learn", "protocol", "release"}
+var reading = []string{"analyzer", "client", "dp/bitsum", "dp/direction", "dp/encode", "dp/estimate", "dp/fragment", "dp/kde", "dp/randomize", "dp/sketch", "dp/tally", "dp/vector", "learn", "protocol", "question", "release"}
 
 // packages are those of ours that have code or data in the binary.
 func packages(t *testing.T, binary string) []string {

@@ -35,34 +35,37 @@ func TestAccountRefusesHostileParameters(t *testing.T) {
 		t.Fatalf("%d of %d mechanisms are tried: %s", len(good), n, known)
 	}
 	for name, parameters := range good {
-		if code, _, err := accountRun(slices.Concat([]string{"audit", "--runs=256", "--mechanism=" + name}, parameters)); code != 0 {
-			t.Errorf("audit of %s: exit code %d: %s", name, code, err)
-		}
-		for _, ask := range []string{"epsilon --delta=1e-6", "explain", "delta --epsilon=0.5"} {
-			if name == "fragments" && ask[0] == 'd' {
-				continue
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if code, _, err := accountRun(slices.Concat([]string{"audit", "--runs=256", "--mechanism=" + name}, parameters)); code != 0 {
+				t.Errorf("audit of %s: exit code %d: %s", name, code, err)
 			}
-			args := slices.Concat([]string{"account"}, strings.Fields(ask), []string{"--mechanism=" + name})
-			if code, out, err := accountRun(slices.Concat(args, parameters)); code != 0 || out == "" {
-				t.Errorf("%s %v: exit code %d: %s", ask, parameters, code, err)
-			}
-			for i, p := range parameters {
-				flag, _, _ := strings.Cut(p, "=")
-				for _, bad := range []string{"NaN", "0", "-1", "1e300", "Inf", "-Inf", "x", ""} {
-					broken := slices.Concat(args, parameters)
-					broken[len(args)+i] = flag + "=" + bad
-					code, out, err := accountRun(broken)
-					if code != 2 || out != "" || !strings.Contains(err, flag) {
-						t.Errorf("%v: exit code %d, said %q: want code 2 and a sentence with %s", broken, code, err, flag)
+			for _, ask := range []string{"epsilon --delta=1e-6", "explain", "delta --epsilon=0.5"} {
+				if name == "fragments" && ask[0] == 'd' {
+					continue
+				}
+				args := slices.Concat([]string{"account"}, strings.Fields(ask), []string{"--mechanism=" + name})
+				if code, out, err := accountRun(slices.Concat(args, parameters)); code != 0 || out == "" {
+					t.Errorf("%s %v: exit code %d: %s", ask, parameters, code, err)
+				}
+				for i, p := range parameters {
+					flag, _, _ := strings.Cut(p, "=")
+					for _, bad := range []string{"NaN", "0", "-1", "1e300", "Inf", "-Inf", "x", ""} {
+						broken := slices.Concat(args, parameters)
+						broken[len(args)+i] = flag + "=" + bad
+						code, out, err := accountRun(broken)
+						if code != 2 || out != "" || !strings.Contains(err, flag) {
+							t.Errorf("%v: exit code %d, said %q: want code 2 and a sentence with %s", broken, code, err, flag)
+						}
+					}
+					code, _, err := accountRun(slices.Delete(slices.Concat(args, parameters), len(args)+i, len(args)+i+1))
+					optional := flag == "--rounds" || flag == "--keep-probability" || name == "3nb" && flag == "--users"
+					if optional != (code == 0) || !optional && !strings.Contains(err, flag+" is missing") {
+						t.Errorf("%s without %s: exit code %d: %s", name, flag, code, err)
 					}
 				}
-				code, _, err := accountRun(slices.Delete(slices.Concat(args, parameters), len(args)+i, len(args)+i+1))
-				optional := flag == "--rounds" || flag == "--keep-probability" || name == "3nb" && flag == "--users"
-				if optional != (code == 0) || !optional && !strings.Contains(err, flag+" is missing") {
-					t.Errorf("%s without %s: exit code %d: %s", name, flag, code, err)
-				}
 			}
-		}
+		})
 	}
 }
 

@@ -54,7 +54,7 @@ func (f *Features) Check() error {
 		return errors.New("model: features are of images, of texts or of columns, and of one of them")
 	}
 	if f.Image != nil {
-		if _, err := gradients.New(f.Image.Width, f.Image.Height); err != nil {
+		if err := gradients.CheckSize(f.Image.Width, f.Image.Height); err != nil {
 			return err
 		}
 	}

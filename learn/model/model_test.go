@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
@@ -178,10 +179,13 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte(`{"confetti_model":1,"features":{"image":{"width":4,"height":4}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, err := ReadFeatures(bytes.NewReader(text)); err != nil {
-			return
-		}
-		m, err := Read(bytes.NewReader(text))
+		var m *Model
+		var err error
+		costtest.Heap(t, costtest.Factor, len(text), func() {
+			if _, err = ReadFeatures(bytes.NewReader(text)); err == nil {
+				m, err = Read(bytes.NewReader(text))
+			}
+		})
 		if err != nil {
 			return
 		}
@@ -196,6 +200,8 @@ func FuzzRead(f *testing.F) {
 		if s := m.Features.Image; s != nil {
 			n = s.Width * s.Height
 		}
-		m.OfNumbers(make([]float32, n))
+		if n <= 1<<10 {
+			m.OfNumbers(make([]float32, n))
+		}
 	})
 }

@@ -23,12 +23,20 @@ type Map struct {
 
 // New is for images of so many pixels, multiples of 4.
 func New(width, height int) (*Map, error) {
-	const most = 1 << 10
-	if width < cell || height < cell || width > most || height > most || width%cell != 0 || height%cell != 0 {
-		return nil, fmt.Errorf("gradients: images of %d times %d pixels: give multiples of %d up to %d", width, height, cell, most)
+	if err := CheckSize(width, height); err != nil {
+		return nil, err
 	}
 	n := width * height
 	return &Map{width, height, make([]float32, n), make([]float32, n), make([]float64, orientations*(width/cell+2)*(height/cell+2))}, nil
+}
+
+// CheckSize says why there are no images of so many pixels.
+func CheckSize(width, height int) error {
+	const most = 1 << 10
+	if width < cell || height < cell || width > most || height > most || width%cell != 0 || height%cell != 0 {
+		return fmt.Errorf("gradients: images of %d times %d pixels: give multiples of %d up to %d", width, height, cell, most)
+	}
+	return nil
 }
 
 // Len is the number of features: eight orientations in each cell of 4x4 pixels, twice.

@@ -2,6 +2,9 @@
 package main
 
 import (
+	"os"
+
+	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -11,5 +14,7 @@ func main() {
 	if err != nil {
 		return
 	}
-	p.NewTally()
+	if err := fragment.Count(p.NewTally(), []byte(os.Args[0])); err != nil {
+		os.Exit(1)
+	}
 }
