@@ -75,9 +75,9 @@ type symbol []float64
 
 // pass is what one example takes.
 type pass struct {
-	net           *nn.Pass
-	x, target, dy []float32
-	gradient      []float32
+	net        *nn.Pass
+	target, dy []float32
+	gradient   []float32
 }
 
 // Encode is the clipped gradient of the loss at the value. Of a value that does not fit it is

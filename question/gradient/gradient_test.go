@@ -126,7 +126,7 @@ func TestRoundsLearn(t *testing.T) {
 	p := example.Gradient(gradient.Direction)
 	p.Budget.LocalEpsilon, p.Question.Gradient.Step.Momentum, p.Question.Gradient.Step.Average = 2, 0.5, 0.5
 	p = example.Design(t, p)
-	proto, state := first(t, p)
+	proto, _ := first(t, p)
 	values := drinkers(stattest.Rand(t), 1500)
 	var model *gradient.Model
 	for round := range 5 {
@@ -139,8 +139,8 @@ func TestRoundsLearn(t *testing.T) {
 			t.Fatal(err)
 		}
 		model = m.(*gradient.Model)
-		var done bool
-		if state, done, err = findings.Next(proto.Question, m); err != nil || done {
+		state, done, err := findings.Next(proto.Question, m)
+		if err != nil || done {
 			t.Fatalf("round %d: done %v, %v", round+1, done, err)
 		}
 		proto = stated(t, p, state)
