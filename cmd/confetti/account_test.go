@@ -44,13 +44,17 @@ func TestAccountRefusesHostileParameters(t *testing.T) {
 				if name == "fragments" && ask[0] == 'd' {
 					continue
 				}
+				bads := []string{"NaN", "0", "-1", "1e300", "Inf", "-Inf", "x", ""}
+				if ask[:2] != "ep" {
+					bads = bads[:2] // the parameters are read in one place
+				}
 				args := slices.Concat([]string{"account"}, strings.Fields(ask), []string{"--mechanism=" + name})
 				if code, out, err := accountRun(slices.Concat(args, parameters)); code != 0 || out == "" {
 					t.Errorf("%s %v: exit code %d: %s", ask, parameters, code, err)
 				}
 				for i, p := range parameters {
 					flag, _, _ := strings.Cut(p, "=")
-					for _, bad := range []string{"NaN", "0", "-1", "1e300", "Inf", "-Inf", "x", ""} {
+					for _, bad := range bads {
 						broken := slices.Concat(args, parameters)
 						broken[len(args)+i] = flag + "=" + bad
 						code, out, err := accountRun(broken)
