@@ -3,6 +3,8 @@ package encode
 import (
 	"crypto/sha3"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"math/rand/v2"
 )
@@ -90,6 +92,15 @@ func (s *stream) signs(z []float64) {
 		z[i] = float64(2*int(word&1) - 1)
 		word >>= 1
 	}
+}
+
+// ParseSeed reads a public seed of a plan: 64 hex digits.
+func ParseSeed(text string) (seed [32]byte, err error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(seed) {
+		return seed, fmt.Errorf("a seed must be %d hex digits", 2*len(seed))
+	}
+	return [32]byte(b), nil
 }
 
 // Expand turns a public seed and a label into a random stream that both ends

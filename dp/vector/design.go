@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"sort"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -77,7 +76,7 @@ func (n Need) shape(shift, delta, overflow float64) (Spec, error) {
 		return Spec{}, fmt.Errorf("vector: %d bits for %d dimensions from %d respondents, %d of them honest: give at least 1 of each", n.Bits, n.Dimension, n.Respondents, n.Honest)
 	}
 	s := Spec{
-		Dimension: n.Dimension, Rows: 1 << bits.Len(uint(max(n.Dimension, n.Bits)-1)), Answered: n.Bits,
+		Dimension: n.Dimension, Rows: LeastRows(n.Dimension, n.Bits), Answered: n.Bits,
 		Flip: 0.25, SquaredDistance: n.SquaredDistance, Rare: delta * rareShare, Seed: n.Seed,
 	}
 	s.Envelopes = s.leastEnvelopes(overflow / float64(n.Honest))

@@ -41,6 +41,10 @@ const (
 	maxClip = 100
 )
 
+// LeastRows is the smallest number of rows for vectors of a dimension of which a device answers
+// so many, on average.
+func LeastRows(dimension, answered int) int { return 1 << bits.Len(uint(max(dimension, answered)-1)) }
+
 // Validate says what is wrong with the description.
 func (s Spec) Validate() error {
 	var errs []error

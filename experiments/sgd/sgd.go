@@ -19,6 +19,7 @@ import (
 	_ "github.com/confetti-dp/confetti/internal/kernel/vek" // baselines train
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -97,7 +98,7 @@ type Result struct {
 	Answers     int      `json:"rounds_per_respondent"`
 	Respondents int      `json:"respondents"`
 	Learned     int      `json:"parameters"`
-	Noise       float64  `json:"noise"` // of a coordinate of a round's mean gradient
+	Noise       float64  `json:"noise"` // standard error of a coordinate of the last round's mean gradient (gradient.Turn)
 	// NoiseRatio is Noise over that of a curator's Gaussian of the same epsilon, delta, rounds and
 	// respondents a round.
 	NoiseRatio float64    `json:"noise_ratio,omitempty"`
@@ -253,7 +254,9 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 			return s.out, err
 		}
 		if every := max(1, s.Rounds/points); (round+1)%every == 0 || round+1 == s.Rounds {
-			s.out.Accuracy = s.accuracy(model.Network())
+			if s.out.Accuracy, err = s.accuracy(model.Network()); err != nil {
+				return s.out, err
+			}
 			s.out.Curve = append(s.out.Curve, Point{round + 1, s.out.Accuracy})
 		}
 		last := model.State.Turns[round]
@@ -288,14 +291,9 @@ func (s *study) round(proto *protocol.Protocol, round int) (*gradient.Model, err
 }
 
 // accuracy is that of a model on the test records.
-func (s *study) accuracy(net *nn.Model) float64 {
-	right := 0
-	for i, class := range nn.Classify(net, func(i int) []float32 { return s.test[i] }, len(s.test)) {
-		if class == s.testClasses[i] {
-			right++
-		}
-	}
-	return float64(right) / float64(len(s.test))
+func (s *study) accuracy(net *nn.Model) (float64, error) {
+	e, err := hdc.Judge(nn.Classify(net, func(i int) []float32 { return s.test[i] }, len(s.test)), s.testClasses, len(s.classes))
+	return e.Accuracy, err
 }
 
 // gaussian is the deviation of a coordinate of a round's mean gradient with which a curator

@@ -3,7 +3,6 @@
 package density
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 
@@ -44,11 +43,10 @@ func spec(q plan.Density) (encode.Spec, error) {
 		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
 		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Normalize: q.Normalize,
 	}
-	seed, err := hex.DecodeString(k.Seed)
-	if err != nil || len(seed) != len(s.Seed) {
-		return s, fmt.Errorf("kernel.seed must be %d hex digits", 2*len(s.Seed))
+	var err error
+	if s.Seed, err = encode.ParseSeed(k.Seed); err != nil {
+		return s, fmt.Errorf("kernel.seed: %w", err)
 	}
-	copy(s.Seed[:], seed)
 	return s, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/direction"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -118,18 +119,15 @@ func designVectors(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 	if p.Budget.Epsilon == 0 || p.Budget.LocalEpsilon != 0 {
 		return errors.New("gradient: vectors are designed for budget.epsilon, and have no local one that means anything: ask for directions, or leave out budget.local_epsilon")
 	}
-	s, err := seed(*ask)
+	s, err := encode.ParseSeed(ask.Seed)
 	if err != nil {
 		return err
 	}
 	need := vector.Need{
 		Respondents: p.Crowd.Minimum, Honest: p.HonestMinimum(), Dimension: dim, Bits: ask.Report.Bits, SquaredDistance: squaredDistance, Seed: s,
 	}
-	if need.Bits == 0 {
-		need.Bits = 1
-		for need.Bits < dim {
-			need.Bits *= 2
-		}
+	if need.Bits == 0 { // every row
+		need.Bits = vector.LeastRows(dim, 0)
 	}
 	needs, shares := make([]vector.Need, rounds), make([]float64, rounds)
 	for i := range needs {

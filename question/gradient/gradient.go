@@ -5,7 +5,6 @@
 package gradient
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -50,18 +49,9 @@ func New(p plan.Plan) (*Question, error) {
 
 func (q *Question) params() int { return params(q.layers) }
 
-// seed is the plan's public one.
-func seed(ask plan.Gradient) (s [32]byte, err error) {
-	b, err := hex.DecodeString(ask.Seed)
-	if err != nil || copy(s[:], b) != len(s) || len(b) != len(s) {
-		return s, fmt.Errorf("gradient: the seed is not %d hex digits", 2*len(s))
-	}
-	return s, nil
-}
-
 // first is the model of the first round, drawn from the plan's seed.
 func (q *Question) first() (*nn.Model, error) {
-	s, err := seed(q.ask)
+	s, err := encode.ParseSeed(q.ask.Seed)
 	if err != nil {
 		return nil, err
 	}

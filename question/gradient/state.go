@@ -26,7 +26,7 @@ type State struct {
 type Turn struct {
 	Respondents int     `json:"respondents"`
 	Length      float64 `json:"length"`            // of the estimated mean gradient
-	Noise       float64 `json:"noise"`             // standard error of each of its coordinates
+	Noise       float64 `json:"noise"`             // standard error of each of its coordinates, but for what clipping a vector bends
 	Refused     bool    `json:"refused,omitempty"` // the step led beyond the plan's bound and was not taken
 }
 

@@ -73,17 +73,14 @@ func validateReport(z plan.GradientReport, ps *plan.Problems) {
 		{"bits", !directed, float64(z.Bits), 1, plan.MaxEnvelopes},
 		{"radius", !directed, z.Radius, 0.5, 100},
 		{"flip", !directed, z.Flip, 1e-6, 0.4999999},
-		{"rare", false, 0, 0, 0},
 	} {
-		switch {
-		case f.name == "rare":
-			ps.Require(z.Rare == 0 || !directed && inside(z.Rare, 0, 1), at+"rare belongs to vector, and is a chance below 1")
-		case !f.belongs:
-			ps.Require(f.value == 0, at+"%s does not belong to %s: leave it out", f.name, z.Name)
-		default:
+		if f.belongs {
 			ps.Require(inside(f.value, f.low, f.high), at+"%s must be a number from %g to %g", f.name, f.low, f.high)
+		} else {
+			ps.Require(f.value == 0, at+"%s does not belong to %s: leave it out", f.name, z.Name)
 		}
 	}
+	ps.Require(z.Rare == 0 || !directed && inside(z.Rare, 0, 1), at+"rare belongs to vector, and is a chance below 1")
 }
 
 func validateStep(s plan.GradientStep, ps *plan.Problems) {

@@ -1,12 +1,11 @@
 package gradient
 
 import (
-	"fmt"
 	"iter"
-	"math/bits"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/plan"
@@ -28,11 +27,11 @@ func spec(p plan.Plan, dim int) (vector.Spec, error) {
 	ask := p.Question.Gradient
 	z := ask.Report
 	s := vector.Spec{
-		Dimension: dim, Rows: 1 << bits.Len(uint(max(dim, z.Bits)-1)), Answered: z.Bits, Envelopes: p.Envelopes.PerDevice,
+		Dimension: dim, Rows: vector.LeastRows(dim, z.Bits), Answered: z.Bits, Envelopes: p.Envelopes.PerDevice,
 		Clip: z.Radius, Flip: z.Flip, SquaredDistance: squaredDistance, Rare: z.Rare,
 	}
 	var err error
-	if s.Seed, err = seed(*ask); err != nil {
+	if s.Seed, err = encode.ParseSeed(ask.Seed); err != nil {
 		return s, err
 	}
 	return s, s.Validate()
@@ -48,30 +47,20 @@ func newVectors(p plan.Plan, dim int) (reporter, error) {
 }
 
 func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {
-	s := v.mechanism.Spec()
 	unit := make([]float32, len(g))
 	v.scale(g, unit)
-	said := tally.NewMessages(s.Envelopes)
-	for _, channel := range v.mechanism.Randomize(r, unit) {
-		if channel != s.NoRow() {
-			said.Say(uint32(channel/2), uint8(channel%2))
-		}
-	}
-	return said.Bodies
+	return v.mechanism.Bodies(r, unit)
 }
 
 // draw counts what devices say, by the law of randomize and without the messages.
 func (v vectors) draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally) error {
-	c, n := v.mechanism.NewCounts(), t.(*tally.Counts).N
+	c := v.mechanism.NewCounts()
 	unit := make([]float32, v.mechanism.Spec().Dimension)
 	for g := range gradients {
 		v.scale(g, unit)
 		v.mechanism.Draw(r, unit, c)
 	}
-	for row, answered := range c.Answered {
-		n[2*row] += uint64(answered - c.Ones[row])
-		n[2*row+1] += uint64(c.Ones[row])
-	}
+	c.AddTo(t.(*tally.Counts))
 	return nil
 }
 
@@ -82,16 +71,12 @@ func (v vectors) scale(g []float64, unit []float32) {
 	}
 }
 
-func (v vectors) tally() tally.Tally { return tally.NewCounts(v.mechanism.Spec().Rows, 2) }
+func (v vectors) tally() tally.Tally { return v.mechanism.Spec().NewTally() }
 
 func (v vectors) mean(t tally.Tally, n int) ([]float64, float64, error) {
-	counts, c := t.(*tally.Counts), v.mechanism.NewCounts()
-	for row := range c.Ones {
-		zeros, ones := counts.N[2*row], counts.N[2*row+1]
-		if zeros+ones > 1<<32-1 {
-			return nil, 0, fmt.Errorf("gradient: row %d was answered more often than there are devices", row+1)
-		}
-		c.Answered[row], c.Ones[row] = uint32(zeros+ones), uint32(ones)
+	c, err := v.mechanism.CountsOf(t.(*tally.Counts))
+	if err != nil {
+		return nil, 0, err
 	}
 	sum, err := v.mechanism.Estimate(c, n)
 	if err != nil {

@@ -1,12 +1,12 @@
 package histogram
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/dp/sketch"
@@ -41,11 +41,10 @@ func newBits(ask plan.Histogram, a attribute, adjacency account.Adjacency, contr
 	t := &bits{size: a.cells.Size(), items: a.items, adjacency: adjacency}
 	k := t.size
 	if s := ask.Sketch; s != nil {
-		var seed [32]byte
-		if n, err := hex.Decode(seed[:], []byte(s.Seed)); err != nil || n != len(seed) {
-			return nil, fmt.Errorf("the sketch's seed is not %d hex digits", 2*len(seed))
+		seed, err := encode.ParseSeed(s.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("the sketch: %w", err)
 		}
-		var err error
 		if s.Name == "count" {
 			t.sketch, err = asFolding(sketch.NewCount(s.Hashes, s.Width, seed))
 		} else {

@@ -1,13 +1,13 @@
 package histogram
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
@@ -84,8 +84,9 @@ func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*s
 		t.cell = &estimate.Cell{Keep: keep, Flip: (w - keep) / (k - 1)}
 	case "local-hash":
 		m := randomize.LocalHash{K: t.size, G: z.Range, Functions: z.Functions, Epsilon: z.Epsilon}
-		if n, err := hex.Decode(m.Seed[:], []byte(z.Seed)); err != nil || n != len(m.Seed) {
-			return nil, fmt.Errorf("the randomizer's seed is not %d hex digits", 2*len(m.Seed))
+		var err error
+		if m.Seed, err = encode.ParseSeed(z.Seed); err != nil {
+			return nil, fmt.Errorf("the randomizer: %w", err)
 		}
 		t.mechanism = hashes{m}
 	case "hadamard":

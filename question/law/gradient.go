@@ -21,28 +21,12 @@ const gradientPart = 100
 // Which devices are in a batch is drawn first.
 func drawGradient(p plan.Plan, q *gradient.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forReports, forBatches = 0, 1
-	r := stream(forBatches)
-	batches := make([][]int, len(p.Route.Mix.Instances))
-	for i := range values {
-		at := r.IntN(len(batches))
-		batches[at] = append(batches[at], i)
-	}
-	crowd := tally.Crowd{}
-	var counted []int
-	for _, batch := range batches {
-		if batch = counting(r, p, batch); len(batch) < p.Crowd.Minimum {
-			continue
-		}
-		if crowd.Smallest == 0 || len(batch) < crowd.Smallest {
-			crowd.Smallest = len(batch)
-		}
-		counted = append(counted, batch...)
-	}
+	counted, smallest := dealt(stream(forBatches), p, len(values))
 	if len(counted) == 0 {
 		progress(len(values))
 		return []tally.Crowd{{}}, nil
 	}
-	crowd.Tally, crowd.Respondents = q.NewTally(), len(counted)
+	crowd := tally.Crowd{Tally: q.NewTally(), Respondents: len(counted), Smallest: smallest}
 	parts := make(chan int)
 	var mu sync.Mutex // guards what follows, and the crowd
 	var unfit unfits

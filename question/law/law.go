@@ -78,6 +78,27 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 	return nil, fmt.Errorf("law: no truth is known of %T", p.Question)
 }
 
+// dealt is which of n respondents count, and how many in the smallest batch: each goes to an
+// instance drawn at random, and an instance where too few come is left out.
+func dealt(r *rand.Rand, p plan.Plan, n int) (counted []int, smallest int) {
+	batches := make([][]int, len(p.Route.Mix.Instances))
+	for i := range n {
+		at := r.IntN(len(batches))
+		batches[at] = append(batches[at], i)
+	}
+	for _, batch := range batches {
+		if len(batch) < p.Crowd.Minimum {
+			continue
+		}
+		batch = counting(r, p, batch)
+		if smallest == 0 || len(batch) < smallest {
+			smallest = len(batch)
+		}
+		counted = append(counted, batch...)
+	}
+	return counted, smallest
+}
+
 // counting is which of a batch count: at most n_max of them, drawn at random, as an
 // entry hop does.
 func counting[T any](r *rand.Rand, p plan.Plan, batch []T) []T {

@@ -17,8 +17,7 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 	if !ok {
 		return nil, stranger(p, who)
 	}
-	instances := stream(forInstances)
-	batches := make([][]vector.Record, len(p.Route.Mix.Instances))
+	records := make([]vector.Record, len(values))
 	var unfit unfits
 	for i, v := range values {
 		r, ok := v.(vector.Record)
@@ -27,29 +26,15 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 		}
 		_, bad := q.StandIn(r)
 		unfit.add(i, bad)
-		b := &batches[instances.IntN(len(batches))]
-		*b = append(*b, r)
+		records[i] = r
 	}
-	var counted []vector.Record
-	smallest := 0
-	for _, b := range batches {
-		if len(b) < p.Crowd.Minimum {
-			continue
-		}
-		b = counting(instances, p, b)
-		if smallest == 0 || len(b) < smallest {
-			smallest = len(b)
-		}
-		counted = append(counted, b...)
-	}
+	counted, smallest := dealt(stream(forInstances), p, len(values))
 	crowds := make([]tally.Crowd, 1)
 	if len(counted) > 0 {
-		counts := q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Vector(counted[i], v) },
+		counts := q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Vector(records[counted[i]], v) },
 			func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
-		t := q.NewTally().(*tally.Counts)
-		for row, ones := range counts.Ones {
-			t.Channel(row)[0], t.Channel(row)[1] = uint64(counts.Answered[row]-ones), uint64(ones)
-		}
+		t := q.Rows().Spec().NewTally()
+		counts.AddTo(t)
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	}
 	progress(len(values))

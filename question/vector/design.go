@@ -1,12 +1,11 @@
 package vector
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -141,9 +140,9 @@ func need(p plan.Plan, r *plan.VectorRound) (n vector.Need, err error) {
 		SquaredDistance: distance, Overlap: overlap(v, *r),
 	}
 	if r.Answered == 0 { // every row: a device sends one bit for each
-		n.Bits = 1 << int(math.Ceil(math.Log2(float64(length))))
+		n.Bits = vector.LeastRows(length, 0)
 		r.Answered = n.Bits
 	}
-	_, err = hex.Decode(n.Seed[:], []byte(v.Seed))
+	n.Seed, err = encode.ParseSeed(v.Seed)
 	return n, err
 }

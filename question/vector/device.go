@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -68,11 +67,5 @@ func (q *Question) psi(features []float32) []float32 {
 // Randomize answers rows that it draws and tells nobody. What is sent of them is final: the
 // device keeps it until it is taken, and never draws for this round again.
 func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
-	said := tally.NewMessages(q.spec().Answered)
-	for _, channel := range q.rows.Randomize(r, symbol.([]float32)) {
-		if channel != q.spec().NoRow() { // dummies stand for those
-			said.Say(uint32(channel/2), uint8(channel%2))
-		}
-	}
-	return question.Report{Parts: [][][]byte{said.Bodies}}, nil
+	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }

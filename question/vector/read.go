@@ -1,7 +1,6 @@
 package vector
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -13,7 +12,7 @@ import (
 )
 
 // NewTally counts zeros and ones in each row.
-func (q *Question) NewTally() tally.Tally { return tally.NewCounts(q.spec().Rows, 2) }
+func (q *Question) NewTally() tally.Tally { return q.spec().NewTally() }
 
 // Model is what the counts of a round say: the sum of all vectors.
 type Model struct {
@@ -59,15 +58,9 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 }
 
 func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
-	t := c.Tally.(*tally.Counts)
-	counts := q.rows.NewCounts()
-	for row := range counts.Ones {
-		n := t.Channel(row)
-		all := n[0] + n[1]
-		if all > math.MaxUint32 || all < n[0] {
-			return vector.Sum{}, fmt.Errorf("vector: row %d has more answers than can have been sent", row+1)
-		}
-		counts.Answered[row], counts.Ones[row] = uint32(all), uint32(n[1])
+	counts, err := q.rows.CountsOf(c.Tally.(*tally.Counts))
+	if err != nil {
+		return vector.Sum{}, err
 	}
 	return q.rows.Estimate(counts, c.Respondents)
 }

@@ -5,9 +5,9 @@
 package vector
 
 import (
-	"encoding/hex"
 	"fmt"
 
+	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/plan"
@@ -86,8 +86,9 @@ func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 		Dimension: length, Rows: r.Rows, Answered: r.Answered, Envelopes: min(p.Envelopes.PerDevice, r.Rows),
 		Clip: r.Clip, Flip: r.Flip, SquaredDistance: distance, Rare: r.Rare,
 	}
-	if _, err := hex.Decode(s.Seed[:], []byte(v.Seed)); err != nil {
-		return s, fmt.Errorf("vector: the seed of the rotation: %w", err)
+	var err error
+	if s.Seed, err = encode.ParseSeed(v.Seed); err != nil {
+		return s, fmt.Errorf("vector: the rotation: %w", err)
 	}
 	return s, s.Validate()
 }

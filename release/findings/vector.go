@@ -86,23 +86,13 @@ func (l *Linear) next() []byte {
 	return s.Marshal()
 }
 
-// evaluate counts public test records by true and predicted class.
-func (l *Linear) evaluate(test Records) (confusion [][]int, right int, err error) {
-	confusion = make([][]int, len(l.Classes))
-	for k := range confusion {
-		confusion[k] = make([]int, len(l.Classes))
+// judge evaluates the classifier on public records.
+func (l *Linear) judge(test Records) (hdc.Evaluation, error) {
+	predictions := make([]int, len(test.Y))
+	for i := range predictions {
+		predictions[i] = l.Class(rowOf(test.X, i))
 	}
-	for i, y := range test.Y {
-		if y < 0 || y >= len(l.Classes) {
-			return nil, 0, fmt.Errorf("findings: the class of test record %d is none of the plan's", i+1)
-		}
-		got := l.Class(rowOf(test.X, i))
-		confusion[y][got]++
-		if got == y {
-			right++
-		}
-	}
-	return confusion, right, nil
+	return hdc.Judge(predictions, test.Y, len(l.Classes))
 }
 
 func rowOf(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }
@@ -128,17 +118,16 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	if err != nil {
 		return nil, nil, err
 	}
-	confusion, right, err := l.evaluate(public.Test)
+	e, err := l.judge(public.Test)
 	if err != nil {
 		return nil, nil, err
 	}
-	n := len(public.Test.Y)
-	answer := release.Metric{Name: "accuracy", Label: "Accuracy", Value: float64(right) / float64(n), Level: hdc.Level, Unit: release.Share, Note: fmt.Sprintf("on %d public test records", n)}
-	answer.Low, answer.High = prob.BinomialInterval(right, n, 1-hdc.Level)
+	answer := accuracy("accuracy", "Accuracy", e, fmt.Sprintf("on %d public test records", e.Total))
+	answer.Low, answer.High = prob.BinomialInterval(e.Right, e.Total, 1-hdc.Level)
 	section := release.Section{
 		Title:  "How well it classifies",
 		Text:   learned[m.Sums],
-		Tables: []release.Table{confusionTable(m.Asked.Classes, confusion)},
+		Tables: []release.Table{confusion(m.Asked.Classes, e)},
 	}
 	return []release.Metric{answer, respondents}, []release.Section{section, sums}, nil
 }
@@ -148,20 +137,6 @@ var learned = map[string]string{
 	vector.Classes:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size.",
 	vector.Moments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
 	vector.Gradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
-}
-
-func confusionTable(classes []string, confusion [][]int) release.Table {
-	t := release.Table{Title: "Confusion matrix", Columns: []release.Column{{Label: "true class"}}, Heat: true,
-		Note: "Rows are true classes, columns predictions, cells public test records."}
-	for c, name := range classes {
-		t.Columns = append(t.Columns, release.Column{Label: name})
-		row := []release.Cell{release.Text(name)}
-		for _, n := range confusion[c] {
-			row = append(row, release.Number(float64(n), 0))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }
 
 func rootMeanSquare(a, b []float64) float64 {
