@@ -2,18 +2,16 @@ package model
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
@@ -25,84 +23,30 @@ const (
 // form is a file: JSON, with numbers as the bytes of IEEE 754, little endian, in base64. A
 // file of features alone has no weights.
 type form struct {
-	Version  int          `json:"confetti_model,omitempty"`
-	Features int          `json:"confetti_features,omitempty"`
-	Title    string       `json:"title,omitempty"`
-	Inputs   featuresForm `json:"features"`
-	Classes  []string     `json:"classes,omitempty"`
-	Weights  doubles      `json:"weights,omitempty"` // a row of scores for each feature
-	Offset   doubles      `json:"offset,omitempty"`
-	Number   *Number      `json:"number,omitempty"`
-	Promise  *Promise     `json:"promise,omitempty"`
-	Tested   *Tested      `json:"tested,omitempty"`
+	Version  int            `json:"confetti_model,omitempty"`
+	Features int            `json:"confetti_features,omitempty"`
+	Title    string         `json:"title,omitempty"`
+	Inputs   featuresForm   `json:"features"`
+	Classes  []string       `json:"classes,omitempty"`
+	Weights  floats.Doubles `json:"weights,omitempty"` // a row of scores for each feature
+	Offset   floats.Doubles `json:"offset,omitempty"`
+	Number   *Number        `json:"number,omitempty"`
+	Promise  *Promise       `json:"promise,omitempty"`
+	Tested   *Tested        `json:"tested,omitempty"`
 }
 
 type featuresForm struct {
-	Image   *Size     `json:"image,omitempty"`
-	Text    *textForm `json:"text,omitempty"`
-	Columns []Column  `json:"columns,omitempty"`
-	Maps    []mapForm `json:"maps,omitempty"`
-	Cut     float32   `json:"cut,omitempty"`
+	Image   *Size         `json:"image,omitempty"`
+	Text    *textForm     `json:"text,omitempty"`
+	Columns []Column      `json:"columns,omitempty"`
+	Maps    []whiten.Form `json:"maps,omitempty"`
+	Cut     float32       `json:"cut,omitempty"`
 }
 
 type textForm struct {
-	Words      []string `json:"words"`
-	Weights    singles  `json:"weights"`
-	Directions singles  `json:"directions"` // a row for each word
-}
-
-type mapForm struct {
-	Mean   singles `json:"mean"`
-	Matrix singles `json:"matrix"` // a row for each number of the result
-}
-
-type singles []float32
-
-// MarshalJSON is base64.
-func (s singles) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 4*len(s))
-	for _, x := range s {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return json.Marshal(b)
-}
-
-// UnmarshalJSON takes base64.
-func (s *singles) UnmarshalJSON(text []byte) error {
-	b, err := numbers(text, 4)
-	*s = make([]float32, len(b)/4)
-	for i := range *s {
-		(*s)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return err
-}
-
-type doubles []float64
-
-// MarshalJSON is base64.
-func (d doubles) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 8*len(d))
-	for _, x := range d {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return json.Marshal(b)
-}
-
-// UnmarshalJSON takes base64.
-func (d *doubles) UnmarshalJSON(text []byte) error {
-	b, err := numbers(text, 8)
-	*d = make([]float64, len(b)/8)
-	for i := range *d {
-		(*d)[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return err
-}
-
-func numbers(text []byte, size int) (b []byte, err error) {
-	if err := json.Unmarshal(text, &b); err != nil || len(b)%size != 0 {
-		return nil, errors.New("model: numbers that are not base64 of whole ones")
-	}
-	return b, nil
+	Words      []string       `json:"words"`
+	Weights    floats.Singles `json:"weights"`
+	Directions floats.Singles `json:"directions"` // a row for each word
 }
 
 // Marshal is the model's file.
@@ -125,7 +69,7 @@ func (f *Features) Marshal() ([]byte, error) {
 func (f *Features) form() featuresForm {
 	out := featuresForm{Image: f.Image, Columns: f.Columns, Cut: f.Cut}
 	for _, m := range f.Maps {
-		out.Maps = append(out.Maps, mapForm{m.Mean, m.Matrix.Data})
+		out.Maps = append(out.Maps, m.Form())
 	}
 	if t := f.Text; t != nil {
 		out.Text = &textForm{Words: t.Words, Weights: t.Weights}
@@ -194,11 +138,11 @@ func readForm(r io.Reader) (f form, err error) {
 func (f *Features) of(in featuresForm) error {
 	*f = Features{Image: in.Image, Columns: in.Columns, Cut: in.Cut}
 	for i, m := range in.Maps {
-		cols := len(m.Mean)
-		if cols == 0 || len(m.Matrix) == 0 || len(m.Matrix)%cols != 0 {
-			return fmt.Errorf("model: map %d is no matrix for %d numbers", i+1, cols)
+		state, ok := m.State()
+		if !ok {
+			return fmt.Errorf("model: map %d is no matrix for %d numbers", i+1, len(m.Mean))
 		}
-		f.Maps = append(f.Maps, &whiten.State{Mean: m.Mean, Matrix: blas32.General{Rows: len(m.Matrix) / cols, Cols: cols, Stride: cols, Data: m.Matrix}})
+		f.Maps = append(f.Maps, state)
 	}
 	if t := in.Text; t != nil {
 		n := len(t.Words)

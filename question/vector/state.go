@@ -2,16 +2,15 @@ package vector
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -37,62 +36,15 @@ func (s *State) Features(given []float32) []float32 {
 
 // form is the state in JSON: numbers as the bytes of IEEE 754, little endian, in base64.
 type form struct {
-	Map   *mapForm   `json:"map,omitempty"`
-	Point *pointForm `json:"point,omitempty"`
-}
-
-type mapForm struct {
-	Mean   singles `json:"mean"`
-	Matrix singles `json:"matrix"` // a row for each feature
+	Map   *whiten.Form `json:"map,omitempty"`
+	Point *pointForm   `json:"point,omitempty"`
 }
 
 type pointForm struct {
-	Mean    singles   `json:"mean"`
-	Whiten  singles   `json:"whiten"`
-	Weights doubles   `json:"weights"`
-	Passed  []doubles `json:"passed,omitempty"`
-}
-
-type singles []float32
-
-func (s singles) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 4*len(s))
-	for _, x := range s {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return json.Marshal(b)
-}
-
-func (s *singles) UnmarshalJSON(text []byte) error {
-	var b []byte
-	if err := json.Unmarshal(text, &b); err != nil || len(b)%4 != 0 {
-		return errState
-	}
-	for ; len(b) > 0; b = b[4:] {
-		*s = append(*s, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
-	return nil
-}
-
-type doubles []float64
-
-func (d doubles) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 8*len(d))
-	for _, x := range d {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return json.Marshal(b)
-}
-
-func (d *doubles) UnmarshalJSON(text []byte) error {
-	var b []byte
-	if err := json.Unmarshal(text, &b); err != nil || len(b)%8 != 0 {
-		return errState
-	}
-	for ; len(b) > 0; b = b[8:] {
-		*d = append(*d, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-	}
-	return nil
+	Mean    floats.Singles   `json:"mean"`
+	Whiten  floats.Singles   `json:"whiten"`
+	Weights floats.Doubles   `json:"weights"`
+	Passed  []floats.Doubles `json:"passed,omitempty"`
 }
 
 var errState = errors.New("vector: not a public state in its one form")
@@ -100,8 +52,9 @@ var errState = errors.New("vector: not a public state in its one form")
 // Marshal is the state's one form.
 func (s *State) Marshal() []byte {
 	var f form
-	if m := s.Map; m != nil {
-		f.Map = &mapForm{m.Mean, m.Matrix.Data}
+	if s.Map != nil {
+		given := s.Map.Form()
+		f.Map = &given
 	}
 	if p := s.Point; p != nil {
 		f.Point = &pointForm{Mean: p.Mean, Whiten: p.Whiten.Data, Weights: p.Weights}
@@ -126,14 +79,14 @@ func parseState(text []byte, s record.Shape) (*State, error) {
 	}
 	state := &State{}
 	if m := f.Map; m != nil {
-		in := len(m.Mean)
-		if in == 0 || len(m.Matrix) != s.Dimension*in {
+		given, ok := m.State()
+		if !ok || given.Len() != s.Dimension {
 			return nil, fmt.Errorf("vector: the state's map gives other features than the plan's %d", s.Dimension)
 		}
-		state.Map = &whiten.State{Mean: m.Mean, Matrix: blas32.General{Rows: s.Dimension, Cols: in, Stride: in, Data: m.Matrix}}
-		if err := state.Map.Check(); err != nil {
+		if err := given.Check(); err != nil {
 			return nil, err
 		}
+		state.Map = given
 	}
 	if p := f.Point; p != nil {
 		state.Point = &record.Point{Shape: s, Mean: p.Mean, Weights: p.Weights,

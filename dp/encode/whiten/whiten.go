@@ -10,12 +10,32 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/floats"
 )
 
 // State is what a device needs, and what a plan names by its hash.
 type State struct {
 	Mean   []float32      `json:"mean"`
 	Matrix blas32.General `json:"matrix"` // a row for each coordinate of the result
+}
+
+// Form is a state as files have it.
+type Form struct {
+	Mean   floats.Singles `json:"mean"`
+	Matrix floats.Singles `json:"matrix"` // a row for each coordinate of the result
+}
+
+// Form is the state's.
+func (s *State) Form() Form { return Form{s.Mean, s.Matrix.Data} }
+
+// State is the one of a form, for Check to look at; false if its numbers are no matrix.
+func (f Form) State() (*State, bool) {
+	cols := len(f.Mean)
+	if cols == 0 || len(f.Matrix) == 0 || len(f.Matrix)%cols != 0 {
+		return nil, false
+	}
+	return &State{f.Mean, blas32.General{Rows: len(f.Matrix) / cols, Cols: cols, Stride: cols, Data: f.Matrix}}, true
 }
 
 // Len is the number of coordinates of a result.
