@@ -64,6 +64,7 @@ func TestReadRefuses(t *testing.T) {
 		"newer schema":          {`"schema": 2`, `"schema": 3`, "use the confetti that wrote it"},
 		"no schema":             {`"schema": 2,`, ``, "schema 0"},
 		"synthetic unsaid":      {`"synthetic": true,`, ``, "whether it is synthetic"},
+		"full, and of people":   {`"source": "simulation",`, `"source": "trial", "full": true,`, "full is said of what is no simulation"},
 		"source unsaid":         {`"source": "simulation",`, ``, "source is none of collection, trial, simulation"},
 		"half an interval":      {"\"low\": 9005,\n", "", "has one end of an interval"},
 		"epsilon unsaid":        {`"epsilon": 1129.4,`, ``, "lacks its epsilon"},

@@ -19,7 +19,7 @@ type Source string
 const (
 	Collection Source = "collection" // devices, through parties of several operators
 	Trial      Source = "trial"      // devices, through parties that one operator has every key of
-	Simulation Source = "simulation" // a table in one place, which knows the truth
+	Simulation Source = "simulation" // a table in one place, which knows the truth; see Release.Full
 )
 
 // Release is one published answer.
@@ -36,6 +36,9 @@ type Release struct {
 	// Source says where the answers came from; every rendering says so at the top
 	// where that is not a collection.
 	Source Source `json:"source"`
+	// Full says of a simulation that devices, hops and the analyzer ran in it, and every
+	// message was sealed, mixed and opened. Otherwise the counts were drawn from their law.
+	Full bool `json:"full,omitempty"`
 
 	Headline    []Metric            `json:"headline"` // the answer in a few numbers
 	Guarantees  []account.Statement `json:"guarantees"`

@@ -27,6 +27,7 @@ func (r Release) Validate() error {
 	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
 	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
 	v.require(r.Source == Collection || r.Source == Trial || r.Source == Simulation, "source", "is none of collection, trial, simulation")
+	v.require(!r.Full || r.Source == Simulation, "full", "is said of what is no simulation")
 	v.require(len(r.Guarantees) > 0, "guarantees", "is empty: a release without a privacy statement is not published")
 	for i, g := range r.Guarantees {
 		v.guarantee(g, fmt.Sprintf("guarantees[%d]", i))

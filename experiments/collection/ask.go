@@ -39,7 +39,7 @@ func ask(proto *protocol.Protocol, keys simulate.Keys, values law.Values, full b
 // publish is the release of what was learned; seed is what people are told of the randomness.
 func (a asked) publish(proto *protocol.Protocol, public findings.Public, seed uint64) (release.Release, error) {
 	r, err := analyzer.Describe(proto, a.learned, a.Crowds, public)
-	r.Source, r.Created = release.Simulation, time.Now().UTC()
+	r.Source, r.Full, r.Created = release.Simulation, a.Fragments > 0, time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", seed)
 	r.Notes = append(r.Notes, a.Notes()...)
 	return r, err

@@ -97,8 +97,8 @@ func TestCollectionIsMeasuredByItsRelease(t *testing.T) {
 		if res.Runs != 1 || res.KDERMSE <= 0 || res.RMSEBitsum <= 0 || res.Users < 350 || *res.Epsilon > 8 || res.Plan.Question.Density.Bitsum.FlipProbability <= 0 {
 			t.Errorf("%+v", res)
 		}
-		if out.Release.Source != release.Simulation {
-			t.Errorf("a simulation is called %q", out.Release.Source)
+		if out.Release.Source != release.Simulation || out.Release.Full {
+			t.Errorf("a simulation by the law is called %q, full: %v", out.Release.Source, out.Release.Full)
 		}
 	}
 }
@@ -116,6 +116,9 @@ func TestCollectionAtFullFidelity(t *testing.T) {
 	}
 	if out.Devices != 240 || out.Fragments != 240*4 || out.Dropped != 0 || len(out.Withheld) != 0 {
 		t.Errorf("%+v", out.Collection)
+	}
+	if !out.Release.Full {
+		t.Error("the release does not say that devices, hops and the analyzer ran")
 	}
 	if err := out.Release.Validate(); err != nil {
 		t.Error(err)

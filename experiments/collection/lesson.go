@@ -3,9 +3,7 @@ package collection
 import (
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -61,30 +59,16 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 	if err != nil {
 		return out, err
 	}
-	who := records(set.Train)
-	if l.Full {
-		out.Collection, err = simulate.Full(proto, keys, who, l.Seed, progress)
-	} else {
-		out.Collection, err = simulate.Law(proto, who, l.Seed, progress)
-	}
+	a, err := ask(proto, keys, records(set.Train), l.Full, l.Seed, progress)
 	if err != nil {
 		return out, err
 	}
-	if out.Learned, err = proto.Learn(out.Crowds); err != nil {
+	out.Collection, out.Learned = a.Collection, a.learned
+	out.Plan, out.Promise, out.Public = p, promise.Shuffled, findings.Public{Truth: a.truth, Test: findings.Records(set.Test)}
+	if out.Release, err = a.publish(proto, out.Public, l.Seed); err != nil {
 		return out, err
 	}
-	truth, err := law.Reveal(proto, who)
-	if err != nil {
-		return out, err
-	}
-	out.Plan, out.Promise, out.Public = p, promise.Shuffled, findings.Public{Truth: truth, Test: findings.Records(set.Test)}
-	if out.Release, err = analyzer.Describe(proto, out.Learned, out.Crowds, out.Public); err != nil {
-		return out, err
-	}
-	out.Release.Synthetic, out.Release.Source = set.Synthetic, release.Simulation
-	out.Release.Created = time.Now().UTC()
-	out.Release.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", l.Seed)
-	out.Release.Notes = append(out.Release.Notes, out.Collection.Notes()...)
+	out.Release.Synthetic = set.Synthetic
 	return out, l.file(&out)
 }
 

@@ -47,7 +47,11 @@ func TestPageSaysEverything(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	r.Synthetic, r.Source = false, release.Collection
+	r.Full = true
+	if html := paged(t, r); !strings.Contains(html, "every message was randomized, sealed, mixed and opened") || strings.Contains(html, "No device was asked") {
+		t.Error("a simulation of devices is called one without any")
+	}
+	r.Synthetic, r.Source, r.Full = false, release.Collection, false
 	if html := paged(t, r); strings.Contains(html, "Synthetic data.") || strings.Contains(html, "banner\"") {
 		t.Error("data of people are called something else")
 	}
