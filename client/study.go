@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,34 +89,14 @@ func (c *Client) covered(l *Ledger) bool {
 	return c.signed.Study != nil && c.signed.Study.Takes == plan.TakesAll && l.first(c.signed.Plan.Round.Study) != nil
 }
 
-// times is what so many answers of one charge cost, each of which may depend on what
-// came of the earlier ones: epsilons, deltas and tails add up, and so do the squares of
-// the shifts.
-func (c Charge) times(n int) Charge {
-	if n == 1 {
-		return c
-	}
-	k := float64(n)
-	all := Charge{
-		Epsilon: profile.Above(k * c.Epsilon), Delta: math.Min(1, profile.Above(k*c.Delta)), Local: unlimited,
-		Shift: profile.Above(math.Sqrt(k) * c.Shift), Tail: math.Min(1, profile.Above(k*c.Tail)),
-	}
-	if c.Local >= 0 {
-		all.Local = profile.Above(k * c.Local)
-	}
-	return all
-}
-
 // ofStudy is what all rounds of a study cost together, given what this one costs.
 func (c Charge) ofStudy(proto *protocol.Protocol, rounds int) (Charge, error) {
-	all := c.times(rounds)
-	s, staged, err := proto.Study(rounds)
-	if err != nil || !staged {
-		return all, err
+	s, err := proto.Study(c.spending(), rounds)
+	all := Charge{Epsilon: s.Epsilon, Delta: s.Delta, Local: c.Local, Shift: s.Domination.Shift, Tail: s.Domination.Tail}
+	if c.Local >= 0 && rounds > 1 {
+		all.Local = profile.Above(float64(rounds) * c.Local)
 	}
-	all.Epsilon, all.Delta = profile.Above(s.Epsilon), math.Min(1, profile.Above(s.Delta))
-	all.Shift, all.Tail = s.Domination.Shift, s.Domination.Tail
-	return all, nil
+	return all, err
 }
 
 // FetchRound reads the newest round of a study from the analyzer at an address such as

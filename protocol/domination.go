@@ -54,18 +54,23 @@ func (p *Protocol) domination(adjacency account.Adjacency) (account.Domination, 
 }
 
 // answered is the domination of an answer in one crowd, for the neighbours that are
-// asked for or for replacement. Reports that outgrow their envelopes, and parts that
-// came out smaller than is counted on, are in it.
+// asked for or for replacement.
 func (p *Protocol) answered(adjacency account.Adjacency) (account.Domination, error) {
+	return p.dominated(p.Question.Loss(p.Plan.HonestMinimum(), true), 1, adjacency)
+}
+
+// dominated is the domination of the event of so many rounds. Reports that outgrow their
+// envelopes, and parts that came out smaller than is counted on, are in it.
+func (p *Protocol) dominated(e account.Event, rounds int, adjacency account.Adjacency) (account.Domination, error) {
 	dominate := account.Dominate
 	if adjacency == account.Replacement {
 		dominate = account.DominateReplaced
 	}
-	n := p.Plan.HonestMinimum()
-	d, err := dominate(p.Question.Loss(n, true), tailShare*p.Plan.Budget.Delta)
+	k := float64(rounds)
+	d, err := dominate(e, k*tailShare*p.Plan.Budget.Delta)
 	if err != nil {
 		return d, err
 	}
-	overflow := float64(n) * p.risks().Overflow
-	return d.Failing(p.risks().Slack).Spoilt(math.Min(1, overflow)), nil
+	overflow := k * float64(p.Plan.HonestMinimum()) * p.risks().Overflow
+	return d.Failing(k * p.risks().Slack).Spoilt(math.Min(1, overflow)), nil
 }

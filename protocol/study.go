@@ -33,22 +33,35 @@ func (p *Protocol) event(rounds int) account.Event {
 	return account.Repeat{Event: p.Question.Loss(n, true), Rounds: rounds}
 }
 
-// Study is what a ledger needs of all rounds of a study together, where they are not all
-// alike; ok is false where so many times the charge of one is what they cost.
-func (p *Protocol) Study(rounds int) (s account.Spending, ok bool, err error) {
-	if _, staged := p.Question.(question.Staged); !staged {
-		return s, false, nil
+// Study is what a ledger needs of so many rounds together, given what it needs of one
+// (Spending). Epsilons, deltas and tails add up, and so do the squares of the shifts: the
+// mechanism is fixed before the first round, and the state of a later one is made of
+// releases of earlier ones, which composition allows. Rounds that are not all alike are
+// accounted for together.
+func (p *Protocol) Study(one account.Spending, rounds int) (account.Spending, error) {
+	if _, staged := p.Question.(question.Staged); staged {
+		return p.staged(rounds)
 	}
-	b := p.Plan.Budget
-	g, err := p.Rounds(rounds, b.Delta)
+	if rounds == 1 {
+		return one, nil
+	}
+	k, all := float64(rounds), one
+	all.Epsilon, all.Delta = profile.Above(k*one.Epsilon), math.Min(1, profile.Above(k*one.Delta))
+	all.Domination.Shift = profile.Above(math.Sqrt(k) * one.Domination.Shift)
+	all.Domination.Tail = math.Min(1, profile.Above(k*one.Domination.Tail))
+	return all, nil
+}
+
+func (p *Protocol) staged(rounds int) (s account.Spending, err error) {
+	g, err := p.Rounds(rounds, p.Plan.Budget.Delta)
 	if err != nil {
-		return s, true, err
+		return s, err
 	}
-	s = account.Spending{Epsilon: g.Epsilon, Delta: g.Delta, Domination: account.DominateKnown(g.Epsilon, g.Delta, g.Adjacency)}
-	if d, err := account.DominateReplaced(p.event(rounds), float64(rounds)*tailShare*b.Delta); err == nil && !math.IsInf(d.Shift, 1) {
+	s = account.Spending{Epsilon: profile.Above(g.Epsilon), Delta: math.Min(1, profile.Above(g.Delta)), Domination: account.DominateKnown(g.Epsilon, g.Delta, g.Adjacency)}
+	if d, err := p.dominated(p.event(rounds), rounds, account.Replacement); err == nil && !math.IsInf(d.Shift, 1) {
 		s.Domination = d
 	}
-	return s, true, nil
+	return s, nil
 }
 
 // Composed is the guarantee of a study of which each respondent may answer every round,

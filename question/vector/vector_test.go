@@ -248,8 +248,8 @@ func TestLedgersCountByShift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	five, staged, err := proto.Study(5)
-	if err != nil || !staged {
+	five, err := proto.Study(one, 5)
+	if err != nil {
 		t.Fatal(err)
 	}
 	known := account.DominateKnown(one.Epsilon, one.Delta, account.Replacement).Shift
