@@ -123,6 +123,17 @@ func (s Spec) Clipping(n int, o Overlap) float64 {
 	return float64(n) / s.Gain() * math.Sqrt(variance/float64(s.Rows))
 }
 
+// Deviation is what a coordinate of the estimated sum is from that of the n vectors themselves,
+// of norm one, in the root mean square: Noise and Clipping, less a part of Noise. Noise takes the
+// vectors for a sample, and so counts how they differ, n E min(z^2, R^2)/(D g^2), z standard
+// normal. In the sum of these very vectors that is no error.
+func (s Spec) Deviation(n int, o Overlap) float64 {
+	spread := 1 - 2*s.Clip*math.Exp(-s.Clip*s.Clip/2)/math.Sqrt(2*math.Pi) + (s.Clip*s.Clip-1)*math.Erfc(s.Clip/math.Sqrt2) // E min(z^2, R^2)
+	differ := float64(n) / float64(s.Rows) * spread / (s.Gain() * s.Gain())
+	noise, clipping := s.Noise(n), s.Clipping(n, o)
+	return math.Sqrt(noise*noise + clipping*clipping - differ)
+}
+
 // hermiteSquare is c_k^2.
 func hermiteSquare(k int, clip float64) float64 {
 	before, he := 0.0, 1.0 // He_(j+1) = R He_j - j He_(j-1)

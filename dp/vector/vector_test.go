@@ -339,6 +339,37 @@ func TestNoiseIsAsPredicted(t *testing.T) {
 	}
 }
 
+// Where every row is answered, how vectors differ causes no error in their sum: a quarter of the
+// variance of the bits is missing, and the rest is predicted within 5 %. Four twins are caught: the noise of a sample, the clip term left
+// out, and a device that flips twice or half as often as is said.
+func TestDeviationFromTheVectorsThemselves(t *testing.T) {
+	s := Spec{Dimension: 400, Rows: 512, Answered: 512, Envelopes: 512, Clip: 1.2, Flip: 0.1, SquaredDistance: 4}
+	const n, alike = 4000, 0.55
+	overlap := Alike(0.1, alike*alike)
+	errs, _ := drawn(t, s, n, 16, alike)
+	squares := 0.0
+	for _, e := range errs {
+		squares += e * e / float64(len(errs))
+	}
+	measured := math.Sqrt(squares) * math.Hypot(s.Noise(n), s.Clipping(n, overlap))
+	is := func(tb testing.TB, predicted float64) {
+		if ratio := measured / predicted; ratio < 0.95 || ratio > 1.05 {
+			tb.Errorf("the error is %v of the predicted", ratio)
+		}
+	}
+	t.Logf("right: %v", measured/s.Deviation(n, overlap))
+	is(t, s.Deviation(n, overlap))
+	twice, half := s, s
+	twice.Flip, half.Flip = 2*s.Flip, s.Flip/2
+	for name, predicted := range map[string]float64{
+		"of a sample": math.Hypot(s.Noise(n), s.Clipping(n, overlap)), "no clip term": s.Deviation(n, Overlap{}),
+		"twice the flips": twice.Deviation(n, overlap), "half the flips": half.Deviation(n, overlap),
+	} {
+		t.Logf("%s: %v", name, measured/predicted)
+		stattest.Caught(t, func(tb testing.TB) { is(tb, predicted) })
+	}
+}
+
 // The mean of many estimates is the clipped and rotated sum, for one rotation: exactly
 // what Ones says. A twin that forgets to debias is caught.
 func TestEstimateIsUnbiased(t *testing.T) {

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math/bits"
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -38,13 +39,7 @@ func imageDimension(respondents, bits int) int {
 	return imageDimensions[len(imageDimensions)-1]
 }
 
-func rowsOf(length int) int {
-	rows := 1
-	for rows < length {
-		rows *= 2
-	}
-	return rows
-}
+func rowsOf(length int) int { return 1 << bits.Len(uint(length-1)) }
 
 // firstBits are those of the round that the dimension is for.
 func (s Setting) firstBits() int {

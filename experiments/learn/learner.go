@@ -169,15 +169,20 @@ func (r records) white(p *record.Point) records {
 	return y
 }
 
-// alike is how many public records are compared with each other.
+// alike is how many vectors are compared with each other.
 const alike = 100
 
-// overlap is that of messages of so many numbers, in the round that learn has come to.
+// overlap is that of messages of public records, in the round that learn has come to.
 func (l *learner) overlap(public records, length int) rows.Overlap {
-	vectors := make([][]float32, min(alike, public.x.Rows))
+	return overlap(public.x.Rows, length, func(i int, v []float32) { l.encode(public, i, v) })
+}
+
+// overlap is that of the first of n vectors.
+func overlap(n, length int, write func(i int, v []float32)) rows.Overlap {
+	vectors := make([][]float32, min(alike, n))
 	for i := range vectors {
 		vectors[i] = make([]float32, length)
-		l.encode(public, i, vectors[i])
+		write(i, vectors[i])
 	}
 	return rows.Overlaps(vectors)
 }

@@ -268,26 +268,22 @@ func (m *measurement) draw(l *learner, round int, exact []float64) (rows.Sum, er
 	if err != nil {
 		return rows.Sum{}, err
 	}
-	counts := mechanism.DrawAll(len(cohort), func(i int, v []float32) { l.encode(train, cohort[i], v) },
+	write := func(i int, v []float32) { l.encode(train, cohort[i], v) }
+	counts := mechanism.DrawAll(len(cohort), write,
 		func(part int) *rand.Rand { return replay.New(m.Seed, forBits, uint64(round), uint64(part)) },
 		func(done int) { m.tell(fmt.Sprintf("round %d", round+1), done, len(cohort)) })
 	sum, err := mechanism.Estimate(counts, len(cohort))
 	if err != nil {
 		return sum, err
 	}
-	overlap := l.overlap(train.pick(cohort[:min(alike, len(cohort))]), len(exact)) // which only a simulation knows
-	m.errors = append(m.errors, drawnError{distance(sum.Vector, exact), predicted(spec, len(cohort), overlap)})
+	m.compare(spec, len(cohort), write, sum.Vector, exact)
 	return sum, nil
 }
 
-// predicted is the formula of docs/learning.md with its clip term, for vectors of norm one. It
-// takes answers as a sample of respondents; where every row is answered, how respondents
-// differ causes no error, and the same part of their variance is left out.
-func predicted(s rows.Spec, n int, o rows.Overlap) float64 {
-	spread := 1 - 2*s.Clip*math.Exp(-s.Clip*s.Clip/2)/math.Sqrt(2*math.Pi) + (s.Clip*s.Clip-1)*math.Erfc(s.Clip/math.Sqrt2) // E min(z^2, R^2)
-	all := float64(n) / float64(s.Rows) * spread / (s.Gain() * s.Gain())
-	clipping := s.Clipping(n, o)
-	return math.Sqrt(s.Noise(n)*s.Noise(n) + clipping*clipping - all)
+// compare notes how far a sum of n vectors is from the exact one, and how far it should be, given
+// how much the vectors are alike, which only a simulation knows.
+func (m *measurement) compare(spec rows.Spec, n int, write func(i int, v []float32), sum, exact []float64) {
+	m.errors = append(m.errors, drawnError{distance(sum, exact), spec.Deviation(n, overlap(n, len(exact), write))})
 }
 
 // ratio of the errors measured and predicted, in the root mean square over rounds.

@@ -13,8 +13,8 @@ type Result struct {
 	Method             string  `json:"method"`
 	BitsPerDevice      int     `json:"bits_per_device"`
 	EnvelopesPerDevice int     `json:"envelopes_per_device"`
-	// NoiseRatio is the error of the sums over what the mechanism's formula has, its clip
-	// term included.
+	// NoiseRatio is the error of the sums over what the mechanism's formula has
+	// (vector.Spec.Deviation), its clip term included.
 	NoiseRatio float64 `json:"noise_ratio"`
 	Seconds    float64 `json:"seconds"`
 }

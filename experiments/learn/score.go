@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 // score is how good a model is on test records, which nobody who answered holds.
 type score struct {
 	value     float64
-	deviation float64   // standard error of value over test records
+	deviation float64   // standard error of value over test records, for accuracy
 	wrong     []float64 // share of each class that is taken for another
 	coverage  float64   // of prediction intervals of 95 %
 }
@@ -63,15 +64,7 @@ func (r records) predicted(f moments.Regression) score {
 	}
 	s.value = 1 - left/all
 	if !slices.ContainsFunc(pairs, func(p pair) bool { return math.Abs(p.target) != 1 }) {
-		slices.SortFunc(pairs, func(a, b pair) int {
-			switch {
-			case a.prediction < b.prediction:
-				return -1
-			case a.prediction > b.prediction:
-				return 1
-			}
-			return 0
-		})
+		slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.prediction, b.prediction) })
 		ranks, ones := 0.0, 0.0
 		for i, p := range pairs {
 			if p.target > 0 {
@@ -81,7 +74,6 @@ func (r records) predicted(f moments.Regression) score {
 		}
 		others := float64(len(pairs)) - ones
 		s.value = (ranks - ones*(ones+1)/2) / (ones * others)
-		s.deviation = math.Sqrt(s.value * (1 - s.value) / math.Min(ones, others))
 	}
 	return s
 }

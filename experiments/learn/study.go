@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	rows "github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -21,8 +20,8 @@ import (
 // design makes the plans of the rounds, as devices would be given them: of a study that they
 // answer from end to end, or of rounds with respondents of their own.
 func (m *measurement) design(l *learner) error {
-	overlap := l.overlap(m.task.public, l.rounds[0].length)
-	alike := math.Min(1, math.Cbrt(float64(len(m.task.classes))*math.Max(0, overlap[0])))
+	cubes := l.overlap(m.task.public, l.rounds[0].length)[0]
+	alike := math.Min(1, math.Cbrt(float64(len(m.task.classes))*math.Max(0, cubes)))
 	asked := make([]plan.VectorRound, len(l.rounds))
 	for i, r := range l.rounds {
 		asked[i] = plan.VectorRound{Sums: r.sums, Answered: m.Bits}
@@ -114,8 +113,10 @@ func (m *measurement) study(l *learner) (*findings.Linear, *vector.Model, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		sum := learned.(*vector.Model)
-		exact := m.compare(proto.Question.(*vector.Question), who, sum.Sum, m.specs[i])
+		sum, q := learned.(*vector.Model), proto.Question.(*vector.Question)
+		write := func(i int, v []float32) { q.Vector(who[i].(vector.Record), v) }
+		exact := total(len(who), len(sum.Sum), write)
+		m.compare(m.specs[i], len(who), write, sum.Sum, exact)
 		if i == 0 {
 			m.first = exact // of baselines too
 		}
@@ -161,18 +162,4 @@ func (m *measurement) respondents(round int) law.Values {
 		who[i] = vector.Record{Features: train.row(at), Class: train.y[at]}
 	}
 	return who
-}
-
-// compare notes how far a sum is from the true one, and how far it should be, given how much
-// the respondents' vectors are alike, which only a simulation knows. It returns the true sum.
-func (m *measurement) compare(q *vector.Question, who law.Values, sum []float64, spec rows.Spec) []float64 {
-	write := func(i int, v []float32) { q.Vector(who[i].(vector.Record), v) }
-	some := make([][]float32, min(alike, len(who)))
-	for i := range some {
-		some[i] = make([]float32, len(sum))
-		write(i, some[i])
-	}
-	exact := total(len(who), len(sum), write)
-	m.errors = append(m.errors, drawnError{distance(sum, exact), predicted(spec, len(who), rows.Overlaps(some))})
-	return exact
 }

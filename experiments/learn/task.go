@@ -58,21 +58,6 @@ func (r records) part(from, to int) records {
 	return p
 }
 
-// pick copies some.
-func (r records) pick(index []int) records {
-	p := records{x: matrix(len(index), r.x.Cols)}
-	for i, from := range index {
-		copy(p.row(i), r.row(from))
-		if r.y != nil {
-			p.y = append(p.y, r.y[from])
-		}
-		if r.target != nil {
-			p.target = append(p.target, r.target[from])
-		}
-	}
-	return p
-}
-
 // load makes the task of a setting; dir is the folder of data sets.
 func load(s Setting, dir string, tell fit.Progress) (*task, error) {
 	switch s.Dataset {
