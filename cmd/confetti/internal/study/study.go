@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
@@ -109,18 +110,32 @@ func (c studySign) Run(std terminal.Streams) error {
 	case state == nil && c.State != "":
 		return terminal.Usagef("the question asks with no public state: leave out --state")
 	}
-	if state != nil {
-		err = durable.Create(c.State, state, 0o644)
-	}
-	if err == nil {
-		err = durable.Create(c.Out, append(round.Marshal(), '\n'), 0o644)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: choose another name", err)
-	}
-	if err != nil {
+	if err := terminal.Uninterrupted(func() error { return c.save(round, state) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.Out, "study        %s\nround 1      %s\npublisher    %s\ncoordinator  %s\n", round.Plan.Round.Study, round.Plan.Name(), round.Publisher, round.Study.Coordinator)
 	return Costs(std.Err, round)
+}
+
+// save writes both files, or none.
+func (c studySign) save(round plan.Signed, state []byte) (err error) {
+	if state != nil {
+		if err = durable.Create(c.State, state, 0o644); err != nil {
+			return taken(err)
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, os.Remove(c.State))
+			}
+		}()
+	}
+	return taken(durable.Create(c.Out, append(round.Marshal(), '\n'), 0o644))
+}
+
+// taken says what to do where there is such a file.
+func taken(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: choose another name", err)
+	}
+	return err
 }
