@@ -67,6 +67,12 @@ type Provenance struct {
 	Randomness string `json:"randomness"`        // "fresh randomness", or the seed of a simulation
 }
 
+// Names of what stands beside a release: the model that was learned, and the coordinates of a sum.
+const (
+	ModelFile = "model.nn"
+	SumsFile  = "sums.csv"
+)
+
 // Units that change how a number is printed; any other unit is printed after it.
 const (
 	Share   = "share"   // in [0, 1], printed as a percentage
