@@ -64,9 +64,9 @@ func (p *Protocol) staged(rounds int) (s account.Spending, err error) {
 	return s, nil
 }
 
-// Composed is the guarantee of a study of which each respondent may answer every round,
-// against who sees all of them; nothing where each answers one, which costs what the plan
-// promises. The label epsilon of the rounds adds up, since each of them draws its own.
+// Composed is the guarantee of all rounds of a study against an observer who sees every
+// round, where a respondent may answer every one. It is empty where each respondent answers
+// one, which costs what the plan promises. The label epsilon of the rounds adds up, since each of them draws its own.
 func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
 	at := slices.IndexFunc(promise.Statements, func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled })
 	if s.Takes == plan.TakesOne || s.Rounds == 1 || at < 0 {

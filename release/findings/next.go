@@ -6,8 +6,8 @@ import (
 )
 
 // Next is what the next round of a study asks with, given what a round has taught: nil where
-// it asks with the same state as this one. Where learning is needed for it, devices, which carry
-// the question, do not carry that.
+// it asks with the same state as this one. The next state of sums of vectors takes a classifier,
+// which devices do not carry. It is therefore made here, and not by the question.
 func Next(q question.Question, m question.Model) (state []byte, done bool, err error) {
 	if v, ok := m.(*vector.Model); ok {
 		if v.Sums == vector.Features || v.Sums == vector.Classes {
