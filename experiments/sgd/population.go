@@ -2,16 +2,17 @@ package sgd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/encode/gradients"
-	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
@@ -35,10 +36,16 @@ func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population,
 	if err != nil {
 		return p, err
 	}
-	for i, x := range example(set.Train.X) {
+	train, err := example(set.Train.X)
+	if err != nil {
+		return p, err
+	}
+	for i, x := range train {
 		p.values = append(p.values, gradient.Labelled{Features: x, Class: set.Train.Y[i]})
 	}
-	p.test = example(set.Test.X)
+	if p.test, err = example(set.Test.X); err != nil {
+		return p, err
+	}
 	p.dimension = len(p.test[0])
 	if c.Clip == 0 {
 		c.Clip = map[string]float64{"linear": linearClip, "xiii": 1}[c.Architecture]
@@ -51,7 +58,7 @@ func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population,
 
 // examples makes the rows of a matrix examples of an architecture: of a linear model unit
 // vectors of public features, times linearScale, of a network the pictures.
-func examples(c *Cell, set *dataset.Set, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
+func examples(c *Cell, set *dataset.Set, progress simulate.Progress) (func(blas32.General) ([][]float32, error), error) {
 	picture := set.Dimension() == side*side
 	switch {
 	case c.Architecture == "linear" && picture:
@@ -60,17 +67,11 @@ func examples(c *Cell, set *dataset.Set, progress simulate.Progress) (func(blas3
 	case c.Directions != 0:
 		return nil, fmt.Errorf("directions are of pictures of 28x28, which %s has none of", set.Name)
 	case c.Architecture == "linear":
-		return func(x blas32.General) [][]float32 {
-			return mapped(x, func() func(x, out []float32) { return func(x, out []float32) { copy(out, x); scale(out, linearScale) } }, x.Cols)
-		}, nil
+		return func(x blas32.General) ([][]float32, error) { return mapped(x, x.Cols, scaled(linearScale)) }, nil
 	case !picture:
 		return nil, fmt.Errorf("architecture %s takes pictures of 28x28, which %s has none of", c.Architecture, set.Name)
 	}
-	return func(x blas32.General) [][]float32 {
-		return mapped(x, func() func(x, out []float32) {
-			return func(x, out []float32) { copy(out, x); scale(out, pictureLength) }
-		}, x.Cols)
-	}, nil
+	return func(x blas32.General) ([][]float32, error) { return mapped(x, x.Cols, scaled(pictureLength)) }, nil
 }
 
 const (
@@ -89,66 +90,50 @@ const (
 
 // oriented are oriented gradients of pictures, whitened by generated ones: no record that
 // anybody holds has part in them.
-func oriented(directions int, progress simulate.Progress) (func(blas32.General) [][]float32, error) {
-	progress("public features", 0, 1)
-	public := synthetic.Images(replay.New(1), publicImages)
-	held := blas32.General{Rows: len(public), Cols: side * side, Stride: side * side}
-	for _, image := range public {
-		held.Data = append(held.Data, image...)
+func oriented(directions int, progress simulate.Progress) (func(blas32.General) ([][]float32, error), error) {
+	public := blas32.General{Rows: publicImages, Cols: side * side, Stride: side * side}
+	for _, image := range synthetic.Images(replay.New(1), publicImages) {
+		public.Data = append(public.Data, image...)
 	}
-	gradient := func() func(x, out []float32) {
-		m, err := gradients.New(side, side)
-		if err != nil {
-			panic("sgd: " + err.Error()) // of a size that was checked
-		}
-		return m.Apply
-	}
-	m, err := gradients.New(side, side)
+	features, err := fit.Images(public, model.Size{Width: side, Height: side}, directions, 0.3, fit.Progress(progress))
 	if err != nil {
 		return nil, err
 	}
-	rows := mapped(held, gradient, m.Len())
-	x := blas32.General{Rows: len(rows), Cols: m.Len(), Stride: m.Len()}
-	for _, row := range rows {
-		x.Data = append(x.Data, row...)
-	}
-	white, err := principal.Fit(x, directions, 0.3, principal.Full)
-	if err != nil {
-		return nil, err
-	}
-	progress("public features", 1, 1)
-	return func(x blas32.General) [][]float32 {
-		return mapped(x, func() func(x, out []float32) {
-			apply, features := gradient(), make([]float32, m.Len())
-			return func(x, out []float32) {
-				apply(x, features)
-				white.Apply(features, out)
-				scale(out, linearScale)
+	return func(x blas32.General) ([][]float32, error) {
+		return mapped(x, features.Len(), func(x, out []float32) error {
+			of, err := features.OfNumbers(x)
+			if err != nil {
+				return err
 			}
-		}, white.Len())
+			return scaled(linearScale)(of, out)
+		})
 	}, nil
 }
 
-func scale(x []float32, by float32) {
-	for i := range x {
-		x[i] *= by
+// scaled is a copy that many times as long.
+func scaled(by float32) func(x, out []float32) error {
+	return func(x, out []float32) error {
+		for i, v := range x {
+			out[i] = by * v
+		}
+		return nil
 	}
 }
 
-// mapped are the rows of x by a map, of which each processor makes its own.
-func mapped(x blas32.General, fresh func() func(x, out []float32), size int) [][]float32 {
+// mapped are the rows of x by a map, on all processors.
+func mapped(x blas32.General, size int, apply func(x, out []float32) error) ([][]float32, error) {
 	rows, all := make([][]float32, x.Rows), make([]float32, x.Rows*size)
 	workers := runtime.GOMAXPROCS(0)
+	errs := make([]error, workers)
 	var wait sync.WaitGroup
 	for w := range workers {
 		wait.Go(func() {
-			apply := fresh()
-			for i := w; i < x.Rows; i += workers {
+			for i := w; i < x.Rows && errs[w] == nil; i += workers {
 				rows[i] = all[i*size : (i+1)*size : (i+1)*size]
-				apply(x.Data[i*x.Stride:][:x.Cols], rows[i])
+				errs[w] = apply(x.Data[i*x.Stride:][:x.Cols], rows[i])
 			}
 		})
 	}
 	wait.Wait()
-	return rows
+	return rows, errors.Join(errs...)
 }
