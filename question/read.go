@@ -38,6 +38,29 @@ func CrowdNamed(crowds []string, field any) (int, error) {
 	return at, nil
 }
 
+// LabelledFields are those of features that stand beside one of these classes, or by
+// themselves where there are none.
+func LabelledFields(classes []string) []Field {
+	fields := []Field{{Name: "class", Crowd: true}, {Name: "features", Rest: true}}
+	if len(classes) == 0 {
+		return fields[1:]
+	}
+	return fields
+}
+
+// LabelledRow is what stands in these fields. Errors are as those of Read.
+func LabelledRow(classes []string, row []any) (features []float32, class int, errs []error) {
+	errs = make([]error, len(row))
+	if len(classes) > 0 {
+		class, errs[0] = CrowdNamed(classes, row[0])
+	}
+	last := len(row) - 1
+	if features, errs[last] = vector(row[last]); errs[0] == nil && errs[last] == nil {
+		errs = nil
+	}
+	return features, class, errs
+}
+
 // Text is that in a field.
 func Text(field any) (string, error) {
 	text, ok := field.(string)
@@ -89,8 +112,8 @@ func Texts(field any) ([]string, error) {
 	})
 }
 
-// Vector are the numbers in a field, of single precision.
-func Vector(field any) ([]float32, error) {
+// vector is the numbers in a field, of single precision.
+func vector(field any) ([]float32, error) {
 	if ready, ok := field.([]float32); ok {
 		return ready, nil
 	}

@@ -3,16 +3,13 @@ package gradient
 import "github.com/confetti-dp/confetti/question"
 
 // Fields are the class and the features.
-func (q *Question) Fields() []question.Field {
-	return []question.Field{{Name: "class", Crowd: true}, {Name: "features", Rest: true}}
-}
+func (q *Question) Fields() []question.Field { return question.LabelledFields(q.ask.Classes) }
 
 // Value is the Labelled in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
-	class, none := question.CrowdNamed(q.ask.Classes, row[0])
-	features, err := question.Vector(row[1])
-	if none != nil || err != nil {
-		return nil, []error{none, err}
+	features, class, errs := question.LabelledRow(q.ask.Classes, row)
+	if errs != nil {
+		return nil, errs
 	}
 	return Labelled{Features: features, Class: class}, nil
 }
