@@ -191,8 +191,8 @@ func (w *world) goesOn(signed plan.Signed) {
 
 // each looks at all rounds, one after the other.
 func (w *world) each(look func()) {
-	newest, proto := w.signed, w.proto
-	defer func() { w.signed, w.proto = newest, proto }()
+	newest := w.signed
+	defer func() { w.signed = newest }()
 	for _, signed := range w.study.rounds {
 		w.signed = signed
 		look() // tallies of all rounds are alike
