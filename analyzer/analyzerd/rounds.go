@@ -89,7 +89,7 @@ func (s *Service) study(ctx context.Context, name string) (plan.SignedStudy, pla
 	if err != nil {
 		return plan.SignedStudy{}, plan.Plan{}, err
 	}
-	signed, err := plan.ParseSigned(text)
+	signed, err := registered(name, text)
 	if err != nil {
 		return plan.SignedStudy{}, plan.Plan{}, err
 	}
