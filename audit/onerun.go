@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -44,15 +45,7 @@ func (c guessed) right(side int) (n int) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case c.Score[i] < c.Score[j]:
-			return -1
-		case c.Score[i] > c.Score[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(c.Score[i], c.Score[j]) })
 	for i := range side {
 		if !c.Second[order[i]] {
 			n++

@@ -58,12 +58,12 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 			return res, err
 		}
 	}
-	res.AccuracyHighestDensity = metric(c.Release, "accuracy").Value
-	res.AccuracyDebiased = metric(c.Release, "accuracy_debiased").Value
-	res.AccuracyNearestMean = metric(c.Release, "accuracy_nearest_mean").Value
+	res.AccuracyHighestDensity = Metric(c.Release, "accuracy").Value
+	res.AccuracyDebiased = Metric(c.Release, "accuracy_debiased").Value
+	res.AccuracyNearestMean = Metric(c.Release, "accuracy_nearest_mean").Value
 	res.AccuracyNoPrivacy = kde.ExactAccuracy(set, exactly(kernel), progress)
 	res.Accuracy = res.AccuracyHighestDensity
-	if near := metric(c.Release, "accuracy_nearest_mean"); classifier == experiments.NearestMean && near.Name != "" {
+	if near := Metric(c.Release, "accuracy_nearest_mean"); classifier == experiments.NearestMean && near.Name != "" {
 		res.Classifier, res.Accuracy, res.AccuracyDebiased = experiments.NearestMean, near.Value, 0
 		c.Release.Headline = append([]release.Metric{near}, c.Release.Headline...)
 	}
@@ -93,8 +93,8 @@ func withoutPrivacy(accuracy float64) release.Metric {
 	return release.Metric{Name: "accuracy_no_privacy", Label: "Accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "exact kernel densities of all records"}
 }
 
-// metric is that of a name, in the headline or a section.
-func metric(r release.Release, name string) release.Metric {
+// Metric is that of a name, in the headline or a section.
+func Metric(r release.Release, name string) release.Metric {
 	for _, m := range r.Headline {
 		if m.Name == name {
 			return m

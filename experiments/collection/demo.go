@@ -72,7 +72,7 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Col
 	res := DemoResult{
 		Devices: out.Devices, Fragments: out.Fragments, Hops: demoHops,
 		Dataset: set.Name, Synthetic: set.Synthetic, Classes: len(set.Classes),
-		Accuracy:          metric(*r, "accuracy").Value,
+		Accuracy:          Metric(*r, "accuracy").Value,
 		AccuracyNoPrivacy: kde.ExactAccuracy(some, exactly(demoKernel), progress),
 		Epsilon:           shuffled.Epsilon, Delta: shuffled.Delta, LabelEpsilon: d.LabelEpsilon, Method: shuffled.Method,
 		Decoded: map[string][]string{},

@@ -36,7 +36,7 @@ func TestTheDemoTellsClassesApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := metric(out.Release, "accuracy").Value; got < want {
+		if got := Metric(out.Release, "accuracy").Value; got < want {
 			t.Errorf("%s: accuracy %.3f, want %v", set.Name, got, want)
 		}
 		if n := out.Devices * out.Plan.Envelopes.PerDevice; out.Devices != 2000 || n > 57_120 || public != demoPublic {

@@ -55,7 +55,7 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 	if s.Dataset == "synthetic" {
 		const n, tests = syntheticTrain, syntheticTest
 		images, labels := synthetic.Labelled(replay.New(s.Seed, 1), n+tests, len(t.classes))
-		all := stacked(images)
+		all := fit.Stacked(images)
 		raw[0], raw[1] = blas32.General{Rows: n, Cols: all.Cols, Stride: all.Stride, Data: all.Data}, blas32.General{Rows: tests, Cols: all.Cols, Stride: all.Stride, Data: all.Data[n*all.Stride:]}
 		t.train.y, t.test.y = labels[:n], labels[n:]
 	} else {
@@ -72,7 +72,7 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 	}
 	// Public are the inputs that directions are fitted to, and labelled ones.
 	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, len(t.classes))
-	public, like := stacked(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), stacked(images)
+	public, like := fit.Stacked(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), fit.Stacked(images)
 	if t.public.y = labels; s.Public == unlabelled {
 		t.white, t.public.y = true, make([]int, alike) // as if all were of one class: too much alike
 		all := records{x: raw[0], y: t.train.y}
@@ -105,12 +105,4 @@ func (s Setting) drawn() int {
 		return drawnImages / 16
 	}
 	return drawnImages
-}
-
-func stacked(images [][]float32) blas32.General {
-	x := matrix(len(images), len(images[0]))
-	for i, image := range images {
-		copy(x.Data[i*x.Stride:], image)
-	}
-	return x
 }

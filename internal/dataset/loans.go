@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -81,8 +82,7 @@ func (l *Loans) read(r io.Reader) error {
 		features := loanFeatures(cell)
 		l.X.Rows, l.X.Cols, l.X.Stride = l.X.Rows+1, len(features), len(features)
 		l.X.Data, l.Rate = append(l.X.Data, features...), append(l.Rate, rate)
-		status := cell("loan_status")
-		l.Lost = append(l.Lost, len(status) >= 11 && status[len(status)-11:] == "Charged Off")
+		l.Lost = append(l.Lost, strings.HasSuffix(cell("loan_status"), "Charged Off"))
 	}
 	l.Names = append(slices.Clone(loanNumbers), "credit_years", "issue_year", "emp_length", "rent", "mortgage", "verified", "source_verified")
 	l.Names = append(l.Names, loanPurposes...)

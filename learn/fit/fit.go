@@ -37,6 +37,12 @@ func Images(public blas32.General, size model.Size, dimension int, reg float64, 
 	return &model.Features{Image: &size, Maps: []*whiten.State{state}}, nil
 }
 
+// Stacked are images of one size as rows.
+func Stacked(images [][]float32) blas32.General {
+	length := len(images[0])
+	return blas32.General{Rows: len(images), Cols: length, Stride: length, Data: slices.Concat(images...)}
+}
+
 // Oriented are the gradients of images at two scales, on all processors.
 func Oriented(images blas32.General, size model.Size, tell Progress) (blas32.General, error) {
 	first, err := gradients.New(size.Width, size.Height)

@@ -83,7 +83,7 @@ func (f *Features) Check() error {
 func (f *Features) given() int {
 	switch {
 	case f.Image != nil:
-		return 2 * 8 * (f.Image.Width / 4) * (f.Image.Height / 4)
+		return gradients.Len(f.Image.Width, f.Image.Height)
 	case f.Text != nil:
 		return f.Text.Len()
 	}

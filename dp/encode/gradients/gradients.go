@@ -39,10 +39,14 @@ func CheckSize(width, height int) error {
 	return nil
 }
 
-// Len is the number of features: eight orientations in each cell of 4x4 pixels, twice.
-func (m *Map) Len() int { return 2 * m.half() }
+// Len is the number of features of an image of so many pixels: eight orientations in each cell
+// of 4x4 pixels, twice.
+func Len(width, height int) int { return 2 * half(width, height) }
 
-func (m *Map) half() int { return orientations * m.width * m.height / (cell * cell) }
+// Len is the number of features.
+func (m *Map) Len() int { return Len(m.width, m.height) }
+
+func half(width, height int) int { return orientations * (width / cell) * (height / cell) }
 
 // Check says why an image does not fit: its size, or a pixel that is not finite.
 func (m *Map) Check(image []float32) error {
@@ -66,9 +70,10 @@ func (m *Map) Check(image []float32) error {
 // a cell weighs pixels with 1/4, 1/2, 3/4, 1, 1, 3/4, 1/2, 1/4 in either direction. A feature is the
 // root of its sum. Features are ordered by cells, row by row, then directions.
 func (m *Map) Apply(image, out []float32) {
-	m.scale(image, out[:m.half()])
+	one := half(m.width, m.height)
+	m.scale(image, out[:one])
 	m.blur(image)
-	m.scale(m.blurred, out[m.half():])
+	m.scale(m.blurred, out[one:])
 }
 
 func (m *Map) scale(image, out []float32) {

@@ -18,7 +18,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // collectLesson are the flags of a classifier that is learned from sums of vectors.
@@ -125,19 +124,7 @@ func (c collectSimulate) features(set *dataset.Set) (*model.Features, error) {
 }
 
 func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned, took time.Duration) error {
-	var accuracy, ratio release.Metric
-	for _, m := range out.Release.Headline {
-		if m.Name == "accuracy" {
-			accuracy = m
-		}
-	}
-	for _, s := range out.Release.Sections {
-		for _, m := range s.Metrics {
-			if m.Name == "noise_ratio" {
-				ratio = m
-			}
-		}
-	}
+	accuracy, ratio := collection.Metric(out.Release, "accuracy"), collection.Metric(out.Release, "noise_ratio")
 	bits, epsilon := out.Plan.Question.Vector.Rounds[0].Answered, out.Promise.Epsilon
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -85,7 +84,7 @@ func (c fitted) fit(report fit.Progress) (f *model.Features, rows int, what stri
 	case c.Inputs == "":
 		side := model.Size{Width: synthetic.Side, Height: synthetic.Side}
 		report("images", 0, c.Images)
-		x := stacked(synthetic.Images(replay.New(c.Seed), c.Images))
+		x := fit.Stacked(synthetic.Images(replay.New(c.Seed), c.Images))
 		f, err = fit.Images(x, side, c.dimension(imageDimension, x.Rows-1), c.Reg, report)
 		return f, x.Rows, "synthetic images", err
 	case err != nil:
@@ -125,12 +124,6 @@ func (c fitted) dimension(usual, most int) int {
 	return max(1, min(usual, most))
 }
 
-func stacked(images [][]float32) blas32.General {
-	x := blas32.General{Rows: len(images), Cols: len(images[0]), Stride: len(images[0])}
-	x.Data = slices.Concat(images...)
-	return x
-}
-
 // pictures are those of a folder, in the order of their names.
 func (c fitted) pictures(report fit.Progress) (blas32.General, model.Size, error) {
 	paths, err := filepath.Glob(filepath.Join(c.Inputs, "*.[pP][nN][gG]"))
@@ -154,5 +147,5 @@ func (c fitted) pictures(report fit.Progress) (blas32.General, model.Size, error
 		}
 		images = append(images, p.Grey())
 	}
-	return stacked(images), size, nil
+	return fit.Stacked(images), size, nil
 }
