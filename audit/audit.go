@@ -47,7 +47,7 @@ type Finding struct {
 	Guesses  int               // that the bound is computed from: the views of all runs, or the canaries of one
 }
 
-// False says whether the claim cannot be true.
+// False says whether the claim cannot be true, given what the finding assumes.
 func (f Finding) False() bool { return f.Sure > f.Claimed.Epsilon }
 
 // Doubtful says whether the bound lies above the claim, which happens to true claims too
@@ -58,7 +58,7 @@ func (f Finding) Doubtful() bool { return f.Lower > f.Claimed.Epsilon }
 func (f Finding) Verdict() string {
 	switch {
 	case f.False():
-		return fmt.Sprintf("the claim is false: the attack proves an epsilon above %.3g, but for one chance in a million", f.Sure)
+		return fmt.Sprintf("the claim is false: the attack proves an epsilon above %.3g, but for one chance in a million (%s)", f.Sure, f.Assumes)
 	case f.Doubtful():
 		return "above the claim, which one audit in twenty is by chance where a claim is tight: run it again with another seed and more runs"
 	}

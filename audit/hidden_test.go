@@ -20,8 +20,8 @@ func sumOfVectors(t testing.TB, features, minimum int, epsilon float64) plan.Pla
 	return example.Design(t, p)
 }
 
-// Canaries whose devices answer a plan find most of what it promises, and no more; with half
-// the noise they prove it false.
+// Canaries whose devices answer a plan find most of what it promises, and no more; with a
+// third of the noise they prove it false.
 func TestCanariesInAPlan(t *testing.T) {
 	r := route(t, sumOfVectors(t, 512, 400, 2))
 	find := func() Finding {

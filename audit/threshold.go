@@ -37,7 +37,11 @@ func (s scored) above(threshold, delta, alpha float64) float64 {
 	return math.Log((t - delta) / f)
 }
 
-// threshold is the score that bounds most, at 1.6 deviations of either rate.
+// careful is how many deviations of a rate a threshold is chosen at: with fewer, among so many
+// thresholds one in the tail wins by chance, and bounds little on fresh scores.
+const careful = 3
+
+// threshold is the score that bounds most, with either rate that many deviations worse.
 func (s scored) threshold(delta float64) float64 {
 	first, second := slices.Sorted(slices.Values(s.First)), slices.Sorted(slices.Values(s.Second))
 	best, most := math.Inf(1), math.Inf(-1)
@@ -46,7 +50,7 @@ func (s scored) threshold(delta float64) float64 {
 		for i < len(first) && first[i] < at {
 			i++
 		}
-		t, f := wilson(len(second)-j, len(second), -1.6), wilson(len(first)-i, len(first), 1.6)
+		t, f := wilson(len(second)-j, len(second), -careful), wilson(len(first)-i, len(first), careful)
 		if bound := math.Log((t - delta) / f); bound > most {
 			best, most = at, bound
 		}

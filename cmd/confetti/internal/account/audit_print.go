@@ -73,7 +73,7 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 	fmt.Fprintf(w, "found\tepsilon above %.4g, with confidence %s (%s)\n", best.Lower, account.Percent(audit.Confidence), best.Assumes)
 	fmt.Fprintf(w, "means\t%s\n", best.Verdict())
 	if !best.Doubtful() {
-		fmt.Fprintf(w, "\tthe loss of privacy lies between the two: %.4g is proved to be lost, and no more than %.4g can be\n", best.Lower, best.Claimed.Epsilon)
+		fmt.Fprintf(w, "\tthe loss of privacy lies between the two: %.4g is proved to be lost (%s), and no more than %.4g can be\n", best.Lower, best.Assumes, best.Claimed.Epsilon)
 	}
 	for _, f := range p.findings {
 		of := "evidence"
