@@ -75,12 +75,15 @@ func flipAtLength(b []byte) []byte {
 	return b
 }
 
-// another is a secret that is as good as the one that was there.
+// another is a secret that is as good as the one that was there: one letter of its
+// base64 is another one.
 func another(b []byte) []byte {
-	at := len(b) - 10
 	b = bytes.Clone(b)
-	if b[at]++; b[at] == 'z'+1 || b[at] == 'Z'+1 || b[at] == '9'+1 {
-		b[at] = 'A'
+	letter := &b[len(b)-10]
+	if *letter == 'A' {
+		*letter = 'B'
+	} else {
+		*letter = 'A'
 	}
 	return b
 }
