@@ -29,7 +29,7 @@ func NewCounter(p *protocol.Protocol, key envelope.PrivateKey) (*Counter, error)
 	}
 	c := &Counter{protocol: p}
 	size := key.Suite().Size(1, p.Plan.Envelopes.PayloadBytes)
-	for i, in := range p.Plan.Route.Mix.Instances {
+	for i, in := range p.Plan.Route.Instances() {
 		o, err := envelope.NewOpener(key, p.Hash, uint16(i), uint8(len(in.Hops)), size)
 		if err != nil {
 			return nil, err
@@ -161,8 +161,8 @@ func (c *Counter) accepts(h envelope.Head) error {
 		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", int(h.Instance)+1, len(c.openers))
 	case int64(h.Crowd) >= int64(p.Crowds()):
 		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", int64(h.Crowd)+1, p.Crowds())
-	case int(h.Hop) != len(p.Route.Mix.Instances[h.Instance].Hops):
-		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", h.Hop, len(p.Route.Mix.Instances[h.Instance].Hops))
+	case int(h.Hop) != len(p.Route.Instances()[h.Instance].Hops):
+		return fmt.Errorf("analyzer: the batch comes from hop %d of %d: it must pass the whole cascade", h.Hop, len(p.Route.Instances()[h.Instance].Hops))
 	case int64(h.Respondents) < int64(p.Crowd.Minimum):
 		return fmt.Errorf("analyzer: the batch holds fewer respondents than the plan's minimum of %d", p.Crowd.Minimum)
 	case p.Crowd.Maximum > 0 && int64(h.Respondents) > int64(p.Crowd.Maximum):

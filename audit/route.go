@@ -42,6 +42,9 @@ func NewRoute(p plan.Plan, seed uint64) (*Route, error) {
 	if p.State != "" || p.Round != nil {
 		return nil, errors.New("audit: the plan is a round of a study: give the plan of the study, whose rounds say as much each")
 	}
+	if p.Route.Mix == nil {
+		return nil, errors.New("audit: the plan's answers are summed, and attacks are on envelopes: give a plan whose answers are mixed")
+	}
 	p = untied(p)
 	t := &Route{}
 	var err error

@@ -78,7 +78,7 @@ func (t *Route) enough() int {
 	}
 	n := float64(p.Crowd.Minimum)
 	if p.Contributions() == 1 {
-		largest /= float64(len(p.Route.Mix.Instances))
+		largest /= float64(len(p.Route.Instances()))
 	}
 	if largest < 1 {
 		n = (n + 5*math.Sqrt(n) + 10) / largest * 1.05

@@ -7,7 +7,6 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // Cover sends what looks like an answer to the plan and is none: random bytes of
@@ -55,7 +54,7 @@ func (c *Client) Cover(ctx context.Context) error {
 
 // coverInstances are those that an answer would go through.
 func (c *Client) coverInstances(allowed []int) []int {
-	if c.signed.Plan.Route.Mix.Spread == plan.SpreadAll {
+	if c.signed.Plan.Route.Spreads() {
 		return allowed
 	}
 	c.mu.Lock()

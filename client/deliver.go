@@ -282,7 +282,7 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 }
 
 func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error) {
-	if part.Instance >= len(c.signed.Plan.Route.Mix.Instances) || crowd < 0 || crowd >= c.signed.Plan.Crowds() {
+	if part.Instance >= len(c.signed.Plan.Route.Instances()) || crowd < 0 || crowd >= c.signed.Plan.Crowds() {
 		return spooled{}, errDamaged // the name is a hash of the plan
 	}
 	tokens, err := c.tokens(ctx)

@@ -43,7 +43,10 @@ func Prepare(p plan.Plan) (*Pipeline, error) {
 // caller's randomness: simulations replay a seed.
 func New(p *protocol.Protocol, r *rand.Rand) (*Pipeline, error) {
 	c := &Pipeline{protocol: p, rand: r, sealers: map[destination]*envelope.Sealer{}}
-	for i, in := range p.Plan.Route.Mix.Instances {
+	if p.Plan.Route.Mix == nil {
+		return nil, errors.New("client: the plan's answers are not mixed: they have no envelopes")
+	}
+	for i, in := range p.Plan.Route.Instances() {
 		var keys []envelope.PublicKey
 		for _, party := range append(in.Hops[:len(in.Hops):len(in.Hops)], p.Plan.Analyzer) {
 			key, err := envelope.ParsePublicKey(party.Key)
@@ -170,7 +173,7 @@ func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error)
 
 // demanded checks that the tokens are what the hops of an instance demand.
 func (c *Pipeline) demanded(instance int, tokens [][]byte) error {
-	for hop, h := range c.protocol.Plan.Route.Mix.Instances[instance].Hops {
+	for hop, h := range c.protocol.Plan.Route.Instances()[instance].Hops {
 		has := hop < len(tokens) && tokens[hop] != nil
 		switch {
 		case h.Tokens != "" && tokens == nil:

@@ -168,13 +168,13 @@ func (p Policy) permits(signed plan.Signed) (instances []int, err error) {
 	if signers := signed.Signers(); slices.ContainsFunc(signers, denied) || len(p.Publishers.Allow) > 0 && !slices.ContainsFunc(signers, allowed) {
 		return nil, fmt.Errorf("client: refused: the device's policy does not allow plans of %s", strings.Join(signers, " and "))
 	}
-	route := signed.Plan.Route.Mix
-	for i, in := range route.Instances {
-		if !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return slices.Contains(p.Operators.Deny, h.Operator) }) {
+	ways := signed.Plan.Route.Ways()
+	for i, parties := range ways {
+		if !slices.ContainsFunc(parties, func(h plan.Party) bool { return slices.Contains(p.Operators.Deny, h.Operator) }) {
 			instances = append(instances, i)
 		}
 	}
-	if len(instances) == 0 || route.Spread == plan.SpreadAll && len(instances) < len(route.Instances) {
+	if len(instances) == 0 || signed.Plan.Route.Spreads() && len(instances) < len(ways) {
 		return nil, errors.New("client: refused: the device's policy denies an operator that every report of this plan goes through")
 	}
 	return instances, nil

@@ -55,7 +55,7 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 	if strings.ContainsAny(o.Bearer, " \t\r\n\"") {
 		return nil, errors.New("client: the bearer token has blanks or quotes: copy it whole and alone")
 	}
-	for i, in := range p.Route.Mix.Instances {
+	for i, in := range p.Route.Instances() {
 		entry := in.Hops[0]
 		if entry.URL == "" {
 			return nil, fmt.Errorf("client: the plan gives no address for the entry hop of instance %d (%s): it can be simulated, but not answered", i+1, entry.Operator)
@@ -73,7 +73,7 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 			s.bytes = max(s.bytes, one)
 		}
 	}
-	if issuer := p.Route.Mix.Issuer; issuer != nil {
+	if issuer := p.Route.Issuer(); issuer != nil {
 		if issuer.URL == "" {
 			return nil, fmt.Errorf("client: the plan gives no address for the token issuer (%s)", issuer.Operator)
 		}

@@ -17,7 +17,7 @@ import (
 // and the issuer answers them again.
 func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 	seed := token.Seed(c.secret.derive("confetti/tokens/v1", c.hash[:]))
-	instances := c.signed.Plan.Route.Mix.Instances
+	instances := c.signed.Plan.Route.Instances()
 	tokens := make([][][]byte, len(instances))
 	var ask wire.TokenRequest
 	var requests []*token.Request

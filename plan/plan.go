@@ -132,17 +132,56 @@ type Deletion struct {
 	Threshold int     `json:"threshold"` // T: of n contributions max(0, n+Z-T) stay, none if Z > T
 }
 
-// Envelopes fixes what a device sends, whatever its data.
+// Envelopes fixes what a device sends, whatever its data. Where answers are summed there are
+// none, and the suite seals shares.
 type Envelopes struct {
-	PerDevice    int    `json:"per_device"`    // constant number in a contribution; dummies fill up to it
-	PayloadBytes int    `json:"payload_bytes"` // constant length of the innermost plaintext
+	PerDevice    int    `json:"per_device"`    // constant number in a contribution; dummies fill up to it; 0 in sums
+	PayloadBytes int    `json:"payload_bytes"` // constant length of the innermost plaintext; 0 in sums
 	Suite        string `json:"suite"`         // "x25519", "x-wing"
 }
 
-// Route says how envelopes travel. Kind names the one field that is set.
+// Route says how answers travel. Kind names the one field that is set.
 type Route struct {
-	Kind string `json:"kind"` // "mix"
+	Kind string `json:"kind"` // RouteMix, RouteSum
 	Mix  *Mix   `json:"mix,omitempty"`
+	Sum  *Sum   `json:"sum,omitempty"`
+}
+
+// The routes that a plan may name.
+const (
+	RouteMix = "mix" // envelopes, which shufflers permute
+	RouteSum = "sum" // shares of vectors, which two aggregators add up
+)
+
+// Instances are those that mix; none where answers are summed.
+func (r Route) Instances() []Instance {
+	if r.Mix == nil {
+		return nil
+	}
+	return r.Mix.Instances
+}
+
+// Ways are the parties that an answer goes through, one way of several or all of them: those
+// of each instance, or the two aggregators.
+func (r Route) Ways() (ways [][]Party) {
+	for _, in := range r.Instances() {
+		ways = append(ways, in.Hops)
+	}
+	if r.Sum != nil {
+		ways = append(ways, []Party{r.Sum.Leader, r.Sum.Helper})
+	}
+	return ways
+}
+
+// Issuer is whose tokens are demanded on the route; nil where none are.
+func (r Route) Issuer() *Party {
+	switch {
+	case r.Mix != nil:
+		return r.Mix.Issuer
+	case r.Sum != nil:
+		return r.Sum.Issuer
+	}
+	return nil
 }
 
 // Mix is K instances in separate trust domains, each a cascade of M hops.
@@ -209,13 +248,11 @@ func Short(name string) string { return name[:min(12, len(name))] }
 // Crowds is the number of crowds that respondents fall into. A crowd is public.
 func (p Plan) Crowds() int { return max(1, len(p.Crowd.Names)) }
 
-// HopURLs are where the hops that have a URL listen, of every instance in its order.
+// HopURLs are where those listen between devices and the analyzer who have a URL: the hops
+// of every instance in its order, or the leader and the helper.
 func (p Plan) HopURLs() (urls []string) {
-	if p.Route.Mix == nil {
-		return nil
-	}
-	for _, in := range p.Route.Mix.Instances {
-		for _, hop := range in.Hops {
+	for _, hops := range p.Route.Ways() {
+		for _, hop := range hops {
 			if hop.URL != "" {
 				urls = append(urls, hop.URL)
 			}
@@ -228,7 +265,7 @@ func (p Plan) HopURLs() (urls []string) {
 // each instance where its fragments are spread.
 func (p Plan) Contributions() int {
 	if p.Route.Spreads() {
-		return len(p.Route.Mix.Instances)
+		return len(p.Route.Instances())
 	}
 	return 1
 }
@@ -241,7 +278,7 @@ const TokenBytes = 32 + 256
 // its opener's token: hops first, then the analyzer, who never gets one. The
 // entry's token comes with the contribution and needs none.
 func (p Plan) Slots(instance int) []int {
-	hops := p.Route.Mix.Instances[instance].Hops
+	hops := p.Route.Instances()[instance].Hops
 	slots := make([]int, len(hops)+1)
 	for h := 1; h < len(hops); h++ {
 		if hops[h].Tokens != "" {

@@ -43,8 +43,11 @@ func (p Plan) Problems() Problems {
 		ps.Require(p.HonestMinimum() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
 	}
 	suite := p.Envelopes.Suite
-	p.Envelopes.validate(&ps)
+	p.Envelopes.validate(&ps, p.Route.Kind == RouteSum)
 	p.Route.validate(&ps, suite)
+	if p.Route.Kind == RouteSum {
+		ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0, "crowd.deletion and crowd.maximum are for hops that mix: leave them out of a plan of sums")
+	}
 	p.Analyzer.validate(&ps, "analyzer", suite)
 	ps.Require(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
 	ps.Require(p.Signatures == 0 || p.Signatures >= 2 && p.Signatures <= MaxSignatures, "signatures must be 2 to %d, or left out where one is enough", MaxSignatures)
@@ -131,10 +134,14 @@ func (c Crowd) validate(ps *Problems) {
 	c.Deletion.validate(ps)
 }
 
-func (e Envelopes) validate(ps *Problems) {
+func (e Envelopes) validate(ps *Problems, summed bool) {
+	ps.Require(slices.Contains([]string{"x25519", "x-wing"}, e.Suite), `envelopes.suite must be "x25519" or "x-wing"`)
+	if summed {
+		ps.Require(e.PerDevice == 0 && e.PayloadBytes == 0, "envelopes.per_device and envelopes.payload_bytes are of mixed answers: leave them at 0 in a plan of sums")
+		return
+	}
 	ps.Require(e.PerDevice >= 1 && e.PerDevice <= MaxEnvelopes, "envelopes.per_device must be between 1 and %d", MaxEnvelopes)
 	ps.Require(e.PayloadBytes >= minPayload && e.PayloadBytes <= MaxPayload, "envelopes.payload_bytes must be between %d and %d", minPayload, MaxPayload)
-	ps.Require(slices.Contains([]string{"x25519", "x-wing"}, e.Suite), `envelopes.suite must be "x25519" or "x-wing"`)
 }
 
 func (t Times) validate(ps *Problems) {
@@ -158,19 +165,26 @@ func (d *Deletion) validate(ps *Problems) {
 }
 
 func (r Route) validate(ps *Problems, suite string) {
-	if r.Kind != "mix" {
-		ps.Require(false, `route.kind must be "mix"`)
-		return
+	ps.Require(r.Kind == RouteMix || r.Kind == RouteSum, "route.kind must be %q or %q", RouteMix, RouteSum)
+	ps.Require(r.Mix == nil || r.Sum == nil, "route.mix and route.sum are both there: answers are mixed or summed; leave out the one that route.kind does not name")
+	ps.Require(r.Mix != nil || r.Sum != nil, "route.mix and route.sum are both missing: say who mixes answers, or who sums them")
+	switch {
+	case r.Kind == RouteMix && r.Sum == nil && r.Mix != nil:
+		r.Mix.validate(ps, suite)
+	case r.Kind == RouteSum && r.Mix == nil && r.Sum != nil:
+		r.Sum.validate(ps, suite)
+	case (r.Mix == nil) != (r.Sum == nil):
+		ps.Require(r.Kind != RouteMix, "route.mix is missing")
+		ps.Require(r.Kind != RouteSum, "route.sum is missing")
 	}
-	if r.Mix == nil {
-		ps.Require(false, "route.mix is missing")
-		return
-	}
-	n := len(r.Mix.Instances)
+}
+
+func (m *Mix) validate(ps *Problems, suite string) {
+	n := len(m.Instances)
 	ps.Require(n >= 1 && n <= MaxInstances, "route.mix.instances must hold between 1 and %d instances", MaxInstances)
-	ps.Require(r.Mix.Spread == "" || r.Mix.Spread == SpreadAll, `route.mix.spread must be left out or "all"`)
+	ps.Require(m.Spread == "" || m.Spread == SpreadAll, `route.mix.spread must be left out or "all"`)
 	demanded := map[string]bool{}
-	for i, in := range r.Mix.Instances[:min(n, MaxInstances)] {
+	for i, in := range m.Instances[:min(n, MaxInstances)] {
 		ps.Require(len(in.Hops) >= 1 && len(in.Hops) <= MaxHops, "route.mix.instances[%d].hops must hold between 1 and %d hops", i, MaxHops)
 		for j, h := range in.Hops[:min(len(in.Hops), MaxHops)] {
 			at := fmt.Sprintf("route.mix.instances[%d].hops[%d]", i, j)
@@ -183,12 +197,18 @@ func (r Route) validate(ps *Problems, suite string) {
 			}
 		}
 	}
-	ps.Require(len(demanded) == 0 || r.Mix.Issuer != nil, "route.mix.issuer is missing: say who issues the tokens that hops demand")
-	if in := r.Mix.Issuer; in != nil {
-		ps.Require(strings.TrimSpace(in.Operator) != "", "route.mix.issuer.operator is empty: name the organisation that issues tokens")
-		ps.Require(in.Key == "" && in.Receipts == "" && in.Tokens == "", "route.mix.issuer has an operator and a URL only: the keys of its tokens stand at the hops that demand them")
-		in.address(ps, "route.mix.issuer")
+	ps.issuer("route.mix.issuer", m.Issuer, len(demanded) > 0)
+}
+
+// issuer checks who issues tokens, who must be named where some are demanded.
+func (ps *Problems) issuer(at string, in *Party, demanded bool) {
+	ps.Require(!demanded || in != nil, "%s is missing: say who issues the tokens that are demanded", at)
+	if in == nil {
+		return
 	}
+	ps.Require(strings.TrimSpace(in.Operator) != "", "%s.operator is empty: name the organisation that issues tokens", at)
+	ps.Require(in.Key == "" && in.Receipts == "" && in.Tokens == "", "%s has an operator and a URL only: the keys of its tokens stand where they are demanded", at)
+	in.address(ps, at)
 }
 
 // validate checks the form of a key only; whether it is a point of its group

@@ -107,7 +107,7 @@ func (p *Protocol) overflowDelta() float64 {
 func (p *Protocol) cost() []release.Metric {
 	e := p.Plan.Envelopes
 	hops, largest, all := 0, 0, 0
-	for i, in := range p.Plan.Route.Mix.Instances {
+	for i, in := range p.Plan.Route.Instances() {
 		hops = max(hops, len(in.Hops))
 		size := envelope.Suite(e.Suite).Size(len(in.Hops)+1, e.PayloadBytes)
 		for _, slot := range p.Plan.Slots(i) {
@@ -169,7 +169,7 @@ func (p *Protocol) Statement(promise Promise, crowds []tally.Crowd, came []int) 
 // oneOperator reports whether the analyzer's operator runs every hop of an instance: it
 // has all keys on that way, and no hop there is honest towards it.
 func (p *Protocol) oneOperator() bool {
-	return slices.ContainsFunc(p.Plan.Route.Mix.Instances, func(in plan.Instance) bool {
+	return slices.ContainsFunc(p.Plan.Route.Instances(), func(in plan.Instance) bool {
 		return !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return h.Operator != p.Plan.Analyzer.Operator })
 	})
 }

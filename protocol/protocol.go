@@ -71,6 +71,7 @@ func Validate(p plan.Plan) error {
 	if k, err := kindFor(p); err == nil {
 		k.validate(p, &ps)
 	}
+	ps.Require(p.Route.Kind != plan.RouteSum, "route.kind: a question of kind %s is not summed: have its answers mixed", plan.Quoted(p.Question.Kind))
 	return ps.Err()
 }
 

@@ -60,7 +60,7 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 	}
 	return instance{
 		Rules:   rules,
-		hops:    p.Route.Mix.Instances[number].Hops,
+		hops:    p.Route.Instances()[number].Hops,
 		slots:   p.Slots(number),
 		suite:   envelope.Suite(p.Envelopes.Suite),
 		payload: p.Envelopes.PayloadBytes,

@@ -71,7 +71,7 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 		}
 		return key, err
 	}
-	for _, in := range p.Route.Mix.Instances {
+	for _, in := range p.Route.Instances() {
 		var hops []envelope.PrivateKey
 		for h := range in.Hops {
 			key, err := generate(&in.Hops[h])
@@ -147,7 +147,7 @@ type destination struct {
 // collect lets every device contribute, on all processors.
 func collect(p *protocol.Protocol, values []question.Value, seed uint64, progress Progress) (_ []*shuffler.Collector, _ [][]destination, unfit int, _ error) {
 	sent := make([][]destination, len(values))
-	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Mix.Instances))
+	collectors := make([]*shuffler.Collector, len(p.Plan.Route.Instances()))
 	for i := range collectors {
 		var err error
 		if collectors[i], err = shuffler.NewCollector(p.Plan, i); err != nil {

@@ -178,7 +178,7 @@ func (s *Service) bornOut(run *running, h wire.Handover) error {
 		return err
 	}
 	p := run.signed.Plan
-	for i, hop := range p.Route.Mix.Instances[h.Batch.Instance].Hops {
+	for i, hop := range p.Route.Instances()[h.Batch.Instance].Hops {
 		if hop.Tokens != "" && int64(h.Receipts[i].Tokens) < int64(p.Crowd.Minimum) {
 			return fmt.Errorf("analyzer: receipt of hop %d: fewer single-use tokens than the plan's minimum of %d", i+1, p.Crowd.Minimum)
 		}

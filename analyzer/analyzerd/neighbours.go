@@ -79,10 +79,7 @@ func (s *Service) compare(ctx context.Context, name string) error {
 	asked, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
 	p := run.signed.Plan
-	if p.Route.Mix == nil {
-		return nil
-	}
-	for i, in := range p.Route.Mix.Instances {
+	for i, in := range p.Route.Instances() {
 		last := in.Hops[len(in.Hops)-1]
 		for c := range uint32(p.Crowds()) {
 			held, err := serve.AskHeld(asked, s.o.Client, last.URL, wire.Leg{Plan: p.Hash(), Instance: uint16(i), Hop: uint8(len(in.Hops)), Crowd: c})

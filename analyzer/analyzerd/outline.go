@@ -62,7 +62,7 @@ func outlineOf(name string, text []byte) outline {
 	if p.Round != nil {
 		round = *p.Round
 	}
-	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Mix.Instances), keys, round, signed.Study != nil && signed.Study.Merged, standing(signed), err}
+	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Instances()), keys, round, signed.Study != nil && signed.Study.Merged, standing(signed), err}
 }
 
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.

@@ -203,7 +203,7 @@ func (s *Service) spread(ctx context.Context, text []byte) error {
 	}
 	var errs []error
 	urls := signed.Plan.HopURLs()
-	if issuer := signed.Plan.Route.Mix.Issuer; issuer != nil && issuer.URL != "" {
+	if issuer := signed.Plan.Route.Issuer(); issuer != nil && issuer.URL != "" {
 		urls = append(urls, issuer.URL)
 	}
 	for _, url := range urls {

@@ -73,7 +73,7 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 	if size, most := e.rules.ContributionSize(), o.Queue.MaxContent(); size > most {
 		return nil, wire.Problemf(wire.PlanRefused, "a contribution has %d bytes: the limit here is %d", size, most)
 	}
-	if text := p.Route.Mix.Instances[instance].Hops[0].Tokens; text != "" {
+	if text := p.Route.Instances()[instance].Hops[0].Tokens; text != "" {
 		key, err := token.ParsePublicKey(text)
 		if err != nil {
 			return nil, err

@@ -35,8 +35,11 @@ func NewRules(p plan.Plan, instance int) (Rules, error) {
 	if err := p.Validate(); err != nil {
 		return Rules{}, err
 	}
-	if instance < 0 || instance >= len(p.Route.Mix.Instances) {
-		return Rules{}, fmt.Errorf("intake: the plan has no instance %d: it has %d, counted from 0", instance, len(p.Route.Mix.Instances))
+	if p.Route.Mix == nil {
+		return Rules{}, errors.New("intake: the plan's answers are summed by two aggregators: no hop takes them")
+	}
+	if instance < 0 || instance >= len(p.Route.Instances()) {
+		return Rules{}, fmt.Errorf("intake: the plan has no instance %d: it has %d, counted from 0", instance, len(p.Route.Instances()))
 	}
 	if d := p.Crowd.Deletion; d != nil {
 		if err := (noise.DiscreteLaplace{Decay: d.Noise}).Validate(); err != nil {

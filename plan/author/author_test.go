@@ -41,6 +41,9 @@ func TestBothLanguagesReadBackTheSamePlan(t *testing.T) {
 		p.Budget.DishonestShare = rapid.Float64Range(0, 0.9).Draw(t, "share")
 		p.Crowd.Minimum = rapid.IntRange(20, plan.MaxCrowd).Draw(t, "minimum")
 		p.Question.Density.Bitsum.FlipProbability = rapid.Float64Range(0, 0.499).Draw(t, "flip")
+		if rapid.Bool().Draw(t, "summed") {
+			p.Route = plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Noise: plan.NoiseShared, Law: plan.LawLaplace, Decay: rapid.Float64Range(0x1p-40, 9).Draw(t, "decay"), Circuit: plan.Circuit{Kind: plan.CircuitHistogram, Length: 3}}}
+		}
 		for _, text := range [][]byte{p.Canonical(), author.TOML(p)} {
 			q, err := author.Parse(text)
 			if err != nil {

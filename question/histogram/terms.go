@@ -169,7 +169,7 @@ func (t *bits) smallestCap(target float64) int {
 
 func (h *Question) assumptions() []string {
 	var out []string
-	if h.plan.Route.Mix.Spread == plan.SpreadAll {
+	if h.plan.Route.Spreads() {
 		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
 	}
 	if h.plan.Crowd.Deletion != nil {

@@ -58,7 +58,7 @@ func hexOf(b []byte) string { return fmt.Sprintf("%x", b) }
 func (t *post) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
-	hops := t.plan.Route.Mix.Instances[t.instance].Hops
+	hops := t.plan.Route.Instances()[t.instance].Hops
 	before := t.hop > 0
 	behind := true
 	for c := range uint32(len(t.crowds)) {

@@ -113,7 +113,7 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 		BatchOut: w.sum(),
 	}
 	if t.hop == 0 {
-		if t.plan.Route.Mix.Instances[t.instance].Hops[0].Tokens != "" {
+		if t.plan.Route.Instances()[t.instance].Hops[0].Tokens != "" {
 			receipt.Tokens = b.Respondents // each came with one
 		}
 	} else {

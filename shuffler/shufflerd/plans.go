@@ -149,7 +149,7 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 		return err
 	}
 	p := &served{signed: signed, text: signed.Marshal()}
-	for i, in := range signed.Plan.Route.Mix.Instances {
+	for i, in := range signed.Plan.Route.Instances() {
 		for h, hop := range in.Hops {
 			key, ours := keys.open[hop.Key]
 			if !ours {

@@ -64,7 +64,7 @@ type post struct {
 }
 
 func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, key envelope.PrivateKey, keys keys) (*post, error) {
-	hops := p.Route.Mix.Instances[instance].Hops
+	hops := p.Route.Instances()[instance].Hops
 	hash := p.Hash()
 	t := &post{
 		s: s, name: postName(hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
@@ -104,7 +104,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 
 // next is the party that gets what this hop has mixed.
 func (t *post) next() plan.Party {
-	hops := t.plan.Route.Mix.Instances[t.instance].Hops
+	hops := t.plan.Route.Instances()[t.instance].Hops
 	if t.hop+1 < len(hops) {
 		return hops[t.hop+1]
 	}

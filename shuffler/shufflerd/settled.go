@@ -16,7 +16,7 @@ func (t *post) settled(ctx context.Context) error {
 	}
 	// Services whose clocks are not ours, the next one first.
 	urls := []string{t.next().URL, t.plan.Analyzer.URL}
-	if issuer := t.plan.Route.Mix.Issuer; issuer != nil {
+	if issuer := t.plan.Route.Issuer(); issuer != nil {
 		urls = append(urls, issuer.URL)
 	}
 	return clock.Asked(t.s.o.Now(), serve.AskTimes(ctx, t.s.o.Client, urls...))

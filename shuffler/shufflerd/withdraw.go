@@ -99,7 +99,7 @@ func (t *post) adopt(ctx context.Context) error {
 
 // destroyIdle destroys what is here of a withdrawn plan without posts.
 func (s *Service) destroyIdle(ctx context.Context, p plan.Plan) error {
-	for i, in := range p.Route.Mix.Instances {
+	for i, in := range p.Route.Instances() {
 		for h := range in.Hops {
 			if err := s.erase(ctx, postName(p.Hash(), i, h)); err != nil {
 				return err

@@ -188,7 +188,7 @@ func (c Submit) sayDelay(std terminal.Streams, p plan.Plan, o client.Options) {
 	switch {
 	case c.Delay == nil && c.trial():
 		fmt.Fprintln(std.Err, "a trial: answers go out at once (--delay 0), so that their times tell whose they are")
-	case longest(o) > 0 && (c.Delay != nil || p.Route.Mix.Issuer != nil):
+	case longest(o) > 0 && (c.Delay != nil || p.Route.Issuer() != nil):
 		fmt.Fprintf(std.Err, "the answer waits here for a random part of %v, so that its time does not tell whose it is; stop and submit again later if you like\n", longest(o))
 	}
 }

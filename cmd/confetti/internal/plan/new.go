@@ -180,7 +180,7 @@ func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
 		keys[file] = envelope.KeyFile{Key: key, Purpose: party.Operator}
 		return nil
 	}
-	for i, in := range p.Route.Mix.Instances {
+	for i, in := range p.Route.Instances() {
 		for h := range in.Hops {
 			if err := one(&in.Hops[h], fmt.Sprintf("instance-%d-hop-%d.key", i+1, h+1)); err != nil {
 				return nil, err

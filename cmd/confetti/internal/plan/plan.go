@@ -203,7 +203,7 @@ func (d description) write(out io.Writer) error {
 // sealSeconds measures what a device's seals take, from a sample of them.
 func sealSeconds(p plan.Plan) (float64, error) {
 	var keys []envelope.PublicKey
-	for _, party := range append(slices.Clone(p.Route.Mix.Instances[0].Hops), p.Analyzer) {
+	for _, party := range append(slices.Clone(p.Route.Instances()[0].Hops), p.Analyzer) {
 		key, err := envelope.ParsePublicKey(party.Key)
 		if err != nil {
 			return 0, fmt.Errorf("key of %s: %w", party.Operator, err)

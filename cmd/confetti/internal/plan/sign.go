@@ -255,7 +255,7 @@ func settled(ctx context.Context, s *services.Services, signed plan.Signed) erro
 // underWay counts crowds of instances on which no hop has the last word yet.
 func underWay(ctx context.Context, s *services.Services, signed plan.Signed) (int, error) {
 	left := 0
-	for i, in := range signed.Plan.Route.Mix.Instances {
+	for i, in := range signed.Plan.Route.Instances() {
 		over := map[uint32]bool{}
 		for h, hop := range in.Hops {
 			text, err := s.Get(ctx, hop.URL+wire.StatusPath(signed.Plan.Hash()))

@@ -18,12 +18,12 @@ type Party struct {
 // budget, then hops and the issuer.
 func Parties(p plan.Plan) []Party {
 	all := []Party{{p.Analyzer.Operator, p.Analyzer.URL, "analyzer", 0, 0}}
-	for i, in := range p.Route.Mix.Instances {
+	for i, in := range p.Route.Instances() {
 		for h, hop := range in.Hops {
 			all = append(all, Party{hop.Operator, hop.URL, "shuffler", i, h})
 		}
 	}
-	if issuer := p.Route.Mix.Issuer; issuer != nil {
+	if issuer := p.Route.Issuer(); issuer != nil {
 		all = append(all, Party{issuer.Operator, issuer.URL, "issuer", 0, 0})
 	}
 	run := map[string]int{} // parties, by their operator

@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+)
+
+// Sum is two aggregators in separate trust domains. A device splits its answer, a vector
+// of whole numbers, into a share for each, with a proof that the vector is one of those
+// that the circuit allows. Either share alone is random. The aggregators add up the shares
+// of a crowd, and the analyzer, who gets one sum of each, learns the sum of the vectors.
+type Sum struct {
+	Leader Party  `json:"leader"` // takes reports and hands the helper its part
+	Helper Party  `json:"helper"`
+	Issuer *Party `json:"issuer,omitempty"` // of the tokens that aggregators demand
+	Wire   string `json:"wire"`             // WireDAP18: the messages between the parties
+
+	Proof   string  `json:"proof"` // ProofPrio3: how a vector is split and proved
+	Circuit Circuit `json:"circuit"`
+	Chunk   int     `json:"chunk"` // numbers that the proof checks at once
+
+	Noise string  `json:"noise"`           // who adds it: NoiseAggregators, NoiseShared or NoiseDevices
+	Law   string  `json:"law,omitempty"`   // of aggregators' noise: LawLaplace or LawGaussian
+	Decay float64 `json:"decay,omitempty"` // laplace: of the whole noise; where it is shared each aggregator adds half of it
+	Sigma float64 `json:"sigma,omitempty"` // gaussian: of the noise that one aggregator adds
+}
+
+// Circuit says which vectors a proof allows. A design fills it in.
+type Circuit struct {
+	Kind   string `json:"kind"` // CircuitHistogram, CircuitMultihot or CircuitSumVec
+	Length int    `json:"length"`
+	Weight int    `json:"weight,omitempty"` // multihot: at most so many ones
+	Max    int    `json:"max,omitempty"`    // sumvec: the largest number
+}
+
+// The names in a route of sums.
+const (
+	WireDAP18  = "dap-18"   // draft-ietf-ppm-dap-18
+	ProofPrio3 = "prio3/18" // draft-irtf-cfrg-vdaf-20, by its version byte
+
+	CircuitHistogram = "histogram" // a single one among zeros
+	CircuitMultihot  = "multihot"  // zeros and at most so many ones
+	CircuitSumVec    = "sumvec"    // numbers from 0 to Max
+
+	NoiseAggregators = "aggregators" // each adds all of it: one honest aggregator suffices
+	NoiseShared      = "shared"      // each adds half of it: both must be honest
+	NoiseDevices     = "devices"     // each device flips its own bits
+
+	LawLaplace  = "laplace"
+	LawGaussian = "gaussian"
+)
+
+// Limits of a sum.
+const (
+	MaxLength = 1 << 20 // numbers of a vector
+	MaxNumber = 1 << 16 // of a vector
+)
+
+// circuits are those that a plan may name.
+var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec}
+
+// Aggregators are the leader and the helper.
+func (s *Sum) Aggregators() [2]*Party { return [2]*Party{&s.Leader, &s.Helper} }
+
+func (s *Sum) validate(ps *Problems, suite string) {
+	const at = "route.sum."
+	for i, party := range s.Aggregators() {
+		party.validate(ps, at+[]string{"leader", "helper"}[i], suite)
+	}
+	same := func(a, b string) bool { return a != "" && a == b }
+	ps.Require(!same(s.Leader.Key, s.Helper.Key), at+"helper.key is the leader's too: who holds both keys reads every answer")
+	ps.Require(!same(s.Leader.Tokens, s.Helper.Tokens), at+"helper.tokens is the leader's too: each needs a key of its own")
+	ps.issuer(at+"issuer", s.Issuer, s.Leader.Tokens+s.Helper.Tokens != "")
+	ps.Require(s.Wire == WireDAP18, at+"wire must be %q", WireDAP18)
+	ps.Require(s.Proof == ProofPrio3, at+"proof must be %q", ProofPrio3)
+	s.Circuit.validate(ps)
+	ps.Require(s.Chunk >= 1 && s.Chunk <= MaxLength, at+"chunk must be between 1 and %d", MaxLength)
+	ps.Require(slices.Contains([]string{NoiseAggregators, NoiseShared, NoiseDevices}, s.Noise), at+"noise must be %q (each aggregator adds all of it), %q (each half of it) or %q (they flip their own bits)", NoiseAggregators, NoiseShared, NoiseDevices)
+	s.validateLaw(ps)
+}
+
+func (s *Sum) validateLaw(ps *Problems) {
+	const at = "route.sum."
+	if s.Noise == NoiseDevices {
+		ps.Require(s.Law == "" && s.Decay == 0 && s.Sigma == 0, at+"law, decay and sigma are of the aggregators' noise: leave them out where noise is %q", NoiseDevices)
+		return
+	}
+	switch s.Law {
+	case LawLaplace:
+		ps.Require(s.Decay >= 0x1p-40 && Finite(s.Decay), at+"decay must be a number of at least 2^-40")
+		ps.Require(s.Sigma == 0, at+"sigma belongs to the law %q: leave it out", LawGaussian)
+	case LawGaussian:
+		ps.Require(s.Sigma >= 0x1p-8 && s.Sigma <= 0x1p24, at+"sigma must be a number from 2^-8 to 2^24")
+		ps.Require(s.Decay == 0, at+"decay belongs to the law %q: leave it out", LawLaplace)
+	default:
+		ps.Require(false, at+"law must be %q or %q", LawLaplace, LawGaussian)
+	}
+}
+
+func (c Circuit) validate(ps *Problems) {
+	const at = "route.sum.circuit."
+	ps.Require(slices.Contains(circuits, c.Kind), at+"kind must be one of %s", strings.Join(circuits, ", "))
+	ps.Require(c.Length >= 1 && c.Length <= MaxLength, at+"length must be between 1 and %d", MaxLength)
+	if c.Kind == CircuitMultihot {
+		ps.Require(c.Weight >= 1 && c.Weight <= c.Length, at+"weight must be between 1 and the length")
+	} else {
+		ps.Require(c.Weight == 0, at+"weight belongs to the kind %q: leave it out", CircuitMultihot)
+	}
+	if c.Kind == CircuitSumVec {
+		ps.Require(c.Max >= 1 && c.Max <= MaxNumber, at+"max must be between 1 and %d", MaxNumber)
+	} else {
+		ps.Require(c.Max == 0, at+"max belongs to the kind %q: leave it out", CircuitSumVec)
+	}
+}
