@@ -90,7 +90,7 @@ func (c fitted) fit(report fit.Progress) (f *model.Features, rows int, what stri
 	case err != nil:
 		return nil, 0, "", err
 	case info.IsDir():
-		x, side, err := c.pictures(report)
+		x, side, err := pictures(c.Inputs, report)
 		if err != nil {
 			return nil, 0, "", err
 		}
@@ -125,10 +125,10 @@ func (c fitted) dimension(usual, most int) int {
 }
 
 // pictures are those of a folder, in the order of their names.
-func (c fitted) pictures(report fit.Progress) (blas32.General, model.Size, error) {
-	paths, err := filepath.Glob(filepath.Join(c.Inputs, "*.[pP][nN][gG]"))
+func pictures(folder string, report fit.Progress) (blas32.General, model.Size, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.[pP][nN][gG]"))
 	if err != nil || len(paths) == 0 {
-		return blas32.General{}, model.Size{}, fmt.Errorf("%s: no PNG images in the folder", c.Inputs)
+		return blas32.General{}, model.Size{}, fmt.Errorf("%s: no PNG images in the folder", folder)
 	}
 	var images [][]float32
 	var size model.Size

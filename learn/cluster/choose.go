@@ -1,0 +1,30 @@
+package cluster
+
+import "github.com/confetti-dp/confetti/dp/encode/cluster"
+
+const (
+	// clearCount is how many standard errors of a count of labels a typical cluster holds: below,
+	// the largest of ten counts is often that of another label.
+	clearCount = 9
+	// fewest is what a typical cluster holds whatever the noise: of fewer, small clusters are
+	// left with nobody to hide among.
+	fewest = 100
+)
+
+// Choose is the number of clusters for so many respondents whose labels are counted in each:
+// the largest with which a typical cluster holds nine standard errors of such a count. More
+// clusters are purer, and the noise of each is felt more. All of it is public: stdErr is that
+// of a count among so many respondents.
+func Choose(respondents int, stdErr func(respondents float64) float64) int {
+	low, high := 1, max(1, min(cluster.Most, respondents/fewest)) // the answer lies in [low, high]
+	for low < high {
+		middle := (low + high + 1) / 2
+		each := float64(respondents) / float64(middle)
+		if each >= clearCount*stdErr(each) {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
+}
