@@ -32,7 +32,7 @@ import (
 // may import those below itself.
 var layers = [][]string{
 	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3", "internal/floats"},
-	{"internal/durable/durabletest", "internal/replay", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn", "internal/kernel/vek"},
+	{"internal/durable/durabletest", "internal/replay", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn"},
 	{"internal/stattest", "internal/dataset"},
 	{"plan", "envelope"},
 	{"plan/author"},
@@ -101,7 +101,6 @@ var reaches = []reach{
 	{from: "analyzer", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
 	{from: "dp/account", to: []string{"dp/randomize", "dp/bitsum", "dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
-	{from: "client", to: []string{"internal/kernel/vek"}, because: "a device carries one library that multiplies matrices"},
 	{from: "client", to: []string{"plan/author"}, because: "a device follows plans and reads one form of them"},
 }
 
@@ -117,7 +116,6 @@ var foreign = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
-	{"github.com/viterin/vek", []string{"internal/kernel/vek"}, "products of matrices stand behind internal/kernel"},
 	{"modernc.org/sqlite", []string{"internal/store"}, "a database stands behind internal/store"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},
 }

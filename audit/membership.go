@@ -159,17 +159,17 @@ func Steps(t dpsgd.Training, canaries int, claim account.Guarantee, seed uint64,
 	for i := range canaries {
 		c.Second[i] = r.Uint64()>>63 == 1
 	}
-	sum := make([]float32, canaries)
+	sum := make([]float64, canaries)
 	for step := range t.Steps {
 		clear(sum)
 		for _, i := range t.Partakers(r, canaries) {
 			if c.Second[i] {
-				sum[i] = float32(t.Clip)
+				sum[i] = t.Clip
 			}
 		}
 		t.Noise(r, sum)
 		for i, x := range sum {
-			c.Score[i] += float64(x)
+			c.Score[i] += x
 		}
 		progress(step+1, t.Steps)
 	}

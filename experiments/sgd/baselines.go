@@ -8,67 +8,45 @@ import (
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/dpsgd"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 )
 
-// curated is a round of somebody who sees the gradients: with normal noise (Abadi et al. 2016,
-// Algorithm 1), or without. A curator draws who takes part in each round by independent
-// coins, of which nobody learns; the noise is that with which this keeps epsilon, for a
-// respondent who is added or removed.
+// curated is a round of somebody who sees the gradients: by DP-SGD, or without noise. A curator
+// draws who takes part in each round by independent coins, of which nobody learns; the noise is
+// that with which this keeps epsilon, for a respondent who is added or removed.
 func (s *study) curated(proto *protocol.Protocol, round int) (*gradient.Model, error) {
-	const forSampling, forNoise = 0x53f, 0x540
-	q, who, expected := proto.Question.(*gradient.Question), s.cohort(round), s.Users
+	const forRound = 0x53f
+	q := proto.Question.(*gradient.Question)
 	if s.Report == experiments.NoPrivacy {
-		return q.Taught(s.mean(q, who, float64(len(who))), 0, len(who)), nil
+		who := s.cohort(round)
+		return q.Taught(over(nn.ClippedSum(q.Network(), s.Clip, labelled(who), len(who)), len(who)), 0, len(who)), nil
 	}
-	sampling := float64(s.Users) / float64(len(s.values))
-	multiplier, err := s.multiplier(sampling)
-	if err != nil {
+	t := dpsgd.Training{Sampling: float64(s.Users) / float64(len(s.values)), Steps: s.Rounds, Clip: s.Clip}
+	var err error
+	if t.NoiseMultiplier, err = s.multiplier(t.Sampling); err != nil {
 		return nil, err
 	}
-	if sampling < 1 {
-		r := replay.New(s.Seed, forSampling, uint64(round))
-		who = who[:0]
-		for _, v := range s.values {
-			if r.Float64() < sampling {
-				who = append(who, v)
-			}
-		}
-	}
-	mean := s.mean(q, who, float64(expected))
-	noise, r := multiplier*s.Clip/float64(expected), replay.New(s.Seed, forNoise, uint64(round))
-	for i := range mean {
-		mean[i] += noise * r.NormFloat64()
-	}
-	return q.Taught(mean, noise, len(who)), nil
+	sum := t.Sum(replay.New(s.Seed, forRound, uint64(round)), q.Network(), labelled(s.values), len(s.values))
+	return q.Taught(over(sum, s.Users), t.NoiseMultiplier*s.Clip/float64(s.Users), s.Users), nil
 }
 
-// mean is the sum of the clipped gradients over a number, in batches.
-func (s *study) mean(q *gradient.Question, who []question.Value, over float64) []float64 {
-	const batch = 250
-	net, k := q.Network(), len(s.classes)
-	pass, sum := nn.NewPass(net), make([]float32, len(net.Params))
-	total := make([]float64, len(sum))
-	for from := 0; from < len(who); from += batch {
-		part := who[from:min(len(who), from+batch)]
-		x, targets := make([]float32, 0, len(part)*s.dimension), make([]float32, len(part)*k)
-		for i, v := range part {
-			l := v.(gradient.Labelled)
-			x = append(x, l.Features...)
-			targets[i*k+l.Class] = 1
-		}
-		dy := make([]float32, len(targets))
-		nn.CrossEntropy(pass.Forward(x, len(part)), targets, dy, k)
-		pass.Backward(dy)
-		clear(sum)
-		pass.Clipped(s.Clip, sum)
-		for i, v := range sum {
-			total[i] += float64(v) / over
-		}
+// labelled are values as examples.
+func labelled(of []question.Value) func(i int) ([]float32, int) {
+	return func(i int) ([]float32, int) {
+		l := of[i].(gradient.Labelled)
+		return l.Features, l.Class
 	}
-	return total
+}
+
+// over divides in place.
+func over(sum []float64, by int) []float64 {
+	for i := range sum {
+		sum[i] /= float64(by)
+	}
+	return sum
 }
 
 // multiplier is the noise of a curator, in lengths of a gradient. It is looked for once.

@@ -16,7 +16,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	_ "github.com/confetti-dp/confetti/internal/kernel/vek" // baselines train
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/hdc"

@@ -2,8 +2,8 @@
 // computes depends on the machine in the last digits: sums of other widths are
 // rounded elsewhere. Nothing that carries a guarantee may rest on it.
 //
-// A device multiplies by gonum, which it carries anyway. Programs that train import package
-// kernel/vek, which does the same some times as fast.
+// Products are those of gonum, but for matrices of several rows where the processor has
+// AVX-512 or AVX2: there they are own kernels' (micro_amd64.s), some times as fast.
 package kernel
 
 import (
@@ -13,46 +13,76 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// Products are what a library does: those of matrices, all row after row, whose lengths fit
-// and are positive, with k the columns of a and rows of b, and inner products of vectors of one positive
-// length.
-type Products struct {
-	Gemm func(dst, a, b []float32, m, k, n int)
-	Dot  func(a, b []float32) float32
+// strip is a matrix whose number (i, j) stands at i row + j column.
+type strip struct {
+	numbers     []float32
+	row, column int
 }
 
-var products = Products{
-	Gemm: func(dst, a, b []float32, m, k, n int) {
-		blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, blas32.General{Rows: m, Cols: k, Stride: k, Data: a},
-			blas32.General{Rows: k, Cols: n, Stride: n, Data: b}, 0, blas32.General{Rows: m, Cols: n, Stride: n, Data: dst})
-	},
-	Dot: func(a, b []float32) float32 {
-		return blas32.Dot(blas32.Vector{N: len(a), Inc: 1, Data: a}, blas32.Vector{N: len(b), Inc: 1, Data: b})
-	},
+// A tile sets so many rows of a product, and at most so many of its columns, at once.
+type tile struct {
+	rows, columns int
+	// set computes rows x columns of a product that has n columns, k terms each; b has n columns too.
+	set func(dst []float32, a strip, b []float32, n, k, columns int)
 }
-
-// Use multiplies by another library from now on. It is called before main.
-func Use(p Products) { products = p }
 
 // Gemm sets dst (m x n) to the product of a (m x k) and b (k x n), all row after
 // row. dst may not overlap a or b. It panics if a length does not fit.
 func Gemm(dst, a, b []float32, m, k, n int) {
+	fits(dst, a, b, m, k, n)
+	if !tiled(dst, strip{a, k, 1}, b, m, k, n) {
+		whole(dst, blas.NoTrans, blas32.General{Rows: m, Cols: k, Stride: k, Data: a}, b, k, n)
+	}
+}
+
+// TurnedGemm sets dst (m x n) to the product of a, which is k x m and turned over, and
+// b (k x n), all row after row. dst may not overlap a or b. It panics if a length does not fit.
+func TurnedGemm(dst, a, b []float32, m, k, n int) {
+	fits(dst, a, b, m, k, n)
+	if !tiled(dst, strip{a, 1, m}, b, m, k, n) {
+		whole(dst, blas.Trans, blas32.General{Rows: k, Cols: m, Stride: m, Data: a}, b, k, n)
+	}
+}
+
+func fits(dst, a, b []float32, m, k, n int) {
 	if len(dst) != m*n || len(a) != m*k || len(b) != k*n {
 		panic(fmt.Sprintf("kernel: a product of %dx%d and %dx%d with %d, %d and %d numbers", m, k, k, n, len(a), len(b), len(dst)))
 	}
-	if m == 0 || n == 0 {
-		return
-	}
-	if k == 0 {
-		clear(dst)
-		return
-	}
-	products.Gemm(dst, a, b, m, k, n)
 }
 
-// tile is the side of a square that Transpose turns at once: its rows and its
+// tiled multiplies by the widest tile that has no more rows than there are. The last rows are
+// set by a tile that overlaps the one before.
+func tiled(dst []float32, a strip, b []float32, m, k, n int) bool {
+	for _, t := range wide {
+		if m < t.rows || k == 0 || n == 0 {
+			continue
+		}
+		for left := 0; left < n; left += t.columns {
+			columns := min(t.columns, n-left)
+			for top := 0; top < m; top += t.rows {
+				top := min(top, m-t.rows)
+				t.set(dst[top*n+left:], strip{a.numbers[top*a.row:], a.row, a.column}, b[left:], n, k, columns)
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// whole multiplies by gonum.
+func whole(dst []float32, turned blas.Transpose, a blas32.General, b []float32, k, n int) {
+	switch {
+	case len(dst) == 0:
+	case k == 0:
+		clear(dst)
+	default:
+		blas32.Gemm(turned, blas.NoTrans, 1, a, blas32.General{Rows: k, Cols: n, Stride: n, Data: b}, 0, blas32.General{Rows: len(dst) / n, Cols: n, Stride: n, Data: dst})
+	}
+}
+
+// square is the side of what Transpose turns at once: its rows and its
 // columns stay in the nearest cache together.
-const tile = 16
+const square = 16
 
 // Transpose sets dst (cols x rows) to a (rows x cols) turned over. They may not
 // overlap.
@@ -60,10 +90,10 @@ func Transpose(dst, a []float32, rows, cols int) {
 	if len(dst) != rows*cols || len(a) != rows*cols {
 		panic(fmt.Sprintf("kernel: %d numbers transposed into %d as %dx%d", len(a), len(dst), rows, cols))
 	}
-	for top := 0; top < rows; top += tile {
-		for left := 0; left < cols; left += tile {
-			for r := top; r < min(top+tile, rows); r++ {
-				for c := left; c < min(left+tile, cols); c++ {
+	for top := 0; top < rows; top += square {
+		for left := 0; left < cols; left += square {
+			for r := top; r < min(top+square, rows); r++ {
+				for c := left; c < min(left+square, cols); c++ {
 					dst[c*rows+r] = a[r*cols+c]
 				}
 			}
@@ -73,29 +103,44 @@ func Transpose(dst, a []float32, rows, cols int) {
 
 // Dot is the inner product of two vectors of one length.
 func Dot(a, b []float32) float32 {
-	if len(a) == 0 && len(b) == 0 {
-		return 0
-	}
-	return products.Dot(a, b)
+	return blas32.Dot(blas32.Vector{N: len(a), Inc: 1, Data: a}, blas32.Vector{N: len(b), Inc: 1, Data: b})
 }
 
 // Axpy adds scale times x to y. It panics if y is shorter.
 func Axpy(y, x []float32, scale float32) {
 	y = y[:len(x)]
-	for len(x) >= 8 { // eight at once: the bounds are checked once for all
-		a, b := (*[8]float32)(y), (*[8]float32)(x)
-		a[0] += scale * b[0]
-		a[1] += scale * b[1]
-		a[2] += scale * b[2]
-		a[3] += scale * b[3]
-		a[4] += scale * b[4]
-		a[5] += scale * b[5]
-		a[6] += scale * b[6]
-		a[7] += scale * b[7]
-		y, x = y[8:], x[8:]
+	for i := axpy(y, x, scale); i < len(x); i++ {
+		y[i] += scale * x[i]
 	}
-	for i, v := range x {
-		y[i] += scale * v
+}
+
+// Most raises each number of y to that of x. It panics if y is shorter.
+func Most(y, x []float32) {
+	y = y[:len(x)]
+	for i := most(y, x); i < len(x); i++ {
+		y[i] = max(y[i], x[i])
+	}
+}
+
+// Pass moves to dx what of dy stands where x equals y. It panics if one is shorter than x.
+func Pass(dx, dy, x, y []float32) {
+	dx, dy, y = dx[:len(x)], dy[:len(x)], y[:len(x)]
+	for i := pass(dx, dy, x, y); i < len(x); i++ {
+		if x[i] == y[i] {
+			dx[i] += dy[i]
+			dy[i] = 0
+		}
+	}
+}
+
+// Gate sets dx to dy where x is above zero, and to zero elsewhere. It panics if one is shorter
+// than x.
+func Gate(dx, dy, x []float32) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	for i := gate(dx, dy, x); i < len(x); i++ {
+		if dx[i] = 0; x[i] > 0 {
+			dx[i] = dy[i]
+		}
 	}
 }
 

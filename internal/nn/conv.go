@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 
 	"github.com/confetti-dp/confetti/internal/kernel"
 )
@@ -35,6 +33,12 @@ func (c Conv) picture() (height, width int) {
 	return (c.Height+c.Pad+c.After-c.Kernel)/c.Stride + 1, (c.Width+c.Pad+c.After-c.Kernel)/c.Stride + 1
 }
 
+// places is how many numbers a filter gives.
+func (c Conv) places() int {
+	height, width := c.picture()
+	return height * width
+}
+
 // patch is how many numbers a filter looks at in one place.
 func (c Conv) patch() int { return c.Channels * c.Kernel * c.Kernel }
 
@@ -56,10 +60,10 @@ func (c Conv) start(r *rand.Rand, w []float32) {
 	gaussian(r, w[:c.Filters*c.patch()], c.patch())
 }
 
-func (c Conv) forward(w, x, y []float32, n int) {
-	height, width := c.picture()
-	k, places := c.patch(), height*width
-	patches := make([]float32, n*places*k)
+// forward keeps what each filter looks at, a row for each place of each picture.
+func (c Conv) forward(s *scratch, w, x, y []float32, n int) {
+	k, places := c.patch(), c.places()
+	patches := room(&s.kept, n*places*k)
 	c.lay(x, patches, n)
 	kernel.Gemm(y, patches, w[:k*c.Filters], n*places, k, c.Filters)
 	for at := 0; at < len(y); at += c.Filters {
@@ -67,74 +71,45 @@ func (c Conv) forward(w, x, y []float32, n int) {
 	}
 }
 
-func (c Conv) backward(w, _, _, dy, dx []float32, n int) {
-	height, width := c.picture()
-	k, places := c.patch(), height*width
-	turned, patches := make([]float32, k*c.Filters), make([]float32, n*places*k)
+func (c Conv) backward(s *scratch, w, _, _, dy, dx []float32, n int) {
+	k, places := c.patch(), c.places()
+	turned, patches := room(&s.right, k*c.Filters), room(&s.left, n*places*k)
 	kernel.Transpose(turned, w[:k*c.Filters], k, c.Filters)
 	kernel.Gemm(patches, dy, turned, n*places, c.Filters, k)
 	clear(dx)
 	in := c.Height * c.Width * c.Channels
-	each(n, func(from, to int) {
-		for i := from; i < to; i++ {
-			c.walk(func(at, pixel, run int) {
-				kernel.Axpy(dx[i*in+pixel:i*in+pixel+run], patches[i*places*k+at:i*places*k+at+run], 1)
-			})
-		}
-	})
-}
-
-// norms keeps each example's whole gradient: a filter answers in many places, so
-// that its norm does not follow from the norms of input and derivative.
-func (c Conv) norms(s *scratch, x, dy, sq []float32, n int) {
-	in, out, params := c.Shape()
-	k := c.patch()
-	places := out / c.Filters
-	kept := room(&s.kept, n*params)
-	each(n, func(from, to int) {
-		patches, turned := make([]float32, k*places), make([]float32, k*places)
-		for i := from; i < to; i++ {
-			c.lay(x[i*in:(i+1)*in], patches, 1)
-			kernel.Transpose(turned, patches, places, k)
-			own, e := kept[i*params:(i+1)*params], dy[i*out:(i+1)*out]
-			kernel.Gemm(own[:k*c.Filters], turned, e, k, places, c.Filters)
-			bias := own[k*c.Filters:]
-			clear(bias)
-			for at := 0; at < out; at += c.Filters {
-				kernel.Axpy(bias, e[at:at+c.Filters], 1)
-			}
-			sq[i] += kernel.Dot(own, own)
-		}
-	})
-}
-
-// gradient adds up what norms has kept, and computes it where it was not asked.
-func (c Conv) gradient(s *scratch, x, dy, scale, sum []float32, n int) {
-	_, _, params := c.Shape()
-	if scale == nil {
-		c.norms(s, x, dy, make([]float32, n), n)
-	}
 	for i := range n {
-		factor := float32(1)
-		if scale != nil {
-			factor = scale[i]
-		}
-		kernel.Axpy(sum, s.kept[i*params:(i+1)*params], factor)
+		picture, rows := dx[i*in:(i+1)*in], patches[i*places*k:(i+1)*places*k]
+		c.walk(func(at, pixel, run int) { kernel.Axpy(picture[pixel:pixel+run], rows[at:at+run], 1) })
 	}
 }
 
-// lay writes what each filter looks at, a row for each place of each picture.
+// norms needs each example's whole gradient: a filter answers in many places, so that its
+// norm does not follow from the norms of input and derivative.
+func (c Conv) norms(s *scratch, _, dy, sq []float32, n int) {
+	_, out, params := c.Shape()
+	k, places, own := c.patch(), c.places(), room(&s.left, params)
+	for i := range n {
+		clear(own)
+		s.products(s.kept[i*places*k:(i+1)*places*k], dy[i*out:(i+1)*out], own, places, k, c.Filters)
+		sq[i] += kernel.Dot(own, own)
+	}
+}
+
+func (c Conv) gradient(s *scratch, _, dy, scale, sum []float32, n int) {
+	s.products(s.kept, s.scaled(dy, scale, n), sum, n*c.places(), c.patch(), c.Filters)
+}
+
+// lay writes what each filter looks at.
 func (c Conv) lay(x, patches []float32, n int) {
 	in, row := c.Height*c.Width*c.Channels, len(patches)/n
 	if c.Pad > 0 || c.After > 0 {
 		clear(patches)
 	}
-	each(n, func(from, to int) {
-		for i := from; i < to; i++ {
-			picture, rows := x[i*in:(i+1)*in], patches[i*row:(i+1)*row]
-			c.walk(func(at, pixel, run int) { copy(rows[at:at+run], picture[pixel:pixel+run]) })
-		}
-	})
+	for i := range n {
+		picture, rows := x[i*in:(i+1)*in], patches[i*row:(i+1)*row]
+		c.walk(func(at, pixel, run int) { copy(rows[at:at+run], picture[pixel:pixel+run]) })
+	}
 }
 
 // walk visits the runs of numbers that stand side by side both in a picture, from
@@ -184,80 +159,55 @@ func (l MaxPool) check() error {
 
 func (l MaxPool) start(*rand.Rand, []float32) {}
 
-func (l MaxPool) forward(_, x, y []float32, n int) {
+func (l MaxPool) forward(_ *scratch, _, x, y []float32, n int) {
 	in, out, _ := l.Shape()
-	each(n, func(from, to int) {
-		for i := from; i < to; i++ {
-			picture, kept := x[i*in:(i+1)*in], y[i*out:(i+1)*out]
-			l.walk(func(at, pixel int, first bool) {
-				best, seen := kept[at:at+l.Channels], picture[pixel:pixel+l.Channels]
-				if first {
-					copy(best, seen)
-					return
-				}
-				for c, v := range seen {
-					if v > best[c] {
-						best[c] = v
-					}
-				}
-			})
-		}
-	})
+	for i := range n {
+		picture, kept := x[i*in:(i+1)*in], y[i*out:(i+1)*out]
+		l.walk(func(at, pixel, run int, first bool) {
+			if first {
+				copy(kept[at:at+run], picture[pixel:pixel+run])
+			} else {
+				kernel.Most(kept[at:at+run], picture[pixel:pixel+run])
+			}
+		})
+	}
 }
 
-// backward gives what came back to each pixel that is as large as the largest; to
-// the first, where several are.
-func (l MaxPool) backward(_, x, y, dy, dx []float32, n int) {
+// backward gives what came back to a pixel that is as large as the largest: to the first,
+// where several are.
+func (l MaxPool) backward(s *scratch, _, x, y, dy, dx []float32, n int) {
 	in, out, _ := l.Shape()
 	clear(dx[:n*in])
-	each(n, func(from, to int) {
-		given := make([]bool, l.Channels)
-		for i := from; i < to; i++ {
-			l.walk(func(at, pixel int, first bool) {
-				if first {
-					clear(given)
-				}
-				best, back := y[i*out+at:i*out+at+l.Channels], dy[i*out+at:i*out+at+l.Channels]
-				seen, to := x[i*in+pixel:i*in+pixel+l.Channels], dx[i*in+pixel:i*in+pixel+l.Channels]
-				for c, v := range seen {
-					if v == best[c] && !given[c] {
-						to[c] += back[c]
-						given[c] = true
-					}
-				}
-			})
-		}
-	})
+	left := room(&s.left, n*out)
+	copy(left, dy)
+	for i := range n {
+		picture, back := x[i*in:(i+1)*in], dx[i*in:(i+1)*in]
+		best, due := y[i*out:(i+1)*out], left[i*out:(i+1)*out]
+		l.walk(func(at, pixel, run int, _ bool) {
+			kernel.Pass(back[pixel:pixel+run], due[at:at+run], picture[pixel:pixel+run], best[at:at+run])
+		})
+	}
 }
 
-// walk visits each pixel of each square, and says which is a square's first.
-func (l MaxPool) walk(visit func(at, pixel int, first bool)) {
+// walk visits runs of numbers that stand side by side both in what comes out, from at on, and
+// among what it is the largest of, from pixel on. Of each run the first visit is said to be.
+func (l MaxPool) walk(visit func(at, pixel, run int, first bool)) {
+	runs, run := l.across(l.Width), l.Channels
+	if l.Stride == 1 { // squares lie side by side: a line of them is one run
+		runs, run = 1, runs*run
+	}
 	at := 0
 	for top := range l.across(l.Height) {
-		for left := range l.across(l.Width) {
+		for left := range runs {
 			corner := (top*l.Stride*l.Width + left*l.Stride) * l.Channels
 			for row := range l.Kernel {
 				for column := range l.Kernel {
-					visit(at, corner+(row*l.Width+column)*l.Channels, row+column == 0)
+					visit(at, corner+(row*l.Width+column)*l.Channels, run, row+column == 0)
 				}
 			}
-			at += l.Channels
+			at += run
 		}
 	}
-}
-
-// each shares a batch out among the processors.
-func each(n int, work func(from, to int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers < 2 {
-		work(0, n)
-		return
-	}
-	var all sync.WaitGroup
-	for i := range workers {
-		all.Go(func() { work(i*n/workers, (i+1)*n/workers) })
-	}
-	all.Wait()
 }
 
 // bounded refuses a layer of more numbers than a model may have.

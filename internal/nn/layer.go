@@ -19,9 +19,9 @@ type Layer interface {
 	// start sets what is learned before the first step.
 	start(r *rand.Rand, params []float32)
 	// forward sets y (n x Out) to what follows from x (n x In).
-	forward(w, x, y []float32, n int)
+	forward(s *scratch, w, x, y []float32, n int)
 	// backward sets dx (n x In) to the derivative of the loss, given dy (n x Out).
-	backward(w, x, y, dy, dx []float32, n int)
+	backward(s *scratch, w, x, y, dy, dx []float32, n int)
 }
 
 // A learning layer has numbers that are learned.
@@ -34,8 +34,8 @@ type learning interface {
 	gradient(s *scratch, x, dy, scale, sum []float32, n int)
 }
 
-// scratch is what a layer keeps between norms and gradient of one batch, and
-// buffers that it needs anew each time.
+// scratch is what a layer keeps of a batch from forward on, and buffers that it needs anew
+// each time.
 type scratch struct{ kept, left, right []float32 }
 
 // room gives n numbers, of which nothing is known.
@@ -67,7 +67,7 @@ func (d Dense) start(r *rand.Rand, w []float32) {
 	}
 }
 
-func (d Dense) forward(w, x, y []float32, n int) {
+func (d Dense) forward(_ *scratch, w, x, y []float32, n int) {
 	kernel.Gemm(y, x, w[:d.In*d.Out], n, d.In, d.Out)
 	bias := w[d.In*d.Out:]
 	for i := range n {
@@ -75,8 +75,8 @@ func (d Dense) forward(w, x, y []float32, n int) {
 	}
 }
 
-func (d Dense) backward(w, _, _, dy, dx []float32, n int) {
-	turned := make([]float32, d.In*d.Out)
+func (d Dense) backward(s *scratch, w, _, _, dy, dx []float32, n int) {
+	turned := room(&s.right, d.In*d.Out)
 	kernel.Transpose(turned, w[:d.In*d.Out], d.In, d.Out)
 	kernel.Gemm(dx, dy, turned, n, d.Out, d.In)
 }
@@ -91,20 +91,30 @@ func (d Dense) norms(_ *scratch, x, dy, sq []float32, n int) {
 }
 
 func (d Dense) gradient(s *scratch, x, dy, scale, sum []float32, n int) {
-	scaled := dy
-	if scale != nil {
-		scaled = room(&s.left, n*d.Out)
-		copy(scaled, dy)
-		for i := range n {
-			kernel.Scale(scaled[i*d.Out:(i+1)*d.Out], scale[i])
-		}
+	s.products(x, s.scaled(dy, scale, n), sum, n, d.In, d.Out)
+}
+
+// scaled are derivatives, each example's times its scale; nil is one.
+func (s *scratch) scaled(dy, scale []float32, n int) []float32 {
+	if scale == nil {
+		return dy
 	}
-	turned, product := room(&s.right, n*d.In), room(&s.kept, d.In*d.Out)
-	kernel.Transpose(turned, x, n, d.In)
-	kernel.Gemm(product, turned, scaled, d.In, n, d.Out)
-	kernel.Axpy(sum[:d.In*d.Out], product, 1)
-	for i := range n {
-		kernel.Axpy(sum[d.In*d.Out:], scaled[i*d.Out:(i+1)*d.Out], 1)
+	scaled, out := room(&s.left, len(dy)), len(dy)/n
+	copy(scaled, dy)
+	for i, by := range scale {
+		kernel.Scale(scaled[i*out:(i+1)*out], by)
+	}
+	return scaled
+}
+
+// products adds to sum (in x out, then a bias of out) the outer products of the rows of x and
+// dy, and of a one and those of dy.
+func (s *scratch) products(x, dy, sum []float32, rows, in, out int) {
+	product := room(&s.right, in*out)
+	kernel.TurnedGemm(product, x, dy, in, rows, out)
+	kernel.Axpy(sum[:in*out], product, 1)
+	for i := range rows {
+		kernel.Axpy(sum[in*out:], dy[i*out:(i+1)*out], 1)
 	}
 }
 
@@ -113,22 +123,12 @@ type ReLU struct {
 	Size int `json:"size"`
 }
 
-func (l ReLU) Shape() (in, out, params int) { return l.Size, l.Size, 0 }
-func (l ReLU) check() error                 { return positive("relu", l.Size) }
-func (l ReLU) start(*rand.Rand, []float32)  {}
-func (l ReLU) forward(_, x, y []float32, n int) {
-	for i, v := range x[:n*l.Size] {
-		y[i] = max(v, 0)
-	}
-}
-
-func (l ReLU) backward(_, x, _, dy, dx []float32, n int) {
-	for i, v := range x[:n*l.Size] {
-		dx[i] = 0
-		if v > 0 {
-			dx[i] = dy[i]
-		}
-	}
+func (l ReLU) Shape() (in, out, params int)                 { return l.Size, l.Size, 0 }
+func (l ReLU) check() error                                 { return positive("relu", l.Size) }
+func (l ReLU) start(*rand.Rand, []float32)                  {}
+func (l ReLU) forward(_ *scratch, _, x, y []float32, n int) { kernel.Gate(y, x[:n*l.Size], x) }
+func (l ReLU) backward(_ *scratch, _, x, _, dy, dx []float32, n int) {
+	kernel.Gate(dx, dy, x[:n*l.Size])
 }
 
 // gaussian draws weights of variance 2/inputs.

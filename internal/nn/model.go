@@ -110,7 +110,7 @@ func (p *Pass) Forward(x []float32, n int) []float32 {
 	for i, l := range p.model.Layers {
 		_, out, _ := l.Shape()
 		y := room(&p.values[i+1], n*out)
-		l.forward(p.model.params(i, p.model.Params), p.values[i], y, n)
+		l.forward(&p.scratch[i], p.model.params(i, p.model.Params), p.values[i], y, n)
 	}
 	return p.values[len(p.model.Layers)]
 }
@@ -125,7 +125,7 @@ func (p *Pass) Backward(dy []float32) {
 	p.errors[last] = append(p.errors[last][:0], dy...)
 	for i := last - 1; i > 0; i-- { // nobody asks for the derivative in the inputs
 		in, _, _ := p.model.Layers[i].Shape()
-		p.model.Layers[i].backward(p.model.params(i, p.model.Params), p.values[i], p.values[i+1], p.errors[i+1], room(&p.errors[i], p.n*in), p.n)
+		p.model.Layers[i].backward(&p.scratch[i], p.model.params(i, p.model.Params), p.values[i], p.values[i+1], p.errors[i+1], room(&p.errors[i], p.n*in), p.n)
 	}
 }
 

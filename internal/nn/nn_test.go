@@ -3,10 +3,9 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
-
-	_ "github.com/confetti-dp/confetti/internal/kernel/vek"
 )
 
 // tableXIII is ESA's network for pictures of 28 x 28 (Table XIII).
@@ -305,5 +304,33 @@ func BenchmarkClippedGradients(b *testing.B) {
 			}
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "examples/s")
 		})
+	}
+}
+
+// A sum over several batches is that of each example alone, and the same to the last bit on
+// however many processors.
+func TestClippedSumsOfBatches(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	m := made(t, Dense{In: 6, Out: 5}, ReLU{5}, Dense{In: 5, Out: 3})
+	const n = 3*batch + 7
+	x := random(r, n*6)
+	example := func(i int) ([]float32, int) { return x[i*6 : (i+1)*6], i % 3 }
+	want, target, dy, p := make([]float32, len(m.Params)), make([]float32, 3), make([]float32, 3), NewPass(m)
+	for i := range n {
+		of, class := example(i)
+		clear(target)
+		target[class] = 1
+		CrossEntropy(p.Forward(of, 1), target, dy, 3)
+		p.Backward(dy)
+		p.Clipped(0.5, want)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := ClippedSum(m, 0.5, example, n)
+	runtime.GOMAXPROCS(3)
+	three := ClippedSum(m, 0.5, example, n)
+	for i, w := range want {
+		if one[i] != three[i] || math.Abs(one[i]-float64(w)) > 1e-3 {
+			t.Errorf("number %d is %v on one processor, %v on three, want %v", i, one[i], three[i], w)
+		}
 	}
 }

@@ -58,12 +58,12 @@ const steps = 1 << 14
 // Noise rounds a sum of clipped gradients to a grid and adds integer noise, in place.
 // Rounding moves each coordinate by half a step, so that two sums that are Clip apart come
 // out up to sqrt(len(sum)) steps farther apart: the noise grows with that.
-func (t Training) Noise(r *rand.Rand, sum []float32) {
+func (t Training) Noise(r *rand.Rand, sum []float64) {
 	far := steps + math.Sqrt(float64(len(sum)))
 	d := noise.DiscreteGaussian{Sigma: math.Min(1<<24, t.NoiseMultiplier*far*(1+1e-6))}
 	step := d.Sigma / (t.NoiseMultiplier * far * (1 + 1e-6)) * steps // of them Clip has so many
 	for i, x := range sum {
-		sum[i] = float32((math.Round(float64(x)/t.Clip*step) + float64(d.Sample(r))) / step * t.Clip)
+		sum[i] = (math.Round(x/t.Clip*step) + float64(d.Sample(r))) / step * t.Clip
 	}
 }
 
@@ -78,31 +78,21 @@ func (t Training) Fit(r *rand.Rand, m *nn.Model, examples []Example) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	pass, descent := nn.NewPass(m), nn.SGD{Rate: t.Rate}
-	sum := make([]float32, len(m.Params))
+	descent, mean := nn.SGD{Rate: t.Rate}, make([]float32, len(m.Params))
 	for range t.Steps {
-		clear(sum)
-		if who := t.Partakers(r, len(examples)); len(who) > 0 {
-			t.clipped(pass, m, examples, who, sum)
+		for i, x := range t.Sum(r, m, func(i int) ([]float32, int) { return examples[i].X, examples[i].Class }, len(examples)) {
+			mean[i] = float32(x / t.Expected)
 		}
-		t.Noise(r, sum)
-		for i := range sum {
-			sum[i] /= float32(t.Expected)
-		}
-		descent.Step(m.Params, sum)
+		descent.Step(m.Params, mean)
 	}
 	return nil
 }
 
-// clipped adds up the clipped gradients of those who take part.
-func (t Training) clipped(pass *nn.Pass, m *nn.Model, examples []Example, who []int, sum []float32) {
-	k := m.Outputs()
-	x, targets, dy := make([]float32, 0, len(who)*m.Inputs()), make([]float32, len(who)*k), make([]float32, len(who)*k)
-	for i, at := range who {
-		x = append(x, examples[at].X...)
-		targets[i*k+examples[at].Class] = 1
-	}
-	nn.CrossEntropy(pass.Forward(x, len(who)), targets, dy, k)
-	pass.Backward(dy)
-	pass.Clipped(t.Clip, sum)
+// Sum is one step's: of the clipped gradients of those of n examples who take part, with its
+// noise.
+func (t Training) Sum(r *rand.Rand, m *nn.Model, example func(i int) (x []float32, class int), n int) []float64 {
+	who := t.Partakers(r, n)
+	sum := nn.ClippedSum(m, t.Clip, func(i int) ([]float32, int) { return example(who[i]) }, len(who))
+	t.Noise(r, sum)
+	return sum
 }

@@ -14,11 +14,11 @@ import (
 func TestNoiseIsAsAccountedFor(t *testing.T) {
 	train := Training{Sampling: 0.5, NoiseMultiplier: 2, Steps: 1, Clip: 3, Expected: 1, Rate: 1}
 	draws := func(train Training) []float64 {
-		sum := make([]float32, 3000)
+		sum := make([]float64, 3000)
 		train.Noise(stattest.Rand(t), sum)
 		squares := make([]float64, len(sum))
 		for i, x := range sum {
-			squares[i] = float64(x) * float64(x)
+			squares[i] = x * x
 		}
 		return squares
 	}
