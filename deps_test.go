@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster"},
 	{"dp/account/shuffle", "dp/account/additive"},
 	{"dp/account/amplify"},
-	{"dp/estimate"},
+	{"dp/estimate", "dp/sum"},
 	{"dp/randomize", "dp/bitsum", "dp/direction"},
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"dp/advise"},

@@ -270,6 +270,21 @@ func (p Plan) Contributions() int {
 	return 1
 }
 
+// MostMessages is how many messages of a device are counted at most: as many as there are
+// envelopes, or as a proof allows of a vector's numbers not to be zero.
+func (p Plan) MostMessages() int {
+	s := p.Route.Sum
+	switch {
+	case s == nil || p.Envelopes.PerDevice > 0: // the latter in a design, before there is a circuit
+		return p.Envelopes.PerDevice
+	case s.Circuit.Kind == CircuitSumVec:
+		return s.Circuit.Length
+	case s.Circuit.Kind == CircuitMultihot:
+		return s.Circuit.Weight
+	}
+	return 1
+}
+
 // TokenBytes is the length of a single-use token: its nonce and an RSA-2048
 // signature (internal/token).
 const TokenBytes = 32 + 256

@@ -46,13 +46,16 @@ func (p *Protocol) Promise() (Promise, error) {
 	}
 	if g.Epsilon > b.Epsilon {
 		advice := "add noise, raise crowd.minimum, or promise less"
+		if p.noised() {
+			advice = "add noise, or promise less"
+		}
 		if overflow > question.OverflowShare*b.Delta {
 			advice = fmt.Sprintf("raise envelopes.per_device, whose overflow takes %.2g of delta, ", overflow) + advice
 		}
 		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %d honest respondents, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, g.Users, b.Epsilon, advice)
 	}
 	g.Delta = b.Delta
-	statements, err := p.Question.Observers(g)
+	statements, err := p.observers(g)
 	if err != nil {
 		return Promise{}, err
 	}
@@ -105,6 +108,9 @@ func (p *Protocol) overflowDelta() float64 {
 }
 
 func (p *Protocol) cost() []release.Metric {
+	if p.Plan.Route.Sum != nil {
+		return p.sumCost()
+	}
 	e := p.Plan.Envelopes
 	hops, largest, all := 0, 0, 0
 	for i, in := range p.Plan.Route.Instances() {
@@ -141,12 +147,7 @@ func (p *Protocol) Statement(promise Promise, crowds []tally.Crowd, came []int) 
 	r := release.Release{
 		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: words.Asked, Source: release.Collection,
 		Guarantees: promise.Statements, Cost: promise.Cost,
-		Assumptions: []string{
-			"At least one hop of each shuffler instance keeps its permutation and its key to itself.",
-			fmt.Sprintf("At least %d of the smallest released crowd's respondents add their noise as the plan says (a dishonest share of at most %g).", p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
-			"The entry hop counts only respondents that exist.",
-			"HPKE and AES-128 hold.",
-		},
+		Assumptions: p.assumptions(),
 	}
 	r.Assumptions = append(r.Assumptions, words.Assumptions...)
 	for _, s := range []string{words.Thinning, words.Unfit} {
@@ -166,9 +167,32 @@ func (p *Protocol) Statement(promise Promise, crowds []tally.Crowd, came []int) 
 	return r
 }
 
+// assumptions are those that the route rests on.
+func (p *Protocol) assumptions() []string {
+	if p.Plan.Route.Sum != nil {
+		return p.sumAssumptions()
+	}
+	return []string{
+		"At least one hop of each shuffler instance keeps its permutation and its key to itself.",
+		p.enoughNoise(),
+		"The entry hop counts only respondents that exist.",
+		"HPKE and AES-128 hold.",
+	}
+}
+
+func (p *Protocol) enoughNoise() string {
+	return fmt.Sprintf("At least %d of the smallest released crowd's respondents add their noise as the plan says (a dishonest share of at most %g).", p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare)
+}
+
 // oneOperator reports whether the analyzer's operator runs every hop of an instance: it
-// has all keys on that way, and no hop there is honest towards it.
+// has all keys on that way, and no hop there is honest towards it. Of a sum it does where
+// one operator runs both aggregators, and where each adds half of the noise, one of them
+// and the analyzer.
 func (p *Protocol) oneOperator() bool {
+	if s := p.Plan.Route.Sum; s != nil {
+		reader := p.Plan.Analyzer.Operator
+		return s.Leader.Operator == s.Helper.Operator || s.Noise == plan.NoiseShared && (s.Leader.Operator == reader || s.Helper.Operator == reader)
+	}
 	return slices.ContainsFunc(p.Plan.Route.Instances(), func(in plan.Instance) bool {
 		return !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return h.Operator != p.Plan.Analyzer.Operator })
 	})
@@ -183,6 +207,9 @@ func (p *Protocol) withheld(crowd int, came []int) string {
 		few += " after deletion, or lost to its noise"
 	case came != nil && came[crowd] < p.Plan.Crowd.Minimum:
 		few = fmt.Sprintf("%d of %d answered, %d too few", came[crowd], p.Plan.Crowd.Minimum, p.Plan.Crowd.Minimum-came[crowd])
+	}
+	if p.Plan.Route.Sum != nil {
+		return fmt.Sprintf("%s: %s; no sum of them left the aggregators", p.CrowdName(crowd), few)
 	}
 	return fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.CrowdName(crowd), few)
 }

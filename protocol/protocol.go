@@ -71,7 +71,6 @@ func Validate(p plan.Plan) error {
 	if k, err := kindFor(p); err == nil {
 		k.validate(p, &ps)
 	}
-	ps.Require(p.Route.Kind != plan.RouteSum, "route.kind: a question of kind %s is not summed: have its answers mixed", plan.Quoted(p.Question.Kind))
 	return ps.Err()
 }
 
@@ -101,6 +100,11 @@ func New(p plan.Plan) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Route.Sum != nil {
+		if err := checkSum(p, q); err != nil {
+			return nil, err
+		}
+	}
 	return runnable(p, q), nil
 }
 
@@ -117,7 +121,15 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	return k.design(p)
+	return k.routed(k.design(p))
+}
+
+// routed is a designed plan with what its route has in the place of envelopes.
+func (k kind) routed(p plan.Plan, err error) (plan.Plan, error) {
+	if err != nil || p.Route.Sum == nil {
+		return p, err
+	}
+	return k.designSum(p)
 }
 
 // DesignRounds is the plan of each of so many rounds that the same respondents answer, and
@@ -127,7 +139,7 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	if err != nil || k.rounds == nil || rounds < 1 {
 		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
 	}
-	return k.rounds(p, rounds)
+	return k.routed(k.rounds(p, rounds))
 }
 
 // Estimate debiases what was counted of each crowd, with the standard error of every

@@ -27,7 +27,7 @@ const (
 // ShufflerHonest says in words which observers see only what was mixed.
 func ShufflerHonest(p plan.Plan) string {
 	hop := "one hop of the shuffler keeps its permutation"
-	if len(p.Route.Instances()) > 1 {
+	if len(p.Route.Ways()) > 1 {
 		hop = "one hop of each instance of the shuffler keeps its permutation"
 	}
 	return "The analyzer, and whoever reads this release, as long as " + hop + " to itself."

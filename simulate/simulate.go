@@ -33,7 +33,8 @@ type Collection struct {
 	// crowd it would be the size that is withheld. Nil at fidelity law, which has no devices.
 	Told      []bool
 	Devices   int
-	Fragments int // sealed fragments; 0 at fidelity law
+	Fragments int // sealed fragments; 0 at fidelity law, and in a sum
+	Refused   int // devices of a sum whose proof did not hold; 0 at fidelity law
 	Dropped   int // fragments that some role could not open or count
 	Unfit     int // devices for whose value the plan has no room, and which sent what it has for such a value
 }
@@ -71,6 +72,15 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 		}
 		return key, err
 	}
+	if s := p.Route.Sum; s != nil {
+		route := *s // the caller's may be another plan's too
+		p.Route.Sum = &route
+		for _, party := range route.Aggregators() {
+			if _, err := generate(party); err != nil {
+				return k, err
+			}
+		}
+	}
 	for _, in := range p.Route.Instances() {
 		var hops []envelope.PrivateKey
 		for h := range in.Hops {
@@ -88,9 +98,12 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 }
 
 // Full runs the collection for real, in memory: value i is device i's, which
-// draws from stream i of seed. The rest of the randomness (sealing, mixing)
+// draws from stream i of seed, whether its answer is mixed or summed. The rest of the randomness (sealing, mixing)
 // changes nothing that is counted, and comes fresh from the system.
 func Full(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64, progress Progress) (Collection, error) {
+	if p.Plan.Route.Sum != nil {
+		return add(p, values, seed, progress)
+	}
 	col := Collection{Devices: len(values)}
 	collectors, sent, unfit, err := collect(p, values, seed, progress)
 	if err != nil {

@@ -31,7 +31,8 @@ const (
 	// OneFragment: the observer sees a single fragment of the respondent, and all its
 	// others among everybody's.
 	OneFragment Trust = "one fragment"
-	// Shuffled: at least one hop of the shuffler is honest.
+	// Shuffled: at least one hop of the shuffler is honest, or where answers are summed as
+	// many aggregators as the noise needs.
 	Shuffled Trust = "shuffled"
 	// Central: a trusted curator computes the answer.
 	Central Trust = "central"

@@ -19,7 +19,10 @@ const (
 	OneFragmentSeen     = "one fragment seen"
 	ShufflerHonest      = "shuffler honest"
 	CrowdSizesSeen      = "sizes of crowds"
-	AllRoundsSeen       = "all rounds seen" // of a study; with an honest shuffler
+	BothAggregators     = "both aggregators" // of a sum, in the place of everyone
+	OneAggregator       = "one aggregator"   // of a sum: it and the analyzer, where the other is honest
+	OnlyTheReader       = "reader"           // of a sum, both of whose aggregators are honest
+	AllRoundsSeen       = "all rounds seen"  // of a study; with an honest shuffler
 )
 
 // NoProtection is how a guarantee reads that is not Meaningful.
@@ -176,7 +179,7 @@ func (t Trust) Words() string {
 	case OneFragment:
 		return "opens a single message of the respondent, and sees the others among everybody's"
 	case Shuffled:
-		return "at least one hop of the shuffler is honest"
+		return "at least one hop of the shuffler is honest, or where answers are summed, an aggregator"
 	case Central:
 		return "a trusted curator adds the noise"
 	}

@@ -213,3 +213,24 @@ func Gradient(report string) plan.Plan {
 	p.Crowd = plan.Crowd{Minimum: 1000}
 	return p
 }
+
+// Summed is the plan whose answers are summed, with noise of so many; its keys have the
+// right form and open nothing.
+func Summed(p plan.Plan, noise string) plan.Plan {
+	key := func(letter string) string { return "x25519:" + strings.Repeat(letter, 43) }
+	p.Route = plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{
+		Leader: plan.Party{Operator: "North", Key: key("B")}, Helper: plan.Party{Operator: "South", Key: key("C")}, Noise: noise,
+	}}
+	p.Crowd.Maximum = 0
+	return p
+}
+
+// Vector is a plan of vectors of three features in two classes, complete but for what Design
+// fills in.
+func Vector(rounds ...plan.VectorRound) plan.Plan {
+	p := Gradient("vector")
+	p.Question = plan.Question{Kind: "vector", Unfit: "reference", Vector: &plan.Vector{
+		Features: 3, Classes: []string{"round", "square"}, Seed: Seed, Rounds: rounds,
+	}}
+	return p
+}

@@ -25,7 +25,7 @@ func (d *Question) Risks() question.Risks {
 	if d.Labels != nil {
 		r.CrowdLoss = d.Labels.Epsilon
 	}
-	envelopes, channels := d.plan.Envelopes.PerDevice, d.Features.Channels()
+	envelopes, channels := d.plan.MostMessages(), d.Features.Channels()
 	if b, ok := d.Bits.(varying); ok {
 		r.Overflow = b.OverflowProb(channels, envelopes)
 	} else if envelopes < channels {

@@ -95,7 +95,7 @@ func validateStep(s plan.GradientStep, ps *plan.Problems) {
 func validateEnvelopes(p plan.Plan, ps *plan.Problems) {
 	e, z := p.Envelopes, p.Question.Gradient.Report
 	if z.Name == Vector {
-		ps.Require(e.PerDevice >= z.Bits, "envelopes.per_device must be at least the %d bits that a device answers on average", z.Bits)
+		ps.Require(p.MostMessages() >= z.Bits, "envelopes.per_device must be at least the %d bits that a device answers on average", z.Bits)
 		return
 	}
 	ps.Require(e.PayloadBytes >= directionPayload, "envelopes.payload_bytes must be at least %d: a direction takes as many", directionPayload)

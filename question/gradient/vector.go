@@ -27,7 +27,7 @@ func spec(p plan.Plan, dim int) (vector.Spec, error) {
 	ask := p.Question.Gradient
 	z := ask.Report
 	s := vector.Spec{
-		Dimension: dim, Rows: vector.LeastRows(dim, z.Bits), Answered: z.Bits, Envelopes: p.Envelopes.PerDevice,
+		Dimension: dim, Rows: vector.LeastRows(dim, z.Bits), Answered: z.Bits, Envelopes: p.MostMessages(),
 		Clip: z.Radius, Flip: z.Flip, SquaredDistance: squaredDistance, Rare: z.Rare,
 	}
 	var err error

@@ -216,7 +216,7 @@ func (m *Model) Poisoned(t *Table, devices int) (down, up float64, ok bool) {
 	// Envelopes are not linked, so all that one device sends may name one cell. A
 	// count over several fragments is divided by their number.
 	p := m.question.plan
-	messages := (p.Envelopes.PerDevice*p.Contributions() + t.errors.fragments - 1) / t.errors.fragments
+	messages := (p.MostMessages()*p.Contributions() + t.errors.fragments - 1) / t.errors.fragments
 	poison := estimate.Poison{Devices: devices, Messages: messages, PerCell: messages, Holds: t.attribute.items}
 	down, up = poison.Shift(*law)
 	return down, up, true

@@ -120,7 +120,7 @@ func (h *Question) oneSeen(local, shuffled account.Guarantee) (account.Guarantee
 	rest := account.Repeat{Event: bit(h.users(h.plan.HonestMinimum())), Rounds: changed - 1}
 	one := t.mechanism.Fragment.LocalSet(1, account.Removal).Epsilon
 	crowded := 0.0
-	if e := h.plan.Envelopes.PerDevice; e < t.mechanism.Backstop.K { // or there is an envelope for each bit
+	if e := h.plan.MostMessages(); e < t.mechanism.Backstop.K { // or there is an envelope for each bit
 		crowded = t.overflow(max(0, e-changed))
 	}
 	g := h.opened(account.All{Events: []account.Event{bit(1), rest}}, rest, one, crowded, local)
@@ -162,7 +162,7 @@ func (h *Question) fragmentsSeen(seen int, local account.Guarantee) account.Guar
 func (h *Question) opened(event, rest account.Event, outright, failing float64, local account.Guarantee) account.Guarantee {
 	n := h.plan.HonestMinimum()
 	delta := h.plan.Budget.Delta - h.slack() - failing
-	if one := h.overflow(h.plan.Envelopes.PerDevice); one > 0 {
+	if one := h.overflow(h.plan.MostMessages()); one > 0 {
 		spare := delta / 1000
 		r, err := account.Epsilon(rest, spare)
 		if err != nil { // so little noise that nothing is proved of it

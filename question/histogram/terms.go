@@ -64,7 +64,7 @@ func (h *Question) Loss(honest int, again bool) account.Event {
 
 // Risks are those of parts that came out smaller, and of a report's length.
 func (h *Question) Risks() question.Risks {
-	r := question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.Envelopes.PerDevice), Messages: h.expected()}
+	r := question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
 	if len(h.plan.Crowd.Names) > 0 {
 		r.CrowdLoss = math.Inf(1) // who is in a natural crowd is public
 	}
@@ -128,7 +128,7 @@ func (h *Question) overflow(envelopes int) float64 {
 
 func (h *Question) expected() float64 {
 	if !h.ask.Randomizer.OneHot() {
-		return float64(h.plan.Envelopes.PerDevice)
+		return float64(h.plan.MostMessages())
 	}
 	all := h.together()
 	return all.mechanism.Messages(all.items, all.tau())

@@ -120,11 +120,11 @@ func round(p plan.Plan, features *encode.Features, labels *randomize.KRR, who Re
 	r := &Rounded{respondents: len(who.Classes), question: withoutBitsum(p), labels: p.Budget.LabelEpsilon, crowd: p.Crowd}
 	r.Batches = make([][]Batch, p.Crowds())
 	for class := range r.Batches {
-		r.Batches[class] = make([]Batch, len(p.Route.Instances()))
+		r.Batches[class] = make([]Batch, len(p.Route.Ways()))
 	}
 	randomness, instances := stream(forLabels), stream(forInstances)
 	for i, class := range who.Classes {
-		b := &r.Batches[density.ReportedClass(randomness, labels, p.Crowds(), class)][instances.IntN(len(p.Route.Instances()))]
+		b := &r.Batches[density.ReportedClass(randomness, labels, p.Crowds(), class)][instances.IntN(len(p.Route.Ways()))]
 		b.Members = append(b.Members, i)
 	}
 	done := 0
@@ -175,7 +175,7 @@ func withoutBitsum(p plan.Plan) plan.Density {
 
 // draw draws the totals given the rounded bits.
 func (r *Rounded) draw(p plan.Plan, d *density.Question, stream Stream) ([]tally.Crowd, error) {
-	if p.Budget.LabelEpsilon != r.labels || !reflect.DeepEqual(withoutBitsum(p), r.question) || len(p.Route.Instances()) != len(r.Batches[0]) || p.Crowd.Minimum < r.crowd.Minimum {
+	if p.Budget.LabelEpsilon != r.labels || !reflect.DeepEqual(withoutBitsum(p), r.question) || len(p.Route.Ways()) != len(r.Batches[0]) || p.Crowd.Minimum < r.crowd.Minimum {
 		return nil, errors.New("law: the bits were rounded for another question, for other instances or for larger crowds: round them again")
 	}
 	crowds := make([]tally.Crowd, len(r.Batches))

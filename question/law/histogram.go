@@ -43,7 +43,7 @@ func drawHolders(p plan.Plan, h *histogram.Question, holders Holders, stream Str
 	switch {
 	case len(asked) != 1 || p.Crowds() > 1:
 		return nil, errors.New("law: numbers of holders are of one attribute of everybody: list the respondents (Values)")
-	case p.Crowd.Deletion != nil || p.Crowd.Maximum != 0 && n > p.Crowd.Maximum || len(p.Route.Instances()) != 1:
+	case p.Crowd.Deletion != nil || p.Crowd.Maximum != 0 && n > p.Crowd.Maximum || len(p.Route.Ways()) != 1:
 		return nil, errors.New("law: with numbers of holders everybody counts, in one instance: list the respondents (Values)")
 	case asked[0].Domain() != len(holders):
 		return nil, fmt.Errorf("law: holders of %d cells, and the plan asks for %d", len(holders), asked[0].Domain())
@@ -106,7 +106,7 @@ func drawValues(p plan.Plan, h *histogram.Question, values Values, stream Stream
 // batches are the cells that the respondents hold by crowd, and by the instance that
 // each draws; by one alone where every respondent contributes to all.
 func batches(p plan.Plan, h *histogram.Question, values Values, r *rand.Rand, unfit *unfits) ([][][][][]uint32, error) {
-	instances := len(p.Route.Instances())
+	instances := len(p.Route.Ways())
 	if p.Route.Spreads() {
 		instances = 1
 	}

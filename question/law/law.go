@@ -81,7 +81,7 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 // dealt is which of n respondents count, and how many in the smallest batch: each goes to an
 // instance drawn at random, and an instance where too few come is left out.
 func dealt(r *rand.Rand, p plan.Plan, n int) (counted []int, smallest int) {
-	batches := make([][]int, len(p.Route.Instances()))
+	batches := make([][]int, len(p.Route.Ways()))
 	for i := range n {
 		at := r.IntN(len(batches))
 		batches[at] = append(batches[at], i)

@@ -28,7 +28,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 		ps.Require(r.Clip >= 0.5 && r.Clip <= 100, "%s.clip must be between 0.5 and 100 deviations", at)
 		ps.Require(r.Flip > 0 && r.Flip < 0.5, "%s.flip_probability must be above 0 and below 1/2", at)
 		ps.Require(r.Rare > 0 && r.Rare < 1, "%s.rare must be above 0 and below 1", at)
-		ps.Require(p.Envelopes.PerDevice >= min(r.Answered, r.Rows), "envelopes.per_device must be at least the %d rows that a device answers on average in round %d", r.Answered, i+1)
+		ps.Require(p.MostMessages() >= min(r.Answered, r.Rows), "envelopes.per_device must be at least the %d rows that a device answers on average in round %d", r.Answered, i+1)
 	}
 }
 

@@ -83,7 +83,7 @@ func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	v := *p.Question.Vector
 	length, distance := layout(v, r.Sums)
 	s := vector.Spec{
-		Dimension: length, Rows: r.Rows, Answered: r.Answered, Envelopes: min(p.Envelopes.PerDevice, r.Rows),
+		Dimension: length, Rows: r.Rows, Answered: r.Answered, Envelopes: min(p.MostMessages(), r.Rows),
 		Clip: r.Clip, Flip: r.Flip, SquaredDistance: distance, Rare: r.Rare,
 	}
 	var err error

@@ -1,0 +1,28 @@
+package sum
+
+import (
+	"math/bits"
+
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Chunk is how many numbers a proof of the circuit should check at once: that with the
+// shortest proof. A proof has 2 chunk + 2p - 1 numbers, p the power of two above the
+// number of checks, so that p - 1 checks are the most for a power p.
+func Chunk(c plan.Circuit) int {
+	encoded := c.Length
+	switch c.Kind {
+	case plan.CircuitMultihot:
+		encoded += bits.Len(uint(c.Weight))
+	case plan.CircuitSumVec:
+		encoded *= bits.Len(uint(c.Max))
+	}
+	best, shortest := encoded, 0
+	for p := 2; p/2 <= encoded; p *= 2 {
+		chunk := (encoded + p - 2) / (p - 1)
+		if length := 2*chunk + 2*p; shortest == 0 || length < shortest {
+			best, shortest = chunk, length
+		}
+	}
+	return best
+}

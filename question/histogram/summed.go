@@ -1,0 +1,36 @@
+package histogram
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// table has a number for each channel of all attributes.
+func (h *Question) table() question.Table {
+	return question.Table{Channels: h.channels, Symbols: 1, Most: h.plan.MostMessages()}
+}
+
+// Circuit is of the bits that travel.
+func (h *Question) Circuit() (plan.Circuit, error) {
+	switch r := h.ask.Randomizer; {
+	case r.Fragments > 1:
+		return plan.Circuit{}, errors.New("histogram: report fragments name one cell several times, and a sum of them is of one device's: leave out question.histogram.randomizer.fragments, or have answers mixed")
+	case h.plan.Route.Sum.Noise != plan.NoiseDevices:
+		return plan.Circuit{}, errors.New(`histogram: set route.sum.noise to "devices"`)
+	}
+	return h.table().Circuit(), nil
+}
+
+// Measure is the bits of all channels.
+func (h *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
+	return h.table().Measured(h, r, s, m)
+}
+
+// Sums are those of the channels.
+func (h *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
+	return h.table().Counts(sums, respondents)
+}

@@ -1,0 +1,47 @@
+package vector
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// table has two numbers for each row, that it was answered with a zero and with a one:
+// which rows a device answers stays as secret as in a mixed batch.
+func (q *Question) table() question.Table {
+	return question.Table{Channels: q.spec().Rows, Symbols: 2, Most: q.spec().Envelopes}
+}
+
+// Circuit is of the round with the most rows: vectors of others end with zeros.
+func (q *Question) Circuit() (plan.Circuit, error) {
+	if q.plan.Route.Sum.Noise != plan.NoiseDevices {
+		return plan.Circuit{}, errors.New(`vector: sums are of flipped bits: set route.sum.noise to "devices"`)
+	}
+	most := question.Table{Symbols: 2}
+	for _, s := range q.specs {
+		most.Channels, most.Most = max(most.Channels, s.Rows), max(most.Most, s.Envelopes)
+	}
+	return most.Circuit(), nil
+}
+
+// Measure is the bits of the rows that the device answers.
+func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
+	crowd, vector, err = q.table().Measured(q, r, s, m)
+	if err != nil {
+		return 0, nil, err
+	}
+	c, err := q.Circuit()
+	return crowd, append(vector, make([]uint64, c.Length-len(vector))...), err
+}
+
+// Sums are those of the bits.
+func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
+	length := q.table().Circuit().Length
+	if len(sums) > length {
+		sums = sums[:length]
+	}
+	return q.table().Counts(sums, respondents)
+}

@@ -1,0 +1,107 @@
+package simulate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Where devices flip their bits, the sums of the same devices are the counts of their
+// messages, mixed: whoever reads one reads the other.
+func TestASumIsWhatAMixCounts(t *testing.T) {
+	records := func(p plan.Plan, i int) question.Value {
+		return vector.Record{Features: []float32{1, float32(i%5) / 5, -1}, Class: i % 2}
+	}
+	answers := func(p plan.Plan, i int) question.Value { return example.Answers(p, i) }
+	histograms := example.Histograms()
+	cases := map[string]struct {
+		p     plan.Plan
+		value func(p plan.Plan, i int) question.Value
+	}{
+		"density": {sample("rr", 3), func(_ plan.Plan, i int) question.Value { return population(i+1, 3)[i] }},
+		"vector":  {example.Vector(plan.VectorRound{Sums: vector.Moments, Answered: 5}), records},
+		"gradient": {example.Gradient(gradient.Vector), func(p plan.Plan, i int) question.Value {
+			return gradient.Labelled{Features: []float32{1, float32(i%5) / 5, -1}, Class: i % 2}
+		}},
+	}
+	for _, name := range []string{"categories", "set", "sample", "count-mean", "krr", "local-hash"} {
+		cases[name] = struct {
+			p     plan.Plan
+			value func(p plan.Plan, i int) question.Value
+		}{histograms[name], answers}
+	}
+	const n, seed = 40, 11
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			routes := map[string][]tally.Crowd{}
+			for _, p := range []plan.Plan{c.p, example.Summed(c.p, plan.NoiseDevices)} {
+				p = small(t, p, 1)
+				proto, keys := runnable(t, p)
+				if p.Question.Gradient != nil {
+					proto = stated(t, proto)
+				}
+				values := make([]question.Value, n)
+				for i := range values {
+					values[i] = c.value(p, i)
+				}
+				col, err := simulate.Full(proto, keys, values, seed, quiet)
+				if err != nil {
+					t.Fatal(err)
+				}
+				routes[p.Route.Kind] = col.Crowds
+			}
+			if diff := cmp.Diff(routes[plan.RouteMix], routes[plan.RouteSum]); diff != "" {
+				t.Errorf("crowds differ (-mixed +summed):\n%s", diff)
+			}
+			if routes[plan.RouteSum][0].Respondents == 0 {
+				t.Error("nobody was counted")
+			}
+		})
+	}
+}
+
+// small is a plan that was designed for many, and lets few be counted.
+func small(t *testing.T, p plan.Plan, minimum int) plan.Plan {
+	t.Helper()
+	p.Crowd.Minimum = 3000
+	p.Crowd.Maximum = 0
+	p = example.Design(t, p)
+	p.Crowd.Minimum, p.Budget.DishonestShare = minimum, 0
+	return p
+}
+
+// stated is the protocol with the state of its first round.
+func stated(t *testing.T, proto *protocol.Protocol) *protocol.Protocol {
+	t.Helper()
+	state, _, err := proto.Question.(question.Stepped).Next(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := proto.Plan
+	p.State = plan.StateName(state)
+	if proto, err = protocol.WithState(p, state); err != nil {
+		t.Fatal(err)
+	}
+	return proto
+}
+
+func TestASmallSumIsWithheld(t *testing.T) {
+	proto, keys := runnable(t, small(t, example.Summed(sample("rr", 2), plan.NoiseDevices), 8))
+	col, err := simulate.Full(proto, keys, population(15, 2), 1, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if col.Crowds[0].Respondents != 10 || col.Crowds[1].Tally != nil || len(col.Withheld) != 1 || !strings.Contains(col.Withheld[0], "crowd 2: fewer than 8") {
+		t.Errorf("crowds %+v, withheld %q", col.Crowds, col.Withheld)
+	}
+}
