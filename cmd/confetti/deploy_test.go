@@ -97,7 +97,7 @@ func TestExampleConfigurations(t *testing.T) {
 func runs(t *testing.T, line []string) (configuration string) {
 	t.Helper()
 	if filepath.Base(line[0]) == "confetti" {
-		parser := newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
+		parser := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
 		if _, err := parser.Parse(line[1:]); err != nil {
 			t.Errorf("%v: %v", line, err)
 		}

@@ -16,7 +16,7 @@ import (
 // that there is.
 func TestTheCommandsThatDocumentsMentionExist(t *testing.T) {
 	leaf := map[string]bool{} // by command; false for one that only has others
-	for _, c := range leaves(newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node) {
+	for _, c := range leaves(newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node) {
 		words := strings.Fields(c.FullPath())
 		leaf[strings.Join(words, " ")] = true
 		for n := 2; n < len(words); n++ {

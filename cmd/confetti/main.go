@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -66,7 +67,7 @@ func main() {
 // run is main without the process: it returns the exit code.
 func run(args []string, std terminal.Streams) int {
 	code, exited := 0, false
-	parser := newParser(std, func(c int) { code, exited = c, true })
+	parser := newParser(named(args), std, func(c int) { code, exited = c, true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -97,9 +98,23 @@ func run(args []string, std terminal.Streams) int {
 	return 0
 }
 
-// newParser reads the command structs; exit is called after --help and --version.
-func newParser(std terminal.Streams, exit func(code int)) *kong.Kong {
-	parser, err := kong.New(&cli{},
+// named is the command line with the one command that args begin with, or all of it if
+// they begin with none: to read the flags of all commands takes longer than most take.
+func named(args []string) any {
+	all := reflect.TypeFor[cli]()
+	version, _ := all.FieldByName("Version")
+	for i := range all.NumField() {
+		f := all.Field(i)
+		if len(args) > 0 && f.Name != version.Name && strings.ToLower(f.Name) == args[0] {
+			return reflect.New(reflect.StructOf([]reflect.StructField{f, version})).Interface()
+		}
+	}
+	return &cli{}
+}
+
+// newParser reads command structs; exit is called after --help and --version.
+func newParser(commands any, std terminal.Streams, exit func(code int)) *kong.Kong {
+	parser, err := kong.New(commands,
 		kong.Name("confetti"),
 		kong.Description("Collect statistics and train models from end users without anyone ever seeing a user's data."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -27,10 +28,10 @@ func leaves(n *kong.Node) []*kong.Node {
 // line takes.
 func TestHelpHasExamples(t *testing.T) {
 	t.Setenv("CONFETTI_DATA", "")
-	fresh := func() *kong.Kong { // a parser remembers the flags of the line before
-		return newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Error("an example ended the program") })
+	fresh := func(commands any) *kong.Kong { // a parser remembers the flags of the line before
+		return newParser(commands, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Error("an example ended the program") })
 	}
-	commands := leaves(fresh().Model.Node)
+	commands := leaves(fresh(&cli{}).Model.Node)
 	if len(commands) < 10 {
 		t.Fatalf("only %d commands were found", len(commands))
 	}
@@ -49,7 +50,8 @@ func TestHelpHasExamples(t *testing.T) {
 			if !strings.HasPrefix(line, path+" ") && line != path {
 				t.Errorf("%s: the example is of another command: %s", path, line)
 			}
-			if _, err := fresh().Parse(strings.Fields(line)[1:]); err != nil {
+			args := strings.Fields(line)[1:]
+			if _, err := fresh(named(args)).Parse(args); err != nil {
 				t.Errorf("%s: %v", line, err)
 			}
 		}
@@ -61,12 +63,29 @@ func TestHelpHasExamples(t *testing.T) {
 
 // The help of every command is printed to stdout and is no failure.
 func TestHelp(t *testing.T) {
-	parser := newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {})
 	for _, args := range [][]string{nil, {"--help"}} {
 		checkHelp(t, args)
 	}
 	for _, c := range leaves(parser.Model.Node) {
 		checkHelp(t, append(strings.Fields(c.FullPath())[1:], "--help"))
+	}
+}
+
+// A command's help and its errors are the same whether the others are read or not.
+func TestACommandByItselfIsTheSame(t *testing.T) {
+	for _, c := range newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Children {
+		for _, flag := range []string{"--help", "none"} {
+			args := []string{c.Name, flag}
+			said := func(commands any) string {
+				var out bytes.Buffer
+				_, err := newParser(commands, terminal.Streams{Out: &out, Err: &out, Version: "1"}, func(int) {}).Parse(args)
+				return fmt.Sprint(&out, err)
+			}
+			if alone, among := said(named(args)), said(&cli{}); alone != among {
+				t.Errorf("%v: by itself %q, among all %q", args, alone, among)
+			}
+		}
 	}
 }
 
