@@ -11,14 +11,15 @@ import (
 	"fmt"
 )
 
-// Cell is one point: a question with its budget, put to a data set. One of Density and
-// Histogram is set. Cells that are equal are measured once.
+// Cell is one point: a question with its budget, put to a data set. One of Density,
+// Histogram and Labels is set. Cells that are equal are measured once.
 type Cell struct {
 	Dataset   string    `json:"dataset"`
 	Seed      uint64    `json:"seed"`
 	Runs      int       `json:"runs"`
 	Density   Density   `json:"density,omitzero"`
 	Histogram Histogram `json:"histogram,omitzero"`
+	Labels    Labels    `json:"labels,omitzero"`
 }
 
 // Key names the cell: a digest of all that determines its result.
@@ -34,9 +35,12 @@ func (c Cell) Key() string {
 // Validate lists everything that is wrong with the cell.
 func (c Cell) Validate() error {
 	f := &faults{}
-	if c.Histogram != (Histogram{}) {
+	switch {
+	case c.Labels != (Labels{}):
+		c.Labels.validate(f)
+	case c.Histogram != (Histogram{}):
 		c.Histogram.validate(f)
-	} else {
+	default:
 		c.Density.validate(f)
 	}
 	f.check(c.Runs >= 1 && c.Runs <= 10000, "runs %d: must be 1 to 10000", c.Runs)
@@ -44,6 +48,9 @@ func (c Cell) Validate() error {
 }
 
 func (c Cell) String() string {
+	if c.Labels != (Labels{}) {
+		return fmt.Sprintf("%s, %s", c.Dataset, c.Labels)
+	}
 	if c.Histogram != (Histogram{}) {
 		return fmt.Sprintf("%s, %s", c.Dataset, c.Histogram)
 	}

@@ -24,7 +24,8 @@ type Result struct {
 	*Accuracies
 	*CountErrors
 	*Survey
-	Seconds float64 `json:"seconds"`
+	Learned *Learned `json:"learned,omitempty"`
+	Seconds float64  `json:"seconds"`
 }
 
 // Promised is the guarantee, and what it costs a device. An epsilon that is null is none.

@@ -51,6 +51,9 @@ func facts(cells []Measured) string {
 		return ""
 	}
 	c := cells[0].Cell
+	if c.Labels != (Labels{}) {
+		return fmt.Sprintf("%d labels, seed %d, up to %d runs.", fewest, c.Seed, runs)
+	}
 	if c.Histogram != (Histogram{}) {
 		return fmt.Sprintf("%d respondents, delta %g, seed %d, up to %d runs.", fewest, c.Histogram.Delta, c.Seed, runs)
 	}

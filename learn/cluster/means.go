@@ -45,7 +45,7 @@ func Means(r *rand.Rand, x blas32.General, o Options, tell fit.Progress) (*clust
 		return nil, fmt.Errorf("cluster: at least %d in each cluster of %d inputs", o.Least, x.Rows)
 	}
 	tell("principal directions", 0, 1)
-	directions, y, err := directionsOf(x, o.Components)
+	directions, y, err := Directions(x, o.Components)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,9 @@ func Means(r *rand.Rand, x blas32.General, o Options, tell fit.Progress) (*clust
 	return lifted(s, directions)
 }
 
-// directionsOf are so many principal directions of rows (0: 50), of length one, and the rows in
+// Directions are so many principal directions of rows (0: 50), of length one, and the rows in
 // them.
-func directionsOf(x blas32.General, dimension int) (*whiten.State, blas32.General, error) {
+func Directions(x blas32.General, dimension int) (*whiten.State, blas32.General, error) {
 	if dimension == 0 {
 		dimension = min(components, x.Cols, x.Rows-1)
 	}
