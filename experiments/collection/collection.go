@@ -63,7 +63,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	public := findings.Public{Truth: a.truth, Words: set.Words, WordVectors: set.WordX, Test: findings.Records(set.Test)}
+	public := findings.Public{Truth: a.truth, Words: set.Words, WordVectors: set.WordX, Test: findings.Records{X: set.Test.X, Y: set.Test.Y}}
 	if c.Budget.LabelEpsilon == plan.Unprotected { // otherwise crowds are of randomized classes
 		public.Came = set.Train.Counts(len(set.Classes))
 	}

@@ -64,7 +64,7 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 		return out, err
 	}
 	out.Collection, out.Learned = a.Collection, a.learned
-	out.Plan, out.Promise, out.Public = p, promise.Shuffled, findings.Public{Truth: a.truth, Test: findings.Records(set.Test)}
+	out.Plan, out.Promise, out.Public = p, promise.Shuffled, findings.Public{Truth: a.truth, Test: findings.Records{X: set.Test.X, Y: set.Test.Y}}
 	if out.Release, err = a.publish(proto, out.Public, l.Seed); err != nil {
 		return out, err
 	}

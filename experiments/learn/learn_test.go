@@ -55,10 +55,10 @@ func TestScores(t *testing.T) {
 	x := matrix(4, 1)
 	copy(x.Data, []float32{0.1, 0.2, 0.3, 0.4})
 	line := moments.Regression{Linear: moments.Linear{Weights: mat.NewDense(1, 1, []float64{1}), Offset: []float64{0}}, Deviation: 0.01}
-	if got := (records{x: x, target: []float64{0.1, 0.2, 0.3, 0.4}}).predicted(line); math.Abs(got.value-1) > 1e-9 || got.coverage < 1-1e-9 {
+	if got := (records{x: x, target: []float64{0.1, 0.2, 0.3, 0.4}}).predicted(line.Value, line.Deviation); math.Abs(got.value-1) > 1e-9 || got.coverage < 1-1e-9 {
 		t.Errorf("an exact fit: %+v", got)
 	}
-	if got := (records{x: x, target: []float64{-1, 1, -1, 1}}).predicted(line); math.Abs(got.value-0.75) > 1e-9 {
+	if got := (records{x: x, target: []float64{-1, 1, -1, 1}}).predicted(line.Value, line.Deviation); math.Abs(got.value-0.75) > 1e-9 {
 		t.Errorf("three of four pairs are ranked right: %+v", got)
 	}
 }

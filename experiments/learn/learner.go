@@ -9,7 +9,7 @@ import (
 
 // round is what a device is asked in one of the rounds.
 type round struct {
-	sums     string  // what its vectors are made of, as a plan has it; "": no plan asks for that
+	sums     string  // what its vectors are made of, as a plan has it
 	length   int     // of its vector
 	distance float64 // largest squared distance of two
 	share    float64 // of the bits, and of the budget where a device answers every round
@@ -25,9 +25,6 @@ type learner struct {
 	train func() records
 	learn func(sum rows.Sum, respondents int) error
 	score func() score
-	// linear is the regression, whose sums no plan asks for; nil of classifiers, which findings
-	// learn.
-	linear func() moments.Linear
 }
 
 // momentShare is what the first of several rounds takes where it asks for second moments,
@@ -60,7 +57,7 @@ func (t *task) least() (*learner, error) {
 	shape := record.Squares{Dimension: t.train.x.Cols}
 	var fitted moments.Regression
 	return &learner{
-		rounds: []round{{"", shape.Len(), record.SquaresDistance, 1}},
+		rounds: []round{{vector.Squares, shape.Len(), record.SquaresDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.target[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, n int) error {
@@ -70,11 +67,7 @@ func (t *task) least() (*learner, error) {
 			}
 			return err
 		},
-		score: func() score { return t.test.predicted(fitted) },
-		linear: func() moments.Linear {
-			t.number.Deviation = fitted.Deviation * t.number.Unit
-			return fitted.Linear
-		},
+		score: func() score { return t.test.predicted(fitted.Value, fitted.Deviation) },
 	}, shape.Validate()
 }
 

@@ -43,6 +43,7 @@ func loadLoans(s Setting, dir string) (*task, error) {
 		all.target = append(all.target, target)
 	}
 	if s.Dataset == "lending_club_charged_off" {
+		t.classes = []string{"paid", "charged off"}
 		t.metric, all.x, names = auc, beside(all.x, loans.Rate), append(names, "int_rate")
 		t.number = model.Number{Name: "charged off", Middle: 0.5, Unit: 0.5}
 	}

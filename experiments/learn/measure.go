@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/moments"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -58,7 +58,7 @@ func Run(s Setting, dir string, tell simulate.Progress) (Result, *model.Model, e
 type measurement struct {
 	Setting
 	task    *task
-	plans   []plan.Plan // of the rounds; none where no kind of question asks for their sums
+	plans   []plan.Plan // of the rounds
 	specs   []rows.Spec
 	shares  []float64 // of the budget, where a device answers every round
 	cohorts [][]int   // of respondents, by round
@@ -86,11 +86,7 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 	m := &measurement{Setting: s, task: t, shift: box.Shift, tell: tell, cohorts: l.cohorts(t, s)}
 	m.out = Result{Setting: s, Respondents: t.train.x.Rows, Adjacency: string(account.Replacement), Dimension: t.train.x.Cols}
 	tell("noise", 0, 1)
-	if l.rounds[0].sums == "" {
-		err = m.designSquares(l)
-	} else {
-		err = m.design(l)
-	}
+	err = m.design(l)
 	for i, spec := range m.specs {
 		envelopes := spec.Envelopes
 		if m.Takes == takesOne && i > 0 {
@@ -102,19 +98,6 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 	return m, err
 }
 
-// designSquares is of the one round of least squares, for which there is no kind of question.
-func (m *measurement) designSquares(l *learner) error {
-	r, n := l.rounds[0], len(m.cohorts[0])
-	need := rows.Need{Respondents: n, Honest: n, Dimension: r.length, Bits: m.Bits, SquaredDistance: r.distance, Overlap: l.overlap(m.task.public, r.length)}
-	need.Seed[0], need.Seed[1] = byte(m.Seed), byte(m.Seed>>8)
-	spec, err := need.Design(m.Epsilon, m.Delta)
-	if err != nil {
-		return err
-	}
-	m.specs, m.shares = []rows.Spec{spec}, []float64{1}
-	return m.promise(spec.Event(n))
-}
-
 // promise states what the respondents are promised together; the largest of several.
 func (m *measurement) promise(e account.Event) error {
 	g, err := account.Epsilon(e, m.Delta)
@@ -124,19 +107,24 @@ func (m *measurement) promise(e account.Event) error {
 
 // drawn is how good what was learned from every bit is, and what that is.
 func (m *measurement) drawn() (score, *model.Model, error) {
-	if m.plans == nil {
-		l, err := m.learn(m.draw)
-		if err != nil {
-			return score{}, nil, err
-		}
-		s := l.score()
-		return s, m.model(l.linear(), nil, s), nil
-	}
 	l, err := newLearner(m.task, m.Setting)
 	if err != nil {
 		return score{}, nil, err
 	}
-	linear, last, err := m.study(l)
+	last, err := m.study(l)
+	if err != nil {
+		return score{}, nil, err
+	}
+	if m.task.metric != accuracy {
+		r, err := findings.NewRegression(last)
+		if err != nil {
+			return score{}, nil, err
+		}
+		s := m.task.test.predicted(r.Regression.Value, r.Deviation)
+		m.task.number.Deviation = r.Deviation * m.task.number.Unit
+		return s, m.model(r.Linear, nil, s), nil
+	}
+	linear, err := findings.NewLinear(last)
 	if err != nil {
 		return score{}, nil, err
 	}
@@ -205,7 +193,7 @@ func (m *measurement) model(linear moments.Linear, another *whiten.State, s scor
 	if t.metric == accuracy {
 		out.Tested.Low, out.Tested.High = s.interval()
 	} else {
-		out.Number = &t.number
+		out.Classes, out.Number = nil, &t.number
 	}
 	if another != nil {
 		out.Features.Maps = append(slices.Clone(out.Features.Maps), another)
@@ -258,25 +246,6 @@ func (m *measurement) central(_ *learner, round int, exact []float64) (rows.Sum,
 	for k, x := range exact {
 		sum.Vector[k] = x + sum.Error*r.NormFloat64()
 	}
-	return sum, nil
-}
-
-// draw draws every bit of every respondent.
-func (m *measurement) draw(l *learner, round int, exact []float64) (rows.Sum, error) {
-	spec, cohort, train := m.specs[round], m.cohorts[round], l.train()
-	mechanism, err := rows.New(spec)
-	if err != nil {
-		return rows.Sum{}, err
-	}
-	write := func(i int, v []float32) { l.encode(train, cohort[i], v) }
-	counts := mechanism.DrawAll(len(cohort), write,
-		func(part int) *rand.Rand { return replay.New(m.Seed, forBits, uint64(round), uint64(part)) },
-		func(done int) { m.tell(fmt.Sprintf("round %d", round+1), done, len(cohort)) })
-	sum, err := mechanism.Estimate(counts, len(cohort))
-	if err != nil {
-		return sum, err
-	}
-	m.compare(spec, len(cohort), write, sum.Vector, exact)
 	return sum, nil
 }
 

@@ -1,9 +1,7 @@
 package learn
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/confetti-dp/confetti/learn/moments"
 )
@@ -44,36 +42,16 @@ func (r records) classified(class func(x []float32) int, classes int) score {
 }
 
 // predicted scores a regression: the share of the variance that it explains, and of targets
-// within 1.96 deviations; where targets are two, the chance that the larger one's prediction is
-// the larger.
-func (r records) predicted(f moments.Regression) score {
-	type pair struct{ prediction, target float64 }
-	pairs := make([]pair, r.x.Rows)
-	mean, s := 0.0, score{}
+// within its intervals; where targets are two, how it ranks them.
+func (r records) predicted(value func(x []float32) float64, deviation float64) score {
+	predicted, second, two := make([]float64, r.x.Rows), make([]bool, r.x.Rows), true
 	for i, t := range r.target {
-		pairs[i] = pair{f.Value(r.row(i)), t}
-		mean += t / float64(len(pairs))
+		predicted[i], second[i] = value(r.row(i)), t > 0
+		two = two && math.Abs(t) == 1
 	}
-	left, all := 0.0, 0.0
-	for _, p := range pairs {
-		left += (p.target - p.prediction) * (p.target - p.prediction)
-		all += (p.target - mean) * (p.target - mean)
-		if math.Abs(p.target-p.prediction) <= 1.96*f.Deviation {
-			s.coverage += 1 / float64(len(pairs))
-		}
+	if two {
+		return score{value: moments.Ranked(predicted, second)}
 	}
-	s.value = 1 - left/all
-	if !slices.ContainsFunc(pairs, func(p pair) bool { return math.Abs(p.target) != 1 }) {
-		slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.prediction, b.prediction) })
-		ranks, ones := 0.0, 0.0
-		for i, p := range pairs {
-			if p.target > 0 {
-				ranks += float64(i + 1)
-				ones++
-			}
-		}
-		others := float64(len(pairs)) - ones
-		s.value = (ranks - ones*(ones+1)/2) / (ones * others)
-	}
-	return s
+	f := moments.Judge(predicted, r.target, deviation)
+	return score{value: f.Explained, coverage: f.Coverage}
 }

@@ -21,7 +21,11 @@ import (
 // answer from end to end, or of rounds with respondents of their own.
 func (m *measurement) design(l *learner) error {
 	cubes := l.overlap(m.task.public, l.rounds[0].length)[0]
-	alike := math.Min(1, math.Cbrt(float64(len(m.task.classes))*math.Max(0, cubes)))
+	groups := 1.0 // of vectors that are alike
+	if l.rounds[0].sums != vector.Squares {
+		groups = float64(len(m.task.classes))
+	}
+	alike := math.Min(1, math.Cbrt(groups*math.Max(0, cubes)))
 	asked := make([]plan.VectorRound, len(l.rounds))
 	for i, r := range l.rounds {
 		asked[i] = plan.VectorRound{Sums: r.sums, Answered: m.Bits}
@@ -77,7 +81,7 @@ func (m *measurement) designStudy(asked []plan.VectorRound) error {
 
 // draft is a plan of rounds that everybody counts in, with its keys and without its noise.
 func (m *measurement) draft(asked []plan.VectorRound, respondents int) (plan.Plan, error) {
-	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Seed: experiments.PublicSeed(m.Seed), Rounds: asked}
+	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Number: m.task.asked(), Seed: experiments.PublicSeed(m.Seed), Rounds: asked}
 	p := experiments.Draft(plan.Question{Kind: "vector", Vector: v}, plan.Budget{Epsilon: m.Epsilon, Delta: m.Delta, Adjacency: string(account.Replacement)}, respondents)
 	_, err := simulate.NewKeys(&p)
 	return p, err
@@ -94,24 +98,24 @@ func (m *measurement) take(p plan.Plan) error {
 }
 
 // study puts the plans to the respondents: law draws what they would send, and findings learn
-// from it, as an analyzer does.
-func (m *measurement) study(l *learner) (*findings.Linear, *vector.Model, error) {
+// from it, as an analyzer does. It is what the last round has taught.
+func (m *measurement) study(l *learner) (*vector.Model, error) {
 	state := m.start(l)
 	for i, p := range m.plans {
 		proto, err := m.runnable(p, state)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		who := m.respondents(i)
 		crowds, err := law.Draw(proto, who, func(part ...uint64) *rand.Rand {
 			return replay.New(m.Seed, append([]uint64{forBits, uint64(i)}, part...)...)
 		}, func(done int) { m.tell(fmt.Sprintf("round %d", i+1), done, len(who)) })
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		learned, err := proto.Learn(crowds)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		sum, q := learned.(*vector.Model), proto.Question.(*vector.Question)
 		write := func(i int, v []float32) { q.Vector(who[i].(vector.Record), v) }
@@ -121,14 +125,13 @@ func (m *measurement) study(l *learner) (*findings.Linear, *vector.Model, error)
 			m.first = exact // of baselines too
 		}
 		if i+1 == len(m.plans) {
-			linear, err := findings.NewLinear(sum)
-			return linear, sum, err
+			return sum, nil
 		}
 		if state, _, err = findings.Next(proto.Question, sum); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("learn: no rounds")
+	return nil, fmt.Errorf("learn: no rounds")
 }
 
 func (m *measurement) runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
@@ -159,7 +162,16 @@ func (m *measurement) respondents(round int) law.Values {
 	train := m.task.train
 	who := make(law.Values, len(m.cohorts[round]))
 	for i, at := range m.cohorts[round] {
-		who[i] = vector.Record{Features: train.row(at), Class: train.y[at]}
+		r := vector.Record{Features: train.row(at)}
+		switch n := m.task.asked(); {
+		case n != nil:
+			r.Number = m.task.number.Middle + m.task.number.Unit*train.target[at]
+		case train.target != nil && train.target[at] > 0:
+			r.Class = 1
+		case train.y != nil:
+			r.Class = train.y[at]
+		}
+		who[i] = r
 	}
 	return who
 }

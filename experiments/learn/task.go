@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/model"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // task is what respondents hold in features, and what is tested.
@@ -26,6 +27,14 @@ type task struct {
 	white bool
 	// features are how an input becomes a record; nil where no file holds that.
 	features *model.Features
+}
+
+// asked is the number that a plan asks for; nil where it has classes.
+func (t *task) asked() *plan.Number {
+	if t.classes != nil {
+		return nil
+	}
+	return &plan.Number{Name: t.number.Name, Low: t.number.Middle - t.number.Unit, High: t.number.Middle + t.number.Unit}
 }
 
 type metric string

@@ -129,10 +129,18 @@ func design(p plan.Plan, specs func([]vector.Need) ([]vector.Spec, error)) (plan
 // images: too high costs little, too low bends the estimate.
 const usualAlike = 0.43
 
+// usualSquares is that of two messages of squares of features whose length is mostly well below
+// one: what is left to length one is then alike in all.
+const usualSquares = 0.7
+
 func need(p plan.Plan, r *plan.VectorRound) (n vector.Need, err error) {
 	v := *p.Question.Vector
-	if r.Alike == 0 && r.Sums == Moments {
+	switch {
+	case r.Alike != 0:
+	case r.Sums == Moments:
 		r.Alike = usualAlike
+	case r.Sums == Squares:
+		r.Alike = usualSquares
 	}
 	length, distance := layout(v, r.Sums)
 	n = vector.Need{

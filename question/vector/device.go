@@ -3,6 +3,7 @@ package vector
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/question"
@@ -49,6 +50,8 @@ func (q *Question) write(r Record, out []float32) {
 		s.ClassMessage(psi, class, out)
 	case Moments:
 		s.Message(psi, class, out)
+	case Squares:
+		squares(q.ask).Message(psi, q.target(r), out)
 	case Gradients:
 		phi := make([]float32, len(psi))
 		q.state.Point.Features(psi, phi)
@@ -56,9 +59,20 @@ func (q *Question) write(r Record, out []float32) {
 	}
 }
 
+// target is the number in [-1, 1] that features are to tell: of two classes the ends.
+func (q *Question) target(r Record) float64 {
+	if n := q.ask.Number; n != nil {
+		return (math.Max(n.Low, math.Min(n.High, r.Number)) - n.Low - (n.High-n.Low)/2) / ((n.High - n.Low) / 2)
+	}
+	return float64(2*r.Class - 1)
+}
+
+// scaled says that the length of features counts, which others lose.
+func (q *Question) scaled() bool { return q.round.Sums == Features || q.round.Sums == Squares }
+
 // psi is what a vector is made of.
 func (q *Question) psi(features []float32) []float32 {
-	if q.round.Sums == Features && (q.state == nil || q.state.Map == nil) {
+	if q.scaled() && (q.state == nil || q.state.Map == nil) {
 		return features
 	}
 	return q.state.Features(features)

@@ -2,14 +2,31 @@ package vector
 
 import "github.com/confetti-dp/confetti/question"
 
-// Fields are the class, where the plan names some, and the features.
-func (q *Question) Fields() []question.Field { return question.LabelledFields(q.ask.Classes) }
+// Fields are the class, where the plan names some, or the number, where it has one, and the
+// features.
+func (q *Question) Fields() []question.Field {
+	fields := question.LabelledFields(q.ask.Classes)
+	if n := q.ask.Number; n != nil {
+		fields = append([]question.Field{{Name: n.Name}}, fields...)
+	}
+	return fields
+}
 
 // Value is the Record in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
-	features, class, errs := question.LabelledRow(q.ask.Classes, row)
+	var r Record
+	var bad error
+	rest := row
+	if q.ask.Number != nil {
+		r.Number, bad = question.Number(row[0])
+		rest = row[1:]
+	}
+	var errs []error
+	if r.Features, r.Class, errs = question.LabelledRow(q.ask.Classes, rest); bad != nil || errs != nil && len(rest) < len(row) {
+		errs = append([]error{bad}, append(errs, make([]error, len(rest)-len(errs))...)...)
+	}
 	if errs != nil {
 		return nil, errs
 	}
-	return Record{Features: features, Class: class}, nil
+	return r, nil
 }

@@ -63,6 +63,9 @@ func (q *Question) Words() question.Words {
 	if k := len(q.ask.Classes); k > 0 {
 		asked = fmt.Sprintf("Which features go with which of %d classes? Each respondent holds %d features and its class, and both are protected together.", k, q.ask.Features)
 	}
+	if n := q.ask.Number; n != nil {
+		asked = fmt.Sprintf("What is a respondent's %s, from %g to %g, by its %d features? Number and features are protected together.", n.Name, n.Low, n.High, q.ask.Features)
+	}
 	w := question.Words{
 		Asked: asked, Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
 		Unfit: question.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),

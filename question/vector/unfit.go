@@ -24,7 +24,7 @@ func (q *Question) StandIn(r Record) (Record, *question.UnfitError) {
 	if q.plan.Question.Unfit == plan.UnfitClip && errors.Is(cause, errLong) {
 		near := append([]float32(nil), r.Features...)
 		whiten.Normalize(near)
-		return Record{near, r.Class}, unfit
+		return Record{near, r.Class, r.Number}, unfit
 	}
 	return Record{Class: -1}, unfit
 }
@@ -45,9 +45,11 @@ func (q *Question) check(r Record) error {
 		return errors.New("vector: a feature is not finite")
 	case len(q.ask.Classes) > 0 && (r.Class < 0 || r.Class >= len(q.ask.Classes)):
 		return fmt.Errorf("vector: the class is not one of the plan's %d", len(q.ask.Classes))
-	case q.round.Sums == Features && squares > 1+1e-6:
+	case q.ask.Number != nil && r.Number-r.Number != 0:
+		return errors.New("vector: the number is not finite")
+	case q.scaled() && squares > 1+1e-6:
 		return errLong
-	case q.round.Sums != Features && squares == 0 && (q.state == nil || q.state.Map == nil):
+	case !q.scaled() && squares == 0 && (q.state == nil || q.state.Map == nil):
 		return errors.New("vector: the features have no direction")
 	}
 	return nil

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/confetti-dp/confetti/plan"
@@ -42,13 +43,23 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 		ps.Names(at+"classes", v.Classes)
 	}
 	ps.Seed(at+"seed", v.Seed)
+	if n := v.Number; n != nil {
+		ps.Names(at+"number.name", []string{n.Name})
+		ps.Require(n.High > n.Low && n.High-n.Low <= math.MaxFloat64, at+"number: give finite ends, of which high is the larger")
+		ps.Require(len(v.Classes) == 0, at+"number: a respondent has a number or a class beside its features: name one of them")
+	}
 	ps.Require(len(v.Rounds) >= 1 && len(v.Rounds) <= maxRounds, at+"rounds: describe between 1 and %d, the last of which stands for all later ones", maxRounds)
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
 		here := fmt.Sprintf("%srounds[%d]", at, i)
 		labelled := r.Sums == Classes || r.Sums == Moments || r.Sums == Gradients
-		ps.Require(labelled || r.Sums == Features, "%s.sums must be %q, %q, %q or %q", here, Features, Classes, Moments, Gradients)
-		ps.Require(labelled == (len(v.Classes) > 0), "%s.sums: classes belong to sums of classes, moments and gradients: name them there, and leave them out for features", here)
-		ps.Require(r.Sums != Moments || v.Features <= maxMoments, "%s.sums: moments are of at most %d features", here, maxMoments)
+		ps.Require(labelled || r.Sums == Features || r.Sums == Squares, "%s.sums must be %q, %q, %q, %q or %q", here, Features, Classes, Moments, Squares, Gradients)
+		if r.Sums == Squares {
+			ps.Require(v.Number != nil || len(v.Classes) == 2, "%s.sums: squares are of a number beside the features, or of two classes: name the number or both", here)
+		} else {
+			ps.Require(labelled == (len(v.Classes) > 0), "%s.sums: classes belong to sums of classes, moments and gradients: name them there, and leave them out for features", here)
+			ps.Require(v.Number == nil, "%s.sums: a number belongs to squares: leave it out", here)
+		}
+		ps.Require(r.Sums != Moments && r.Sums != Squares || v.Features <= maxMoments, "%s.sums: moments and squares are of at most %d features", here, maxMoments)
 		ps.Require(r.Alike >= 0 && r.Alike <= 1, "%s.alike must be between 0 and 1: a guess of the inner product of vectors that are alike", here)
 	}
 	b := p.Budget

@@ -1,7 +1,7 @@
 // Package vector is the question of sums of vectors: each device holds one of norm at most
-// one, made of its features and its class, and answers few of its rotated coordinates in
+// one, made of its features and its class or a number, and answers few of its rotated coordinates in
 // secret, with a flipped bit each (dp/vector; docs/vector-rr.md, section 6). The sums teach
-// classifiers (docs/learning.md).
+// classifiers and regressions (docs/learning.md).
 package vector
 
 import (
@@ -13,11 +13,12 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Record is the value of a vector question. Both parts are private, and neither has to fit
+// Record is the value of a vector question. All parts are private, and none has to fit
 // (question.UnfitError).
 type Record struct {
 	Features []float32 // as the public map takes them, or without one as the plan counts them
 	Class    int       // index of the plan's classes; of no account where it names none
+	Number   float64   // the plan's; of no account where it has none
 }
 
 // Question is a round of a plan, made runnable.
@@ -56,11 +57,15 @@ func shape(v plan.Vector) record.Shape {
 	return record.Shape{Dimension: v.Features, Classes: len(v.Classes)}
 }
 
+// squares are of the plan's features and its number.
+func squares(v plan.Vector) record.Squares { return record.Squares{Dimension: v.Features} }
+
 // What the vectors of a round are made of.
 const (
 	Features  = plan.SumsFeatures
 	Classes   = plan.SumsClasses
 	Moments   = plan.SumsMoments
+	Squares   = plan.SumsSquares
 	Gradients = plan.SumsGradients
 )
 
@@ -74,6 +79,8 @@ func layout(v plan.Vector, sums string) (length int, squaredDistance float64) {
 		return s.ClassLen(), record.ClassDistance
 	case Moments:
 		return s.Len(), record.SquaredDistance()
+	case Squares:
+		return squares(v).Len(), record.SquaresDistance
 	}
 	return s.GradientLen(), record.GradientDistance
 }
@@ -100,7 +107,10 @@ func (q *Question) Rows() *vector.Mechanism { return q.rows }
 func (q *Question) spec() vector.Spec { return q.rows.Spec() }
 
 // overlap is how alike vectors are guessed to be: of one class where there are classes,
-// else all.
+// else all. Those of squares all are, as each has the square of a constant.
 func overlap(v plan.Vector, r plan.VectorRound) vector.Overlap {
+	if r.Sums == Squares {
+		return vector.Alike(1, r.Alike)
+	}
 	return vector.Alike(1/float64(max(1, len(v.Classes))), r.Alike)
 }

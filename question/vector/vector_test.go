@@ -211,7 +211,7 @@ func TestRoundTeaches(t *testing.T) {
 		t.Errorf("%v rows answered, expected %+v", m.Answers, m.Expected)
 	}
 	ratio := sections[1].Metrics[2]
-	if ratio.Name != "noise_ratio" || math.Abs(ratio.Value-1) > 0.3 { // of 117 coordinates
+	if ratio.Name != "error_ratio" || math.Abs(ratio.Value-1) > 0.3 { // of 117 coordinates
 		t.Errorf("%+v", ratio)
 	}
 }

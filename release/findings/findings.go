@@ -29,10 +29,11 @@ type Public struct {
 	Truth       *Truth         // of a simulation; nil: nobody knows it
 }
 
-// Records are labelled feature vectors.
+// Records are feature vectors with the class of each, or a number.
 type Records struct {
-	X blas32.General // one row a record
-	Y []int          // the class of each, by its index
+	X      blas32.General // one row a record
+	Y      []int          // the class of each, by its index
+	Number []float64      // of each, where numbers are predicted
 }
 
 // Describe states the findings with their errors. What needs absent public data is

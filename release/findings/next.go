@@ -10,7 +10,7 @@ import (
 // which devices do not carry. It is therefore made here, and not by the question.
 func Next(q question.Question, m question.Model) (state []byte, done bool, err error) {
 	if v, ok := m.(*vector.Model); ok {
-		if v.Sums == vector.Features || v.Sums == vector.Classes {
+		if v.Sums != vector.Moments && v.Sums != vector.Gradients {
 			return nil, false, nil
 		}
 		l, err := NewLinear(v)

@@ -109,10 +109,14 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 		Note: fmt.Sprintf("the plan's coins give %.4g, give or take %.2g: where it is far from that, some do not do what the plan says", m.Expected.Mean, m.Expected.StdErr)}
 	sums := release.Section{Title: "How exact the sums are", Metrics: []release.Metric{noise, answers}}
 	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
-		sums.Metrics = append(sums.Metrics, release.Metric{Name: "noise_ratio", Label: "Error measured, over the one stated", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error, Note: "a simulation knows the sum"})
+		sums.Metrics = append(sums.Metrics, release.Metric{Name: "error_ratio", Label: "Error measured, over the one stated", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error, Note: "a simulation knows the sum"})
 	}
-	if m.Sums == vector.Features || len(public.Test.Y) == 0 {
+	if m.Sums == vector.Features || public.Test.X.Rows == 0 {
 		return []release.Metric{respondents, noise}, []release.Section{sums}, nil
+	}
+	if m.Sums == vector.Squares {
+		head, sections, err := describeRegression(m, public.Test)
+		return append(head, respondents), append(sections, sums), err
 	}
 	l, err := NewLinear(m)
 	if err != nil {
@@ -136,6 +140,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 var learned = map[string]string{
 	vector.Classes:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size.",
 	vector.Moments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
+	vector.Squares:   "A record's number is predicted by least squares, solved from the products of features with each other and with the number, with half the largest eigenvalue of their noise added against it.",
 	vector.Gradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
 }
 

@@ -63,6 +63,8 @@ type SquareSums struct {
 	Sums             // of one class, whose count is the sum of targets
 	First  []float64 // features
 	Target float64   // squares of targets
+	// Standard errors of what Class, First, Target and Count have.
+	ClassNoise, FirstNoise, TargetNoise, CountNoise float64
 }
 
 // Decode takes the sum of messages apart; noise is the error of each of its coordinates.
@@ -86,6 +88,7 @@ func (s Squares) Decode(sum []float64, noise float64) (SquareSums, error) {
 		out.First[i] = ofOne[i] / math.Sqrt(2*inputPart*onePart)
 	}
 	out.Target, out.Count[0] = ofTarget[d]/targetPart, ofOne[d]/math.Sqrt(2*targetPart*onePart)
-	out.Noise = noise / (inputPart * math.Sqrt2)
+	out.Noise, out.TargetNoise = noise/(inputPart*math.Sqrt2), noise/targetPart
+	out.ClassNoise, out.FirstNoise, out.CountNoise = noise/math.Sqrt(2*inputPart*targetPart), noise/math.Sqrt(2*inputPart*onePart), noise/math.Sqrt(2*targetPart*onePart)
 	return out, nil
 }

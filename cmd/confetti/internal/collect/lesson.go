@@ -124,7 +124,7 @@ func (c collectSimulate) features(set *dataset.Set) (*model.Features, error) {
 }
 
 func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned, took time.Duration) error {
-	accuracy, ratio := collection.Metric(out.Release, "accuracy"), collection.Metric(out.Release, "noise_ratio")
+	accuracy, ratio := collection.Metric(out.Release, "accuracy"), collection.Metric(out.Release, "error_ratio")
 	bits, epsilon := out.Plan.Question.Vector.Rounds[0].Answered, out.Promise.Epsilon
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, struct {
@@ -135,7 +135,7 @@ func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned
 			Devices    int        `json:"respondents"`
 			Bits       int        `json:"bits_per_device"`
 			Envelopes  int        `json:"envelopes_per_device"`
-			NoiseRatio float64    `json:"noise_ratio"`
+			ErrorRatio float64    `json:"error_ratio"`
 			Seconds    float64    `json:"seconds"`
 		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, epsilon, c.Delta, out.Devices, bits, out.Plan.Envelopes.PerDevice, ratio.Value, took.Seconds()})
 	}

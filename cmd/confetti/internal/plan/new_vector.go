@@ -11,22 +11,25 @@ import (
 
 type planNewVector struct {
 	planParties
-	Title    string   `help:"What the respondents are asked." default:"Which features go with which class?"`
-	Features int      `help:"Numbers that a respondent holds." required:"" placeholder:"D"`
-	Classes  []string `help:"Names of the classes, which are protected with the features; none for sums of features." placeholder:"A"`
-	Sums     string   `help:"features: of vectors of norm at most 1; classes: of the features of each class, whose covariance is public; moments: of their products too." default:"moments"`
-	Bits     int      `help:"Rows that a device answers in all rounds, on average; 0: one for each number that is summed." placeholder:"B"`
-	Rounds   int      `help:"Rounds that every respondent answers: one of moments, which takes 30% of bits and budget, then gradients. The budget is that of all of them." default:"1"`
-	Epsilon  float64  `help:"Privacy of the whole record, with honest shufflers, of all these rounds." required:"" placeholder:"E"`
-	Delta    float64  `help:"Probability that the promise may fail by." default:"1e-6"`
+	Title    string    `help:"What the respondents are asked." default:"Which features go with which class?"`
+	Features int       `help:"Numbers that a respondent holds." required:"" placeholder:"D"`
+	Classes  []string  `help:"Names of the classes, which are protected with the features; none for sums of features." placeholder:"A"`
+	Number   string    `help:"Name of a number that is predicted from the features, and protected with them." placeholder:"NAME"`
+	Between  []float64 `help:"The ends of this number: what lies outside counts as the nearer." placeholder:"LOW,HIGH"`
+	Sums     string    `help:"features: of vectors of norm at most 1; classes: of the features of each class, whose covariance is public; moments: of their products too; squares: for a number, or for the likelier of two classes." default:"moments"`
+	Bits     int       `help:"Rows that a device answers in all rounds, on average; 0: one for each number that is summed." placeholder:"B"`
+	Rounds   int       `help:"Rounds that every respondent answers: one of moments, which takes 30% of bits and budget, then gradients. The budget is that of all of them." default:"1"`
+	Epsilon  float64   `help:"Privacy of the whole record, with honest shufflers, of all these rounds." required:"" placeholder:"E"`
+	Delta    float64   `help:"Probability that the promise may fail by." default:"1e-6"`
 }
 
 func (planNewVector) Help() string {
-	return `Features are scaled to unit length, but for sums of features themselves. Of a study that each
+	return `Features are scaled to unit length, but for sums of features themselves and squares, of norm at most 1. Of a study that each
 respondent answers one round of (confetti up --takes one), --rounds is 1.
 
 Example:
-  confetti plan new vector plan.toml --features 12 --classes tea,coffee --bits 64 --epsilon 1 --minimum 2000 --keys keys`
+  confetti plan new vector plan.toml --features 12 --classes tea,coffee --bits 64 --epsilon 1 --minimum 2000 --keys keys
+  confetti plan new vector plan.toml --features 12 --number spend --between 0,100 --sums squares --epsilon 1 --minimum 2000 --keys keys`
 }
 
 func (c planNewVector) Run(std terminal.Streams) error {
@@ -43,7 +46,7 @@ const firstShare = 0.3
 
 // draft is the plan as asked for, without keys and noise.
 func (c planNewVector) draft() (plan.Plan, error) {
-	errs := []error{c.planParties.check(), flags.Word("sums", c.Sums, []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments})}
+	errs := []error{c.planParties.check(), flags.Word("sums", c.Sums, []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares})}
 	check := func(ok bool, format string, a ...any) {
 		if !ok {
 			errs = append(errs, terminal.Usagef(format, a...))
@@ -54,7 +57,13 @@ func (c planNewVector) draft() (plan.Plan, error) {
 	check(c.Epsilon > 0, "--epsilon is %v: give a number above 0", c.Epsilon)
 	check(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
 	check(c.Bits >= 0, "--bits is %d: give a number of rows", c.Bits)
-	check((c.Sums == plan.SumsFeatures) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
+	check((c.Number == "") == (len(c.Between) == 0) && (c.Number == "" || len(c.Between) == 2 && c.Between[0] < c.Between[1]), "--number and --between: give a name and two ends, or neither")
+	if c.Sums == plan.SumsSquares {
+		check((c.Number == "") != (len(c.Classes) == 0) && (c.Number != "" || len(c.Classes) == 2), "--sums squares are of a --number or of two --classes: name one of them")
+	} else {
+		check((c.Sums == plan.SumsFeatures) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
+		check(c.Number == "", "--number belongs to --sums squares")
+	}
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
@@ -64,6 +73,10 @@ func (c planNewVector) draft() (plan.Plan, error) {
 		rounds[0].Answered = first
 		rounds = append(rounds, plan.VectorRound{Sums: plan.SumsGradients, Answered: (c.Bits - first) / (c.Rounds - 1)})
 	}
-	return c.plan(c.Title, plan.Question{Kind: "vector", Vector: &plan.Vector{Features: c.Features, Classes: c.Classes, Seed: freshSeed(), Rounds: rounds}},
+	v := &plan.Vector{Features: c.Features, Classes: c.Classes, Seed: freshSeed(), Rounds: rounds}
+	if c.Number != "" {
+		v.Number = &plan.Number{Name: c.Number, Low: c.Between[0], High: c.Between[1]}
+	}
+	return c.plan(c.Title, plan.Question{Kind: "vector", Vector: v},
 		nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
 }
