@@ -104,7 +104,7 @@ type Axis struct {
 // Randomizer names the mechanism that answers with a cell, with its numbers. Only
 // the fields of the named mechanism are set.
 type Randomizer struct {
-	Name       string  `json:"name"`           // "one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"
+	Name       string  `json:"name"`           // "none", "one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"
 	Accounting string  `json:"accounting"`     // "exact", "paper": where the noise comes from
 	Epsilon    float64 `json:"epsilon"`        // local, of one report; with fragments, of one of them
 	Keep       float64 `json:"keep,omitempty"` // one-hot: P(bit is sent | set)
@@ -120,6 +120,9 @@ type Randomizer struct {
 	Functions int    `json:"functions,omitempty"` // local-hash: public hash functions
 	Seed      string `json:"seed,omitempty"`      // local-hash: 64 hex digits
 }
+
+// RandomizerNone is that of cells as they are: of sums alone, whose aggregators add the noise.
+const RandomizerNone = "none"
 
 // Randomizers are the randomizers that a plan may name.
 var Randomizers = []string{"one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"}

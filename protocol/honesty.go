@@ -102,6 +102,9 @@ func (p *Protocol) smallest(crowds []tally.Crowd) (n int, ok bool) {
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
 func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Section {
+	if p.noised() {
+		return p.aggregatorsHonesty()
+	}
 	s := release.Section{Title: "If fewer keep to the protocol"}
 	arrived, ok := p.smallest(crowds)
 	if !ok {

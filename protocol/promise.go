@@ -44,6 +44,9 @@ func (p *Protocol) Promise() (Promise, error) {
 	if err != nil {
 		return Promise{}, err
 	}
+	if p.noised() {
+		g.Trust, g.Users = account.Shuffled, 1 // whoever else is honest
+	}
 	if g.Epsilon > b.Epsilon {
 		advice := "add noise, raise crowd.minimum, or promise less"
 		if p.noised() {
@@ -76,6 +79,9 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 		loss = account.Repeat{Event: loss, Rounds: times}
 	}
 	g, err := account.Epsilon(loss, left)
+	if p.noised() {
+		g.Trust, g.Users = account.Shuffled, 1
+	}
 	g.Delta = delta
 	return g, err
 }

@@ -97,3 +97,13 @@ func (p *Protocol) sumCost() []release.Metric {
 		{Name: "bytes_per_device", Label: "Bytes per device", Value: float64(splitBytes(p.Plan)), Unit: release.Bytes, Note: fmt.Sprintf("two shares with their proof, sealed, suite %s", p.Plan.Envelopes.Suite)},
 	}
 }
+
+// aggregatorsHonesty says what the guarantee rests on where no respondent adds noise.
+func (p *Protocol) aggregatorsHonesty() release.Section {
+	s := release.Section{Title: "If an aggregator does not keep to the protocol"}
+	s.Text = "No respondent adds noise, so that the guarantee of each is the same however many others are silent or lie. An aggregator that tells the analyzer its noise takes it off the sums; what is left is in the row of that observer. One aggregator alone can falsify the sums, and nobody can tell: the proofs hold devices to the protocol, and not aggregators."
+	if p.Plan.Route.Sum.Noise == plan.NoiseShared {
+		s.Text += " Each of the two adds half of the noise, so that the promise needs both of them."
+	}
+	return s
+}

@@ -8,10 +8,13 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/law"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -103,5 +106,50 @@ func TestASmallSumIsWithheld(t *testing.T) {
 	}
 	if col.Crowds[0].Respondents != 10 || col.Crowds[1].Tally != nil || len(col.Withheld) != 1 || !strings.Contains(col.Withheld[0], "crowd 2: fewer than 8") {
 		t.Errorf("crowds %+v, withheld %q", col.Crowds, col.Withheld)
+	}
+}
+
+// By law and at full fidelity a sum with the aggregators' noise has the same errors: those
+// that are stated. The twin states half of them.
+func TestNoisedSumsErrAsStated(t *testing.T) {
+	for _, noise := range []string{plan.NoiseAggregators, plan.NoiseShared} {
+		p := example.Summed(example.Histogram(plan.Histogram{Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: 200}}}), noise)
+		p.Budget.Adjacency = "replacement"
+		proto, keys := runnable(t, small(t, p, 10))
+		values := make([]question.Value, 30)
+		for i := range values {
+			values[i] = histogram.Answers{Values: []any{i % 201}} // one value is none of the plan's
+		}
+		for _, collect := range []func(seed uint64) (simulate.Collection, error){
+			func(seed uint64) (simulate.Collection, error) { return simulate.Full(proto, keys, values, seed, quiet) },
+			func(seed uint64) (simulate.Collection, error) {
+				return simulate.Law(proto, law.Values(values), seed, quiet)
+			},
+		} {
+			var off []float64
+			for seed := range uint64(15) {
+				col, err := collect(seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range proto.Estimate(col.Crowds)[0] {
+					truth := 0.0
+					if i < 30 {
+						truth = 1
+					}
+					off = append(off, (v.Mean-truth)/v.StdErr)
+				}
+			}
+			squares := make([]float64, len(off))
+			for i, z := range off {
+				squares[i] = z * z
+			}
+			const fourth = 5 // the variance of the square of a Laplace, the heaviest of these
+			stattest.Mean(t, 1, fourth, squares)
+			for i := range squares {
+				squares[i] *= 4
+			}
+			stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, fourth, squares) })
+		}
 	}
 }

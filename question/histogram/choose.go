@@ -17,6 +17,10 @@ import (
 // randomizer, if its name is empty, and whether several attributes are sampled or
 // split, if collect is. It says why in words, "" where nothing was open.
 func Choose(p plan.Plan) (plan.Plan, string, error) {
+	if Aggregated(p) {
+		p, err := designed(p)
+		return p, "", err
+	}
 	if p.Question.Histogram.Randomizer.Name != "" {
 		return collected(p)
 	}
@@ -39,6 +43,9 @@ func collected(p plan.Plan) (plan.Plan, string, error) {
 // Compare compares the randomizers that might answer and, of several attributes, the two
 // ways of asking them.
 func (h *Question) Compare() (all []question.Comparison) {
+	if h.aggregated() {
+		return nil
+	}
 	if answers, err := CompareRandomizers(h.plan); err == nil && len(answers) > 1 {
 		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: Preferred(answers)})
 	}

@@ -38,7 +38,9 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 		return err
 	}
 	var err error
-	if z := &ask.Randomizer; z.OneHot() {
+	if z := &ask.Randomizer; Aggregated(*p) {
+		err = designNoised(p, ask)
+	} else if z.OneHot() {
 		err = designOneHot(p, ask, z)
 	} else {
 		err = designSymbols(p, ask, z)
@@ -50,6 +52,9 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 		if p.Budget.Epsilon, err = implied(*p); err != nil {
 			return err
 		}
+	}
+	if Aggregated(*p) {
+		return nil
 	}
 	var ps plan.Problems
 	if consistent(*p, &ps); len(ps) > 0 {

@@ -91,7 +91,7 @@ func New(p plan.Plan) (*Question, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !h.ask.Randomizer.OneHot() {
+		if !h.ask.Randomizer.OneHot() && !h.aggregated() {
 			attribute.all = true // the reference is a report of one cell too
 		}
 		t, err := h.newRandomizer(attribute)
@@ -109,6 +109,9 @@ func New(p plan.Plan) (*Question, error) {
 
 func (h *Question) newRandomizer(a attribute) (randomizer, error) {
 	adjacency := account.Adjacency(h.plan.Budget.Adjacency)
+	if h.aggregated() {
+		return newNoised(h.plan, h.ask, a)
+	}
 	if h.ask.Randomizer.OneHot() {
 		return newBits(h.ask, a, adjacency, h.plan.Contributions())
 	}
@@ -197,7 +200,14 @@ type commitment struct {
 // Randomize answers each attribute, or one drawn at random, by its backstop if there
 // are report fragments (ESA, Algorithm 2).
 func (h *Question) Randomize(r *rand.Rand, symbol question.Symbol, memory question.Memory) (question.Report, error) {
-	s := symbol.(cellsHeld)
+	if h.aggregated() {
+		return question.Report{}, errSplit
+	}
+	return h.report(r, symbol.(cellsHeld), memory)
+}
+
+// report is private where a randomizer makes it so.
+func (h *Question) report(r *rand.Rand, s cellsHeld, memory question.Memory) (question.Report, error) {
 	if h.ask.Randomizer.Fragments <= 1 {
 		memory = nil // nothing is worth keeping: every report is drawn anew
 	}
@@ -227,7 +237,12 @@ func (h *Question) Randomize(r *rand.Rand, symbol question.Symbol, memory questi
 }
 
 // NewTally counts the channels of all attributes.
-func (h *Question) NewTally() tally.Tally { return tally.NewCounts(h.channels, 1) }
+func (h *Question) NewTally() tally.Tally {
+	if h.aggregated() {
+		return tally.NewSums(h.channels)
+	}
+	return tally.NewCounts(h.channels, 1)
+}
 
 // Of is the part of a tally's counts that belongs to an attribute.
 func (h *Question) Of(counts []uint64, i int) []uint64 {

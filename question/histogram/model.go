@@ -53,7 +53,7 @@ func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		if n == 0 {
 			return nil, fmt.Errorf("histogram: the tally of %s holds no respondents", h.crowdName(crowd))
 		}
-		rest, counts := h.Estimate(c), c.Tally.(*tally.Counts).N
+		rest, counts := h.Estimate(c), counted(c)
 		for i, a := range h.attributes {
 			size := a.cells.Size()
 			m.Tables = append(m.Tables, &Table{
@@ -73,7 +73,7 @@ func (t *Table) Name(cell int) string { return t.attribute.cells.Name(cell) }
 func (t *Table) Independent() bool { return t.errors.independent }
 
 // Exact says that the law of a cell's count is known, and not its first moments alone.
-func (t *Table) Exact() bool { return t.errors.cell != nil }
+func (t *Table) Exact() bool { return t.errors.cell != nil || t.errors.exact }
 
 // Total says that every respondent counts for exactly one cell.
 func (t *Table) Total() bool { return t.attribute.all }
@@ -127,6 +127,9 @@ func (t *Table) Intervals(cells []int, level float64) [][2]float64 {
 		}
 		return c.Intervals(counts, level)
 	}
+	if t.errors.exact {
+		return t.far(cells, 1-level)
+	}
 	ends := make([][2]float64, len(cells))
 	for i, cell := range cells {
 		low, high := t.Values[cell].Interval(level)
@@ -148,13 +151,18 @@ func (t *Table) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
 	if t.errors.ends == nil {
 		return t.Intervals(cells, joint)
 	}
+	return t.far(cells, 1-joint)
+}
+
+// far are intervals at any depth.
+func (t *Table) far(cells []int, alpha float64) [][2]float64 {
 	known := map[float64][2]float64{} // counts are whole, so that estimates repeat
 	ends := make([][2]float64, len(cells))
 	for i, cell := range cells {
 		mean := t.Values[cell].Mean
 		e, ok := known[mean]
 		if !ok {
-			e = t.errors.ends(mean, 1-joint)
+			e = t.errors.ends(mean, alpha)
 			known[mean] = e
 		}
 		ends[i] = e
@@ -205,6 +213,9 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 	return count, share, low, high, true
 }
 
+// Proved says that devices prove what they send to be one report's.
+func (m *Model) Proved() bool { return m.question.plan.Route.Sum != nil }
+
 // Poisoned bounds how far so many malicious devices, counted among the respondents
 // and sending what they like, could move the estimate of any one cell. ok is false
 // where that is not known (sketches, local hashing).
@@ -214,10 +225,14 @@ func (m *Model) Poisoned(t *Table, devices int) (down, up float64, ok bool) {
 		return 0, 0, false
 	}
 	// Envelopes are not linked, so all that one device sends may name one cell. A
-	// count over several fragments is divided by their number.
+	// count over several fragments is divided by their number. In a sum a proof allows a
+	// device a single one in each number, whatever it sends.
 	p := m.question.plan
 	messages := (p.MostMessages()*p.Contributions() + t.errors.fragments - 1) / t.errors.fragments
 	poison := estimate.Poison{Devices: devices, Messages: messages, PerCell: messages, Holds: t.attribute.items}
+	if p.Route.Sum != nil {
+		poison.PerCell = 1
+	}
 	down, up = poison.Shift(*law)
 	return down, up, true
 }

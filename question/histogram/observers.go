@@ -18,6 +18,9 @@ import (
 // Observers states what holds though everyone colludes, what one message tells, and
 // what was mixed.
 func (h *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+	if h.aggregated() {
+		return h.noisedObservers(shuffled)
+	}
 	if err := h.claims(); err != nil {
 		return nil, err
 	}

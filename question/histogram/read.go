@@ -24,6 +24,8 @@ type errorLaw struct {
 	ends func(mean, alpha float64) [2]float64
 	// independent says that those of different cells are.
 	independent bool
+	// exact says that ends are those of the very law, and not only bounds of them.
+	exact bool
 }
 
 // ofCell is what the law of a count says.
@@ -40,9 +42,23 @@ func ones(c estimate.Cell, mean float64) uint64 {
 // devices is how many respondents made so many contributions.
 func (h *Question) devices(contributions int) int { return contributions / h.plan.Contributions() }
 
+// counted are the numbers of all channels; of sums in two's complement, as some may be below
+// zero.
+func counted(c tally.Crowd) []uint64 {
+	s, noised := c.Tally.(*tally.Sums)
+	if !noised {
+		return c.Tally.(*tally.Counts).N
+	}
+	counts := make([]uint64, len(s.N))
+	for i, n := range s.N {
+		counts[i] = uint64(n)
+	}
+	return counts
+}
+
 // Estimate lists the cells of all attributes, one after the other.
 func (h *Question) Estimate(c tally.Crowd) []estimate.Value {
-	counts := c.Tally.(*tally.Counts).N
+	counts := counted(c)
 	var all []estimate.Value
 	for i, t := range h.randomizers {
 		all = append(all, t.read(h.Of(counts, i), h.devices(c.Respondents), h.share())...)

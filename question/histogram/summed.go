@@ -14,23 +14,30 @@ func (h *Question) table() question.Table {
 	return question.Table{Channels: h.channels, Symbols: 1, Most: h.plan.MostMessages()}
 }
 
-// Circuit is of the bits that travel.
+// Circuit is of the bits that travel, or where aggregators add the noise, of the cells that
+// a device holds.
 func (h *Question) Circuit() (plan.Circuit, error) {
-	switch r := h.ask.Randomizer; {
-	case r.Fragments > 1:
+	switch {
+	case h.aggregated():
+		return h.noisedCircuit(), nil
+	case h.ask.Randomizer.Fragments > 1:
 		return plan.Circuit{}, errors.New("histogram: report fragments name one cell several times, and a sum of them is of one device's: leave out question.histogram.randomizer.fragments, or have answers mixed")
-	case h.plan.Route.Sum.Noise != plan.NoiseDevices:
-		return plan.Circuit{}, errors.New(`histogram: set route.sum.noise to "devices"`)
 	}
 	return h.table().Circuit(), nil
 }
 
 // Measure is the bits of all channels.
 func (h *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
+	if h.aggregated() {
+		return h.measure(r, s)
+	}
 	return h.table().Measured(h, r, s, m)
 }
 
 // Sums are those of the channels.
 func (h *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
+	if h.aggregated() {
+		return h.noisedSums(sums)
+	}
 	return h.table().Counts(sums, respondents)
 }

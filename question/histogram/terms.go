@@ -48,7 +48,7 @@ func hidden(honest, parts int, rare float64) int {
 }
 
 func (h *Question) slack() float64 {
-	if parts(h.ask) == 1 {
+	if parts(h.ask) == 1 || h.aggregated() { // nobody sees who was asked what
 		return 0
 	}
 	return slackShare * h.plan.Budget.Delta
@@ -56,6 +56,9 @@ func (h *Question) slack() float64 {
 
 // Loss is that of all that a respondent answers.
 func (h *Question) Loss(honest int, again bool) account.Event {
+	if h.aggregated() {
+		return h.noise(promised(*h.plan.Route.Sum)) // whoever else is honest
+	}
 	if again {
 		return h.composed(honest, randomizer.again)
 	}
@@ -64,7 +67,10 @@ func (h *Question) Loss(honest int, again bool) account.Event {
 
 // Risks are those of parts that came out smaller, and of a report's length.
 func (h *Question) Risks() question.Risks {
-	r := question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
+	r := question.Risks{}
+	if !h.aggregated() {
+		r = question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
+	}
 	if len(h.plan.Crowd.Names) > 0 {
 		r.CrowdLoss = math.Inf(1) // who is in a natural crowd is public
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/noise"
+	"github.com/confetti-dp/confetti/dp/sum"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -52,7 +53,7 @@ func drawHolders(p plan.Plan, h *histogram.Question, holders Holders, stream Str
 	case n < p.Crowd.Minimum:
 		return make([]tally.Crowd, 1), nil
 	}
-	t := h.NewTally().(*tally.Counts)
+	t := countsOf(h)
 	cell := make([]uint32, 1)
 	draw(stream(), h.Law(0), func(yield func([]uint32, int) bool) {
 		for i, f := range holders {
@@ -61,7 +62,39 @@ func drawHolders(p plan.Plan, h *histogram.Question, holders Holders, stream Str
 			}
 		}
 	}, t.N)
-	return []tally.Crowd{{Tally: t, Respondents: n, Smallest: n}}, nil
+	whole, err := added(p, h, t, n, stream, 0)
+	return []tally.Crowd{{Tally: whole, Respondents: n, Smallest: n}}, err
+}
+
+// countsOf has a count for each channel.
+func countsOf(h *histogram.Question) *tally.Counts {
+	if s, noised := h.NewTally().(*tally.Sums); noised {
+		return tally.NewCounts(len(s.N), 1)
+	}
+	return h.NewTally().(*tally.Counts)
+}
+
+// added is what is read of the counts of a crowd, with the noise of both aggregators where
+// these add some.
+func added(p plan.Plan, h *histogram.Question, t *tally.Counts, respondents int, stream Stream, crowd uint64) (tally.Tally, error) {
+	if !histogram.Aggregated(p) {
+		return t, nil
+	}
+	const forNoise = 1 << 40
+	route, err := sum.New(p)
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]int64, route.Length())
+	for i, n := range t.N {
+		sums[i] = int64(n)
+	}
+	for aggregator := range uint64(2) {
+		for i, z := range route.Noise(stream(forNoise, crowd, aggregator)) {
+			sums[i] += z
+		}
+	}
+	return h.Sums(sums, respondents)
 }
 
 func drawValues(p plan.Plan, h *histogram.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
@@ -91,12 +124,16 @@ func drawValues(p plan.Plan, h *histogram.Question, values Values, stream Stream
 		if len(counted) == 0 {
 			continue
 		}
-		t := h.NewTally().(*tally.Counts)
+		t := countsOf(h)
 		for i, held := range byAttribute(h, counted, stream(forAnswers, uint64(crowd))) {
 			draw(stream(forCounts, uint64(crowd), uint64(i)), h.Law(i), each(held), h.Of(t.N, i))
 		}
+		whole, err := added(p, h, t, len(counted), stream, uint64(crowd))
+		if err != nil {
+			return nil, err
+		}
 		// Where fragments are spread, the one list stands for every instance.
-		crowds[crowd] = tally.Crowd{Tally: t, Respondents: len(counted) * p.Contributions(), Smallest: smallest}
+		crowds[crowd] = tally.Crowd{Tally: whole, Respondents: len(counted) * p.Contributions(), Smallest: smallest}
 		progress(done)
 	}
 	progress(len(values))

@@ -253,6 +253,9 @@ func (m *answers) poisoning(t *table) (release.Table, bool) {
 		Columns: []release.Column{{Label: "malicious"}, {Label: "devices", Unit: release.Count}, {Label: "up, respondents", Unit: release.Count}, {Label: "down, respondents", Unit: release.Count}},
 		Note:    "A device that keeps to no protocol may put all its envelopes into one cell, and nobody can tell: that is the price of fragments that cannot be linked.",
 	}
+	if m.Proved() {
+		out.Note = "A device proves to both aggregators that what it sends is one report's, so that it moves each cell by one report at most: what proves nothing is not added up. The proof does not say that the report is true."
+	}
 	for _, oneIn := range poisoned {
 		devices := (t.Respondents + oneIn - 1) / oneIn
 		down, up, ok := m.Poisoned(t.Table, devices)
