@@ -53,7 +53,7 @@ func forget(r *http.Request) {
 	r.RemoteAddr = ""
 	for name := range r.Header {
 		switch name {
-		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding":
+		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding", wire.ReceiptHeader:
 		default:
 			delete(r.Header, name)
 		}

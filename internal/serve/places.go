@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -232,9 +233,9 @@ const (
 
 func kindOf(pattern string) kind {
 	switch pattern {
-	case wire.ContributionPattern, wire.TokensPattern:
+	case wire.ContributionPattern, wire.TokensPattern, dap.ReportsPattern:
 		return respondents
-	case wire.BatchPattern:
+	case wire.BatchPattern, dap.AggregationPattern, dap.SharesPattern:
 		return batches
 	}
 	return strangers
