@@ -144,5 +144,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
+	http.Visited, http.Handed = Visited, Handed
 	return serve.Run(ctx, http, service.Run)
 }

@@ -13,6 +13,13 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
+// Visited and Handed are those of an aggregator's paths that need a place among
+// respondents', or services' that hand something over, for serve.Config.
+var (
+	Visited = []string{dap.ReportsPattern}
+	Handed  = []string{dap.AggregationPattern, dap.SharesPattern}
+)
+
 // Routes are the paths of an aggregator, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
@@ -158,6 +165,12 @@ type Status struct {
 	Crowds  []CrowdStatus `json:"crowds"`
 }
 
+// The phases of a crowd that are for good.
+const (
+	HandedOn = "handed on"
+	Withheld = "withheld"
+)
+
 // CrowdStatus is a Status's crowd.
 type CrowdStatus struct {
 	Crowd   int    `json:"crowd"`
@@ -188,7 +201,7 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool) (Crowd
 	if s.o.Role == dap.Leader {
 		leaves = stepBoth
 	}
-	for step, phase := range map[string]string{leaves: "handed on", stepWithheld: "withheld"} {
+	for step, phase := range map[string]string{leaves: HandedOn, stepWithheld: Withheld} {
 		if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, step); err != nil {
 			return st, err
 		} else if kept != nil {
@@ -204,7 +217,7 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool) (Crowd
 		st.Phase = "adding"
 		return st, nil
 	}
-	if st.Phase == "handed on" {
+	if st.Phase == HandedOn {
 		batch, err := s.sum(ctx, c)
 		st.Reports, st.Refused = batch.Reports, batch.Refused
 		return st, err
@@ -262,7 +275,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		table := serve.Table{Title: where + ": " + st.Title, Columns: []string{"crowd", "phase", "reports", "refused"}, Data: st}
 		for _, c := range st.Crowds {
 			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About, ""}
-			if c.Phase == "handed on" {
+			if c.Phase == HandedOn {
 				row[2], row[3] = fmt.Sprint(c.Reports), fmt.Sprint(c.Refused)
 			}
 			table.Rows = append(table.Rows, row)

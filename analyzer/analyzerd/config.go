@@ -33,6 +33,9 @@ type Config struct {
 	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
 	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
 	Ledger serve.Path `toml:"ledger"`
+	// Collector is a file with the bearer token that leaders of summed plans want of who
+	// fetches sums.
+	Collector serve.Path `toml:"collector"`
 	// Coordinator is a file with the private key that signs the rounds of studies. It
 	// stands outside the folder of keys; "": studies of other coordinators only.
 	Coordinator serve.Path `toml:"coordinator"`
@@ -89,6 +92,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		key, _, err := wire.ReadSignKeyFile(string(c.Coordinator))
 		fault("coordinator", errors.Join(err, serve.Closed(c.Coordinator)))
 		o.Coordinator = key.Private()
+	}
+	if c.Collector != "" {
+		o.Collector, err = serve.ReadSecretFile(c.Collector)
+		fault("collector", err)
 	}
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))

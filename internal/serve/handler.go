@@ -24,7 +24,7 @@ func (s *Server) handler() http.Handler {
 		})
 	}
 	for pattern, h := range s.config.Routes {
-		handle(pattern, s.admitted(kindOf(pattern), h))
+		handle(pattern, s.admitted(s.config.kindOf(pattern), h))
 	}
 	handle("GET /healthz", s.healthz)
 	handle("GET /readyz", s.readyz)

@@ -4,10 +4,10 @@ import (
 	"container/list"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -231,11 +231,11 @@ const (
 	respondents             // known by a credential
 )
 
-func kindOf(pattern string) kind {
-	switch pattern {
-	case wire.ContributionPattern, wire.TokensPattern, dap.ReportsPattern:
+func (c Config) kindOf(pattern string) kind {
+	switch {
+	case pattern == wire.ContributionPattern, pattern == wire.TokensPattern, slices.Contains(c.Visited, pattern):
 		return respondents
-	case wire.BatchPattern, dap.AggregationPattern, dap.SharesPattern:
+	case pattern == wire.BatchPattern, slices.Contains(c.Handed, pattern):
 		return batches
 	}
 	return strangers
