@@ -17,13 +17,13 @@ import (
 // and the issuer answers them again.
 func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 	seed := token.Seed(c.secret.derive("confetti/tokens/v1", c.hash[:]))
-	ways := c.signed.Plan.Route.Ways()
-	tokens := make([][][]byte, len(ways))
+	instances := c.signed.Plan.Route.Instances()
+	tokens := make([][][]byte, len(instances))
 	var ask wire.TokenRequest
 	var requests []*token.Request
-	for i, hops := range ways {
-		tokens[i] = make([][]byte, len(hops))
-		for h, hop := range hops {
+	for i, in := range instances {
+		tokens[i] = make([][]byte, len(in.Hops))
+		for h, hop := range in.Hops {
 			if hop.Tokens == "" {
 				continue
 			}

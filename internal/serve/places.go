@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -231,11 +230,11 @@ const (
 	respondents             // known by a credential
 )
 
-func (c Config) kindOf(pattern string) kind {
-	switch {
-	case pattern == wire.ContributionPattern, pattern == wire.TokensPattern, slices.Contains(c.Visited, pattern):
+func kindOf(pattern string) kind {
+	switch pattern {
+	case wire.ContributionPattern, wire.TokensPattern:
 		return respondents
-	case pattern == wire.BatchPattern, slices.Contains(c.Handed, pattern):
+	case wire.BatchPattern:
 		return batches
 	}
 	return strangers

@@ -19,8 +19,8 @@ const guardsVersion = 2
 
 // migrate brings the database to the newest shape. Two services that start
 // together take turns.
-func (s *Store) migrate(ctx context.Context, make func() (*goose.Provider, error)) error {
-	provider, err := make()
+func (s *Store) migrate(ctx context.Context) error {
+	provider, err := s.provider()
 	if err != nil {
 		return fmt.Errorf("store: migrations: %w", err)
 	}
@@ -53,14 +53,11 @@ func (s *Store) provider() (*goose.Provider, error) {
 		goose.NewGoMigration(withdrawalsVersion, &goose.GoFunc{RunTx: s.kind.withdrawable}, &goose.GoFunc{RunTx: s.kind.unwithdrawable}),
 		goose.NewGoMigration(roundsVersion, &goose.GoFunc{RunTx: s.kind.studied}, &goose.GoFunc{RunTx: s.kind.unstudied}),
 	)}
-	return goose.NewProvider(s.dialect(), s.writer, files, options...)
-}
-
-func (s *Store) dialect() goose.Dialect {
+	dialect := goose.DialectSQLite3
 	if s.kind == postgres {
-		return goose.DialectPostgres
+		dialect = goose.DialectPostgres
 	}
-	return goose.DialectSQLite3
+	return goose.NewProvider(dialect, s.writer, files, options...)
 }
 
 // The tables whose rows are never changed, and those of them whose rows never go.
