@@ -132,9 +132,14 @@ func (l Lesson) file(out *Learned) error {
 	if err != nil {
 		return err
 	}
+	wrong, err := linear.Wrong(out.Public.Test)
+	if err != nil {
+		return err
+	}
 	accuracy := Metric(out.Release, "accuracy")
 	out.Model = &model.Model{Title: l.Title, Features: *l.Features, Classes: linear.Classes, Linear: linear.Linear,
-		Promise: model.Promise{Epsilon: out.Promise.Epsilon, Delta: out.Promise.Delta, Adjacency: string(out.Promise.Adjacency), Respondents: sums.Respondents},
-		Tested:  &model.Tested{Records: len(out.Public.Test.Y), Measure: accuracy.Name, Value: accuracy.Value, Low: accuracy.Low, High: accuracy.High}}
+		Promise: model.Promise{Epsilon: out.Promise.Epsilon, Delta: out.Promise.Delta, Adjacency: string(out.Promise.Adjacency), Trust: string(out.Promise.Trust), Method: out.Promise.Method,
+			Rounds: out.Promise.Rounds, Respondents: sums.Respondents},
+		Tested: &model.Tested{Records: len(out.Public.Test.Y), Measure: accuracy.Name, Value: accuracy.Value, Low: accuracy.Low, High: accuracy.High, Wrong: wrong}}
 	return nil
 }

@@ -84,7 +84,7 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 		return nil, err
 	}
 	m := &measurement{Setting: s, task: t, shift: box.Shift, tell: tell, cohorts: l.cohorts(t, s)}
-	m.out = Result{Setting: s, Respondents: t.train.x.Rows, Adjacency: string(account.Replacement), Dimension: t.train.x.Cols}
+	m.out = Result{Setting: s, Respondents: t.train.x.Rows, Adjacency: string(account.Replacement), Trust: string(account.Shuffled), Dimension: t.train.x.Cols}
 	tell("noise", 0, 1)
 	err = m.design(l)
 	for i, spec := range m.specs {
@@ -188,7 +188,7 @@ func (m *measurement) model(linear moments.Linear, another *whiten.State, s scor
 		return nil
 	}
 	out := &model.Model{Title: "Learned from " + m.Dataset, Features: *t.features, Classes: t.classes, Linear: linear,
-		Promise: model.Promise{Epsilon: m.out.Epsilon, Delta: m.Delta, Adjacency: m.out.Adjacency, Respondents: m.out.Respondents},
+		Promise: model.Promise{Epsilon: m.out.Epsilon, Delta: m.Delta, Adjacency: m.out.Adjacency, Trust: m.out.Trust, Method: m.out.Method, Rounds: m.asked(), Respondents: m.out.Respondents},
 		Tested:  &model.Tested{Records: t.test.x.Rows, Measure: string(t.metric), Value: s.value, Wrong: s.wrong}}
 	if t.metric == accuracy {
 		out.Tested.Low, out.Tested.High = s.interval()
@@ -199,6 +199,14 @@ func (m *measurement) model(linear moments.Linear, another *whiten.State, s scor
 		out.Features.Maps = append(slices.Clone(out.Features.Maps), another)
 	}
 	return out
+}
+
+// asked is how many rounds a respondent answers.
+func (m *measurement) asked() int {
+	if m.Takes == takesOne {
+		return 1
+	}
+	return m.Rounds
 }
 
 // total adds up the vectors of n respondents, on all processors.

@@ -10,6 +10,7 @@ type Result struct {
 	*Ranks
 	Epsilon            float64 `json:"epsilon"`
 	Adjacency          string  `json:"adjacency"` // of a whole record, its label inside
+	Trust              string  `json:"trust"`
 	Method             string  `json:"method"`
 	BitsPerDevice      int     `json:"bits_per_device"`
 	EnvelopesPerDevice int     `json:"envelopes_per_device"`

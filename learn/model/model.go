@@ -35,6 +35,9 @@ type Promise struct {
 	Epsilon     float64 `json:"epsilon"`
 	Delta       float64 `json:"delta"`
 	Adjacency   string  `json:"adjacency"`
+	Trust       string  `json:"trust"`  // who is trusted with what: see account.Trust
+	Method      string  `json:"method"` // by which epsilon was computed
+	Rounds      int     `json:"rounds"` // that a respondent answered
 	Respondents int     `json:"respondents"`
 }
 

@@ -28,6 +28,8 @@ func square(mean ...float32) *whiten.State {
 	return &whiten.State{Mean: mean, Matrix: m}
 }
 
+var promised = Promise{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", Trust: "shuffled", Method: "enumeration", Rounds: 1, Respondents: 1000}
+
 // examples are a model of each kind of input.
 func examples() map[string]*Model {
 	text := &lsa.State{Words: []string{"bad", "good"}, Weights: []float32{1, 2}, Directions: [][]float32{{1, 0}, {0, 1}}}
@@ -37,11 +39,11 @@ func examples() map[string]*Model {
 	return map[string]*Model{
 		"columns": {Title: "rate", Features: Features{Columns: []Column{{"age", 40, 10}, {"spend", 5, 2}}, Maps: []*whiten.State{square(0, 0)}, Cut: 4},
 			Number: &Number{"rate", 10, 2, 0.5}, Linear: moments.Linear{Weights: mat.NewDense(2, 1, []float64{1, -1}), Offset: []float64{0.25}},
-			Promise: Promise{1, 1e-5, "replacement", 1000}, Tested: &Tested{Records: 10, Measure: "r2", Value: 0.5}},
+			Promise: promised, Tested: &Tested{Records: 10, Measure: "r2", Value: 0.5}},
 		"text": {Title: "mood", Features: Features{Text: text, Maps: []*whiten.State{square(0, 0)}}, Classes: []string{"bad", "good"},
-			Linear: moments.Linear{Weights: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Offset: []float64{0, 0}}, Promise: Promise{1, 1e-5, "replacement", 1000}},
+			Linear: moments.Linear{Weights: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Offset: []float64{0, 0}}, Promise: promised},
 		"image": {Title: "edges", Features: Features{Image: &Size{4, 4}}, Classes: []string{"across", "down"},
-			Linear: moments.Linear{Weights: mat.NewDense(16, 2, edges()), Offset: []float64{0, 0}}, Promise: Promise{1, 1e-5, "replacement", 1000}},
+			Linear: moments.Linear{Weights: mat.NewDense(16, 2, edges()), Offset: []float64{0, 0}}, Promise: promised},
 	}
 }
 

@@ -207,6 +207,9 @@ func TestRoundTeaches(t *testing.T) {
 	if headline[0].Name != "accuracy" || headline[0].Value < 0.6 {
 		t.Errorf("%+v", headline[0])
 	}
+	if s := sections[0]; len(s.Metrics) != 1 || s.Metrics[0].Name != "calibration_error" || s.Metrics[0].Value > 0.25 || len(s.Tables) != 3 || len(s.Tables[0].Rows) != 3 {
+		t.Errorf("%+v", s)
+	}
 	if m := model.(*vector.Model); math.Abs(m.Answers-m.Expected.Mean) > 6*m.Expected.StdErr {
 		t.Errorf("%v rows answered, expected %+v", m.Answers, m.Expected)
 	}

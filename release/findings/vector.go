@@ -63,14 +63,20 @@ func NewLinear(m *vector.Model) (*Linear, error) {
 }
 
 // Class is that of what a respondent would hold.
-func (l *Linear) Class(given []float32) int {
+func (l *Linear) Class(given []float32) int { return l.Linear.Class(l.taken(given)) }
+
+// scores are of every class.
+func (l *Linear) scores(given []float32) []float64 { return l.Linear.Scores(l.taken(given)) }
+
+// taken are the features that the classifier takes.
+func (l *Linear) taken(given []float32) []float32 {
 	psi := l.state.Features(given)
 	if l.descent == nil || l.state == nil || l.state.Point == nil {
-		return l.Linear.Class(psi)
+		return psi
 	}
 	phi := make([]float32, len(psi))
 	l.descent.Features(psi, phi)
-	return l.Linear.Class(phi)
+	return phi
 }
 
 // next is the state that the next round asks with: the gradient where the sums have led; nil
@@ -84,6 +90,23 @@ func (l *Linear) next() []byte {
 		s.Map = l.state.Map
 	}
 	return s.Marshal()
+}
+
+// Wrong is the share of each class's public records that is taken for another.
+func (l *Linear) Wrong(test Records) ([]float64, error) {
+	e, err := l.judge(test)
+	if err != nil {
+		return nil, err
+	}
+	wrong := make([]float64, len(l.Classes))
+	for k := range wrong {
+		records, right := classified(e, k)
+		wrong[k] = 1 - float64(right)/float64(max(1, records))
+		if records == 0 {
+			wrong[k] = 0
+		}
+	}
+	return wrong, nil
 }
 
 // judge evaluates the classifier on public records.
@@ -131,8 +154,10 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	section := release.Section{
 		Title:  "How well it classifies",
 		Text:   learned[m.Sums],
-		Tables: []release.Table{confusion(m.Asked.Classes, e)},
+		Tables: []release.Table{byClass(m.Asked.Classes, e), confusion(m.Asked.Classes, e)},
 	}
+	metrics, tables := l.calibration(m.Sums, public.Test)
+	section.Metrics, section.Tables = metrics, append(section.Tables, tables...)
 	return []release.Metric{answer, respondents}, []release.Section{section, sums}, nil
 }
 
