@@ -3,6 +3,8 @@ package experiments
 import (
 	"fmt"
 	"slices"
+
+	"github.com/confetti-dp/confetti/learn/labeldp"
 )
 
 // Labels is one point of learning from private labels and public features (LDC).
@@ -61,6 +63,8 @@ type Learned struct {
 	AccuracyNoPrivacy float64 `json:"accuracy_no_privacy"` // of the same model on the labels themselves
 	// EpsilonPrinted is what the paper's constants say of the same mechanism; it is no guarantee.
 	EpsilonPrinted *float64 `json:"epsilon_printed,omitempty"`
+	// Clusters are what ClusterRR found of its own, in the first run.
+	Clusters *LabelClusters `json:"clusters,omitempty"`
 	// Positions are of DP-SGD in a fixed order: the epsilon of records by where they stand.
 	Positions []Position `json:"positions,omitempty"`
 }
@@ -69,4 +73,16 @@ type Learned struct {
 type Position struct {
 	Share   float64 `json:"share"`
 	Epsilon float64 `json:"epsilon"`
+}
+
+// LabelClusters says how alike the labels of clusters are, and what Algorithm 1 makes of that.
+type LabelClusters struct {
+	Number   int     `json:"number"`
+	Smallest int     `json:"smallest"`
+	Phi      float64 `json:"phi"` // of the labels themselves, for the comparison: no release has it
+	// PhiPrivate is from counts with noise at PrivateEpsilon, which would add to the total.
+	PhiPrivate     labeldp.Estimate `json:"phi_private"`
+	PrivateEpsilon float64          `json:"private_epsilon"`
+	Psi            labeldp.Estimate `json:"psi"`         // from the same noisy counts
+	PsiAtMost      float64          `json:"psi_at_most"` // by Lemma 5
 }

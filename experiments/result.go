@@ -25,7 +25,6 @@ type Result struct {
 	*CountErrors
 	*Survey
 	Learned *Learned `json:"learned,omitempty"`
-	Trained *Trained `json:"trained,omitempty"`
 	Seconds float64  `json:"seconds"`
 }
 

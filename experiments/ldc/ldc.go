@@ -32,7 +32,7 @@ type task struct {
 	labels, tests []int
 	classes       int
 	exact         float64 // accuracy without privacy
-	clusters      map[int][]int
+	clusters      map[[2]int][]int
 	seed          uint64
 	tell          fit.Progress
 }
@@ -40,7 +40,7 @@ type task struct {
 // prepare makes a set ready. Features are public, those of the respondents themselves, so that
 // components are too.
 func prepare(set *dataset.Set, seed uint64, tell simulate.Progress) (*task, error) {
-	t := &task{set: set, classes: len(set.Classes), labels: set.Train.Y, tests: set.Test.Y, seed: seed, tell: fit.Progress(tell), clusters: map[int][]int{}}
+	t := &task{set: set, classes: len(set.Classes), labels: set.Train.Y, tests: set.Test.Y, seed: seed, tell: fit.Progress(tell), clusters: map[[2]int][]int{}}
 	tell("principal directions", 0, 1)
 	directions, train, err := cluster.Directions(set.Train.X, min(components, set.Dimension(), set.Train.X.Rows-1))
 	if err != nil {
@@ -78,18 +78,19 @@ func (t *task) against(class int) (*task, error) {
 	return &b, nil
 }
 
-// in are the clusters of the records, by k-means on the components.
-func (t *task) in(clusters int) ([]int, error) {
-	if of, ok := t.clusters[clusters]; ok {
+// in are the clusters of the records, by k-means on the components, anew for each run.
+func (t *task) in(clusters, run int) ([]int, error) {
+	key := [2]int{clusters, run}
+	if of, ok := t.clusters[key]; ok {
 		return of, nil
 	}
 	const forClusters = 0x1dc
-	s, err := cluster.Means(replay.New(t.seed, forClusters), t.train, cluster.Options{Clusters: clusters}, t.tell)
+	s, err := cluster.Means(replay.New(t.seed, forClusters, uint64(run)), t.train, cluster.Options{Clusters: clusters}, t.tell)
 	if err != nil {
 		return nil, err
 	}
-	t.clusters[clusters] = cluster.All(s, t.train)
-	return t.clusters[clusters], nil
+	t.clusters[key] = cluster.All(s, t.train)
+	return t.clusters[key], nil
 }
 
 // How multinomial logistic regression is trained: to the end where the loss is that of labels,

@@ -21,6 +21,7 @@ var methods = map[string]func(t *task, l experiments.Labels, run int, res *exper
 	experiments.UniformRR:    uniformRR,
 	experiments.LikelihoodRR: likelihoodRR,
 	experiments.TwoStages:    twoStages,
+	experiments.DPSGD:        dpSGD,
 	experiments.NoPrivacy: func(t *task, _ experiments.Labels, run int, _ *experiments.Result) (float64, error) {
 		_, accuracy, err := t.learn(net.OneHot(t.labels, t.classes), entropy, run)
 		return accuracy, err
@@ -40,7 +41,7 @@ func clusterRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	if err != nil {
 		return 0, &inadmissible{err}
 	}
-	of, err := t.in(l.Clusters)
+	of, err := t.in(l.Clusters, run)
 	if err != nil {
 		return 0, err
 	}
@@ -48,9 +49,32 @@ func clusterRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	if printed, err := c.Guarantee(len(t.labels), labeldp.Paper); err == nil {
 		res.Learned.EpsilonPrinted = experiments.Finite(printed.Epsilon)
 	}
+	if run == 0 {
+		res.Learned.Clusters = t.measured(c, of)
+	}
 	targets := c.Relabel(replay.New(t.seed, forNoise, uint64(run)), t.labels, of)
 	_, accuracy, err := t.learn(targets, entropy, run)
 	return accuracy, err
+}
+
+// measured is how alike the labels of clusters are.
+func (t *task) measured(c labeldp.Curator, of []int) *experiments.LabelClusters {
+	const forMeasure, epsilon, draws = 0x3ea, 0.1, 200
+	counts, sizes := make([][]int, slices.Max(of)+1), make([]int, slices.Max(of)+1)
+	for i := range counts {
+		counts[i] = make([]int, t.classes)
+	}
+	for i, cluster := range of {
+		counts[cluster][t.labels[i]]++
+		sizes[cluster]++
+	}
+	r, e := replay.New(t.seed, forMeasure), labeldp.Estimator{Epsilon: epsilon}
+	noisy, smallest := e.Counts(r, counts), slices.Min(sizes)
+	return &experiments.LabelClusters{
+		Number: len(sizes), Smallest: smallest, Phi: labeldp.Heterogeneity(counts...),
+		PhiPrivate: e.Heterogeneity(noisy, sizes), PrivateEpsilon: e.Guarantee(len(of)).Epsilon,
+		Psi: c.Distortion(r, noisy, draws), PsiAtMost: c.DistortionBound(smallest),
+	}
 }
 
 // uniformRR is LDC, Corollary 1: Algorithm 1 in one cluster whose counts nobody looks at.

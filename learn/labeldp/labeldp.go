@@ -25,6 +25,9 @@ const (
 	Paper Constants = "paper"
 )
 
+// slack is far above what roundings make of a probability, in parts of an epsilon.
+const slack = 1e-9
+
 // Curator is Algorithm 1 of LDC: label counts of each cluster with Laplace noise, kept away
 // from zero; then each label is exchanged for a draw of its cluster's with some probability.
 type Curator struct {
@@ -55,6 +58,7 @@ func (c Curator) Validate() error {
 // back entirely by the loss. It looks at no counts, so that every device can do it alone.
 func Uniform(classes int, epsilon float64) Curator {
 	k := float64(classes)
+	epsilon /= 1 + 2*slack
 	lambda := k / (k + math.Expm1(epsilon))
 	return Curator{Classes: classes, Threshold: 1 / k, Scale: math.Inf(1), Resample: lambda, Correct: lambda}
 }
@@ -63,7 +67,7 @@ func Uniform(classes int, epsilon float64) Curator {
 // each (half, as printed). Heterogeneity is phi, which is a property of private labels: it is
 // a guess from public knowledge, or paid for elsewhere.
 func Clustered(classes int, epsilon, heterogeneity float64, by Constants) Curator {
-	part := epsilon / 3
+	part := epsilon / (1 + 2*slack) / 3
 	if by == Paper {
 		part = epsilon / 2
 	}
@@ -83,10 +87,8 @@ func (c Curator) Parts(by Constants) (counts, labels float64) {
 	if !math.IsInf(c.Scale, 1) {
 		counts = moved / c.Scale
 	}
-	// A threshold is carried out but for roundings, which slack is far above.
 	labels = math.Log1p((1 - c.Resample) / (c.Resample * c.Threshold))
 	if by != Paper {
-		const slack = 1e-9
 		counts, labels = counts*(1+slack), labels*(1+slack)
 	}
 	return counts, labels

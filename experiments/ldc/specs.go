@@ -1,0 +1,234 @@
+package ldc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/release"
+)
+
+const (
+	paperClusters = 100  // LDC, section 7
+	guess         = 0.03 // at phi, from nothing private
+	sweepEpsilon  = 0.5  // of the last panel of Figure 1
+)
+
+// clustered is ClusterRR with the public guess at phi.
+func clustered(epsilon float64, clusters int, constants string) experiments.Labels {
+	return experiments.Labels{Method: experiments.ClusterRR, Epsilon: epsilon, Clusters: clusters, Heterogeneity: guess, Constants: constants}
+}
+
+func cells(all []experiments.Labels) []experiments.Cell {
+	out := make([]experiments.Cell, len(all))
+	for i, l := range all {
+		out[i] = experiments.Cell{Labels: l, Runs: 3}
+	}
+	return out
+}
+
+var sets = []string{"mnist", "fashion-mnist"}
+
+// Specs are the measurements, in the order of the paper.
+func Specs() []experiments.Spec {
+	return []experiments.Spec{
+		{
+			Name: "ldc-figure1", Datasets: sets, Title: "Private labels, public features", Kind: Kind, Sections: overEpsilon,
+			Paper: "LDC, Figure 1, without its last panel: accuracy over that without privacy, against the total epsilon for one label, of logistic regression on 50 principal components of pixels. ClusterRR and DP-SGD are a curator's; UniformRR, RR with the likelihood of each report, and LP-2ST are each device's own. The paper prints no numbers in it. ClusterRR's totals are three times its parameter with the noise that a label needs, and twice as printed, which is no guarantee. The printed threshold, phi of the private labels, is above one over the number of classes, so that there is no such mechanism: here it is a public 0.03.",
+			Of: func(o experiments.Options, _ string) []experiments.Cell {
+				var all []experiments.Labels
+				for _, e := range o.Some(0.1, 0.25, 0.5, 1, 2, 4) {
+					all = append(all, clustered(e, paperClusters, ""), clustered(e, paperClusters, "paper"))
+					for _, method := range []string{experiments.UniformRR, experiments.LikelihoodRR, experiments.TwoStages, experiments.DPSGD} {
+						all = append(all, experiments.Labels{Method: method, Epsilon: e})
+					}
+				}
+				return cells(all)
+			},
+		},
+		{
+			Name: "ldc-clusters", Datasets: sets, Title: "How many clusters", Kind: Kind, Sections: overClusters,
+			Paper: "LDC, the last panel of Figure 1: ClusterRR at a total epsilon of 0.5 by the number of clusters. Few are not alike, and in many the noise is felt. Beside it how alike labels are (phi), from the labels themselves and privately, and how far noisy shares are off (psi) beside Lemma 5.",
+			Of: func(o experiments.Options, _ string) []experiments.Cell {
+				var all []experiments.Labels
+				for _, j := range o.Some(5, 10, 20, 50, 100, 200, 500, 1000, 2000) {
+					all = append(all, clustered(sweepEpsilon, int(j), ""))
+				}
+				return cells(all)
+			},
+		},
+		{
+			Name: "ldc-figure2", Datasets: sets[:1], Title: "One digit against all others", Kind: Kind, Sections: overEpsilon,
+			Paper: "LDC, Figure 2: ClusterRR and LP-2ST where one digit is told from all others. The paper does not say which; here it is 3. LP-2ST expects one label of most and asks for no other.",
+			Of: func(o experiments.Options, _ string) []experiments.Cell {
+				const three = 4 // the fourth class
+				var all []experiments.Labels
+				for _, e := range o.Some(0.1, 0.25, 0.5, 1, 2, 4) {
+					for _, l := range []experiments.Labels{clustered(e, paperClusters, ""), {Method: experiments.TwoStages, Epsilon: e}, {Method: experiments.UniformRR, Epsilon: e}} {
+						l.Against = three
+						all = append(all, l)
+					}
+				}
+				return cells(all)
+			},
+		},
+		{
+			Name: "ldc-table1", Datasets: sets, Title: "Excess risk, and what the rates say", Kind: Kind, Sections: rates,
+			Paper: "LDC, Table 1 at these data sets' size: its rates without their constants, with the dimension of the logistic model and the phi that was measured, beside the errors that are made more than without privacy. Rates order mechanisms; they are not errors.",
+			Of: func(o experiments.Options, _ string) []experiments.Cell {
+				var all []experiments.Labels
+				for _, e := range o.Some(0.25, 0.5, 1, 2) {
+					all = append(all, clustered(e, paperClusters, ""), experiments.Labels{Method: experiments.UniformRR, Epsilon: e})
+				}
+				return cells(all)
+			},
+		},
+	}
+}
+
+// way is what a line of a figure is of.
+func way(m experiments.Measured) string {
+	l := m.Cell.Labels
+	names := map[string]string{
+		experiments.ClusterRR: "ClusterRR (a curator)", experiments.UniformRR: "UniformRR (local)", experiments.LikelihoodRR: "RR, likelihood (local)",
+		experiments.TwoStages: "LP-2ST (local)", experiments.DPSGD: "DP-SGD (a curator)", experiments.NoPrivacy: "no privacy",
+	}
+	if l.Constants == "paper" {
+		return "ClusterRR as printed (no guarantee)"
+	}
+	return names[l.Method]
+}
+
+// accuracies is the table of all cells.
+func accuracies(cells []experiments.Measured) (release.Table, string) {
+	t := release.Table{
+		Title:   "Accuracy of the model on test records",
+		Columns: []release.Column{{Label: "labels"}, {Label: "epsilon, total"}, {Label: "accuracy", Unit: release.Share}, {Label: "without privacy", Unit: release.Share}, {Label: "trust"}, {Label: "as printed"}, {Label: "seconds"}},
+		Note:    "Every epsilon is for one label exchanged for any other; features are public. A curator sees all labels; local is what holds though everybody colludes. \"As printed\" is the epsilon that LDC's constants give the same mechanism, and no guarantee.",
+	}
+	gaps := ""
+	for _, m := range cells {
+		if m.Result == nil {
+			gaps += fmt.Sprintf("No %s: %s. ", m.Cell.Labels, m.Reason)
+			continue
+		}
+		got, printed := m.Result.Learned, release.Text("–")
+		if got.EpsilonPrinted != nil {
+			printed = release.Number(*got.EpsilonPrinted, 0)
+		}
+		t.Rows = append(t.Rows, []release.Cell{
+			release.Text(way(m)), release.Number(m.Cell.Labels.Epsilon, 0), release.Number(got.Accuracy, got.AccuracyStd), release.Number(got.AccuracyNoPrivacy, 0),
+			release.Text(m.Result.Trust), printed, release.Number(m.Result.Seconds, 0),
+		})
+	}
+	return t, gaps
+}
+
+// figure draws accuracies over those without privacy, a line for each group.
+func figure(name, title, set string, x release.Axis, cells []experiments.Measured, at func(experiments.Measured) float64) release.Figure {
+	f := release.Figure{
+		Name: name + "-" + set, Title: title, Kind: release.Lines, X: x, Y: release.Axis{Label: "accuracy over that without privacy"},
+		Alt: fmt.Sprintf("Accuracy on %s over that without privacy, against the %s, a line for each mechanism.", set, x.Label),
+	}
+	names, of := experiments.Split(cells, way)
+	for _, name := range names {
+		line := release.Series{Label: name}
+		for _, m := range of[name] {
+			if m.Result == nil || !(at(m) > 0) { // the axis is logarithmic
+				continue
+			}
+			got := m.Result.Learned
+			y, spread := got.Accuracy/got.AccuracyNoPrivacy, got.AccuracyStd/got.AccuracyNoPrivacy
+			line.X, line.Y = append(line.X, at(m)), append(line.Y, y)
+			line.Low, line.High = append(line.Low, y-spread), append(line.High, y+spread)
+		}
+		if len(line.X) > 0 {
+			f.Series = append(f.Series, line)
+		}
+	}
+	return f
+}
+
+func overEpsilon(s experiments.Spec, all []experiments.Measured) []release.Section {
+	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
+		t, gaps := accuracies(cells)
+		sec := release.Section{Text: gaps, Tables: []release.Table{t}, Figures: []release.Figure{
+			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "total label epsilon", Log: true}, cells, func(m experiments.Measured) float64 { return m.Cell.Labels.Epsilon }),
+		}}
+		if p := positions(cells); len(p.Rows) > 0 {
+			sec.Tables = append(sec.Tables, p)
+		}
+		return sec
+	})
+}
+
+// positions are the epsilons of DP-SGD by where a record stands.
+func positions(cells []experiments.Measured) release.Table {
+	t := release.Table{
+		Title:   "DP-SGD with amplification by iteration",
+		Columns: []release.Column{{Label: "epsilon of all"}, {Label: "of the first half"}, {Label: "of the first 90 %"}, {Label: "of the first 99 %"}},
+		Note:    "Batches come in one order, and the noise of later ones hides earlier records better. Only the first column holds for everybody.",
+	}
+	for _, m := range cells {
+		if m.Result == nil || m.Result.Epsilon == nil || len(m.Result.Learned.Positions) == 0 {
+			continue
+		}
+		row := []release.Cell{release.Number(*m.Result.Epsilon, 0)}
+		for _, p := range m.Result.Learned.Positions {
+			row = append(row, release.Number(p.Epsilon, 0))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func overClusters(s experiments.Spec, all []experiments.Measured) []release.Section {
+	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
+		t := release.Table{
+			Title: "ClusterRR by the number of clusters", Columns: []release.Column{{Label: "clusters"}, {Label: "smallest", Unit: release.Count}, {Label: "accuracy", Unit: release.Share},
+				{Label: "phi"}, {Label: "phi, privately"}, {Label: "psi"}, {Label: "psi, Lemma 5"}},
+			Note: "Phi is of the labels themselves, which no release has; privately it takes an epsilon of 0.1 beside the total. Psi is from the same noisy counts.",
+		}
+		for _, m := range cells {
+			if m.Result == nil || m.Result.Learned.Clusters == nil {
+				continue
+			}
+			got, c := m.Result.Learned, m.Result.Learned.Clusters
+			t.Rows = append(t.Rows, []release.Cell{
+				release.Number(float64(c.Number), 0), release.Number(float64(c.Smallest), 0), release.Number(got.Accuracy, got.AccuracyStd),
+				release.Number(c.Phi, 0), release.Number(c.PhiPrivate.Value, c.PhiPrivate.StdErr), release.Number(c.Psi.Value, c.Psi.StdErr), release.Number(c.PsiAtMost, 0),
+			})
+		}
+		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{
+			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "clusters", Log: true}, cells, func(m experiments.Measured) float64 { return float64(m.Cell.Labels.Clusters) }),
+		}}
+	})
+}
+
+// rates are those of Table 1, without constants and logarithms.
+func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
+	return experiments.PerDataset(all, func(_ string, cells []experiments.Measured) release.Section {
+		t := release.Table{
+			Title:   "Excess risk",
+			Columns: []release.Column{{Label: "labels"}, {Label: "epsilon, total"}, {Label: "rate"}, {Label: "of which stays"}, {Label: "without privacy"}, {Label: "more errors", Unit: release.Share}},
+			Note:    "The rate of ClusterRR is K sqrt(d/n) + K^2 phi/(1 + (e^eps-1) phi), whose second part stays however many labels there are, with eps a third of the total; UniformRR's K/eps sqrt(d/n) (Corollary 1) is for eps below one.",
+		}
+		for _, m := range cells {
+			if m.Result == nil {
+				continue
+			}
+			l, got := m.Cell.Labels, m.Result.Learned
+			const classes, dimension = 10, 10 * (components + 1)
+			base := math.Sqrt(dimension / float64(m.Result.Users))
+			rate, stays := classes/l.Epsilon*base, 0.0
+			if c := got.Clusters; c != nil {
+				stays = classes * classes * c.Phi / (1 + math.Expm1(l.Epsilon/3)*c.Phi)
+				rate = classes*base + stays
+			}
+			t.Rows = append(t.Rows, []release.Cell{
+				release.Text(way(m)), release.Number(l.Epsilon, 0), release.Number(rate, 0), release.Number(stays, 0), release.Number(base, 0), release.Number(got.AccuracyNoPrivacy-got.Accuracy, got.AccuracyStd),
+			})
+		}
+		return release.Section{Tables: []release.Table{t}}
+	})
+}
