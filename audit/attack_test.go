@@ -34,7 +34,8 @@ func holds(t testing.TB, f Finding) {
 
 func seed(t testing.TB) uint64 { return stattest.Rand(t).Uint64() }
 
-// What ships keeps its claims, and attacks find a good part of them.
+// What ships keeps its claims, and attacks find a good part of them: a share that lies more than
+// four deviations below what they find on average over seeds.
 func TestMechanismsKeepTheirClaims(t *testing.T) {
 	const delta = 1e-3
 	rr, hot := bitsum.RR{Flip: 0.1}, randomize.OneHot{K: 2, Keep: 0.9, Flip: 0.1}
@@ -65,22 +66,22 @@ func TestMechanismsKeepTheirClaims(t *testing.T) {
 		share float64 // of the claim that is found at least
 		runs  int
 	}{
-		"rr":                {Bits(rr, 100), claimed(t, rr.Event(100), delta), 0.35, 40_000},
-		"rr in rounds":      {Bits(rr, 400).Repeated(3), claimed(t, account.Repeat{Event: rr.Event(400), Rounds: 3}, delta), 0.3, 40_000},
-		"one-hot":           {Cells(hot, 100, account.Replacement), claimed(t, shuffle.OneHot{Users: 100, Flip: 0.1, Adjacency: account.Replacement}, delta), 0.4, 40_000},
-		"one-hot, removal":  {Cells(hot, 100, account.Removal), claimed(t, shuffle.OneHot{Users: 100, Flip: 0.1, Adjacency: account.Removal}, delta), 0.3, 40_000},
-		"vector":            {Coordinates(rr, 200, 64, 6.5), claimed(t, shuffle.VectorResponse{Users: 200, Coordinates: 64, Flip: 0.1, SquaredGap: 6.5}, delta), 0.3, 20_000},
+		"rr":                {Bits(rr, 100), claimed(t, rr.Event(100), delta), 0.3, 160_000},
+		"rr in rounds":      {Bits(rr, 400).Repeated(3), claimed(t, account.Repeat{Event: rr.Event(400), Rounds: 3}, delta), 0.3, 160_000},
+		"one-hot":           {Cells(hot, 100, account.Replacement), claimed(t, shuffle.OneHot{Users: 100, Flip: 0.1, Adjacency: account.Replacement}, delta), 0.3, 160_000},
+		"one-hot, removal":  {Cells(hot, 100, account.Removal), claimed(t, shuffle.OneHot{Users: 100, Flip: 0.1, Adjacency: account.Removal}, delta), 0.25, 160_000},
+		"vector":            {Coordinates(rr, 200, 64, 6.5), claimed(t, shuffle.VectorResponse{Users: 200, Coordinates: 64, Flip: 0.1, SquaredGap: 6.5}, delta), 0.3, 80_000},
 		"krr":               {Response(krr, 40), claimed(t, krr.Event(40), delta), 0.3, 10_000},
-		"subset":            {Subsets(subset, 40), claimed(t, subset.Event(40), delta), 0.25, 5000},
+		"subset":            {Subsets(subset, 40), claimed(t, subset.Event(40), delta), 0.2, 5000},
 		"local-hash":        {Hashes(hash, 10), claimed(t, hash.Event(10), delta), 0.15, 1024},
-		"hadamard":          {Columns(hadamard, 40), claimed(t, hadamard.Event(40), delta), 0.15, 10_000},
-		"poisson":           {Poissons(poisson), claimed(t, poisson.Event(), delta), 0.3, 40_000},
-		"3nb":               {must(ThreeNoises(threeNB)), claimed(t, threeNB.Event(), delta), 0.5, 20_000},
-		"fragments":         {Fragments(randomize.Fragmented{Backstop: behind(3), Fragment: behind(2), Tau: 3}, 50), torn, 0.25, 40_000},
-		"discrete-gaussian": {Noisy{noise.DiscreteGaussian{Sigma: 2}, 3}.Observed(), claimed(t, additive.DiscreteGaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 10_000},
-		"discrete-laplace":  {Noisy{noise.DiscreteLaplace{Decay: 0.5}, 3}.Observed(), claimed(t, additive.DiscreteLaplace{Noise: 0.5, Sensitivity: 3}, delta), 0.8, 10_000},
-		"gaussian":          {NoisyGaussian(2, 3).Observed(), claimed(t, additive.Gaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 10_000},
-		"laplace":           {NoisyLaplace(2, 3).Observed(), claimed(t, additive.Laplace{Scale: 2, Sensitivity: 3}, delta), 0.8, 10_000},
+		"hadamard":          {Columns(hadamard, 40), claimed(t, hadamard.Event(40), delta), 0.12, 10_000},
+		"poisson":           {Poissons(poisson), claimed(t, poisson.Event(), delta), 0.22, 160_000},
+		"3nb":               {must(ThreeNoises(threeNB)), claimed(t, threeNB.Event(), delta), 0.5, 40_000},
+		"fragments":         {Fragments(randomize.Fragmented{Backstop: behind(3), Fragment: behind(2), Tau: 3}, 50), torn, 0.2, 160_000},
+		"discrete-gaussian": {Noisy{noise.DiscreteGaussian{Sigma: 2}, 3}.Observed(), claimed(t, additive.DiscreteGaussian{Sigma: 2, Sensitivity: 3}, delta), 0.4, 40_000},
+		"discrete-laplace":  {Noisy{noise.DiscreteLaplace{Decay: 0.5}, 3}.Observed(), claimed(t, additive.DiscreteLaplace{Noise: 0.5, Sensitivity: 3}, delta), 0.78, 40_000},
+		"gaussian":          {NoisyGaussian(2, 3).Observed(), claimed(t, additive.Gaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 40_000},
+		"laplace":           {NoisyLaplace(2, 3).Observed(), claimed(t, additive.Laplace{Scale: 2, Sensitivity: 3}, delta), 0.75, 40_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.o.Attack(c.claim, c.runs, seed(t), quiet)

@@ -79,18 +79,18 @@ func (s Sums) changedBy(t testing.TB, change func(*vector.Spec)) (all []summing)
 	return all
 }
 
-// Sums of vectors keep their claims. With 1,000 canaries the model-assisted bound misses a
-// shift of twice the claimed one, 0.48, by 1e-6 in under one seed of a hundred: it is seven
-// standard errors away.
+// Sums of vectors keep their claims. Of 3,000 canaries the shift, of some 0.45 deviations where epsilon is 2,
+// has a standard error of 0.038, and proves the claim false, but for one chance in a million, from 0.67 on.
+// The twins' is about twice as large: five standard errors above.
 func TestCanariesInSumsOfVectors(t *testing.T) {
-	s, claim := designed(t, 1000, 1024, 1024, 4, 2)
+	s, claim := designed(t, 3000, 4096, 4096, 2, 2)
 	for _, f := range s.found(t, s.mechanisms(t), claim) {
 		t.Logf("%s: %v of %v", f.Assumes, f.Lower, claim.Epsilon)
 		holds(t, f)
 	}
 	for name, change := range map[string]func(*vector.Spec){
 		"half the noise": func(spec *vector.Spec) { spec.Flip = 2*spec.Flip - 0.5 }, // bits say twice as much
-		"no clipping":    func(spec *vector.Spec) { spec.Clip /= 3 },                // of vectors three times as long
+		"no clipping":    func(spec *vector.Spec) { spec.Clip = 0.5 },               // of vectors five times as long
 	} {
 		f := s.found(t, s.changedBy(t, change), claim)[1]
 		t.Logf("%s: %v of %v", name, f.Lower, claim.Epsilon)
@@ -99,9 +99,9 @@ func TestCanariesInSumsOfVectors(t *testing.T) {
 }
 
 // Where rows are secret the sums keep their claim, and where the observer is told which
-// rows each canary answered they do not.
+// rows each canary answered they do not: as in TestCanariesInSumsOfVectors.
 func TestCanariesInSecretRows(t *testing.T) {
-	s, claim := designed(t, 1000, 1024, 128, 4, 2)
+	s, claim := designed(t, 3000, 4096, 512, 2, 2)
 	for _, f := range s.found(t, s.mechanisms(t), claim) {
 		holds(t, f)
 	}
@@ -110,7 +110,7 @@ func TestCanariesInSecretRows(t *testing.T) {
 	for i := range c.Second {
 		c.Second[i] = r.IntN(2) == 1
 	}
-	v, ones := make([]float32, 1024), make([]float64, 1024)
+	v, ones := make([]float32, 4096), make([]float64, 4096)
 	for _, m := range s.mechanisms(t) {
 		m, counts, rows := m.(*vector.Mechanism), m.NewCounts(), make([][]int, s.Users)
 		for i := range s.Users {
@@ -139,7 +139,8 @@ func TestCanariesInSecretRows(t *testing.T) {
 }
 
 // At least 0.85 of epsilon 4 and 8 is found in one run where the noise is a curator's. With
-// 20,000 canaries the bound is short of the shift by 1.6 standard errors of 0.015.
+// 20,000 canaries the shift has a standard error of 0.015, and at 0.85 of epsilon it is eight
+// short of the truth; once in twenty seeds the bound is above the truth, as it says.
 func TestCanariesFindMostOfACuratorsSum(t *testing.T) {
 	const steps = 100
 	for epsilon, sigma := range map[float64]float64{4: 1.0817, 8: 0.5986} {
@@ -151,7 +152,7 @@ func TestCanariesFindMostOfACuratorsSum(t *testing.T) {
 		}
 		for _, f := range findings {
 			t.Logf("epsilon %v claimed %v, %s: %.3f", epsilon, claim.Epsilon, f.Assumes, f.Lower)
-			if holds(t, f); f.Assumes == gaussian && (f.Lower < 0.85*claim.Epsilon || f.Doubtful()) {
+			if holds(t, f); f.Assumes == gaussian && f.Lower < 0.85*claim.Epsilon {
 				t.Errorf("%v of %v", f.Lower, claim.Epsilon)
 			}
 		}

@@ -1,81 +1,165 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// Canaries is one collection of a plan's, of sums of vectors, in which so many of the honest
-// respondents are canaries: the features of each are a direction of its own or the
-// opposite. Their devices answer by the pipeline, and the score is what the estimated sum,
-// less what is known of the others, says along the difference.
-func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
-	q, ok := t.protocol.Question.(*vector.Question)
-	if !ok {
-		return nil, fmt.Errorf("audit: a question of kind %q has no room for canaries: only sums of vectors have", t.protocol.Plan.Question.Kind)
+// summed is a question whose batches say a sum of vectors, with room for canaries.
+type summed struct {
+	dimension int                                               // of what a respondent holds
+	lone      func(i int, second bool) question.Value           // in the direction of one number, or the opposite
+	vector    func(v question.Value) ([]float64, error)         // that a record is told as
+	sum       func(t tally.Tally, users int) ([]float64, error) // that a batch says
+}
+
+// sums is the leg's question, if it is one.
+func (g *leg) sums() (s summed, ok bool) {
+	ask := g.protocol.Plan.Question
+	switch q := g.protocol.Question.(type) {
+	case *vector.Question:
+		return summed{
+			ask.Vector.Features,
+			func(i int, second bool) question.Value {
+				return vector.Record{Features: lone(ask.Vector.Features, i, 1, second)}
+			},
+			func(v question.Value) ([]float64, error) {
+				out := make([]float32, q.Rows().Spec().Dimension)
+				q.Vector(v.(vector.Record), out)
+				return doubles(out), nil
+			},
+			func(t tally.Tally, users int) ([]float64, error) {
+				c, err := q.Rows().CountsOf(t.(*tally.Counts))
+				if err != nil {
+					return nil, err
+				}
+				sum, err := q.Rows().Estimate(c, users)
+				return sum.Vector, err
+			},
+		}, true
+	case *gradient.Question:
+		return summed{
+			ask.Gradient.Dimension,
+			func(i int, second bool) question.Value { // so far away that its gradient is clipped
+				return gradient.Labelled{Features: lone(ask.Gradient.Dimension, i, 20, second)}
+			},
+			func(v question.Value) ([]float64, error) {
+				s, err := g.encode(v)
+				if err != nil {
+					return nil, err
+				}
+				return gradient.Told(s), nil
+			},
+			func(t tally.Tally, users int) ([]float64, error) {
+				mean, err := q.Mean(tally.Crowd{Tally: t, Respondents: users, Smallest: users})
+				for i := range mean {
+					mean[i] *= float64(users)
+				}
+				return mean, err
+			},
+		}, true
 	}
-	honest, dimension := t.protocol.Plan.HonestMinimum(), t.protocol.Plan.Question.Vector.Features
-	if most := min(honest, dimension); canaries < 4 || canaries > most {
+	return summed{}, false
+}
+
+func doubles(v []float32) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = float64(x)
+	}
+	return out
+}
+
+// lone is a vector of that length in the direction of one number, or the opposite.
+func lone(dimension, i int, length float32, second bool) []float32 {
+	v := make([]float32, dimension)
+	v[i] = -length
+	if second {
+		v[i] = length
+	}
+	return v
+}
+
+// Canaries is one collection in every round, of sums of vectors or of gradients, in which so
+// many of the honest respondents are canaries: what each holds has a direction of its own, or
+// the opposite, in all rounds. Their devices answer by the pipeline, and the score is what the
+// sums, less what is known of the others, say along the differences.
+func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
+	first := t.legs[0]
+	s, ok := first.sums()
+	if !ok {
+		return nil, fmt.Errorf("audit: a question of kind %q has no room for canaries: only sums of vectors and gradients have", first.protocol.Plan.Question.Kind)
+	}
+	honest := first.protocol.Plan.HonestMinimum()
+	if most := min(honest, s.dimension); canaries < 4 || canaries > most {
 		return nil, fmt.Errorf("audit: %d canaries: give 4 to %d, one for an honest respondent and a feature", canaries, most)
 	}
 	r := replay.New(seed)
-	d, err := t.device(r)
-	if err != nil {
-		return nil, err
+	c := guessed{make([]float64, canaries), make([]bool, canaries)}
+	for i := range c.Second {
+		c.Second[i] = r.Uint64()>>63 == 1
 	}
-	counts, c := t.newCounts(), guessed{make([]float64, canaries), make([]bool, canaries)}
-	for i := range honest {
-		value := t.holds[2]
-		if i < canaries {
-			c.Second[i] = r.Uint64()>>63 == 1
-			value = lone(dimension, i, c.Second[i])
-		}
-		if _, _, err := d.answer(value, counts); err != nil {
+	for round, g := range t.legs {
+		if err := g.hide(c, r, func(done int) { progress("canaries", round*honest+done, len(t.legs)*honest) }); err != nil {
 			return nil, err
 		}
-		progress("canaries", i+1, honest)
 	}
-	sum := t.protocol.Estimate([]tally.Crowd{{Tally: counts, Respondents: honest, Smallest: honest}})[0]
-	others, first, second := make([]float32, len(sum)), make([]float32, len(sum)), make([]float32, len(sum))
-	q.Vector(t.holds[2].(vector.Record), others)
-	for i := range c.Score {
-		q.Vector(lone(dimension, i, false), first)
-		q.Vector(lone(dimension, i, true), second)
-		for j, v := range sum {
-			c.Score[i] += float64(second[j]-first[j]) * (v.Mean - float64(honest-canaries)*float64(others[j]))
-		}
+	observer := account.ShufflerHonest
+	claim, err := first.claim(observer)
+	if len(t.legs) > 1 {
+		observer = account.AllRoundsSeen
+		claim, err = t.all.Guarantee.Under(account.Replacement)
 	}
-	claim, err := t.claim(account.ShufflerHonest)
 	if err != nil {
 		return nil, err
 	}
-	findings, err := c.findings(fmt.Sprintf("%d canaries in orthogonal directions, in the sum of a batch", canaries), claim)
-	for i := range findings {
-		findings[i].Observer = account.ShufflerHonest
+	all, err := c.findings(fmt.Sprintf("%d canaries in directions of their own, in the sums of %s", canaries, inRounds(len(t.legs))), claim)
+	for i := range all {
+		all[i].Observer = observer
 	}
-	return findings, err
+	return all, err
 }
 
-// claim is what the plan promises before an observer, of two records.
-func (t *Route) claim(observer string) (account.Guarantee, error) {
-	for _, s := range t.promise.Statements {
-		if s.Observer == observer {
-			return s.Guarantee.Under(account.Replacement)
+// hide adds to the scores of canaries what the sum of a round says of each.
+func (g *leg) hide(c guessed, r *rand.Rand, progress func(done int)) error {
+	s, _ := g.sums()
+	d, err := g.device(r)
+	if err != nil {
+		return err
+	}
+	honest, counts := g.protocol.Plan.HonestMinimum(), g.protocol.NewTally()
+	for i := range honest {
+		value := g.holds[2]
+		if i < len(c.Second) {
+			value = s.lone(i, c.Second[i])
+		}
+		if _, _, err := d.answer(value, counts); err != nil {
+			return err
+		}
+		progress(i + 1)
+	}
+	sum, err := s.sum(counts, honest)
+	if err != nil {
+		return err
+	}
+	others, err := s.vector(g.holds[2])
+	for i := range c.Score {
+		first, errFirst := s.vector(s.lone(i, false))
+		second, errSecond := s.vector(s.lone(i, true))
+		if err = errors.Join(err, errFirst, errSecond); err != nil {
+			return err
+		}
+		for j, x := range sum {
+			c.Score[i] += (second[j] - first[j]) * (x - float64(honest-len(c.Second))*others[j])
 		}
 	}
-	return account.Guarantee{}, fmt.Errorf("audit: the plan promises nothing to %q", observer)
-}
-
-// lone is a record in the direction of one feature.
-func lone(dimension, i int, second bool) vector.Record {
-	v := vector.Record{Features: make([]float32, dimension)}
-	v.Features[i] = -1
-	if second {
-		v.Features[i] = 1
-	}
-	return v
+	return err
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -20,6 +21,34 @@ type learned struct {
 	tell     []int         // cells in which first and second differ, by more than their tries leave open
 	weigh    []float64     // by cell: the difference over the variance of a report
 }
+
+// tryCounts lets a device answer with each record, many times.
+func tryCounts(d device, pair records, c *tally.Counts) (*learned, error) {
+	tries := max(200, min(10_000, 1_000_000/d.leg.messages(), 50_000_000/len(c.N)))
+	l := newLearned(c, d.leg.protocol.Plan.Crowds())
+	for who, value := range pair {
+		for range tries {
+			clear(c.N)
+			crowd, _, err := d.answer(value, c)
+			if err != nil {
+				return nil, err
+			}
+			l.add(who, c.N, crowd)
+		}
+	}
+	l.done(tries)
+	return l, nil
+}
+
+// distance of the two records in a batch of two.
+func (l *learned) distance() (d float64) {
+	for i, w := range l.weigh {
+		d += w * (l.mean[1][i] - l.mean[0][i])
+	}
+	return d
+}
+
+func (l *learned) share() float64 { return slices.Max(l.crowds[2]) / l.tries }
 
 func newLearned(empty *tally.Counts, crowds int) *learned {
 	l := &learned{symbols: empty.Symbols, most: 1, products: mat.NewSymDense(empty.Symbols, nil)}
@@ -106,7 +135,8 @@ func (l *learned) crowd(c int) float64 {
 
 // own is that of a whole report whose cells are independent, and each counts as many
 // independent messages as were ever seen in one.
-func (l *learned) own(n []uint64) (score float64) {
+func (l *learned) own(report tally.Tally) (score float64) {
+	n := report.(*tally.Counts).N
 	for _, i := range l.tell {
 		first, second, k := l.rate(0, i)/l.most, l.rate(1, i)/l.most, float64(n[i])
 		score += k*math.Log(second/first) + (l.most-k)*math.Log((1-second)/(1-first))
@@ -114,11 +144,13 @@ func (l *learned) own(n []uint64) (score float64) {
 	return score
 }
 
-// message is that of one message, which falls in a cell; -1: a dummy, which says little.
-func (l *learned) message(cell int) float64 {
-	if cell < 0 {
+// message is that of one message, by its cell. A dummy says little.
+func (l *learned) message(_ tally.Tally, body []byte) float64 {
+	channel, symbol, err := tally.ParseMessage(body)
+	if body == nil || err != nil {
 		return 0
 	}
+	cell := int(channel)*l.symbols + int(symbol)
 	return math.Log(l.rate(1, cell) / l.rate(0, cell))
 }
 
@@ -130,7 +162,8 @@ func (l *learned) rate(who, cell int) float64 {
 
 // sum is the logarithm of the likelihood ratio of the counts of a batch of so many
 // reports, as far as they are Gaussian.
-func (l *learned) sum(n []uint64, respondents int) (score float64) {
+func (l *learned) sum(batch tally.Tally, respondents int) (score float64) {
+	n := batch.(*tally.Counts).N
 	others := float64(respondents - 1)
 	for i, w := range l.weigh {
 		if w != 0 {

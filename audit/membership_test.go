@@ -10,7 +10,7 @@ import (
 func TestMembershipOfModels(t *testing.T) {
 	private := dpsgd.Training{Sampling: 0.5, NoiseMultiplier: 4, Steps: 20, Clip: 1, Expected: 1, Rate: 1}
 	open := private
-	open.NoiseMultiplier, open.Steps = 0.05, 60
+	open.NoiseMultiplier, open.Steps = 0.05, 150
 	find := func(train dpsgd.Training, examples int) []Finding {
 		findings, err := Trained(train, examples, seed(t)).Attack(claimed(t, train.Event(), 1e-5), seed(t), quiet)
 		if err != nil {
@@ -22,7 +22,7 @@ func TestMembershipOfModels(t *testing.T) {
 		t.Logf("%s: %v of %v", f.Attack, f.Lower, f.Claimed.Epsilon)
 		holds(t, f)
 	}
-	for _, f := range find(open, 80) {
+	for _, f := range find(open, 120) {
 		t.Logf("without noise, %s: %v", f.Attack, f.Lower)
 		if f.Lower < 0.3 {
 			t.Errorf("%s finds nothing of a model that knows its examples by heart: %v", f.Attack, f.Lower)

@@ -4,46 +4,52 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
-	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
 // Route is the whole way of a plan's answers, with keys of its own for every party: the
-// pipeline of devices, the hops, and the counter.
+// pipeline of devices, the hops, and the counter. It has a leg for each round.
 type Route struct {
-	protocol *protocol.Protocol
-	keys     simulate.Keys
-	promise  protocol.Promise
-	holds    records
-	others   question.Symbol // of the respondents who are not attacked
-	known    *learned
+	keys simulate.Keys
+	legs []*leg
+	all  account.Statement // of all rounds together; empty where there is one
 }
 
 // streams of a seed, beside those of views.
 const (
 	forTraining = 1 << 40
 	forSealed   = 2 << 40
+	forRounds   = 3 << 40
 )
 
+// Rounds says which rounds of a plan are attacked.
+type Rounds struct {
+	State []byte // the public state that the plan names; nil: none is named, and the first round's is made
+	Count int    // how many rounds from the plan's on, each respondent answering all; 0 is 1
+}
+
+// maxRounds bounds how many rounds are attacked together: each takes devices of its own.
+const maxRounds = 1000
+
 // NewRoute checks the plan's promise and tries its devices, to learn what their reports look
-// like. Tokens, which say nothing of a report, are not asked for.
-func NewRoute(p plan.Plan, seed uint64) (*Route, error) {
-	if p.State != "" || p.Round != nil {
-		return nil, errors.New("audit: the plan is a round of a study: give the plan of the study, whose rounds say as much each")
+// like. Tokens, which say nothing of a report, are not asked for. The state of a later round
+// is the one that a collection of the round before gives.
+func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
+	if rounds.Count < 0 || rounds.Count > maxRounds {
+		return nil, fmt.Errorf("audit: %d rounds: give 1 to %d", rounds.Count, maxRounds)
 	}
-	if p.Route.Mix == nil {
-		return nil, errors.New("audit: the plan's answers are summed, and attacks are on envelopes: give a plan whose answers are mixed")
+	if p.State != "" && rounds.State == nil {
+		return nil, errors.New("audit: the plan names a public state: give it too")
 	}
 	p = untied(p)
 	t := &Route{}
@@ -51,32 +57,34 @@ func NewRoute(p plan.Plan, seed uint64) (*Route, error) {
 	if t.keys, err = simulate.NewKeys(&p); err != nil {
 		return nil, err
 	}
-	if t.protocol, err = protocol.New(p); err != nil {
-		return nil, err
+	count, state := max(1, rounds.Count), rounds.State
+	if count > 1 && p.Round == nil {
+		p.Round = &plan.Round{Study: p.Name(), Number: 1}
 	}
-	if _, counts := t.protocol.Question.NewTally().(*tally.Counts); !counts {
-		return nil, fmt.Errorf("audit: no attack is known of a question of kind %q that counts no cells", p.Question.Kind)
-	}
-	if t.promise, err = t.protocol.Promise(); err != nil {
-		return nil, err
-	}
-	pairs, err := apart(t.protocol)
-	if err != nil {
-		return nil, err
-	}
-	most := math.Inf(-1)
-	for _, pair := range pairs {
-		known, err := t.try(pair, seed)
+	for i := range count {
+		one, err := newLeg(p, state, i, seed)
 		if err != nil {
 			return nil, err
 		}
-		if d := known.distance(); d > most {
-			most, t.holds, t.known = d, pair, known
+		if t.legs = append(t.legs, one); i+1 == count {
+			break
+		}
+		p.Round = &plan.Round{Study: p.Round.Study, Number: p.Round.Number + 1}
+		if state, err = one.next(replay.New(seed, forRounds, uint64(i))); err != nil {
+			return nil, err
 		}
 	}
-	t.others, err = t.protocol.Question.Encode(t.holds[2])
-	_, err = question.Fits(err)
-	return t, err
+	return t, t.compose()
+}
+
+// compose finds the claim of all rounds together.
+func (t *Route) compose() error {
+	first := t.legs[0]
+	all, err := first.protocol.Composed(first.promise, plan.Study{Rounds: len(t.legs), Takes: plan.TakesAll})
+	if err == nil && len(all) > 0 {
+		t.all = all[0]
+	}
+	return err
 }
 
 // untied is the plan without tokens, whose keys may be exchanged.
@@ -93,138 +101,56 @@ func untied(p plan.Plan) plan.Plan {
 	return p
 }
 
-// distance of the two records in a batch of two.
-func (l *learned) distance() (d float64) {
-	for i, w := range l.weigh {
-		d += w * (l.mean[1][i] - l.mean[0][i])
+// runnable is the plan with a public state: the given one, or the first round's where there
+// is one.
+func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
+	if state == nil {
+		p.State = ""
+		bare, err := protocol.New(p)
+		if err != nil {
+			return nil, err
+		}
+		if state, _, err = findings.Next(bare.Question, nil); err != nil || state == nil {
+			return bare, err
+		}
 	}
-	return d
+	name := plan.StateName(state)
+	if p.State == "" {
+		p.State = name
+	}
+	return protocol.WithState(p, state)
 }
 
-// try lets devices answer with each record, many times.
-func (t *Route) try(pair records, seed uint64) (*learned, error) {
-	messages := t.protocol.Plan.Envelopes.PerDevice * t.protocol.Plan.Contributions()
-	tries := max(200, min(10_000, 1_000_000/messages, 50_000_000/len(t.newCounts().N)))
-	d, err := t.device(replay.New(seed, forTraining))
+// next is the state of the round after this one, whose respondents hold the three records
+// that there are: nil where there is none.
+func (g *leg) next(r *rand.Rand) ([]byte, error) {
+	crowds := make([]tally.Crowd, g.protocol.Plan.Crowds())
+	d, err := g.device(r)
 	if err != nil {
 		return nil, err
 	}
-	c := t.newCounts()
-	l := newLearned(c, t.protocol.Plan.Crowds())
-	for who, value := range pair {
-		for range tries {
-			clear(c.N)
-			crowd, _, err := d.answer(value, c)
-			if err != nil {
-				return nil, err
-			}
-			l.add(who, c.N, crowd)
+	for i := range 3 * g.protocol.Plan.Crowd.Minimum {
+		t := g.protocol.NewTally()
+		crowd, _, err := d.answer(g.holds[i%3], t)
+		if err == nil {
+			err = crowds[crowd].Merge(tally.Crowd{Tally: t, Respondents: 1, Smallest: 1})
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	l.done(tries)
-	return l, nil
-}
-
-func (t *Route) newCounts() *tally.Counts { return t.protocol.Question.NewTally().(*tally.Counts) }
-
-// device is a pipeline whose payloads are counted as they are.
-type device struct {
-	*client.Pipeline
-	route *Route
-}
-
-func (t *Route) device(r *rand.Rand) (device, error) {
-	p, err := client.New(t.protocol, r)
-	return device{p, t}, err
-}
-
-// answer counts what the device hands in, but for the seals, and returns its crowd and the
-// cell of its first message: payloads are permuted.
-func (d device) answer(v question.Value, c *tally.Counts) (crowd, cell int, err error) {
-	a, err := d.Answer(v, nil, nil)
+	if _, ok := g.protocol.Question.(question.Stated); !ok {
+		return nil, nil
+	}
+	model, err := g.protocol.Learn(crowds)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	cell = -1
-	for part, packed := range a.Parts {
-		for i, payload := range packed.Payloads {
-			if err := fragment.Count(c, payload); err != nil {
-				return 0, 0, err
-			}
-			if body, _ := fragment.Unpack(payload); part+i == 0 && body != nil {
-				channel, symbol, err := tally.ParseMessage(body)
-				if err != nil {
-					return 0, 0, err
-				}
-				cell = int(channel)*c.Symbols + int(symbol)
-			}
-		}
+	state, _, err := findings.Next(g.protocol.Question, model)
+	if state == nil {
+		state = g.state
 	}
-	return a.Crowd, cell, nil
-}
-
-// view draws what a device hands in, among what so many others do.
-func (t *Route) view(others int, score func(own, all []uint64, crowd, cell int) float64) func() View {
-	return func() View {
-		var last *rand.Rand
-		var d device
-		own, all := t.newCounts(), t.newCounts()
-		return func(r *rand.Rand, second bool) float64 {
-			var err error
-			if r != last {
-				d, err = t.device(r)
-				last = r
-			}
-			value := t.holds[0]
-			if second {
-				value = t.holds[1]
-			}
-			clear(own.N)
-			clear(all.N)
-			var crowd, cell int
-			if err == nil {
-				crowd, cell, err = d.answer(value, own)
-			}
-			for i := 0; i < others && err == nil; i++ {
-				err = t.other(r, all)
-			}
-			if err != nil {
-				panic("audit: " + err.Error()) // these devices have answered before
-			}
-			all.Merge(own)
-			return score(own.N, all.N, crowd, cell)
-		}
-	}
-}
-
-// other counts the report of a respondent who is not attacked.
-func (t *Route) other(r *rand.Rand, c *tally.Counts) error {
-	report, err := t.protocol.Question.Randomize(r, t.others, nil)
-	for _, part := range report.Parts {
-		for _, body := range part {
-			if err == nil {
-				err = c.Add(body)
-			}
-		}
-	}
-	return err
-}
-
-// observers are those of a plan's statements whom an attack is known of.
-func (t *Route) observers() map[string]Observed {
-	honest, l := t.protocol.Plan.HonestMinimum(), t.known
-	messages := t.protocol.Plan.Envelopes.PerDevice * t.protocol.Plan.Contributions()
-	return map[string]Observed{
-		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 4 * messages, New: t.view(0, func(own, _ []uint64, crowd, _ int) float64 {
-			return l.crowd(crowd) + l.own(own)
-		})},
-		account.OneFragmentSeen: {Sees: "one message of a device, and the counts of its batch", Work: 2 * messages * honest, New: t.view(honest-1, func(_, all []uint64, crowd, cell int) float64 {
-			return l.crowd(crowd) + l.message(cell) + l.sum(all, honest)
-		})},
-		account.ShufflerHonest: {Sees: "the counts of a batch", Work: 2 * messages * honest, New: t.view(honest-1, func(_, all []uint64, crowd, _ int) float64 {
-			return l.crowd(crowd) + l.sum(all, honest)
-		})},
-	}
+	return state, err
 }
 
 // Attack attacks the route before each observer of the plan's promise whose guarantee says
@@ -235,33 +161,100 @@ func (t *Route) Attack(runs int, seed uint64, progress func(stage string, done, 
 }
 
 func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
-	var findings []Finding
-	known := t.observers()
-	for _, s := range t.promise.Statements {
-		o, ok := known[s.Observer]
-		claim, err := s.Guarantee.Under(account.Replacement)
-		if !ok || err != nil || !claim.Meaningful() {
-			continue
+	for _, g := range t.legs {
+		if err := g.ready(); err != nil {
+			return nil, err
 		}
-		f := o.Attack(claim, runs(o), seed, func(done, of int) { progress(s.Observer, done, of) })
-		f.Observer = s.Observer
-		findings = append(findings, f)
 	}
-	if len(findings) == 0 {
+	var all []Finding
+	meet := func(s account.Statement, o Observed, known bool) {
+		claim, err := s.Guarantee.Under(account.Replacement)
+		if !known || err != nil || !claim.Meaningful() {
+			return
+		}
+		n := runs(o)
+		if n == 0 {
+			return
+		}
+		f := o.Attack(claim, n, seed, func(done, of int) { progress(s.Observer, done, of) })
+		f.Observer = s.Observer
+		all = append(all, f)
+	}
+	seen := t.legs[0].observers()
+	for _, s := range t.legs[0].promise.Statements {
+		o, known := seen[s.Observer]
+		meet(s, o, known)
+	}
+	if len(t.legs) > 1 {
+		meet(t.all, t.every(), true)
+	}
+	if len(all) == 0 {
 		return nil, errors.New("audit: the plan promises nothing to any observer that an attack is known of")
 	}
-	return findings, nil
+	return all, nil
 }
 
-// brief is how many collections Plan draws at most, before each observer.
-const brief = 20_000
-
-// Plan attacks the route of a plan, but for the seals, by as many collections as take some
-// seconds.
-func Plan(p plan.Plan, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
-	t, err := NewRoute(p, seed)
-	if err != nil {
-		return nil, err
+// every is who sees the batch of every round.
+func (t *Route) every() Observed {
+	var legs []Observed
+	for _, g := range t.legs {
+		legs = append(legs, g.observers()[account.ShufflerHonest])
 	}
-	return t.attack(func(o Observed) int { return min(brief, o.Runs()) }, seed, progress)
+	o := Observed{Sees: fmt.Sprintf("the batches of %d rounds", len(legs)), New: func() View {
+		views := make([]View, len(legs))
+		for i, one := range legs {
+			views[i] = one.New()
+		}
+		return func(r *rand.Rand, second bool) (score float64) {
+			for _, view := range views {
+				score += view(r, second)
+			}
+			return score
+		}
+	}}
+	for _, one := range legs {
+		o.Work += one.Work
+	}
+	return o
+}
+
+// Plan attacks the route of a plan, but for the seals, before each observer, by as many
+// collections as take some ten seconds. Left are those whose views take longer.
+func Plan(p plan.Plan, seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
+	t, err := NewRoute(p, Rounds{}, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.brief(seed, progress)
+}
+
+// most is how many collections a brief attack draws at most, before each observer, and
+// longest how many random numbers it may take for the fewest that say anything.
+const (
+	most    = 20_000
+	longest = 10 * budget
+)
+
+func (t *Route) brief(seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
+	for _, g := range t.legs {
+		if err := g.ready(); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, s := range t.legs[0].promise.Statements {
+		o, known := t.legs[0].observers()[s.Observer]
+		if known && o.Work > longest/fewest {
+			left = append(left, s.Observer+", whose view takes too long to be drawn again and again")
+		}
+	}
+	all, err = t.attack(func(o Observed) int {
+		if o.Work > longest/fewest {
+			return 0
+		}
+		return min(most, o.Runs())
+	}, seed, progress)
+	if len(all) == 0 && len(left) > 0 {
+		err = nil // left says why
+	}
+	return all, left, err
 }

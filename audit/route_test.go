@@ -20,7 +20,7 @@ func calm(string, int, int) {}
 
 func route(t testing.TB, p plan.Plan) *Route {
 	t.Helper()
-	r, err := NewRoute(p, seed(t))
+	r, err := NewRoute(p, Rounds{}, seed(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestRouteWithHalfTheNoiseIsCaught(t *testing.T) {
 	t.Logf("%v of %v", right.Lower, right.Claimed.Epsilon)
 	holds(t, right)
 
-	twin := r.protocol.Plan
+	twin := r.legs[0].protocol.Plan
 	density := *twin.Question.Density
 	density.Bitsum.FlipProbability /= 4
 	twin.Question.Density = &density
@@ -90,8 +90,8 @@ func TestRouteWithHalfTheNoiseIsCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.protocol = weak // its devices, and the promise of the others
-	if r.known, err = r.try(r.holds, seed(t)); err != nil {
+	r.legs[0].protocol = weak // its devices, and the promise of the others
+	if r.legs[0].known, err = r.legs[0].look(r.legs[0].holds, stattest.Rand(t)); err != nil {
 		t.Fatal(err)
 	}
 	found := attack()
@@ -124,21 +124,21 @@ func TestSealedCollectionsArrive(t *testing.T) {
 // A route that loses one message, or counts one twice, is caught.
 func TestRouteThatChangesMessagesIsCaught(t *testing.T) {
 	r := route(t, small(t)["krr"])
-	values := slices.Repeat([]question.Value{r.holds[2]}, 40)
+	values := slices.Repeat([]question.Value{r.legs[0].holds[2]}, 40)
 	for name, change := range map[string]func(*simulate.Collection){
 		"lost":    func(c *simulate.Collection) { lessen(c.Crowds[0].Tally.(*tally.Counts)) },
 		"twice":   func(c *simulate.Collection) { c.Crowds[0].Tally.(*tally.Counts).N[0]++ },
 		"dropped": func(c *simulate.Collection) { c.Dropped++ },
 		"nothing": nil,
 	} {
-		c, err := simulate.Full(r.protocol, r.keys, values, 7, calm)
+		c, err := simulate.Full(r.legs[0].protocol, r.keys, values, 7, calm)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if change != nil {
 			change(&c)
 		}
-		handed, err := r.handed(values, 7)
+		handed, err := r.legs[0].handed(values, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,6 +161,10 @@ func lessen(c *tally.Counts) {
 func TestPlansThatAreNotAttacked(t *testing.T) {
 	p := small(t)["krr"]
 	p.State = plan.StateName([]byte("state"))
-	_, err := NewRoute(p, 1)
-	example.Mentions(t, err, "a round of a study")
+	_, err := NewRoute(p, Rounds{}, 1)
+	example.Mentions(t, err, "names a public state: give it too")
+	_, err = NewRoute(p, Rounds{State: []byte("another")}, 1)
+	example.Mentions(t, err, "another one than the plan names")
+	_, err = NewRoute(small(t)["krr"], Rounds{Count: -1}, 1)
+	example.Mentions(t, err, "-1 rounds")
 }

@@ -21,30 +21,38 @@ type Sealed struct {
 var errRoute = errors.New("audit: what was counted at the end of the route is not what devices handed in: views without seals do not speak for it")
 
 // Envelopes is how many of them Seal seals.
-func (t *Route) Envelopes() int {
-	return t.enough() * t.protocol.Plan.Envelopes.PerDevice * t.protocol.Plan.Contributions()
+func (t *Route) Envelopes() (int, error) {
+	err := t.legs[0].ready()
+	if err != nil {
+		return 0, err
+	}
+	return t.legs[0].enough() * t.legs[0].messages(), nil
 }
 
-// Seal runs such a collection, of as many devices as leave the shuffler, and compares the
+// Seal runs such a collection of the first round that is attacked, of as many devices as leave the shuffler, and compares the
 // counts at its end with what the same devices handed in. Where they are equal, byte by
 // byte, hops and counter do nothing to a multiset of messages, and a view may be drawn without
 // them.
 func (t *Route) Seal(seed uint64, progress func(stage string, done, of int)) (Sealed, error) {
-	values := make([]question.Value, t.enough())
-	for i := range values {
-		values[i] = t.holds[2]
+	g := t.legs[0]
+	if err := g.ready(); err != nil {
+		return Sealed{}, err
 	}
-	values[0] = t.holds[1]
+	values := make([]question.Value, g.enough())
+	for i := range values {
+		values[i] = g.holds[2]
+	}
+	values[0] = g.holds[1]
 	streams := seed + forSealed
-	c, err := simulate.Full(t.protocol, t.keys, values, streams, progress)
+	c, err := simulate.Full(g.protocol, t.keys, values, streams, progress)
 	if err != nil {
 		return Sealed{}, err
 	}
 	s := Sealed{c.Devices, c.Fragments}
-	if t.protocol.Plan.Crowd.Deletion != nil { // a hop deletes some, which nobody knows
+	if g.protocol.Plan.Crowd.Deletion != nil { // a hop deletes some, which nobody knows
 		return s, nil
 	}
-	handed, err := t.handed(values, streams)
+	handed, err := g.handed(values, streams)
 	if err != nil {
 		return s, err
 	}
@@ -52,7 +60,7 @@ func (t *Route) Seal(seed uint64, progress func(stage string, done, of int)) (Se
 }
 
 // arrived says whether the counts of a collection are what devices handed in, by crowd.
-func arrived(c simulate.Collection, handed []*tally.Counts) error {
+func arrived(c simulate.Collection, handed []tally.Tally) error {
 	if c.Dropped > 0 {
 		return errRoute
 	}
@@ -71,11 +79,8 @@ func arrived(c simulate.Collection, handed []*tally.Counts) error {
 
 // enough is how many devices fill the largest crowd of every instance, but for one chance
 // in a million or so.
-func (t *Route) enough() int {
-	p, largest := t.protocol.Plan, 0.0
-	for _, n := range t.known.crowds[2] {
-		largest = math.Max(largest, n/t.known.tries)
-	}
+func (g *leg) enough() int {
+	p, largest := g.protocol.Plan, g.known.share()
 	n := float64(p.Crowd.Minimum)
 	if p.Contributions() == 1 {
 		largest /= float64(len(p.Route.Instances()))
@@ -88,11 +93,11 @@ func (t *Route) enough() int {
 
 // handed counts, by crowd, what devices hand in that draw from the streams of a seed, in
 // batches that leave the shuffler.
-func (t *Route) handed(values []question.Value, seed uint64) ([]*tally.Counts, error) {
+func (g *leg) handed(values []question.Value, seed uint64) ([]tally.Tally, error) {
 	type batch struct{ instance, crowd int }
-	counts, devices := map[batch]*tally.Counts{}, map[batch]int{}
+	counts, devices := map[batch]tally.Tally{}, map[batch]int{}
 	for i, v := range values {
-		d, err := t.device(replay.New(seed, uint64(i)))
+		d, err := g.device(replay.New(seed, uint64(i)))
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +108,7 @@ func (t *Route) handed(values []question.Value, seed uint64) ([]*tally.Counts, e
 		for _, part := range a.Parts {
 			b := batch{part.Instance, a.Crowd}
 			if devices[b]++; counts[b] == nil {
-				counts[b] = t.newCounts()
+				counts[b] = g.protocol.NewTally()
 			}
 			for _, payload := range part.Payloads {
 				if err := fragment.Count(counts[b], payload); err != nil {
@@ -112,12 +117,12 @@ func (t *Route) handed(values []question.Value, seed uint64) ([]*tally.Counts, e
 			}
 		}
 	}
-	all := make([]*tally.Counts, t.protocol.Plan.Crowds())
+	all := make([]tally.Tally, g.protocol.Plan.Crowds())
 	for i := range all {
-		all[i] = t.newCounts()
+		all[i] = g.protocol.NewTally()
 	}
 	for b, c := range counts {
-		if devices[b] < t.protocol.Plan.Crowd.Minimum {
+		if devices[b] < g.protocol.Plan.Crowd.Minimum {
 			continue
 		}
 		if err := all[b.crowd].Merge(c); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -32,6 +33,8 @@ func apart(p *protocol.Protocol) ([]records, error) {
 			vector.Record{Features: along(v.Features, -1, false), Class: len(v.Classes) / 2},
 			vector.Record{Features: along(v.Features, 1, true)},
 		}}, nil
+	case *gradient.Question:
+		return gradients(p.Plan), nil
 	}
 	return nil, fmt.Errorf("audit: no attack is known of a question of kind %q", p.Plan.Question.Kind)
 }
@@ -50,6 +53,25 @@ func densities(p plan.Plan) []records {
 			density.Labelled{Features: along(d, -length, false), Class: second},
 			density.Labelled{Features: along(d, length, true)},
 		})
+	}
+	return all
+}
+
+// gradients are examples opposite to each other, and of different classes: near, and so far
+// away that their gradients are clipped. Where a report says a direction, others who hold the
+// first hide least, since theirs spread least.
+func gradients(p plan.Plan) []records {
+	d := p.Question.Gradient.Dimension
+	var all []records
+	for _, length := range []float64{1, 20} {
+		first := gradient.Labelled{Features: along(d, length, false)}
+		others := first
+		if p.Question.Gradient.Report.Name == gradient.Vector {
+			others.Features = along(d, length, true)
+		}
+		all = append(all,
+			records{first, gradient.Labelled{Features: along(d, -length, false)}, others},
+			records{first, gradient.Labelled{Features: first.Features, Class: 1}, others})
 	}
 	return all
 }

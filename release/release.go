@@ -67,10 +67,12 @@ type Provenance struct {
 	Randomness string `json:"randomness"`        // "fresh randomness", or the seed of a simulation
 }
 
-// Names of what stands beside a release: the model that was learned, and the coordinates of a sum.
+// Names of what stands beside a release: the model that was learned, the coordinates of a sum,
+// and what an attacker found.
 const (
 	ModelFile = "model.nn"
 	SumsFile  = "sums.csv"
+	AuditFile = "audit.json" // of its plan's audit
 )
 
 // Units that change how a number is printed; any other unit is printed after it.

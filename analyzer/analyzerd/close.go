@@ -179,6 +179,11 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 			return err
 		}
 	}
+	if p := run.signed.Plan; s.o.Audit != nil && p.State != "" {
+		if c.state, err = s.o.Store.State(ctx, p.State); err != nil {
+			return err
+		}
+	}
 	var public findings.Public
 	if s.o.Public != nil {
 		if public, err = s.o.Public(run.signed.Plan); err != nil {
@@ -204,6 +209,7 @@ type counted struct {
 	batches []store.Batch
 	notes   []string    // what a release must say of them
 	study   *plan.Study // of which they are a round; nil: of none
+	state   []byte      // that they were asked with; nil: none
 	all     *counted    // with the earlier rounds, where the study merges them; nil: it does not
 }
 
@@ -277,6 +283,13 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 			r.Notes = append(r.Notes, sheet.Note)
 		}
 		files[formatCounts] = sheet.Text
+	}
+	if s.o.Audit != nil {
+		found, err := s.o.Audit(p.Plan, c.state)
+		if err != nil {
+			return nil, err
+		}
+		r.Protection, files[formatAudit] = append(r.Protection, found.Section), found.File
 	}
 	if err := draw(files, r, formatJSON, formatHTML); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Config is an analyzer's configuration file.
@@ -54,6 +55,15 @@ type Config struct {
 	Grace serve.Duration `toml:"grace"`
 	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
 	BatchSize int64 `toml:"batch_size"`
+	// Audit attacks the devices of a plan before its release is published, which takes some
+	// half a minute, and adds what was found. A promise that is proved false is not published on.
+	Audit bool `toml:"audit"`
+}
+
+// Program is the one that an analyzer runs in.
+type Program struct {
+	Software string                                           // name and version, which releases bear
+	Audit    func(p plan.Plan, state []byte) (Audited, error) // as of Options, where the configuration asks for it
 }
 
 // DSN is where the data rest, as of store.Config.
@@ -219,8 +229,8 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 }
 
 // Run is an analyzer from its start until the context ends, when it stops
-// gracefully. Software is the name and version that releases bear.
-func (c Config) Run(ctx context.Context, log *slog.Logger, software string) error {
+// gracefully.
+func (c Config) Run(ctx context.Context, log *slog.Logger, program Program) error {
 	http, o, err := c.open(log)
 	if err != nil {
 		return err
@@ -234,7 +244,10 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, software string) erro
 		return err
 	}
 	defer s.Close()
-	o.Store, o.Software = s, software
+	o.Store, o.Software = s, program.Software
+	if c.Audit {
+		o.Audit = program.Audit
+	}
 	defer o.Client.CloseIdleConnections()
 	service, err := New(o)
 	if err != nil {

@@ -267,6 +267,7 @@ type rig struct {
 	then  func() error
 
 	store   *store.Store
+	audit   func(plan.Plan, []byte) (analyzerd.Audited, error)
 	service *analyzerd.Service
 	server  *serve.Server
 }
@@ -320,6 +321,7 @@ func (r *rig) restart() {
 		Populations: map[string]analyzerd.Population{"residents": r.budget},
 		Coordinator: coordinator,
 		Software:    "confetti test",
+		Audit:       r.audit,
 	})
 	if err != nil {
 		r.t.Fatal(err)

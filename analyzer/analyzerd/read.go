@@ -51,6 +51,7 @@ const (
 	formatHTML     = "html"
 	formatCounts   = release.CountsFile // of histograms
 	formatReceipts = wire.ReceiptsFile
+	formatAudit    = release.AuditFile // where plans are attacked
 
 	// Of all rounds so far, where a study merges them.
 	formatStudyJSON = "study.json"
@@ -75,6 +76,10 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	}
 	if !p.Released {
 		d.Formats = nil
+	} else if s.o.Audit != nil {
+		if _, _, err := s.o.Store.Release(ctx, p.Name, formatAudit); err == nil {
+			d.Formats = append([]string{formatAudit}, d.Formats...)
+		}
 	}
 	if d.Study != "" && !p.Decided.IsZero() {
 		if next, err := s.o.Store.Following(ctx, p.Name); err == nil {
@@ -208,7 +213,7 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 var releaseTypes = map[string]string{
 	formatJSON: "application/json", formatHTML: "text/html; charset=utf-8",
 	formatCounts: "text/csv; charset=utf-8; header=present", formatReceipts: "application/json",
-	formatStudyJSON: "application/json", formatStudyHTML: "text/html; charset=utf-8",
+	formatStudyJSON: "application/json", formatStudyHTML: "text/html; charset=utf-8", formatAudit: "application/json",
 }
 
 // A page of a release has its own style and drawings and needs nothing else.
@@ -218,7 +223,7 @@ const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(r.PathValue("file"), ".")
 	if _, err := wire.ParsePlanName(name); err != nil || releaseTypes[format] == "" {
-		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s or PLAN.%s, and of a study that is merged PLAN.%s or PLAN.%s", formatCounts, formatReceipts, formatStudyJSON, formatStudyHTML)
+		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s, PLAN.%s or PLAN.%s, and of a study that is merged PLAN.%s or PLAN.%s", formatCounts, formatReceipts, formatAudit, formatStudyJSON, formatStudyHTML)
 	}
 	p, err := s.o.Store.Plan(r.Context(), name)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
 )
 
@@ -46,6 +47,11 @@ type Options struct {
 	// it; nil: none.
 	Public func(plan.Plan) (findings.Public, error)
 
+	// Audit attacks the devices of a plan with its public state, nil where it has none, before its
+	// release is published. An error, which says that its promise is false, withholds the release for
+	// good; nil: no plan is attacked.
+	Audit func(p plan.Plan, state []byte) (Audited, error)
+
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
 	Software  string        // name and version, for releases
@@ -53,6 +59,12 @@ type Options struct {
 	// Coordinator signs the rounds of studies that name it; nil: no study goes on here by
 	// itself. Client brings them to the other services.
 	Coordinator ed25519.PrivateKey
+}
+
+// Audited is what a release carries of an audit.
+type Audited struct {
+	Section release.Section
+	File    []byte // release.AuditFile
 }
 
 // Publisher is an author of plans. All its plans ask one population: who asks

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
@@ -66,9 +67,22 @@ func (m Cap) must(x int) {
 	}
 }
 
+// edges has what edge has computed: every report asks for it.
+var edges sync.Map // by Cap of the same Dim and Share alone
+
 // edge is the least <u, v> of a direction v in the cap about u: <u, v>^2 has the law
 // Beta(1/2, (Dim-1)/2).
 func (m Cap) edge() float64 {
+	key := Cap{Dim: m.Dim, Share: m.Share}
+	if known, ok := edges.Load(key); ok {
+		return known.(float64)
+	}
+	edge := m.findEdge()
+	edges.Store(key, edge)
+	return edge
+}
+
+func (m Cap) findEdge() float64 {
 	low, high := 0.0, 1.0
 	for range 60 {
 		middle := (low + high) / 2
@@ -88,7 +102,7 @@ func (m Cap) edge() float64 {
 //
 // where p = e^Epsilon Share / (1 - Share + e^Epsilon Share) is in the cap.
 func (m Cap) gain() float64 {
-	g, e := m.edge(), math.Expm1(m.Epsilon)
+	g, e := m.findEdge(), math.Expm1(m.Epsilon)
 	moment := meanAlong(m.Dim) / 2 * math.Exp(float64(m.Dim-1)/2*math.Log1p(-g*g))
 	return moment * e / (1 + m.Share*e)
 }

@@ -53,6 +53,7 @@ func newReporter(p plan.Plan, dim int) (reporter, error) {
 type directions struct {
 	mechanism interface {
 		Randomize(r *rand.Rand, x []float64) []byte
+		Prob(report []byte, x []float64) float64
 		Sum(reports iter.Seq[[]byte]) ([]float64, error)
 		Estimate(sum []float64, n int) []estimate.Value
 		Event(users int) account.Event

@@ -39,11 +39,11 @@ type numbers struct {
 	FlipProbability  *float64 `help:"rr, one-hot, vector: probability that a bit is flipped." placeholder:"P" group:"Parameters of the mechanism"`
 	KeepProbability  *float64 `help:"one-hot: probability that a set bit is sent, where that is not one less the other (asymmetric: 0.5 errs least)." placeholder:"P" group:"Parameters of the mechanism"`
 	Adjacency        string   `help:"one-hot, fragments: which data sets are neighbours." enum:"replacement,removal," default:"" placeholder:"replacement|removal" group:"Parameters of the mechanism"`
-	Coordinates      *int     `help:"vector: bits of a respondent." placeholder:"D" group:"Parameters of the mechanism"`
+	Coordinates      *int     `help:"vector: bits of a respondent; direction, cap: numbers of a vector." placeholder:"D" group:"Parameters of the mechanism"`
 	SquaredGap       *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares (D/R^2 for unit vectors clipped at R deviations)." placeholder:"G" group:"Parameters of the mechanism"`
 	Symbols          *int     `help:"krr, subset, hadamard: number of symbols; local-hash: of those hashed to." placeholder:"K" group:"Parameters of the mechanism"`
 	SubsetSize       *int     `help:"subset: symbols in a report (those that err least)." placeholder:"W" group:"Parameters of the mechanism"`
-	LocalEpsilon     *float64 `help:"krr, subset, local-hash, hadamard, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
+	LocalEpsilon     *float64 `help:"krr, subset, local-hash, hadamard, direction, cap, any: epsilon of one report by itself." placeholder:"E" group:"Parameters of the mechanism"`
 	Noise            *float64 `help:"3nb: parameter e1 of the net noise; discrete-laplace: P(z) ~ e^(-E1 |z|)." placeholder:"E1" group:"Parameters of the mechanism"`
 	FloodShape       *float64 `help:"3nb: r of the flood." placeholder:"R" group:"Parameters of the mechanism"`
 	FloodProbability *float64 `help:"3nb: p of the flood." placeholder:"P" group:"Parameters of the mechanism"`

@@ -3,8 +3,8 @@ package account
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +22,9 @@ type Audit struct {
 	Plan      string  `help:"Attack the whole route of this plan, in TOML or JSON, signed or not: devices, hops, counter." type:"path" placeholder:"FILE"`
 	Mechanism string  `help:"Or one mechanism: ${attacked}." placeholder:"NAME"`
 	Delta     float64 `help:"Probability that the claim may fail by." default:"1e-6"`
-	Canaries  int     `help:"Plans of sums of vectors, vector, gaussian, discrete-gaussian, dpsgd: respondents whose records are canaries in one run, beside." placeholder:"N"`
+	Canaries  int     `help:"Plans of sums of vectors and of gradients, vector, gaussian, discrete-gaussian, dpsgd: respondents whose records are canaries in one run, beside." placeholder:"N"`
 	Sealed    bool    `help:"With --plan: let a collection go the whole way sealed, however many envelopes that takes; without it, up to 50,000."`
+	State     string  `help:"With --plan: the public state that it names; without it, the first round's is made." type:"path" placeholder:"FILE"`
 	Runs      int     `help:"How many collections are drawn; 0 for some ten seconds' worth."`
 	Seed      uint64  `help:"The same seed gives the same audit." default:"1"`
 	JSON      bool    `help:"Print JSON."`
@@ -35,7 +36,7 @@ func (Audit) Help() string {
 and prints the epsilon that the right guesses prove beside the one that is claimed. Fails if the claim is false.
 
 Examples:
-  confetti audit --plan plan.toml
+  confetti audit --plan plan.toml --rounds 3
   confetti audit --mechanism rr --users 1000 --rounds 4 --flip-probability 0.2 --delta 1e-6
   confetti audit --mechanism gaussian --sigma 10 --sensitivity 1 --rounds 40 --canaries 5000 --delta 1e-6
   confetti audit --mechanism dpsgd --sampling 0.1 --noise-multiplier 2 --steps 100 --canaries 1000 --delta 1e-6
@@ -52,6 +53,8 @@ func (c Audit) Run(std terminal.Streams) error {
 	switch {
 	case c.Plan != "":
 		return c.plan(std)
+	case c.State != "":
+		return terminal.Usagef("--state is of a plan's round: give --plan")
 	case c.Mechanism == "":
 		return terminal.Usagef("--plan or --mechanism is missing: give a plan's file, or one of %s", strings.Join(named(attacked), ", "))
 	}
@@ -85,21 +88,32 @@ const sealable = 50_000
 
 // plan attacks the route of a plan, before each observer of its promise.
 func (c Audit) plan(std terminal.Streams) error {
-	if names := slices.Sorted(maps.Keys(given(c))); c.Mechanism != "" || len(names) > 0 {
-		return terminal.Usagef("a plan says all of its mechanism: leave out --mechanism and its flags beside --plan")
+	flags := given(c)
+	delete(flags, "rounds")
+	if c.Mechanism != "" || len(flags) > 0 {
+		return terminal.Usagef("a plan says all of its mechanism: leave out --mechanism and its flags beside --plan, but for --rounds")
 	}
 	p, _, err := plans.ReadAny(c.Plan)
 	if err != nil {
 		return err
 	}
+	rounds := audit.Rounds{Count: value(c.Rounds)}
+	if c.State != "" {
+		if rounds.State, err = os.ReadFile(c.State); err != nil {
+			return err
+		}
+	}
 	start := time.Now()
 	report, finish := terminal.Progress(std.Err)
 	defer finish()
-	route, err := audit.NewRoute(p, c.Seed)
+	route, err := audit.NewRoute(p, rounds, c.Seed)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Plan, err)
 	}
-	out := printed{subject: c.Plan, envelopes: route.Envelopes()}
+	out := printed{subject: c.Plan}
+	if out.envelopes, err = route.Envelopes(); err != nil {
+		return fmt.Errorf("%s: %w", c.Plan, err)
+	}
 	if c.Sealed || out.envelopes <= sealable {
 		sealed, err := route.Seal(c.Seed, report)
 		if err != nil {

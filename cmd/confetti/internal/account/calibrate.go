@@ -23,7 +23,7 @@ type accountCalibrate struct {
 	Symbols       *int     `help:"krr, subset, hadamard: number of symbols; local-hash: of those hashed to." placeholder:"K"`
 	SubsetSize    *int     `help:"subset: symbols in a report (those that err least)." placeholder:"W"`
 	Tau           *int     `help:"fragments: into how many a bit is torn behind a backstop." placeholder:"T"`
-	Coordinates   *int     `help:"vector: bits of a respondent." placeholder:"D"`
+	Coordinates   *int     `help:"vector: bits of a respondent; direction, cap: numbers of a vector." placeholder:"D"`
 	SquaredGap    *float64 `help:"vector: how far one record moves the probabilities of its bits before the flips, sum of squares." placeholder:"G"`
 	Sensitivity   float64  `help:"gaussian: how far one record moves the sum, in the two-norm." default:"1" placeholder:"L2"`
 	ExtraMessages *float64 `help:"3nb: mean messages per user and round beyond the input's; more of them make less error." placeholder:"M"`

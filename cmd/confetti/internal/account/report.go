@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
+	"github.com/confetti-dp/confetti/dp/direction"
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
@@ -30,7 +32,7 @@ func (e whichever) Event(users int) account.Event {
 // report is a mechanism whose report is a single message, as a function of its local
 // epsilon.
 type report struct {
-	users, symbols int
+	users, symbols int // or coordinates, of vectors
 	size           int // of a subset; 0: that of least error
 	at             func(symbols, size int, local float64) randomizer
 }
@@ -39,14 +41,16 @@ type report struct {
 // respondents, rounds and epsilons.
 func oneMessage(name string, needs, takes []string, at func(symbols, size int, local float64) randomizer) mechanism {
 	needs = append([]string{"users"}, needs...)
-	of := func(p parameters) report { return report{*p.Users, value(p.Symbols), value(p.SubsetSize), at} }
+	of := func(p parameters) report {
+		return report{*p.Users, cmp.Or(value(p.Symbols), value(p.Coordinates)), value(p.SubsetSize), at}
+	}
 	return mechanism{
 		name: name, needs: append(slices.Clone(needs), "local-epsilon"), takes: append([]string{"rounds"}, takes...), of: of,
 		event:  func(p parameters) account.Event { return of(p).event(*p.LocalEpsilon) },
 		says:   func(s *statement, p parameters) { of(p).describe(s, *p.LocalEpsilon) },
 		attack: func(p parameters) (audit.Observed, error) { return of(p).attack(*p.LocalEpsilon), nil },
 		calibrate: &calibration{needs, append([]string{"local-epsilon"}, takes...), false, func(c accountCalibrate, s *statement) (account.Event, error) {
-			return c.report(s, report{*c.Users, value(c.Symbols), value(c.SubsetSize), at})
+			return c.report(s, report{*c.Users, cmp.Or(value(c.Symbols), value(c.Coordinates)), value(c.SubsetSize), at})
 		}},
 	}
 }
@@ -66,6 +70,10 @@ func (r report) attack(local float64) audit.Observed {
 		return audit.Columns(m, r.users)
 	case randomize.KRR:
 		return audit.Response(m, r.users)
+	case direction.Sign:
+		return audit.Directions(m, m.Dim, m.Clip, r.users)
+	case direction.Cap:
+		return audit.Directions(m, m.Dim, m.Clip, r.users)
 	}
 	return audit.Response(randomize.KRR{K: 2, Epsilon: local}, r.users)
 }
@@ -89,7 +97,12 @@ func checkSymbols(mechanism string, symbols, size *int) error {
 // validate refuses what the randomizer does not take, at a local epsilon.
 func (r report) validate(local float64) error {
 	if err := r.randomizer(local).Validate(); err != nil {
-		return terminal.Usagef("%s (set by --symbols, --subset-size and --local-epsilon)", strings.TrimPrefix(err.Error(), "randomize: "))
+		rule, says, _ := strings.Cut(err.Error(), ": ")
+		flags := "--symbols, --subset-size"
+		if rule == "direction" {
+			flags = "--coordinates"
+		}
+		return terminal.Usagef("%s (set by %s and --local-epsilon)", says, flags)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 	"github.com/confetti-dp/confetti/dp/bitsum"
+	"github.com/confetti-dp/confetti/dp/direction"
 	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/learn/dpsgd"
@@ -88,6 +89,16 @@ var mechanisms = []mechanism{
 	}),
 	oneMessage("hadamard", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
 		return randomize.Hadamard{K: symbols, Epsilon: local}
+	}),
+	oneMessage("direction", []string{"coordinates"}, nil, func(coordinates, _ int, local float64) randomizer {
+		return direction.Sign{Dim: coordinates, Clip: 1, Epsilon: local}
+	}),
+	oneMessage("cap", []string{"coordinates"}, nil, func(coordinates, _ int, local float64) randomizer {
+		m := direction.Cap{Dim: coordinates, Clip: 1, Share: 0.5, Epsilon: local}
+		if m.Validate() == nil { // else whoever asks is told
+			m = direction.BestCap(coordinates, 1, local)
+		}
+		return m
 	}),
 	oneMessage("any", nil, nil, func(_, _ int, local float64) randomizer { return whichever(local) }),
 	{

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
@@ -295,18 +296,22 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 }
 
 func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet findings.Sheet) error {
+	var found []byte
 	if c.Audit {
 		report, finish := terminal.Progress(std.Err)
-		found, err := audit.Plan(p, c.Seed, report)
-		if finish(); err != nil {
-			return err
-		}
-		r.Protection = append(r.Protection, audit.Section(found, c.Seed))
+		attacked := audit.Of(p, nil, report)
+		finish()
+		r.Protection, found = append(r.Protection, attacked.Section()), attacked.Marshal()
 	}
 	r.Provenance.Software = std.Version
 	r.Provenance.Command = terminal.Typed(given.Args)
 	if err := releases.Save(std, c.Out, r, p, sheet); err != nil {
 		return err
+	}
+	if found != nil {
+		if err := durable.Replace(filepath.Join(c.Out, release.AuditFile), found, 0o644); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(std.Err, "page: %s\n", filepath.Join(c.Out, page.PageFile))
 	return nil

@@ -63,7 +63,7 @@ func (c planCheck) Run(std terminal.Streams) error {
 	d.publisher = publisher
 	if c.Audit {
 		report, finish := terminal.Progress(std.Err)
-		d.attacked, err = audit.Plan(p, 1, report)
+		d.attacked, d.left, err = audit.Plan(p, 1, report)
 		if finish(); err != nil {
 			return fmt.Errorf("%s: %w", c.File, err)
 		}
@@ -119,6 +119,7 @@ type description struct {
 	// comparisons are of the ways in which the same could have been asked.
 	comparisons []question.Comparison
 	attacked    []audit.Finding // what an attacker found, before each observer; empty: nobody asked
+	left        []string        // observers who were not attacked, and why
 }
 
 // describe recomputes the promise, and measures the seconds here and now, with
@@ -196,6 +197,9 @@ func (d description) write(out io.Writer) error {
 	}
 	for _, f := range d.attacked {
 		fmt.Fprintf(w, "attacked: %s\t%s\n", f.Observer, f)
+	}
+	for _, l := range d.left {
+		fmt.Fprintf(w, "not attacked\t%s\n", l)
 	}
 	return w.Flush()
 }

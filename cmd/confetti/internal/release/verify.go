@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
@@ -33,6 +34,7 @@ type releaseVerify struct {
 	From string `arg:"" help:"The folder that release fetch wrote, or the address of the release: https://ANALYZER/v1/releases/PLAN."`
 	flags.Trust
 	Roots string `help:"PEM file of the analyzer's authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Audit bool   `help:"Draw the collections of the release's audit again, which takes some half a minute, and compare."`
 	JSON  bool   `help:"Print JSON."`
 }
 
@@ -234,6 +236,17 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 		return findings, nil
 	}
 	found("guarantees", states(r, promise.Statements), "the release states no less than what follows from the plan")
+	if text := files[release.AuditFile]; text != nil {
+		report, err := audit.ParseReport(text)
+		if err == nil {
+			err = report.Check(p, promise.Statements, r)
+		}
+		if found("audit", err, "of this plan's claims, none of which it proves false, and what the release says of it") && c.Audit {
+			found("audit again", c.again(p, e, report), "the same collections were drawn again, and say the same")
+		}
+	} else if c.Audit {
+		found("audit", errors.New("there is none: its analyzer attacks no plans"), "")
+	}
 	if text := files[releases.StudyFile]; text != nil {
 		found("all rounds", merged(text, r, promise), "the release of all rounds so far states no less, since each respondent answers one")
 	}
@@ -272,6 +285,19 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 	found("kept", analyzer.KeptBy(proto, smallest), "the promise holds for the smallest batch, of which %s opened", serve.Count(smallest, "whole contribution", "whole contributions"))
 	found("respondents", claimed(r, respondents/p.Contributions()), "the release counts no more than the %d that the hops have signed for", respondents/p.Contributions())
 	return findings, nil
+}
+
+// again draws the collections of an audit again.
+func (c releaseVerify) again(p plan.Plan, e evidence, report audit.Report) error {
+	var state []byte
+	if p.State != "" {
+		var b bytes.Buffer
+		if err := e.state(&b, p.State); err != nil {
+			return err
+		}
+		state = b.Bytes()
+	}
+	return report.Same(audit.Of(p, state, func(string, int, int) {}))
 }
 
 // signed is the plan and who has signed it; nobody where there is only a plan.

@@ -25,8 +25,9 @@ const (
 const StudyFile = "study.json"
 
 // Published are the files that an analyzer publishes of a plan; counts only of questions
-// that count, and of all rounds so far only where a study merges them.
-var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, StudyFile, "study.html", wire.ReceiptsFile}
+// that count, of all rounds so far
+// only where a study merges them, and an audit only where it attacks plans.
+var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, StudyFile, "study.html", release.AuditFile, wire.ReceiptsFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {

@@ -52,7 +52,7 @@ func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, shee
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
-		for _, file := range []string{release.CountsFile, release.DensitiesFile, release.SumsFile} {
+		for _, file := range []string{release.CountsFile, release.DensitiesFile, release.SumsFile, release.AuditFile} {
 			if file == sheet.File {
 				if err := durable.Replace(filepath.Join(dir, file), sheet.Text, 0o644); err != nil {
 					return err

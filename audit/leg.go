@@ -1,0 +1,231 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// leg is a round of a plan, with the pair of records that its devices tell apart best.
+type leg struct {
+	protocol *protocol.Protocol
+	state    []byte // public, that it asks with; nil: none
+	promise  protocol.Promise
+	holds    records
+	others   question.Symbol // of the respondents who are not attacked
+	tries    [2]uint64       // streams of the devices that are tried beforehand
+	known    eye             // nil until somebody looks (ready)
+}
+
+// eye is what an attacker makes of what it sees: logarithms of likelihood ratios, about.
+type eye interface {
+	crowd(c int) float64                             // a device's crowd
+	own(report tally.Tally) float64                  // all that a device handed in
+	message(report tally.Tally, body []byte) float64 // of that, one message; nil: a dummy
+	sum(batch tally.Tally, respondents int) float64  // what was counted of a batch
+	distance() float64                               // how far the two records are apart
+	share() float64                                  // of the others, in the crowd that most of them are in
+}
+
+// newLeg is the round of a plan at a state, the round of that number after the first.
+func newLeg(p plan.Plan, state []byte, number int, seed uint64) (*leg, error) {
+	if number > 0 {
+		p.State = "" // of the round before
+	}
+	g := &leg{}
+	var err error
+	if g.protocol, err = runnable(p, state); err != nil {
+		return nil, err
+	}
+	g.state = state
+	if g.promise, err = g.protocol.Promise(); err != nil {
+		return nil, err
+	}
+	pairs, err := apart(g.protocol)
+	if err != nil {
+		return nil, err
+	}
+	g.tries = [2]uint64{seed, uint64(number)}
+	if err := g.choose(pairs); err != nil {
+		return nil, err
+	}
+	g.others, err = g.encode(g.holds[2])
+	return g, err
+}
+
+// choose takes the pair of records that devices tell apart best.
+func (g *leg) choose(pairs []records) error {
+	if g.holds = pairs[0]; len(pairs) == 1 {
+		return nil
+	}
+	most := math.Inf(-1)
+	for i, pair := range pairs {
+		known, err := g.look(pair, g.stream(i))
+		if err != nil {
+			return err
+		}
+		if d := known.distance(); d > most {
+			most, g.holds, g.known = d, pair, known
+		}
+	}
+	return nil
+}
+
+func (g *leg) stream(pair int) *rand.Rand {
+	return replay.New(g.tries[0], forTraining, g.tries[1], uint64(pair))
+}
+
+// ready has looked at what devices say.
+func (g *leg) ready() (err error) {
+	if g.known == nil {
+		g.known, err = g.look(g.holds, g.stream(0))
+	}
+	return err
+}
+
+// encode is the symbol of a record, also of one that does not fit.
+func (g *leg) encode(v question.Value) (question.Symbol, error) {
+	s, err := g.protocol.Question.Encode(v)
+	_, err = question.Fits(err)
+	return s, err
+}
+
+// look learns what the devices say of a pair of records.
+func (g *leg) look(pair records, r *rand.Rand) (eye, error) {
+	d, err := g.device(r)
+	if err != nil {
+		return nil, err
+	}
+	switch t := g.protocol.NewTally().(type) {
+	case *tally.Counts:
+		return tryCounts(d, pair, t)
+	case *tally.Rows:
+		return g.read(d, pair)
+	}
+	return nil, fmt.Errorf("audit: no attack is known of a question of kind %q, which counts nothing and keeps no rows", g.protocol.Plan.Question.Kind)
+}
+
+// device is a pipeline whose payloads are counted as they are.
+type device struct {
+	*client.Pipeline
+	leg *leg
+}
+
+func (g *leg) device(r *rand.Rand) (device, error) {
+	p, err := client.New(g.protocol, r)
+	return device{p, g}, err
+}
+
+// messages is how many a device hands in.
+func (g *leg) messages() int {
+	return g.protocol.Plan.Envelopes.PerDevice * g.protocol.Plan.Contributions()
+}
+
+// answer counts what the device hands in, but for the seals, and returns its crowd and the
+// body of its first message, nil for a dummy: payloads are permuted.
+func (d device) answer(v question.Value, t tally.Tally) (crowd int, body []byte, err error) {
+	a, err := d.Answer(v, nil, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	for part, packed := range a.Parts {
+		for i, payload := range packed.Payloads {
+			if err := fragment.Count(t, payload); err != nil {
+				return 0, nil, err
+			}
+			if part+i == 0 {
+				body, _ = fragment.Unpack(payload)
+			}
+		}
+	}
+	return a.Crowd, body, nil
+}
+
+// view draws what a device hands in, among what so many others do.
+func (g *leg) view(others int, score func(own, all tally.Tally, crowd int, body []byte) float64) func() View {
+	return func() View {
+		var last *rand.Rand
+		var d device
+		return func(r *rand.Rand, second bool) float64 {
+			var err error
+			if r != last {
+				d, err = g.device(r)
+				last = r
+			}
+			value := g.holds[0]
+			if second {
+				value = g.holds[1]
+			}
+			own, all, crowd, body := g.protocol.NewTally(), g.protocol.NewTally(), 0, []byte(nil)
+			if err == nil {
+				crowd, body, err = d.answer(value, own)
+			}
+			for i := 0; i < others && err == nil; i++ {
+				err = g.other(r, all)
+			}
+			if err == nil {
+				err = all.Merge(own)
+			}
+			if err != nil {
+				panic("audit: " + err.Error()) // these devices have answered before
+			}
+			return score(own, all, crowd, body)
+		}
+	}
+}
+
+// other counts the report of a respondent who is not attacked.
+func (g *leg) other(r *rand.Rand, t tally.Tally) error {
+	report, err := g.protocol.Question.Randomize(r, g.others, nil)
+	for _, part := range report.Parts {
+		for _, body := range part {
+			if err == nil {
+				err = t.Add(body)
+			}
+		}
+	}
+	return err
+}
+
+// observers are those of a plan's statements whom an attack is known of.
+func (g *leg) observers() map[string]Observed {
+	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
+	return map[string]Observed{
+		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(own, _ tally.Tally, crowd int, _ []byte) float64 {
+			return e.crowd(crowd) + e.own(own)
+		})},
+		account.OneFragmentSeen: {Sees: "one message of a device, and the counts of its batch", Work: work * honest, New: g.view(honest-1, func(own, all tally.Tally, crowd int, body []byte) float64 {
+			return e.crowd(crowd) + e.message(own, body) + e.sum(all, honest)
+		})},
+		account.ShufflerHonest: {Sees: "the counts of a batch", Work: work * honest, New: g.view(honest-1, func(_, all tally.Tally, crowd int, _ []byte) float64 {
+			return e.crowd(crowd) + e.sum(all, honest)
+		})},
+	}
+}
+
+// work is about how many random numbers a device takes, and who looks at what it says.
+func (g *leg) work() int {
+	if r, ok := g.known.(reader); ok {
+		return r.work
+	}
+	return g.messages()
+}
+
+// claim is what the plan promises before an observer, of two records.
+func (g *leg) claim(observer string) (account.Guarantee, error) {
+	for _, s := range g.promise.Statements {
+		if s.Observer == observer {
+			return s.Guarantee.Under(account.Replacement)
+		}
+	}
+	return account.Guarantee{}, fmt.Errorf("audit: the plan promises nothing to %q", observer)
+}

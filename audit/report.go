@@ -1,0 +1,165 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Report is the audit of a plan that stands beside its release (release.AuditFile). Its seed
+// follows from the plan, so that nobody chooses it, and anybody can draw the same views.
+type Report struct {
+	Format   string    `json:"format"` // reportFormat
+	Plan     string    `json:"plan"`   // the plan's name
+	Seed     uint64    `json:"seed"`
+	Findings []Written `json:"findings"`
+	// Left are the observers who were not attacked, with the reason.
+	Left []string `json:"not_attacked,omitempty"`
+}
+
+const reportFormat = "confetti-audit 1"
+
+// seedOf is the seed of a plan's audit.
+func seedOf(p plan.Plan) uint64 {
+	hash := p.Hash()
+	return uint64(binary.BigEndian.Uint32(hash[:4]))
+}
+
+// Of attacks the route of a plan, but for the seals, before each observer, by as many
+// collections as take some ten seconds. State is the public one that the plan names, nil
+// where it names none. What cannot be attacked is said in the report.
+func Of(p plan.Plan, state []byte, progress func(stage string, done, of int)) Report {
+	r := Report{Format: reportFormat, Plan: p.Name(), Seed: seedOf(p), Findings: []Written{}}
+	t, err := NewRoute(p, Rounds{State: state}, r.Seed)
+	if err == nil {
+		var all []Finding
+		all, r.Left, err = t.brief(r.Seed, progress)
+		for _, f := range all {
+			r.Findings = append(r.Findings, f.Written())
+		}
+	}
+	if err != nil {
+		r.Left = append(r.Left, err.Error())
+	}
+	return r
+}
+
+// False is the error of a promise that an attack proves to be false.
+func (r Report) False() error {
+	for _, f := range r.Findings {
+		if f.Sure > f.Claimed {
+			return fmt.Errorf("audit: %s: %s", f.Observer, f.Verdict)
+		}
+	}
+	return nil
+}
+
+// Marshal is the file's one form.
+func (r Report) Marshal() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(r); err != nil {
+		panic("audit: " + err.Error()) // its numbers are finite
+	}
+	return b.Bytes()
+}
+
+// ParseReport reads what Marshal wrote, and nothing else.
+func ParseReport(text []byte) (Report, error) {
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil || r.Format != reportFormat || !bytes.Equal(r.Marshal(), text) {
+		return Report{}, errors.New("audit: not a report of an audit in its one form")
+	}
+	return r, nil
+}
+
+// tolerance is how far a number may be from one that another machine has computed.
+const tolerance = 1e-6
+
+func alike(a, b float64) bool { return math.Abs(a-b) <= tolerance*math.Max(1, math.Abs(b)) }
+
+// Check says why the report is not one of this plan, which promises these statements, or is not
+// what a release says of it.
+func (r Report) Check(p plan.Plan, promised []account.Statement, said release.Release) error {
+	if r.Plan != p.Name() || r.Seed != seedOf(p) {
+		return errors.New("audit: the report is of another plan, or of views that its plan's seed does not draw")
+	}
+	if len(r.Findings) == 0 && len(r.Left) == 0 {
+		return errors.New("audit: the report says nothing")
+	}
+	for _, f := range r.Findings {
+		at := slices.IndexFunc(promised, func(s account.Statement) bool { return s.Observer == f.Observer })
+		if at < 0 {
+			return fmt.Errorf("audit: the plan promises nothing to %q", f.Observer)
+		}
+		g, err := promised[at].Guarantee.Under(account.Replacement)
+		if err != nil {
+			return err
+		}
+		if !alike(f.Claimed, g.Epsilon) || !alike(f.Delta, g.Delta) {
+			return fmt.Errorf("audit: the report has epsilon %.6g at delta %.3g for the claim before %q, and the plan promises %.6g at %.3g", f.Claimed, f.Delta, f.Observer, g.Epsilon, g.Delta)
+		}
+	}
+	want, err := json.Marshal(r.Section())
+	if err != nil {
+		return err
+	}
+	for _, s := range said.Protection {
+		if got, err := json.Marshal(s); err == nil && bytes.Equal(got, want) {
+			return r.False()
+		}
+	}
+	return errors.New("audit: the release does not say what the report says")
+}
+
+// Same says in what two audits of a plan differ.
+func (r Report) Same(again Report) error {
+	if len(r.Findings) != len(again.Findings) {
+		return fmt.Errorf("audit: the report has %d attacks, and they give %d again", len(r.Findings), len(again.Findings))
+	}
+	for i, f := range r.Findings {
+		g := again.Findings[i]
+		if f.Observer != g.Observer || f.Runs != g.Runs || !alike(f.Lower, g.Lower) {
+			return fmt.Errorf("audit: %s: the report has an epsilon above %.6g of %d collections, and drawing them again gives %.6g of %d", f.Observer, f.Lower, f.Runs, g.Lower, g.Runs)
+		}
+	}
+	return nil
+}
+
+// Section is what a release says of the audit.
+func (r Report) Section() release.Section {
+	s := release.Section{Title: "What an attacker finds"}
+	worst := "None is above the claim."
+	t := release.Table{
+		Title:   "Epsilon found and claimed",
+		Columns: []release.Column{{Label: "Observer"}, {Label: "Attack"}, {Label: "Rests on"}, {Label: "Found: above"}, {Label: "Claimed: at most"}},
+		Note:    fmt.Sprintf("Each is found with confidence %s, at the delta of the claim, under %s. Seed %d, which follows from the plan.", account.Percent(Confidence), account.Replacement, r.Seed),
+	}
+	for _, f := range r.Findings {
+		t.Rows = append(t.Rows, []release.Cell{
+			release.Text(f.Observer), release.Text(f.Attack), release.Text(string(f.Assumes)), release.Number(f.Lower, 0), release.Number(f.Claimed, 0),
+		})
+		if f.Lower > f.Claimed {
+			worst = f.Verdict
+		}
+	}
+	if len(t.Rows) > 0 {
+		s.Tables = []release.Table{t}
+		s.Text = "The devices of this plan were attacked before anything was published: one of two records was put to them, again and again, and guessed from what each observer sees. Right guesses prove that so much privacy is lost at least; the guarantees prove how much at most. " + worst
+	}
+	if len(r.Left) > 0 {
+		s.Text = strings.TrimSpace(s.Text + " Not attacked: " + strings.Join(r.Left, "; ") + ".")
+	}
+	return s
+}

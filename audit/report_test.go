@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// A report is of its plan, of its promise and of what the release says, and is drawn again by
+// anybody; one that was changed in any of these is refused.
+func TestReportOfAnAudit(t *testing.T) {
+	p := example.Histograms()["krr"]
+	p.Crowd.Minimum = 5
+	p = example.Design(t, p)
+	report := Of(p, nil, calm)
+	if err := report.Same(Of(p, nil, calm)); err != nil {
+		t.Error(err)
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promise, err := proto.Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := release.Release{Protection: []release.Section{report.Section()}}
+	read, err := ParseReport(report.Marshal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Check(p, promise.Statements, said); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(r *Report){
+		"another plan":         func(r *Report) { r.Seed++ },
+		"says nothing":         func(r *Report) { r.Findings = nil },
+		"does not say what":    func(r *Report) { r.Findings[0].Lower /= 2 },
+		"for the claim before": func(r *Report) { r.Findings[0].Claimed *= 2 },
+		"promises nothing":     func(r *Report) { r.Findings[0].Observer = "nobody" },
+	} {
+		changed, err := ParseReport(report.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&changed)
+		example.Mentions(t, changed.Check(p, promise.Statements, said), want)
+	}
+	bad := read
+	bad.Findings[0].Sure = 2 * bad.Findings[0].Claimed
+	if bad.False() == nil {
+		t.Error("a claim that is proved false is not called so")
+	}
+	if _, err := ParseReport(append(report.Marshal(), ' ')); err == nil {
+		t.Error("another form was read")
+	}
+}
