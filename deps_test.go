@@ -39,6 +39,7 @@ var layers = [][]string{
 	{"internal/token"},
 	{"internal/wire"},
 	{"internal/queue", "internal/store", "internal/serve"},
+	{"internal/witness"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster"},
 	{"dp/account/shuffle", "dp/account/additive"},
@@ -60,7 +61,7 @@ var layers = [][]string{
 	{"internal/intake", "question/law"},
 	{"internal/epoch"},
 	{"internal/example"},
-	{"client", "shuffler", "analyzer", "issuer"},
+	{"client", "shuffler", "analyzer", "issuer", "planlog"},
 	{"shuffler/shufflerd", "analyzer/analyzerd", "client/words"},
 	{"simulate", "internal/chaos"},
 	{"experiments", "audit"},
@@ -85,7 +86,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve", "internal/intake", "internal/epoch"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve", "internal/intake", "internal/epoch", "internal/witness"}
 
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
@@ -117,6 +118,7 @@ var foreign = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
+	{"github.com/transparency-dev/tessera", []string{"planlog"}, "a log stands behind planlog"},
 	{"modernc.org/sqlite", []string{"internal/store"}, "a database stands behind internal/store"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},
 }

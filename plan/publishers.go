@@ -25,6 +25,8 @@ type Publishers struct {
 	// Least is how many of them must have signed a plan; 0 is 1. Whoever has stolen
 	// fewer keys can have no plan taken. The plan may ask for more.
 	Least int
+	// Log is where a plan must stand before it is taken. It is asked when a plan comes.
+	Log Log
 }
 
 // PublisherKey is one publisher's public key and how long it is good.
@@ -136,6 +138,13 @@ func (p Publishers) enough(signers []string, least int, wrong func(PublisherKey)
 //	ed25519:KEY ends 2027-06-01T00:00:00Z
 //	ed25519:KEY ends 2027-06-01T00:00:00Z revoked 2026-11-22T00:00:00Z
 //
+// Where plans must stand in a public log (see Log) there are a line for the log, then one for
+// each of its witnesses, and one for how many of those are needed, unless all are:
+//
+//	log NAME+HASH+KEY
+//	witness NAME+HASH+KEY
+//	witnesses 2
+//
 // Words are set apart by one space, times are RFC 3339 in UTC and whole seconds.
 // Lines that are empty or begin with # are passed over.
 const (
@@ -195,6 +204,11 @@ func ParsePublishers(text []byte) (Publishers, error) {
 			p.Least, signatures = n, true
 			continue
 		}
+		if ours, err := p.Log.line(one); err != nil {
+			return fault("%v", err)
+		} else if ours {
+			continue
+		}
 		k, err := parsePublisherKey(one)
 		if err != nil {
 			return fault("%v", err)
@@ -209,6 +223,8 @@ func ParsePublishers(text []byte) (Publishers, error) {
 	switch {
 	case line == 0:
 		return Publishers{}, fmt.Errorf("plan: publishers: empty: the first line is %q", publishersFormat)
+	case p.Log.Least > len(p.Log.Witnesses), p.Log.Key == "" && len(p.Log.Witnesses) > 0:
+		return Publishers{}, fmt.Errorf("plan: publishers: %d witnesses of the log %q, and %d are needed", len(p.Log.Witnesses), p.Log.Key, p.Log.Cosigned())
 	case len(p.Keys) < max(p.Least, 1):
 		return Publishers{}, fmt.Errorf("plan: publishers: %d keys, and %d signatures are needed: nobody's plan could be taken", len(p.Keys), max(p.Least, 1))
 	}
@@ -268,6 +284,7 @@ func (p Publishers) Marshal() []byte {
 	if p.Least > 0 {
 		b = fmt.Appendf(b, "signatures %d\n", p.Least)
 	}
+	b = p.Log.appendLines(b)
 	for _, k := range p.Keys {
 		b = fmt.Appendln(b, k)
 	}

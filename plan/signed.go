@@ -21,8 +21,8 @@ const (
 	signing     = "confetti/plan/v1\n"
 	ed25519Name = "ed25519:"
 
-	// MaxSignedBytes bounds the text of a signed plan: the plan, keys and signatures.
-	MaxSignedBytes = MaxBytes + 4096
+	// MaxSignedBytes bounds the text of a signed plan: the plan, keys, signatures and evidence.
+	MaxSignedBytes = MaxBytes + 4096 + MaxEvidenceBytes
 )
 
 var base64url = base64.RawURLEncoding.Strict()
@@ -40,6 +40,8 @@ type Signed struct {
 	// and its coordinator's signature of the plan.
 	Study       *Study
 	Coordinated []byte
+
+	Evidence *Evidence // that it stands in a log; nil: none was given
 }
 
 // Signature is one publisher's.
@@ -103,11 +105,23 @@ func signers(all []Signature) []string {
 }
 
 // Verify reports that the plan does not stand before those publishers (see
-// Publishers.Stands), or that a signature is not its publisher's.
+// Publishers.Stands), that a signature is not its publisher's, or that it does not stand
+// in the log that they ask for (a *NotLoggedError).
 func (s Signed) Verify(p Publishers) error {
 	if err := p.Stands(s); err != nil {
 		return err
 	}
+	if err := s.signed(); err != nil {
+		return err
+	}
+	if p.Log.Key == "" {
+		return nil
+	}
+	return p.Log.Verify(s.Entry(), s.Evidence)
+}
+
+// signed reports that a signature is not its publisher's or coordinator's.
+func (s Signed) signed() error {
 	if s.Study == nil {
 		return cmp.Or(s.coordinated(), verify(signing, "plan", s.Signatures(), s.Plan.Canonical()))
 	}
@@ -139,13 +153,14 @@ func parsePublisher(text string) (ed25519.PublicKey, bool) {
 // and without white space. One signature is written as publisher and signature,
 // several as a list of such objects. A round is written as its study, signed in this way,
 // with the round's number, state, times, name and coordinator's signature behind it.
+// Evidence comes last.
 func (s Signed) Marshal() []byte {
 	if s.Study != nil {
 		b := append(appendHead(nil, s.Signatures(), "study"), s.Study.Canonical()...)
-		return append(s.appendRound(b), '}')
+		return append(appendEvidence(s.appendRound(b), s.Evidence), '}')
 	}
 	b := appendHead(nil, s.Signatures(), "plan")
-	return append(append(b, s.Plan.Canonical()...), '}')
+	return append(appendEvidence(append(b, s.Plan.Canonical()...), s.Evidence), '}')
 }
 
 // Unparsed is a signed plan of which the signatures have been read, and nothing else:
@@ -155,6 +170,8 @@ type Unparsed struct {
 	Signatures []Signature
 	canonical  []byte     // of the plan, or of the round's study
 	round      *roundForm // nil: a plan by itself
+	entry      []byte     // all of it without evidence, and without the brace that closes it
+	evidence   *Evidence  // nil: none was given
 }
 
 // ReadHead reads the signatures from the beginning of a signed plan, which need not be
@@ -173,15 +190,20 @@ func SplitSigned(text []byte) (Unparsed, error) {
 	if err != nil {
 		return Unparsed{}, err
 	}
-	canonical, closed := bytes.CutSuffix(rest, []byte("}"))
+	inside, closed := bytes.CutSuffix(rest, []byte("}"))
 	if !closed {
 		return Unparsed{}, errors.New("plan: not a signed plan in its one form: it does not end with the brace that closes it, and nothing after that")
 	}
-	if !study {
-		return Unparsed{all, canonical, nil}, nil
+	canonical, evidence, err := splitEvidence(inside)
+	if err != nil {
+		return Unparsed{}, err
 	}
-	canonical, round, err := splitRound(canonical)
-	return Unparsed{all, canonical, &round}, err
+	u := Unparsed{Signatures: all, canonical: canonical, entry: text[:len(text)-len(rest)+len(canonical)], evidence: evidence}
+	if study {
+		u.round = new(roundForm)
+		u.canonical, *u.round, err = splitRound(canonical)
+	}
+	return u, err
 }
 
 // planHead reads the signatures before a plan or before a study.
@@ -204,10 +226,14 @@ func (u Unparsed) Verify(p Publishers) error {
 	if err := p.Know(u.Signers()); err != nil {
 		return err
 	}
+	what, name := signing, "plan"
 	if u.round != nil {
-		return verify(studying, "study", u.Signatures, u.canonical)
+		what, name = studying, "study"
 	}
-	return verify(signing, "plan", u.Signatures, u.canonical)
+	if err := verify(what, name, u.Signatures, u.canonical); err != nil || p.Log.Key == "" {
+		return err
+	}
+	return p.Log.Verify(entry(u.Hash(), append(bytes.Clone(u.entry), '}')), u.evidence)
 }
 
 // Hash is the SHA-256 of the plan's bytes as they came, or what a round says that it is:
@@ -223,13 +249,16 @@ func (u Unparsed) Hash() (hash [32]byte) {
 // Parse parses and validates the plan.
 func (u Unparsed) Parse() (Signed, error) {
 	if u.round != nil {
-		return u.round.parse(u.canonical, u.Signatures)
+		signed, err := u.round.parse(u.canonical, u.Signatures)
+		signed.Evidence = u.evidence
+		return signed, err
 	}
 	p, err := Parse(u.canonical)
 	if err != nil {
 		return Signed{}, err
 	}
 	signed := signedBy(p, u.Signatures)
+	signed.Evidence = u.evidence
 	return signed, signed.coordinated()
 }
 

@@ -38,6 +38,9 @@ type Config struct {
 	// Coordinator is a file with the private key that signs the rounds of studies. It
 	// stands outside the folder of keys; "": studies of other coordinators only.
 	Coordinator serve.Path `toml:"coordinator"`
+	// Log is the address of a public log, into which rounds are put before anybody is given
+	// them; "": into none.
+	Log string `toml:"log"`
 	// Publishers are those whose plans are taken, each with the population that
 	// its plans ask.
 	Publishers []struct {
@@ -129,6 +132,9 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		key, _, err := wire.ReadSignKeyFile(string(c.Coordinator))
 		fault("coordinator", errors.Join(err, serve.Closed(c.Coordinator)))
 		o.Coordinator = key.Private()
+	}
+	if o.PlanLog = c.Log; c.Log != "" {
+		fault("log", serve.Address(c.Log))
 	}
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))

@@ -1,6 +1,7 @@
 package analyzerd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -128,10 +129,14 @@ func (s *Service) named(key string, trusted plan.Publishers) (Publisher, bool) {
 	return Publisher{}, false
 }
 
-// again reports that this very plan is registered.
+// again reports that this very plan is registered, with whatever evidence.
 func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome, bool) {
 	text, err := s.o.Store.Signed(ctx, signed.Plan.Name())
-	return store.Again, err == nil && string(text) == string(signed.Marshal())
+	if err != nil {
+		return store.Again, false
+	}
+	here, err := plan.ParseSigned(text)
+	return store.Again, err == nil && bytes.Equal(here.Entry(), signed.Entry())
 }
 
 // register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.

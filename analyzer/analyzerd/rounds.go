@@ -192,6 +192,13 @@ func (s *Service) spread(ctx context.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
+	if s.o.PlanLog != "" {
+		e, err := serve.PutIntoLog(ctx, s.o.Client, s.o.PlanLog, signed)
+		if err != nil {
+			return err
+		}
+		signed.Evidence = &e
+	}
 	if _, err := s.enrol(ctx, signed, true); err != nil {
 		return err
 	}
@@ -304,7 +311,11 @@ func (s *Service) getStudy(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return storeProblem(err)
 		}
-		w.Header().Set("Content-Type", wire.SignedRoundType)
+		kind := wire.SignedRoundType
+		if o, err := s.outline(r.Context(), name); err == nil {
+			kind = wire.PlanType(o.signed)
+		}
+		w.Header().Set("Content-Type", kind)
 		_, err = w.Write(text)
 		return err
 	}

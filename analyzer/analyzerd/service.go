@@ -59,6 +59,10 @@ type Options struct {
 	// Coordinator signs the rounds of studies that name it; nil: no study goes on here by
 	// itself. Client brings them to the other services.
 	Coordinator ed25519.PrivateKey
+
+	// PlanLog is the address of a public log, into which rounds are put before anybody is given
+	// them; "": into none.
+	PlanLog string
 }
 
 // Audited is what a release carries of an audit.

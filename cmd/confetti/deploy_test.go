@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
+	"github.com/confetti-dp/confetti/planlog"
 	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
@@ -31,6 +32,7 @@ var configs = map[string]func() any{
 	"shuffler": func() any { return &shufflerd.Config{} },
 	"analyzer": func() any { return &analyzerd.Config{} },
 	"issuer":   func() any { return &issuer.Config{} },
+	"log":      func() any { return &planlog.Config{} },
 }
 
 func deployedText(t *testing.T, elements ...string) string {

@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/operate"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/planlog"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/release"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
@@ -47,6 +48,7 @@ type cli struct {
 	Release    release.Command    `cmd:"" help:"Look at releases."`
 	Keys       keys.Command       `cmd:"" help:"Make and show key files."`
 	Publishers keys.Publishers    `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
+	Log        planlog.Command    `cmd:"" help:"The public log of plans, by which everybody is shown the same."`
 	Up         up.Command         `cmd:"" help:"Try everything on this machine: services, tokens, a plan to answer."`
 	Serve      roles.Serve        `cmd:"" help:"Run a service."`
 	Submit     device.Submit      `cmd:"" help:"Answer a plan, as a device does."`

@@ -2,13 +2,23 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/klog/v2"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/witness"
+	"github.com/confetti-dp/confetti/planlog"
 )
 
 // jsonOutput checks that stdout was one JSON value and nothing else.
@@ -99,4 +109,43 @@ func prepend(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: prepend FILE LINE")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+"\n"+ts.ReadFile(args[0])), 0o644))
+}
+
+// logged starts a public log with that key, of the plans of those publishers, and a witness
+// of it, at addresses of their own until the script ends. AT becomes the log's.
+func logged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: logged KEY WITNESS-KEY PUBLISHERS")
+	}
+	key, _, err := wire.ReadSignKeyFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	witnessKey, _, err := wire.ReadSignKeyFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	publishers, err := serve.ReadPublishers(ts.MkAbs(args[2]))
+	ts.Check(err)
+	public, err := key.Public().Note("log.example/plans")
+	ts.Check(err)
+	watches, err := witness.Open(public, witnessKey, "hop.example", ts.MkAbs("cosigned"))
+	ts.Check(err)
+	hop := served(ts, watches.Routes())
+	public, err = witnessKey.Public().Note("hop.example")
+	ts.Check(err)
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
+	ts.Check(os.Mkdir(ts.MkAbs("entries"), 0o700))
+	log, err := planlog.New(context.Background(), planlog.Options{
+		Folder: ts.MkAbs("entries"), Name: "log.example/plans", Key: key, Publishers: publishers, Interval: 100 * time.Millisecond,
+		Witnesses: []planlog.Witness{{Key: public, URL: hop}},
+	})
+	ts.Check(err)
+	ts.Defer(func() { log.Close() })
+	ts.Setenv("AT", served(ts, log.Routes()))
+}
+
+// served is the address of a service with those routes.
+func served(ts *testscript.TestScript, routes map[string]serve.Handler) string {
+	s, err := serve.New(serve.Config{Name: "test", Routes: routes})
+	ts.Check(err)
+	at := httptest.NewServer(s)
+	ts.Defer(at.Close)
+	return at.URL
 }

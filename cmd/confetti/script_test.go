@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonOutput, "table": table, "people": people, "until": until,
-			"keep": keep, "prepend": prepend,
+			"keep": keep, "prepend": prepend, "logged": logged,
 		},
 	})
 }

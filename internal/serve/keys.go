@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
@@ -53,4 +54,14 @@ func readKeys[K any](folder string, ours func(suite string) bool, read func(path
 		keys[file.PublicKey] = key
 	}
 	return keys, unread
+}
+
+// ReceiptKey is the one in a folder that belongs to a public key, ed25519:base64url.
+func ReceiptKey(folder, public string) (wire.SignKey, error) {
+	keys, err := ReceiptKeys(folder)
+	key, there := keys[public]
+	if !there {
+		return key, errors.Join(err, fmt.Errorf("no private key of %q is there: name a public key of one, see confetti keys new --for receipts", public))
+	}
+	return key, nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 
@@ -25,7 +26,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 	if err != nil {
 		return plan.Signed{}, false, err
 	}
-	if err := wire.CheckType(r, wire.SignedPlanType, wire.SignedPlansType, wire.SignedRoundType); err != nil {
+	if err := wire.CheckType(r, wire.SignedPlanType, wire.SignedPlansType, wire.SignedRoundType, wire.LoggedPlanType); err != nil {
 		return plan.Signed{}, false, err
 	}
 	if r.ContentLength > plan.MaxSignedBytes {
@@ -38,7 +39,11 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 		return plan.Signed{}, false, err
 	}
 	refused := func(err error) (plan.Signed, bool, error) {
-		return plan.Signed{}, false, wire.Problemf(wire.PlanRefused, "%w", err)
+		code := wire.PlanRefused
+		if _, ok := errors.AsType[*plan.NotLoggedError](err); ok {
+			code = wire.PlanNotLogged
+		}
+		return plan.Signed{}, false, wire.Problemf(code, "%w", err)
 	}
 	beginning, err := plan.ReadHead(head)
 	if err == nil {

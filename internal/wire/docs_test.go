@@ -176,7 +176,7 @@ func TestOpenAPIAgrees(t *testing.T) {
 				}
 				r, _ := http.NewRequest(http.MethodPut, "/", nil)
 				r.Header.Set("Content-Type", mediaType)
-				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, StateType) != nil {
+				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, SignedRoundType, LoggedPlanType, WithdrawalType, StateType, EvidenceType) != nil {
 					t.Errorf("%s: no body has type %s", route, mediaType)
 				}
 			}

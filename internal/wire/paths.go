@@ -37,6 +37,8 @@ const (
 	StatePattern        = "GET /v1/states/{state}" // 64 lower-case hex digits: the SHA-256 of the body
 	KeepStatePattern    = "PUT /v1/states/{state}"
 	StudyPattern        = "GET /v1/studies/{study}"
+	WitnessPattern      = "POST /v1/log/add-checkpoint" // c2sp.org/tlog-witness
+	LoggedPattern       = "GET /v1/log/texts/{digest}"  // 64 lower-case hex digits: the SHA-256 of the signed plan without evidence
 )
 
 // The media types of bodies. Each names the version of its form: a service that
@@ -51,9 +53,13 @@ const (
 	SignedPlansType = "application/vnd.confetti.signed-plan+json; version=2"
 	// SignedRoundType is that of a round of a study.
 	SignedRoundType = "application/vnd.confetti.signed-plan+json; version=3"
-	WithdrawalType  = "application/vnd.confetti.withdrawal+json; version=1"
-	StateType       = "application/octet-stream"
-	ProblemType     = "application/problem+json"
+	// LoggedPlanType is that of a plan or round with evidence that it stands in a log.
+	LoggedPlanType = "application/vnd.confetti.signed-plan+json; version=4"
+	WithdrawalType = "application/vnd.confetti.withdrawal+json; version=1"
+	// EvidenceType is that of evidence that a plan stands in a log (c2sp.org/tlog-proof).
+	EvidenceType = "text/plain; charset=utf-8"
+	StateType    = "application/octet-stream"
+	ProblemType  = "application/problem+json"
 )
 
 // ContributionPath is where the entry hop takes the contribution with this body.
@@ -96,6 +102,8 @@ func WithdrawalPath(plan [32]byte) string { return PlanPath(plan) + "/withdrawal
 // PlanType is the media type of a signed plan.
 func PlanType(s plan.Signed) string {
 	switch {
+	case s.Evidence != nil:
+		return LoggedPlanType
 	case s.Study != nil:
 		return SignedRoundType
 	case len(s.Others) > 0:

@@ -43,6 +43,7 @@ const (
 	BatchRefused         Code = "batch-refused"
 	ReceiptRefused       Code = "receipt-refused"
 	PlanRefused          Code = "plan-refused"
+	PlanNotLogged        Code = "plan-not-logged"
 	WithdrawalRefused    Code = "withdrawal-refused"
 	RateLimited          Code = "rate-limited"
 	Internal             Code = "internal"
@@ -86,6 +87,7 @@ var Kinds = []Kind{
 	{BatchRefused, http.StatusUnprocessableEntity, "The batch does not fit the plan, or too few respondents are in it", "Nothing of it may be used; the detail names what does not fit.", false},
 	{ReceiptRefused, http.StatusUnprocessableEntity, "The receipts do not bear the batch out", "Ask the operator of the hop that the detail names for the batch and receipt it signed.", false},
 	{PlanRefused, http.StatusUnprocessableEntity, "The plan is not acceptable", "Have its author correct what the detail names, sign it, and load it under its new name.", false},
+	{PlanNotLogged, http.StatusUnprocessableEntity, "It is not shown that the plan stands in the public log", "Have the plan's publisher put it into the log that this service asks for, and send it with the log's evidence.", false},
 	{WithdrawalRefused, http.StatusUnprocessableEntity, "The withdrawal does not hold here", "Have a publisher who has signed the plan sign the withdrawal, and send it as it was written.", false},
 	{RateLimited, http.StatusTooManyRequests, "Too many requests", "Wait as long as Retry-After says, with some jitter.", true},
 	{Internal, http.StatusInternalServerError, "The service failed", "Try again later; the operator finds the reason in the service's log.", true},

@@ -2,8 +2,12 @@ package wire
 
 import (
 	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
 )
@@ -83,6 +87,33 @@ func (k SignKey) Format(f fmt.State, verb rune) {
 		return
 	}
 	fmt.Fprintf(f, "private key of %s %s", signSuite, keyfile.ID(k.Public().String()))
+}
+
+// Note is the key as a verifier key of signed notes (c2sp.org/signed-note), under a name
+// that has neither white space nor a plus.
+func (k VerifyKey) Note(name string) (string, error) {
+	if k.key == nil {
+		return "", errors.New("wire: there is no key")
+	}
+	text, err := note.NewEd25519VerifierKey(name, k.key)
+	if err == nil {
+		_, err = note.NewVerifier(text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("wire: %q is no name of a signed note's key: choose one such as log.example/plans", name)
+	}
+	return text, nil
+}
+
+// Note is the key as the private key of signed notes with that name.
+func (k SignKey) Note(name string) (string, error) {
+	verifier, err := k.Public().Note(name)
+	if err != nil {
+		return "", err
+	}
+	const ed25519Alone = 1 // the kind of signature
+	hash := strings.Split(verifier, "+")[1]
+	return "PRIVATE+KEY+" + name + "+" + hash + "+" + base64.StdEncoding.EncodeToString(append([]byte{ed25519Alone}, k.key().Seed()...)), nil
 }
 
 // CreateSignKeyFile writes the key to a file as of package keyfile, with mode

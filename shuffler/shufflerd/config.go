@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/witness"
 )
 
 // Config is a shuffler's configuration file.
@@ -36,6 +37,8 @@ type Config struct {
 	} `toml:"queue"`
 	// Limits bound what peers can make the service do; 0 is the default.
 	Limits Limits `toml:"limits"`
+	// Witness has the operator cosign a public log of plans; none without it.
+	Witness witness.Settings `toml:"witness"`
 }
 
 // set is a configuration whose files have been read.
@@ -71,8 +74,10 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 		fault("queue.folder", serve.Writable(c.Queue.Folder))
 	}
 	fault("limits", c.Limits.Validate())
+	cosigns, err := c.Witness.Open(string(c.Keys))
+	fault("witness", err)
 	s.options = Options{
-		Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
+		Witness: cosigns, Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
 	}
 	return s, errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package shufflerd
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -20,6 +21,9 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.StatusPattern:       s.showStatus,
 		wire.WithdrawPattern:     serve.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern:   s.withdrawals.Show,
+	}
+	if s.o.Witness != nil {
+		maps.Copy(routes, s.o.Witness.Routes())
 	}
 	if s.o.Operators != nil {
 		routes[wire.ClosePattern] = s.o.Operators.Guard(s.closePlan)

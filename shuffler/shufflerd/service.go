@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/witness"
 )
 
 // Options are what a service is made of. Queue, Keys, Publishers and Client must
@@ -42,6 +43,8 @@ type Options struct {
 	Damage queue.Damage
 
 	Operators *serve.Bearers // who may close an epoch early; nil: nobody
+
+	Witness *witness.Witness // cosigns a public log of plans; nil: none
 
 	Limits Limits
 }

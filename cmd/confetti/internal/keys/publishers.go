@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type Publishers struct {
 	Add     publishersAdd     `cmd:"" help:"Trust a publisher's key, with an end if you like."`
 	Revoke  publishersRevoke  `cmd:"" help:"Trust a key no more from a date on: it was lost or stolen."`
 	Require publishersRequire `cmd:"" help:"Say how many publishers must have signed a plan."`
+	Log     publishersLog     `cmd:"" help:"Take only plans that stand in a public log, which others have watched."`
 	Show    publishersShow    `cmd:"" help:"Check a file of publishers, and show whose plans are taken."`
 }
 
@@ -139,6 +141,35 @@ func (c publishersRequire) Run(std terminal.Streams) error {
 	return replacePublishers(c.File, []byte(strings.Join(lines, "")))
 }
 
+type publishersLog struct {
+	File    string   `arg:"" help:"The file of publishers." type:"path"`
+	Key     string   `help:"The log's key, as confetti log show prints it." required:"" placeholder:"KEY"`
+	Witness []string `help:"Key of a witness, as confetti log show --witness prints it: each runs something else, best one who runs a hop." placeholder:"KEY"`
+	Least   int      `help:"How many of the witnesses must have signed what the log is; 0: all."`
+}
+
+func (publishersLog) Help() string {
+	return `Whoever would show one person a plan that nobody else sees needs the log's key and those
+of so many witnesses. A log that the file had is replaced.
+
+Example:
+  confetti publishers log publishers.txt --key log.example/plans+5d5bb2a4+AXY1Tm90IGEga2V5LCBhbiBleGFtcGxlIG9mIGEga2V5`
+}
+
+func (c publishersLog) Run(std terminal.Streams) error {
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool {
+		word, _, _ := strings.Cut(line, " ")
+		return word == "log" || word == "witness" || word == "witnesses"
+	})
+	log, _ := strings.CutPrefix(string(plan.Publishers{Log: plan.Log{Key: c.Key, Witnesses: c.Witness, Least: c.Least}}.Marshal()), lines[0])
+	lines[0] += log
+	return replacePublishers(c.File, []byte(strings.Join(lines, "")))
+}
+
 // replacePublishers writes what can be read again, and nothing else.
 func replacePublishers(file string, text []byte) error {
 	if _, err := plan.ParsePublishers(text); err != nil {
@@ -167,9 +198,12 @@ func (c publishersShow) Run(std terminal.Streams) error {
 			Revoked time.Time `json:"revoked,omitzero"`
 		}
 		out := struct {
-			Signatures int   `json:"signatures"`
-			Keys       []key `json:"keys"`
-		}{Signatures: least}
+			Signatures int      `json:"signatures"`
+			Log        string   `json:"log,omitempty"`
+			Witnesses  []string `json:"witnesses,omitempty"`
+			Cosigned   int      `json:"cosigned,omitempty"` // how many of the witnesses must have
+			Keys       []key    `json:"keys"`
+		}{Signatures: least, Log: p.Log.Key, Witnesses: p.Log.Witnesses, Cosigned: p.Log.Cosigned()}
 		for _, k := range p.Keys {
 			out.Keys = append(out.Keys, key(k))
 		}
@@ -185,6 +219,9 @@ func (c publishersShow) Run(std terminal.Streams) error {
 		}
 		fmt.Fprintln(std.Out, line)
 	}
-	_, err = fmt.Fprintf(std.Out, "a plan needs the signatures of %d of them\n", least)
-	return err
+	fmt.Fprintf(std.Out, "a plan needs the signatures of %d of them\n", least)
+	if p.Log.Key != "" {
+		fmt.Fprintf(std.Out, "and stands in the log %s, signed by %d of %d witnesses\n", p.Log.Key, p.Log.Cosigned(), len(p.Log.Witnesses))
+	}
+	return nil
 }

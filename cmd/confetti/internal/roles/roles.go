@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/planlog"
 	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
@@ -20,6 +21,7 @@ type Serve struct {
 	Shuffler serveShuffler `cmd:"" help:"Mix: take contributions and batches, and hand them on unlinkable."`
 	Analyzer serveAnalyzer `cmd:"" help:"Count batches and publish releases."`
 	Issuer   serveIssuer   `cmd:"" help:"Sign single-use tokens, one for a respondent and hop."`
+	Log      serveLog      `cmd:"" help:"Keep a public log of signed plans, so that everybody is shown the same."`
 }
 
 // configFlags are those of every service.
@@ -112,6 +114,12 @@ func (serveIssuer) Help() string {
 }
 
 func (c serveIssuer) Run(std terminal.Streams) error { return c.run(std, &issuer.Config{}) }
+
+type serveLog struct{ configFlags }
+
+func (serveLog) Help() string { return "Example:\n  confetti serve log --config log.toml --check" }
+
+func (c serveLog) Run(std terminal.Streams) error { return c.run(std, &planlog.Config{}) }
 
 // Load reads the configuration of a role, shuffler, analyzer or issuer, as serve does.
 func Load(role, path, version string) (Service, error) {
