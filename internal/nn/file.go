@@ -22,6 +22,7 @@ type described struct {
 	ReLU    *ReLU    `json:"relu,omitempty"`
 	Conv    *Conv    `json:"conv,omitempty"`
 	MaxPool *MaxPool `json:"max_pool,omitempty"`
+	Laplace *Laplace `json:"laplace,omitempty"`
 }
 
 func describe(l Layer) (described, error) {
@@ -34,6 +35,8 @@ func describe(l Layer) (described, error) {
 		return described{Conv: &l}, nil
 	case MaxPool:
 		return described{MaxPool: &l}, nil
+	case Laplace:
+		return described{Laplace: &l}, nil
 	}
 	return described{}, fmt.Errorf("nn: a layer of type %T has no form as bytes", l)
 }
@@ -51,6 +54,9 @@ func (d described) layer() (Layer, error) {
 	}
 	if d.MaxPool != nil {
 		found = append(found, *d.MaxPool)
+	}
+	if d.Laplace != nil {
+		found = append(found, *d.Laplace)
 	}
 	if len(found) != 1 {
 		return nil, fmt.Errorf("nn: a layer is described by one kind, not %d", len(found))

@@ -36,7 +36,10 @@ type learning interface {
 
 // scratch is what a layer keeps of a batch from forward on, and buffers that it needs anew
 // each time.
-type scratch struct{ kept, left, right []float32 }
+type scratch struct {
+	kept, left, right []float32
+	chance            *rand.Rand // of what is sampled; nil: nothing is
+}
 
 // room gives n numbers, of which nothing is known.
 func room(b *[]float32, n int) []float32 {

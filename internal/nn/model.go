@@ -100,6 +100,13 @@ func NewPass(m *Model) *Pass {
 	return &Pass{model: m, values: make([][]float32, len(m.Layers)+1), errors: make([][]float32, len(m.Layers)+1), scratch: make([]scratch, len(m.Layers))}
 }
 
+// Sample has layers that sample draw from r from now on; from nil they do not.
+func (p *Pass) Sample(r *rand.Rand) {
+	for i := range p.scratch {
+		p.scratch[i].chance = r
+	}
+}
+
 // Forward gives the model's answers (n x Outputs) to x (n x Inputs). They are the
 // pass's own, and x must stay as it is until the pass is through with it.
 func (p *Pass) Forward(x []float32, n int) []float32 {

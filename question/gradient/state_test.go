@@ -2,6 +2,8 @@ package gradient
 
 import (
 	"bytes"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -121,5 +123,31 @@ func TestNetworks(t *testing.T) {
 		if _, err := network(name, 10, 2); err == nil {
 			t.Errorf("%s of ten numbers", name)
 		}
+	}
+}
+
+// The bytes were put together by hand from the form that state.go states: whoever kept a state of version 1
+// reads it for good.
+func TestTheFormOfAStateIsAsStated(t *testing.T) {
+	text := `{"rate":0.5,"turns":[{"respondents":7,"length":0.25,"noise":0.125},{"respondents":9,"length":2,"noise":0.5,"refused":true}]}`
+	layers := `[{"dense":{"in":1,"out":2,"silent":true}}]`
+	model := fmt.Sprintf("%x", "confetti-nn 1\n") + fmt.Sprintf("%02x000000%x", len(layers), layers) + "0000803f" + "000000c0" + "0000003f" + "00000000" // 1, -2 and the bias 0.5, 0
+	want, err := hex.DecodeString(fmt.Sprintf("%x", "confetti-gradient 1\n") + fmt.Sprintf("%02x000000%x", len(text), text) + fmt.Sprintf("%02x000000%s", len(model)/2, model) +
+		"0000003f000000bf0000000000004040" + // velocity 0.5, -0.5, 0, 3
+		"0000803f0000803f000080bf00000040") // average 1, 1, -1, 2
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := State{
+		Model:    &nn.Model{Layers: []nn.Layer{nn.Dense{In: 1, Out: 2, Silent: true}}, Params: []float32{1, -2, 0.5, 0}},
+		Velocity: []float32{0.5, -0.5, 0, 3}, Average: []float32{1, 1, -1, 2}, Rate: 0.5,
+		Turns: []Turn{{Respondents: 7, Length: 0.25, Noise: 0.125}, {Respondents: 9, Length: 2, Noise: 0.5, Refused: true}},
+	}
+	if got, err := s.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("%v\n%x\n%x", err, got, want)
+	}
+	var back State
+	if err := back.UnmarshalBinary(want); err != nil || back.Rate != 0.5 || !back.Turns[1].Refused || back.Velocity[3] != 3 || back.Average[2] != -1 || back.Model.Params[1] != -2 {
+		t.Errorf("%+v: %v", back, err)
 	}
 }
