@@ -41,8 +41,25 @@ func Designed(p plan.Plan) (plan.Plan, int, error) {
 
 // WithoutKeys is what of a plan a seed determines.
 func WithoutKeys(p plan.Plan) *plan.Plan {
+	sum := p.Route.Sum
 	p.Route, p.Analyzer = plan.Route{}, plan.Party{}
+	if sum != nil {
+		s := *sum
+		s.Leader.Key, s.Helper.Key = "", ""
+		p.Route = plan.Route{Kind: plan.RouteSum, Sum: &s}
+	}
 	return &p
+}
+
+// RouteOf is a route of sums whose noise is added by so and so, or where nobody is named, one
+// through so many hops in each of so many instances.
+func RouteOf(noise string, instances, hops int) plan.Route {
+	if noise == "" {
+		return Route(instances, hops)
+	}
+	return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{
+		Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: noise,
+	}}
 }
 
 // Route is through so many hops in each of so many instances.
@@ -53,7 +70,7 @@ func Route(instances, hops int) plan.Route {
 			m.Instances[i].Hops = append(m.Instances[i].Hops, plan.Party{Operator: fmt.Sprintf("instance %d, hop %d", i+1, h+1)})
 		}
 	}
-	return plan.Route{Kind: "mix", Mix: m}
+	return plan.Route{Kind: plan.RouteMix, Mix: m}
 }
 
 // PublicSeed is that of a plan's features or hashes.

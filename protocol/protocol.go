@@ -121,15 +121,10 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	return k.routed(k.design(p))
-}
-
-// routed is a designed plan with what its route has in the place of envelopes.
-func (k kind) routed(p plan.Plan, err error) (plan.Plan, error) {
-	if err != nil || p.Route.Sum == nil {
+	if p, err = k.design(p); err != nil {
 		return p, err
 	}
-	return k.designSum(p)
+	return Routed(p)
 }
 
 // DesignRounds is the plan of each of so many rounds that the same respondents answer, and
@@ -139,7 +134,10 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	if err != nil || k.rounds == nil || rounds < 1 {
 		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
 	}
-	return k.routed(k.rounds(p, rounds))
+	if p, err = k.rounds(p, rounds); err != nil {
+		return p, err
+	}
+	return Routed(p)
 }
 
 // Estimate debiases what was counted of each crowd, with the standard error of every

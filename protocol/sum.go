@@ -36,8 +36,12 @@ func checkSum(p plan.Plan, q question.Question) error {
 	return err
 }
 
-// designSum fills in what a sum's route has in the place of envelopes.
-func (k kind) designSum(p plan.Plan) (plan.Plan, error) {
+// Routed is a designed plan with what the route of a sum has in the place of envelopes.
+func Routed(p plan.Plan) (plan.Plan, error) {
+	k, err := kindFor(p)
+	if err != nil || p.Route.Sum == nil {
+		return p, err
+	}
 	q, err := k.new(p)
 	if err != nil {
 		return p, err

@@ -80,7 +80,7 @@ func (r Release) Banners() []Banner {
 	const truth = " The truth is known here, and stands beside the estimates."
 	switch {
 	case r.Source == Simulation && r.Full:
-		all = append(all, Banner{"Simulation.", "Simulated devices answered from a table. They, the hops and the analyzer ran in one process, and every message was randomized, sealed, mixed and opened." + truth})
+		all = append(all, Banner{"Simulation.", "Simulated devices answered from a table. All parties ran in one process, and every message was made, sealed or proved, mixed or added up, and opened." + truth})
 	case r.Source == Simulation:
 		all = append(all, Banner{"Simulation.", "No device was asked, and none was simulated. The counts were drawn from the law of what devices would send that hold the rows of a table." + truth})
 	case r.Source == Trial:

@@ -33,7 +33,7 @@ type Collection struct {
 	// crowd it would be the size that is withheld. Nil at fidelity law, which has no devices.
 	Told      []bool
 	Devices   int
-	Fragments int // sealed fragments; 0 at fidelity law, and in a sum
+	Fragments int // sealed fragments, or shares of a sum; 0 at fidelity law
 	Refused   int // devices of a sum whose proof did not hold; 0 at fidelity law
 	Dropped   int // fragments that some role could not open or count
 	Unfit     int // devices for whose value the plan has no room, and which sent what it has for such a value
@@ -44,6 +44,9 @@ func (c Collection) Notes() []string {
 	var notes []string
 	if c.Dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%d fragments did not open and were dropped.", c.Dropped))
+	}
+	if c.Refused > 0 {
+		notes = append(notes, fmt.Sprintf("%d reports proved nothing to the aggregators, and were not added up.", c.Refused))
 	}
 	if c.Unfit > 0 {
 		notes = append(notes, fmt.Sprintf("The plan has no room for the value of %d of %d respondents. Their devices sent what it has for such a value, which tells them from nobody.", c.Unfit, c.Devices))

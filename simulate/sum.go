@@ -96,6 +96,7 @@ func (a *adder) collect(values []question.Value, seed uint64, col *Collection, p
 				if unfit {
 					col.Unfit++
 				}
+				col.Fragments += len(shares)
 				done++
 				progress("devices split, aggregators verify and add", done, len(values))
 				mutex.Unlock()

@@ -25,7 +25,8 @@ type Collection struct {
 	Bitsum      string // "rr", "3nb"
 	Accounting  string // "exact", "paper"
 	Budget      plan.Budget
-	Minimum     int // smallest crowd that is released
+	Minimum     int    // smallest crowd that is released
+	Noise       string // who adds that of a sum; empty: answers are mixed
 	Instances   int
 	Hops        int
 	Suite       string
@@ -85,11 +86,11 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Budget:    c.Budget,
 		Crowd:     plan.Crowd{Names: set.Classes, Minimum: c.Minimum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
-		Route:     experiments.Route(c.Instances, c.Hops),
+		Route:     experiments.RouteOf(c.Noise, c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
 	p.Question.Density.Kernel.Seed = experiments.PublicSeed(c.Seed)
-	if p.Question.Density.Bitsum.Divided() {
+	if p.Question.Density.Bitsum.Divided() && c.Noise == "" {
 		p.Crowd.Maximum = max(c.Minimum, set.Train.X.Rows) // all are to count
 	}
 	keys, err := simulate.NewKeys(&p)

@@ -26,7 +26,8 @@ type Lesson struct {
 	Bits     int             // that a device answers, on average
 	Budget   plan.Budget
 	Minimum  int
-	Full     bool // fidelity
+	Full     bool   // fidelity
+	Noise    string // who adds that of a sum; empty: answers are mixed
 	Seed     uint64
 }
 
@@ -102,6 +103,7 @@ func (l Lesson) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: l.Bits}},
 	}}, l.Budget, l.Minimum)
 	p.Title = l.Title
+	p.Route = experiments.RouteOf(l.Noise, 1, experiments.Hops)
 	keys, err := simulate.NewKeys(&p)
 	if err != nil {
 		return p, keys, err

@@ -28,6 +28,7 @@ type Survey struct {
 	Budget       plan.Budget
 	Minimum      int     // smallest crowd that is released; 0: the smallest there is, as far as deletion leaves it
 	CrowdEpsilon float64 // of the sizes of crowds, at the budget's delta, by randomized deletion; 0: they are public
+	Noise        string  // who adds that of a sum; empty: answers are mixed
 	Instances    int
 	Hops         int
 	Suite        string
@@ -113,6 +114,10 @@ func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, 
 	if p, keys, err = s.draft(population); err != nil {
 		return p, keys, "", err
 	}
+	if s.Noise != "" {
+		p, err = protocol.Design(p)
+		return p, keys, "", err
+	}
 	p, choice, err = histogram.Choose(p)
 	return p, keys, choice, err
 }
@@ -134,7 +139,7 @@ func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys,
 		Budget:    s.Budget,
 		Crowd:     plan.Crowd{Names: s.Crowds, Minimum: s.Minimum},
 		Envelopes: plan.Envelopes{Suite: s.Suite},
-		Route:     experiments.Route(s.Instances, s.Hops),
+		Route:     experiments.RouteOf(s.Noise, s.Instances, s.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
 	deleted := 0

@@ -22,6 +22,7 @@ type Setting struct {
 	Epsilon  float64 `json:"epsilon_wanted"`
 	Delta    float64 `json:"delta"`
 	Seed     uint64  `json:"seed"`
+	Noise    string  `json:"noise,omitempty"` // who adds that of a sum; empty: answers are mixed
 }
 
 // What Takes may be: devices answer every round, or each the rounds of one cohort.

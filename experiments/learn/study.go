@@ -83,12 +83,17 @@ func (m *measurement) designStudy(asked []plan.VectorRound) error {
 func (m *measurement) draft(asked []plan.VectorRound, respondents int) (plan.Plan, error) {
 	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Number: m.task.asked(), Seed: experiments.PublicSeed(m.Seed), Rounds: asked}
 	p := experiments.Draft(plan.Question{Kind: "vector", Vector: v}, plan.Budget{Epsilon: m.Epsilon, Delta: m.Delta, Adjacency: string(account.Replacement)}, respondents)
+	p.Route = experiments.RouteOf(m.Noise, 1, experiments.Hops)
 	_, err := simulate.NewKeys(&p)
 	return p, err
 }
 
 // take adds the plan of a round.
 func (m *measurement) take(p plan.Plan) error {
+	p, err := protocol.Routed(p) // of this round alone
+	if err != nil {
+		return err
+	}
 	q, err := vector.New(p)
 	if err != nil {
 		return err

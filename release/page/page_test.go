@@ -48,7 +48,7 @@ func TestPageSaysEverything(t *testing.T) {
 		}
 	}
 	r.Full = true
-	if html := paged(t, r); !strings.Contains(html, "every message was randomized, sealed, mixed and opened") || strings.Contains(html, "No device was asked") {
+	if html := paged(t, r); !strings.Contains(html, "every message was made, sealed or proved, mixed or added up, and opened") || strings.Contains(html, "No device was asked") {
 		t.Error("a simulation of devices is called one without any")
 	}
 	r.Synthetic, r.Source, r.Full = false, release.Collection, false

@@ -48,12 +48,13 @@ type collectSimulate struct {
 	collectLesson    `group:"Learning:"`
 	collectHistogram `group:"Histograms of columns:"`
 
-	Missing  string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
-	Minimum  int    `help:"Smallest class or crowd that may be released; 0 for the smallest there is." placeholder:"N" group:"Collection:"`
-	Out      string `help:"Collect through the whole flow, and save the release here." type:"path" placeholder:"DIR" group:"Collection:"`
-	Audit    bool   `help:"Attack the plan's devices too, and let the release say what was found." group:"Collection:"`
-	Fidelity string `help:"law: counts drawn from their exact law; full: every message sealed, mixed and opened." enum:"law,full" default:"law" group:"Collection:"`
-	Full     bool   `help:"Short for --fidelity full." group:"Collection:"`
+	Missing     string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
+	Minimum     int    `help:"Smallest class or crowd that may be released; 0 for the smallest there is." placeholder:"N" group:"Collection:"`
+	Out         string `help:"Collect through the whole flow, and save the release here." type:"path" placeholder:"DIR" group:"Collection:"`
+	flags.Route `group:"Collection:"`
+	Audit       bool   `help:"Attack the plan's devices too, and let the release say what was found." group:"Collection:"`
+	Fidelity    string `help:"law: counts drawn from their exact law; full: every message sealed, mixed and opened." enum:"law,full" default:"law" group:"Collection:"`
+	Full        bool   `help:"Short for --fidelity full." group:"Collection:"`
 }
 
 func (collectSimulate) Help() string {
@@ -65,6 +66,12 @@ func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
 func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 	if err := c.oneQuestion(given); err != nil {
 		return err
+	}
+	if err := c.Route.Check(); err != nil {
+		return err
+	}
+	if c.Audit && c.Route.Route == plan.RouteSum {
+		return terminal.Usagef("--audit attacks envelopes that are mixed: leave it out of a sum")
 	}
 	if c.Audit && c.Out == "" {
 		return terminal.Usagef("--audit is of the plan of a release: name its folder with --out")
@@ -79,7 +86,7 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 }
 
 // questionless are the flags of every simulated collection.
-var questionless = []string{"epsilon", "local-epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "audit", "seed", "json"}
+var questionless = []string{"epsilon", "local-epsilon", "delta", "accounting", "missing", "minimum", "out", "fidelity", "full", "audit", "seed", "json", "route", "noise"}
 
 // oneQuestion refuses flags of the one kind of question beside those of the other,
 // which would say nothing.
@@ -273,7 +280,7 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
 		Bitsum: c.Bitsum, Accounting: c.Accounting,
 		Budget:  plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
-		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.full(), Seed: c.Seed,
+		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.full(), Seed: c.Seed, Noise: c.Route.Adds("density"),
 	}
 	report, finish := terminal.Progress(std.Err)
 	out, err := col.Run(set, report)

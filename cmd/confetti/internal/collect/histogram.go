@@ -70,6 +70,12 @@ func (c collectSimulate) checkHistogram() error {
 	if c.searches() && c.Groups != "" {
 		errs = append(errs, terminal.Usagef("--groups needs declared values: a search does not know them yet"))
 	}
+	if c.Route.Route == plan.RouteSum {
+		errs = append(errs, c.Histogram.CheckAggregated(c.Route, c.LocalEpsilon)...)
+		if c.CrowdEpsilon != 0 || c.Fragments > 1 {
+			errs = append(errs, terminal.Usagef("--crowd-epsilon and --fragments are of answers that are mixed: leave them out of a sum"))
+		}
+	}
 	if c.Out != "" {
 		errs = append(errs, terminal.Writable(c.Out))
 	}
@@ -123,15 +129,18 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 			return err
 		}
 	}
-	h := c.Question(attributes, c.Accounting)
+	h, neighbours := c.Question(attributes, c.Accounting), ""
+	if c.Route.Aggregated("histogram") {
+		h.Randomizer, neighbours = plan.Randomizer{}, "replacement"
+	}
 	s := collection.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),
 		Histogram:    h,
 		Crowds:       t.crowds,
-		Budget:       plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)},
+		Budget:       plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: cmp.Or(neighbours, c.Neighbours(h))},
 		Minimum:      c.Minimum,
-		CrowdEpsilon: c.CrowdEpsilon,
-		Instances:    1, Hops: 2, Suite: "x25519",
+		CrowdEpsilon: c.CrowdEpsilon, Noise: c.Route.Adds("histogram"),
+		Instances: 1, Hops: 2, Suite: "x25519",
 		Groups: groups, Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := terminal.Progress(std.Err)
@@ -222,9 +231,13 @@ func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 	for _, s := range s.Release.Guarantees {
 		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
 	}
+	rows = append(rows, "accounted by         "+r.Method)
+	if sum := s.Plan.Route.Sum; sum != nil {
+		rows = append(rows, fmt.Sprintf("numbers per device   %d, in two shares", sum.Circuit.Length))
+	} else {
+		rows = append(rows, fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice))
+	}
 	rows = append(rows,
-		"accounted by         "+r.Method,
-		fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice),
 		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),
 	)
 	if len(r.Rounds) > 0 {

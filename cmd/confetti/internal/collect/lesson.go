@@ -64,7 +64,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	if err := c.checkDensity(); err != nil {
 		return err
 	}
-	l := collection.Lesson{Title: "What tells classes apart", Bits: c.Bits, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum,
+	l := collection.Lesson{Title: "What tells classes apart", Bits: c.Bits, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum, Noise: c.Route.Adds("vector"),
 		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: string(account.Replacement)}}
 	set, notes, err := c.load()
 	if err != nil {

@@ -21,9 +21,10 @@ type experimentLearn struct {
 	Epsilon  float64 `help:"Privacy of a whole record, its label inside." default:"1"`
 	Delta    float64 `help:"Probability that the promise may fail by." default:"1e-5"`
 	Public   string  `help:"What features are made from: synthetic inputs, or inputs of the data set without labels (unlabelled), whose owners do not answer." placeholder:"NAME"`
-	Seed     uint64  `help:"The same seed gives the same experiment." default:"1"`
-	Model    string  `help:"Write what was learned to this file, for confetti predict." type:"path" placeholder:"FILE"`
-	JSON     bool    `help:"Print one JSON object."`
+	flags.Route
+	Seed  uint64 `help:"The same seed gives the same experiment." default:"1"`
+	Model string `help:"Write what was learned to this file, for confetti predict." type:"path" placeholder:"FILE"`
+	JSON  bool   `help:"Print one JSON object."`
 }
 
 func (experimentLearn) Help() string {
@@ -32,9 +33,12 @@ func (experimentLearn) Help() string {
 
 func (c experimentLearn) Run(std terminal.Streams) error {
 	setting, err := learn.Setting{Dataset: c.Dataset, Features: c.Features, Public: c.Public, Bits: c.Bits, Rounds: c.Rounds, Takes: c.Takes,
-		Epsilon: c.Epsilon, Delta: c.Delta, Seed: c.Seed}.Complete()
+		Epsilon: c.Epsilon, Delta: c.Delta, Seed: c.Seed, Noise: c.Route.Adds("vector")}.Complete()
 	if err != nil {
 		return terminal.Usage(err)
+	}
+	if err := c.Route.Check(); err != nil {
+		return err
 	}
 	if err := flags.CheckBudget(c.Epsilon, c.Delta); err != nil {
 		return err

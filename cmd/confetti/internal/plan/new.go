@@ -37,10 +37,11 @@ type planParties struct {
 	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
 	Unfit          string  `help:"What a device sends whose value does not fit, rather than nothing: reference (the report of nothing) or clip (of the nearest value that fits: a set's first items, a vector of the nearest length; where there is none, the reference)." enum:"reference,clip" default:"reference"`
 	Suite          string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
-	Instances      int     `help:"Shuffler instances in separate trust domains." default:"1"`
-	Hops           int     `help:"Hops of each instance." default:"2"`
-	Keys           string  `help:"Folder for new private keys of all parties; in a real collection each party makes its own and sends its public key." required:"" type:"path" placeholder:"DIR"`
-	JSON           bool    `help:"Print JSON."`
+	flags.Route
+	Instances int    `help:"Shuffler instances in separate trust domains." default:"1"`
+	Hops      int    `help:"Hops of each instance." default:"2"`
+	Keys      string `help:"Folder for new private keys of all parties; in a real collection each party makes its own and sends its public key." required:"" type:"path" placeholder:"DIR"`
+	JSON      bool   `help:"Print JSON."`
 }
 
 // check is of the flags by themselves. The plan's own check would find these too,
@@ -57,6 +58,10 @@ func (c planParties) check() error {
 	require(c.Maximum == 0 || c.Maximum >= c.Minimum && c.Maximum <= plan.MaxCrowd, "--maximum is %d: give --minimum to %d respondents", c.Maximum, plan.MaxCrowd)
 	require(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
 	require(c.Hops >= 1 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
+	summed := c.Route.Route == plan.RouteSum
+	require(!summed || c.Maximum == 0, "--maximum is of shufflers, which leave out some of too many: leave it out of a sum")
+	require(!summed || c.Instances == 1, "--instances are of shufflers: leave it out of a sum")
+	errs = append(errs, c.Route.Check())
 	return errors.Join(errs...)
 }
 
@@ -75,6 +80,9 @@ func (c planParties) plan(title string, q plan.Question, crowds []string, b plan
 		Envelopes: plan.Envelopes{Suite: c.Suite},
 		Route:     plans.Route(c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
+	}
+	if noise := c.Route.Adds(q.Kind); noise != "" {
+		p.Route = plans.Sum(noise)
 	}
 	if p.HonestMinimum() < 1 {
 		return p, terminal.Usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
@@ -179,6 +187,13 @@ func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
 		party.Key = key.Public().String()
 		keys[file] = envelope.KeyFile{Key: key, Purpose: party.Operator}
 		return nil
+	}
+	if s := p.Route.Sum; s != nil {
+		for i, party := range s.Aggregators() {
+			if err := one(party, []string{"leader.key", "helper.key"}[i]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for i, in := range p.Route.Instances() {
 		for h := range in.Hops {

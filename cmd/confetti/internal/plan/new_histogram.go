@@ -36,6 +36,21 @@ func (c planNewHistogram) Run(std terminal.Streams) error {
 	return c.write(std, p, "encoding", "fragments", "hashes", "width", "functions", "adjacency", "spread")
 }
 
+// checkSum is of flags that say nothing of a sum.
+func (c planNewHistogram) checkSum() (errs []error) {
+	if c.Route.Route != plan.RouteSum {
+		return nil
+	}
+	require := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, terminal.Usagef(format, a...))
+		}
+	}
+	require(!c.Spread && c.Fragments <= 1, "--spread and --fragments are of messages that are mixed: leave them out of a sum")
+	require(c.CrowdEpsilon == 0, "--crowd-epsilon is of shufflers, which delete contributions: leave it out of a sum")
+	return append(errs, c.Histogram.CheckAggregated(c.Route, c.LocalEpsilon)...)
+}
+
 // falseStrings is the share of the beginnings that a round of a search keeps, in
 // expectation, which nobody has, or no more than --least.
 const falseStrings = 0.05
@@ -52,6 +67,7 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 	if len(c.Crowds) == 0 && c.CrowdEpsilon != 0 {
 		errs = append(errs, terminal.Usagef("--crowd-epsilon is of the sizes of crowds: name them with --crowds"))
 	}
+	errs = append(errs, c.checkSum()...)
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
@@ -77,13 +93,17 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 		}
 	}
 	h := c.Question(attributes, c.Accounting)
+	neighbours := c.Neighbours(h)
+	if c.Route.Aggregated("histogram") {
+		h.Randomizer, neighbours = plan.Randomizer{}, "replacement"
+	}
 	if h.Randomizer.Name == "local-hash" {
 		h.Randomizer.Seed = freshSeed()
 	}
 	if h.Sketch != nil {
 		h.Sketch.Seed = freshSeed()
 	}
-	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, c.Crowds, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: c.Neighbours(h)})
+	p, err := c.plan(c.Title, plan.Question{Kind: "histogram", Histogram: &h}, c.Crowds, plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: neighbours})
 	if err != nil {
 		return p, err
 	}

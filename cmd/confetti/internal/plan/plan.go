@@ -16,8 +16,11 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/sum"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
@@ -138,12 +141,39 @@ func describe(p plan.Plan) (description, error) {
 	if q, ok := proto.Question.(question.Compared); ok {
 		d.comparisons = q.Compare()
 	}
-	seconds, err := sealSeconds(p)
-	if err != nil {
-		return d, err
+	cost := release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Unit: release.Seconds}
+	if p.Route.Sum != nil {
+		cost.Note = "to split and prove its vector, on one core of this machine"
+		cost.Value, err = splitSeconds(p)
+	} else {
+		cost.Note = "to seal all its envelopes, on one core of this machine"
+		cost.Value, err = sealSeconds(p)
 	}
-	d.promise.Cost = append(d.promise.Cost, release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Value: seconds, Unit: release.Seconds, Note: "to seal all its envelopes, on one core of this machine"})
-	return d, nil
+	d.promise.Cost = append(d.promise.Cost, cost)
+	return d, err
+}
+
+// splitSeconds measures what a device takes to split a vector of zeros and ones that the
+// plan's proof allows.
+func splitSeconds(p plan.Plan) (float64, error) {
+	s, err := sum.New(p)
+	if err != nil {
+		return 0, err
+	}
+	v, err := s.VDAF(nil)
+	if err != nil {
+		return 0, err
+	}
+	vector := make([]uint64, s.Length())
+	vector[0] = 1
+	const times = 3
+	start := time.Now()
+	for range times {
+		if _, _, _, err := v.Split(rng.Reader(rng.New()), [prio3.NonceSize]byte{}, vector); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start).Seconds() / times, nil
 }
 
 func (d description) writeJSON(w io.Writer) error {

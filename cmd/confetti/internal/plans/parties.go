@@ -52,5 +52,12 @@ func Route(instances, hops int) plan.Route {
 			m.Instances[i].Hops[h].Operator = fmt.Sprintf("instance %d, hop %d", i+1, h+1)
 		}
 	}
-	return plan.Route{Kind: "mix", Mix: m}
+	return plan.Route{Kind: plan.RouteMix, Mix: m}
+}
+
+// Sum is a route of sums whose noise is added by so and so; its parties go by their roles.
+func Sum(noise string) plan.Route {
+	return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{
+		Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: noise,
+	}}
 }

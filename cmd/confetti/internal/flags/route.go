@@ -1,0 +1,61 @@
+package flags
+
+import (
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Route says which way answers go.
+type Route struct {
+	Route string `help:"mix: sealed envelopes, which a shuffler permutes; sum: shares of vectors with a proof, which two aggregators add up." enum:"mix,sum" default:"mix"`
+	Noise string `help:"Of a sum, who adds it: aggregators (each all of it, so that one honest one suffices), shared (each half of it) or devices (which flip their bits). Without flag, aggregators for histograms and devices for all else." placeholder:"WHO"`
+}
+
+// Check is of the flags by themselves.
+func (r Route) Check() error {
+	switch {
+	case r.Route == plan.RouteSum && r.Noise != "":
+		return Word("noise", r.Noise, []string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices})
+	case r.Noise != "":
+		return terminal.Usagef("--noise is of sums: set --route sum, or leave it out")
+	}
+	return nil
+}
+
+// Adds is who adds the noise of a sum, of a question of that kind; empty where answers are
+// mixed.
+func (r Route) Adds(kind string) string {
+	switch {
+	case r.Route != plan.RouteSum:
+		return ""
+	case r.Noise != "":
+		return r.Noise
+	case kind == "histogram":
+		return plan.NoiseAggregators
+	}
+	return plan.NoiseDevices
+}
+
+// Aggregated says that aggregators are to add it.
+func (r Route) Aggregated(kind string) bool {
+	by := r.Adds(kind)
+	return by != "" && by != plan.NoiseDevices
+}
+
+// CheckAggregated lists flags of a histogram that say nothing where aggregators add the noise.
+func (f Histogram) CheckAggregated(r Route, localEpsilon float64) (errs []error) {
+	if !r.Aggregated("histogram") {
+		return nil
+	}
+	if f.Encoding != "" {
+		errs = append(errs, terminal.Usagef("--encoding is of devices that add noise: leave it out, or set --noise devices"))
+	}
+	if f.Adjacency == string(account.Removal) {
+		errs = append(errs, terminal.Usagef("--adjacency removal is of devices that add noise: both aggregators know how many answered"))
+	}
+	if localEpsilon != 0 {
+		errs = append(errs, terminal.Usagef("--local-epsilon: both aggregators together have the answer itself: leave it out, or set --noise devices"))
+	}
+	return errs
+}
