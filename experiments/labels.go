@@ -24,30 +24,34 @@ type Labels struct {
 }
 
 // LabelMethods are what Labels.Method may be.
-var LabelMethods = []string{ClusterRR, UniformRR, LikelihoodRR, TwoStages, DPSGD, NoPrivacy}
+var LabelMethods = []string{ClusterRR, UniformRR, LikelihoodRR, TwoStages, DPSGD, PeerToPeer, NoPrivacy}
 
 const (
-	ClusterRR    = "cluster-rr" // LDC, Algorithm 1 and Corollary 2: a curator
-	UniformRR    = "uniform-rr" // LDC, Corollary 1: local
-	LikelihoodRR = "rr"         // the same reports, and the likelihood of each: local
-	TwoStages    = "lp-2st"     // Ghazi et al. 2021: local, in two rounds
-	DPSGD        = "dp-sgd"     // noisy gradients, with amplification by iteration: a curator
+	ClusterRR    = "cluster-rr"   // LDC, Algorithm 1 and Corollary 2: a curator
+	UniformRR    = "uniform-rr"   // LDC, Corollary 1: local
+	LikelihoodRR = "rr"           // the same reports, and the likelihood of each: local
+	TwoStages    = "lp-2st"       // Ghazi et al. 2021: local, in two rounds
+	PeerToPeer   = "peer-to-peer" // LDC, Algorithm 2: two labels, and nobody who holds them all
+	DPSGD        = "dp-sgd"       // noisy gradients, with amplification by iteration: a curator
 )
 
 func (l Labels) validate(f *faults) {
 	f.check(slices.Contains(LabelMethods, l.Method), "method %q: choose one of %v", l.Method, LabelMethods)
 	f.check(l.Method == NoPrivacy || l.Epsilon > 0 && l.Epsilon <= 20, "epsilon %v: must be above 0, at most 20", l.Epsilon)
 	f.check(l.Delta >= 0 && l.Delta < 1, "delta %v: must be below 1", l.Delta)
-	f.check(l.Method != ClusterRR || l.Clusters >= 1 && l.Clusters <= 10_000, "%d clusters: %s has 1 to 10000", l.Clusters, ClusterRR)
+	f.check(!l.clustered() || l.Clusters >= 1 && l.Clusters <= 10_000, "%d clusters: %s has 1 to 10000", l.Clusters, l.Method)
 	f.check(l.Method != ClusterRR || l.Heterogeneity > 0 && l.Heterogeneity <= 0.5, "heterogeneity %v: must be above 0, at most 0.5", l.Heterogeneity)
 	f.check(l.Constants == "" || l.Constants == "sound" || l.Constants == "paper", "constants %q: choose sound or paper", l.Constants)
 	f.check(l.Against >= 0 && l.Against <= 1000, "class %d against all others: must be one of them", l.Against)
 }
 
+// clustered says whether the method works in clusters.
+func (l Labels) clustered() bool { return l.Method == ClusterRR || l.Method == PeerToPeer }
+
 // String says what is measured, for progress and for errors.
 func (l Labels) String() string {
 	s := fmt.Sprintf("%s at %g", l.Method, l.Epsilon)
-	if l.Method == ClusterRR {
+	if l.clustered() {
 		s += fmt.Sprintf(" in %d clusters", l.Clusters)
 	}
 	if l.Constants == "paper" {
@@ -63,6 +67,9 @@ type Learned struct {
 	AccuracyNoPrivacy float64 `json:"accuracy_no_privacy"` // of the same model on the labels themselves
 	// EpsilonPrinted is what the paper's constants say of the same mechanism; it is no guarantee.
 	EpsilonPrinted *float64 `json:"epsilon_printed,omitempty"`
+	// Flip is that of labels among peers, and SmallestCluster the cluster that it is for.
+	Flip            float64 `json:"flip,omitempty"`
+	SmallestCluster int     `json:"smallest_cluster,omitempty"`
 	// Clusters are what ClusterRR found of its own, in the first run.
 	Clusters *LabelClusters `json:"clusters,omitempty"`
 	// Positions are of DP-SGD in a fixed order: the epsilon of records by where they stand.

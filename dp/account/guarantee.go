@@ -34,6 +34,9 @@ const (
 	// Shuffled: at least one hop of the shuffler is honest, or where answers are summed as
 	// many aggregators as the noise needs.
 	Shuffled Trust = "shuffled"
+	// Peers: those who ask the respondent for a label, or are asked, keep to themselves what
+	// they see.
+	Peers Trust = "peers"
 	// Central: a trusted curator computes the answer.
 	Central Trust = "central"
 )

@@ -180,6 +180,8 @@ func (t Trust) Words() string {
 		return "opens a single message of the respondent, and sees the others among everybody's"
 	case Shuffled:
 		return "at least one hop of the shuffler is honest, or where answers are summed, an aggregator"
+	case Peers:
+		return "none of the peers who exchange labels tells who told what"
 	case Central:
 		return "a trusted curator adds the noise"
 	}

@@ -1,6 +1,7 @@
 package ldc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,8 @@ func TestEveryMethodLearns(t *testing.T) {
 		switch method {
 		case experiments.ClusterRR:
 			c.Labels = clustered(3, 20, "")
+		case experiments.PeerToPeer:
+			c.Labels.Clusters, c.Labels.Against = 20, 1
 		case experiments.NoPrivacy:
 			c.Labels.Epsilon = 0
 		}
@@ -40,8 +43,8 @@ func TestEveryMethodLearns(t *testing.T) {
 			continue
 		}
 		all = append(all, m)
-		local := method != experiments.ClusterRR && method != experiments.DPSGD
-		if e := m.Result.Epsilon; e == nil || *e > 3 || *e < 2.9 || m.Result.Adjacency != "label" || (m.Result.EpsilonLocal != nil) != local || (m.Result.Trust == "local") != local {
+		local := !slices.Contains([]string{experiments.ClusterRR, experiments.DPSGD, experiments.PeerToPeer}, method)
+		if e := m.Result.Epsilon; e == nil || *e > 3 || *e < 2.9 || m.Result.Adjacency != "label" || (m.Result.EpsilonLocal != nil) != (local || method == experiments.PeerToPeer) || (m.Result.Trust == "local") != local {
 			t.Errorf("%s: %+v", method, m.Result.Promised)
 		}
 	}

@@ -22,6 +22,7 @@ var methods = map[string]func(t *task, l experiments.Labels, run int, res *exper
 	experiments.LikelihoodRR: likelihoodRR,
 	experiments.TwoStages:    twoStages,
 	experiments.DPSGD:        dpSGD,
+	experiments.PeerToPeer:   peerToPeer,
 	experiments.NoPrivacy: func(t *task, _ experiments.Labels, run int, _ *experiments.Result) (float64, error) {
 		_, accuracy, err := t.learn(net.OneHot(t.labels, t.classes), entropy, run)
 		return accuracy, err

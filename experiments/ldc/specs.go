@@ -73,6 +73,18 @@ func Specs() []experiments.Spec {
 			},
 		},
 		{
+			Name: "ldc-peers", Datasets: sets[:1], Title: "Labels among peers", Kind: Kind, Sections: amongPeers,
+			Paper: "LDC, section 5 at the size of its experiments: Algorithm 2 in 100 clusters where the digit 3 is told from all others, with the flips that the exact law needs, beside Lemma 9 as it is printed. A neighbour sees one flipped label, and the cluster does not hide it. Theorem 3 has no flip for clusters of less than some eleven thousand.",
+			Of: func(o experiments.Options, _ string) []experiments.Cell {
+				const three = 4 // the fourth class
+				var all []experiments.Labels
+				for _, e := range o.Some(0.1, 0.25, 0.5, 1) {
+					all = append(all, experiments.Labels{Method: experiments.PeerToPeer, Epsilon: e, Clusters: paperClusters, Against: three})
+				}
+				return cells(all)
+			},
+		},
+		{
 			Name: "ldc-table1", Datasets: sets, Title: "Excess risk, and what the rates say", Kind: Kind, Sections: rates,
 			Paper: "LDC, Table 1 at these data sets' size: its rates without their constants, with the dimension of the logistic model and the phi that was measured, beside the errors that are made more than without privacy. Rates order mechanisms; they are not errors.",
 			Of: func(o experiments.Options, _ string) []experiments.Cell {
@@ -91,7 +103,7 @@ func way(m experiments.Measured) string {
 	l := m.Cell.Labels
 	names := map[string]string{
 		experiments.ClusterRR: "ClusterRR (a curator)", experiments.UniformRR: "UniformRR (local)", experiments.LikelihoodRR: "RR, likelihood (local)",
-		experiments.TwoStages: "LP-2ST (local)", experiments.DPSGD: "DP-SGD (a curator)", experiments.NoPrivacy: "no privacy",
+		experiments.TwoStages: "LP-2ST (local)", experiments.DPSGD: "DP-SGD (a curator)", experiments.PeerToPeer: "peer to peer", experiments.NoPrivacy: "no privacy",
 	}
 	if l.Constants == "paper" {
 		return "ClusterRR as printed (no guarantee)"
@@ -201,6 +213,33 @@ func overClusters(s experiments.Spec, all []experiments.Measured) []release.Sect
 		}
 		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{
 			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "clusters", Log: true}, cells, func(m experiments.Measured) float64 { return float64(m.Cell.Labels.Clusters) }),
+		}}
+	})
+}
+
+// amongPeers has what each observer may learn.
+func amongPeers(s experiments.Spec, all []experiments.Measured) []release.Section {
+	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
+		t := release.Table{
+			Title: "Peer to peer", Columns: []release.Column{{Label: "epsilon, learner"}, {Label: "delta"}, {Label: "flip"}, {Label: "epsilon, neighbour"}, {Label: "Lemma 9"}, {Label: "smallest cluster", Unit: release.Count},
+				{Label: "accuracy", Unit: release.Share}, {Label: "without privacy", Unit: release.Share}},
+			Note: "The learner's epsilon holds while no peer tells it what was asked or answered; the neighbour's, with delta 0, whoever colludes. Lemma 9 is the printed formula at the same flip and delta, inside its domain or not.",
+		}
+		for _, m := range cells {
+			if m.Result == nil || m.Result.Learned.Flip == 0 {
+				continue
+			}
+			r, got, lemma := m.Result, m.Result.Learned, release.Text("–")
+			if got.EpsilonPrinted != nil {
+				lemma = release.Number(*got.EpsilonPrinted, 0)
+			}
+			t.Rows = append(t.Rows, []release.Cell{
+				release.Number(*r.Epsilon, 0), release.Number(r.Delta, 0), release.Number(got.Flip, 0), release.Number(*r.EpsilonLocal, 0), lemma, release.Number(float64(got.SmallestCluster), 0),
+				release.Number(got.Accuracy, got.AccuracyStd), release.Number(got.AccuracyNoPrivacy, 0),
+			})
+		}
+		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{
+			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "total label epsilon", Log: true}, cells, func(m experiments.Measured) float64 { return m.Cell.Labels.Epsilon }),
 		}}
 	})
 }

@@ -276,3 +276,45 @@ func TestMeasuresOfClusters(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// The number of ones that a learner sees of a cluster follows the law that is accounted for:
+// binomial, given the ones after flipping.
+func TestExchangeFollowsItsLaw(t *testing.T) {
+	const runs, flip = 60_000, 0.2
+	labels, clusters := []int{1, 0, 0, 1, 1}, []int{0, 0, 0, 1, 1}
+	want := make([]float64, 4)
+	for flips := range 8 {
+		p, ones := 1.0, 0
+		for i, y := range labels[:3] {
+			if flips>>i&1 == 1 {
+				p, y = p*flip, 1-y
+			} else {
+				p *= 1 - flip
+			}
+			ones += y
+		}
+		for k := range want {
+			want[k] += p * prob.BinomialPMF(k, 3, float64(ones)/3)
+		}
+	}
+	r, counts := replay.New(3), make([]int, 4)
+	for range runs {
+		who, passed := Exchange{Flip: flip, Share: 1}.Run(r, labels, clusters)
+		if len(who) != 5 {
+			t.Fatalf("%d of 5 pass a label on", len(who))
+		}
+		counts[passed[0]+passed[1]+passed[2]]++
+	}
+	for k, n := range counts {
+		if off := math.Abs(float64(n)/runs - want[k]); off > 6*math.Sqrt(want[k]*(1-want[k])/runs) {
+			t.Errorf("%d ones with probability %v, want %v", k, float64(n)/runs, want[k])
+		}
+	}
+	who, passed := Exchange{Flip: 0, Share: 0.5}.Run(r, slices.Repeat([]int{1}, 1000), make([]int, 1000))
+	if len(who) < 350 || len(who) > 650 || slices.Contains(passed, 0) {
+		t.Errorf("%d of 1000 pass a label on, of %d who may", len(who), len(passed))
+	}
+	if (Exchange{Flip: 0.6, Share: 1}).Validate() == nil || (Exchange{}).Validate() == nil {
+		t.Error("wrong parameters are taken")
+	}
+}
