@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"internal/stattest", "internal/dataset"},
 	{"plan", "envelope"},
 	{"plan/author"},
-	{"internal/token"},
+	{"internal/token", "internal/dap"},
 	{"internal/wire"},
 	{"internal/queue", "internal/store", "internal/serve"},
 	{"internal/witness"},
@@ -45,7 +45,7 @@ var layers = [][]string{
 	{"dp/account/shuffle", "dp/account/additive"},
 	{"dp/account/amplify"},
 	{"dp/estimate", "dp/sum"},
-	{"dp/randomize", "dp/bitsum", "dp/direction"},
+	{"dp/randomize", "dp/bitsum", "dp/direction", "internal/dap/task"},
 	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector"},
 	{"dp/advise"},
 	{"learn/hdc", "learn/moments", "learn/synthetic", "learn/dpsgd"},
@@ -61,14 +61,14 @@ var layers = [][]string{
 	{"internal/intake", "question/law"},
 	{"internal/epoch"},
 	{"internal/example"},
-	{"client", "shuffler", "analyzer", "issuer", "planlog"},
-	{"shuffler/shufflerd", "analyzer/analyzerd", "client/words"},
+	{"client", "shuffler", "analyzer", "issuer", "aggregate", "planlog"},
+	{"shuffler/shufflerd", "aggregate/aggregated", "analyzer/analyzerd", "client/words"},
 	{"simulate", "internal/chaos"},
 	{"experiments", "audit"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc"},
 	{"experiments/learn/draw"},
 	{"experiments/collection"},
-	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler"},
+	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator"},
 	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
 	{"cmd/confetti/internal/trial"},
 	{"cmd/confetti/internal/services"},
@@ -88,9 +88,14 @@ type reach struct {
 // mixing is all that a shuffler may be made of.
 var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/serve", "internal/intake", "internal/epoch", "internal/witness"}
 
+// adding is all that an aggregator may be made of.
+var adding = []string{"plan", "envelope", "dp/noise", "dp/sum", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/serve", "internal/store", "internal/prio3", "internal/dap"}
+
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
 	{from: "cmd/confetti-shuffler", allowed: append([]string{"shuffler"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
+	{from: "aggregate", allowed: adding, because: "an aggregator must not be able to read what it adds"},
+	{from: "cmd/confetti-aggregator", allowed: append([]string{"aggregate"}, adding...), because: "an aggregator must not be able to read what it adds"},
 	{from: "client", to: []string{"analyzer"}, because: "a device carries no code that opens reports"},
 	{from: "client", to: []string{"internal/queue", "internal/store", "internal/serve", "release/page"}, because: "a device carries no service"},
 	{from: "analyzer", to: []string{"shuffler"}, because: "the roles meet only on the wire"},
@@ -115,7 +120,7 @@ var foreign = []struct {
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"release/page"}, "only what is published is drawn, and not by a device"},
-	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler"}, "flags belong to the command"},
+	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
 	{"github.com/transparency-dev/tessera", []string{"planlog"}, "a log stands behind planlog"},
@@ -307,6 +312,12 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		"shuffler reads reports through another": {fstest.MapFS{
 			"shuffler/a.go": file("shuffler", architecture.Module+"envelope"), "envelope/a.go": file("envelope", architecture.Module+"dp/encode"), "dp/encode/a.go": file("dp/encode")},
 			"shuffler reaches dp/encode"},
+		"an aggregator reads sums": {fstest.MapFS{
+			"aggregate/a.go": file("aggregate", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
+			"aggregate reaches protocol"},
+		"an aggregator that runs reads sums through another": {fstest.MapFS{
+			"aggregate/aggregated/a.go": file("aggregate/aggregated", architecture.Module+"internal/serve"), "internal/serve/a.go": file("internal/serve", architecture.Module+"analyzer"), "analyzer/a.go": file("analyzer")},
+			"aggregate/aggregated reaches analyzer"},
 		"client reaches the analyzer": {fstest.MapFS{
 			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"analyzer"), "analyzer/a.go": file("analyzer")},
 			"client reaches analyzer"},

@@ -76,6 +76,17 @@ func KeptBy(p *protocol.Protocol, arrived int) error {
 	return nil
 }
 
+// LacksReports says in a release how many reports the aggregators have refused, if any.
+func LacksReports(refused int) []string {
+	switch refused {
+	case 0:
+		return nil
+	case 1:
+		return []string{"1 report was refused: its proof did not hold, or it came twice. It is in no number here."}
+	}
+	return []string{fmt.Sprintf("%d reports were refused: their proofs did not hold, or they came twice. They are in no number here.", refused)}
+}
+
 // Lacks says in a release how many fragments are not in it, if any.
 func Lacks(dropped int) []string {
 	if dropped == 0 {

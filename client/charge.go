@@ -86,6 +86,9 @@ func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backst
 	said := map[account.Trust]bool{}
 	for _, s := range p.Statements {
 		said[s.Guarantee.Trust] = true
+		if s.Observer == account.OneAggregator { // nobody holds a message: an aggregator has one share, and the sum
+			said[account.OneFragment], oneMessage = true, Charge{Epsilon: c.Epsilon, Delta: c.Delta}
+		}
 		epsilon, delta := replaced(s.Guarantee)
 		switch s.Guarantee.Trust {
 		case account.Local:

@@ -266,6 +266,10 @@ func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) re
 		}
 	}
 	for _, part := range a.Parts {
+		if part.Vector != nil {
+			s.Parts = append(s.Parts, spokenPart{Vector: c.secret.shut(c.hash, part.Vector)})
+			continue
+		}
 		s.Parts = append(s.Parts, spoken(part))
 	}
 	return record{Kind: kindSpent, At: now, Plan: c.name, Spent: s, Backstops: m.staged}

@@ -60,6 +60,9 @@ func (p Part) bytes() (n int) {
 	if said == nil {
 		said = p.Messages
 	}
+	if p.vector != nil {
+		said = [][]byte{p.vector}
+	}
 	for _, b := range said {
 		n += len(b)
 	}
@@ -69,6 +72,6 @@ func (p Part) bytes() (n int) {
 func (e *Entry) forget() {
 	e.Forgotten = true
 	for i := range e.Parts {
-		e.Parts[i].Messages, e.Parts[i].payloads = nil, nil
+		e.Parts[i].Messages, e.Parts[i].payloads, e.Parts[i].vector = nil, nil, nil
 	}
 }

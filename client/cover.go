@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
@@ -24,6 +25,9 @@ import (
 // device whose answers go out when the application calls Deliver calls Cover at
 // such times too.
 func (c *Client) Cover(ctx context.Context) error {
+	if c.pipeline.tasks != nil {
+		return errors.New("client: the plan's answers are summed, and a leader takes no cover: whoever watches the network sees who answers")
+	}
 	var instances []int
 	err := c.locked(func(l *Ledger, now time.Time) (err error) {
 		_, instances, err = c.allowed(l, now)

@@ -24,7 +24,7 @@ func story() []byte {
 		{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
 			Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: unlimited}, OneMessage: 3, Note: "Labels are not protected.",
 			Crowd: 1, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{
-				spoken(Packed{1, [][]byte{{0, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 7, 1, 0, 0}}}), spoken(Packed{2, [][]byte{make([]byte, 8)}}),
+				spoken(Packed{Instance: 1, Payloads: [][]byte{{0, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 7, 1, 0, 0}}}), spoken(Packed{Instance: 2, Payloads: [][]byte{make([]byte, 8)}}),
 			},
 		}},
 		{Kind: kindSent, At: someTime, Plan: plan, Instance: 2},

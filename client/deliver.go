@@ -282,7 +282,7 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 }
 
 func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error) {
-	if part.Instance >= len(c.signed.Plan.Route.Instances()) || crowd < 0 || crowd >= c.signed.Plan.Crowds() {
+	if part.Instance >= len(c.signed.Plan.Route.Ways()) || part.Summed() != (c.pipeline.tasks != nil) || crowd < 0 || crowd >= c.signed.Plan.Crowds() {
 		return spooled{}, errDamaged // the name is a hash of the plan
 	}
 	tokens, err := c.tokens(ctx)
@@ -291,7 +291,10 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	packed := Packed{part.Instance, part.payloads}
+	if part.Summed() {
+		return c.sealSum(part, crowd, tokens[part.Instance])
+	}
+	packed := Packed{Instance: part.Instance, Payloads: part.payloads}
 	if packed.Payloads == nil { // an earlier version kept the messages by themselves
 		packed.Payloads = fragment.Pack(c.rand, part.Messages, c.pipeline.protocol.Plan.Envelopes.PerDevice, c.pipeline.protocol.Plan.Envelopes.PayloadBytes)
 	}
@@ -306,6 +309,24 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	now := c.now()
 	return spooled{
 		plan: c.hash, instance: uint16(part.Instance), id: wire.ContributionID(body), token: contribution.Token,
+		created: now, notBefore: now.Add(c.delay(part.Instance)), body: body,
+	}, nil
+}
+
+// sealSum is seal of an answer that is summed. The caller holds mu.
+func (c *Client) sealSum(part Part, crowd int, tokens [][]byte) (spooled, error) {
+	vector, err := c.secret.unshut(c.hash, part.vector)
+	if err != nil {
+		return spooled{}, err
+	}
+	now := c.now()
+	report, err := c.pipeline.split(crowd, vector, now, tokens)
+	if err != nil {
+		return spooled{}, err
+	}
+	body := report.Append(nil)
+	return spooled{
+		plan: c.hash, id: wire.ContributionID(body), token: tokens[0], task: c.pipeline.tasks[crowd].ID,
 		created: now, notBefore: now.Add(c.delay(part.Instance)), body: body,
 	}, nil
 }

@@ -77,7 +77,12 @@ type Part struct {
 	Messages [][]byte  `json:"messages"`         // their bodies, dummies left out
 
 	payloads [][]byte // as they were packed; nil where they are forgotten or of the ledger's version 1
+	vector   []byte   // of an answer that is summed, as secret.shut leaves it
 }
+
+// Summed reports whether the part is an answer that is summed, of which the ledger shows
+// nothing.
+func (p Part) Summed() bool { return p.vector != nil }
 
 // Waiting reports whether anything of the entry has still to be sent.
 func (e Entry) Waiting() bool {

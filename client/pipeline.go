@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -21,6 +22,7 @@ type Pipeline struct {
 	keys     [][]envelope.PublicKey // per instance: its hops, then the analyzer
 	slots    [][]int                // likewise: bytes
 	sealers  map[destination]*envelope.Sealer
+	tasks    []*task.Task // by crowd, of a plan whose answers are summed; nil where they are mixed
 }
 
 type destination struct{ instance, crowd int }
@@ -43,8 +45,9 @@ func Prepare(p plan.Plan) (*Pipeline, error) {
 // caller's randomness: simulations replay a seed.
 func New(p *protocol.Protocol, r *rand.Rand) (*Pipeline, error) {
 	c := &Pipeline{protocol: p, rand: r, sealers: map[destination]*envelope.Sealer{}}
-	if p.Plan.Route.Mix == nil {
-		return nil, errors.New("client: the plan's answers are not mixed: they have no envelopes")
+	var err error
+	if c.tasks, err = tasksOf(p.Plan); err != nil {
+		return nil, err
 	}
 	for i, in := range p.Plan.Route.Instances() {
 		var keys []envelope.PublicKey
@@ -76,10 +79,12 @@ type Answer struct {
 }
 
 // Packed is one part of an answer, and the instance of the shuffler that it goes
-// through. Its payloads are permuted, with dummies among them.
+// through. Its payloads are permuted, with dummies among them. An answer that is summed
+// has a vector in their place.
 type Packed struct {
 	Instance int
 	Payloads [][]byte
+	Vector   []uint64
 }
 
 // Report makes a device's contributions from the respondent's value: one, all of
@@ -105,6 +110,9 @@ func (c *Pipeline) Report(v question.Value) ([]Sealed, error) {
 // An answer of one part goes through one of the allowed instances, drawn at random;
 // nil allows all of the plan's.
 func (c *Pipeline) Answer(v question.Value, memory question.Memory, allowed []int) (Answer, error) {
+	if c.tasks != nil {
+		return c.measure(v, memory)
+	}
 	symbol, err := c.protocol.Encode(v)
 	_, stands := errors.AsType[*question.UnfitError](err)
 	if err != nil && !stands {
@@ -135,6 +143,9 @@ func (c *Pipeline) Answer(v question.Value, memory question.Memory, allowed []in
 // hops of its instance demand, by hop: nil where one demands none. The entry's goes
 // with the contribution and the others into the slots of their layers.
 func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error) {
+	if c.tasks != nil {
+		return Sealed{}, errors.New("client: the plan's answers are summed: they have no envelopes")
+	}
 	sealer, err := c.sealer(destination{part.Instance, crowd})
 	if err != nil {
 		return Sealed{}, err
@@ -173,7 +184,7 @@ func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error)
 
 // demanded checks that the tokens are what the hops of an instance demand.
 func (c *Pipeline) demanded(instance int, tokens [][]byte) error {
-	for hop, h := range c.protocol.Plan.Route.Instances()[instance].Hops {
+	for hop, h := range c.protocol.Plan.Route.Ways()[instance] {
 		has := hop < len(tokens) && tokens[hop] != nil
 		switch {
 		case h.Tokens != "" && tokens == nil:

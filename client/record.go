@@ -59,6 +59,7 @@ type spending struct {
 type spokenPart struct {
 	Instance int    `json:"instance"`
 	Size     int    `json:"size,omitempty"`     // bytes of a payload
+	Vector   []byte `json:"vector,omitempty"`   // of an answer that is summed, in the place of payloads: see secret.shut
 	Payloads []byte `json:"payloads,omitempty"` // one after the other; none once they are forgotten
 	Messages []byte `json:"messages,omitempty"` // of the ledger's version 1, in the place of payloads: the body of each message
 }
@@ -75,7 +76,10 @@ func spoken(p Packed) spokenPart {
 
 // part reads back what was said; ok is false where it makes no sense.
 func (s spokenPart) part() (p Part, ok bool) {
-	p = Part{Instance: s.Instance, State: Waiting}
+	p = Part{Instance: s.Instance, State: Waiting, vector: s.Vector}
+	if s.Vector != nil {
+		return p, len(s.Messages) == 0 && len(s.Payloads) == 0 && s.Size == 0
+	}
 	if len(s.Messages)%tally.MessageBytes != 0 || len(s.Payloads) > 0 && (s.Size <= 0 || len(s.Payloads)%s.Size != 0 || len(s.Messages) > 0) {
 		return p, false
 	}

@@ -111,7 +111,7 @@ func TestChargedBackstopsAreGolden(t *testing.T) {
 	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
 	r := record{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
 		Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: 6, Shift: 0.5, Tail: 1e-7}, OneMessage: 3,
-		Backed: &Backed{Question: make([]byte, 32), Key: make([]byte, 32), Term: someTime}, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{spoken(Packed{1, [][]byte{make([]byte, 8)}})},
+		Backed: &Backed{Question: make([]byte, 32), Key: make([]byte, 32), Term: someTime}, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{spoken(Packed{Instance: 1, Payloads: [][]byte{make([]byte, 8)}})},
 	}}
 	got := appendLine([]byte(journalHead), r.bytes())
 	want, err := os.ReadFile("testdata/ledger-v2-backed")

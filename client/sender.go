@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -38,6 +39,10 @@ type sender struct {
 	unknown *http.Client // shows nothing
 }
 
+// maxErrors is how long the answer of who takes a contribution may be, in bytes: a leader
+// may say in it what it has not taken.
+const maxErrors = 1 << 10
+
 // networkError is one that may pass by itself.
 type networkError struct{ cause error }
 
@@ -55,14 +60,22 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 	if strings.ContainsAny(o.Bearer, " \t\r\n\"") {
 		return nil, errors.New("client: the bearer token has blanks or quotes: copy it whole and alone")
 	}
-	for i, in := range p.Route.Instances() {
-		entry := in.Hops[0]
+	tasks, err := tasksOf(p)
+	if err != nil {
+		return nil, err
+	}
+	for i, hops := range p.Route.Ways() {
+		entry := hops[0]
 		if entry.URL == "" {
 			return nil, fmt.Errorf("client: the plan gives no address for the entry hop of instance %d (%s): it can be simulated, but not answered", i+1, entry.Operator)
 		}
 		s.entries = append(s.entries, strings.TrimSuffix(entry.URL, "/"))
 		s.tokens = append(s.tokens, entry.Tokens != "")
-		size := envelope.Suite(p.Envelopes.Suite).Size(len(in.Hops)+1, p.Envelopes.PayloadBytes)
+		if tasks != nil {
+			s.bytes = int64(tasks[0].ReportSize())
+			continue
+		}
+		size := envelope.Suite(p.Envelopes.Suite).Size(len(hops)+1, p.Envelopes.PayloadBytes)
 		for _, slot := range p.Slots(i) {
 			size += slot
 		}
@@ -118,12 +131,18 @@ func (s *sender) contribute(ctx context.Context, c spooled) error {
 // put sends a body under an id. The token that a hop demands says by itself that
 // the sender may contribute; who it is, this hop is not told.
 func (s *sender) put(ctx context.Context, c spooled, id [32]byte) error {
-	address := s.entries[c.instance] + wire.ContributionPath(c.plan, c.instance, id)
+	method, path, mediaType := http.MethodPut, wire.ContributionPath(c.plan, c.instance, id), wire.ContributionType
+	if c.task != (dap.TaskID{}) {
+		method, path, mediaType = http.MethodPost, dap.ReportsPath(c.task), dap.UploadType
+	}
 	authorization, client := s.authorization(), s.known
 	if s.tokens[c.instance] {
 		authorization, client = wire.TokenAuthorization(c.token), s.unknown
 	}
-	_, err := do(ctx, client, http.MethodPut, address, wire.ContributionType, authorization, c.body, 0)
+	answer, err := do(ctx, client, method, s.entries[c.instance]+path, mediaType, authorization, c.body, maxErrors)
+	if err == nil && c.task != (dap.TaskID{}) && len(answer) > 0 { // a leader of others, that names what it did not take
+		err = wire.Problemf(wire.ContributionRefused, "the leader has not taken the report")
+	}
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -24,8 +25,9 @@ import (
 type spooled struct {
 	plan      [32]byte
 	instance  uint16
-	id        [32]byte // of the body: its idempotency key
-	token     []byte   // for the entry hop; nil where it demands none
+	id        [32]byte   // of the body: its idempotency key
+	token     []byte     // for the entry hop; nil where it demands none
+	task      dap.TaskID // of a report that is summed; zero of one that is mixed
 	created   time.Time
 	notBefore time.Time // the random delay
 	body      []byte
@@ -37,6 +39,7 @@ type spoolHead struct {
 	Instance  uint16    `json:"instance"`
 	ID        string    `json:"id"`
 	Token     string    `json:"token,omitempty"`
+	Task      string    `json:"task,omitempty"`
 	Created   time.Time `json:"created"`
 	NotBefore time.Time `json:"not_before"`
 }
@@ -51,7 +54,12 @@ var base64url = base64.RawURLEncoding.Strict()
 var errSpool = errors.New("client: not a contribution that was spooled here, or damaged")
 
 func (s spooled) bytes() []byte {
+	task := ""
+	if s.task != (dap.TaskID{}) {
+		task = s.task.String()
+	}
 	head, err := json.Marshal(spoolHead{
+		Task:   task,
 		Format: spoolFormat, Plan: hex.EncodeToString(s.plan[:]), Instance: s.instance, ID: hex.EncodeToString(s.id[:]),
 		Token: base64url.EncodeToString(s.token), Created: s.created.UTC(), NotBefore: s.notBefore.UTC(),
 	})
@@ -82,6 +90,17 @@ func parseSpooled(data []byte) (s spooled, err error) {
 		if s.token, err = base64url.DecodeString(h.Token); err != nil || len(s.token) != token.Size {
 			return s, errSpool
 		}
+	}
+	if h.Task != "" {
+		raw, err := base64url.DecodeString(h.Task)
+		if err != nil || len(raw) != len(s.task) || s.instance != 0 {
+			return s, errSpool
+		}
+		s.task = dap.TaskID(raw)
+		if _, err := dap.ParseUpload(body, 1); err != nil {
+			return s, errSpool
+		}
+		return s, nil
 	}
 	c, err := envelope.ParseContribution(body)
 	if err != nil || c.Plan != s.plan || c.Instance != s.instance {

@@ -17,13 +17,13 @@ import (
 // and the issuer answers them again.
 func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 	seed := token.Seed(c.secret.derive("confetti/tokens/v1", c.hash[:]))
-	instances := c.signed.Plan.Route.Instances()
-	tokens := make([][][]byte, len(instances))
+	ways := c.signed.Plan.Route.Ways()
+	tokens := make([][][]byte, len(ways))
 	var ask wire.TokenRequest
 	var requests []*token.Request
-	for i, in := range instances {
-		tokens[i] = make([][]byte, len(in.Hops))
-		for h, hop := range in.Hops {
+	for i, hops := range ways {
+		tokens[i] = make([][]byte, len(hops))
+		for h, hop := range hops {
 			if hop.Tokens == "" {
 				continue
 			}

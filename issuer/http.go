@@ -118,7 +118,7 @@ func (p *served) full(marks []mark) bool {
 		return false
 	}
 	n, fresh := p.log.of(marks)
-	in := len(p.signed.Plan.Route.Instances())
+	in := len(p.signed.Plan.Route.Ways())
 	return fresh && float64(n) >= float64(most)*float64(p.signed.Plan.Crowds())*float64(in)*float64(len(p.keys))
 }
 
@@ -165,7 +165,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 // that only this issuer can make: half of one is enough where nobody can search
 // for two alike.
 func (s *Service) mark(p *served, respondent serve.Respondent, a wire.TokenAsk) mark {
-	key := p.signed.Plan.Route.Instances()[a.Instance].Hops[a.Hop].Tokens
+	key := p.signed.Plan.Route.Ways()[a.Instance][a.Hop].Tokens
 	who := s.auth.Secret.Respondent("issued", append(respondent[:], key...))
 	what := s.auth.Secret.Respondent("request", a.Blinded)
 	return mark{[16]byte(who[:16]), [16]byte(what[:16])}

@@ -47,8 +47,8 @@ func (s *Service) compare() error {
 // spent is how many tokens of a plan its hops say to have counted.
 func (s *Service) spent(ctx context.Context, p *served) (n int) {
 	hash, crowds := p.signed.Plan.Hash(), uint32(p.signed.Plan.Crowds())
-	for i, in := range p.signed.Plan.Route.Instances() {
-		for h, party := range in.Hops {
+	for i, hops := range p.signed.Plan.Route.Ways() {
+		for h, party := range hops {
 			if party.Tokens == "" || party.URL == "" {
 				continue
 			}

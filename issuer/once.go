@@ -57,8 +57,8 @@ func (s *Service) alone(hash, of [32]byte) bool {
 // unclaimed is the files of those of the plan's keys that have no plan yet. marked
 // says whether the plan's own marks are here.
 func (s *Service) unclaimed(p plan.Plan, scope [32]byte, marked bool) (paths []string, err error) {
-	for i, in := range p.Route.Instances() {
-		for h, party := range in.Hops {
+	for i, hops := range p.Route.Ways() {
+		for h, party := range hops {
 			if party.Tokens == "" {
 				continue
 			}

@@ -174,8 +174,8 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 		return err
 	}
 	p := &served{signed: signed, text: signed.Marshal(), keys: map[hop]token.PrivateKey{}, scope: scope(signed)}
-	for i, in := range signed.Plan.Route.Instances() {
-		for h, party := range in.Hops {
+	for i, hops := range signed.Plan.Route.Ways() {
+		for h, party := range hops {
 			if party.Tokens == "" {
 				continue
 			}

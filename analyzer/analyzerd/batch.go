@@ -34,6 +34,9 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return storeProblem(err)
 	}
+	if o.summed {
+		return wire.Problemf(wire.WrongRole, "the plan's answers are summed: the analyzer fetches the sums")
+	}
 	keys := o.receipts
 	if int(leg.Instance) >= len(keys) || int(leg.Hop) != len(keys[leg.Instance]) {
 		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
@@ -128,7 +131,7 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 	if err != nil {
 		return store.Failed, storeProblem(err)
 	}
-	if int(b.Instance) >= len(run.receipts) {
+	if run.counter == nil || int(b.Instance) >= len(run.receipts) {
 		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance+1)
 	}
 	if err := s.bornOut(run, h); err != nil {

@@ -89,6 +89,9 @@ func (s *Service) Step(ctx context.Context) error {
 			}
 			continue
 		}
+		if err := s.ripe(ctx, p); err != nil {
+			errs = append(errs, fmt.Errorf("analyzer: plan %s: %w", p.Name, err))
+		}
 		due, err := s.due(ctx, p)
 		if err == nil && due && s.suspended(ctx, p.Name) != nil {
 			continue // the status says so
@@ -104,6 +107,15 @@ func (s *Service) Step(ctx context.Context) error {
 		}
 	}
 	return errors.Join(append(errs, s.expire(ctx))...)
+}
+
+// ripe fetches sums from the end of a collection on, until it is written up.
+func (s *Service) ripe(ctx context.Context, p store.Plan) error {
+	o, err := s.outline(ctx, p.Name)
+	if err != nil || !o.summed || o.closes.IsZero() || s.o.Now().Before(o.closes) || s.suspended(ctx, p.Name) != nil {
+		return nil // what is wrong with a plan, due says
+	}
+	return s.collect(ctx, p.Name)
 }
 
 // due reports whether a plan is to be written up: it is closed, or its time has come.
@@ -151,6 +163,11 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if hash, err := wire.ParsePlanName(name); err != nil {
 		return err
 	} else if err := s.standing(ctx, hash); err != nil {
+		return err
+	}
+	// Whoever closes it by hand is told that a sum cannot be had. Once its time is over
+	// it is written up without.
+	if err := s.collect(ctx, name); err != nil && closer != byTime {
 		return err
 	}
 	if _, err := s.o.Store.CloseCollection(ctx, name, closer, s.o.Now()); err != nil {
@@ -242,6 +259,9 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 		}
 	}
 	c.notes = analyzer.Lacks(dropped)
+	if p.Plan.Route.Sum != nil {
+		c.notes = analyzer.LacksReports(dropped)
+	}
 	// Where every device has a part of its report in each instance, a missing batch
 	// is a part of everybody's report, and no estimate allows for that.
 	if all := p.Plan.Contributions(); all > 1 {
@@ -354,6 +374,9 @@ func (c counted) receipts(p plan.Plan, files map[string][]byte) ([]byte, error) 
 	}
 	for _, b := range c.batches {
 		one := wire.BatchReceipts{Instance: b.Instance, Crowd: b.Crowd, SHA256: hex.EncodeToString(b.SHA256[:]), Whole: b.Smallest, Dropped: b.Dropped}
+		if p.Route.Sum != nil {
+			one.Dropped = 0 // the aggregators have refused them, and say so
+		}
 		for receipt := range slices.Chunk(b.Receipts, wire.ReceiptSize) {
 			one.Receipts = append(one.Receipts, receipt)
 		}

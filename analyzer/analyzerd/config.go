@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +34,9 @@ type Config struct {
 	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
 	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
 	Ledger serve.Path `toml:"ledger"`
+	// Collector is a file with the bearer token that leaders of summed plans want of who
+	// fetches sums.
+	Collector serve.Path `toml:"collector"`
 	// Coordinator is a file with the private key that signs the rounds of studies. It
 	// stands outside the folder of keys; "": studies of other coordinators only.
 	Coordinator serve.Path `toml:"coordinator"`
@@ -70,36 +72,7 @@ type Program struct {
 }
 
 // DSN is where the data rest, as of store.Config.
-func (c Config) DSN() (string, error) {
-	if (c.Database == "") == (c.URL == "") {
-		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
-	}
-	if c.Database != "" {
-		if c.PasswordFile != "" {
-			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a file")
-		}
-		return string(c.Database), nil
-	}
-	if err := serve.VerifiedDatabase(c.URL); err != nil {
-		return "", serve.Fault("url", err)
-	}
-	if c.PasswordFile == "" {
-		return c.URL, nil
-	}
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return "", errors.New("url cannot be read") // it may hold a password
-	}
-	if _, there := u.User.Password(); there {
-		return "", errors.New("the password stands in url and in password_file: leave it out of url")
-	}
-	password, err := serve.ReadSecretFile(c.PasswordFile)
-	if err != nil {
-		return "", serve.Fault("password_file", err)
-	}
-	u.User = url.UserPassword(u.User.Username(), password)
-	return u.String(), nil
-}
+func (c Config) DSN() (string, error) { return serve.DSN(c.Database, c.URL, c.PasswordFile) }
 
 // open reads what the configuration names, and starts nothing. The error joins
 // everything that is wrong.
@@ -135,6 +108,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	if o.PlanLog = c.Log; c.Log != "" {
 		fault("log", serve.Address(c.Log))
+	}
+	if c.Collector != "" {
+		o.Collector, err = serve.ReadSecretFile(c.Collector)
+		fault("collector", err)
 	}
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))

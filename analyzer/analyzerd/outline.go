@@ -18,6 +18,7 @@ type outline struct {
 	counts    bool      // it asks how many hold each value
 	crowds    int
 	instances int
+	summed    bool               // answers are summed, not mixed
 	receipts  [][]wire.VerifyKey // see wire.ReceiptKeys
 	round     plan.Round         // of a study; the zero value: none
 	merged    bool               // the study's rounds add up
@@ -62,7 +63,7 @@ func outlineOf(name string, text []byte) outline {
 	if p.Round != nil {
 		round = *p.Round
 	}
-	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Instances()), keys, round, signed.Study != nil && signed.Study.Merged, standing(signed), err}
+	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, keys, round, signed.Study != nil && signed.Study.Merged, standing(signed), err}
 }
 
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.

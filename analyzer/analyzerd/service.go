@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -55,6 +56,7 @@ type Options struct {
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
 	Software  string        // name and version, for releases
+	Collector string        // bearer token that leaders want of who fetches sums; "": none
 
 	// Coordinator signs the rounds of studies that name it; nil: no study goes on here by
 	// itself. Client brings them to the other services.
@@ -101,6 +103,7 @@ const (
 	defaultRetention = 30 * 24 * time.Hour
 	defaultBatchSize = 1 << 30
 	poll             = time.Second // how late a collection may be closed
+	collectFor       = time.Minute // how long a leader may take to give a sum
 )
 
 // Service is a running analyzer. It is safe for concurrent use.
@@ -131,7 +134,8 @@ type Service struct {
 type running struct {
 	signed   plan.Signed
 	protocol *protocol.Protocol
-	counter  *analyzer.Counter
+	counter  *analyzer.Counter  // nil where answers are summed
+	sums     *sums              // nil where they are mixed
 	receipts [][]wire.VerifyKey // by instance and hop; the zero key where the plan names none
 }
 
@@ -276,7 +280,13 @@ func (s *Service) prepare(ctx context.Context, signed plan.Signed) (*running, er
 		missing := errors.New("analyzer: the private key of the plan's analyzer is not here: another service has that part, or the key is missing from the folder of keys")
 		return nil, errors.Join(missing, unread)
 	}
-	if r.counter, err = analyzer.NewCounter(r.protocol, key); err != nil {
+	if signed.Plan.Route.Sum != nil {
+		r.sums = &sums{key: key}
+		r.sums.tasks, err = task.All(signed.Plan)
+	} else {
+		r.counter, err = analyzer.NewCounter(r.protocol, key)
+	}
+	if err != nil {
 		return nil, err
 	}
 	r.receipts, err = wire.ReceiptKeys(signed.Plan)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,10 +80,16 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	case e.Backed != nil:
 		local += ", together with all later answers from the same backstop"
 	}
-	fmt.Fprintf(b, "            %s: %s\n", account.EveryoneColludes, local)
-	fmt.Fprintf(b, "            %s: %s\n", account.OneFragmentSeen, promised(e.OneMessage, e.OneMessageDelta))
-	one := "after one message below, known to be this device's"
-	if e.OneMessageDelta > 0 {
+	everyone, some := account.EveryoneColludes, account.OneFragmentSeen
+	one, all := "after one message below, known to be this device's", "after all of them"
+	summed := slices.ContainsFunc(e.Parts, client.Part.Summed)
+	if summed {
+		everyone, some = account.BothAggregators, account.OneAggregator
+		one, all = "after one aggregator's share, and the sum", "after both shares"
+	}
+	fmt.Fprintf(b, "            %s: %s\n", everyone, local)
+	fmt.Fprintf(b, "            %s: %s\n", some, promised(e.OneMessage, e.OneMessageDelta))
+	if e.OneMessageDelta > 0 && !summed {
 		one += fmt.Sprintf(", and what the analyzer sees (but for a chance of delta, %.3g)", e.OneMessageDelta)
 	}
 	fmt.Fprintf(b, "  A statement about the answer that was believed with %.4g%% before can be believed with\n", 100*prior)
@@ -91,7 +98,7 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 		what    string
 	}{
 		{e.OneMessage, one},
-		{e.Charge.Local, "after all of them"},
+		{e.Charge.Local, all},
 		{e.Charge.Epsilon, fmt.Sprintf("after what the analyzer sees (but for a chance of delta, %.3g)", e.Charge.Delta)},
 	} {
 		low, high := Belief(prior, seen.epsilon)
@@ -131,6 +138,9 @@ func showPart(b *strings.Builder, p client.Part, forgotten bool) {
 	switch {
 	case forgotten:
 		b.WriteString("; the messages were deleted for their age or the ledger's size\n")
+		return
+	case p.Summed():
+		b.WriteString("; a vector in two shares, one for each aggregator, kept shut with the device's secret\n")
 		return
 	case len(p.Messages) == 0:
 		b.WriteString("; no message, dummies only\n")

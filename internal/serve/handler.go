@@ -24,7 +24,7 @@ func (s *Server) handler() http.Handler {
 		})
 	}
 	for pattern, h := range s.config.Routes {
-		handle(pattern, s.admitted(kindOf(pattern), h))
+		handle(pattern, s.admitted(s.config.kindOf(pattern), h))
 	}
 	handle("GET /healthz", s.healthz)
 	handle("GET /readyz", s.readyz)
@@ -53,7 +53,7 @@ func forget(r *http.Request) {
 	r.RemoteAddr = ""
 	for name := range r.Header {
 		switch name {
-		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding":
+		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding", wire.ReceiptHeader:
 		default:
 			delete(r.Header, name)
 		}

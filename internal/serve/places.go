@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -230,11 +231,11 @@ const (
 	respondents             // known by a credential
 )
 
-func kindOf(pattern string) kind {
-	switch pattern {
-	case wire.ContributionPattern, wire.TokensPattern:
+func (c Config) kindOf(pattern string) kind {
+	switch {
+	case pattern == wire.ContributionPattern, pattern == wire.TokensPattern, slices.Contains(c.Visited, pattern):
 		return respondents
-	case wire.BatchPattern:
+	case pattern == wire.BatchPattern, slices.Contains(c.Handed, pattern):
 		return batches
 	}
 	return strangers

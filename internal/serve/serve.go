@@ -97,6 +97,11 @@ type Config struct {
 
 	Routes map[string]Handler // by pattern of net/http, such as wire.PlanPattern
 
+	// Visited and Handed are patterns, beside those of package wire, of requests that
+	// respondents make, and that other services make who hand something over. Their
+	// handlers call Enter once they have checked the credential.
+	Visited, Handed []string
+
 	// Private are patterns whose requests are not counted in the metrics,
 	// because their number is what a plan keeps private.
 	Private map[string]bool

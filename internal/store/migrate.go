@@ -19,8 +19,8 @@ const guardsVersion = 2
 
 // migrate brings the database to the newest shape. Two services that start
 // together take turns.
-func (s *Store) migrate(ctx context.Context) error {
-	provider, err := s.provider()
+func (s *Store) migrate(ctx context.Context, make func() (*goose.Provider, error)) error {
+	provider, err := make()
 	if err != nil {
 		return fmt.Errorf("store: migrations: %w", err)
 	}
@@ -53,11 +53,14 @@ func (s *Store) provider() (*goose.Provider, error) {
 		goose.NewGoMigration(withdrawalsVersion, &goose.GoFunc{RunTx: s.kind.withdrawable}, &goose.GoFunc{RunTx: s.kind.unwithdrawable}),
 		goose.NewGoMigration(roundsVersion, &goose.GoFunc{RunTx: s.kind.studied}, &goose.GoFunc{RunTx: s.kind.unstudied}),
 	)}
-	dialect := goose.DialectSQLite3
+	return goose.NewProvider(s.dialect(), s.writer, files, options...)
+}
+
+func (s *Store) dialect() goose.Dialect {
 	if s.kind == postgres {
-		dialect = goose.DialectPostgres
+		return goose.DialectPostgres
 	}
-	return goose.NewProvider(dialect, s.writer, files, options...)
+	return goose.DialectSQLite3
 }
 
 // The tables whose rows are never changed, and those of them whose rows never go.

@@ -34,7 +34,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	modernc "modernc.org/sqlite"       // the driver "sqlite"
+	"github.com/pressly/goose/v3"
+	modernc "modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/confetti-dp/confetti/internal/durable"
@@ -109,26 +110,13 @@ type Store struct {
 	disk           *durable.Disk         // of the SQLite file
 	refused        atomic.Pointer[error] // the last write found the disk full
 	failpoint      func(string) error
+	turns          string // table whose lock lets PostgreSQL's writers take turns
 }
 
 // Open opens the database and brings its tables to the newest shape.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	s := &Store{failpoint: c.Failpoint, end: c.Ledger}
-	if s.failpoint == nil {
-		s.failpoint = func(string) error { return nil }
-	}
-	var err error
-	if strings.HasPrefix(c.DSN, "postgres://") || strings.HasPrefix(c.DSN, "postgresql://") {
-		err = s.openPostgres(c.DSN)
-	} else {
-		err = s.openSQLite(c.DSN)
-	}
-	if err == nil && s.kind == sqlite {
-		err = s.integrity(ctx, s.writer)
-	}
-	if err == nil {
-		err = s.migrate(ctx)
-	}
+	s := &Store{failpoint: c.Failpoint, end: c.Ledger, turns: "plans"}
+	err := s.open(ctx, c.DSN, s.provider)
 	if err == nil {
 		err = s.mendEnd(ctx)
 	}
@@ -137,6 +125,25 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// open opens the database and brings its tables to the newest shape of a provider.
+func (s *Store) open(ctx context.Context, dsn string, provider func() (*goose.Provider, error)) (err error) {
+	if s.failpoint == nil {
+		s.failpoint = func(string) error { return nil }
+	}
+	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
+		err = s.openPostgres(dsn)
+	} else {
+		err = s.openSQLite(dsn)
+	}
+	if err == nil && s.kind == sqlite {
+		err = s.integrity(ctx, s.writer)
+	}
+	if err == nil {
+		err = s.migrate(ctx, provider)
+	}
+	return err
 }
 
 // connections is how many a service holds to its database: one writes, some read.
@@ -240,7 +247,7 @@ func (s *Store) transact(ctx context.Context, name string, do func(*sql.Tx) erro
 	defer tx.Rollback() // nothing, once committed
 	if s.kind == postgres {
 		// What BEGIN IMMEDIATE is to SQLite: one writer, readers unhindered.
-		if _, err := tx.ExecContext(ctx, "LOCK TABLE plans IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+		if _, err := tx.ExecContext(ctx, "LOCK TABLE "+s.turns+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 	}

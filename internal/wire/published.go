@@ -112,7 +112,7 @@ func (r Receipts) Check(p plan.Plan) ([]Vouched, error) {
 }
 
 func (b BatchReceipts) check(p plan.Plan, keys []VerifyKey) (Vouched, error) {
-	hops := p.Route.Instances()[b.Instance].Hops
+	hops := p.Route.Ways()[b.Instance]
 	v := Vouched{Instance: b.Instance, Crowd: b.Crowd, Hops: len(hops), Whole: b.Whole, Lost: b.Dropped}
 	if len(b.Receipts) != len(hops) {
 		return v, fmt.Errorf("wire: %d receipts of %d hops", len(b.Receipts), len(hops))
@@ -154,12 +154,12 @@ func (b BatchReceipts) check(p plan.Plan, keys []VerifyKey) (Vouched, error) {
 }
 
 // ReceiptKeys are the public keys that a plan's hops sign receipts with, by instance
-// and hop; the zero key where the plan names none, which it does not of a last hop.
+// and hop, or its aggregators, as the hops of one instance; the zero key where the plan names none, which it does not of a last hop.
 func ReceiptKeys(p plan.Plan) ([][]VerifyKey, error) {
 	var all [][]VerifyKey
-	for i, in := range p.Route.Instances() {
-		keys := make([]VerifyKey, len(in.Hops))
-		for h, hop := range in.Hops {
+	for i, parties := range p.Route.Ways() {
+		keys := make([]VerifyKey, len(parties))
+		for h, hop := range parties {
 			if hop.Receipts == "" {
 				continue
 			}

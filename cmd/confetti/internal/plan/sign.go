@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
@@ -165,7 +166,7 @@ type planClose struct {
 }
 
 func (planClose) Help() string {
-	return `Ends a collection before its time: first at the entry hops, and once every crowd
+	return `Ends a collection before its time: first at the entry hops, or the leader, and once every crowd
 was counted or withheld, at the analyzer, which then publishes the release or says
 why it may not. The token must be an operator's of all of them, as in a trial; an
 operator of one service calls POST /v1/plans/PLAN/close there.
@@ -188,7 +189,7 @@ func (c planClose) Run(std terminal.Streams) error {
 	defer cancel()
 	at := wire.ClosePath(signed.Plan.Hash())
 	for _, p := range plans.Parties(signed.Plan) {
-		if p.Role != "shuffler" || p.Hop > 0 {
+		if p.Role != "shuffler" && p.Role != "leader" || p.Hop > 0 {
 			continue
 		}
 		if _, _, err := s.Do(ctx, http.MethodPost, p.URL+at, "", nil); err != nil {
@@ -254,6 +255,9 @@ func settled(ctx context.Context, s *services.Services, signed plan.Signed) erro
 
 // underWay counts crowds of instances on which no hop has the last word yet.
 func underWay(ctx context.Context, s *services.Services, signed plan.Signed) (int, error) {
+	if signed.Plan.Route.Sum != nil {
+		return adding(ctx, s, signed)
+	}
 	left := 0
 	for i, in := range signed.Plan.Route.Instances() {
 		over := map[uint32]bool{}
@@ -278,6 +282,28 @@ func underWay(ctx context.Context, s *services.Services, signed plan.Signed) (in
 			}
 		}
 		left += signed.Plan.Crowds() - len(over)
+	}
+	return left, nil
+}
+
+// adding counts crowds of which the leader has neither both shares nor withheld them.
+func adding(ctx context.Context, s *services.Services, signed plan.Signed) (int, error) {
+	leader := signed.Plan.Route.Sum.Leader
+	text, err := s.Get(ctx, leader.URL+wire.StatusPath(signed.Plan.Hash()))
+	if err != nil {
+		return 0, err
+	}
+	var all []aggregated.Status
+	if err := json.Unmarshal(text, &all); err != nil {
+		return 0, fmt.Errorf("%s: %w", leader.URL, err)
+	}
+	left := signed.Plan.Crowds()
+	for _, st := range all {
+		for _, c := range st.Crowds {
+			if c.Phase == aggregated.HandedOn || c.Phase == aggregated.Withheld {
+				left--
+			}
+		}
 	}
 	return left, nil
 }

@@ -9,7 +9,7 @@ import (
 // Party is a service that a plan names.
 type Party struct {
 	Name, URL string
-	Role      string // "shuffler", "analyzer", "issuer"
+	Role      string // "shuffler", "leader", "helper", "analyzer", "issuer"
 	Instance  int
 	Hop       int
 }
@@ -18,9 +18,13 @@ type Party struct {
 // budget, then hops and the issuer.
 func Parties(p plan.Plan) []Party {
 	all := []Party{{p.Analyzer.Operator, p.Analyzer.URL, "analyzer", 0, 0}}
-	for i, in := range p.Route.Instances() {
-		for h, hop := range in.Hops {
-			all = append(all, Party{hop.Operator, hop.URL, "shuffler", i, h})
+	for i, hops := range p.Route.Ways() {
+		for h, hop := range hops {
+			role := "shuffler"
+			if p.Route.Sum != nil {
+				role = []string{"leader", "helper"}[h]
+			}
+			all = append(all, Party{hop.Operator, hop.URL, role, i, h})
 		}
 	}
 	if issuer := p.Route.Issuer(); issuer != nil {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
@@ -22,6 +24,8 @@ type Serve struct {
 	Analyzer serveAnalyzer `cmd:"" help:"Count batches and publish releases."`
 	Issuer   serveIssuer   `cmd:"" help:"Sign single-use tokens, one for a respondent and hop."`
 	Log      serveLog      `cmd:"" help:"Keep a public log of signed plans, so that everybody is shown the same."`
+	Leader   serveLeader   `cmd:"" help:"Add up answers that arrive in shares: take them from devices, and have the helper verify them."`
+	Helper   serveHelper   `cmd:"" help:"Add up answers that arrive in shares: verify what the leader brings."`
 }
 
 // configFlags are those of every service.
@@ -121,7 +125,28 @@ func (serveLog) Help() string { return "Example:\n  confetti serve log --config 
 
 func (c serveLog) Run(std terminal.Streams) error { return c.run(std, &planlog.Config{}) }
 
-// Load reads the configuration of a role, shuffler, analyzer or issuer, as serve does.
+type serveLeader struct{ configFlags }
+
+func (serveLeader) Help() string {
+	return "Example:\n  confetti serve leader --config leader.toml --check"
+}
+
+func (c serveLeader) Run(std terminal.Streams) error {
+	return c.run(std, &aggregated.Config{Role: dap.Leader})
+}
+
+type serveHelper struct{ configFlags }
+
+func (serveHelper) Help() string {
+	return "Example:\n  confetti serve helper --config helper.toml --check"
+}
+
+func (c serveHelper) Run(std terminal.Streams) error {
+	return c.run(std, &aggregated.Config{Role: dap.Helper})
+}
+
+// Load reads the configuration of a role, shuffler, leader, helper, analyzer or issuer, as
+// serve does.
 func Load(role, path, version string) (Service, error) {
 	var c Service
 	switch role {
@@ -131,6 +156,10 @@ func Load(role, path, version string) (Service, error) {
 		c = &AnalyzerService{version: version}
 	case "issuer":
 		c = &issuer.Config{}
+	case "leader":
+		c = &aggregated.Config{Role: dap.Leader}
+	case "helper":
+		c = &aggregated.Config{Role: dap.Helper}
 	}
 	return c, serve.ReadConfig(path, c)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
@@ -71,8 +72,13 @@ func (c Command) Make(t trial.Folder) error {
 	if err := settle(t, &p, c.tokens()); err != nil {
 		return err
 	}
+	if p.Route.Sum != nil {
+		if err := pair(t); err != nil {
+			return err
+		}
+	}
 	for _, one := range plans.Parties(p) {
-		if err := equip(t, one, ca, c.Rounds > 0); err != nil {
+		if err := equip(t, one, ca, c.Rounds > 0, p.Route.Sum != nil); err != nil {
 			return err
 		}
 	}
@@ -132,87 +138,118 @@ func (c Command) Draft() (plan.Plan, error) {
 		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"},
 		Crowd:     plan.Crowd{Minimum: 100},
 		Envelopes: plan.Envelopes{Suite: "x25519"},
-		Route:     plans.Route(1, 2),
+		Route:     c.route(),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}, nil
+}
+
+// route is that of the sample.
+func (c Command) route() plan.Route {
+	if c.Route == plan.RouteSum {
+		return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: plan.NoiseDevices}}
+	}
+	return plans.Route(1, 2)
 }
 
 // tokens says whether hops demand tokens: not in a study of which everybody answers all
 // rounds, which has the same keys in each.
 func (c Command) tokens() bool { return c.Rounds == 0 || c.Takes == plan.TakesOne }
 
-// settle gives every party keys and an address, has hops demand tokens, and
+// settle gives every party keys and an address, has hops or aggregators demand tokens, and
 // calibrates the sample's noise.
 func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
-	mix := p.Route.Mix
-	mix.Issuer = &plan.Party{Operator: "issuer"}
-	urls, err := addresses(len(plans.Parties(*p)))
+	urls, err := addresses(len(plans.Parties(*p)) + 1) // one more, of an issuer that it may not have yet
 	if err != nil {
 		return err
 	}
-	mix.Issuer.URL, p.Analyzer.URL, urls = urls[0], urls[1], urls[2:]
-	opener := func(at plans.Party, to *plan.Party) error {
-		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
-		if err != nil {
-			return err
-		}
-		to.Key = key.Public().String()
-		if err := os.MkdirAll(filepath.Join(t.Of(at), "keys"), 0o700); err != nil {
-			return err
-		}
-		return envelope.CreateKeyFile(filepath.Join(t.Of(at), "keys", "open.json"), envelope.KeyFile{Key: key, Purpose: to.Operator})
-	}
-	if err := opener(plans.Party{Role: "analyzer"}, &p.Analyzer); err != nil {
-		return err
-	}
-	issuing := filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys")
-	if err := os.MkdirAll(issuing, 0o700); err != nil {
-		return err
-	}
-	for i, in := range mix.Instances {
-		for h := range in.Hops {
-			hop, at := &in.Hops[h], plans.Party{Role: "shuffler", Instance: i, Hop: h}
-			if err := opener(at, hop); err != nil {
-				return err
-			}
-			sign, err := wire.GenerateSignKey()
-			if err != nil {
-				return err
-			}
-			tokens, err := token.GenerateKey()
-			if err != nil {
-				return err
-			}
-			hop.URL, hop.Receipts, hop.Tokens, urls = urls[0], sign.Public().String(), tokens.Public().String(), urls[1:]
-			if err := errors.Join(
-				wire.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, hop.Operator),
-				token.CreateKeyFile(filepath.Join(issuing, fmt.Sprintf("instance-%d-hop-%d.json", i+1, h+1)), tokens, hop.Operator),
-			); err != nil {
-				return err
-			}
-		}
-	}
-	// One operator has all these keys, whatever a plan says that was to be tried: releases
-	// know a trial by that.
-	p.Analyzer.Operator, mix.Issuer.Operator = trial.Name, trial.Name
+	issuer := &plan.Party{Operator: trial.Name, URL: urls[0]}
 	if !withTokens {
-		mix.Issuer = nil
-		for _, in := range mix.Instances {
+		issuer = nil
+	}
+	p.Analyzer.Operator, p.Analyzer.URL, urls = trial.Name, urls[1], urls[2:]
+	if err := opener(t, plans.Party{Role: "analyzer"}, &p.Analyzer, p.Envelopes.Suite); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys"), 0o700); err != nil {
+		return err
+	}
+	one := func(at plans.Party, to *plan.Party) error {
+		to.URL, urls = urls[0], urls[1:]
+		return establish(t, at, to, p.Envelopes.Suite, withTokens)
+	}
+	if p.Route.Sum != nil {
+		route := *p.Route.Sum
+		p.Route.Sum, route.Issuer = &route, issuer
+		err = errors.Join(one(plans.Party{Role: "leader"}, &route.Leader), one(plans.Party{Role: "helper", Hop: 1}, &route.Helper))
+	} else {
+		p.Route.Mix.Issuer = issuer
+		for i, in := range p.Route.Instances() {
 			for h := range in.Hops {
-				in.Hops[h].Tokens = ""
+				err = errors.Join(err, one(plans.Party{Role: "shuffler", Instance: i, Hop: h}, &in.Hops[h]))
 			}
 		}
 	}
-	for _, in := range mix.Instances {
-		for h := range in.Hops {
-			in.Hops[h].Operator = trial.Name
-		}
-	}
-	if p.Envelopes.PerDevice == 0 {
+	if err == nil && (p.Route.Sum != nil || p.Envelopes.PerDevice == 0) {
 		*p, err = protocol.Design(*p)
 	}
 	return err
 }
+
+// opener gives a party the key that it opens with.
+func opener(t trial.Folder, at plans.Party, to *plan.Party, suite string) error {
+	key, err := envelope.GenerateKey(envelope.Suite(suite))
+	if err != nil {
+		return err
+	}
+	to.Key = key.Public().String()
+	if err := os.MkdirAll(filepath.Join(t.Of(at), "keys"), 0o700); err != nil {
+		return err
+	}
+	return envelope.CreateKeyFile(filepath.Join(t.Of(at), "keys", "open.json"), envelope.KeyFile{Key: key, Purpose: to.Operator})
+}
+
+// establish gives a hop or an aggregator its keys. One operator has all of them, whatever
+// a plan says that was to be tried: releases know a trial by that.
+func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, withTokens bool) error {
+	if err := opener(t, at, to, suite); err != nil {
+		return err
+	}
+	sign, err := wire.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	to.Receipts = sign.Public().String()
+	if err := wire.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, to.Operator); err != nil {
+		return err
+	}
+	defer func() { to.Operator = trial.Name }()
+	if to.Tokens = ""; !withTokens {
+		return nil
+	}
+	tokens, err := token.GenerateKey()
+	if err != nil {
+		return err
+	}
+	to.Tokens = tokens.Public().String()
+	issuing := filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys")
+	return token.CreateKeyFile(filepath.Join(issuing, fmt.Sprintf("instance-%d-hop-%d.json", at.Instance+1, at.Hop+1)), tokens, to.Operator)
+}
+
+// pair gives both aggregators the secret that they share, and the analyzer the token with
+// which it fetches sums.
+func pair(t trial.Folder) error {
+	var seed [aggregate.PairBytes]byte
+	rng.Reader(rng.New()).Read(seed[:])
+	leader := t.Of(plans.Party{Role: "leader"})
+	collector, err := serve.AddBearer(rng.New(), filepath.Join(leader, "collectors"), "analyzer")
+	return errors.Join(err,
+		aggregate.CreatePair(filepath.Join(leader, pairFile), seed),
+		aggregate.CreatePair(filepath.Join(t.Of(plans.Party{Role: "helper"}), pairFile), seed),
+		durable.Replace(filepath.Join(t.Of(plans.Party{Role: "analyzer"}), "collector"), []byte(collector+"\n"), 0o600),
+	)
+}
+
+const pairFile = "pair.secret"
 
 // addresses finds free ports of this machine. Another program could take one
 // before its service does, which then says so.
@@ -250,7 +287,7 @@ func tokens(t trial.Folder, devices int) error {
 }
 
 // equip gives a party its certificate and its configuration.
-func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study bool) error {
+func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed bool) error {
 	certificate, key, err := ca.Server(trial.Host)
 	if err != nil {
 		return err
@@ -258,6 +295,9 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study bool) error
 	config := partyConfig(p)
 	if study && p.Role == "analyzer" {
 		config = fmt.Sprintf("coordinator = '%s'\n", trial.Coordinator) + config
+	}
+	if summed && p.Role == "analyzer" {
+		config = "collector = 'collector'\n" + config
 	}
 	address, _ := strings.CutPrefix(p.URL, "https://")
 	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trial.Roots, config, address, trial.Operators)
@@ -273,6 +313,10 @@ func partyConfig(p plans.Party) string {
 	switch p.Role {
 	case "shuffler":
 		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers, trial.Bearers)
+	case "leader":
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = 'leader.db'\npair = '%s'\n", trial.Publishers, trial.Bearers, pairFile)
+	case "helper":
+		return fmt.Sprintf("publishers_file = '../%s'\ndatabase = 'helper.db'\npair = '%s'\n", trial.Publishers, pairFile)
 	case "issuer":
 		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trial.Publishers, trial.Bearers)
 	}

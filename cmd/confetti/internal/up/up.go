@@ -31,18 +31,20 @@ type Command struct {
 	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" placeholder:"FILE"`
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
 	Devices int           `help:"Devices that get a token." default:"200"`
+	Route   string        `help:"How the sample's answers travel: mix, through two hops, or sum, in shares to two aggregators." enum:"mix,sum" default:"mix"`
 
 	Rounds int `help:"Ask in so many rounds at most, one after the other by themselves (a study), each open as long as --closes says; 0: once." default:"0" placeholder:"N"`
 	study.Terms
 }
 
 func (Command) Help() string {
-	return `Starts shufflers, analyzer and token issuer in one process on this machine,
+	return `Starts shufflers or aggregators, analyzer and token issuer in one process on this machine,
 with keys, certificates and tokens of their own, until it is interrupted. A
 trial shows how it works and is no collection: one operator has all the keys.
 
 Example:
-  confetti up trial --closes 10m`
+  confetti up trial --closes 10m
+  confetti up summed --route sum --devices 500`
 }
 
 func (c Command) Run(std terminal.Streams) error {

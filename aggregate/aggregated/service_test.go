@@ -1,0 +1,79 @@
+package aggregated
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+func TestWhatDevicesSayIsAddedUpOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	w.all(0, 1, 1, 3)
+	if status := w.upload(4, w.lie()); status != http.StatusOK {
+		t.Errorf("a lie is known at the door: %d", status)
+	}
+	if status := w.upload(1, w.report(1)); status != http.StatusConflict {
+		t.Errorf("a respondent's second report is answered %d", status)
+	}
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := w.collected(); status != http.StatusAccepted {
+		t.Errorf("before the end the analyzer is answered %d", status)
+	}
+	w.close()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	w.want([]int64{1, 2, 0, 1}, 4)
+	if status := w.upload(5, w.report(1)); status != http.StatusGone && status != http.StatusConflict {
+		t.Errorf("after the end a device is answered %d", status)
+	}
+	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+		st, err := w.nodes[role].service.status(t.Context(), w.nodes[role].service.plans[w.plan.Hash()])
+		if err != nil || st.Crowds[0].Reports != 4 || st.Crowds[0].Refused != 1 {
+			t.Errorf("%v: %v", st, err)
+		}
+	}
+}
+
+func TestTooFewAreWithheld(t *testing.T) {
+	w := newWorld(t, nil)
+	w.all(0, 1)
+	w.upload(2, w.lie())
+	w.close()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	if status, body, _ := w.collected(); status == http.StatusOK || status == http.StatusAccepted {
+		t.Errorf("two valid reports of three at least are answered %d: %s", status, body)
+	}
+}
+
+// Noise is drawn once: asked again, and by whoever was killed meanwhile, the same bytes.
+func TestNoiseIsDrawnOnce(t *testing.T) {
+	w := newWorld(t, func(p *plan.Plan) {
+		p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseAggregators, plan.LawLaplace, 0.1
+	})
+	w.all(0, 1, 1, 3)
+	w.close()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	_, first, receipts := w.collected()
+	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+		w.kill(role)
+		w.start(role)
+	}
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	if _, again, vouch := w.collected(); string(again) != string(first) || vouch != receipts {
+		t.Error("the same sum was drawn twice")
+	}
+	if sums, n := w.opened(); n != 4 || sums[0] == 1 && sums[1] == 2 && sums[2] == 0 && sums[3] == 1 {
+		t.Errorf("no noise: %v", sums) // each is 0 with probability 0.05^2: 4e-11 for all
+	}
+}

@@ -1,0 +1,185 @@
+package aggregated
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// together is how many reports share one write at most.
+const together = 256
+
+// upload is a report on its way to the disk.
+type upload struct {
+	store.Upload
+	kept chan error
+}
+
+// putReport answers POST /tasks/{task}/reports: 200 when the report is on disk. A
+// respondent sends one, alone: its credential is for one.
+func (s *Service) putReport(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.pathTask(r, dap.UploadType)
+	if err != nil {
+		return err
+	}
+	p := c.of
+	if err := s.isOpen(p); err != nil {
+		return err
+	}
+	respondent, err := s.authenticate(r, p)
+	if err != nil {
+		return err
+	}
+	if err := s.rates.Allow(respondent); err != nil {
+		return err
+	}
+	if err := serve.Enter(r, respondent); err != nil {
+		return err
+	}
+	size := c.ReportSize()
+	body, err := serve.ReadBody(w, r, int64(size))
+	if err != nil {
+		return err
+	}
+	if len(body) != size {
+		return wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", len(body), size)
+	}
+	all, err := dap.ParseUpload(body, 1)
+	if err != nil {
+		return wire.Problemf(wire.ContributionRefused, "%w", err)
+	}
+	if now := task.Unit(s.o.Now()); all[0].Time > now+1 || all[0].Time+1 < task.Unit(p.plan.Times.Opens) {
+		return wire.Problemf(wire.ContributionRefused, "the report's time is not one of the collection")
+	}
+	if err := s.keep(r.Context(), store.Upload{Plan: p.name, Respondent: respondent, ID: all[0].ID, Crowd: c.number, Body: body}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// pathTask finds the task of a request whose body is of a type.
+func (s *Service) pathTask(r *http.Request, mediaType string) (*crowd, error) {
+	id, err := dap.PathTask(r)
+	if err != nil {
+		return nil, wire.Problemf(wire.BadRequest, "%w", err)
+	}
+	if got := r.Header.Get("Content-Type"); got != mediaType {
+		kind, parameters, err := mime.ParseMediaType(got)
+		wanted, want, _ := mime.ParseMediaType(mediaType)
+		if err != nil || kind != wanted || parameters["message"] != want["message"] {
+			p := wire.Problemf(wire.UnsupportedMediaType, "the body must be %s", mediaType)
+			p.Accept = mediaType
+			return nil, p
+		}
+	}
+	return s.task(id)
+}
+
+// isOpen returns the problem of a report that comes now.
+func (s *Service) isOpen(p *served) error {
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	now, times := s.o.Now(), p.plan.Times
+	switch {
+	case !closed && !now.Before(times.Closes) && s.o.Clock.Settled() != nil:
+		// Whoever is told that it is over throws the report away.
+		late := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")
+		late.RetryAfter = time.Minute
+		return late
+	case closed || !now.Before(times.Closes):
+		return wire.Problemf(wire.EpochOver, "the plan has closed")
+	case now.Before(times.Opens):
+		early := wire.Problemf(wire.NotOpen, "the plan has not opened")
+		early.RetryAfter = times.Opens.Sub(now)
+		return early
+	}
+	return nil
+}
+
+// authenticate tells respondents apart, by what the plan demands.
+func (s *Service) authenticate(r *http.Request, p *served) (serve.Respondent, error) {
+	if p.tokens == nil {
+		return serve.Authenticator{Secret: p.secret, Bearers: s.o.Bearers, Certificates: s.o.Certificates}.Respondent(r)
+	}
+	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+	if !ok {
+		return serve.Respondent{}, wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
+	}
+	if err := p.tokens.Verify(token.Context{Plan: p.hash}, presented); err != nil {
+		return serve.Respondent{}, wire.Problemf(wire.TokenRefused, "%w", err)
+	}
+	id := token.ID(presented)
+	return p.secret.Respondent("token", id[:]), nil
+}
+
+// keep returns once a report is on disk, or why it never will be.
+func (s *Service) keep(ctx context.Context, u store.Upload) error {
+	one := upload{u, make(chan error, 1)}
+	select {
+	case s.uploads <- one:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-one.kept:
+		switch {
+		case errors.Is(err, store.ErrTaken):
+			return wire.Problemf(wire.AlreadyContributed, "another report of this respondent is here")
+		case errors.Is(err, store.ErrClosed):
+			return wire.Problemf(wire.EpochOver, "the plan has closed")
+		case err != nil:
+			return storage(err)
+		}
+		return s.o.Failpoint("reports-kept")
+	case <-ctx.Done(): // it may be kept all the same
+		return ctx.Err()
+	}
+}
+
+// keepUploads writes reports, those who come together in one step, until the context ends.
+func (s *Service) keepUploads(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-s.uploads:
+			all := []upload{first}
+		gather:
+			for len(all) < together {
+				select {
+				case next := <-s.uploads:
+					all = append(all, next)
+				default:
+					break gather
+				}
+			}
+			s.keepAll(ctx, all)
+		}
+	}
+}
+
+func (s *Service) keepAll(ctx context.Context, all []upload) {
+	rows := make([]store.Upload, len(all))
+	for i, u := range all {
+		rows[i] = u.Upload
+	}
+	wrong, err := s.o.Store.Take(ctx, rows)
+	for i, u := range all {
+		if err != nil {
+			u.kept <- err
+			continue
+		}
+		u.kept <- wrong[i]
+	}
+}

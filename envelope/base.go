@@ -1,0 +1,41 @@
+package envelope
+
+import (
+	"crypto/hpke"
+	"fmt"
+)
+
+// IDs are the KEM, KDF and AEAD of the suite in the registries of HPKE.
+func (s Suite) IDs() (kemID, kdfID, aeadID uint16) { return s.kem().ID(), kdf.ID(), aead.ID() }
+
+// SealBase is SealBase of RFC 9180, section 6.1: what travels in other protocols than
+// ours, and is no envelope.
+func (k PublicKey) SealBase(info, aad, plaintext []byte) (enc, ciphertext []byte, err error) {
+	if k.key == nil {
+		return nil, nil, fmt.Errorf("envelope: no public key to seal to")
+	}
+	enc, sender, err := hpke.NewSender(k.key, kdf, aead, info)
+	if err != nil {
+		return nil, nil, fmt.Errorf("envelope: seal: %w", err)
+	}
+	if ciphertext, err = sender.Seal(aad, plaintext); err != nil {
+		return nil, nil, fmt.Errorf("envelope: seal: %w", err)
+	}
+	return enc, ciphertext, nil
+}
+
+// OpenBase opens what SealBase sealed. The error is ErrOpen.
+func (k PrivateKey) OpenBase(info, aad, enc, ciphertext []byte) ([]byte, error) {
+	if k.key == nil {
+		return nil, ErrOpen
+	}
+	recipient, err := hpke.NewRecipient(enc, k.key(), kdf, aead, info)
+	if err != nil {
+		return nil, ErrOpen
+	}
+	plaintext, err := recipient.Open(aad, ciphertext)
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return plaintext, nil
+}

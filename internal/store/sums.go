@@ -1,0 +1,362 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/sums/*.sql
+var sumsMigrations embed.FS
+
+// Sums is what an aggregator must not lose: the plans that it serves, reports that wait,
+// what was added up, and the shares that left. It knows their bytes only. It is safe for
+// concurrent use.
+type Sums struct{ db *Store }
+
+// SumsFailpoints are the steps that Config.Failpoint is called at: before each transaction
+// commits, and after.
+var SumsFailpoints = []string{
+	"store/take", "store/take/committed", // reports
+	"store/job", "store/job/committed", // some become one
+	"store/add", "store/add/committed", // they are in the sum
+	"store/share", "store/share/committed", // what leaves is drawn
+	"store/end", "store/end/committed", // reports, and who sent them, are forgotten
+}
+
+// OpenSums opens an aggregator's database, as Open does an analyzer's.
+func OpenSums(ctx context.Context, c Config) (*Sums, error) {
+	s := &Store{failpoint: c.Failpoint, turns: "served"}
+	err := s.open(ctx, c.DSN, func() (*goose.Provider, error) {
+		files, err := fs.Sub(sumsMigrations, "migrations/sums")
+		if err != nil {
+			return nil, err
+		}
+		return goose.NewProvider(s.dialect(), s.writer, files, goose.WithTableName("goose_sums_version"))
+	})
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return &Sums{s}, nil
+}
+
+// Close lets go of the database.
+func (s *Sums) Close() error { return s.db.Close() }
+
+// Ready asks the database whether it answers, and its disk whether it takes anything.
+func (s *Sums) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
+
+// Served is a plan that an aggregator serves.
+type Served struct {
+	Name   string
+	Signed []byte
+	Secret []byte // under which respondents are known; empty once they are forgotten
+	Closed bool   // no more reports are taken
+}
+
+// Serve writes a plan. One that is there already has its signatures replaced.
+func (s *Sums) Serve(ctx context.Context, p Served) error {
+	return s.db.write(ctx, "serve", func(tx *sql.Tx) error {
+		return execArgs(ctx, tx, `INSERT INTO served (name, signed, secret, closed) VALUES ($1, $2, $3, 0)
+			ON CONFLICT (name) DO UPDATE SET signed = excluded.signed`, p.Name, p.Signed, p.Secret)
+	})
+}
+
+// All lists the plans that are served.
+func (s *Sums) All(ctx context.Context) (all []Served, err error) {
+	err = each(ctx, s.db.reader, func(r *sql.Rows) error {
+		var p Served
+		closed := 0
+		if err := r.Scan(&p.Name, &p.Signed, &p.Secret, &closed); err != nil {
+			return err
+		}
+		p.Closed = closed == 1
+		all = append(all, p)
+		return nil
+	}, "SELECT name, signed, secret, closed FROM served ORDER BY name")
+	return all, err
+}
+
+// End lets a plan take no more reports.
+func (s *Sums) End(ctx context.Context, plan string) error {
+	return s.db.write(ctx, "close", func(tx *sql.Tx) error {
+		return execArgs(ctx, tx, "UPDATE served SET closed = 1 WHERE name = $1", plan)
+	})
+}
+
+// Forget deletes a plan's reports, and the secret under which respondents were known.
+func (s *Sums) Forget(ctx context.Context, plan string) error {
+	return s.clean(ctx, "end", func(tx *sql.Tx) error {
+		if err := execArgs(ctx, tx, "UPDATE served SET secret = $2 WHERE name = $1", plan, []byte{}); err != nil {
+			return err
+		}
+		return execArgs(ctx, tx, "DELETE FROM reports WHERE plan = $1", plan)
+	})
+}
+
+// Erase deletes all that there is of a plan, for good: it is never served again. A
+// statement, if there is one, is kept as Revoke does.
+func (s *Sums) Erase(ctx context.Context, plan string, statement []byte) error {
+	return s.clean(ctx, "erase", func(tx *sql.Tx) error {
+		for _, table := range []string{"reports", "spent", "answers", "sums", "shares"} {
+			if err := execArgs(ctx, tx, "DELETE FROM "+table+" WHERE plan = $1", plan); err != nil {
+				return err
+			}
+		}
+		if err := execArgs(ctx, tx, "DELETE FROM served WHERE name = $1", plan); err != nil {
+			return err
+		}
+		if statement != nil {
+			if err := revoke(ctx, tx, plan, statement); err != nil {
+				return err
+			}
+		}
+		return execArgs(ctx, tx, "INSERT INTO gone (name) VALUES ($1) ON CONFLICT DO NOTHING", plan)
+	})
+}
+
+// Gone reports whether a plan was erased.
+func (s *Sums) Gone(ctx context.Context, plan string) (bool, error) {
+	return exists(ctx, s.db.reader, "SELECT 1 FROM gone WHERE name = $1", plan)
+}
+
+// Revoke keeps the withdrawal of a plan under a name. The first of a name stays.
+func (s *Sums) Revoke(ctx context.Context, name string, statement []byte) error {
+	return s.db.write(ctx, "revoke", func(tx *sql.Tx) error { return revoke(ctx, tx, name, statement) })
+}
+
+func revoke(ctx context.Context, tx *sql.Tx, name string, statement []byte) error {
+	return execArgs(ctx, tx, "INSERT INTO revocations (name, statement) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, statement)
+}
+
+// Revocations calls fn for the name and text of every withdrawal that was kept.
+func (s *Sums) Revocations(ctx context.Context, fn func(name string, text []byte) error) error {
+	return each(ctx, s.db.reader, func(r *sql.Rows) error {
+		var name string
+		var text []byte
+		if err := r.Scan(&name, &text); err != nil {
+			return err
+		}
+		return fn(name, text)
+	}, "SELECT name, statement FROM revocations ORDER BY name")
+}
+
+// Sum is what was added up of a crowd, as Add wrote it; nil: nothing yet.
+func (s *Sums) Sum(ctx context.Context, plan string, crowd int) ([]byte, error) {
+	return one(ctx, s.db.reader, "SELECT body FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+}
+
+// Share is what leaves of a crowd at a step, as Keep wrote it; nil: nothing yet.
+func (s *Sums) Share(ctx context.Context, plan string, crowd int, step string) ([]byte, error) {
+	return one(ctx, s.db.reader, "SELECT body FROM shares WHERE plan = $1 AND crowd = $2 AND step = $3", plan, crowd, step)
+}
+
+// Keep writes what leaves of a crowd at a step, made of its sum as it is then, unless it
+// is there: it is drawn once. It returns what is there.
+func (s *Sums) Keep(ctx context.Context, plan string, crowd int, step string, draw func(sum []byte) ([]byte, error)) (kept []byte, err error) {
+	err = s.db.write(ctx, "share", func(tx *sql.Tx) error {
+		if kept, err = one(ctx, tx, "SELECT body FROM shares WHERE plan = $1 AND crowd = $2 AND step = $3", plan, crowd, step); err != nil || kept != nil {
+			return err
+		}
+		sum, err := one(ctx, tx, "SELECT body FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+		if err != nil {
+			return err
+		}
+		if kept, err = draw(sum); err != nil {
+			return err
+		}
+		return execArgs(ctx, tx, "INSERT INTO shares (plan, crowd, step, body) VALUES ($1, $2, $3, $4)", plan, crowd, step, kept)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// clean is write, after which no byte of what was deleted is left behind.
+func (s *Sums) clean(ctx context.Context, name string, do func(*sql.Tx) error) error {
+	if err := s.db.write(ctx, name, do); err != nil {
+		return err
+	}
+	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)"
+	if s.db.kind == postgres {
+		reclaim = "VACUUM reports, served, sums"
+	}
+	if _, err := s.db.writer.ExecContext(ctx, reclaim); err != nil {
+		return fmt.Errorf("store: the rows are deleted, their bytes are not reclaimed yet: %w", err)
+	}
+	return nil
+}
+
+// one is the only column of the only row, nil where there is none.
+func one(ctx context.Context, q query, text string, args ...any) (body []byte, err error) {
+	err = q.QueryRowContext(ctx, text, args...).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return body, nil
+}
+
+func execArgs(ctx context.Context, tx *sql.Tx, text string, args ...any) error {
+	if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// inserted reports whether the statement wrote a row.
+func inserted(ctx context.Context, tx *sql.Tx, text string, args ...any) (bool, error) {
+	r, err := tx.ExecContext(ctx, text, args...)
+	if err != nil {
+		return false, fmt.Errorf("store: %w", err)
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("store: %w", err)
+	}
+	return n == 1, nil
+}
+
+// Upload is a report as it came to the leader.
+type Upload struct {
+	Plan       string
+	Respondent [32]byte
+	ID         [16]byte
+	Crowd      int
+	Body       []byte
+}
+
+// Take writes reports in one step. It says of each what is wrong with it: ErrTaken where
+// another one of its respondent or with its name is there, ErrClosed where the plan takes
+// no more. The same one again is fine.
+func (s *Sums) Take(ctx context.Context, all []Upload) ([]error, error) {
+	var wrong []error
+	err := s.db.write(ctx, "take", func(tx *sql.Tx) error {
+		wrong = make([]error, len(all)) // of this attempt
+		for i, u := range all {
+			err := take(ctx, tx, u)
+			if wrong[i] = err; err != nil && !errors.Is(err, ErrTaken) && !errors.Is(err, ErrClosed) {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrong, err
+}
+
+func take(ctx context.Context, tx *sql.Tx, u Upload) error {
+	open, err := exists(ctx, tx, "SELECT 1 FROM served WHERE name = $1 AND closed = 0", u.Plan)
+	if err != nil {
+		return err
+	}
+	if !open {
+		return ErrClosed
+	}
+	there, err := one(ctx, tx, "SELECT body FROM reports WHERE plan = $1 AND (respondent = $2 OR id = $3)", u.Plan, u.Respondent[:], u.ID[:])
+	switch {
+	case err != nil || bytes.Equal(there, u.Body):
+		return err
+	case there != nil:
+		return ErrTaken
+	}
+	return execArgs(ctx, tx, "INSERT INTO reports (plan, respondent, id, crowd, job, body) VALUES ($1, $2, $3, $4, 0, $5)",
+		u.Plan, u.Respondent[:], u.ID[:], u.Crowd, u.Body)
+}
+
+// Reports is how many reports of a crowd have come.
+func (s *Sums) Reports(ctx context.Context, plan string, crowd int) (n int, err error) {
+	err = each(ctx, s.db.reader, func(r *sql.Rows) error { return r.Scan(&n) }, "SELECT COUNT(*) FROM reports WHERE plan = $1 AND crowd = $2", plan, crowd)
+	return n, err
+}
+
+// Job is the reports of a crowd that are to be added next, in the order of their names,
+// at most so many, and the number that they have together. Asked again before Add, they
+// are the same. None are left where there are none.
+func (s *Sums) Job(ctx context.Context, plan string, crowd, most int) (number int, bodies [][]byte, err error) {
+	find := func(q query) error {
+		bodies = nil
+		return each(ctx, q, func(r *sql.Rows) error {
+			var body []byte
+			bodies = append(bodies, nil)
+			err := r.Scan(&number, &body)
+			bodies[len(bodies)-1] = body
+			return err
+		}, "SELECT job, body FROM reports WHERE plan = $1 AND crowd = $2 AND job > 0 ORDER BY id", plan, crowd)
+	}
+	if err := find(s.db.reader); err != nil || len(bodies) > 0 {
+		return number, bodies, err
+	}
+	err = s.db.write(ctx, "job", func(tx *sql.Tx) error {
+		if err := execArgs(ctx, tx, `UPDATE reports SET job = (SELECT 1 - MIN(job) FROM reports WHERE plan = $1 AND crowd = $2)
+			WHERE plan = $1 AND id IN (SELECT id FROM reports WHERE plan = $1 AND crowd = $2 AND job = 0 ORDER BY id LIMIT $3)`, plan, crowd, most); err != nil {
+			return err
+		}
+		return find(tx)
+	})
+	return number, bodies, err
+}
+
+// Add writes what a crowd's sum is with the reports of a job, which are not needed any
+// more.
+func (s *Sums) Add(ctx context.Context, plan string, crowd, job int, sum []byte) error {
+	return s.db.write(ctx, "add", func(tx *sql.Tx) error {
+		if err := execArgs(ctx, tx, "UPDATE reports SET job = -job, body = $4 WHERE plan = $1 AND crowd = $2 AND job = $3", plan, crowd, job, []byte{}); err != nil {
+			return err
+		}
+		return keepSum(ctx, tx, plan, crowd, sum)
+	})
+}
+
+func keepSum(ctx context.Context, tx *sql.Tx, plan string, crowd int, sum []byte) error {
+	return execArgs(ctx, tx, "INSERT INTO sums (plan, crowd, body) VALUES ($1, $2, $3) ON CONFLICT (plan, crowd) DO UPDATE SET body = excluded.body", plan, crowd, sum)
+}
+
+// Answer is what the helper answered to the same before; nil: it was not asked.
+func (s *Sums) Answer(ctx context.Context, plan string, asked []byte) ([]byte, error) {
+	return one(ctx, s.db.reader, "SELECT body FROM answers WHERE plan = $1 AND asked = $2", plan, asked)
+}
+
+// AddAnswered adds to a crowd's sum and keeps the answer, in one step. add gets the sum as
+// it is, whether anything of the crowd has left, and whether a name is spent for the first
+// time. What was answered before stays, and is returned.
+func (s *Sums) AddAnswered(ctx context.Context, plan string, crowd int, asked []byte,
+	add func(sum []byte, left bool, fresh func(name []byte) (bool, error)) (next, answer []byte, err error)) (answer []byte, err error) {
+	err = s.db.write(ctx, "add", func(tx *sql.Tx) error {
+		if answer, err = one(ctx, tx, "SELECT body FROM answers WHERE plan = $1 AND asked = $2", plan, asked); err != nil || answer != nil {
+			return err
+		}
+		left, err := exists(ctx, tx, "SELECT 1 FROM shares WHERE plan = $1 AND crowd = $2", plan, crowd)
+		if err != nil {
+			return err
+		}
+		sum, err := one(ctx, tx, "SELECT body FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+		if err != nil {
+			return err
+		}
+		var next []byte
+		next, answer, err = add(sum, left, func(name []byte) (bool, error) {
+			return inserted(ctx, tx, "INSERT INTO spent (plan, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", plan, name)
+		})
+		if err != nil {
+			return err
+		}
+		if err := keepSum(ctx, tx, plan, crowd, next); err != nil {
+			return err
+		}
+		return execArgs(ctx, tx, "INSERT INTO answers (plan, asked, body) VALUES ($1, $2, $3)", plan, asked, answer)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
