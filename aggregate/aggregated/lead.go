@@ -93,7 +93,7 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 			return err
 		}
 	}
-	most := max(1, min(aggregate.MostReports, jobMemory/c.ReportSize()))
+	most := max(1, min(s.most, jobMemory/c.ReportSize()))
 	for {
 		if more, err := s.addJob(ctx, c, most); err != nil {
 			return err

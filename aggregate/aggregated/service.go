@@ -70,6 +70,7 @@ type Service struct {
 	o       Options
 	rates   *serve.Rates[serve.Respondent]
 	uploads chan upload
+	most    int // reports of a job: the constant, but for tests
 
 	loading     sync.Mutex // one plan at a time, or its withdrawal
 	withdrawals *serve.Withdrawals
@@ -89,7 +90,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	o.Default(defaultRetention)
 	o.Limits.Default()
 	s := &Service{
-		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together),
+		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregate.MostReports,
 		plans: map[[32]byte]*served{}, tasks: map[dap.TaskID]*crowd{}, idle: map[[32]byte]idle{}, wake: make(chan struct{}),
 	}
 	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)

@@ -182,6 +182,7 @@ func (w *world) start(role dap.Role) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	s.most = 4 // jobs of a few reports
 	server, err := serve.New(serve.Config{Name: s.Role(), Routes: s.Routes(), Ready: s.Ready, Status: s.Status, Visited: Visited, Handed: Handed})
 	if err != nil {
 		w.t.Fatal(err)

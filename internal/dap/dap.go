@@ -49,7 +49,6 @@ const (
 const (
 	ConfigType          = "application/ppm-dap;message=hpke-config-list"
 	UploadType          = "application/ppm-dap;message=upload-req"
-	UploadErrorsType    = "application/ppm-dap;message=upload-errors"
 	AggregationType     = "application/ppm-dap;message=aggregation-job-init-req"
 	AggregationRespType = "application/ppm-dap;message=aggregation-job-resp"
 	ShareReqType        = "application/ppm-dap;message=aggregate-share-req"
@@ -92,11 +91,8 @@ type ReportError byte
 const (
 	BatchCollected  ReportError = 1
 	ReportReplayed  ReportError = 2
-	ReportDropped   ReportError = 3
-	HPKEUnknown     ReportError = 4
 	HPKEDecrypt     ReportError = 5
 	VerifyFailed    ReportError = 6
-	TaskExpired     ReportError = 7
 	InvalidMessage  ReportError = 8
 	lastReportError ReportError = 11
 )

@@ -33,23 +33,6 @@ func MarshalConfig(all []Key) []byte {
 	return appendOpaque16(nil, list)
 }
 
-// ParseConfig reads an HpkeConfigList: at least one key, and no two of one id.
-func ParseConfig(b []byte) (all []Key, err error) {
-	whole := reader{rest: b}
-	r := reader{rest: whole.opaque(2, 10)}
-	seen := [256]bool{}
-	for r.more() {
-		k := Key{ID: byte(r.number(1)), KEM: uint16(r.number(2)), KDF: uint16(r.number(2)), AEAD: uint16(r.number(2)), Public: r.opaque(2, 1)}
-		r.bad = r.bad || seen[k.ID]
-		seen[k.ID] = true
-		all = append(all, k)
-	}
-	if !whole.whole() || !r.whole() || len(all) == 0 {
-		return nil, errForm("list of HPKE configurations")
-	}
-	return all, nil
-}
-
 // Seal seals to a key of a plan.
 func Seal(to envelope.PublicKey, info, data, plaintext []byte) (Ciphertext, error) {
 	enc, payload, err := to.SealBase(info, data, plaintext)

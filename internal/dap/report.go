@@ -108,35 +108,6 @@ func ParseUpload(b []byte, most int) (all []Report, err error) {
 	return all, nil
 }
 
-// UploadStatus says why one report of several was not taken.
-type UploadStatus struct {
-	ID    ReportID
-	Error ReportError
-}
-
-// MarshalUploadErrors writes the reports that were not taken.
-func MarshalUploadErrors(all []UploadStatus) (b []byte) {
-	for _, s := range all {
-		b = append(append(b, s.ID[:]...), byte(s.Error))
-	}
-	return b
-}
-
-// ParseUploadErrors reads what MarshalUploadErrors writes.
-func ParseUploadErrors(b []byte) (all []UploadStatus, err error) {
-	r := reader{rest: b}
-	for r.more() {
-		var s UploadStatus
-		r.fixed(s.ID[:])
-		s.Error = r.reportError()
-		all = append(all, s)
-	}
-	if !r.whole() {
-		return nil, errForm("list of upload errors")
-	}
-	return all, nil
-}
-
 func (r *reader) reportError() ReportError {
 	e := ReportError(r.number(1))
 	if e == 0 || e > lastReportError {

@@ -19,11 +19,12 @@ import (
 type Command struct {
 	New  keysNew  `cmd:"" help:"Make a private key file; prints the public key for the plan or the configuration."`
 	Show keysShow `cmd:"" help:"Show the public part of a key file."`
+	Pair keysPair `cmd:"" help:"Make the secret that the two aggregators of a plan share."`
 }
 
 type keysNew struct {
 	File    string `arg:"" help:"Where to write the private key (mode 0600), in a folder that is made (mode 0700) if it is not there. A service looks for *.json in its folder of keys." type:"path"`
-	For     string `help:"opening: envelopes, by a hop or an analyzer; receipts: signed by a hop; tokens: signed by an issuer for one hop and plan; publisher: of plans." enum:"opening,receipts,tokens,publisher" default:"opening"`
+	For     string `help:"opening: envelopes and shares, by a hop, an aggregator or an analyzer; receipts: signed by a hop or an aggregator; tokens: signed by an issuer for one of them and plan; publisher: of plans." enum:"opening,receipts,tokens,publisher" default:"opening"`
 	Suite   string `help:"Of a key for opening: x25519, or x-wing against recorded traffic and later quantum computers." enum:"x25519,x-wing" default:"x25519"`
 	Purpose string `help:"Whose key it is, for people." placeholder:"TEXT"`
 	Replace bool   `help:"Overwrite an existing file: what was sealed to its key is then lost."`
