@@ -130,7 +130,7 @@ func (l Lesson) file(out *Learned) error {
 	if l.Features == nil {
 		return nil
 	}
-	linear, err := findings.NewLinear(sums)
+	linear, err := findings.NewLinear(sums, out.Public.Test.X)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (t *task) classSums() (*learner, error) {
 		encode: func(r records, i int, v []float32) { shape.ClassMessage(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, _ int) (err error) {
-			fitted, err = moments.ClassSums(shape, sum.Vector)
+			fitted, err = moments.ClassSums(shape, moments.Shrunk(sum.Vector, sum.Error, t.public.x))
 			return err
 		},
 		score: func() score { return t.test.classified(fitted.Class, len(t.classes)) },

@@ -124,7 +124,7 @@ func (m *measurement) drawn() (score, *model.Model, error) {
 		m.task.number.Deviation = r.Deviation * m.task.number.Unit
 		return s, m.model(r.Linear, nil, s), nil
 	}
-	linear, err := findings.NewLinear(last)
+	linear, err := findings.NewLinear(last, m.task.public.x)
 	if err != nil {
 		return score{}, nil, err
 	}

@@ -1,6 +1,8 @@
 package findings
 
 import (
+	"gonum.org/v1/gonum/blas/blas32"
+
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -13,7 +15,7 @@ func Next(q question.Question, m question.Model) (state []byte, done bool, err e
 		if v.Sums != vector.Moments && v.Sums != vector.Gradients {
 			return nil, false, nil
 		}
-		l, err := NewLinear(v)
+		l, err := NewLinear(v, blas32.General{})
 		if err != nil {
 			return nil, false, err
 		}

@@ -27,8 +27,9 @@ type Linear struct {
 }
 
 // NewLinear learns from the sums of a round. It is an error where they were withheld, or hold
-// no classes.
-func NewLinear(m *vector.Model) (*Linear, error) {
+// no classes. Public are rows such as respondents hold, of nobody who was asked; there may be none.
+// From them sums of classes are known to differ little along some directions (moments.Shrunk).
+func NewLinear(m *vector.Model, public blas32.General) (*Linear, error) {
 	if m.Respondents == 0 {
 		return nil, errors.New("findings: nothing is known of a round that was withheld")
 	}
@@ -36,7 +37,7 @@ func NewLinear(m *vector.Model) (*Linear, error) {
 	switch m.Sums {
 	case vector.Classes:
 		var err error
-		l.Linear, err = moments.ClassSums(m.Shape(), m.Sum)
+		l.Linear, err = moments.ClassSums(m.Shape(), moments.Shrunk(m.Sum, m.Error, l.features(public)))
 		return l, err
 	case vector.Moments:
 		sums, err := m.Shape().Decode(m.Sum, m.Error)
@@ -60,6 +61,17 @@ func NewLinear(m *vector.Model) (*Linear, error) {
 		return l, nil
 	}
 	return nil, fmt.Errorf("findings: sums of %s tell no classes apart", m.Sums)
+}
+
+// features are rows in the features that a respondent's vector is made of.
+func (l *Linear) features(given blas32.General) blas32.General {
+	x := blas32.General{Rows: given.Rows, Data: make([]float32, 0, given.Rows*given.Cols)}
+	for i := range given.Rows {
+		psi := l.state.Features(rowOf(given, i))
+		x.Cols, x.Stride = len(psi), len(psi)
+		x.Data = append(x.Data, psi...)
+	}
+	return x
 }
 
 // Class is that of what a respondent would hold.
@@ -141,7 +153,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 		head, sections, err := describeRegression(m, public.Test)
 		return append(head, respondents), append(sections, sums), err
 	}
-	l, err := NewLinear(m)
+	l, err := NewLinear(m, public.Test.X)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +175,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 
 // learned says in a sentence how the classifier comes from the sums.
 var learned = map[string]string{
-	vector.Classes:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size.",
+	vector.Classes:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size. Where public test records are many, each sum is shrunk along the directions in which these differ little, whatever their classes.",
 	vector.Moments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
 	vector.Squares:   "A record's number is predicted by least squares, solved from the products of features with each other and with the number, with half the largest eigenvalue of their noise added against it.",
 	vector.Gradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
