@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -280,6 +281,15 @@ func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
 		if err != nil || receipts.Files["study.json"] != wire.FileDigest(r.get("/v1/releases/"+c.name+".study.json").Body.Bytes()) {
 			t.Errorf("the receipts are not of the release of all rounds: %v", err)
 		}
+	}
+	status := r.service.Status(t.Context())
+	g := status.Gauges[len(status.Gauges)-1]
+	if g.Share != 1 || !strings.HasPrefix(g.Text, "4 of at most 4 rounds over") {
+		t.Errorf("the operator sees %+v", g)
+	}
+	at := slices.IndexFunc(status.Tables, func(t serve.Table) bool { return strings.HasPrefix(t.Title, "Study ") })
+	if at < 0 || len(status.Tables[at].Rows) != 4 || !strings.Contains(status.Tables[at].Rows[3][3], fmt.Sprintf("Respondents counted %.4g", one)) || status.Tables[at].Rows[2][3] != "" {
+		t.Errorf("the operator sees of the rounds %+v", status.Tables)
 	}
 }
 

@@ -126,6 +126,7 @@ type Service struct {
 	outlines map[string]outline  // likewise
 	apart    map[string]error    // likewise: whose time differs from that of its hops
 	settled  map[string]bool     // by plan's name: nothing more follows it here
+	gave     map[string]string   // by plan's name: the headline of the release of a round, as operators read it
 	expired  time.Time           // when old tallies were last looked for
 	rotten   error               // what the last check of the whole database found
 }
@@ -152,7 +153,7 @@ func New(o Options) (*Service, error) {
 		o.BatchSize = defaultBatchSize
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, settled: map[string]bool{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {

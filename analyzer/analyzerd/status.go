@@ -50,7 +50,11 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
 		}
 		if d.State == Released {
-			st.Links = append(st.Links, serve.Link{Text: d.Title, Path: "/v1/releases/" + d.Plan + "." + formatHTML})
+			text := d.Title
+			if o, err := s.outline(ctx, p.Name); err == nil && o.round.Study != "" {
+				text += fmt.Sprintf(", round %d", o.round.Number)
+			}
+			st.Links = append(st.Links, serve.Link{Text: text, Path: "/v1/releases/" + d.Plan + "." + formatHTML})
 		}
 		if p.Decided.IsZero() {
 			if why := s.unserved(ctx, p.Name); why != "" {
@@ -89,7 +93,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			Data: budgetData{b.Population, b.Allowed, b.Shares, b.More, len(b.Plans)},
 		})
 	}
-	return nil
+	return s.ofStudies(ctx, plans, st)
 }
 
 // budgetData is a population's gauge, for programs.

@@ -30,7 +30,8 @@ func describeGradient(m *gradient.Model, public Public) ([]release.Metric, []rel
 	last := turns[len(turns)-1]
 	headline = append(headline,
 		release.Metric{Name: "round", Label: "Rounds so far", Value: float64(len(turns)), Unit: release.Count},
-		release.Metric{Name: "respondents", Label: "Respondents counted", Value: float64(last.Respondents), Unit: release.Count, Note: "in this round"})
+		release.Metric{Name: "respondents", Label: "Respondents counted", Value: float64(last.Respondents), Unit: release.Count, Note: "in this round"},
+		release.Metric{Name: "mean_gradient", Label: "Length of the mean gradient", Value: last.Length, Note: fmt.Sprintf("its noise alone is %.3g long", last.Noise*math.Sqrt(float64(len(m.State.Model.Params))))})
 	state, err := m.State.MarshalBinary()
 	if err != nil {
 		return nil, nil, err
