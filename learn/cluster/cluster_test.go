@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -114,5 +115,32 @@ func TestChoose(t *testing.T) {
 	}
 	if got := Choose(50, noise(1e9)); got != 1 {
 		t.Errorf("%d clusters for a few, want 1", got)
+	}
+}
+
+// Balanced clusters of inputs that lie thick in one place and thin in others are of nearly one
+// size, and a device finds the same ones from the state alone.
+func TestBalanced(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	x := matrix(1600, 6)
+	for i := range x.Data {
+		x.Data[i] = float32(math.Exp(r.NormFloat64()))
+	}
+	s, err := Means(rand.New(rand.NewPCG(1, 1)), x, Options{Clusters: 8, Components: 6, Balanced: true}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, differ := make([]int, s.Len()), 0
+	for i, c := range All(s, x) {
+		sizes[c]++
+		if s.Nearest(row(x, i)) != c {
+			differ++
+		}
+	}
+	if !slices.Equal(sizes, s.Sizes) && differ == 0 {
+		t.Errorf("sizes %v, counted %v", s.Sizes, sizes)
+	}
+	if slices.Min(sizes) < 150 || slices.Max(sizes) > 260 || differ > 2 {
+		t.Errorf("sizes %v of 200 each, and a device finds %d others", sizes, differ)
 	}
 }

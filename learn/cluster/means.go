@@ -26,6 +26,10 @@ type Options struct {
 	Components int // principal directions that distances are taken in; 0: 50, or as many as there are
 	Rounds     int // of k-means, at most; 0: 25
 	Least      int // public inputs in a cluster: what holds fewer is given up, its inputs go to their next centres
+	// Balanced clusters hold about as many inputs each, by distances that count all principal
+	// directions alike: where labels are counted, the largest cluster has the most noise, and the
+	// smallest decides how much.
+	Balanced bool
 }
 
 const (
@@ -45,13 +49,20 @@ func Means(r *rand.Rand, x blas32.General, o Options, tell fit.Progress) (*clust
 		return nil, fmt.Errorf("cluster: at least %d in each cluster of %d inputs", o.Least, x.Rows)
 	}
 	tell("principal directions", 0, 1)
-	directions, y, err := Directions(x, o.Components)
+	regular, power := 0., 0. // of length one, whatever the eigenvalue
+	if o.Balanced {
+		regular, power = evenly, principal.Full
+	}
+	directions, y, err := directionsOf(x, o.Components, regular, power)
 	if err != nil {
 		return nil, err
 	}
 	s, err := seeds(r, y, o.Clusters, tell)
 	if err != nil {
 		return nil, err
+	}
+	if o.Balanced {
+		return balanced(s, y, directions, o, tell)
 	}
 	if err := lloyd(s, y, o, tell); err != nil {
 		return nil, err
@@ -62,13 +73,18 @@ func Means(r *rand.Rand, x blas32.General, o Options, tell fit.Progress) (*clust
 // Directions are so many principal directions of rows (0: 50), of length one, and the rows in
 // them.
 func Directions(x blas32.General, dimension int) (*whiten.State, blas32.General, error) {
+	return directionsOf(x, dimension, 0, 0)
+}
+
+// directionsOf are so many principal directions of rows (0: 50), as principal.Fit has them, and
+// the rows in them.
+func directionsOf(x blas32.General, dimension int, regular, power float64) (*whiten.State, blas32.General, error) {
 	if dimension == 0 {
 		dimension = min(components, x.Cols, x.Rows-1)
 	}
 	some, step := x, (x.Rows+directionRows-1)/directionRows
 	some.Rows, some.Stride = (x.Rows+step-1)/step, x.Stride*step
-	const length = 0 // one, whatever the eigenvalue
-	directions, err := principal.Fit(some, dimension, 0, length)
+	directions, err := principal.Fit(some, dimension, regular, power)
 	if err != nil {
 		return nil, blas32.General{}, err
 	}
@@ -192,6 +208,9 @@ func drop(s *cluster.State, x blas32.General, of []int, gone int) error {
 	c.Data = slices.Delete(c.Data, gone*c.Stride, (gone+1)*c.Stride)
 	c.Rows--
 	s.Sizes = slices.Delete(s.Sizes, gone, gone+1)
+	if s.Offsets != nil {
+		s.Offsets = slices.Delete(s.Offsets, gone, gone+1)
+	}
 	if err := s.Prepare(); err != nil {
 		return err
 	}

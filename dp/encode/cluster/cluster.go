@@ -1,5 +1,5 @@
 // Package cluster finds the public cluster that features lie in: that of the nearest of
-// centres, which were made from public inputs and which a plan names by the hash of their
+// centres, by distances that may have offsets, which were made from public inputs and which a plan names by the hash of their
 // form. A cluster says nothing that the features do not.
 package cluster
 
@@ -26,10 +26,13 @@ type State struct {
 	// (package gradients); zero: features are given.
 	Width, Height int
 	Centres       blas32.General // a row each
+	// Offsets, where there are any, are added to half the squared distance of each centre: they
+	// make clusters larger or smaller, and stand for distances in other directions.
+	Offsets []float32
 	// Sizes are how many public inputs lie in each cluster.
 	Sizes []int
 
-	halves []float32 // half the squared length of each centre
+	halves []float32 // half the squared length of each centre, and its offset
 }
 
 // form is a state in JSON: numbers as the bytes of IEEE 754, little endian, in base64.
@@ -38,6 +41,7 @@ type form struct {
 	Image   *size          `json:"image,omitempty"`
 	Sizes   []int          `json:"sizes"`
 	Centres floats.Singles `json:"centres"` // a row each
+	Offsets floats.Singles `json:"offsets,omitempty"`
 }
 
 type size struct {
@@ -51,7 +55,7 @@ var errForm = errors.New("cluster: not a state of clusters in its one form")
 
 // Marshal is the state's one form.
 func (s *State) Marshal() []byte {
-	f := form{Version: version, Sizes: s.Sizes}
+	f := form{Version: version, Sizes: s.Sizes, Offsets: s.Offsets}
 	if s.Width != 0 {
 		f.Image = &size{s.Width, s.Height}
 	}
@@ -78,7 +82,7 @@ func Parse(text []byte) (*State, error) {
 	if f.Version != version || rows == 0 || len(f.Centres) == 0 || len(f.Centres)%rows != 0 {
 		return nil, errForm
 	}
-	s := &State{Sizes: f.Sizes, Centres: blas32.General{Rows: rows, Cols: len(f.Centres) / rows, Stride: len(f.Centres) / rows, Data: f.Centres}}
+	s := &State{Sizes: f.Sizes, Offsets: f.Offsets, Centres: blas32.General{Rows: rows, Cols: len(f.Centres) / rows, Stride: len(f.Centres) / rows, Data: f.Centres}}
 	if f.Image != nil {
 		s.Width, s.Height = f.Image.Width, f.Image.Height
 	}
@@ -105,6 +109,9 @@ func (s *State) Prepare() error {
 			return fmt.Errorf("cluster: centres of %d numbers for images of %d features", c.Cols, n)
 		}
 	}
+	if len(s.Offsets) != 0 && len(s.Offsets) != c.Rows {
+		return fmt.Errorf("cluster: %d offsets for %d centres: give one for each, or none", len(s.Offsets), c.Rows)
+	}
 	s.halves = make([]float32, c.Rows)
 	for i := range s.halves {
 		if s.Sizes[i] < 0 {
@@ -117,9 +124,19 @@ func (s *State) Prepare() error {
 		if !(sum <= math.MaxFloat32) {
 			return fmt.Errorf("cluster: a number of centre %d is not finite", i+1)
 		}
+		if sum += 2 * float64(s.offset(i)); !(math.Abs(sum) <= math.MaxFloat32) {
+			return fmt.Errorf("cluster: offset %d is not finite", i+1)
+		}
 		s.halves[i] = float32(sum / 2)
 	}
 	return nil
+}
+
+func (s *State) offset(cluster int) float32 {
+	if len(s.Offsets) == 0 {
+		return 0
+	}
+	return s.Offsets[cluster]
 }
 
 // Len is the number of clusters.
@@ -135,7 +152,7 @@ func (s *State) Nearest(features []float32) int {
 			x := float64(v) - float64(features[j])
 			d += x * x
 		}
-		if d < best {
+		if d += 2 * float64(s.offset(i)); d < best {
 			best, at = d, i
 		}
 	}
