@@ -50,6 +50,7 @@ type Question struct {
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Vector    *Vector    `json:"vector,omitempty"`
 	Gradient  *Gradient  `json:"gradient,omitempty"`
+	Label     *Label     `json:"label,omitempty"`
 }
 
 // What a device sends whose value does not fit.
@@ -71,7 +72,7 @@ const (
 type Budget struct {
 	Epsilon        float64      `json:"epsilon"`
 	Delta          float64      `json:"delta"`
-	Adjacency      string       `json:"adjacency"`              // "replacement"; histograms also "removal"
+	Adjacency      string       `json:"adjacency"`              // "replacement"; histograms also "removal"; "label" where features are public
 	LabelEpsilon   LabelEpsilon `json:"label_epsilon,omitzero"` // density only
 	LocalEpsilon   float64      `json:"local_epsilon,omitempty"`
 	DishonestShare float64      `json:"dishonest_share"` // f: share of respondents whose noise is not relied upon

@@ -119,7 +119,7 @@ func (b Budget) validate(ps *Problems) {
 	ps.Require(b.Epsilon > 0 && Finite(b.Epsilon), "budget.epsilon must be a number above 0")
 	ps.Require(b.Delta > 0 && b.Delta < 1, "budget.delta must be in (0, 1)")
 	ps.Require(b.LocalEpsilon >= 0 && Finite(b.LocalEpsilon), "budget.local_epsilon must be a number above 0, or be left out")
-	ps.Require(b.Adjacency == "replacement" || b.Adjacency == "removal", `budget.adjacency must be "replacement" or "removal"`)
+	ps.Require(b.Adjacency == "replacement" || b.Adjacency == "removal" || b.Adjacency == AdjacencyLabel, `budget.adjacency must be "replacement", "removal", or "label" where features are public`)
 	ps.Require(b.LabelEpsilon == Unprotected || b.LabelEpsilon >= 0 && Finite(float64(b.LabelEpsilon)), `budget.label_epsilon must be a number above 0, or "none"`)
 	ps.Require(inside(b.DishonestShare, 0, 1), "budget.dishonest_share must be in [0, 1)")
 }

@@ -45,6 +45,11 @@ func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account
 // withSizes adds to an answer's charge that of a crowd whose size is private, and
 // states both for the neighbours that are asked for.
 func withSizes(p plan.Plan, g account.Guarantee, adjacency account.Adjacency) (account.Guarantee, error) {
+	if g.Adjacency == account.Label {
+		// Charges are of what is private: an answer exchanged for any other, in the crowd and
+		// with the features that everybody knows.
+		g.Adjacency = account.Replacement
+	}
 	replaced, err := g.Under(account.Replacement)
 	if err != nil {
 		return account.Guarantee{}, err

@@ -47,6 +47,11 @@ func (p *Protocol) Promise() (Promise, error) {
 	if p.noised() {
 		g.Trust, g.Users = account.Shuffled, 1 // whoever else is honest
 	}
+	if b.Adjacency == plan.AdjacencyLabel { // of an answer that is the label
+		if g, err = g.Under(account.Label); err != nil {
+			return Promise{}, err
+		}
+	}
 	if g.Epsilon > b.Epsilon {
 		advice := "add noise, raise crowd.minimum, or promise less"
 		if p.noised() {

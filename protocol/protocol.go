@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -26,6 +27,7 @@ var kinds = map[string]kind{
 	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
 	"vector":    kindOf(vector.Validate, vector.New, vector.Design).inRounds(vector.DesignRounds),
 	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design).inRounds(gradient.DesignRounds),
+	"label":     kindOf(label.Validate, label.New, label.Design),
 }
 
 // kind is what is done with a plan that asks for it: Validate lists what is wrong with

@@ -123,7 +123,7 @@ func newParser(commands any, std terminal.Streams, exit func(code int)) *kong.Ko
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
 		kong.Bind(std),
-		kong.Vars{"version": std.Version, "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable()},
+		kong.Vars{"version": std.Version, "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
 	)
 	if err != nil {
 		panic("confetti: " + err.Error()) // a fault in the command structs themselves

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release/findings"
 )
@@ -53,6 +54,12 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 			return nil, stranger(p.Plan, who)
 		}
 		return drawGradient(p.Plan, q, values, stream, progress)
+	case *label.Question:
+		values, ok := who.(Values)
+		if !ok {
+			return nil, stranger(p.Plan, who)
+		}
+		return drawLabel(p.Plan, q, values, stream, progress)
 	}
 	return nil, fmt.Errorf("law: no law is known of %T", p.Question)
 }
@@ -74,6 +81,8 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 		return revealVector(q, values)
 	case *gradient.Question:
 		return &findings.Truth{}, nil
+	case *label.Question:
+		return revealLabel(q, values)
 	}
 	return nil, fmt.Errorf("law: no truth is known of %T", p.Question)
 }

@@ -142,7 +142,7 @@ func need(p plan.Plan, r *plan.VectorRound) (n vector.Need, err error) {
 	case r.Sums == Squares:
 		r.Alike = usualSquares
 	}
-	length, distance := layout(v, r.Sums)
+	length, distance := layout(v, r.Sums, publicFeatures(p))
 	n = vector.Need{
 		Respondents: p.Crowd.Minimum, Honest: p.HonestMinimum(), Dimension: length, Bits: r.Answered,
 		SquaredDistance: distance, Overlap: overlap(v, *r),

@@ -61,7 +61,11 @@ func (q *Question) Risks() question.Risks {
 func (q *Question) Words() question.Words {
 	asked := fmt.Sprintf("What is the sum of all respondents' vectors? Each holds one of %d numbers.", q.ask.Features)
 	if k := len(q.ask.Classes); k > 0 {
-		asked = fmt.Sprintf("Which features go with which of %d classes? Each respondent holds %d features and its class, and both are protected together.", k, q.ask.Features)
+		protected := "both are protected together"
+		if publicFeatures(q.plan) {
+			protected = "its class is protected; its features are public"
+		}
+		asked = fmt.Sprintf("Which features go with which of %d classes? Each respondent holds %d features and its class, and %s.", k, q.ask.Features, protected)
 	}
 	if n := q.ask.Number; n != nil {
 		asked = fmt.Sprintf("What is a respondent's %s, from %g to %g, by its %d features? Number and features are protected together.", n.Name, n.Low, n.High, q.ask.Features)
@@ -94,9 +98,19 @@ func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 		}
 	}
 	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
-	return []account.Statement{
+	all := []account.Statement{
 		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local, Note: note},
 		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one, Note: note},
 		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
-	}, nil
+	}
+	if !publicFeatures(q.plan) {
+		return all, nil
+	}
+	for i := range all {
+		if all[i].Guarantee, err = all[i].Guarantee.Under(account.Label); err != nil {
+			return nil, err
+		}
+		all[i].Note = "Speaks of the class alone, exchanged for any other: the features are public."
+	}
+	return all, nil
 }

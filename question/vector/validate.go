@@ -23,7 +23,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	v := *p.Question.Vector
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
 		at := fmt.Sprintf("question.vector.rounds[%d]", i)
-		length, _ := layout(v, r.Sums)
+		length, _ := layout(v, r.Sums, publicFeatures(p))
 		ps.Require(r.Rows >= length && r.Rows <= maxRows && bits.OnesCount(uint(max(0, r.Rows))) == 1, "%s.rows must be a power of two, at least the %d coordinates of a vector", at, length)
 		ps.Require(r.Answered >= 1 && r.Answered <= r.Rows, "%s.answered must be between 1 and the number of rows", at)
 		ps.Require(r.Clip >= 0.5 && r.Clip <= 100, "%s.clip must be between 0.5 and 100 deviations", at)
@@ -60,11 +60,12 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 			ps.Require(v.Number == nil, "%s.sums: a number belongs to squares: leave it out", here)
 		}
 		ps.Require(r.Sums != Moments && r.Sums != Squares || v.Features <= maxMoments, "%s.sums: moments and squares are of at most %d features", here, maxMoments)
+		ps.Require(r.Sums == Classes || !publicFeatures(p), "%s.sums: where features are public, sums are of %q: the rest is no secret", here, Classes)
 		ps.Require(r.Alike >= 0 && r.Alike <= 1, "%s.alike must be between 0 and 1: a guess of the inner product of vectors that are alike", here)
 	}
 	b := p.Budget
 	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: the class is within the vector, and the budget speaks of both: leave it out")
-	ps.Require(b.Adjacency == "replacement", `budget.adjacency must be "replacement": whoever is removed answers no row, and how many answered one is seen`)
+	ps.Require(b.Adjacency == "replacement" || publicFeatures(p), `budget.adjacency must be "replacement", or "label" where features are public: whoever is removed answers no row, and how many answered one is seen`)
 	ps.Require(b.LocalEpsilon == 0, "budget.local_epsilon: barely flipped bits promise nothing where everyone colludes: leave it out")
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: vectors of everybody are summed in one crowd, and classes stand in question.vector.classes: leave them out")
 	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")

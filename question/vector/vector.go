@@ -69,13 +69,17 @@ const (
 	Gradients = plan.SumsGradients
 )
 
-// layout is the length of a round's vectors, and the largest squared distance of two.
-func layout(v plan.Vector, sums string) (length int, squaredDistance float64) {
+// layout is the length of a round's vectors, and the largest squared distance of two; of two
+// with the same features, where these are public.
+func layout(v plan.Vector, sums string, public bool) (length int, squaredDistance float64) {
 	s := shape(v)
 	switch sums {
 	case Features:
 		return v.Features, 4
 	case Classes:
+		if public {
+			return s.ClassLen(), s.LabelDistance()
+		}
 		return s.ClassLen(), record.ClassDistance
 	case Moments:
 		return s.Len(), record.SquaredDistance()
@@ -85,10 +89,13 @@ func layout(v plan.Vector, sums string) (length int, squaredDistance float64) {
 	return s.GradientLen(), record.GradientDistance
 }
 
+// publicFeatures says that the promise speaks of the class alone.
+func publicFeatures(p plan.Plan) bool { return p.Budget.Adjacency == plan.AdjacencyLabel }
+
 // specOf is the mechanism of a round.
 func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	v := *p.Question.Vector
-	length, distance := layout(v, r.Sums)
+	length, distance := layout(v, r.Sums, publicFeatures(p))
 	s := vector.Spec{
 		Dimension: length, Rows: r.Rows, Answered: r.Answered, Envelopes: min(p.MostMessages(), r.Rows),
 		Clip: r.Clip, Flip: r.Flip, SquaredDistance: distance, Rare: r.Rare,

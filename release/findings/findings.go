@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -52,6 +53,8 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return describeVector(m, public)
 	case *gradient.Model:
 		return describeGradient(m, public)
+	case *label.Model:
+		return describeLabel(m, public)
 	}
 	return nil, nil, fmt.Errorf("findings: no words for what %T has learned", m)
 }
@@ -93,14 +96,9 @@ func Beside(m question.Model, public Public) (s Sheet, err error) {
 		s.Text = text.Bytes()
 		return s, err
 	case *histogram.Model:
-		s.File = release.CountsFile
-		var all []release.ValueCount
-		if all, s.Note, err = Counts(m, public.Truth, MaxRows); err != nil {
-			return s, err
-		}
-		err = release.WriteCounts(&text, all)
-		s.Text = text.Bytes()
-		return s, err
+		return countSheet(m, public)
+	case *label.Model:
+		return labelSheet(m, public)
 	case *vector.Model:
 		return sumSheet(m)
 	case *gradient.Model:
@@ -111,6 +109,19 @@ func Beside(m question.Model, public Public) (s Sheet, err error) {
 	return s, fmt.Errorf("findings: no sheet of what %T has learned", m)
 }
 
+// countSheet lists the cells of a histogram.
+func countSheet(m *histogram.Model, public Public) (Sheet, error) {
+	s := Sheet{File: release.CountsFile}
+	all, note, err := Counts(m, public.Truth, MaxRows)
+	if err != nil {
+		return s, err
+	}
+	var text bytes.Buffer
+	err = release.WriteCounts(&text, all)
+	s.Text, s.Note = text.Bytes(), note
+	return s, err
+}
+
 // Counted says that a release of the question has a sheet of its counts, which needs
 // no public data.
-func Counted(q plan.Question) bool { return q.Histogram != nil }
+func Counted(q plan.Question) bool { return q.Histogram != nil || countedLabels(q.Label) }

@@ -22,6 +22,7 @@ type Command struct {
 	KDE       experimentKDE       `cmd:"" name:"kde" help:"Accuracy, error and cost of private kernel densities on a data set."`
 	Histogram experimentHistogram `cmd:"" help:"Error and cost of private counts of a population."`
 	Learn     experimentLearn     `cmd:"" help:"Accuracy and cost of a model learned from single bits in secret rows."`
+	Labels    experimentLabels    `cmd:"" help:"Accuracy of a model learned from private labels of public features."`
 	SGD       experimentSGD       `cmd:"" name:"sgd" help:"Accuracy of a model that learns from private gradients in rounds."`
 }
 

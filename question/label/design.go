@@ -1,0 +1,92 @@
+package label
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/vector"
+)
+
+// Design fills in what follows from the rest of a plan: the least noise that keeps the budget,
+// the names of crowds, and the number and length of envelopes.
+func Design(p plan.Plan) (plan.Plan, error) {
+	if p.Question.Label == nil {
+		return p, errors.New("label: the plan has no label section")
+	}
+	ask := *p.Question.Label // the caller's stays as it is
+	p.Question.Label = &ask
+	var ps plan.Problems
+	if undesigned(p, &ps); ps.Err() != nil {
+		return p, ps.Err()
+	}
+	switch ask.Report {
+	case plan.LabelClusters:
+		return designClusters(p, &ask)
+	case plan.LabelSums:
+		return designSums(p, &ask)
+	}
+	return designEach(p, &ask)
+}
+
+func designClusters(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
+	if len(p.Crowd.Names) == 0 {
+		p.Crowd.Names = crowds(ask.Clusters)
+	}
+	inner := counted(p)
+	if h := inner.Question.Histogram; h.Randomizer.Accounting == "" {
+		h.Randomizer.Accounting = string(account.ExactAccounting)
+	}
+	inner, err := histogram.Design(inner)
+	if err != nil {
+		return p, err
+	}
+	ask.Randomizer = &inner.Question.Histogram.Randomizer
+	p.Envelopes, p.Budget.Epsilon = inner.Envelopes, inner.Budget.Epsilon
+	return p, nil
+}
+
+// crowds are the names of so many clusters.
+func crowds(clusters int) []string {
+	names := make([]string, clusters)
+	for i := range names {
+		names[i] = fmt.Sprintf("cluster %d", i+1)
+	}
+	return names
+}
+
+func designSums(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
+	if ask.Sum == nil {
+		ask.Sum = &plan.VectorRound{}
+	}
+	ask.Sum.Sums = plan.SumsClasses
+	inner, err := vector.Design(summed(p))
+	if err != nil {
+		return p, err
+	}
+	ask.Sum = &inner.Question.Vector.Rounds[0]
+	p.Envelopes = inner.Envelopes
+	return p, nil
+}
+
+// designEach spends the smaller of the two epsilons: nothing hides the report, so that what the
+// shuffler is relied upon for is no more than what the device does alone.
+func designEach(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
+	b := &p.Budget
+	if b.LocalEpsilon == 0 {
+		b.LocalEpsilon = b.Epsilon
+	}
+	if b.Epsilon == 0 {
+		b.Epsilon = b.LocalEpsilon
+	}
+	ask.Randomizer = &plan.Randomizer{Name: "krr", Accounting: string(account.ExactAccounting), Epsilon: math.Min(b.Epsilon, b.LocalEpsilon)}
+	p.Envelopes.PerDevice = 1
+	if p.Envelopes.PayloadBytes == 0 {
+		p.Envelopes.PayloadBytes = question.PayloadBytes
+	}
+	return p, nil
+}

@@ -1,0 +1,87 @@
+package law
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release/findings"
+)
+
+// drawLabel draws what the question that the report goes by would draw, or lets every device
+// report where each label stands by itself.
+func drawLabel(p plan.Plan, q *label.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
+	if q.Inner() == nil {
+		return drawEach(p, q, values, stream, progress)
+	}
+	inner, err := innerValues(q, values)
+	if err != nil {
+		return nil, err
+	}
+	if h, ok := q.Inner().(*histogram.Question); ok {
+		return drawHistogram(q.InnerPlan(), h, inner, stream, progress)
+	}
+	return drawVector(q.InnerPlan(), q.Inner().(*vector.Question), inner, stream, progress)
+}
+
+// innerValues are those that the question is asked which the report goes by.
+func innerValues(q *label.Question, values Values) (Values, error) {
+	inner := make(Values, len(values))
+	for i, v := range values {
+		r, ok := v.(label.Record)
+		if !ok {
+			return nil, fmt.Errorf("value %d is no record of a label question", i+1)
+		}
+		var err error
+		if inner[i], err = q.InnerValue(r); err != nil {
+			return nil, fmt.Errorf("value %d: %w", i+1, err)
+		}
+	}
+	return inner, nil
+}
+
+func drawEach(p plan.Plan, q *label.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
+	const forInstances, forLabels = 0, 1
+	counted, smallest := dealt(stream(forInstances), p, len(values))
+	if len(counted) == 0 {
+		progress(len(values))
+		return make([]tally.Crowd, 1), nil
+	}
+	var unfit unfits
+	r, t := stream(forLabels), q.NewTally()
+	for _, i := range counted {
+		symbol, err := q.Encode(values[i])
+		bad, err := question.Fits(err)
+		if err != nil {
+			return nil, fmt.Errorf("value %d: %w", i+1, err)
+		}
+		unfit.add(i, bad)
+		report, err := q.Randomize(r, symbol, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Add(report.Parts[0][0]); err != nil {
+			return nil, err
+		}
+	}
+	progress(len(values))
+	return []tally.Crowd{{Tally: t, Respondents: len(counted), Smallest: smallest}}, unfit.err()
+}
+
+func revealLabel(q *label.Question, values Values) (*findings.Truth, error) {
+	if q.Inner() == nil {
+		return &findings.Truth{}, nil
+	}
+	inner, err := innerValues(q, values)
+	if err != nil {
+		return nil, err
+	}
+	if h, ok := q.Inner().(*histogram.Question); ok {
+		return revealHistogram(q.InnerPlan(), h, inner)
+	}
+	return revealVector(q.Inner().(*vector.Question), inner)
+}
