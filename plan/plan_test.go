@@ -73,7 +73,7 @@ func TestProblemsAreListedTogether(t *testing.T) {
 	p.Title = " "
 	p.Question.Unfit, p.Question.Histogram = "silence", &Histogram{}
 	p.Crowd.Names = []string{"a", "a", ""}
-	p.Budget = Budget{Epsilon: -1, Delta: 1, Adjacency: "label", LabelEpsilon: -2, DishonestShare: 1}
+	p.Budget = Budget{Epsilon: -1, Delta: 1, Adjacency: "neighbours", LabelEpsilon: -2, DishonestShare: 1}
 	p.Crowd.Minimum = 0
 	p.Envelopes = Envelopes{PerDevice: 0, PayloadBytes: 1, Suite: "rot13"}
 	err := p.Validate()

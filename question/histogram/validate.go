@@ -24,6 +24,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	if slices.Contains(plan.Randomizers, ask.Randomizer.Name) {
 		consistent(p, ps)
 	}
+	ps.Require(p.Budget.Adjacency != plan.AdjacencyLabel, "budget.adjacency %q is of labels whose features are public: ask for these (question.kind %q), or say %q", plan.AdjacencyLabel, "label", account.Replacement)
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: a histogram sends no label: leave it out")
 	if !total(ask) {
 		question.RequireUnfit(p, ps)
