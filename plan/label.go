@@ -4,7 +4,7 @@ package plan
 // label alone (adjacency "label"). Crowds are public clusters of the features, which the state
 // finds; or features and label are summed; or each label stands beside its record.
 type Label struct {
-	Features int      `json:"features"` // public numbers of a respondent
+	Features int      `json:"features"` // public numbers of a respondent; of LabelSums those that the state's map gives, where it has one
 	Classes  []string `json:"classes"`  // of which each respondent has one, which is private
 	Report   string   `json:"report"`   // LabelClusters, LabelSums or LabelEach
 	// Clusters are those of the state, each a crowd; Records are the public ones, by number.

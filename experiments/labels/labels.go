@@ -63,7 +63,7 @@ type Result struct {
 }
 
 // methods are the ways of ours.
-var methods = map[string]func(*task) error{"crowds": (*task).crowds, "rr": (*task).rr}
+var methods = map[string]func(*task) error{"crowds": (*task).crowds, "xy": (*task).xy, "rr": (*task).rr}
 
 // Methods are their names.
 func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
@@ -199,14 +199,7 @@ func (t *task) judge(m *nn.Model) error {
 	if err != nil {
 		return err
 	}
-	t.out.Accuracy = e.Accuracy
-	for class, row := range e.Confusion {
-		all := 0
-		for _, n := range row {
-			all += n
-		}
-		t.out.Wrong = append(t.out.Wrong, 1-float64(row[class])/float64(max(1, all)))
-	}
+	t.judged(e)
 	known, err := labels.Known(replay.New(t.Seed, forKnown), t.scale.Examples(t.x), t.y, len(t.classes), fit.Progress(t.tell))
 	if err != nil {
 		return err
@@ -215,6 +208,18 @@ func (t *task) judge(m *nn.Model) error {
 		t.out.AccuracyNoPrivacy = e.Accuracy
 	}
 	return err
+}
+
+// judged keeps how often each class is taken for another.
+func (t *task) judged(e hdc.Evaluation) {
+	t.out.Accuracy = e.Accuracy
+	for class, row := range e.Confusion {
+		all := 0
+		for _, n := range row {
+			all += n
+		}
+		t.out.Wrong = append(t.out.Wrong, 1-float64(row[class])/float64(max(1, all)))
+	}
 }
 
 func (t *task) classified(m *nn.Model) []int {

@@ -18,7 +18,8 @@ import (
 )
 
 // Record is the value of a label question. The class is private, the rest is public. The class
-// need not fit (question.UnfitError); features that do not are refused, which tells what is public.
+// need not fit (question.UnfitError); features that lie in no cluster are refused, which tells
+// what is public.
 type Record struct {
 	Features []float32 // of plan.LabelClusters and plan.LabelSums
 	Number   int       // of plan.LabelEach: which public record it is
@@ -81,8 +82,15 @@ func summed(p plan.Plan) plan.Plan {
 
 // WithState is the question with its clusters.
 func (q *Question) WithState(text []byte) (question.Question, error) {
-	if q.ask.Report != plan.LabelClusters {
-		return nil, fmt.Errorf("label: a report of %s takes no state: leave it out of the plan", q.ask.Report)
+	switch r := q.report.(type) {
+	case *each:
+		return nil, errors.New("label: labels by themselves take no state: leave it out of the plan")
+	case *vector.Question: // the map from what is given to features of length one
+		with, err := r.WithState(text)
+		if err != nil {
+			return nil, err
+		}
+		return &Question{plan: q.plan, ask: q.ask, report: with.(*vector.Question)}, nil
 	}
 	s, err := cluster.Parse(text)
 	if err != nil {
@@ -125,6 +133,9 @@ func (q *Question) public(r Record) error {
 		}
 		return nil
 	}
+	if q.ask.Report == plan.LabelSums { // what does not fit counts as the zero vector
+		return nil
+	}
 	if len(r.Features) != q.ask.Features {
 		return fmt.Errorf("label: %d features, and the plan has %d", len(r.Features), q.ask.Features)
 	}
@@ -133,9 +144,6 @@ func (q *Question) public(r Record) error {
 		if squares += x * x; squares-squares != 0 {
 			return fmt.Errorf("label: feature %d is not finite, or too large", i+1)
 		}
-	}
-	if squares == 0 && q.ask.Report == plan.LabelSums {
-		return errors.New("label: the features have no direction")
 	}
 	return nil
 }
