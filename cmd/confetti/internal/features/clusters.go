@@ -36,6 +36,7 @@ type clustered struct {
 	Map         string   `help:"Features that distances are taken of, as confetti features fit writes them. Without, oriented gradients of images, and a table's numbers as they are." type:"existingfile" placeholder:"FILE"`
 	Columns     []string `help:"Columns of a table, by name or pattern; without, all." placeholder:"NAME"`
 	Drop        []string `help:"Columns that are none, likewise." placeholder:"NAME"`
+	Method      string   `help:"means: k-means, whose centres are all that a device needs; graph: by nearest neighbours, purer where clusters are few, with a network for devices." enum:"means,graph" default:"means"`
 	Clusters    int      `help:"How many; 0: as many as labels can be counted in at --epsilon." placeholder:"J"`
 	Respondents int      `help:"How many are to be asked; 0: as many as there are inputs." placeholder:"N"`
 	Epsilon     float64  `help:"What labels are to be counted at, where --clusters is not given." default:"0.25"`
@@ -76,23 +77,22 @@ func (c clustered) Run(std terminal.Streams) error {
 		return err
 	}
 	report, finish := terminal.Progress(std.Err)
-	in, s, err := c.fit(report)
+	in, f, err := c.fit(report)
 	finish()
 	if err != nil {
 		return err
 	}
 	page := strings.TrimSuffix(c.Out, filepath.Ext(c.Out)) + ".html"
-	text := s.Marshal()
-	html, err := clusterPage(in, s, c.Members, plan.StateName(text))
+	html, err := clusterPage(in, f, c.Members)
 	if err != nil {
 		return err
 	}
 	if err := terminal.Uninterrupted(func() error {
-		return errors.Join(durable.Replace(page, html, 0o644), durable.Replace(c.Out, text, 0o644))
+		return errors.Join(durable.Replace(page, html, 0o644), durable.Replace(c.Out, f.text, 0o644))
 	}); err != nil {
 		return err
 	}
-	smallest, largest := slices.Min(s.Sizes), slices.Max(s.Sizes)
+	name, smallest, largest := plan.StateName(f.text), slices.Min(f.sizes), slices.Max(f.sizes)
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, struct {
 			File      string `json:"file"`
@@ -105,49 +105,80 @@ func (c clustered) Run(std terminal.Streams) error {
 			Largest   int    `json:"largest"`
 			Dimension int    `json:"dimension"`
 			Bytes     int    `json:"bytes"`
-		}{c.Out, plan.StateName(text), page, in.x.Rows, in.what, s.Len(), smallest, largest, s.Centres.Cols, len(text)})
+		}{c.Out, name, page, in.x.Rows, in.what, len(f.sizes), smallest, largest, in.x.Cols, len(f.text)})
 	}
-	_, err = fmt.Fprintf(std.Out, "%s: %d clusters of %d %s, from %d to %d in each (%d bytes, %s)\npage: %s\n", c.Out, s.Len(), in.x.Rows, in.what, smallest, largest, len(text), plan.StateName(text), page)
+	_, err = fmt.Fprintf(std.Out, "%s: %d clusters of %d %s, from %d to %d in each (%d bytes, %s)\npage: %s\n", c.Out, len(f.sizes), in.x.Rows, in.what, smallest, largest, len(f.text), name, page)
 	return err
 }
 
+// found are clusters, whatever found them.
+type found struct {
+	text  []byte // what a device needs
+	of    []int  // each input's
+	sizes []int
+}
+
 // fit reads inputs and makes their clusters.
-func (c clustered) fit(report fit.Progress) (inputs, *device.State, error) {
-	in, err := c.read(report)
-	if err != nil {
-		return in, nil, err
+func (c clustered) fit(report fit.Progress) (in inputs, f found, err error) {
+	if in, err = c.read(report); err != nil {
+		return in, f, err
 	}
-	j := c.Clusters
-	if j == 0 {
+	o := cluster.Options{Clusters: c.Clusters, Least: c.Least}
+	if o.Clusters == 0 {
 		// One label instead of another changes two counts of a cluster.
 		noise, _, err := additive.CalibrateGaussian(account.Target{Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}, math.Sqrt2)
 		if err != nil {
-			return in, nil, err
+			return in, f, err
 		}
-		j = cluster.Choose(cmp.Or(c.Respondents, in.x.Rows), func(float64) float64 { return noise.Sigma })
+		o.Clusters = cluster.Choose(cmp.Or(c.Respondents, in.x.Rows), func(float64) float64 { return noise.Sigma })
 	}
-	s, err := cluster.Means(replay.New(c.Seed), in.x, cluster.Options{Clusters: j, Least: c.Least}, report)
-	if err != nil {
-		return in, nil, err
-	}
+	var width, height int
 	if in.size != nil && c.Map == "" {
-		s.Width, s.Height = in.size.Width, in.size.Height
-		err = s.Prepare()
+		width, height = in.size.Width, in.size.Height
 	}
-	return in, s, err
+	if c.Method == "graph" {
+		return c.byGraph(in, o, width, height, report)
+	}
+	s, err := cluster.Means(replay.New(c.Seed), in.x, o, report)
+	if err != nil {
+		return in, f, err
+	}
+	s.Width, s.Height = width, height
+	return in, found{s.Marshal(), cluster.All(s, in.x), s.Sizes}, s.Prepare()
 }
 
-// nearest are the inputs of each cluster that are nearest to its centre, first the nearest.
-func nearest(s *device.State, x blas32.General, most int) [][]int {
-	far := func(i, c int) (d float64) {
-		for j, v := range s.Centres.Data[c*s.Centres.Stride:][:s.Centres.Cols] {
-			d += float64(v-x.Data[i*x.Stride+j]) * float64(v-x.Data[i*x.Stride+j])
-		}
-		return d
+// byGraph trains the network that devices find the graph's clusters by.
+func (c clustered) byGraph(in inputs, o cluster.Options, width, height int, report fit.Progress) (inputs, found, error) {
+	r := replay.New(c.Seed)
+	of, err := cluster.Graph(r, in.x, o, report)
+	if err != nil {
+		return in, found{}, err
 	}
-	members, distance := make([][]int, s.Len()), make([]float64, x.Rows)
-	for i, c := range cluster.All(s, x) {
-		members[c], distance[i] = append(members[c], i), far(i, c)
+	e, err := cluster.Encode(r, in.x, of, report)
+	if err != nil {
+		return in, found{}, err
+	}
+	if e.Width, e.Height = width, height; slices.Min(e.Sizes) < c.Least {
+		return in, found{}, fmt.Errorf("a cluster of %d inputs, fewer than --least %d: give fewer --clusters", slices.Min(e.Sizes), c.Least)
+	}
+	text, err := e.Marshal()
+	return in, found{text, e.All(in.x), e.Sizes}, err
+}
+
+// nearest are the inputs of each cluster that are nearest to its mean, first the nearest.
+func (f found) nearest(x blas32.General, most int) [][]int {
+	means := make([]float64, len(f.sizes)*x.Cols)
+	for i, c := range f.of {
+		for j, v := range x.Data[i*x.Stride:][:x.Cols] {
+			means[c*x.Cols+j] += float64(v) / float64(f.sizes[c])
+		}
+	}
+	members, distance := make([][]int, len(f.sizes)), make([]float64, x.Rows)
+	for i, c := range f.of {
+		members[c] = append(members[c], i)
+		for j, v := range x.Data[i*x.Stride:][:x.Cols] {
+			distance[i] += (float64(v) - means[c*x.Cols+j]) * (float64(v) - means[c*x.Cols+j])
+		}
 	}
 	for c, all := range members {
 		slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(distance[a], distance[b]) })

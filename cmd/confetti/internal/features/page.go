@@ -10,7 +10,7 @@ import (
 	"image/png"
 	"slices"
 
-	device "github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 //go:embed clusters.html
@@ -28,17 +28,17 @@ type shown struct {
 }
 
 // clusterPage shows each cluster's nearest members, in one page that needs nothing else.
-func clusterPage(in inputs, s *device.State, most int, name string) ([]byte, error) {
+func clusterPage(in inputs, f found, most int) ([]byte, error) {
 	page := struct {
 		Inputs   int
 		What     string
 		Name     string
 		Width    int
 		Clusters []shown
-	}{in.x.Rows, in.what, name, s.Centres.Cols, nil}
-	largest := slices.Max(s.Sizes)
-	for c, members := range nearest(s, in.x, most) {
-		one := shown{Number: c, Size: s.Sizes[c], Share: 100 * float64(s.Sizes[c]) / float64(max(1, largest))}
+	}{in.x.Rows, in.what, plan.StateName(f.text), in.x.Cols, nil}
+	largest := slices.Max(f.sizes)
+	for c, members := range f.nearest(in.x, most) {
+		one := shown{Number: c, Size: f.sizes[c], Share: 100 * float64(f.sizes[c]) / float64(max(1, largest))}
 		switch {
 		case in.size != nil && len(members) > 0:
 			strip, err := in.strip(members)
