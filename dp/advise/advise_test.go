@@ -3,6 +3,7 @@ package advise
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -314,6 +315,51 @@ func TestAdviceOverManyValues(t *testing.T) {
 		}
 		if best := a.Options[a.Best]; best.Protocol != "k-ary response" || best.Envelopes != 1 || best.RMSE > 6.8 {
 			t.Errorf("%d values: %s, which errs by %v", domain, best.Protocol, best.RMSE)
+		}
+	}
+}
+
+// Sums by aggregators' noise have the error of a curator's discrete Laplace, times sqrt 2 where
+// one honest aggregator suffices; summed bits err as mixed ones.
+func TestRoutes(t *testing.T) {
+	for _, task := range []Task{task(2000, 0, 50, 1), task(2000, 64, 0, 1)} {
+		a, err := Compare(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes, err := a.Routes(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]Route{}
+		for i, r := range routes {
+			found[r.Name] = r
+			if i > 0 && r.RMSE < routes[i-1].RMSE {
+				t.Errorf("%s comes after %s, which errs more", r.Name, routes[i-1].Name)
+			}
+		}
+		mixed, summed := found["mixed: "+a.Options[a.Best].Protocol], found["summed, devices' noise: "+a.Options[a.Best].Protocol]
+		if mixed.RMSE != summed.RMSE || mixed.Local != summed.Local || !(summed.Bytes > 0) {
+			t.Errorf("mixed %+v, summed %+v", mixed, summed)
+		}
+		if task.Domain == 0 {
+			if !strings.HasPrefix(Chosen(routes), "summed, devices' noise: randomized response") || len(routes) != 2 {
+				t.Errorf("of %+v: %s", routes, Chosen(routes))
+			}
+			continue
+		}
+		if one, shared := found["summed, each aggregator's noise"].RMSE, found[sharedNoise].RMSE; !(one <= 4.0 && one > 3.9) || !(shared <= 2.85 && shared > 2.75) {
+			t.Errorf("errors %v and %v", one, shared)
+		}
+		if says := Chosen(routes); !strings.HasPrefix(says, "summed, each aggregator's noise") || !strings.Contains(says, account.NoProtection) {
+			t.Error(says)
+		}
+		task.LocalEpsilon = 4
+		if a, err = Compare(task); err != nil {
+			t.Fatal(err)
+		}
+		if routes, err = a.Routes(task); err != nil || strings.Contains(Chosen(routes), "aggregator's noise") {
+			t.Errorf("a local epsilon is asked for: %s (%v)", Chosen(routes), err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -90,10 +91,33 @@ func (c accountAdvise) Run(std terminal.Streams) error {
 		}
 	}
 	if c.JSON {
-		return terminal.WriteJSON(std.Out, c.document(advice))
+		routes, err := advice.Routes(task)
+		if err != nil {
+			return err
+		}
+		return terminal.WriteJSON(std.Out, c.document(advice, routes))
 	}
-	_, err = std.Out.Write([]byte(c.table(task, advice)))
-	return err
+	if _, err = std.Out.Write([]byte(c.table(task, advice))); err != nil {
+		return err
+	}
+	return c.routes(std, task, advice)
+}
+
+// routes prints the ways that the answers may go.
+func (c accountAdvise) routes(std terminal.Streams, task advise.Task, a advise.Advice) error {
+	all, err := a.Routes(task)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nroute\tRMSE\tbytes\tservers,\teveryone\trests on\ta liar can")
+	fmt.Fprintln(w, "\tof one sum\ta device\tabout ms\tcolludes\t\t")
+	for _, r := range all {
+		bytes := cmp.Or(r.Bytes, c.bytes(a.Options[max(0, a.Best)]))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.3g\t%s\t%s\t%s\n", r.Name, wide(r.RMSE), thousands(bytes), r.Micros/1000, wide(r.Local), r.Rests, r.Liar)
+	}
+	fmt.Fprintf(w, "\nRoute: %s\n", advise.Chosen(all))
+	return w.Flush()
 }
 
 // messageBytes is the payload of an envelope in the plans that confetti authors.
@@ -147,7 +171,16 @@ func (c accountAdvise) table(task advise.Task, a advise.Advice) string {
 	return b.String()
 }
 
-func (c accountAdvise) document(a advise.Advice) any {
+func (c accountAdvise) document(a advise.Advice, routes []advise.Route) any {
+	type route struct {
+		Name   string   `json:"route"`
+		RMSE   float64  `json:"rmse"`
+		Bytes  int      `json:"bytes_per_device"`
+		Micros float64  `json:"server_microseconds_per_device"` // about
+		Local  *float64 `json:"epsilon_local,omitempty"`        // left out: nothing is promised
+		Rests  string   `json:"rests_on"`
+		Liar   string   `json:"a_liar_can"`
+	}
 	type option struct {
 		Protocol    string   `json:"protocol"`
 		Excluded    string   `json:"excluded,omitempty"`
@@ -171,7 +204,16 @@ func (c accountAdvise) document(a advise.Advice) any {
 		Recommended string   `json:"recommended"`
 		Reason      string   `json:"reason"`
 		Options     []option `json:"options"`
-	}{Reason: a.Reason}
+		Route       string   `json:"route"`
+		Routes      []route  `json:"routes"`
+	}{Reason: a.Reason, Route: advise.Chosen(routes)}
+	for _, r := range routes {
+		row := route{r.Name, r.RMSE, cmp.Or(r.Bytes, c.bytes(a.Options[max(0, a.Best)])), r.Micros, nil, r.Rests, r.Liar}
+		if !math.IsInf(r.Local, 1) {
+			row.Local = &r.Local
+		}
+		out.Routes = append(out.Routes, row)
+	}
 	if a.Best >= 0 {
 		out.Recommended = a.Options[a.Best].Protocol
 	}
