@@ -163,8 +163,11 @@ func checkChart(t *testing.T, role string) {
 	}
 	container := at(pod, "containers", 0)
 	line := []string{"confetti"}
-	if role == "shuffler" {
+	switch role {
+	case "shuffler":
 		line[0] = "confetti-shuffler"
+	case "leader", "helper":
+		line[0] = "confetti-aggregator"
 	}
 	args, _ := at(container, "args").([]any)
 	for _, a := range args {

@@ -17,6 +17,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -32,6 +33,8 @@ var configs = map[string]func() any{
 	"shuffler": func() any { return &shufflerd.Config{} },
 	"analyzer": func() any { return &analyzerd.Config{} },
 	"issuer":   func() any { return &issuer.Config{} },
+	"leader":   func() any { return &aggregated.Config{} },
+	"helper":   func() any { return &aggregated.Config{} },
 	"log":      func() any { return &planlog.Config{} },
 }
 
@@ -62,7 +65,7 @@ func config(t *testing.T, role, text string) any {
 func settings(of reflect.Type) (names []string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
-		if !f.Anonymous { // whose settings are the outer one's
+		if !f.Anonymous && f.Tag.Get("toml") != "-" { // whose settings are the outer one's
 			names = append(names, f.Tag.Get("toml"))
 		}
 		switch inner := f.Type; inner.Kind() {
@@ -229,8 +232,11 @@ func TestCompose(t *testing.T) {
 	dockerfile := deployedText(t, "Dockerfile")
 	for role, s := range c.Services {
 		program := "confetti"
-		if role == "shuffler" {
+		switch role {
+		case "shuffler":
 			program = "confetti-shuffler"
+		case "leader", "helper":
+			program = "confetti-aggregator"
 		}
 		if at := runs(t, append([]string{program}, s.Command...)); at != "/etc/confetti/"+role+".toml" {
 			t.Errorf("%s reads %s", role, at)
@@ -265,7 +271,7 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("the images are built with another Go than go.mod's %s", version)
 	}
 	stages := regexp.MustCompile(`FROM scratch AS (\S+)\n`).FindAllStringSubmatch(text, -1)
-	if len(stages) != 2 {
+	if len(stages) != 3 {
 		t.Fatalf("final stages: %v", stages)
 	}
 	for _, s := range stages {

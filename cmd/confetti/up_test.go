@@ -34,15 +34,26 @@ import (
 // ends, after which nothing of it may be left running. before may change files.
 func startTrial(t *testing.T, minimum, devices int, before func(trial.Folder, plan.Signed)) (trial.Folder, *services.Services, plan.Signed) {
 	t.Helper()
+	return startRoute(t, plan.RouteMix, minimum, devices, before)
+}
+
+// startRoute is startTrial for a route.
+func startRoute(t *testing.T, route string, minimum, devices int, before func(trial.Folder, plan.Signed)) (trial.Folder, *services.Services, plan.Signed) {
+	t.Helper()
 	none := goleak.IgnoreCurrent()
-	p, err := up.Command{}.Draft()
+	p, err := up.Command{Route: route}.Draft()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Crowd.Minimum = minimum
 	p.Analyzer.Key = newOpener(t, "")
-	for h := range p.Route.Mix.Instances[0].Hops {
-		p.Route.Mix.Instances[0].Hops[h].Key = newOpener(t, "")
+	if p.Route.Sum != nil {
+		p.Route.Sum.Leader.Key, p.Route.Sum.Helper.Key = newOpener(t, ""), newOpener(t, "")
+	}
+	for _, in := range p.Route.Instances() {
+		for h := range in.Hops {
+			in.Hops[h].Key = newOpener(t, "")
+		}
 	}
 	if p, err = protocol.Design(p); err != nil {
 		t.Fatal(err)

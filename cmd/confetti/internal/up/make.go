@@ -129,11 +129,15 @@ func (c Command) Draft() (plan.Plan, error) {
 	if c.Plan != "" {
 		return plans.Read(c.Plan)
 	}
+	randomizer := plan.Randomizer{Name: "one-hot", Accounting: "exact"}
+	if c.Route == plan.RouteSum { // whose aggregators add the noise
+		randomizer = plan.Randomizer{Name: plan.RandomizerNone}
+	}
 	return plan.Plan{
 		Version: plan.Version, Title: "Which colour do you like best?",
 		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &plan.Histogram{
 			Attributes: []plan.Attribute{{Name: "colour", Kind: "categories", Values: []string{"red", "green", "blue", "yellow", "violet"}}},
-			Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"},
+			Randomizer: randomizer,
 		}},
 		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"},
 		Crowd:     plan.Crowd{Minimum: 100},
@@ -146,7 +150,7 @@ func (c Command) Draft() (plan.Plan, error) {
 // route is that of the sample.
 func (c Command) route() plan.Route {
 	if c.Route == plan.RouteSum {
-		return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: plan.NoiseDevices}}
+		return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: plan.NoiseAggregators}}
 	}
 	return plans.Route(1, 2)
 }
