@@ -144,6 +144,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
-	http.Visited, http.Handed = Visited, Handed
+	http.Visited, http.Handed = visited, handed
 	return serve.Run(ctx, http, service.Run)
 }

@@ -120,7 +120,7 @@ func count(to *aggregate.Batch, v aggregate.Verified, left bool, fresh func([]by
 // putShare answers POST /tasks/{task}/aggregate_shares with the helper's share of the batch
 // that both have: drawn once, on disk before it is shown.
 func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
-	receipts := r.Header.Get(ReceiptHeader)
+	receipts := r.Header.Get(wire.ReceiptHeader)
 	c, body, err := s.fromLeader(w, r, dap.ShareReqType, func(*crowd) int { return 1 << 10 })
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", dap.ShareType)
 	w.Header().Set("Location", fmt.Sprintf("%s/%s", dap.SharesPath(c.ID), dap.TaskID(c.batch())))
-	w.Header().Set(ReceiptHeader, encodeReceipts(kept[:wire.ReceiptSize]))
+	w.Header().Set(wire.ReceiptHeader, encodeReceipts(kept[:wire.ReceiptSize]))
 	_, err = w.Write(kept[wire.ReceiptSize:])
 	return err
 }

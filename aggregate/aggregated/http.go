@@ -13,11 +13,11 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Visited and Handed are those of an aggregator's paths that need a place among
+// visited and handed are those of an aggregator's paths that need a place among
 // respondents', or services' that hand something over, for serve.Config.
 var (
-	Visited = []string{dap.ReportsPattern}
-	Handed  = []string{dap.AggregationPattern, dap.SharesPattern}
+	visited = []string{dap.ReportsPattern}
+	handed  = []string{dap.AggregationPattern, dap.SharesPattern}
 )
 
 // Routes are the paths of an aggregator, for serve.Config.
@@ -150,7 +150,7 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 	}
 	const receipts = 2 * wire.ReceiptSize
 	w.Header().Set("Content-Type", dap.CollectionRespType)
-	w.Header().Set(ReceiptHeader, encodeReceipts(kept[:receipts]))
+	w.Header().Set(wire.ReceiptHeader, encodeReceipts(kept[:receipts]))
 	_, err = w.Write(kept[receipts:])
 	return err
 }

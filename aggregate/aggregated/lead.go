@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -201,7 +202,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 	if err := s.o.Failpoint("helper-shared"); err != nil {
 		return err
 	}
-	unit := uint64(c.of.plan.Times.Opens.Unix()) / uint64(24*time.Hour/time.Second)
+	unit := task.Unit(c.of.plan.Times.Opens)
 	both := dap.Collected{Reports: batch.Reports, Start: unit, Duration: 1, Leader: leader, Helper: helper}.Marshal()
 	_, err = s.o.Store.Keep(ctx, c.of.name, c.number, stepBoth, func([]byte) ([]byte, error) { return append(receipts, both...), nil })
 	if err != nil {
@@ -218,9 +219,6 @@ func counted(p *served, b aggregate.Batch) uint32 {
 	}
 	return uint32(b.Reports)
 }
-
-// ReceiptHeader has receipts beside a share.
-const ReceiptHeader = wire.ReceiptHeader
 
 func encodeReceipts(all []byte) string { return base64.RawURLEncoding.EncodeToString(all) }
 
@@ -264,7 +262,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 	r.Header.Set("Content-Type", mediaType)
 	r.Header.Set("Authorization", "Bearer "+base64.RawURLEncoding.EncodeToString(s.o.Pair.Bearer(c.ID)))
 	if receipts != "" {
-		r.Header.Set(ReceiptHeader, receipts)
+		r.Header.Set(wire.ReceiptHeader, receipts)
 	}
 	res, err := s.o.Client.Do(r)
 	if err != nil {
@@ -280,7 +278,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 		return wrong(errors.Join(err, fmt.Errorf("status %d", res.StatusCode)))
 	}
 	if receipts != "" {
-		if receipt, err = decodeReceipts(res.Header.Get(ReceiptHeader), 1); err != nil {
+		if receipt, err = decodeReceipts(res.Header.Get(wire.ReceiptHeader), 1); err != nil {
 			return wrong(err)
 		}
 	}

@@ -183,7 +183,7 @@ func (w *world) start(role dap.Role) {
 		w.t.Fatal(err)
 	}
 	s.most = 4 // jobs of a few reports
-	server, err := serve.New(serve.Config{Name: s.Role(), Routes: s.Routes(), Ready: s.Ready, Status: s.Status, Visited: Visited, Handed: Handed})
+	server, err := serve.New(serve.Config{Name: s.Role(), Routes: s.Routes(), Ready: s.Ready, Status: s.Status, Visited: visited, Handed: handed})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func (w *world) step() error { return w.nodes[dap.Leader].service.Step(context.B
 func (w *world) collected() (status int, body []byte, receipts string) {
 	w.t.Helper()
 	status, body, header := w.ask(dap.Leader, dap.CollectionPath(w.task().ID), dap.CollectionType, "", dap.CollectionReq{}.Marshal())
-	return status, body, header.Get(ReceiptHeader)
+	return status, body, header.Get(wire.ReceiptHeader)
 }
 
 // opened are the sums that the analyzer finds in what it gets, after all its checks.

@@ -13,8 +13,8 @@ import (
 	"net/http"
 )
 
-// Version names the draft, in plans and in every seal.
-const Version = "dap-18"
+// version names the draft, in plans and in every seal.
+const version = "dap-18"
 
 // TaskID names a task: a crowd of a plan.
 type TaskID [32]byte
@@ -100,5 +100,5 @@ const (
 // errForm is the error of bytes that are not a message. It names the message and
 // nothing of its content.
 func errForm(message string) error {
-	return fmt.Errorf("dap: not a %s of %s", message, Version)
+	return fmt.Errorf("dap: not a %s of %s", message, version)
 }

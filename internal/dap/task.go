@@ -32,17 +32,17 @@ func (c Configuration) Append(b []byte) []byte {
 }
 
 // Context is what the VDAF's shares of a task are bound to.
-func Context(t TaskID) []byte { return append([]byte(Version), t[:]...) }
+func Context(t TaskID) []byte { return append([]byte(version), t[:]...) }
 
 // InputShareInfo and AggregateShareInfo are the HPKE infos of shares for, and of, an
 // aggregator (4.4.2, 4.6.6).
 func InputShareInfo(to Role) []byte {
-	return append([]byte(Version+" input share"), byte(Client), byte(to))
+	return append([]byte(version+" input share"), byte(Client), byte(to))
 }
 
 // AggregateShareInfo is that of an aggregate share.
 func AggregateShareInfo(of Role) []byte {
-	return append([]byte(Version+" aggregate share"), byte(of), byte(Collector))
+	return append([]byte(version+" aggregate share"), byte(of), byte(Collector))
 }
 
 // InputShareData is the authenticated data of a report's shares.

@@ -19,9 +19,9 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Precision is the unit of a report's time, which is public: a day, so that it does not
+// precision is the unit of a report's time, which is public: a day, so that it does not
 // tell when somebody answered.
-const Precision = 24 * time.Hour
+const precision = 24 * time.Hour
 
 // TokenExtension is the type of the extension, private to the helper, in which a report
 // brings the single-use token that the helper demands. It is of the range for private use.
@@ -59,7 +59,7 @@ func New(p plan.Plan, crowd int) (*Task, error) {
 	t.ID = sha256.Sum256(append([]byte(domain), info...))
 	number, parameters := vdafConfiguration(s.Circuit, s.Chunk)
 	t.config = dap.Configuration{
-		Info: info, Leader: s.Leader.URL, Helper: s.Helper.URL, Precision: uint64(Precision / time.Second),
+		Info: info, Leader: s.Leader.URL, Helper: s.Helper.URL, Precision: uint64(precision / time.Second),
 		Minimum: uint64(p.Crowd.Minimum), VDAF: number, Parameters: parameters,
 	}
 	var err error
@@ -127,8 +127,8 @@ func (t *Task) Report(r *rand.Rand, vector []uint64, now time.Time, token []byte
 	return report, nil
 }
 
-// Unit is a time in units of Precision.
-func Unit(at time.Time) uint64 { return uint64(max(0, at.Unix())) / uint64(Precision/time.Second) }
+// Unit is a time in units of precision.
+func Unit(at time.Time) uint64 { return uint64(max(0, at.Unix())) / uint64(precision/time.Second) }
 
 // ReportSize is the length of a device's upload, in bytes: all have one.
 func (t *Task) ReportSize() int {
