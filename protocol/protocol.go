@@ -132,8 +132,11 @@ func Design(p plan.Plan) (plan.Plan, error) {
 // DesignRounds is the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
+	if rounds < 1 {
+		return p, fmt.Errorf("protocol: %d rounds: must be at least 1", rounds)
+	}
 	k, err := kindFor(p)
-	if err != nil || k.rounds == nil || rounds < 1 {
+	if err != nil || k.rounds == nil {
 		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
 	}
 	if p, err = k.rounds(p, rounds); err != nil {

@@ -247,7 +247,7 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 	} else if c.Audit {
 		found("audit", errors.New("there is none: its analyzer attacks no plans"), "")
 	}
-	if text := files[releases.StudyFile]; text != nil {
+	if text := files[releases.StudyFile]; text != nil || signed.Study != nil && signed.Study.Merged {
 		found("all rounds", merged(text, r, promise), "the release of all rounds so far states no less, since each respondent answers one")
 	}
 	if signed.Study != nil {
@@ -339,6 +339,9 @@ const lower = 1 - 1e-6
 
 // merged compares what the release of all rounds so far states with what follows for one.
 func merged(text []byte, newest release.Release, promise protocol.Promise) error {
+	if text == nil {
+		return fmt.Errorf("there is none: its study publishes one beside each release, %s", releases.StudyFile)
+	}
 	r, err := release.Read(bytes.NewReader(text))
 	if err != nil {
 		return err
