@@ -12,7 +12,7 @@ import (
 )
 
 // Cell is one point: a question with its budget, put to a data set. One of Density,
-// Histogram and Labels is set. Cells that are equal are measured once.
+// Histogram, Labels and Gradient is set. Cells that are equal are measured once.
 type Cell struct {
 	Dataset   string    `json:"dataset"`
 	Seed      uint64    `json:"seed"`
@@ -20,6 +20,7 @@ type Cell struct {
 	Density   Density   `json:"density,omitzero"`
 	Histogram Histogram `json:"histogram,omitzero"`
 	Labels    Labels    `json:"labels,omitzero"`
+	Gradient  Gradient  `json:"gradient,omitzero"`
 }
 
 // Key names the cell: a digest of all that determines its result.
@@ -40,6 +41,8 @@ func (c Cell) Validate() error {
 		c.Labels.validate(f)
 	case c.Histogram != (Histogram{}):
 		c.Histogram.validate(f)
+	case c.Gradient != (Gradient{}):
+		c.Gradient.validate(f)
 	default:
 		c.Density.validate(f)
 	}
@@ -48,11 +51,13 @@ func (c Cell) Validate() error {
 }
 
 func (c Cell) String() string {
-	if c.Labels != (Labels{}) {
+	switch {
+	case c.Labels != (Labels{}):
 		return fmt.Sprintf("%s, %s", c.Dataset, c.Labels)
-	}
-	if c.Histogram != (Histogram{}) {
+	case c.Histogram != (Histogram{}):
 		return fmt.Sprintf("%s, %s", c.Dataset, c.Histogram)
+	case c.Gradient != (Gradient{}):
+		return fmt.Sprintf("%s, %s", c.Dataset, c.Gradient)
 	}
 	return fmt.Sprintf("%s, %s", c.Dataset, c.Density)
 }

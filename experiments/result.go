@@ -25,6 +25,7 @@ type Result struct {
 	*CountErrors
 	*Survey
 	Learned *Learned `json:"learned,omitempty"`
+	Trained *Trained `json:"trained,omitempty"`
 	Seconds float64  `json:"seconds"`
 }
 

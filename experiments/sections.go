@@ -57,6 +57,9 @@ func facts(cells []Measured) string {
 	if c.Histogram != (Histogram{}) {
 		return fmt.Sprintf("%d respondents, delta %g, seed %d, up to %d runs.", fewest, c.Histogram.Delta, c.Seed, runs)
 	}
+	if c.Gradient != (Gradient{}) {
+		return fmt.Sprintf("Delta %g, seeds from %d on, up to %d runs.", c.Gradient.Delta, c.Seed, runs)
+	}
 	labels := "labels as they are"
 	if slices.ContainsFunc(cells, func(m Measured) bool { return m.Cell.Density.LabelEpsilon != c.Density.LabelEpsilon }) {
 		labels = "labels as the columns say"

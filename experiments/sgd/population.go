@@ -21,6 +21,7 @@ import (
 
 // population is who is asked, and the records that the model is judged on.
 type population struct {
+	network     string // of the plan
 	dimension   int
 	classes     []string
 	values      []question.Value
@@ -28,42 +29,61 @@ type population struct {
 	testClasses []int
 }
 
-// prepare turns a set's records into examples, and completes the cell by what its
-// architecture works with.
-func prepare(c *Cell, set *dataset.Set, progress simulate.Progress) (population, error) {
-	p := population{classes: set.Classes, testClasses: set.Test.Y}
+// prepare turns a set's records into examples.
+func prepare(c Cell, set *dataset.Set, progress simulate.Progress) (population, error) {
+	p := population{network: c.Architecture, classes: set.Classes, testClasses: set.Test.Y}
+	if c.Architecture == "xiv" {
+		p.network = "linear" // of what the layers before give
+		if set.Dimension() != 3*colourSide*colourSide {
+			return p, fmt.Errorf("architecture xiv takes pictures of 32x32 in three colours, which %s has none of", set.Name)
+		}
+		set, err := pretrained(set, progress)
+		if err != nil {
+			return p, err
+		}
+		return p, p.fill(set, func(x blas32.General) ([][]float32, error) { return mapped(x, x.Cols, scaled(1)) })
+	}
 	example, err := examples(c, set, progress)
 	if err != nil {
 		return p, err
 	}
+	return p, p.fill(set, example)
+}
+
+// fill makes a set's records examples.
+func (p *population) fill(set *dataset.Set, example func(blas32.General) ([][]float32, error)) error {
 	train, err := example(set.Train.X)
 	if err != nil {
-		return p, err
+		return err
 	}
 	for i, x := range train {
 		p.values = append(p.values, gradient.Labelled{Features: x, Class: set.Train.Y[i]})
 	}
 	if p.test, err = example(set.Test.X); err != nil {
-		return p, err
+		return err
 	}
 	p.dimension = len(p.test[0])
+	return nil
+}
+
+// complete is the cell with what its architecture works with, where it leaves that open.
+func (c Cell) complete() Cell {
 	if c.Clip == 0 {
-		c.Clip = map[string]float64{"linear": linearClip, "xiii": 1}[c.Architecture]
+		c.Clip = map[string]float64{"linear": linearClip, "xiii": 1, "xiv": linearClip}[c.Architecture]
 	}
 	if c.Rate == 0 {
-		c.Rate = map[string]float64{"linear": 0.8, "xiii": 0.25}[c.Architecture]
+		c.Rate = map[string]float64{"linear": 0.8, "xiii": 0.25, "xiv": 0.8}[c.Architecture]
 	}
-	return p, nil
+	return c
 }
 
 // examples makes the rows of a matrix examples of an architecture: of a linear model unit
 // vectors of public features, times linearScale, of a network the pictures.
-func examples(c *Cell, set *dataset.Set, progress simulate.Progress) (func(blas32.General) ([][]float32, error), error) {
+func examples(c Cell, set *dataset.Set, progress simulate.Progress) (func(blas32.General) ([][]float32, error), error) {
 	picture := set.Dimension() == side*side
 	switch {
 	case c.Architecture == "linear" && picture:
-		c.Directions = cmp.Or(c.Directions, directions)
-		return oriented(c.Directions, progress)
+		return oriented(cmp.Or(c.Directions, directions), progress)
 	case c.Directions != 0:
 		return nil, fmt.Errorf("directions are of pictures of 28x28, which %s has none of", set.Name)
 	case c.Architecture == "linear":

@@ -4,12 +4,10 @@
 package sgd
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -30,86 +28,37 @@ import (
 
 // Cell is one measurement.
 type Cell struct {
-	Dataset      string `json:"dataset"`
-	Architecture string `json:"architecture"` // one of Architectures
-	Report       string `json:"report"`       // one of Reports
-	// Users is how many respondents answer each round, the same in all of an epoch's; 0: all
-	// of them.
-	Users  int `json:"users_per_round"`
-	Rounds int `json:"rounds"`
-	// Epsilon is the central one of all rounds that a respondent answers, and LocalEpsilon that
-	// of one report: either may be 0, and follows from the other.
-	Epsilon      float64 `json:"epsilon"`
-	LocalEpsilon float64 `json:"local_epsilon,omitempty"`
-	Delta        float64 `json:"delta"`
-	Bits         int     `json:"bits,omitempty"` // of a vector: rows that a device answers in a round; 0: one for each number
-
-	// Directions are the public ones that a linear model of images has; 0: 351.
-	Directions int     `json:"directions,omitempty"`
-	Clip       float64 `json:"clip"` // 0: the architecture's
-	Rate       float64 `json:"rate"` // 0: the architecture's
-	Momentum   float64 `json:"momentum"`
-	Average    float64 `json:"average,omitempty"`
-	Seed       uint64  `json:"seed"`
-}
-
-// Reports are those of plans, and the baselines that no plan describes.
-var Reports = append(slices.Clone(plan.GradientReports), experiments.Curator, experiments.NoPrivacy)
-
-// Architectures are the models.
-var Architectures = []string{"linear", "xiii"}
-
-// Validate lists everything that is wrong with the cell.
-func (c Cell) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, a...))
-		}
-	}
-	check(slices.Contains(Architectures, c.Architecture), "architecture %q: choose one of %s", c.Architecture, strings.Join(Architectures, ", "))
-	check(slices.Contains(Reports, c.Report), "report %q: choose one of %s", c.Report, strings.Join(Reports, ", "))
-	check(c.Users >= 0, "%d users per round: give a number, or all", c.Users)
-	check(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "%d rounds: give 1 to %d", c.Rounds, plan.MaxRounds)
-	check(c.Delta > 0 && c.Delta < 1, "delta %v: must be between 0 and 1, both excluded", c.Delta)
-	check(c.Epsilon >= 0 && c.Epsilon <= 100 && c.LocalEpsilon >= 0 && c.LocalEpsilon <= 50, "epsilon %v, local epsilon %v: give numbers above 0, up to 100 and 50", c.Epsilon, c.LocalEpsilon)
-	directed := c.Report == gradient.Direction || c.Report == gradient.Cap
-	check(directed || c.LocalEpsilon == 0, "local epsilon: %s has none that means anything: leave it out", c.Report)
-	check(c.Epsilon > 0 || directed && c.LocalEpsilon > 0 || c.Report == experiments.NoPrivacy, "epsilon %v: give a number above 0, or of directions a local epsilon", c.Epsilon)
-	check(c.Bits == 0 || c.Report == gradient.Vector && c.Bits > 0, "bits belong to vectors")
-	check(c.Directions >= 0 && c.Directions <= 784 && (c.Directions == 0 || c.Architecture == "linear"), "%d directions: a linear model of images has 1 to 784", c.Directions)
-	check(c.Clip >= 0 && c.Rate >= 0 && c.Momentum >= 0 && c.Momentum < 1 && c.Average >= 0 && c.Average < 1, "clip %v, rate %v, momentum %v, average %v: give positive numbers, the last two below 1", c.Clip, c.Rate, c.Momentum, c.Average)
-	return errors.Join(errs...)
+	Dataset string `json:"dataset"`
+	experiments.Gradient
+	Seed uint64 `json:"seed"`
 }
 
 // Result is what came out.
 type Result struct {
 	Cell
-	Accuracy    float64  `json:"accuracy"`
-	Curve       []Point  `json:"curve"`
-	Epsilon     *float64 `json:"epsilon"` // reached in all rounds that a respondent answers; null: none is promised
-	Adjacency   string   `json:"adjacency,omitempty"`
-	Method      string   `json:"method,omitempty"`
-	Round       *float64 `json:"epsilon_round,omitempty"` // of one round
-	Paper       *float64 `json:"epsilon_paper,omitempty"` // of directions: by ESA, Theorem VI.1, where it applies
-	Local       *float64 `json:"epsilon_local_round,omitempty"`
-	LocalTotal  *float64 `json:"epsilon_local_total"` // though everyone colludes; null: nothing is promised
-	Answers     int      `json:"rounds_per_respondent"`
-	Respondents int      `json:"respondents"`
-	Learned     int      `json:"parameters"`
-	Noise       float64  `json:"noise"` // standard error of a coordinate of the last round's mean gradient (gradient.Turn)
+	Accuracy    float64             `json:"accuracy"`
+	Curve       []experiments.Point `json:"curve"`
+	Epsilon     *float64            `json:"epsilon"` // reached in all rounds that a respondent answers; null: none is promised
+	Adjacency   string              `json:"adjacency,omitempty"`
+	Method      string              `json:"method,omitempty"`
+	Round       *float64            `json:"epsilon_round,omitempty"`         // of one round
+	Paper       *float64            `json:"epsilon_paper,omitempty"`         // of directions: by ESA, Theorem VI.1, where it applies
+	Printed     *float64            `json:"epsilon_printed_order,omitempty"` // by what it prints, with a constant of one: proves nothing
+	Local       *float64            `json:"epsilon_local_round,omitempty"`
+	LocalTotal  *float64            `json:"epsilon_local_total"` // though everyone colludes; null: nothing is promised
+	Answers     int                 `json:"rounds_per_respondent"`
+	Respondents int                 `json:"respondents"`
+	Learned     int                 `json:"parameters"`
+	Noise       float64             `json:"noise"` // standard error of a coordinate of the last round's mean gradient (gradient.Turn)
 	// NoiseRatio is Noise over that of a curator's Gaussian of the same epsilon, delta, rounds and
 	// respondents a round.
-	NoiseRatio float64    `json:"noise_ratio,omitempty"`
-	Envelopes  int        `json:"envelopes_per_device,omitempty"` // in a round
-	Seconds    float64    `json:"seconds"`
-	Plan       *plan.Plan `json:"plan,omitempty"` // of the first round, without keys
-}
-
-// Point is one of a learning curve.
-type Point struct {
-	Round    int     `json:"round"`
-	Accuracy float64 `json:"accuracy"`
+	NoiseRatio float64 `json:"noise_ratio,omitempty"`
+	Envelopes  int     `json:"envelopes_per_device,omitempty"` // in a round
+	// Advantage and Lower are what a loss threshold finds of who was trained on (membership.go).
+	Advantage float64    `json:"membership_advantage"`
+	Lower     float64    `json:"epsilon_lower"`
+	Seconds   float64    `json:"seconds"`
+	Plan      *plan.Plan `json:"plan,omitempty"` // of the first round, without keys
 }
 
 // Run measures the cell.
@@ -118,11 +67,11 @@ func Run(c Cell, set *dataset.Set, progress simulate.Progress) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
-	p, err := prepare(&c, set, progress)
+	p, err := prepare(c, set, progress)
 	if err != nil {
 		return Result{}, err
 	}
-	s, err := newStudy(c, p)
+	s, err := newStudy(c.complete(), p)
 	if err != nil {
 		return Result{}, err
 	}
@@ -143,26 +92,25 @@ type study struct {
 }
 
 func newStudy(c Cell, p population) (*study, error) {
-	n := len(p.values)
-	if c.Users == 0 {
-		c.Users = n
-	}
-	if c.Users > n {
-		return nil, fmt.Errorf("%d users per round, and there are %d respondents", c.Users, n)
+	n := cmp.Or(c.Population, len(p.values))
+	c.Users = cmp.Or(c.Users, n)
+	if c.Users > n || c.Examples > len(p.values) {
+		return nil, fmt.Errorf("%d users per round, of %d examples: there are %d respondents with %d examples", c.Users, c.Examples, n, len(p.values))
 	}
 	const forOrder = 0x51d
-	s := &study{Cell: c, population: p, order: replay.New(c.Seed, forOrder).Perm(n)}
+	s := &study{Cell: c, population: p, order: replay.New(c.Seed, forOrder).Perm(len(p.values))}
 	s.answers = (c.Rounds + n/c.Users - 1) / (n / c.Users)
 	s.out = Result{Cell: c, Respondents: n, Answers: s.answers}
 	return s, s.design()
 }
 
-// cohort is who answers a round. Each of the n/Users cohorts answers every so many rounds.
+// cohort is who answers a round, or the examples that stand for them. Each of the cohorts answers
+// every so many rounds.
 func (s *study) cohort(round int) []question.Value {
-	groups := len(s.order) / s.Users
-	from := round % groups * s.Users
-	who := make([]question.Value, s.Users)
-	for i, at := range s.order[from : from+s.Users] {
+	size := cmp.Or(s.Examples, s.Users)
+	from := round % (len(s.order) / size) * size
+	who := make([]question.Value, size)
+	for i, at := range s.order[from : from+size] {
 		who[i] = s.values[at]
 	}
 	return who
@@ -172,12 +120,12 @@ func (s *study) cohort(round int) []question.Value {
 // have that of directions: they take its steps, and nobody reports.
 func (s *study) design() error {
 	report, budget := s.Report, plan.Budget{Epsilon: s.Cell.Epsilon, Delta: s.Delta, Adjacency: string(account.Replacement)}
-	if s.baseline() {
+	if s.Baseline() {
 		report, budget.Epsilon, s.LocalEpsilon = gradient.Direction, 0, 1
 	}
 	budget.LocalEpsilon = s.LocalEpsilon * float64(s.answers)
 	p := experiments.Draft(plan.Question{Kind: "gradient", Gradient: &plan.Gradient{
-		Dimension: s.dimension, Classes: s.classes, Model: s.Architecture, Seed: experiments.PublicSeed(s.Seed), Clip: s.Clip,
+		Dimension: s.dimension, Classes: s.classes, Model: s.network, Seed: experiments.PublicSeed(s.Seed), Clip: s.Clip,
 		Report: plan.GradientReport{Name: report, Bits: s.Bits},
 		Step:   plan.GradientStep{Rate: s.Rate, Momentum: s.Momentum, Average: s.Average, Bound: bound},
 	}}, budget, s.Users)
@@ -185,7 +133,7 @@ func (s *study) design() error {
 		return err
 	}
 	var err error
-	if s.plan, err = gradient.DesignRounds(p, s.answers); err != nil || s.baseline() {
+	if s.plan, err = gradient.DesignRounds(p, s.answers); err != nil || s.Baseline() {
 		return err
 	}
 	proto, err := protocol.New(s.plan)
@@ -197,10 +145,6 @@ func (s *study) design() error {
 
 // bound is far from where any of the models goes that learns.
 const bound = 1e4
-
-func (s *study) baseline() bool {
-	return s.Report == experiments.Curator || s.Report == experiments.NoPrivacy
-}
 
 // promise states what a round and all that a respondent answers cost.
 func (s *study) promise(proto *protocol.Protocol) error {
@@ -221,6 +165,8 @@ func (s *study) promise(proto *protocol.Protocol) error {
 		if g, err := theorems.ESATheoremVI1(s.Users, *s.out.Local, s.answers, s.Delta); err == nil {
 			s.out.Paper = &g.Epsilon
 		}
+		printed := printedOrder{respondents: s.out.Respondents, users: s.Users, local: *s.out.Local, delta: s.Delta}.epsilon(s.Rounds)
+		s.out.Printed = &printed
 	}
 	s.out.Envelopes, s.out.Plan = s.plan.Envelopes.PerDevice, experiments.WithoutKeys(s.plan)
 	return nil
@@ -239,6 +185,7 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 	if err != nil {
 		return s.out, err
 	}
+	var last *nn.Model
 	for round := range s.Rounds {
 		progress("rounds", round, s.Rounds)
 		s.plan.State = plan.StateName(state)
@@ -253,16 +200,17 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 			return s.out, err
 		}
 		if every := max(1, s.Rounds/points); (round+1)%every == 0 || round+1 == s.Rounds {
-			if s.out.Accuracy, err = s.accuracy(model.Network()); err != nil {
+			last = model.Network()
+			if s.out.Accuracy, err = s.accuracy(last); err != nil {
 				return s.out, err
 			}
-			s.out.Curve = append(s.out.Curve, Point{round + 1, s.out.Accuracy})
+			s.out.Curve = append(s.out.Curve, experiments.Point{Round: round + 1, Accuracy: s.out.Accuracy})
 		}
-		last := model.State.Turns[round]
-		s.out.Noise, s.out.Learned = last.Noise, len(model.State.Model.Params)
+		s.out.Noise, s.out.Learned = model.State.Turns[round].Noise, len(model.State.Model.Params)
 	}
 	progress("rounds", s.Rounds, s.Rounds)
-	if s.out.Epsilon != nil && !s.baseline() {
+	s.attack(last)
+	if s.out.Epsilon != nil && !s.Baseline() {
 		s.out.NoiseRatio = s.out.Noise / s.gaussian(*s.out.Epsilon)
 	}
 	return s.out, nil
@@ -272,8 +220,13 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 // gradients themselves.
 func (s *study) round(proto *protocol.Protocol, round int) (*gradient.Model, error) {
 	const forReports = 0x52e
-	if s.baseline() {
+	if s.Baseline() {
 		return s.curated(proto, round)
+	}
+	if s.Examples > 0 {
+		q, who := proto.Question.(*gradient.Question), s.cohort(round)
+		mean := over(nn.ClippedSum(q.Network(), s.Clip, labelled(who), len(who)), len(who))
+		return q.Limit(replay.New(s.Seed, forReports, uint64(round)), mean, s.Users)
 	}
 	crowds, err := law.Draw(proto, law.Values(s.cohort(round)),
 		func(part ...uint64) *rand.Rand {

@@ -19,10 +19,10 @@ func madeUp(t testing.TB) *dataset.Set {
 	return set
 }
 
-func measured(t testing.TB, c Cell) Result {
+func measured(t testing.TB, g experiments.Gradient) Result {
 	t.Helper()
-	c.Seed, c.Delta, c.Architecture, c.Momentum = 1, 1e-6, "linear", 0.5
-	r, err := Run(c, madeUp(t), func(string, int, int) {})
+	g.Delta, g.Architecture, g.Momentum = 1e-6, "linear", 0.5
+	r, err := Run(Cell{Gradient: g, Seed: 1}, madeUp(t), func(string, int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +32,8 @@ func measured(t testing.TB, c Cell) Result {
 // Every report teaches a model, and is stated with what it costs; with no privacy more is
 // learned from the same rounds.
 func TestEveryReportTeaches(t *testing.T) {
-	free := measured(t, Cell{Report: experiments.NoPrivacy, Rounds: 3})
-	for name, c := range map[string]Cell{
+	free := measured(t, experiments.Gradient{Report: experiments.NoPrivacy, Rounds: 3})
+	for name, c := range map[string]experiments.Gradient{
 		"direction": {Report: gradient.Direction, Rounds: 3, LocalEpsilon: 6},
 		"cap":       {Report: gradient.Cap, Rounds: 3, LocalEpsilon: 5},
 		"vector":    {Report: gradient.Vector, Rounds: 3, Epsilon: 4},
@@ -55,7 +55,7 @@ func TestEveryReportTeaches(t *testing.T) {
 
 // Cohorts are disjoint until everybody has answered: then a second answer is composed.
 func TestCohortsAnswerInTurn(t *testing.T) {
-	s := &study{Cell: Cell{Users: 3}, order: []int{5, 1, 4, 0, 2, 3, 6}}
+	s := &study{Cell: Cell{Gradient: experiments.Gradient{Users: 3}}, order: []int{5, 1, 4, 0, 2, 3, 6}}
 	s.values = seven()
 	first, second, third := s.cohort(0), s.cohort(1), s.cohort(2)
 	if first[0] != 5 || second[0] != 0 || third[0] != 5 {
@@ -63,12 +63,12 @@ func TestCohortsAnswerInTurn(t *testing.T) {
 	}
 	set := madeUp(t)
 	for _, c := range []struct{ users, rounds, answers int }{{0, 3, 3}, {200, 4, 1}, {200, 5, 2}, {300, 3, 2}} {
-		p, err := prepare(&Cell{Architecture: "linear"}, set, func(string, int, int) {})
+		p, err := prepare(Cell{Gradient: experiments.Gradient{Architecture: "linear"}}, set, func(string, int, int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.values = p.values[:800]
-		s, err := newStudy(Cell{Architecture: "linear", Report: gradient.Direction, Users: c.users, Rounds: c.rounds, LocalEpsilon: 1, Delta: 1e-6, Clip: 1, Rate: 1}, p)
+		s, err := newStudy(Cell{Gradient: experiments.Gradient{Architecture: "linear", Report: gradient.Direction, Users: c.users, Rounds: c.rounds, LocalEpsilon: 1, Delta: 1e-6, Clip: 1, Rate: 1}}, p)
 		if err != nil || s.answers != c.answers {
 			t.Errorf("%+v: %d answers: %v", c, s.answers, err)
 		}
@@ -84,7 +84,7 @@ func seven() (values []question.Value) {
 
 // What the curator's Gaussian needs is what the accountant says of a Gaussian.
 func TestTheCuratorsNoiseIsKnown(t *testing.T) {
-	s := &study{Cell: Cell{Users: 60_000, Delta: 1e-6, Clip: 1}, answers: 1}
+	s := &study{Cell: Cell{Gradient: experiments.Gradient{Users: 60_000, Delta: 1e-6, Clip: 1}}, answers: 1}
 	mu := 0.2367 // of epsilon 1 at delta 1e-6
 	if got, want := s.gaussian(1), 2/(mu*60_000); math.Abs(got/want-1) > 1e-3 {
 		t.Errorf("a curator's noise is %v, want %v", got, want)
@@ -92,14 +92,14 @@ func TestTheCuratorsNoiseIsKnown(t *testing.T) {
 }
 
 func TestBadCellsAreNamed(t *testing.T) {
-	good := Cell{Architecture: "linear", Report: gradient.Direction, Rounds: 1, Delta: 1e-6, LocalEpsilon: 1}
+	good := experiments.Gradient{Architecture: "linear", Report: gradient.Direction, Rounds: 1, Delta: 1e-6, LocalEpsilon: 1}
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
-	for name, spoil := range map[string]func(c *Cell){
-		"architecture": func(c *Cell) { c.Architecture = "xv" }, "report": func(c *Cell) { c.Report = "sum" }, "rounds": func(c *Cell) { c.Rounds = 0 },
-		"delta": func(c *Cell) { c.Delta = 1 }, "no epsilon": func(c *Cell) { c.LocalEpsilon = 0 }, "vector": func(c *Cell) { c.Report = gradient.Vector },
-		"bits": func(c *Cell) { c.Bits = 9 }, "momentum": func(c *Cell) { c.Momentum = 1 }, "users": func(c *Cell) { c.Users = -1 },
+	for name, spoil := range map[string]func(c *experiments.Gradient){
+		"architecture": func(c *experiments.Gradient) { c.Architecture = "xv" }, "report": func(c *experiments.Gradient) { c.Report = "sum" }, "rounds": func(c *experiments.Gradient) { c.Rounds = 0 },
+		"delta": func(c *experiments.Gradient) { c.Delta = 1 }, "no epsilon": func(c *experiments.Gradient) { c.LocalEpsilon = 0 }, "vector": func(c *experiments.Gradient) { c.Report = gradient.Vector },
+		"bits": func(c *experiments.Gradient) { c.Bits = 9 }, "momentum": func(c *experiments.Gradient) { c.Momentum = 1 }, "users": func(c *experiments.Gradient) { c.Users = -1 },
 	} {
 		c := good
 		if spoil(&c); c.Validate() == nil {

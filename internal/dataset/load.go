@@ -13,7 +13,7 @@ import (
 
 // Names lists the data sets that Load knows.
 func Names() []string {
-	return []string{"agnews", "agnews_lsa256", "fashion-mnist", "mnist", "sst2"}
+	return []string{"agnews", "agnews_lsa256", "cifar10_subset", "fashion-mnist", "mnist", "sst2"}
 }
 
 // Load reads a public data set from the data folder dir.
@@ -21,7 +21,7 @@ func Names() []string {
 // Text sets are matrices of unit-length features (train_x.npy, train_y.npy,
 // test_x.npy, test_y.npy) with the names of the classes (classes.txt) and a
 // vocabulary in the same space (vocab.txt, vocab_x.npy). Image sets are
-// gzipped IDX files; each image is scaled to unit length.
+// gzipped IDX files, or gzipped JPEGs; each image is scaled to unit length.
 func Load(dir, name string) (*Set, error) {
 	if !slices.Contains(Names(), name) {
 		return nil, fmt.Errorf("data set %q is unknown: choose one of %s", name, strings.Join(Names(), ", "))
@@ -34,8 +34,11 @@ func Load(dir, name string) (*Set, error) {
 		return nil, fmt.Errorf("data set %s is not there: no folder %s; name the folder that holds %s with --data or CONFETTI_DATA", name, dir, name)
 	}
 	load := loadText
-	if strings.HasSuffix(name, "mnist") {
+	switch {
+	case strings.HasSuffix(name, "mnist"):
 		load = loadImages
+	case strings.HasPrefix(name, "cifar"):
+		load = loadJPEGs
 	}
 	s, err := load(dir)
 	if err != nil {

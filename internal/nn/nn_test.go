@@ -8,21 +8,6 @@ import (
 	"testing"
 )
 
-// tableXIII is ESA's network for pictures of 28 x 28 (Table XIII).
-func tableXIII() []Layer {
-	return []Layer{
-		Conv{Height: 28, Width: 28, Channels: 1, Filters: 16, Kernel: 8, Stride: 2, Pad: 3, After: 3},
-		ReLU{16 * 14 * 14},
-		MaxPool{Height: 14, Width: 14, Channels: 16, Kernel: 2, Stride: 1},
-		Conv{Height: 13, Width: 13, Channels: 16, Filters: 32, Kernel: 4, Stride: 2},
-		ReLU{32 * 5 * 5},
-		MaxPool{Height: 5, Width: 5, Channels: 32, Kernel: 2, Stride: 1},
-		Dense{In: 512, Out: 32},
-		ReLU{32},
-		Dense{In: 32, Out: 10},
-	}
-}
-
 // small has a layer of each kind and few numbers.
 func small() []Layer {
 	return []Layer{
@@ -62,7 +47,7 @@ func labels(r *rand.Rand, n, classes int) []float32 {
 }
 
 func TestTheNetworkOfTableXIIIHas26010Numbers(t *testing.T) {
-	if m := made(t, tableXIII()...); len(m.Params) != 26010 || m.Inputs() != 784 || m.Outputs() != 10 {
+	if m := made(t, ESATableXIII(10)...); len(m.Params) != 26010 || m.Inputs() != 784 || m.Outputs() != 10 {
 		t.Errorf("%d numbers, %d inputs, %d outputs", len(m.Params), m.Inputs(), m.Outputs())
 	}
 }
@@ -138,7 +123,7 @@ func examples(m *Model, x, y []float32, n int) [][]float32 {
 }
 
 func TestNormsAndClippedSumsAreThoseOfEachExampleAlone(t *testing.T) {
-	for name, layers := range map[string][]Layer{"small": small(), "table XIII": tableXIII()} {
+	for name, layers := range map[string][]Layer{"small": small(), "table XIII": ESATableXIII(10)} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 3))
 			m := made(t, layers...)
@@ -290,7 +275,7 @@ func BenchmarkClippedGradients(b *testing.B) {
 	const n = 256
 	for name, layers := range map[string][]Layer{
 		"mlp": {Dense{In: 784, Out: 400}, ReLU{400}, Dense{In: 400, Out: 150}, ReLU{150}, Dense{In: 150, Out: 50}, ReLU{50}, Dense{In: 50, Out: 10}},
-		"cnn": tableXIII(),
+		"cnn": ESATableXIII(10),
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(7, 7))
@@ -312,7 +297,7 @@ func BenchmarkClippedGradients(b *testing.B) {
 func TestClippedSumsOfBatches(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	m := made(t, Dense{In: 6, Out: 5}, ReLU{5}, Dense{In: 5, Out: 3})
-	const n = 3*batch + 7
+	const n = 3*250 + 7
 	x := random(r, n*6)
 	example := func(i int) ([]float32, int) { return x[i*6 : (i+1)*6], i % 3 }
 	want, target, dy, p := make([]float32, len(m.Params)), make([]float32, 3), make([]float32, 3), NewPass(m)

@@ -171,5 +171,15 @@ func (q *Question) Draw(r *rand.Rand, symbols iter.Seq[question.Symbol], t tally
 	}, t)
 }
 
+// Limit is what n devices teach by directions, given the mean of their gradients: for simulations of
+// many that draw no report. It changes mean.
+func (q *Question) Limit(r *rand.Rand, mean []float64, n int) (*Model, error) {
+	d, ok := q.report.(directions)
+	if !ok {
+		return nil, fmt.Errorf("gradient: reports of %s have no normal limit here", q.ask.Report.Name)
+	}
+	return q.Taught(mean, d.limit(r, mean, n), n), nil
+}
+
 // NewTally is empty.
 func (q *Question) NewTally() tally.Tally { return q.report.tally() }

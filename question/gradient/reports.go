@@ -89,5 +89,15 @@ func (d directions) mean(t tally.Tally, n int) ([]float64, float64, error) {
 	return sum, values[0].StdErr, nil
 }
 
+// limit adds to a mean what the reports of n devices add, by the normal limit of their sum: whatever
+// they hold, a coordinate of a direction has the variance 1/dim.
+func (d directions) limit(r *rand.Rand, mean []float64, n int) (err float64) {
+	err = d.mechanism.Estimate(make([]float64, d.dim), n)[0].StdErr
+	for i := range mean {
+		mean[i] += err * r.NormFloat64()
+	}
+	return err
+}
+
 func (d directions) event(honest int) account.Event { return d.mechanism.Event(honest) }
 func (d directions) local() account.Guarantee       { return d.mechanism.Local(account.Replacement) }

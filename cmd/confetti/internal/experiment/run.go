@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/experiments/esa"
 	"github.com/confetti-dp/confetti/experiments/kde"
 	"github.com/confetti-dp/confetti/experiments/ldc"
+	"github.com/confetti-dp/confetti/experiments/sgd"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -83,7 +84,9 @@ func (c experimentRun) Run(std terminal.Streams) error {
 }
 
 // specs are all measurements, in the order of the papers.
-func specs() []experiments.Spec { return slices.Concat(kde.Specs(), esa.Specs(), ldc.Specs()) }
+func specs() []experiments.Spec {
+	return slices.Concat(kde.Specs(), esa.Specs(), sgd.Specs(), ldc.Specs())
+}
 
 // command is what gives the same numbers again, but for the folders.
 func (c experimentRun) command() string {

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/experiments/sgd"
 	"github.com/confetti-dp/confetti/internal/dataset"
 )
@@ -17,7 +18,7 @@ import (
 type experimentSGD struct {
 	flags.DataSets
 	Dataset       string  `help:"mnist, fashion-mnist, another set of the data folder, or synthetic." default:"synthetic"`
-	Architecture  string  `help:"linear (on public features), or xiii: ESA's network of 26,010 numbers for images of 28x28." default:"linear"`
+	Architecture  string  `help:"linear (on public features), or ESA's networks: xiii of 26,010 numbers for images of 28x28, xiv for images of 32x32, of which the last layer is learned." default:"linear"`
 	Report        string  `help:"What a device says of its gradient: direction, cap, vector; or central (a curator's noise, Poisson sampling) and none." default:"direction"`
 	UsersPerRound string  `help:"Respondents of each round, dealt into as many cohorts as there are; or all." default:"all" placeholder:"M"`
 	Rounds        int     `help:"Rounds in all." default:"15"`
@@ -25,6 +26,8 @@ type experimentSGD struct {
 	LocalEpsilon  float64 `help:"Local epsilon of one direction; 0: what --epsilon allows."`
 	Delta         float64 `help:"Delta beside --epsilon." default:"1e-6"`
 	Bits          int     `help:"Of a vector: rows that a device answers in a round, on average; 0: one for each number."`
+	Examples      int     `help:"Examples of a round, which stand for all its respondents: their directions are drawn by the normal limit of their sum; 0: one for each."`
+	Population    int     `help:"Respondents that all examples stand for; 0: one each."`
 	Directions    int     `help:"Public directions that a linear model of images has; 0: 351."`
 	Clip          float64 `help:"Length that gradients are clipped to; 0: the architecture's."`
 	Rate          float64 `help:"Length of a step; 0: the architecture's."`
@@ -65,17 +68,18 @@ func (c experimentSGD) Run(std terminal.Streams) error {
 
 // cell is what the flags ask for, checked before anything is read.
 func (c experimentSGD) cell() (sgd.Cell, error) {
-	cell := sgd.Cell{
-		Dataset: c.Dataset, Architecture: c.Architecture, Report: c.Report, Rounds: c.Rounds, Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
-		Bits: c.Bits, Directions: c.Directions, Clip: c.Clip, Rate: c.Rate, Momentum: c.Momentum, Average: c.Average, Seed: c.Seed,
-	}
+	cell := sgd.Cell{Dataset: c.Dataset, Seed: c.Seed, Gradient: experiments.Gradient{
+		Architecture: c.Architecture, Report: c.Report, Rounds: c.Rounds, Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
+		Bits: c.Bits, Directions: c.Directions, Clip: c.Clip, Rate: c.Rate, Momentum: c.Momentum, Average: c.Average,
+		Examples: c.Examples, Population: c.Population,
+	}}
 	var err error
 	if c.UsersPerRound != "all" {
 		if cell.Users, err = strconv.Atoi(c.UsersPerRound); err != nil || cell.Users < 1 {
 			return cell, terminal.Usagef("--users-per-round is %q: give a number, or all", c.UsersPerRound)
 		}
 	}
-	if err := errors.Join(flags.Word("architecture", c.Architecture, sgd.Architectures), flags.Word("report", c.Report, sgd.Reports)); err != nil {
+	if err := errors.Join(flags.Word("architecture", c.Architecture, experiments.Architectures), flags.Word("report", c.Report, experiments.GradientReports)); err != nil {
 		return cell, err
 	}
 	if err := cell.Validate(); err != nil {

@@ -1,0 +1,78 @@
+package sgd
+
+import (
+	"math"
+	"runtime"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+const (
+	colourSide = 32
+	// colourLength is about that of a picture of 32x32x3 with pixels from 0 to 1.
+	colourLength = 27
+	// xivLength is what features of pretrained layers are scaled to, beside the one of a bias.
+	xivLength = 3
+
+	epochs, minibatch = 12, 64
+	pretrainedFrom    = 1 // seed
+)
+
+// pretrained trains the network of ESA's Table XIV on the first half of a set's training records, which
+// are public then, and gives what its layers but the last make of the other half, who are the
+// respondents, and of the test records. ESA trains on CIFAR-100 instead, which shares no record either and is
+// not among our data.
+func pretrained(set *dataset.Set, progress simulate.Progress) (*dataset.Set, error) {
+	half := set.Train.Len() / 2
+	r := replay.New(pretrainedFrom)
+	m, err := nn.New(r, nn.ESATableXIV(len(set.Classes))...)
+	if err != nil {
+		return nil, err
+	}
+	long, err := mapped(set.Train.X, set.Train.X.Cols, scaled(colourLength))
+	if err != nil {
+		return nil, err
+	}
+	adam, mean := nn.Adam{Rate: 1e-3}, make([]float32, len(m.Params))
+	for epoch := range epochs {
+		order := r.Perm(half)
+		for from := 0; from+minibatch <= half; from += minibatch {
+			progress("pretraining", epoch*half+from, epochs*half)
+			part := order[from : from+minibatch]
+			for i, v := range nn.ClippedSum(m, math.Inf(1), func(i int) ([]float32, int) { return long[part[i]], set.Train.Y[part[i]] }, minibatch) {
+				mean[i] = float32(v / minibatch)
+			}
+			adam.Step(m.Params, mean)
+		}
+	}
+	tests, err := mapped(set.Test.X, set.Test.X.Cols, scaled(colourLength))
+	if err != nil {
+		return nil, err
+	}
+	out := &dataset.Set{Name: set.Name, Classes: set.Classes}
+	out.Train = dataset.Labelled{X: outer(m, long[half:]), Y: set.Train.Y[half:]}
+	out.Test = dataset.Labelled{X: outer(m, tests), Y: set.Test.Y}
+	runtime.GC() // the pictures are large
+	return out, nil
+}
+
+// outer are the features of pictures, each xivLength long.
+func outer(m *nn.Model, pictures [][]float32) blas32.General {
+	all := nn.Outer(m, func(i int) []float32 { return pictures[i] }, len(pictures))
+	size := len(all) / len(pictures)
+	for row := range len(pictures) {
+		x, squares := all[row*size:(row+1)*size], 0.0
+		for _, v := range x {
+			squares += float64(v) * float64(v)
+		}
+		for i := range x {
+			x[i] *= float32(xivLength / math.Sqrt(math.Max(squares, 1e-12)))
+		}
+	}
+	return blas32.General{Rows: len(pictures), Cols: size, Stride: size, Data: all}
+}
