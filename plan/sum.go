@@ -53,7 +53,7 @@ const (
 // Limits of a sum.
 const (
 	MaxLength = 1 << 20 // numbers of a vector
-	MaxNumber = 1 << 16 // of a vector
+	maxNumber = 1 << 16 // of a vector
 )
 
 // circuits are those that a plan may name.
@@ -107,7 +107,7 @@ func (c Circuit) validate(ps *Problems) {
 		ps.Require(c.Weight == 0, at+"weight belongs to the kind %q: leave it out", CircuitMultihot)
 	}
 	if c.Kind == CircuitSumVec {
-		ps.Require(c.Max >= 1 && c.Max <= MaxNumber, at+"max must be between 1 and %d", MaxNumber)
+		ps.Require(c.Max >= 1 && c.Max <= maxNumber, at+"max must be between 1 and %d", maxNumber)
 	} else {
 		ps.Require(c.Max == 0, at+"max belongs to the kind %q: leave it out", CircuitSumVec)
 	}
