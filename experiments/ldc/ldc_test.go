@@ -27,7 +27,7 @@ func TestEveryMethodLearns(t *testing.T) {
 		case experiments.ClusterRR:
 			c.Labels = clustered(3, 20, "")
 		case experiments.PeerToPeer:
-			c.Labels.Clusters, c.Labels.Against = 20, 1
+			c.Labels.Clusters, c.Labels.Against = 60, 1
 		case experiments.NoPrivacy:
 			c.Labels.Epsilon = 0
 		}

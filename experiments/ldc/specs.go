@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/learn/labeldp"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -246,7 +247,7 @@ func amongPeers(s experiments.Spec, all []experiments.Measured) []release.Sectio
 
 // rates are those of Table 1, without constants and logarithms.
 func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
-	return experiments.PerDataset(all, func(_ string, cells []experiments.Measured) release.Section {
+	return append(experiments.PerDataset(all, func(_ string, cells []experiments.Measured) release.Section {
 		t := release.Table{
 			Title:   "Excess risk",
 			Columns: []release.Column{{Label: "labels"}, {Label: "epsilon, total"}, {Label: "rate"}, {Label: "of which stays"}, {Label: "without privacy"}, {Label: "more errors", Unit: release.Share}},
@@ -269,5 +270,29 @@ func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
 			})
 		}
 		return release.Section{Tables: []release.Table{t}}
-	})
+	}), association())
+}
+
+// association is Theorem 5 in numbers: the best threshold of noisy counts, and what any mechanism
+// reaches at most.
+func association() release.Section {
+	const classes = 1000
+	t := release.Table{
+		Title:   "Which labels occur in a cluster, of a thousand classes",
+		Columns: []release.Column{{Label: "epsilon"}, {Label: "examples in a cluster", Unit: release.Count}, {Label: "precision times recall of noisy counts"}, {Label: "at most, for any mechanism"}},
+		Note:    "Each example of a cluster has another class (LDC, Definition 2). Where clusters hold few examples beside the number of classes, no mechanism tells which.",
+	}
+	for _, epsilon := range []float64{0.5, 1, 2} {
+		for _, size := range []int{1, 10, 100} {
+			best := 0.0
+			for threshold := -20; threshold <= 60; threshold++ {
+				if precision, recall, err := labeldp.LabelAssociation(classes, size, epsilon, threshold); err == nil {
+					best = math.Max(best, precision*recall)
+				}
+			}
+			bound := math.Min(1, labeldp.LabelAssociationBound(classes, size, epsilon))
+			t.Rows = append(t.Rows, []release.Cell{release.Number(epsilon, 0), release.Number(float64(size), 0), release.Number(best, 0), release.Number(bound, 0)})
+		}
+	}
+	return release.Section{Title: "The lower bound", Tables: []release.Table{t}}
 }

@@ -135,14 +135,14 @@ func (c Curator) Shares(r *rand.Rand, counts []int) []float64 {
 	for y, n := range counts {
 		q[y] = float64(n+d.Sample(r)) / float64(max(1, size))
 	}
-	Truncate(q, c.Threshold)
+	truncate(q, c.Threshold)
 	return q
 }
 
-// Truncate takes shares into [tau, 1] and makes them add up to one there, in place (lines 4 to
+// truncate takes shares into [tau, 1] and makes them add up to one there, in place (lines 4 to
 // 19, Theorem 6): what is too much is taken from them in proportion to how far they are above
 // tau, what is missing given in proportion to how far they are below one.
-func Truncate(q []float64, tau float64) {
+func truncate(q []float64, tau float64) {
 	missing := 1.0
 	for y, v := range q {
 		q[y] = math.Max(tau, math.Min(1, v))

@@ -24,7 +24,7 @@ func TestTruncate(t *testing.T) {
 		}
 		tau := r.Float64() / float64(len(q))
 		given := slices.Clone(q)
-		Truncate(q, tau)
+		truncate(q, tau)
 		sum := 0.0
 		for _, v := range q {
 			sum += v
@@ -77,7 +77,7 @@ func views(c Curator, counts []int, y int) map[[4]float64]float64 {
 	walk = func(at int, p float64, q []float64) {
 		if at == len(counts) {
 			q = slices.Clone(q)
-			Truncate(q, c.Threshold)
+			truncate(q, c.Threshold)
 			for o, report := range c.Law(y, q) {
 				law[[4]float64{q[0], q[1], q[2], float64(o)}] += p * report
 			}
@@ -316,5 +316,39 @@ func TestExchangeFollowsItsLaw(t *testing.T) {
 	}
 	if (Exchange{Flip: 0.6, Share: 1}).Validate() == nil || (Exchange{}).Validate() == nil {
 		t.Error("wrong parameters are taken")
+	}
+}
+
+// Theorem 5 as numbers: at no threshold do noisy counts say more of which labels occur than any
+// mechanism may; a twin with half of the noise does, where the bound is near.
+func TestLabelAssociationKeepsTheLowerBound(t *testing.T) {
+	for _, c := range []struct{ classes, size int }{{10_000, 1}, {1000, 10}, {100, 30}} {
+		for _, epsilon := range []float64{0.1, 1, 3} {
+			for threshold := -5; threshold <= 40; threshold++ {
+				precision, recall, err := LabelAssociation(c.classes, c.size, epsilon, threshold)
+				if bound := LabelAssociationBound(c.classes, c.size, epsilon); err != nil || precision*recall > bound*(1+1e-12) {
+					t.Errorf("%+v, epsilon %v, threshold %d: precision %v, recall %v, above %v (%v)", c, epsilon, threshold, precision, recall, bound, err)
+				}
+			}
+		}
+	}
+	p, r, err := LabelAssociation(100_000, 1, 8, 1) // far less noise than is claimed
+	if err != nil || p*r < LabelAssociationBound(100_000, 1, 1) {
+		t.Errorf("noise at epsilon 8 is not seen in a claim of 1: precision %v, recall %v", p, r)
+	}
+	noise := func(z int) float64 { // by terms
+		sum := 0.0
+		for k := z; k < 600; k++ {
+			sum += math.Exp(prob.LogDiscreteLaplacePMF(k, 0.5))
+		}
+		return sum
+	}
+	for threshold := -3; threshold < 6; threshold++ {
+		if _, r, _ := LabelAssociation(10, 2, 1, threshold); math.Abs(r-noise(threshold-1)) > 1e-12 {
+			t.Errorf("threshold %d: recall %v, want %v", threshold, r, noise(threshold-1))
+		}
+	}
+	if _, _, err := LabelAssociation(5, 5, 1, 1); err == nil {
+		t.Error("more examples than classes")
 	}
 }

@@ -95,15 +95,10 @@ func OneHot(labels []int, classes int) []float32 {
 	return targets
 }
 
-// Answers are the classes that a model gives to rows.
-func Answers(m *nn.Model, x blas32.General) []int {
-	return nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)
-}
-
 // Accuracy is the share of rows whose class a model finds.
 func Accuracy(m *nn.Model, x blas32.General, labels []int) float64 {
 	right := 0
-	for i, c := range Answers(m, x) {
+	for i, c := range nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows) {
 		if c == labels[i] {
 			right++
 		}
