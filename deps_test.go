@@ -66,7 +66,7 @@ var layers = [][]string{
 	{"shuffler/shufflerd", "aggregate/aggregated", "analyzer/analyzerd", "client/words"},
 	{"simulate", "internal/chaos"},
 	{"experiments", "audit"},
-	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc"},
+	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc", "experiments/ltn"},
 	{"experiments/labels"},
 	{"experiments/learn/draw"},
 	{"experiments/collection"},

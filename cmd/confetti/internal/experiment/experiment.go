@@ -24,6 +24,7 @@ type Command struct {
 	Learn     experimentLearn     `cmd:"" help:"Accuracy and cost of a model learned from single bits in secret rows."`
 	Labels    experimentLabels    `cmd:"" help:"Accuracy of a model learned from private labels of public features."`
 	SGD       experimentSGD       `cmd:"" name:"sgd" help:"Accuracy of a model that learns from private gradients in rounds."`
+	LTN       experimentLTN       `cmd:"" name:"ltn" help:"Accuracy of what is learned from private features and labels, though everyone colludes."`
 }
 
 type experimentKDE struct {

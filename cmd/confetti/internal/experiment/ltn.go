@@ -1,0 +1,63 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/experiments/ltn"
+)
+
+type experimentLTN struct {
+	flags.DataSets
+	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures." default:"mnist"`
+	Application string  `help:"What is learned: collection (classes, from records with labels) or novel (a class that no public record has)." default:"collection"`
+	Mechanism   string  `help:"What a respondent says: symbols, its public cluster and its label jointly, by subset selection." default:"symbols"`
+	Epsilon     float64 `help:"Local epsilon of all that a respondent says, though everyone colludes." default:"2"`
+	Clusters    int     `help:"Public clusters; 0: by the rule, from public numbers alone."`
+	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
+	JSON        bool    `help:"Print one JSON object."`
+}
+
+func (experimentLTN) Help() string {
+	return `Learns from records whose features and labels are private, though everyone colludes (LTN).
+Three quarters of the training pictures, without labels, are public and make the clusters.
+
+Example:
+  confetti experiment ltn --data DIR --dataset mnist --application collection --mechanism symbols --epsilon 2 --seed 1 --json`
+}
+
+func (c experimentLTN) Run(std terminal.Streams) error {
+	if err := errors.Join(flags.Word("application", c.Application, ltn.Applications), flags.Word("mechanism", c.Mechanism, ltn.Mechanisms)); err != nil {
+		return err
+	}
+	cell := ltn.Cell{Dataset: c.Dataset, Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Seed: c.Seed}
+	if err := cell.Validate(); err != nil {
+		return terminal.Usage(err)
+	}
+	set, err := experimentKDE{DataSets: c.DataSets, Dataset: c.Dataset, KDEFlags: KDEFlags{Seed: c.Seed}}.load()
+	if err != nil {
+		return err
+	}
+	report, finish := terminal.Progress(std.Err)
+	res, err := ltn.Run(cell, set, report)
+	finish()
+	if err != nil {
+		return flags.InDomain(err)
+	}
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, res)
+	}
+	_, err = fmt.Fprintln(std.Out, strings.Join([]string{
+		set.String(),
+		fmt.Sprintf("accuracy             %.4f on records as they are, of %d respondents", res.AccuracyClean, res.Respondents),
+		fmt.Sprintf("told by a device     %.4f, at the same local epsilon", res.AccuracyPrivate),
+		fmt.Sprintf("everyone colludes    epsilon %.4g, delta 0 (replacement)", res.EpsilonLocal),
+		fmt.Sprintf("shuffler honest      epsilon %.4g, delta %.1g (replacement)", res.EpsilonCentral, res.Delta),
+		fmt.Sprintf("public clusters      %d of %d records without labels, purity %.3f", res.Clusters, res.Public, res.Purity),
+		fmt.Sprintf("seconds              %.1f", res.Seconds),
+	}, "\n"))
+	return err
+}

@@ -1,0 +1,161 @@
+// Package ltn measures what is learned from records whose features and labels are both
+// private, though everyone colludes (LTN): each respondent says one symbol, of its public
+// cluster and its label jointly, as a histogram plan has it.
+package ltn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/model"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Applications are what is learned.
+const (
+	Collection = "collection" // classes, from records with labels
+	Novel      = "novel"      // a class that no public record has, from the features of two groups
+)
+
+// Applications and Mechanisms are what a cell may name.
+var (
+	Applications = []string{Collection, Novel}
+	Mechanisms   = []string{"symbols"}
+)
+
+// Cell is one measurement.
+type Cell struct {
+	Dataset     string  `json:"dataset"`
+	Application string  `json:"application"`
+	Mechanism   string  `json:"mechanism"`
+	Epsilon     float64 `json:"epsilon"`  // local, of all that a respondent says
+	Clusters    int     `json:"clusters"` // 0: by the rule, from public numbers alone
+	Seed        uint64  `json:"seed"`
+}
+
+// Validate lists what is wrong with the cell.
+func (c Cell) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, a...))
+		}
+	}
+	check(slices.Contains(Applications, c.Application), "application %q: choose one of %v", c.Application, Applications)
+	check(slices.Contains(Mechanisms, c.Mechanism), "mechanism %q: choose one of %v", c.Mechanism, Mechanisms)
+	check(c.Epsilon >= 0.01 && c.Epsilon <= 20, "epsilon %v: give a number from 0.01 to 20", c.Epsilon)
+	check(c.Clusters == 0 || c.Clusters >= 2 && c.Clusters <= 1000, "%d clusters: give 2 to 1000, or 0 for the rule", c.Clusters)
+	return errors.Join(errs...)
+}
+
+// Result is what came out.
+type Result struct {
+	Cell
+	AccuracyClean   float64 `json:"accuracy_clean"`   // of the model, on records as they are
+	AccuracyPrivate float64 `json:"accuracy_private"` // of its answer as a device tells it, at the same local epsilon
+	EpsilonLocal    float64 `json:"epsilon_local"`
+	EpsilonCentral  float64 `json:"epsilon_central"` // the same reports behind one honest hop
+	Delta           float64 `json:"delta"`           // of EpsilonCentral
+	Respondents     int     `json:"respondents"`
+	Public          int     `json:"public"` // records without labels that made the clusters
+	// Purity is the share of public records whose class is the commonest of their cluster. It
+	// is for the reader: no setting comes of it.
+	Purity  float64    `json:"purity"`
+	Seconds float64    `json:"seconds"`
+	Plan    *plan.Plan `json:"plan,omitempty"` // without keys
+}
+
+// Shares of the training records, and delta.
+const (
+	publicShare     = 0.75  // LTN's D1: 45,000 of MNIST's
+	respondentShare = 0.225 // of D2: 13,500, beside 1,500 that are left for validation
+	delta           = 1e-6
+)
+
+// streams of a seed.
+const (
+	forSplit = iota + 1
+	forClusters
+	forReports
+	forNet
+	forGroups // and the numbers after it
+)
+
+// task is a measurement on its way.
+type task struct {
+	Cell
+	classes int
+	train   blas32.General // features of all training records
+	labels  []int
+	test    blas32.General
+	truths  []int
+	order   []int // of the training records
+	tell    simulate.Progress
+}
+
+// Run measures a cell on a set of pictures.
+func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
+	if err := c.Validate(); err != nil {
+		return Result{}, err
+	}
+	side := int(math.Round(math.Sqrt(float64(set.Dimension()))))
+	if side*side != set.Dimension() || side < 16 {
+		return Result{}, fmt.Errorf("ltn: %s has no square pictures, of which clusters are made", set.Name)
+	}
+	start := time.Now()
+	t := &task{Cell: c, classes: len(set.Classes), labels: set.Train.Y, truths: set.Test.Y, tell: tell}
+	var err error
+	if t.train, err = oriented(set.Train.X, side, tell); err != nil {
+		return Result{}, err
+	}
+	if t.test, err = oriented(set.Test.X, side, tell); err != nil {
+		return Result{}, err
+	}
+	t.order = t.stream(forSplit).Perm(t.train.Rows)
+	res, err := map[string]func(*task) (Result, error){Collection: (*task).collection, Novel: (*task).novel}[c.Application](t)
+	res.Seconds = time.Since(start).Seconds()
+	return res, err
+}
+
+func oriented(x blas32.General, side int, tell simulate.Progress) (blas32.General, error) {
+	return fit.Oriented(x, model.Size{Width: side, Height: side}, fit.Progress(tell))
+}
+
+func (t *task) stream(part uint64) *rand.Rand { return replay.New(t.Seed, part) }
+
+// split is who is public, and who is asked.
+func (t *task) split() (public, asked []int) {
+	n := float64(len(t.order))
+	at := int(publicShare * n)
+	return t.order[:at], t.order[at : at+int(respondentShare*n)]
+}
+
+// rows are those of a matrix with the given numbers.
+func rows(x blas32.General, which []int) blas32.General {
+	out := blas32.General{Rows: len(which), Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, len(which)*x.Cols)}
+	for _, i := range which {
+		out.Data = append(out.Data, x.Data[i*x.Stride:][:x.Cols]...)
+	}
+	return out
+}
+
+// finish adds what is said of every application.
+func (t *task) finish(res Result, p plan.Plan, kinds int) Result {
+	keep := math.Exp(t.Epsilon) / (math.Exp(t.Epsilon) + float64(kinds-1))
+	a := res.AccuracyClean
+	res.AccuracyPrivate = a*keep + (1-a)*(1-keep)/float64(kinds-1) // k-ary randomized response of the answer
+	res.EpsilonLocal, res.EpsilonCentral, res.Delta = p.Budget.LocalEpsilon, p.Budget.Epsilon, p.Budget.Delta
+	res.Plan = experiments.WithoutKeys(p)
+	return res
+}

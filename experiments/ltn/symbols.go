@@ -1,0 +1,162 @@
+package ltn
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/net"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// The rule for how many clusters there are.
+const (
+	fewest = 20 // fewer tell ten classes badly apart
+	most   = 500
+	apart  = 6 // standard errors of a typical cell's count
+)
+
+// clusters is the largest number, up to most and not below fewest, at which a typical cell of
+// symbols in clusters and labels, the n-th part of respondents, is so many standard errors
+// above nothing. It rests on public numbers alone.
+func clusters(respondents, labels int, epsilon float64) int {
+	for j := most; j > fewest; j-- {
+		k := j * labels
+		m := randomize.SubsetSelection{K: k, W: randomize.SubsetSize(k, epsilon), Epsilon: epsilon}
+		typical := float64(respondents) / float64(j)
+		if typical*typical >= apart*apart*m.Variance(0, respondents) {
+			return j
+		}
+	}
+	return fewest
+}
+
+// ask draws what so many holders of each symbol say under a plan of subset selection at the full
+// local epsilon, and gives the estimated numbers of holders.
+func (t *task) ask(holders []int, stream uint64) ([]float64, plan.Plan, error) {
+	n := law.Holders(holders).Respondents()
+	p, _, err := experiments.Designed(experiments.Draft(
+		plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
+			Attributes: []plan.Attribute{{Name: "symbol", Kind: "categories", Size: len(holders)}},
+			Randomizer: plan.Randomizer{Name: "subset", Accounting: "exact"},
+		}},
+		plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, n))
+	if err != nil {
+		return nil, p, err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return nil, p, err
+	}
+	c, err := simulate.Law(proto, law.Holders(holders), t.Seed<<8|stream, t.tell)
+	if err != nil {
+		return nil, p, err
+	}
+	numbers := proto.Estimate(c.Crowds)[0]
+	if numbers == nil {
+		return nil, p, errors.New("ltn: the crowd was withheld")
+	}
+	out := make([]float64, len(holders))
+	for i := range out {
+		out[i] = numbers[i].Mean
+	}
+	return out, p, nil
+}
+
+// decode is the likeliest share of each label in each cluster, row by row, given estimated
+// numbers of holders of all pairs, whose errors are alike, and the clusters' shares of the public
+// records: the nearest point to the row that is nowhere below zero and sums to what the
+// cluster holds.
+func decode(numbers []float64, shares []float64, labels, respondents int) []float32 {
+	out := make([]float32, len(numbers))
+	for c, share := range shares {
+		row := numbers[c*labels:][:labels]
+		total := share * float64(respondents)
+		for y, x := range project(row, total) {
+			if total > 0 {
+				x /= total
+			}
+			out[c*labels+y] = float32(x)
+		}
+	}
+	return out
+}
+
+// project is the point nearest to x with nothing below zero and the given sum.
+func project(x []float64, sum float64) []float64 {
+	falling := slices.Sorted(slices.Values(x))
+	slices.Reverse(falling)
+	level, above := 0.0, 0.0
+	for i, v := range falling {
+		above += v
+		if next := (above - sum) / float64(i+1); v > next {
+			level = next
+		}
+	}
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = max(0, v-level)
+	}
+	return out
+}
+
+// collection learns classes from one symbol of each respondent.
+func (t *task) collection() (Result, error) {
+	public, asked := t.split()
+	res := Result{Cell: t.Cell, Respondents: len(asked), Public: len(public)}
+	if res.Clusters == 0 {
+		res.Clusters = clusters(len(asked), t.classes, t.Epsilon)
+	}
+	x := rows(t.train, public)
+	g, err := t.groups(x, res.Clusters)
+	if err != nil {
+		return res, err
+	}
+	of := g.all(x)
+	holders := make([]int, res.Clusters*t.classes)
+	for k, c := range g.all(rows(t.train, asked)) {
+		holders[c*t.classes+t.labels[asked[k]]]++
+	}
+	numbers, p, err := t.ask(holders, 0)
+	if err != nil {
+		return res, err
+	}
+	posterior := decode(numbers, portions(of, res.Clusters), t.classes, len(asked))
+	targets := make([]float32, 0, len(of)*t.classes)
+	for _, c := range of {
+		targets = append(targets, posterior[c*t.classes:][:t.classes]...)
+	}
+	m, err := net.Fit(t.stream(forNet), x, targets, t.classes, net.Training{Hidden: 128, Epochs: 4, Batch: 128, Rate: 1e-3, Loss: nn.CrossEntropy}, fit.Progress(t.tell))
+	if err != nil {
+		return res, err
+	}
+	res.AccuracyClean, res.Purity = net.Accuracy(m, t.test, t.truths), t.purity(of, public, res.Clusters)
+	return t.finish(res, p, t.classes), nil
+}
+
+// portions are the shares of the clusters.
+func portions(of []int, clusters int) []float64 {
+	out := make([]float64, clusters)
+	for _, c := range of {
+		out[c] += 1 / float64(len(of))
+	}
+	return out
+}
+
+func (t *task) purity(of, public []int, clusters int) float64 {
+	counts := make([]int, clusters*t.classes)
+	for k, c := range of {
+		counts[c*t.classes+t.labels[public[k]]]++
+	}
+	right := 0
+	for row := range slices.Chunk(counts, t.classes) {
+		right += slices.Max(row)
+	}
+	return float64(right) / float64(len(of))
+}
