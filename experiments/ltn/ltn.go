@@ -24,13 +24,13 @@ import (
 
 // Applications are what is learned.
 const (
-	Collection = "collection" // classes, from records with labels
-	Novel      = "novel"      // a class that no public record has, from the features of two groups
+	collection = "collection" // classes, from records with labels
+	novel      = "novel"      // a class that no public record has, from the features of two groups
 )
 
 // Applications and Mechanisms are what a cell may name.
 var (
-	Applications = []string{Collection, Novel}
+	Applications = []string{collection, novel}
 	Mechanisms   = []string{"symbols"}
 )
 
@@ -123,7 +123,7 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 		return Result{}, err
 	}
 	t.order = t.stream(forSplit).Perm(t.train.Rows)
-	res, err := map[string]func(*task) (Result, error){Collection: (*task).collection, Novel: (*task).novel}[c.Application](t)
+	res, err := map[string]func(*task) (Result, error){collection: (*task).collection, novel: (*task).novel}[c.Application](t)
 	res.Seconds = time.Since(start).Seconds()
 	return res, err
 }

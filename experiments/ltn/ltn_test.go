@@ -116,7 +116,7 @@ func quarters(r *rand.Rand, n int) dataset.Labelled {
 func TestLearningFromSymbols(t *testing.T) {
 	r := stattest.Rand(t)
 	set := &dataset.Set{Name: "bars", Classes: []string{"a", "b", "c", "d"}, Train: quarters(r, 1600), Test: quarters(r, 200)}
-	for application, least := range map[string]float64{Collection: 0.9, Novel: 0.7} {
+	for application, least := range map[string]float64{collection: 0.9, novel: 0.7} {
 		res, err := Run(Cell{Application: application, Mechanism: "symbols", Epsilon: 6, Seed: 3}, set, func(string, int, int) {})
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestLearningFromSymbols(t *testing.T) {
 			t.Errorf("%s: %+v", application, res)
 		}
 	}
-	if _, err := Run(Cell{Application: Collection, Mechanism: "symbols", Epsilon: 6}, &dataset.Set{Train: dataset.Labelled{X: blas32.General{Cols: 10}}}, nil); err == nil {
+	if _, err := Run(Cell{Application: collection, Mechanism: "symbols", Epsilon: 6}, &dataset.Set{Train: dataset.Labelled{X: blas32.General{Cols: 10}}}, nil); err == nil {
 		t.Error("what is no picture was taken")
 	}
 }
