@@ -51,6 +51,9 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 	if p.State != "" && rounds.State == nil {
 		return nil, errors.New("audit: the plan names a public state: give it too")
 	}
+	if p.Route.Mix == nil {
+		return nil, fmt.Errorf("audit: no attack is known of a plan whose route is %q: only answers that are mixed are attacked", p.Route.Kind)
+	}
 	p = untied(p)
 	t := &Route{}
 	var err error
