@@ -68,7 +68,7 @@ var layers = [][]string{
 	{"experiments", "audit"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc", "experiments/ltn"},
 	{"experiments/labels"},
-	{"experiments/learn/draw"},
+	{"experiments/learn/draw", "experiments/learn/settle"},
 	{"experiments/collection"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator"},
 	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
