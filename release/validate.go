@@ -95,7 +95,7 @@ func (v *validator) guarantee(s account.Statement, path string) {
 	path += ".guarantee"
 	v.require(g.Epsilon >= 0, path+".epsilon", "is negative")
 	v.require(g.Delta >= 0 && g.Delta <= 1, path+".delta", "is outside [0, 1]")
-	v.require(g.Adjacency == account.Replacement || g.Adjacency == account.Removal, path+".adjacency", "is neither replacement nor removal")
+	v.require(g.Adjacency == account.Replacement || g.Adjacency == account.Removal || g.Adjacency == account.Label, path+".adjacency", "is neither replacement, removal nor label")
 	v.require(g.Bound == account.Upper || g.Bound == account.Exact, path+".bound", "is not an upper bound or exact: nothing else may be promised")
 	v.require(g.Trust != "", path+".trust", "is empty")
 	v.require(g.Users >= 1, path+".users", "is below 1")

@@ -3,6 +3,7 @@
 package labels
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/ldc"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -65,8 +67,31 @@ type Result struct {
 // methods are the ways of ours.
 var methods = map[string]func(*task) error{"crowds": (*task).crowds, "xy": (*task).xy, "rr": (*task).rr}
 
-// Methods are their names.
-func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
+// papers are the ways of the paper (package ldc).
+var papers = []string{experiments.ClusterRR, experiments.UniformRR, experiments.TwoStages, experiments.DPSGD}
+
+// Methods are the names of all ways.
+func Methods() []string { return append(slices.Sorted(maps.Keys(methods)), papers...) }
+
+// paper measures a way of the paper, as it learned: regression on principal components of pixels.
+func (t *task) paper(set *dataset.Set) error {
+	const guess = 0.03 // at phi: public, as the paper has it
+	cell := experiments.Labels{Method: t.Method, Epsilon: t.Epsilon}
+	switch t.Method {
+	case experiments.ClusterRR:
+		cell.Clusters, cell.Heterogeneity = cmp.Or(t.Clusters, 100), guess
+	case experiments.DPSGD:
+		cell.Delta = t.Delta
+	}
+	r, err := ldc.Run(experiments.Cell{Dataset: t.Dataset, Seed: t.Seed, Runs: 1, Labels: cell}, set, t.tell)
+	if err != nil {
+		return err
+	}
+	t.out.Accuracy, t.out.AccuracyNoPrivacy = r.Learned.Accuracy, r.Learned.AccuracyNoPrivacy
+	t.out.Clusters, t.out.Central, t.out.Local = cell.Clusters, r.Epsilon, r.EpsilonLocal
+	t.out.Trust, t.out.Adjacency, t.out.Accounting = r.Trust, r.Adjacency, r.Method
+	return nil
+}
 
 // Validate lists everything that is wrong with the cell.
 func (c Cell) Validate() error {
@@ -79,7 +104,7 @@ func (c Cell) Validate() error {
 	check(slices.Contains(Methods(), c.Method), "method %q: choose one of %s", c.Method, strings.Join(Methods(), ", "))
 	check(c.Epsilon > 0 && c.Epsilon <= 50, "epsilon %v: give a number above 0, up to 50", c.Epsilon)
 	check(c.Delta > 0 && c.Delta < 1, "delta %v: must be between 0 and 1, both excluded", c.Delta)
-	check(c.Clusters >= 0 && c.Clusters <= cluster.Most && (c.Clusters == 0 || c.Method == "crowds"), "%d clusters: give at most %d, of crowds", c.Clusters, cluster.Most)
+	check(c.Clusters >= 0 && c.Clusters <= cluster.Most && (c.Clusters == 0 || c.Method == "crowds" || c.Method == experiments.ClusterRR), "%d clusters: give at most %d, of crowds or cluster-rr", c.Clusters, cluster.Most)
 	return errors.Join(errs...)
 }
 
@@ -102,6 +127,11 @@ func Run(c Cell, set *dataset.Set, progress simulate.Progress) (Result, error) {
 	}
 	t := &task{Cell: c, classes: set.Classes, y: set.Train.Y, want: set.Test.Y, tell: progress, out: Result{Cell: c, Respondents: set.Train.Len()}}
 	var err error
+	if slices.Contains(papers, c.Method) {
+		err = t.paper(set)
+		t.out.Seconds = time.Since(start).Seconds()
+		return t.out, err
+	}
 	if t.x, err = features(set.Train.X, progress); err == nil {
 		t.test, err = features(set.Test.X, progress)
 	}

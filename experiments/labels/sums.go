@@ -1,8 +1,12 @@
 package labels
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/dp/vector/record"
@@ -26,7 +30,11 @@ func (t *task) xy() error {
 		return err
 	}
 	state := &vector.State{Map: directions}
-	m, err := t.learned(plan.Label{Features: directions.Len(), Report: plan.LabelSums, Seed: experiments.PublicSeed(t.Seed)}, len(t.y), state.Marshal())
+	bits, err := t.bits()
+	if err != nil {
+		return err
+	}
+	m, err := t.learned(plan.Label{Features: directions.Len(), Report: plan.LabelSums, Seed: experiments.PublicSeed(t.Seed), Sum: &plan.VectorRound{Answered: bits}}, len(t.y), state.Marshal())
 	if err != nil {
 		return err
 	}
@@ -52,6 +60,24 @@ func (t *task) xy() error {
 	e, err = judged(exact(x, t.y, len(t.classes)), 0)
 	t.out.AccuracyNoPrivacy = e.Accuracy
 	return err
+}
+
+// bits is how many a device answers: as many, by powers of two, as keep what they round below
+// half the variance of a curator's noise.
+func (t *task) bits() (int, error) {
+	const (
+		fewest, most = 1 << 10, 1 << 14
+		clipped      = 6 // about the square at which rotated numbers are clipped
+	)
+	noise, _, err := additive.CalibrateGaussian(account.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
+	if err != nil {
+		return 0, err
+	}
+	bits := fewest
+	for bits < most && float64(len(t.y))*clipped/float64(bits) > noise.Sigma*noise.Sigma/2 {
+		bits *= 2
+	}
+	return bits, nil
 }
 
 // exact are the sums that somebody would know who is told every label.

@@ -82,6 +82,9 @@ func (c Command) Make(t trial.Folder) error {
 			return err
 		}
 	}
+	if err := c.keepState(t, p); err != nil {
+		return err
+	}
 	if c.Plan == "" {
 		if err := values(t, p, c.Devices); err != nil {
 			return err
@@ -100,6 +103,24 @@ func (c Command) Make(t trial.Folder) error {
 		return c.study(t, p, times, publisher)
 	}
 	return durable.Replace(t.Path(trial.Plan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
+}
+
+// keepState copies the public state of a plan that names one, and is no study's.
+func (c Command) keepState(t trial.Folder, p plan.Plan) error {
+	if p.State == "" && c.State == "" {
+		return nil
+	}
+	if p.State == "" {
+		return terminal.Usagef("--state: the plan names no public state")
+	}
+	text, err := os.ReadFile(c.State)
+	if err != nil {
+		return fmt.Errorf("--state: the plan names the public state %s: %w", plan.Short(p.State), err)
+	}
+	if plan.StateName(text) != p.State {
+		return fmt.Errorf("--state: %s is another public state than the plan names", c.State)
+	}
+	return durable.Replace(t.Path(trial.State), text, 0o600)
 }
 
 // study makes the plan a study of the trial's, and its first round the trial's plan. The

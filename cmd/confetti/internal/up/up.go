@@ -29,6 +29,7 @@ import (
 type Command struct {
 	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path"`
 	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" placeholder:"FILE"`
+	State   string        `help:"Public state that the plan names, such as clusters." type:"path" placeholder:"FILE"`
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
 	Devices int           `help:"Devices that get a token." default:"200"`
 	Route   string        `help:"How the sample's answers travel: mix, through two hops, or sum, in shares to two aggregators." enum:"mix,sum" default:"mix"`
@@ -119,7 +120,7 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != analyzerd.Open
 	if !over {
 		state := ""
-		if signed.Plan.State != "" && signed.Plan.Round.Number == 1 {
+		if signed.Plan.State != "" && (signed.Plan.Round == nil || signed.Plan.Round.Number == 1) {
 			state = t.Path(trial.State)
 		}
 		if err := s.Register(ctx, io.Discard, signed, state); err != nil {
