@@ -271,27 +271,6 @@ func TestSoftmaxOfLargeScoresIsFinite(t *testing.T) {
 	}
 }
 
-func BenchmarkClippedGradients(b *testing.B) {
-	const n = 256
-	for name, layers := range map[string][]Layer{
-		"mlp": {Dense{In: 784, Out: 400}, ReLU{400}, Dense{In: 400, Out: 150}, ReLU{150}, Dense{In: 150, Out: 50}, ReLU{50}, Dense{In: 50, Out: 10}},
-		"cnn": ESATableXIII(10),
-	} {
-		b.Run(name, func(b *testing.B) {
-			r := rand.New(rand.NewPCG(7, 7))
-			m := made(b, layers...)
-			x, y := random(r, n*784), labels(r, n, 10)
-			pass, dy, sum := NewPass(m), make([]float32, n*10), make([]float32, len(m.Params))
-			for b.Loop() {
-				CrossEntropy(pass.Forward(x, n), y, dy, 10)
-				pass.Backward(dy)
-				pass.Clipped(1, sum)
-			}
-			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "examples/s")
-		})
-	}
-}
-
 // A sum over several batches is that of each example alone, and the same to the last bit on
 // however many processors.
 func TestClippedSumsOfBatches(t *testing.T) {

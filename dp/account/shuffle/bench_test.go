@@ -21,6 +21,7 @@ func BenchmarkDevice(b *testing.B) {
 	}{{10_000, 768, 0.27}, {40_000, 768, 0.176}, {1_000_000, 768, 0.01}, {1_000_000, 10_000, 0.3}} {
 		b.Run(fmt.Sprintf("n=%d/rounds=%d", c.users, c.rounds), func(b *testing.B) {
 			for b.Loop() {
+				forget()
 				if _, err := account.Epsilon(account.Repeat{Event: RandomizedResponse{c.users, c.flip}, Rounds: c.rounds}, 1e-6); err != nil {
 					b.Fatal(err)
 				}
@@ -33,6 +34,7 @@ func BenchmarkCalibrateRR(b *testing.B) {
 	for _, users := range []int{40_000, 1_000_000} {
 		b.Run(fmt.Sprintf("n=%d/rounds=768", users), func(b *testing.B) {
 			for b.Loop() {
+				forget()
 				if _, _, err := CalibrateRR(account.Target{Users: users, Rounds: 768, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting); err != nil {
 					b.Fatal(err)
 				}

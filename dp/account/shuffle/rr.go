@@ -155,9 +155,8 @@ func (b bit) envelope(c worlds, o account.Options) []float64 {
 	return pld.Larger(rising, falling)
 }
 
-// envelopes are those of either direction: of a one told from a zero, and of a zero
-// told from a one.
-func (b bit) envelopes(c worlds, o account.Options) (rising, falling []float64) {
+// walk computes the envelopes of either direction.
+func (b bit) walk(c worlds, o account.Options) (rising, falling []float64) {
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
 	workers := min(runtime.GOMAXPROCS(0), 1+c.count()/64)
 	partial := make([][]float64, 2*workers)
