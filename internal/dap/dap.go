@@ -30,8 +30,8 @@ type Role byte
 
 // The roles.
 const (
-	Collector Role = iota
-	Client
+	collector Role = iota
+	client
 	Leader
 	Helper
 )

@@ -37,12 +37,12 @@ func Context(t TaskID) []byte { return append([]byte(version), t[:]...) }
 // InputShareInfo and AggregateShareInfo are the HPKE infos of shares for, and of, an
 // aggregator (4.4.2, 4.6.6).
 func InputShareInfo(to Role) []byte {
-	return append([]byte(version+" input share"), byte(Client), byte(to))
+	return append([]byte(version+" input share"), byte(client), byte(to))
 }
 
 // AggregateShareInfo is that of an aggregate share.
 func AggregateShareInfo(of Role) []byte {
-	return append([]byte(version+" aggregate share"), byte(of), byte(Collector))
+	return append([]byte(version+" aggregate share"), byte(of), byte(collector))
 }
 
 // InputShareData is the authenticated data of a report's shares.

@@ -86,10 +86,10 @@ func Local(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// VerifiedDatabase refuses the URL of a PostgreSQL database on another machine that
+// verifiedDatabase refuses the URL of a PostgreSQL database on another machine that
 // nobody could tell from an impostor: the driver would take any certificate, and
 // none.
-func VerifiedDatabase(text string) error {
+func verifiedDatabase(text string) error {
 	u, err := url.Parse(text)
 	if err != nil { // whose text may hold the password
 		return errors.New("cannot be read: write postgres://user@host/database?sslmode=verify-full")

@@ -94,7 +94,7 @@ func TestVerifiedDatabase(t *testing.T) {
 		"postgres://u:geheim@db.example/%zz":                        false,
 		"postgres://u@db.example/c?sslmode=verify-full&sslrootcert": true,
 	} {
-		err := VerifiedDatabase(text)
+		err := verifiedDatabase(text)
 		if (err == nil) != fine {
 			t.Errorf("%s: %v", text, err)
 		}

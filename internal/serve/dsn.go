@@ -17,7 +17,7 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 		}
 		return string(database), nil
 	}
-	if err := VerifiedDatabase(address); err != nil {
+	if err := verifiedDatabase(address); err != nil {
 		return "", Fault("url", err)
 	}
 	if passwordFile == "" {
