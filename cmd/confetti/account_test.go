@@ -20,6 +20,8 @@ func TestAccountRefusesHostileParameters(t *testing.T) {
 		"subset":            {"--users=100", "--rounds=2", "--symbols=7", "--local-epsilon=1"},
 		"local-hash":        {"--users=100", "--rounds=2", "--symbols=3", "--local-epsilon=1"},
 		"hadamard":          {"--users=100", "--rounds=2", "--symbols=7", "--local-epsilon=1"},
+		"direction":         {"--users=100", "--rounds=2", "--coordinates=4", "--local-epsilon=1"},
+		"cap":               {"--users=100", "--rounds=2", "--coordinates=4", "--local-epsilon=1"},
 		"any":               {"--users=100", "--rounds=2", "--local-epsilon=1"},
 		"3nb":               {"--users=100", "--rounds=2", "--noise=0.5", "--flood-shape=12", "--flood-probability=0.98"},
 		"poisson":           {"--users=100", "--rounds=2", "--mean=500"},
