@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 // The example of c2sp.org/tlog-proof has its form; where it leaves out bytes ours stand.
@@ -74,7 +76,10 @@ func TestPublishersNameALog(t *testing.T) {
 func FuzzEvidence(f *testing.F) {
 	f.Add([]byte(proofText))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if e, err := ParseEvidence(text); err == nil && !bytes.Equal(e.Marshal(), text) {
+		var e *Evidence
+		var err error
+		costtest.Heap(t, costtest.Factor, len(text), func() { e, err = ParseEvidence(text) })
+		if err == nil && !bytes.Equal(e.Marshal(), text) {
 			t.Error("two texts of one evidence")
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -209,7 +210,9 @@ func FuzzRequest(f *testing.F) {
 		f.Add(l.grown(old, 5))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := parseRequest(body)
+		var r request
+		var err error
+		costtest.Heap(t, costtest.Factor, len(body), func() { r, err = parseRequest(body) })
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/encode/gradients"
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -121,7 +122,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(`{"confetti_clusters":1,"sizes":[1],"centres":"AACAPw=="}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if s, err := Parse(text); err == nil {
+		var s *State
+		var err error
+		costtest.Heap(t, costtest.Factor, len(text), func() { s, err = Parse(text) })
+		if err == nil {
 			if !bytes.Equal(s.Marshal(), text) {
 				t.Error("two forms of one state")
 			}
