@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/store/storetest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -76,4 +77,16 @@ func TestNoiseIsDrawnOnce(t *testing.T) {
 	if sums, n := w.opened(); n != 4 || sums[0] == 1 && sums[1] == 2 && sums[2] == 0 && sums[3] == 1 {
 		t.Errorf("no noise: %v", sums) // each is 0 with probability 0.05^2: 4e-11 for all
 	}
+}
+
+// Both aggregators keep in PostgreSQL what they keep in a file, each in a schema of its own.
+func TestOnPostgreSQL(t *testing.T) {
+	file := database
+	database = func(t testing.TB) string { return storetest.Postgres(t) }
+	defer func() { database = file }()
+	t.Run("added up once", TestWhatDevicesSayIsAddedUpOnce)
+	t.Run("too few", TestTooFewAreWithheld)
+	t.Run("noise", TestNoiseIsDrawnOnce)
+	t.Run("retention", TestRetention)
+	t.Run("killed", TestKilledAtEveryStep)
 }

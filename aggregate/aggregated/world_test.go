@@ -28,13 +28,19 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 func TestMain(m *testing.M) {
 	durabletest.InMemory()
-	goleak.VerifyTestMain(m)
+	code := storetest.Main(m)
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 const (
@@ -63,8 +69,12 @@ type world struct {
 	meddle func(r *http.Request, send func() *http.Response) (*http.Response, error)
 	pair   map[dap.Role]aggregate.Pair
 
-	nodes map[dap.Role]*node
+	databases map[dap.Role]string
+	nodes     map[dap.Role]*node
 }
+
+// database is a new one's place: a file, but for TestOnPostgreSQL.
+var database = func(t testing.TB) string { return filepath.Join(t.TempDir(), "sums.db") }
 
 // node is a running service.
 type node struct {
@@ -76,7 +86,7 @@ type node struct {
 
 func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: replay.New(17), nodes: map[dap.Role]*node{}, pair: map[dap.Role]aggregate.Pair{}}
+	w := &world{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: replay.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregate.Pair{}}
 	var err error
 	if w.analyzer, err = envelope.GenerateKey(envelope.X25519); err != nil {
 		t.Fatal(err)
@@ -117,6 +127,7 @@ func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 	}
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 		w.pair[role] = aggregate.NewPair([32]byte{1})
+		w.databases[role] = database(t)
 		w.start(role)
 		if err := w.nodes[role].service.Load(t.Context(), w.signed); err != nil {
 			t.Fatal(err)
@@ -166,7 +177,7 @@ func (w *world) start(role dap.Role) {
 		}
 		return fail(role, name)
 	}
-	kept, err := store.OpenSums(context.Background(), store.Config{DSN: filepath.Join(w.dir, fmt.Sprintf("%d.db", role)), Failpoint: fail})
+	kept, err := store.OpenSums(context.Background(), store.Config{DSN: w.databases[role], Failpoint: fail})
 	if err != nil {
 		w.t.Fatal(err)
 	}
