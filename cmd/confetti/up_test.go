@@ -77,7 +77,11 @@ func startRoute(t *testing.T, route string, minimum, devices int, before func(tr
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	var out bytes.Buffer
-	go func() { done <- c.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard}) }()
+	go func() {
+		err := c.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
+		stop() // nobody waits for services that do not run
+		done <- err
+	}()
 	s, err := services.Flags{Dir: string(at)}.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -231,10 +235,10 @@ func TestProfilesHaveAPortOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
 	_, s, signed := startTrial(t, 10, 1, func(at trial.Folder, signed plan.Signed) {
+		if err := free.Close(); err != nil { // now that the services have ports of their own
+			t.Fatal(err)
+		}
 		path := at.Config(plans.Parties(signed.Plan)[1])
 		text, err := os.ReadFile(path)
 		if err == nil {

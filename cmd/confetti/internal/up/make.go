@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -281,7 +282,7 @@ const pairFile = "pair.secret"
 func addresses(n int) ([]string, error) {
 	urls := make([]string, n)
 	for i := range urls {
-		l, err := net.Listen("tcp", net.JoinHostPort(trial.Host, "0"))
+		l, err := listen()
 		if err != nil {
 			return nil, err
 		}
@@ -289,6 +290,19 @@ func addresses(n int) ([]string, error) {
 		urls[i] = "https://" + l.Addr().String()
 	}
 	return urls, nil
+}
+
+// listen takes a free port below those that systems give to whoever asks for any, and to
+// connections: one of these could be taken at once.
+func listen() (l net.Listener, err error) {
+	r := rng.New()
+	for range 64 {
+		port := strconv.Itoa(20000 + r.IntN(12000))
+		if l, err = net.Listen("tcp", net.JoinHostPort(trial.Host, port)); err == nil {
+			return l, nil
+		}
+	}
+	return net.Listen("tcp", net.JoinHostPort(trial.Host, "0"))
 }
 
 // tokens draws the operator's and the devices' bearer tokens.
