@@ -31,9 +31,33 @@ type summing interface {
 	NewCounts() vector.Counts
 }
 
+// EnoughCanaries refuses so few that no guess of theirs says anything.
+func EnoughCanaries(n int) error {
+	if n < 4 {
+		return fmt.Errorf("audit: %d canaries: give at least 4", n)
+	}
+	return nil
+}
+
+// Validate says what is wrong with the rounds or the number of canaries.
+func (s Sums) Validate() error {
+	for _, spec := range s.Rounds {
+		if err := spec.Validate(); err != nil {
+			return err
+		}
+	}
+	if most := min(s.Users, s.Rounds[0].Dimension); s.Canaries < 4 || s.Canaries > most {
+		return fmt.Errorf("audit: %d canaries: give 4 to %d, one for a respondent and a dimension", s.Canaries, most)
+	}
+	return nil
+}
+
 // Attack is one run of all rounds. Of it two bounds are computed: without an assumption,
 // and assuming that the sums are Gaussian.
 func (s Sums) Attack(claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
 	rounds := make([]summing, len(s.Rounds))
 	for i, spec := range s.Rounds {
 		m, err := vector.New(spec)
@@ -46,9 +70,6 @@ func (s Sums) Attack(claim account.Guarantee, seed uint64, progress func(done, o
 }
 
 func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
-	if most := min(s.Users, rounds[0].Spec().Dimension); s.Canaries < 4 || s.Canaries > most {
-		return nil, fmt.Errorf("audit: %d canaries: give 4 to %d, one for a respondent and a dimension", s.Canaries, most)
-	}
 	c := guessed{Score: make([]float64, s.Canaries), Second: make([]bool, s.Canaries)}
 	coins := replay.New(seed)
 	for i := range c.Second {

@@ -152,8 +152,8 @@ func logit(loss float64) float64 {
 // one coordinate, as long as gradients are clipped to, or nothing. The attacker sees every
 // noisy sum.
 func Steps(t dpsgd.Training, canaries int, claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
-	if canaries < 4 {
-		return nil, fmt.Errorf("audit: %d canaries: give at least 4", canaries)
+	if err := EnoughCanaries(canaries); err != nil {
+		return nil, err
 	}
 	r, c := replay.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {

@@ -60,8 +60,8 @@ func (s Noisy) draw(r *rand.Rand, second bool) int {
 // Canaries is one run of rounds of sums of so many coordinates, each with noise of its own
 // and moved by one canary or not at all.
 func (s Noisy) Canaries(rounds, canaries int, claim account.Guarantee, seed uint64) ([]Finding, error) {
-	if canaries < 4 {
-		return nil, fmt.Errorf("audit: %d canaries: give at least 4", canaries)
+	if err := EnoughCanaries(canaries); err != nil {
+		return nil, err
 	}
 	r, c := replay.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {

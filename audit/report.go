@@ -16,7 +16,8 @@ import (
 )
 
 // Report is the audit of a plan that stands beside its release (release.AuditFile). Its seed
-// follows from the plan, so that nobody chooses it, and anybody can draw the same views.
+// follows from the plan: an analyzer cannot choose it, and anybody can draw the same views. Who
+// writes a plan could try plans until the attacks are unlucky, which hides nothing from other seeds.
 type Report struct {
 	Format   string    `json:"format"` // reportFormat
 	Plan     string    `json:"plan"`   // the plan's name
@@ -48,7 +49,7 @@ func Of(p plan.Plan, state []byte, progress func(stage string, done, of int)) Re
 		}
 	}
 	if err != nil {
-		r.Left = append(r.Left, err.Error())
+		r.Left = append(r.Left, strings.TrimPrefix(err.Error(), "audit: "))
 	}
 	return r
 }
@@ -123,21 +124,29 @@ func (r Report) Check(p plan.Plan, promised []account.Statement, said release.Re
 	return errors.New("audit: the release does not say what the report says")
 }
 
-// Same says in what two audits of a plan differ.
+// Same says in what two audits of a plan differ, but for the last digits of numbers.
 func (r Report) Same(again Report) error {
 	if len(r.Findings) != len(again.Findings) {
 		return fmt.Errorf("audit: the report has %d attacks, and they give %d again", len(r.Findings), len(again.Findings))
 	}
+	if !slices.Equal(r.Left, again.Left) {
+		return fmt.Errorf("audit: the report leaves out %q, and again %q is left out", r.Left, again.Left)
+	}
 	for i, f := range r.Findings {
 		g := again.Findings[i]
-		if f.Observer != g.Observer || f.Runs != g.Runs || !alike(f.Lower, g.Lower) {
-			return fmt.Errorf("audit: %s: the report has an epsilon above %.6g of %d collections, and drawing them again gives %.6g of %d", f.Observer, f.Lower, f.Runs, g.Lower, g.Runs)
+		if f.Observer != g.Observer || f.Runs != g.Runs || !alike(f.Lower, g.Lower) || !alike(f.Sure, g.Sure) {
+			return fmt.Errorf("audit: %s: the report has an epsilon above %.6g (surely %.6g) of %d collections, and drawing them again gives %.6g (%.6g) of %d", f.Observer, f.Lower, f.Sure, f.Runs, g.Lower, g.Sure, g.Runs)
+		}
+		g.Lower, g.Sure, g.Claimed, g.Delta = f.Lower, f.Sure, f.Claimed, f.Delta // Check has compared the claim
+		if f != g {
+			return fmt.Errorf("audit: %s: the report describes the attack otherwise than it comes out again: %+v, %+v", f.Observer, f, g)
 		}
 	}
 	return nil
 }
 
-// Section is what a release says of the audit.
+// Section is what a release says of the audit. Check compares it with the page word for word: other words
+// are another reportFormat.
 func (r Report) Section() release.Section {
 	s := release.Section{Title: "What an attacker finds"}
 	worst := "None is above the claim."

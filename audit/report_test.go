@@ -48,6 +48,21 @@ func TestReportOfAnAudit(t *testing.T) {
 		change(&changed)
 		example.Mentions(t, changed.Check(p, promise.Statements, said), want)
 	}
+	for want, change := range map[string]func(r *Report){
+		"surely 0.0":            func(r *Report) { r.Findings[0].Sure = 0.015625 },
+		"leaves out":            func(r *Report) { r.Left = append(r.Left, "everybody else") },
+		"describes the attack":  func(r *Report) { r.Findings[0].Verdict = "harmless" },
+		"drawing them again":    func(r *Report) { r.Findings[0].Lower++ },
+		"they give":             func(r *Report) { r.Findings = r.Findings[1:] },
+		"collections, and draw": func(r *Report) { r.Findings[0].Runs++ },
+	} {
+		changed, err := ParseReport(report.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&changed)
+		example.Mentions(t, changed.Same(report), want)
+	}
 	bad := read
 	bad.Findings[0].Sure = 2 * bad.Findings[0].Claimed
 	if bad.False() == nil {

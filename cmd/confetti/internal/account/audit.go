@@ -69,6 +69,9 @@ func (c Audit) Run(std terminal.Streams) error {
 	if err := probability("delta", c.Delta); err != nil {
 		return err
 	}
+	if err := m.hides(p, c.Canaries); err != nil { // before the long work
+		return err
+	}
 	claim, err := m.claim(p, c.Delta)
 	if err != nil {
 		return m.refused(err, "delta")
@@ -148,18 +151,12 @@ func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report
 	}
 	observed = observed.Repeated(m.looks(p))
 	runs := cmp.Or(c.Runs, observed.Runs())
-	if c.Canaries != 0 && !m.canaries() { // before the long work
-		return nil, terminal.Usagef("--mechanism %s has no room for canaries: leave --canaries out", m.name)
-	}
 	findings := []audit.Finding{observed.Attack(claim, runs, c.Seed, func(done, of int) { report("collections", done, of) })}
 	if c.Canaries == 0 {
 		return findings, nil
 	}
 	more, err := m.hide(p, c.Canaries, claim, c.Seed, func(done, of int) { report("reports", done, of) })
-	if err != nil {
-		return nil, terminal.Usagef("%s (set by --canaries, --users, --coordinates)", strings.TrimPrefix(err.Error(), "audit: "))
-	}
-	return append(findings, more...), nil
+	return append(findings, more...), err
 }
 
 // models are trained on some of so many made-up examples.
@@ -185,12 +182,35 @@ func (m mechanism) observed(p parameters) (audit.Observed, error) {
 	return s.Observed(), s.Noise.Validate()
 }
 
+// hides refuses canaries that the mechanism has no room for.
+func (m mechanism) hides(p parameters, canaries int) error {
+	switch {
+	case canaries == 0:
+		return nil
+	case m.training == nil && !m.canaries():
+		return terminal.Usagef("--mechanism %s has no room for canaries: leave --canaries out", m.name)
+	}
+	by, err := "--canaries", audit.EnoughCanaries(canaries)
+	if m.sums != nil {
+		var s audit.Sums
+		s, err = m.sums(p)
+		if s.Canaries = canaries; err == nil {
+			err = s.Validate()
+		}
+		by = "--canaries, --users, --coordinates"
+	}
+	if err != nil {
+		return terminal.Usagef("%s (set by %s)", strings.TrimPrefix(err.Error(), "audit: "), by)
+	}
+	return nil
+}
+
 // hide attacks one run in which so many respondents are canaries.
 func (m mechanism) hide(p parameters, canaries int, claim account.Guarantee, seed uint64, report func(done, of int)) ([]audit.Finding, error) {
 	if m.sums == nil {
 		return m.noisy(p).Canaries(p.rounds(), canaries, claim, seed)
 	}
-	s, err := p.sums()
+	s, err := m.sums(p)
 	if err != nil {
 		return nil, err
 	}

@@ -308,6 +308,9 @@ func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r relea
 		report, finish := terminal.Progress(std.Err)
 		attacked := audit.Of(p, nil, report)
 		finish()
+		if err := attacked.False(); err != nil { // no release rests on it, as with the analyzer
+			return err
+		}
 		r.Protection, found = append(r.Protection, attacked.Section()), attacked.Marshal()
 	}
 	r.Provenance.Software = std.Version
