@@ -1,3 +1,7 @@
+// Written by hand; nothing generates it. TestEveryWidthMultipliesAlike and TestNumbersBySideAreThoseOfTheirDefinitions
+// hold it to gonum and to plain Go. Lines that look alike differ in a register, which a loop cannot name: macros say
+// the rest once.
+
 #include "textflag.h"
 
 // Both kernels set a tile of dst to the product of a strip of a and a strip of b, k terms deep, all
@@ -8,9 +12,18 @@
 	VFMADD231PS  Z24, Z26, low \
 	VFMADD231PS  Z25, Z26, high
 
-#define PUT12(at, past, low, high) \
-	VMOVUPS low, K1, at    \
-	VMOVUPS high, K2, past
+#define PUT12(low, high) \
+	VMOVUPS low, K1, (DI)    \
+	VMOVUPS high, K2, 64(DI) \
+	ADDQ    R11, DI
+
+#define CLEAR12(a, b, c, d, e, f) \
+	VPXORQ a, a, a \
+	VPXORQ b, b, b \
+	VPXORQ c, c, c \
+	VPXORQ d, d, d \
+	VPXORQ e, e, e \
+	VPXORQ f, f, f
 
 // func micro12x32(dst *float32, dstRow uintptr, a *float32, row, column uintptr, b *float32, bRow uintptr, k, mask uintptr)
 TEXT ·micro12x32(SB), NOSPLIT, $0-72
@@ -29,30 +42,10 @@ TEXT ·micro12x32(SB), NOSPLIT, $0-72
 	LEAQ  (R8)(R8*2), R13    // three rows
 	LEAQ  (SI)(R8*4), R12    // the fifth row
 	LEAQ  (SI)(R8*8), BX     // the ninth
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
+	CLEAR12(Z0, Z1, Z2, Z3, Z4, Z5)
+	CLEAR12(Z6, Z7, Z8, Z9, Z10, Z11)
+	CLEAR12(Z12, Z13, Z14, Z15, Z16, Z17)
+	CLEAR12(Z18, Z19, Z20, Z21, Z22, Z23)
 
 deeper:
 	VMOVUPS.Z (DX), K1, Z24
@@ -76,29 +69,18 @@ deeper:
 	DECQ CX
 	JNZ  deeper
 
-	PUT12((DI), 64(DI), Z0, Z1)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z2, Z3)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z4, Z5)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z6, Z7)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z8, Z9)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z10, Z11)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z12, Z13)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z14, Z15)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z16, Z17)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z18, Z19)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z20, Z21)
-	ADDQ R11, DI
-	PUT12((DI), 64(DI), Z22, Z23)
+	PUT12(Z0, Z1)
+	PUT12(Z2, Z3)
+	PUT12(Z4, Z5)
+	PUT12(Z6, Z7)
+	PUT12(Z8, Z9)
+	PUT12(Z10, Z11)
+	PUT12(Z12, Z13)
+	PUT12(Z14, Z15)
+	PUT12(Z16, Z17)
+	PUT12(Z18, Z19)
+	PUT12(Z20, Z21)
+	PUT12(Z22, Z23)
 	VZEROUPPER
 	RET
 
@@ -154,6 +136,13 @@ deeper:
 	VZEROUPPER
 	RET
 
+// NEXT8 ends a loop over eights; the pointers have been moved on.
+#define NEXT8 \
+	SUBQ $8, CX \
+	JNZ  more   \
+	VZEROUPPER  \
+	RET
+
 // func axpy8(y, x *float32, n uintptr, scale float32)
 // n is a multiple of eight.
 TEXT ·axpy8(SB), NOSPLIT, $0-28
@@ -168,10 +157,7 @@ more:
 	VMOVUPS Y1, (DI)
 	ADDQ $32, DI
 	ADDQ $32, SI
-	SUBQ $8, CX
-	JNZ  more
-	VZEROUPPER
-	RET
+	NEXT8
 
 // func most8(y, x *float32, n uintptr)
 // n is a multiple of eight.
@@ -186,10 +172,7 @@ more:
 	VMOVUPS Y1, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
-	SUBQ    $8, CX
-	JNZ     more
-	VZEROUPPER
-	RET
+	NEXT8
 
 // func pass8(dx, dy, x, y *float32, n uintptr)
 // n is a multiple of eight.
@@ -213,10 +196,7 @@ more:
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	ADDQ    $32, BX
-	SUBQ    $8, CX
-	JNZ     more
-	VZEROUPPER
-	RET
+	NEXT8
 
 // func gate8(dx, dy, x *float32, n uintptr)
 // n is a multiple of eight.
@@ -234,7 +214,4 @@ more:
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	ADDQ    $32, DX
-	SUBQ    $8, CX
-	JNZ     more
-	VZEROUPPER
-	RET
+	NEXT8
