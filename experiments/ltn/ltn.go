@@ -1,6 +1,6 @@
-// Package ltn measures what is learned from records whose features and labels are both
-// private, though everyone colludes (LTN): each respondent says one symbol, of its public
-// cluster and its label jointly, as a histogram plan has it.
+// Package ltn measures what is learned from private records though everyone colludes (LTN): each
+// respondent says one symbol, of its public cluster and its label jointly, as a histogram plan
+// has it. To tell a novel class the symbol is the cluster alone, and the group is no secret.
 package ltn
 
 import (

@@ -2,7 +2,8 @@ package ltn
 
 // novel tells a class that no public record has from all others: two groups, whose members know
 // which they are in, say their cluster and nothing else, and a record is of the new class if its
-// cluster is commoner there. The new class is the set's last one.
+// cluster is commoner there. The new class is the set's last one. Which plan somebody answers is seen
+// by whoever takes the answers: the promise is of the features, and not of the class.
 func (t *task) novel() (Result, error) {
 	class := t.classes - 1
 	first, rest := t.split()

@@ -14,7 +14,7 @@ type experimentLTN struct {
 	flags.DataSets
 	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures." default:"mnist"`
 	Application string  `help:"What is learned: collection (classes, from records with labels) or novel (a class that no public record has)." default:"collection"`
-	Mechanism   string  `help:"What a respondent says: symbols, its public cluster and its label jointly, by subset selection." default:"symbols"`
+	Mechanism   string  `help:"What a respondent says: symbols, its public cluster jointly with its label (of a novel class the cluster alone), by subset selection." default:"symbols"`
 	Epsilon     float64 `help:"Local epsilon of all that a respondent says, though everyone colludes." default:"2"`
 	Clusters    int     `help:"Public clusters; 0: by the rule, from public numbers alone."`
 	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
@@ -23,7 +23,7 @@ type experimentLTN struct {
 
 func (experimentLTN) Help() string {
 	return `Learns from records whose features and labels are private, though everyone colludes (LTN).
-Three quarters of the training pictures, without labels, are public and make the clusters.
+For a novel class the features are private, and which of two groups answers is not. Three quarters of the training pictures, without labels, are public and make the clusters.
 
 Example:
   confetti experiment ltn --data DIR --dataset mnist --application collection --mechanism symbols --epsilon 2 --seed 1 --json`
