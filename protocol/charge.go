@@ -25,7 +25,8 @@ import (
 // plan where these are the larger. Removal is that of the respondent from its crowd.
 // Neighbours under replacement give one person other answers that repeat themselves where the first
 // ones did: that an answer has changed since an earlier plan is not hidden by a
-// backstop that is kept.
+// backstop that is kept. Of a promise of labels the answer is the label: the charge says nothing
+// of the features, which that plan has shown, though another plan may keep them secret.
 func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account.Guarantee, error) {
 	at := slices.IndexFunc(promise.Statements, func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled })
 	if at < 0 {

@@ -13,8 +13,8 @@ import (
 )
 
 // each is k-ary randomized response on the label, beside the number of the public record. The
-// analyzer sees whose record it is: nothing of it hides among others, and the promise is that
-// of the device alone, whoever is honest.
+// analyzer sees whose record it is, and so does everybody who reads the release: nothing of it
+// hides among others, and the promise is that of the device alone, whoever is honest.
 type each struct {
 	plan    plan.Plan
 	records int
@@ -39,7 +39,7 @@ func (e *each) encode(r Record) (question.Symbol, error) {
 	return said{r.Number, r.Class}, nil
 }
 
-// Channel is the message of a record's label.
+// channel is the message of a record's label.
 func (e *each) channel(s said, reported int) uint32 { return uint32(s.number*e.K + reported) }
 
 // reported is a label that may be another than the true one; of the reference, any.

@@ -15,7 +15,7 @@ func (q *Question) Loss(honest int, again bool) account.Event { return q.report.
 // Risks are the report's. Which crowd a respondent is in is public before anybody answers.
 func (q *Question) Risks() question.Risks { return q.report.Risks() }
 
-// public says what is not protected.
+// publicNote says what is not protected.
 const publicNote = "Speaks of the label alone: your features are public."
 
 // Observers state exchange of the label.
@@ -34,7 +34,7 @@ func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 		}
 		s.Note = publicNote
 		if q.ask.Report == plan.LabelEach {
-			s.Note += " The analyzer sees which record a label was reported for: it hides among no others, and that you answered is no secret."
+			s.Note += " The analyzer sees which record a label was reported for, and the release lists it: it hides among no others, and that you answered is no secret."
 		}
 	}
 	return all, nil
