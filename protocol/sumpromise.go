@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/sum"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -19,7 +20,7 @@ func (p *Protocol) noised() bool {
 // Who sees what of a sum.
 const (
 	bothAggregators = "Both aggregators and the analyzer together: they add the two shares of your answer, and have what your device has split."
-	oneAggregator   = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself and checks whose they are."
+	oneAggregator   = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself and checks whose they are." + question.LeaderKnows
 )
 
 // observers are the question's. Where devices flip their bits, a sum shows what a mixed batch

@@ -22,6 +22,8 @@ const (
 const (
 	Everyone    = "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them."
 	OneFragment = "Somebody who opens a single one of your fragments and knows that it is yours, which takes the analyzer's key, and who sees all the others among everybody's, and this release."
+	// LeaderKnows is what the leader of a sum sees beside it.
+	LeaderKnows = " If it is the leader, it knows that you answered, when, and in which crowd."
 )
 
 // ShufflerHonest says in words which observers see only what was mixed.
