@@ -19,8 +19,9 @@ func (p *Protocol) noised() bool {
 
 // Who sees what of a sum.
 const (
-	bothAggregators = "Both aggregators and the analyzer together: they add the two shares of your answer, and have what your device has split."
+	bothAggregators = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have what your device has split."
 	oneAggregator   = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself and checks whose they are." + question.LeaderKnows
+	noTokens        = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself, and neither invents respondents. The plan has no tokens by which both would find invented ones: an aggregator that invents all others sees your answer with your own device's noise alone, as both aggregators do." + question.LeaderKnows
 )
 
 // observers are the question's. Where devices flip their bits, a sum shows what a mixed batch
@@ -38,12 +39,21 @@ func (p *Protocol) observers(shuffled account.Guarantee) ([]account.Statement, e
 			s.Observer, s.Who = account.BothAggregators, bothAggregators
 		case account.ShufflerHonest:
 			s.Observer, s.Who = account.OneAggregator, oneAggregator
+			if !p.bothCheck() {
+				s.Who = noTokens
+			}
 		default:
 			continue
 		}
 		seen = append(seen, s)
 	}
 	return seen, nil
+}
+
+// bothCheck says that both aggregators of a sum demand tokens.
+func (p *Protocol) bothCheck() bool {
+	s := p.Plan.Route.Sum
+	return s.Leader.Tokens != "" && s.Helper.Tokens != ""
 }
 
 func (p *Protocol) sumAssumptions() []string {
@@ -56,7 +66,7 @@ func (p *Protocol) sumAssumptions() []string {
 		return []string{who, inContext, "HPKE, AES-128 and TurboSHAKE128 hold."}
 	}
 	tokens := "No aggregator invents respondents: both check single-use tokens."
-	if s.Leader.Tokens == "" || s.Helper.Tokens == "" {
+	if !p.bothCheck() {
 		tokens = "No aggregator invents respondents. The plan does not have both of them check single-use tokens, so that it takes the word of the one that does not."
 	}
 	return []string{

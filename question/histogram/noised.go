@@ -213,7 +213,7 @@ func promised(s plan.Sum) int {
 
 // Who sees what, where aggregators add the noise.
 const (
-	whoBoth   = "Both aggregators and the analyzer together: they add the two shares of your answer, and have it as it is. Devices add no noise."
+	whoBoth   = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have it as it is. Devices add no noise."
 	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + question.LeaderKnows
 	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
 )

@@ -179,6 +179,9 @@ func TestObserversOfASumSeeTheirLaw(t *testing.T) {
 					unknown = 2
 				}
 				g, law := seen.Guarantee, noiseLaw(s, unknown, c.top)
+				if g.Adjacency != account.Replacement || g.Users != 1 || g.Delta != p.Budget.Delta {
+					t.Errorf("%s: %+v is not of a replaced record among any others", seen.Observer, g)
+				}
 				if d := tells(vectors, law, g.Epsilon); d > g.Delta*(1+1e-6) {
 					t.Errorf("%s: delta is %v at epsilon %v, stated %v", seen.Observer, d, g.Epsilon, g.Delta)
 				}

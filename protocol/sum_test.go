@@ -1,0 +1,45 @@
+package protocol_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Where devices flip their bits, a sum shows what a mix shows. Both aggregators need no
+// analyzer, and the row of one says what it takes where not both of them check tokens.
+func TestObserversOfASumOfFlippedBits(t *testing.T) {
+	mixed := example.Design(t, example.Density("rr"))
+	of := func(p plan.Plan, tokens ...string) []account.Statement {
+		proto := example.Runnable(t, p)
+		if len(tokens) > 0 {
+			s := *p.Route.Sum
+			s.Leader.Tokens, s.Helper.Tokens = tokens[0], tokens[1]
+			proto.Plan.Route.Sum = &s
+		}
+		promise, err := proto.Promise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return promise.Statements
+	}
+	summed := example.Design(t, example.Summed(mixed, plan.NoiseDevices))
+	mix, sum := of(mixed), of(summed)
+	if len(sum) != 2 || sum[0].Observer != account.BothAggregators || sum[1].Observer != account.OneAggregator {
+		t.Fatalf("%+v", sum)
+	}
+	if sum[0].Guarantee != mix[0].Guarantee || sum[1].Guarantee != mix[len(mix)-1].Guarantee {
+		t.Errorf("summed %+v, mixed %+v", sum, mix)
+	}
+	if !strings.Contains(sum[0].Who, "without the analyzer") {
+		t.Errorf("both aggregators: %q", sum[0].Who)
+	}
+	for name, tokens := range map[string][]string{"neither": {"", ""}, "the leader": {"a", ""}, "the helper": {"", "a"}, "both": {"a", "b"}} {
+		if invents := strings.Contains(of(summed, tokens...)[1].Who, "neither invents respondents"); invents == (name == "both") {
+			t.Errorf("%s checks tokens, and the row of one aggregator says the contrary", name)
+		}
+	}
+}
