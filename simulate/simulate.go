@@ -60,8 +60,9 @@ type Progress func(stage string, done, total int)
 // Keys are the private keys of all parties of a plan, which only a simulation
 // holds together.
 type Keys struct {
-	Hops     [][]envelope.PrivateKey // per instance
-	Analyzer envelope.PrivateKey
+	Hops           [][]envelope.PrivateKey // per instance
+	Leader, Helper envelope.PrivateKey     // of a sum
+	Analyzer       envelope.PrivateKey
 }
 
 // NewKeys makes a key for every party of the plan's route and writes the
@@ -78,10 +79,12 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 	if s := p.Route.Sum; s != nil {
 		route := *s // the caller's may be another plan's too
 		p.Route.Sum = &route
-		for _, party := range route.Aggregators() {
-			if _, err := generate(party); err != nil {
-				return k, err
-			}
+		var err error
+		if k.Leader, err = generate(&route.Leader); err != nil {
+			return k, err
+		}
+		if k.Helper, err = generate(&route.Helper); err != nil {
+			return k, err
 		}
 	}
 	for _, in := range p.Route.Instances() {
@@ -101,11 +104,12 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 }
 
 // Full runs the collection for real, in memory: value i is device i's, which
-// draws from stream i of seed, whether its answer is mixed or summed. The rest of the randomness (sealing, mixing)
-// changes nothing that is counted, and comes fresh from the system.
+// draws from stream i of seed, whether its answer is mixed or summed. The rest of the
+// randomness (sealing, splitting, mixing) changes nothing that is counted, and comes fresh
+// from the system.
 func Full(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64, progress Progress) (Collection, error) {
 	if p.Plan.Route.Sum != nil {
-		return add(p, values, seed, progress)
+		return add(p, keys, values, seed, progress)
 	}
 	col := Collection{Devices: len(values)}
 	collectors, sent, unfit, err := collect(p, values, seed, progress)

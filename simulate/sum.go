@@ -1,193 +1,181 @@
 package simulate
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/confetti-dp/confetti/dp/sum"
+	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/dp/tally"
-	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 )
 
-// adder is both aggregators of a plan in one process: what each of them adds up of every
-// crowd.
+// adder is both aggregators and the analyzer of a plan in one process.
 type adder struct {
 	protocol *protocol.Protocol
-	route    *sum.Sum
-	crowds   []batch
-	key      [prio3.KeySize]byte
+	keys     Keys
+	crowds   []*batch
 }
 
-// batch is a crowd's.
+// batch is a crowd's: what its aggregators have added up, and the reports that they have not
+// looked at.
 type batch struct {
-	vdaf   *prio3.VDAF
-	shares [2]prio3.Vector // of the leader and the helper
-	n      int
+	task    *task.Task
+	leader  *aggregate.Leader
+	helper  *aggregate.Helper
+	sums    [2]aggregate.Batch // of the leader and the helper
+	waiting []dap.Report
 }
 
-func newAdder(p *protocol.Protocol) (*adder, error) {
-	route, err := sum.New(p.Plan)
+// newAdder demands no tokens, whatever the plan says: nobody issues any here.
+func newAdder(p *protocol.Protocol, keys Keys) (*adder, error) {
+	tasks, err := task.All(p.Plan)
 	if err != nil {
 		return nil, err
 	}
-	a := &adder{protocol: p, route: route, crowds: make([]batch, p.Plan.Crowds())}
-	for c := range a.crowds {
-		context := binary.BigEndian.AppendUint32(p.Hash[:], uint32(c))
-		if a.crowds[c].vdaf, err = route.VDAF(context); err != nil {
-			return nil, err
-		}
+	var secret [aggregate.PairBytes]byte
+	rng.Reader(rng.New()).Read(secret[:])
+	pair := aggregate.NewPair(secret)
+	a := &adder{protocol: p, keys: keys}
+	for _, t := range tasks {
+		t.Tokens = false
+		a.crowds = append(a.crowds, &batch{task: t, leader: aggregate.NewLeader(t, keys.Leader, pair), helper: aggregate.NewHelper(t, keys.Helper, pair, nil)})
 	}
-	_, err = rng.Reader(rng.New()).Read(a.key[:])
-	return a, err
+	return a, nil
 }
 
 // add collects and adds up what every device splits.
-func add(p *protocol.Protocol, values []question.Value, seed uint64, progress Progress) (Collection, error) {
+func add(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64, progress Progress) (Collection, error) {
 	col := Collection{Devices: len(values)}
-	a, err := newAdder(p)
+	a, err := newAdder(p, keys)
 	if err != nil {
 		return col, err
 	}
-	if err := a.collect(values, seed, &col, progress); err != nil {
-		return col, err
+	for from := 0; from < len(values); from += aggregate.MostReports {
+		to := min(from+aggregate.MostReports, len(values))
+		if err := a.take(values[from:to], from, seed, &col); err != nil {
+			return col, err
+		}
+		progress("devices split, aggregators verify and add", to, len(values))
 	}
-	return col, a.open(seed, &col)
+	for c, b := range a.crowds {
+		if err := a.open(c, b, seed, &col); err != nil {
+			return col, err
+		}
+	}
+	return col, nil
 }
 
-// collect lets every device split, and the aggregators verify and add, on all processors.
-func (a *adder) collect(values []question.Value, seed uint64, col *Collection, progress Progress) error {
-	var (
-		next   atomic.Int64
-		mutex  sync.Mutex // guards what follows, and the batches
-		done   int
-		failed error
-		wg     sync.WaitGroup
-	)
+// answered is what a device hands in.
+type answered struct {
+	crowd  int
+	report dap.Report
+	unfit  bool
+	err    error
+}
+
+// take lets devices split, on all processors, and the aggregators verify and add.
+func (a *adder) take(values []question.Value, from int, seed uint64, col *Collection) error {
+	all := make([]answered, len(values))
+	var next atomic.Int64
+	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(values); i = int(next.Add(1)) - 1 {
-				crowd, report, unfit, err := a.split(values[i], replay.New(seed, uint64(i)))
-				var shares [2]prio3.Vector
-				refused := error(nil)
-				if err == nil {
-					shares, refused = a.verify(crowd, report)
-				}
-				mutex.Lock()
-				switch {
-				case err != nil:
-					if failed == nil {
-						failed = fmt.Errorf("device %d: %w", i+1, err)
-					}
-					next.Store(int64(len(values)))
-				case refused != nil:
-					col.Refused++
-				default:
-					failed = errors.Join(failed, a.crowds[crowd].add(shares))
-				}
-				if unfit {
-					col.Unfit++
-				}
-				col.Fragments += len(shares)
-				done++
-				progress("devices split, aggregators verify and add", done, len(values))
-				mutex.Unlock()
+				all[i] = a.answer(values[i], replay.New(seed, uint64(from+i)))
 			}
 		})
 	}
 	wg.Wait()
-	return failed
+	for i, d := range all {
+		if d.err != nil {
+			return fmt.Errorf("device %d: %w", from+i+1, d.err)
+		}
+		if d.unfit {
+			col.Unfit++
+		}
+		col.Fragments += 2 // a share for each aggregator
+		b := a.crowds[d.crowd]
+		b.waiting = append(b.waiting, d.report)
+	}
+	for _, b := range a.crowds {
+		if err := b.verify(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// report is what a device hands in.
-type report struct {
-	nonce                  [prio3.NonceSize]byte
-	public, leader, helper []byte
-}
-
-func (a *adder) split(v question.Value, r *rand.Rand) (crowd int, out report, unfit bool, err error) {
+// answer is what a device splits, sealed to both aggregators.
+func (a *adder) answer(v question.Value, r *rand.Rand) (out answered) {
 	symbol, err := a.protocol.Encode(v)
 	stands, err := question.Fits(err)
-	if err != nil {
-		return 0, out, false, err
+	if out.err = err; err != nil {
+		return out
 	}
-	crowd, vector, err := a.protocol.Measure(r, symbol, nil)
-	if err != nil {
-		return 0, out, false, err
+	out.unfit = stands != nil
+	var vector []uint64
+	if out.crowd, vector, out.err = a.protocol.Measure(r, symbol, nil); out.err == nil {
+		out.report, out.err = a.crowds[out.crowd].task.Report(rng.New(), vector, time.Time{}, nil)
 	}
-	fresh := rng.Reader(rng.New())
-	if _, err := fresh.Read(out.nonce[:]); err != nil {
-		return 0, out, false, err
-	}
-	out.public, out.leader, out.helper, err = a.crowds[crowd].vdaf.Split(fresh, out.nonce, vector)
-	return crowd, out, stands != nil, err
+	return out
 }
 
-// verify gives each aggregator's share of a vector that the proof allows.
-func (a *adder) verify(crowd int, r report) (out [2]prio3.Vector, err error) {
-	v := a.crowds[crowd].vdaf
-	leader, fromLeader, err := v.Start(a.key, prio3.Leader, r.nonce, r.public, r.leader)
-	if err != nil {
-		return out, err
+// verify has both aggregators verify the reports that wait, and add those that are valid.
+func (b *batch) verify() error {
+	job := b.leader.Begin(dap.BatchID{}, b.waiting)
+	b.waiting = nil
+	var said []dap.VerifyResp
+	for _, v := range b.helper.Verify(job.Request) {
+		said = append(said, v.VerifyResp)
+		if v.Message == nil {
+			continue
+		}
+		if err := b.sums[1].Add(v.ID, v.Share); err != nil {
+			return err
+		}
 	}
-	helper, fromHelper, err := v.Start(a.key, prio3.Helper, r.nonce, r.public, r.helper)
-	if err != nil {
-		return out, err
-	}
-	message, err := v.Decide(fromLeader, fromHelper)
-	if err != nil {
-		return out, err
-	}
-	if out[prio3.Leader], err = v.Finish(leader, message); err != nil {
-		return out, err
-	}
-	out[prio3.Helper], err = v.Finish(helper, message)
-	return out, err
-}
-
-func (b *batch) add(shares [2]prio3.Vector) error {
-	b.n++
-	return errors.Join(b.shares[0].Add(shares[0]), b.shares[1].Add(shares[1]))
+	return b.leader.Finish(job, dap.MarshalAggregationResp(said), &b.sums[0])
 }
 
 // forNoise is the first stream of a seed that aggregators draw from, above those of devices.
 const forNoise = 1 << 40
 
-// open adds the aggregators' noise to the shares of every crowd that is large enough, and
-// opens their sums.
-func (a *adder) open(seed uint64, col *Collection) error {
-	for c, b := range a.crowds {
-		if b.n < a.protocol.Plan.Crowd.Minimum {
-			col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", c+1, a.protocol.Plan.Crowd.Minimum))
-			col.Crowds = append(col.Crowds, tally.Crowd{})
-			continue
-		}
-		for i := range b.shares {
-			noise := a.route.Noise(replay.New(seed, forNoise, uint64(c), uint64(i)))
-			if noise == nil {
-				continue
-			}
-			if err := b.shares[i].AddNoise(noise); err != nil {
-				return err
-			}
-		}
-		sums, err := prio3.Open(b.shares[0], b.shares[1])
-		if err != nil {
-			return err
-		}
-		crowd, err := a.protocol.Sums(sums, b.n)
-		if err != nil {
-			return err
-		}
-		col.Crowds = append(col.Crowds, crowd)
+// open has the aggregators hand over their shares of a crowd that is large enough, with their
+// noise, and opens and counts the sum.
+func (a *adder) open(crowd int, b *batch, seed uint64, col *Collection) error {
+	n := int(b.sums[0].Reports)
+	col.Refused += int(b.sums[0].Refused)
+	if n < a.protocol.Plan.Crowd.Minimum {
+		col.Withheld = append(col.Withheld, fmt.Sprintf("crowd %d: fewer than %d respondents", crowd+1, a.protocol.Plan.Crowd.Minimum))
+		col.Crowds = append(col.Crowds, tally.Crowd{})
+		return nil
 	}
+	noise := func(aggregator uint64) *rand.Rand { return replay.New(seed, forNoise, uint64(crowd), aggregator) }
+	var both dap.Collected
+	var err error
+	if both.Leader, err = b.leader.Share(noise(0), b.sums[0]); err != nil {
+		return err
+	}
+	if both.Helper, err = b.helper.Share(noise(1), b.sums[1]); err != nil {
+		return err
+	}
+	sums, err := b.task.Open(a.keys.Analyzer, both)
+	if err != nil {
+		return err
+	}
+	counted, err := a.protocol.Sums(sums, n)
+	if err != nil {
+		return err
+	}
+	col.Crowds = append(col.Crowds, counted)
 	return nil
 }
