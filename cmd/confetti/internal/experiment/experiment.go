@@ -52,23 +52,11 @@ func (c experimentKDE) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	set, err := c.load()
+	set, err := source{c.DataSets, c.Dataset, c.Seed}.load()
 	if err != nil {
 		return err
 	}
 	return c.measure(std, cell, set)
-}
-
-func (c experimentKDE) load() (*dataset.Set, error) {
-	switch {
-	case c.Dataset == "synthetic":
-		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
-	case !slices.Contains(dataset.Names(), c.Dataset):
-		return nil, terminal.Usagef("--dataset %s is unknown: choose one of %s, or synthetic", c.Dataset, strings.Join(dataset.Names(), ", "))
-	case c.Data == "":
-		return nil, terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset)
-	}
-	return dataset.Load(c.Data, c.Dataset)
 }
 
 // Cell is what the flags ask for, checked before anything is read.

@@ -23,8 +23,10 @@ type experimentLabels struct {
 
 func (experimentLabels) Help() string {
 	return `Learns a classifier of public features from private labels: counted in public clusters
-through the shuffler (crowds), or told one by one through randomized response, nobody
-trusted (rr). Beside it: the same learner, told every label.
+through the shuffler (crowds), summed through it together with the features (xy), or told
+one by one through randomized response, nobody trusted (rr); and the ways of the paper
+(LDC), of which cluster-rr and dp-sgd trust a curator. Beside it: the same learner, told
+every label.
 
 Example:
   confetti experiment labels --data DIR --dataset mnist --method crowds --epsilon 0.25 --delta 1e-6 --seed 1 --json`
@@ -35,27 +37,10 @@ func (c experimentLabels) Run(std terminal.Streams) error {
 	if err := flags.Word("method", c.Method, labels.Methods()); err != nil {
 		return err
 	}
-	if err := cell.Validate(); err != nil {
-		return terminal.Usage(err)
-	}
-	set, err := experimentKDE{DataSets: c.DataSets, Dataset: c.Dataset, KDEFlags: KDEFlags{Seed: c.Seed}}.load()
-	if err != nil {
-		return err
-	}
-	report, finish := terminal.Progress(std.Err)
-	res, err := labels.Run(cell, set, report)
-	finish()
-	if err != nil {
-		return flags.InDomain(err)
-	}
-	if c.JSON {
-		return terminal.WriteJSON(std.Out, res)
-	}
-	return showLabels(std, set.String(), res)
+	return measured(std, source{c.DataSets, c.Dataset, c.Seed}, cell, c.JSON, labels.Run, showLabels)
 }
 
-func showLabels(std terminal.Streams, set string, r labels.Result) error {
-	rows := []string{set}
+func showLabels(r labels.Result) (rows []string) {
 	line := func(what, format string, a ...any) {
 		rows = append(rows, fmt.Sprintf("%-20s ", what)+fmt.Sprintf(format, a...))
 	}
@@ -65,16 +50,21 @@ func showLabels(std terminal.Streams, set string, r labels.Result) error {
 	for i, w := range r.Wrong {
 		wrong[i] = fmt.Sprintf("%.3f", w)
 	}
-	line("wrong, by class", "%s", strings.Join(wrong, " "))
-	if r.Clusters > 0 {
+	if len(wrong) > 0 { // which the paper's ways do not say, nor how large clusters are
+		line("wrong, by class", "%s", strings.Join(wrong, " "))
+	}
+	if r.Largest > 0 {
 		line("public clusters", "%d, of %d to %d respondents", r.Clusters, r.Smallest, r.Largest)
 	}
-	line("shuffler honest", "%s", account.Verdict(r.Central, r.Delta, account.Label))
+	honest := "shuffler honest"
+	if r.Trust == string(account.Central) {
+		honest = "curator honest"
+	}
+	line(honest, "%s", account.Verdict(r.Central, r.Delta, account.Label))
 	line("everyone colludes", "%s", account.Verdict(r.Local, 0, account.Label))
 	line("relied upon", "%s", account.Trust(r.Trust).Words())
 	line("seconds", "%.1f", r.Seconds)
-	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
-	return err
+	return rows
 }
 
 // Labelled names the ways that labels are told.

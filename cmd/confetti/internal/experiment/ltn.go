@@ -3,10 +3,10 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments/ltn"
 )
 
@@ -34,30 +34,16 @@ func (c experimentLTN) Run(std terminal.Streams) error {
 		return err
 	}
 	cell := ltn.Cell{Dataset: c.Dataset, Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Seed: c.Seed}
-	if err := cell.Validate(); err != nil {
-		return terminal.Usage(err)
-	}
-	set, err := experimentKDE{DataSets: c.DataSets, Dataset: c.Dataset, KDEFlags: KDEFlags{Seed: c.Seed}}.load()
-	if err != nil {
-		return err
-	}
-	report, finish := terminal.Progress(std.Err)
-	res, err := ltn.Run(cell, set, report)
-	finish()
-	if err != nil {
-		return flags.InDomain(err)
-	}
-	if c.JSON {
-		return terminal.WriteJSON(std.Out, res)
-	}
-	_, err = fmt.Fprintln(std.Out, strings.Join([]string{
-		set.String(),
+	return measured(std, source{c.DataSets, c.Dataset, c.Seed}, cell, c.JSON, ltn.Run, showLTN)
+}
+
+func showLTN(res ltn.Result) []string {
+	return []string{
 		fmt.Sprintf("accuracy             %.4f on records as they are, of %d respondents", res.AccuracyClean, res.Respondents),
 		fmt.Sprintf("told by a device     %.4f, at the same local epsilon", res.AccuracyPrivate),
-		fmt.Sprintf("everyone colludes    epsilon %.4g, delta 0 (replacement)", res.EpsilonLocal),
-		fmt.Sprintf("shuffler honest      epsilon %.4g, delta %.1g (replacement)", res.EpsilonCentral, res.Delta),
+		"everyone colludes    " + account.Verdict(&res.EpsilonLocal, 0, account.Replacement),
+		"shuffler honest      " + account.Verdict(&res.EpsilonCentral, res.Delta, account.Replacement),
 		fmt.Sprintf("public clusters      %d of %d records without labels, purity %.3f", res.Clusters, res.Public, res.Purity),
 		fmt.Sprintf("seconds              %.1f", res.Seconds),
-	}, "\n"))
-	return err
+	}
 }

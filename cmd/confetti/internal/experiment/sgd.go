@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/experiments/sgd"
-	"github.com/confetti-dp/confetti/internal/dataset"
 )
 
 type experimentSGD struct {
@@ -50,23 +48,10 @@ func (c experimentSGD) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	set, err := experimentKDE{DataSets: c.DataSets, Dataset: c.Dataset, KDEFlags: KDEFlags{Seed: c.Seed}}.load()
-	if err != nil {
-		return err
-	}
-	report, finish := terminal.Progress(std.Err)
-	res, err := sgd.Run(cell, set, report)
-	finish()
-	if err != nil {
-		return flags.InDomain(err)
-	}
-	if c.JSON {
-		return terminal.WriteJSON(std.Out, res)
-	}
-	return showSGD(std, set, res)
+	return measured(std, source{c.DataSets, c.Dataset, c.Seed}, cell, c.JSON, sgd.Run, showSGD)
 }
 
-// cell is what the flags ask for, checked before anything is read.
+// cell is what the flags ask for.
 func (c experimentSGD) cell() (sgd.Cell, error) {
 	cell := sgd.Cell{Dataset: c.Dataset, Seed: c.Seed, Gradient: experiments.Gradient{
 		Architecture: c.Architecture, Report: c.Report, Rounds: c.Rounds, Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
@@ -79,18 +64,11 @@ func (c experimentSGD) cell() (sgd.Cell, error) {
 			return cell, terminal.Usagef("--users-per-round is %q: give a number, or all", c.UsersPerRound)
 		}
 	}
-	if err := errors.Join(flags.Word("architecture", c.Architecture, experiments.Architectures), flags.Word("report", c.Report, experiments.GradientReports)); err != nil {
-		return cell, err
-	}
-	if err := cell.Validate(); err != nil {
-		return cell, terminal.Usage(err)
-	}
-	return cell, nil
+	return cell, errors.Join(flags.Word("architecture", c.Architecture, experiments.Architectures), flags.Word("report", c.Report, experiments.GradientReports))
 }
 
-func showSGD(std terminal.Streams, set *dataset.Set, r sgd.Result) error {
+func showSGD(r sgd.Result) []string {
 	rows := []string{
-		set.String(),
 		fmt.Sprintf("accuracy             %.4f after %d rounds of %d respondents", r.Accuracy, r.Rounds, slices.Max([]int{r.Users, 1})),
 		fmt.Sprintf("model                %s, %d numbers; a respondent answers %d rounds", r.Architecture, r.Learned, r.Answers),
 	}
@@ -108,6 +86,5 @@ func showSGD(std terminal.Streams, set *dataset.Set, r sgd.Result) error {
 		rows = append(rows, fmt.Sprintf("  after round %-8d %.4f", p.Round, p.Accuracy))
 	}
 	rows = append(rows, fmt.Sprintf("seconds              %.1f", r.Seconds))
-	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
-	return err
+	return rows
 }
