@@ -145,10 +145,17 @@ func (r Report) Same(again Report) error {
 	return nil
 }
 
+const title = "What an attacker finds"
+
+// Told says whether a release tells of an audit, so that a report must stand beside it.
+func Told(r release.Release) bool {
+	return slices.ContainsFunc(r.Protection, func(s release.Section) bool { return s.Title == title })
+}
+
 // Section is what a release says of the audit. Check compares it with the page word for word: other words
 // are another reportFormat.
 func (r Report) Section() release.Section {
-	s := release.Section{Title: "What an attacker finds"}
+	s := release.Section{Title: title}
 	worst := "None is above the claim."
 	t := release.Table{
 		Title:   "Epsilon found and claimed",

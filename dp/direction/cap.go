@@ -67,7 +67,8 @@ func (m Cap) must(x int) {
 	}
 }
 
-// edges has what edge has computed: every report asks for it.
+// edges has what edge has computed, since every report asks for it: a number for each pair of dimension
+// and share that reports were made or read with. A search for the best cap leaves nothing here.
 var edges sync.Map // by Cap of the same Dim and Share alone
 
 // edge is the least <u, v> of a direction v in the cap about u: <u, v>^2 has the law

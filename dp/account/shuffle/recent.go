@@ -9,7 +9,8 @@ import (
 
 // recent are the last envelopes that were computed. A search for noise, the observers of
 // a promise, a ledger and each of many devices ask for the same few, and each takes
-// milliseconds. An envelope has some thousand points: all of them are a few MB.
+// milliseconds. They are of public parameters alone, and the oldest makes room for the newest. An
+// envelope has some thousand points: all of them are a few MB.
 var recent struct {
 	sync.Mutex
 	of   [64]asked

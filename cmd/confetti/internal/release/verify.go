@@ -192,7 +192,10 @@ func (c *checks) promised() bool {
 func (c *checks) audited() {
 	text := c.files[release.AuditFile]
 	if text == nil {
-		if c.Audit {
+		switch {
+		case audit.Told(c.release):
+			c.found("audit", fmt.Errorf("the release tells of one, and its report is missing (%s)", release.AuditFile), "")
+		case c.Audit:
 			c.found("audit", errors.New("there is none: its analyzer attacks no plans"), "")
 		}
 		return
