@@ -66,6 +66,6 @@ func (s *study) multiplier(sampling float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.curator, s.out.Epsilon, s.out.Adjacency, s.out.Method = noise, &g.Epsilon, string(g.Adjacency), g.Method
+	s.curator, s.out.Epsilon, s.out.Adjacency, s.out.Trust, s.out.Method = noise, &g.Epsilon, string(g.Adjacency), g.Trust, g.Method
 	return noise, nil
 }

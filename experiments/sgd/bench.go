@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 )
@@ -79,7 +78,7 @@ func (b *bench) population(c experiments.Cell) (population, error) {
 func mean(c experiments.Cell, runs []Result) *experiments.Result {
 	first := runs[0]
 	t := &experiments.Trained{
-		Curve: slices.Clone(first.Curve), PaperEpsilon: first.Paper, PrintedOrder: first.Printed, Answers: first.Answers, Parameters: first.Learned, NoiseRatio: first.NoiseRatio,
+		Curve: slices.Clone(first.Curve), PaperEpsilon: first.Paper, PrintedOrder: first.Printed, Answers: first.Answers, Parameters: first.Learned,
 	}
 	over := func(of func(r Result) float64) (mean, std float64) {
 		var all []float64
@@ -90,6 +89,7 @@ func mean(c experiments.Cell, runs []Result) *experiments.Result {
 	}
 	t.Accuracy, t.AccuracyStd = over(func(r Result) float64 { return r.Accuracy })
 	t.Advantage, t.AdvantageStd = over(func(r Result) float64 { return r.Advantage })
+	t.NoiseRatio, _ = over(func(r Result) float64 { return r.NoiseRatio })
 	t.LowerEpsilon, _ = over(func(r Result) float64 { return r.Lower })
 	for i := range t.Curve {
 		t.Curve[i].Accuracy, _ = over(func(r Result) float64 { return r.Curve[i].Accuracy })
@@ -97,7 +97,7 @@ func mean(c experiments.Cell, runs []Result) *experiments.Result {
 	return &experiments.Result{
 		Dataset: c.Dataset, Respondents: first.Respondents, Users: first.Users, Runs: c.Runs, Seed: c.Seed, Plan: first.Plan, Trained: t,
 		Promised: experiments.Promised{
-			Epsilon: first.Epsilon, EpsilonLocal: first.LocalTotal, Delta: c.Gradient.Delta, Adjacency: first.Adjacency, Trust: string(account.Shuffled), Method: first.Method,
+			Epsilon: first.Epsilon, EpsilonLocal: first.LocalTotal, Delta: c.Gradient.Delta, Adjacency: first.Adjacency, Trust: string(first.Trust), Method: first.Method,
 			EnvelopesPerDevice: first.Envelopes * first.Answers,
 		},
 	}

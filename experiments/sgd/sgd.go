@@ -40,6 +40,7 @@ type Result struct {
 	Curve       []experiments.Point `json:"curve"`
 	Epsilon     *float64            `json:"epsilon"` // reached in all rounds that a respondent answers; null: none is promised
 	Adjacency   string              `json:"adjacency,omitempty"`
+	Trust       account.Trust       `json:"trust,omitempty"` // whom Epsilon relies on
 	Method      string              `json:"method,omitempty"`
 	Round       *float64            `json:"epsilon_round,omitempty"`         // of one round
 	Paper       *float64            `json:"epsilon_paper,omitempty"`         // of directions: by ESA, Theorem VI.1, where it applies
@@ -156,7 +157,7 @@ func (s *study) promise(proto *protocol.Protocol) error {
 	if err != nil {
 		return err
 	}
-	s.out.Epsilon, s.out.Round, s.out.Adjacency, s.out.Method = &all.Epsilon, &promise.Shuffled.Epsilon, string(all.Adjacency), all.Method
+	s.out.Epsilon, s.out.Round, s.out.Adjacency, s.out.Trust, s.out.Method = &all.Epsilon, &promise.Shuffled.Epsilon, string(all.Adjacency), all.Trust, all.Method
 	if local := promise.Statements[0].Guarantee.Epsilon; !math.IsInf(local, 1) {
 		total := local * float64(s.answers)
 		s.out.Local, s.out.LocalTotal = &local, &total

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/question"
@@ -43,6 +44,9 @@ func TestEveryReportTeaches(t *testing.T) {
 		t.Logf("%s: accuracy %.3f of %.3f, epsilon %.3g, noise %.3g (%.3g of a curator's)", name, r.Accuracy, free.Accuracy, *r.Epsilon, r.Noise, r.NoiseRatio)
 		if r.Accuracy < 0.35 || len(r.Curve) != 3 || r.Learned != free.Learned || c.Epsilon > 0 && (*r.Epsilon > c.Epsilon || *r.Epsilon < 0.9*c.Epsilon) {
 			t.Errorf("%s: %+v", name, r)
+		}
+		if want := map[bool]account.Trust{false: account.Shuffled, true: account.Central}[c.Baseline()]; r.Trust != want {
+			t.Errorf("%s relies on %q, want %q", name, r.Trust, want)
 		}
 		if c.LocalEpsilon > 0 && (math.Abs(*r.LocalTotal-3*c.LocalEpsilon) > 1e-9 || *r.Local != c.LocalEpsilon) {
 			t.Errorf("%s: local %v a round, %v in all", name, *r.Local, *r.LocalTotal)

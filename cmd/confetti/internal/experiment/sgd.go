@@ -73,7 +73,11 @@ func showSGD(r sgd.Result) []string {
 		fmt.Sprintf("model                %s, %d numbers; a respondent answers %d rounds", r.Architecture, r.Learned, r.Answers),
 	}
 	if r.Epsilon != nil {
-		rows = append(rows, "shuffler honest      "+account.Verdict(r.Epsilon, r.Delta, account.Adjacency(r.Adjacency))+"; "+r.Method)
+		relies := "shuffler honest      "
+		if r.Trust == account.Central {
+			relies = "curator honest       "
+		}
+		rows = append(rows, relies+account.Verdict(r.Epsilon, r.Delta, account.Adjacency(r.Adjacency))+"; "+r.Method)
 	}
 	if r.LocalTotal != nil {
 		rows = append(rows, "everyone colludes    "+account.Verdict(r.LocalTotal, 0, account.Adjacency(r.Adjacency)))
