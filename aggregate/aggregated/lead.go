@@ -214,7 +214,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 // counted is how many tokens a receipt states: one for each report, where they are
 // demanded.
 func counted(p *served, b aggregate.Batch) uint32 {
-	if p.tokens == nil {
+	if p.auth.Tokens == nil {
 		return 0
 	}
 	return uint32(b.Reports)

@@ -25,10 +25,9 @@ type served struct {
 	hash     [32]byte
 	name     string
 	crowds   []*crowd
-	secret   serve.Secret     // under which the leader knows respondents
-	tokens   *token.PublicKey // that this aggregator demands; nil: none
-	sign     wire.SignKey     // of this aggregator's receipts
-	receipts []wire.VerifyKey // of both
+	auth     serve.Authenticator // by which the leader knows respondents; its tokens are those that this aggregator demands
+	sign     wire.SignKey        // of this aggregator's receipts
+	receipts []wire.VerifyKey    // of both
 	woken    chan struct{}
 
 	working sync.Mutex // held by who carries it on
@@ -199,7 +198,8 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	}
 	p := &served{
 		plan: signed.Plan, hash: signed.Plan.Hash(), name: signed.Plan.Name(), signed: signed, text: signed.Marshal(), woken: make(chan struct{}, 1),
-		secret: serve.NewSecret(one.Secret), closed: one.Closed, forgotten: len(one.Secret) == 0,
+		auth:   serve.Authenticator{Secret: serve.NewSecret(one.Secret), Bearers: s.o.Bearers, Certificates: s.o.Certificates},
+		closed: one.Closed, forgotten: len(one.Secret) == 0,
 	}
 	if p.sign, ours = sign[us.Receipts]; !ours {
 		return nil, refused(fmt.Sprintf("the private key of the receipts of the plan's %s is not here", s.Role()))
@@ -216,7 +216,7 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 		if err != nil {
 			return nil, refused(err.Error())
 		}
-		p.tokens = &key
+		p.auth.Tokens, p.auth.Spent = &key, token.Context{Plan: p.hash, Hop: s.hop()}
 	}
 	tasks, err := task.All(signed.Plan)
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 		if s.o.Role == dap.Leader {
 			c.leader = aggregate.NewLeader(t, key, s.o.Pair)
 		} else {
-			c.helper = aggregate.NewHelper(t, key, s.o.Pair, p.tokens)
+			c.helper = aggregate.NewHelper(t, key, s.o.Pair, p.auth.Tokens)
 		}
 		p.crowds = append(p.crowds, c)
 	}

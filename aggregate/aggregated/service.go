@@ -105,6 +105,9 @@ func (s *Service) Role() string {
 	return "helper"
 }
 
+// hop is where its receipts and tokens place an aggregator: the leader at 0, the helper at 1.
+func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
+
 // Run carries everything on until the context ends. What fails is tried again.
 func (s *Service) Run(ctx context.Context) {
 	var wg sync.WaitGroup

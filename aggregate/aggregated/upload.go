@@ -3,15 +3,12 @@ package aggregated
 import (
 	"context"
 	"errors"
-	"mime"
 	"net/http"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
-	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -32,10 +29,13 @@ func (s *Service) putReport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := c.of
-	if err := s.isOpen(p); err != nil {
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if err := s.o.IsOpen(p.plan.Times, closed); err != nil {
 		return err
 	}
-	respondent, err := s.authenticate(r, p)
+	respondent, err := p.auth.Respondent(r)
 	if err != nil {
 		return err
 	}
@@ -73,54 +73,10 @@ func (s *Service) pathTask(r *http.Request, mediaType string) (*crowd, error) {
 	if err != nil {
 		return nil, wire.Problemf(wire.BadRequest, "%w", err)
 	}
-	if got := r.Header.Get("Content-Type"); got != mediaType {
-		kind, parameters, err := mime.ParseMediaType(got)
-		wanted, want, _ := mime.ParseMediaType(mediaType)
-		if err != nil || kind != wanted || parameters["message"] != want["message"] {
-			p := wire.Problemf(wire.UnsupportedMediaType, "the body must be %s", mediaType)
-			p.Accept = mediaType
-			return nil, p
-		}
+	if err := wire.CheckType(r, mediaType); err != nil {
+		return nil, err
 	}
 	return s.task(id)
-}
-
-// isOpen returns the problem of a report that comes now.
-func (s *Service) isOpen(p *served) error {
-	p.mu.Lock()
-	closed := p.closed
-	p.mu.Unlock()
-	now, times := s.o.Now(), p.plan.Times
-	switch {
-	case !closed && !now.Before(times.Closes) && s.o.Clock.Settled() != nil:
-		// Whoever is told that it is over throws the report away.
-		late := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")
-		late.RetryAfter = time.Minute
-		return late
-	case closed || !now.Before(times.Closes):
-		return wire.Problemf(wire.EpochOver, "the plan has closed")
-	case now.Before(times.Opens):
-		early := wire.Problemf(wire.NotOpen, "the plan has not opened")
-		early.RetryAfter = times.Opens.Sub(now)
-		return early
-	}
-	return nil
-}
-
-// authenticate tells respondents apart, by what the plan demands.
-func (s *Service) authenticate(r *http.Request, p *served) (serve.Respondent, error) {
-	if p.tokens == nil {
-		return serve.Authenticator{Secret: p.secret, Bearers: s.o.Bearers, Certificates: s.o.Certificates}.Respondent(r)
-	}
-	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
-	if !ok {
-		return serve.Respondent{}, wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
-	}
-	if err := p.tokens.Verify(token.Context{Plan: p.hash}, presented); err != nil {
-		return serve.Respondent{}, wire.Problemf(wire.TokenRefused, "%w", err)
-	}
-	id := token.ID(presented)
-	return p.secret.Respondent("token", id[:]), nil
 }
 
 // keep returns once a report is on disk, or why it never will be.

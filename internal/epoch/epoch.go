@@ -48,12 +48,11 @@ type Mark struct {
 // come in from many requests at once; one caller at a time closes and ends it.
 type Epoch struct {
 	// Set by Open, and not changed after it.
-	o      Options
-	plan   plan.Plan
-	rules  intake.Rules
-	tokens *token.PublicKey // that respondents must bear; nil: none
-	secret serve.Secret     // under which respondents are known; goes with the inbox
-	inbox  *queue.Inbox     // has a lock of its own; nil if an earlier process has emptied it
+	o     Options
+	plan  plan.Plan
+	rules intake.Rules
+	auth  serve.Authenticator // its secret goes with the inbox
+	inbox *queue.Inbox        // has a lock of its own; nil if an earlier process has emptied it
 
 	mu      sync.Mutex
 	mark    Mark                     // under mu; written by the goroutine that closes and ends
@@ -65,7 +64,7 @@ type Epoch struct {
 // known by. The error is queue.ErrDamaged where the disk does not give it back, and a
 // *wire.Problem where the plan asks too much.
 func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, error) {
-	e := &Epoch{o: o, plan: p, covers: map[serve.Respondent]int{}}
+	e := &Epoch{o: o, plan: p, auth: serve.Authenticator{Bearers: o.Bearers, Certificates: o.Certificates}, covers: map[serve.Respondent]int{}}
 	var err error
 	if e.rules, err = intake.NewRules(p, instance); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 		if err != nil {
 			return nil, err
 		}
-		e.tokens = &key
+		e.auth.Tokens, e.auth.Spent = &key, token.Context{Plan: e.rules.Plan, Instance: e.rules.Instance}
 	}
 	value, revision, err := o.Records.Get(ctx, RecordKey(o.Name))
 	if err != nil {
@@ -99,7 +98,7 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 	}
 	// Respondents are known by hashes that nobody can make any more when the inbox
 	// is dropped.
-	e.secret = serve.NewSecret(e.inbox.Secret("respondents"))
+	e.auth.Secret = serve.NewSecret(e.inbox.Secret("respondents"))
 	return e, nil
 }
 

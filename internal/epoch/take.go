@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -39,10 +38,10 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 	if err := wire.CheckType(r, wire.ContributionType); err != nil {
 		return err
 	}
-	if err := e.isOpen(); err != nil {
+	if err := e.o.IsOpen(e.plan.Times, e.Mark().Closed); err != nil {
 		return err
 	}
-	respondent, err := e.authenticate(r)
+	respondent, err := e.auth.Respondent(r)
 	if err != nil {
 		return err
 	}
@@ -77,51 +76,6 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 		w.WriteHeader(http.StatusCreated)
 	}
 	return nil
-}
-
-// Unsure is the problem of a request that comes too late by a clock that is not believed
-// yet.
-func Unsure() error {
-	p := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")
-	p.RetryAfter = time.Minute
-	return p
-}
-
-// isOpen says whether the epoch takes contributions now. A clock that jumps back
-// does not open again what was closed.
-func (e *Epoch) isOpen() error {
-	now, times, closed := e.o.Now(), e.plan.Times, e.Mark().Closed
-	switch {
-	case !closed && !now.Before(times.Closes) && e.o.Clock.Settled() != nil:
-		// Whoever is told that it is over throws the contribution away.
-		return Unsure()
-	case closed || !now.Before(times.Closes):
-		return wire.Problemf(wire.EpochOver, "the plan has closed")
-	case now.Before(times.Opens):
-		p := wire.Problemf(wire.NotOpen, "the plan has not opened")
-		p.RetryAfter = times.Opens.Sub(now)
-		return p
-	}
-	return nil
-}
-
-// authenticate says who the respondent is: a hash under the epoch's own secret,
-// which is deleted with the epoch. Nobody can tell afterwards whether somebody
-// was among them, nor compare two plans.
-func (e *Epoch) authenticate(r *http.Request) (serve.Respondent, error) {
-	if e.tokens == nil {
-		return serve.Authenticator{Secret: e.secret, Bearers: e.o.Bearers, Certificates: e.o.Certificates}.Respondent(r)
-	}
-	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
-	if !ok {
-		return serve.Respondent{}, wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
-	}
-	here := token.Context{Plan: e.rules.Plan, Instance: e.rules.Instance, Hop: 0}
-	if err := e.tokens.Verify(here, presented); err != nil {
-		return serve.Respondent{}, wire.Problemf(wire.TokenRefused, "%w", err)
-	}
-	id := token.ID(presented)
-	return e.secret.Respondent("token", id[:]), nil
 }
 
 // keep puts a contribution on disk under the respondent's key. Cover takes the same

@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -76,10 +77,15 @@ func (s Secret) Respondent(kind string, credential []byte) Respondent {
 	return Respondent(h.Sum(nil))
 }
 
-// Authenticator tells respondents by bearer tokens and client certificates.
-// Single-use tokens name nobody: the service that takes them checks them.
+// Authenticator tells respondents by single-use tokens where a plan demands them, and by
+// bearer tokens and client certificates elsewhere.
 type Authenticator struct {
-	Secret  Secret
+	Secret Secret
+	// Tokens is the key of single-use tokens, which are spent at Spent: they name nobody,
+	// and nothing else is taken. nil: none are demanded.
+	Tokens *token.PublicKey
+	Spent  token.Context
+
 	Bearers *Bearers // nil: none are taken
 	// Certificates takes certificates of the authorities that TLS was given.
 	// Their subject is the respondent, so that a renewed one is the same.
@@ -88,6 +94,9 @@ type Authenticator struct {
 
 // Respondent is the sender of the request; the error is a *wire.Problem.
 func (a Authenticator) Respondent(r *http.Request) (Respondent, error) {
+	if a.Tokens != nil {
+		return a.bearerOfToken(r)
+	}
 	if a.Bearers != nil {
 		if name, ok := a.Bearers.Sender(r); ok {
 			return a.Secret.Respondent("bearer", []byte(name)), nil
@@ -99,4 +108,16 @@ func (a Authenticator) Respondent(r *http.Request) (Respondent, error) {
 		}
 	}
 	return Respondent{}, wire.Problemf(wire.Unauthenticated, "no credential of a kind that is taken here is known")
+}
+
+func (a Authenticator) bearerOfToken(r *http.Request) (Respondent, error) {
+	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+	if !ok {
+		return Respondent{}, wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
+	}
+	if err := a.Tokens.Verify(a.Spent, presented); err != nil {
+		return Respondent{}, wire.Problemf(wire.TokenRefused, "%w", err)
+	}
+	id := token.ID(presented)
+	return a.Secret.Respondent("token", id[:]), nil
 }

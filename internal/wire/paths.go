@@ -188,7 +188,8 @@ func pathNumber(r *http.Request, name string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// CheckType refuses a request whose body is of none of the wanted types and versions.
+// CheckType refuses a request whose body is of none of the wanted types, versions and, of
+// DAP, messages.
 func CheckType(r *http.Request, wanted ...string) error {
 	if slices.Contains(wanted, r.Header.Get("Content-Type")) {
 		return nil // as everybody writes it
@@ -196,7 +197,7 @@ func CheckType(r *http.Request, wanted ...string) error {
 	gotType, gotParams, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	for _, want := range wanted {
 		wantType, wantParams, _ := mime.ParseMediaType(want)
-		if err == nil && gotType == wantType && gotParams["version"] == wantParams["version"] {
+		if err == nil && gotType == wantType && gotParams["version"] == wantParams["version"] && gotParams["message"] == wantParams["message"] {
 			return nil
 		}
 	}

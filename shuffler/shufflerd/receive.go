@@ -42,7 +42,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	}
 	if s.over(t.plan) {
 		if s.o.Clock.Settled() != nil {
-			return epoch.Unsure()
+			return serve.Unsure()
 		}
 		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
 	}
