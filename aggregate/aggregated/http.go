@@ -25,6 +25,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
 		dap.ConfigPattern: s.showConfig,
 
+		wire.HeldPattern:       s.showHeld,
 		wire.PlanPattern:       s.showPlan,
 		wire.RegisterPattern:   s.register,
 		wire.StatusPattern:     s.showStatus,
@@ -155,6 +156,34 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
+// showHeld answers how many tokens were counted for the share that left, as a hop does for
+// its batch: an issuer that was put back on an older copy of its folder learns so from that.
+func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
+	leg, err := wire.PathLeg(r)
+	if err != nil {
+		return err
+	}
+	p, here := s.plan(leg.Plan)
+	if !here {
+		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
+	}
+	var held wire.Held
+	if leg.Instance == 0 && leg.Hop == s.hop()+1 && int64(leg.Crowd) < int64(len(p.crowds)) {
+		kept, err := s.o.Store.Share(r.Context(), p.name, int(leg.Crowd), s.leaves())
+		if err != nil {
+			return err
+		}
+		if kept != nil {
+			receipt, err := wire.ParseReceipt(kept[:wire.ReceiptSize])
+			if err != nil {
+				return fmt.Errorf("aggregator: a receipt that was kept: %w", err)
+			}
+			held.Sent, held.Tokens = fmt.Sprintf("%x", receipt.BatchOut), receipt.Tokens
+		}
+	}
+	return serve.WriteJSON(w, held)
+}
+
 // Status is how an aggregator is getting on with a plan. It holds what anybody may know.
 type Status struct {
 	Plan    string        `json:"plan"`
@@ -197,11 +226,7 @@ func (s *Service) status(ctx context.Context, p *served) (Status, error) {
 
 func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool) (CrowdStatus, error) {
 	st := CrowdStatus{Crowd: c.number, Phase: "collecting"}
-	leaves := stepOwn
-	if s.o.Role == dap.Leader {
-		leaves = stepBoth
-	}
-	for step, phase := range map[string]string{leaves: HandedOn, stepWithheld: Withheld} {
+	for step, phase := range map[string]string{s.leaves(): HandedOn, stepWithheld: Withheld} {
 		if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, step); err != nil {
 			return st, err
 		} else if kept != nil {
@@ -223,6 +248,14 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool) (Crowd
 		return st, err
 	}
 	return st, nil
+}
+
+// leaves is the step whose share leaves this aggregator; its own receipt stands first.
+func (s *Service) leaves() string {
+	if s.o.Role == dap.Leader {
+		return stepBoth
+	}
+	return stepOwn
 }
 
 // about says roughly how many there are: so roughly that watching it does not show when

@@ -5,7 +5,10 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store/storetest"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -89,4 +92,58 @@ func TestOnPostgreSQL(t *testing.T) {
 	t.Run("noise", TestNoiseIsDrawnOnce)
 	t.Run("retention", TestRetention)
 	t.Run("killed", TestKilledAtEveryStep)
+}
+
+// Where the helper demands tokens, one counts once, and of its own hop alone; an issuer may
+// ask how many did.
+func TestTheHelperCountsATokenOnce(t *testing.T) {
+	key, err := token.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(p *plan.Plan) {
+		p.Route.Sum.Helper.Tokens = key.Public().String()
+		p.Route.Sum.Issuer = &plan.Party{Operator: "issuer", URL: "https://issuer.test"}
+	})
+	bearing := func(seed, hop byte, cell int) dap.Report {
+		request, err := token.NewRequest(token.Seed{seed}, key.Public(), token.Context{Plan: w.plan.Hash(), Hop: hop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := key.Sign(request.Blinded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bearer, err := request.Finish(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vector := make([]uint64, cells)
+		vector[cell] = 1
+		r, err := w.task().Report(w.random, vector, w.time(), bearer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for d, r := range []dap.Report{bearing(1, 1, 0), bearing(2, 1, 1), bearing(3, 1, 1), bearing(1, 1, 3), bearing(4, 0, 3)} {
+		if status := w.upload(d, r); status != http.StatusOK {
+			t.Fatalf("device %d is answered %d", d, status)
+		}
+	}
+	w.close()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	sums, n := w.opened()
+	if n != 3 || sums[1] != 2 || sums[0]+sums[3] != 1 { // of the two with one token either counts
+		t.Errorf("%d reports, %v", n, sums)
+	}
+	for hop, want := range []uint32{0, 3} {
+		url := w.plan.Route.Sum.Aggregators()[hop].URL
+		held, err := serve.AskHeld(t.Context(), &http.Client{Transport: w}, url, wire.Leg{Plan: w.plan.Hash(), Hop: uint8(hop + 1)})
+		if err != nil || held.Tokens != want || held.Sent == "" {
+			t.Errorf("hop %d holds %+v (%v), want %d tokens", hop, held, err, want)
+		}
+	}
 }
