@@ -32,7 +32,7 @@ func (t *task) crowds() error {
 	}
 	posteriors := make([][]float64, s.Len())
 	for _, table := range m.Counts.Tables {
-		if posteriors[table.Crowd], err = labels.Posterior(table.Values, table.Respondents); err != nil {
+		if posteriors[table.Crowd], err = labels.Posterior(table.Values, float64(table.Respondents)); err != nil {
 			return err
 		}
 		t.out.Noise += table.Values[0].StdErr / float64(len(m.Counts.Tables))

@@ -12,43 +12,19 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
-// The projection is the nearest point with that sum: nothing near it that is allowed is nearer.
-func TestProjectionIsTheNearestPoint(t *testing.T) {
-	r := stattest.Rand(t)
-	for range 200 {
-		x, sum := make([]float64, 5), 3*r.Float64()
-		for i := range x {
-			x[i] = 2*r.NormFloat64() + 0.5
-		}
-		p, total := project(x, sum), 0.0
-		for _, v := range p {
-			if v < 0 {
-				t.Fatalf("%v below zero", v)
-			}
-			total += v
-		}
-		if math.Abs(total-sum) > 1e-9 {
-			t.Fatalf("sums to %v, want %v", total, sum)
-		}
-		for i := range p {
-			for j := range p {
-				step := math.Min(1e-3, p[i])
-				// moving from i to j changes the squared distance by this
-				if change := 2*step*((p[j]-x[j])-(p[i]-x[i])) + 2*step*step; i != j && change < -1e-9 {
-					t.Fatalf("moving from %d to %d is nearer by %v", i, j, -change)
-				}
-			}
-		}
-	}
-}
-
 // Of exact numbers the shares come back, whatever the clusters hold.
 func TestDecodingExactNumbers(t *testing.T) {
-	got := decode([]float64{30, 10, 0, 60}, []float64{0.4, 0.6}, 2, 100)
-	for i, want := range []float32{0.75, 0.25, 0, 1} {
-		if got[i] != want {
-			t.Errorf("share %d is %v, want %v", i, got[i], want)
+	got, err := decode([]float64{30, 10, 0, 60, 3, -3}, []float64{0.4, 0.6, 0}, 2, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{0.75, 0.25, 0, 1} {
+		if math.Abs(got[i/2][i%2]-want) > 1e-12 {
+			t.Errorf("share %d is %v, want %v", i, got[i/2][i%2], want)
 		}
+	}
+	if got[2] != nil {
+		t.Errorf("a cluster that holds nobody has the shares %v", got[2])
 	}
 }
 

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
-	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/labels"
 	"github.com/confetti-dp/confetti/learn/net"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -69,41 +70,25 @@ func (t *task) ask(holders []int, stream uint64) ([]float64, plan.Plan, error) {
 	return out, p, nil
 }
 
-// decode is the likeliest share of each label in each cluster, row by row, given estimated
-// numbers of holders of all pairs, whose errors are alike, and the clusters' shares of the public
-// records: the nearest point to the row that is nowhere below zero and sums to what the
-// cluster holds.
-func decode(numbers []float64, shares []float64, labels, respondents int) []float32 {
-	out := make([]float32, len(numbers))
+// decode is the likeliest share of each label in each cluster, given estimated numbers of holders
+// of all pairs, whose errors are alike, and the clusters' shares of the public records, which say
+// what a cluster holds; nil of a cluster that holds nobody.
+func decode(numbers []float64, shares []float64, classes, respondents int) ([][]float64, error) {
+	out := make([][]float64, len(shares))
 	for c, share := range shares {
-		row := numbers[c*labels:][:labels]
-		total := share * float64(respondents)
-		for y, x := range project(row, total) {
-			if total > 0 {
-				x /= total
-			}
-			out[c*labels+y] = float32(x)
+		if share == 0 {
+			continue
+		}
+		counts := make([]estimate.Value, classes)
+		for y := range counts {
+			counts[y] = estimate.Value{Mean: numbers[c*classes+y], StdErr: 1} // alike
+		}
+		var err error
+		if out[c], err = labels.Posterior(counts, share*float64(respondents)); err != nil {
+			return nil, err
 		}
 	}
-	return out
-}
-
-// project is the point nearest to x with nothing below zero and the given sum.
-func project(x []float64, sum float64) []float64 {
-	falling := slices.Sorted(slices.Values(x))
-	slices.Reverse(falling)
-	level, above := 0.0, 0.0
-	for i, v := range falling {
-		above += v
-		if next := (above - sum) / float64(i+1); v > next {
-			level = next
-		}
-	}
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = max(0, v-level)
-	}
-	return out
+	return out, nil
 }
 
 // collection learns classes from one symbol of each respondent.
@@ -127,12 +112,11 @@ func (t *task) collection() (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	posterior := decode(numbers, portions(of, res.Clusters), t.classes, len(asked))
-	targets := make([]float32, 0, len(of)*t.classes)
-	for _, c := range of {
-		targets = append(targets, posterior[c*t.classes:][:t.classes]...)
+	posteriors, err := decode(numbers, portions(of, res.Clusters), t.classes, len(asked))
+	if err != nil {
+		return res, err
 	}
-	m, err := net.Fit(t.stream(forNet), x, targets, t.classes, net.Training{Hidden: 128, Epochs: 4, Batch: 128, Rate: 1e-3, Loss: nn.CrossEntropy}, fit.Progress(t.tell))
+	m, err := labels.FromClusters(t.stream(forNet), x, of, posteriors, t.classes, fit.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}

@@ -67,15 +67,15 @@ func (s Scale) Examples(x blas32.General) blas32.General {
 	return out
 }
 
-// Posterior is how likely each label is in a cluster of so many respondents: the shares
-// nearest to the estimates that could be true.
-func Posterior(counts []estimate.Value, respondents int) ([]float64, error) {
-	shares, err := estimate.Project(counts, float64(respondents))
+// Posterior is how likely each label is in a cluster of so many respondents, more than none: the
+// shares nearest to the estimates that could be true.
+func Posterior(counts []estimate.Value, respondents float64) ([]float64, error) {
+	shares, err := estimate.Project(counts, respondents)
 	if err != nil {
 		return nil, err
 	}
 	for i := range shares {
-		shares[i] /= float64(respondents)
+		shares[i] /= respondents
 	}
 	return shares, nil
 }
