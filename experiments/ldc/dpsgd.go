@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/net"
@@ -75,7 +76,7 @@ func (t *task) descend(steps int, deviation float64, run int) (float64, error) {
 		for _, i := range who {
 			likes = append(likes, targets[i*t.classes:][:t.classes]...)
 		}
-		nn.CrossEntropy(pass.Forward(picked(train, who).Data, size), likes, dy, t.classes)
+		nn.CrossEntropy(pass.Forward(dataset.Rows(train, who).Data, size), likes, dy, t.classes)
 		pass.Backward(dy)
 		clear(sum)
 		pass.Gradient(sum)

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/labeldp"
@@ -97,18 +98,22 @@ func promiseLocal(res *experiments.Result, g account.Guarantee) {
 	res.EpsilonLocal = res.Epsilon
 }
 
-// localLabel is the guarantee of randomized labels.
-func localLabel(epsilon float64, n int, method, source string) account.Guarantee {
-	return account.Guarantee{Epsilon: epsilon, Adjacency: account.Label, Trust: account.Local, Users: n, Rounds: 1, Bound: account.Upper, Method: method, Source: source}
+// response is k-ary randomized response of labels, whose guarantee it states.
+func (t *task) response(l experiments.Labels, res *experiments.Result, method, source string) (randomize.KRR, error) {
+	m := randomize.KRR{K: t.classes, Epsilon: l.Epsilon}
+	if err := m.Validate(); err != nil {
+		return m, &inadmissible{err}
+	}
+	promiseLocal(res, account.Guarantee{Epsilon: l.Epsilon, Adjacency: account.Label, Trust: account.Local, Users: len(t.labels), Rounds: 1, Bound: account.Upper, Method: method, Source: source})
+	return m, nil
 }
 
 // likelihoodRR are UniformRR's reports, and a loss that says how likely each is.
 func likelihoodRR(t *task, l experiments.Labels, run int, res *experiments.Result) (float64, error) {
-	m := randomize.KRR{K: t.classes, Epsilon: l.Epsilon}
-	if err := m.Validate(); err != nil {
-		return 0, &inadmissible{err}
+	m, err := t.response(l, res, "randomized response on every device", "Warner 1965")
+	if err != nil {
+		return 0, err
 	}
-	promiseLocal(res, localLabel(l.Epsilon, len(t.labels), "randomized response on every device", "Warner 1965"))
 	r := replay.New(t.seed, forNoise, uint64(run))
 	likely := make([]float32, 0, len(t.labels)*t.classes)
 	for _, y := range t.labels {
@@ -130,16 +135,15 @@ func likelihoods(law func(y, report int) float64, classes, report int) []float32
 // twoStages is LP-2ST (Ghazi et al. 2021, Algorithm 3 with two stages): a model of half of the
 // labels says which to expect of the others. Everybody answers once.
 func twoStages(t *task, l experiments.Labels, run int, res *experiments.Result) (float64, error) {
-	m := randomize.KRR{K: t.classes, Epsilon: l.Epsilon}
-	if err := m.Validate(); err != nil {
-		return 0, &inadmissible{err}
+	m, err := t.response(l, res, "randomized response, of half of the devices among the labels that a public model expects", "Ghazi et al. 2021, Theorem 3")
+	if err != nil {
+		return 0, err
 	}
-	promiseLocal(res, localLabel(l.Epsilon, len(t.labels), "randomized response, of half of the devices among the labels that a public model expects", "Ghazi et al. 2021, Theorem 3"))
 	r := replay.New(t.seed, forNoise, uint64(run))
 	order := r.Perm(len(t.labels))
 	first := order[:len(order)/2]
 	half, likely := *t, make([][]float32, len(t.labels))
-	half.train = picked(t.train, first)
+	half.train = dataset.Rows(t.train, first)
 	var early []float32
 	for _, i := range first {
 		likely[i] = likelihoods(m.Prob, t.classes, m.Randomize(r, t.labels[i]))
@@ -173,15 +177,6 @@ func scores(m *nn.Model, x blas32.General) []float32 {
 	}
 	nn.Softmax(out, m.Outputs())
 	return out
-}
-
-// picked are some rows.
-func picked(x blas32.General, rows []int) blas32.General {
-	y := blas32.General{Rows: len(rows), Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, len(rows)*x.Cols)}
-	for _, i := range rows {
-		y.Data = append(y.Data, x.Data[i*x.Stride:][:x.Cols]...)
-	}
-	return y
 }
 
 // scale divides by the root of a mean square.

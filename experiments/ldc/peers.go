@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/labeldp"
 	"github.com/confetti-dp/confetti/learn/net"
@@ -52,7 +53,7 @@ func peerToPeer(t *task, l experiments.Labels, run int, res *experiments.Result)
 	}
 	who, passed := labeldp.Exchange{Flip: e.Flip, Share: 1}.Run(replay.New(t.seed, forNoise, uint64(run)), t.labels, of)
 	part := *t
-	part.train = picked(t.train, who)
+	part.train = dataset.Rows(t.train, who)
 	_, accuracy, err := part.learn(net.OneHot(passed, 2), entropy, run)
 	return accuracy, err
 }

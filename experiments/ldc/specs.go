@@ -20,12 +20,24 @@ func clustered(epsilon float64, clusters int, constants string) experiments.Labe
 	return experiments.Labels{Method: experiments.ClusterRR, Epsilon: epsilon, Clusters: clusters, Heterogeneity: guess, Constants: constants}
 }
 
-func cells(all []experiments.Labels) []experiments.Cell {
-	out := make([]experiments.Cell, len(all))
-	for i, l := range all {
-		out[i] = experiments.Cell{Labels: l, Runs: 3}
+// cells are those of a spec: what is measured at each of some numbers, three times.
+func cells(of func(at float64) []experiments.Labels, at ...float64) func(experiments.Options, string) []experiments.Cell {
+	return func(o experiments.Options, _ string) (all []experiments.Cell) {
+		for _, x := range o.Some(at...) {
+			for _, l := range of(x) {
+				all = append(all, experiments.Cell{Labels: l, Runs: 3})
+			}
+		}
+		return all
 	}
-	return out
+}
+
+// against are ways in which one digit is told from all others: 3, since the paper does not say.
+func against(ways ...experiments.Labels) []experiments.Labels {
+	for i := range ways {
+		ways[i].Against = 4 // the fourth class
+	}
+	return ways
 }
 
 var sets = []string{"mnist", "fashion-mnist"}
@@ -36,65 +48,41 @@ func Specs() []experiments.Spec {
 		{
 			Name: "ldc-figure1", Datasets: sets, Title: "Private labels, public features", Kind: Kind, Sections: overEpsilon,
 			Paper: "LDC, Figure 1, without its last panel: accuracy over that without privacy, against the total epsilon for one label, of logistic regression on 50 principal components of pixels. ClusterRR and DP-SGD are a curator's; UniformRR, RR with the likelihood of each report, and LP-2ST are each device's own. The paper prints no numbers in it. ClusterRR's totals are three times its parameter with the noise that a label needs, and twice as printed, which is no guarantee. The printed threshold, phi of the private labels, is above one over the number of classes, so that there is no such mechanism: here it is a public 0.03.",
-			Of: func(o experiments.Options, _ string) []experiments.Cell {
-				var all []experiments.Labels
-				for _, e := range o.Some(0.1, 0.25, 0.5, 1, 2, 4) {
-					all = append(all, clustered(e, paperClusters, ""), clustered(e, paperClusters, "paper"))
-					for _, method := range []string{experiments.UniformRR, experiments.LikelihoodRR, experiments.TwoStages, experiments.DPSGD} {
-						all = append(all, experiments.Labels{Method: method, Epsilon: e})
-					}
+			Of: cells(func(e float64) []experiments.Labels {
+				all := []experiments.Labels{clustered(e, paperClusters, ""), clustered(e, paperClusters, "paper")}
+				for _, method := range []string{experiments.UniformRR, experiments.LikelihoodRR, experiments.TwoStages, experiments.DPSGD} {
+					all = append(all, experiments.Labels{Method: method, Epsilon: e})
 				}
-				return cells(all)
-			},
+				return all
+			}, 0.1, 0.25, 0.5, 1, 2, 4),
 		},
 		{
 			Name: "ldc-clusters", Datasets: sets, Title: "How many clusters", Kind: Kind, Sections: overClusters,
 			Paper: "LDC, the last panel of Figure 1: ClusterRR at a total epsilon of 0.5 by the number of clusters. Few are not alike, and in many the noise is felt. Beside it how alike labels are (phi), from the labels themselves and privately, and how far noisy shares are off (psi) beside Lemma 5.",
-			Of: func(o experiments.Options, _ string) []experiments.Cell {
-				var all []experiments.Labels
-				for _, j := range o.Some(5, 10, 20, 50, 100, 200, 500, 1000, 2000) {
-					all = append(all, clustered(sweepEpsilon, int(j), ""))
-				}
-				return cells(all)
-			},
+			Of: cells(func(j float64) []experiments.Labels {
+				return []experiments.Labels{clustered(sweepEpsilon, int(j), "")}
+			}, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
 		},
 		{
 			Name: "ldc-figure2", Datasets: sets[:1], Title: "One digit against all others", Kind: Kind, Sections: overEpsilon,
 			Paper: "LDC, Figure 2: ClusterRR and LP-2ST where one digit is told from all others. The paper does not say which; here it is 3. LP-2ST expects one label of most and asks for no other.",
-			Of: func(o experiments.Options, _ string) []experiments.Cell {
-				const three = 4 // the fourth class
-				var all []experiments.Labels
-				for _, e := range o.Some(0.1, 0.25, 0.5, 1, 2, 4) {
-					for _, l := range []experiments.Labels{clustered(e, paperClusters, ""), {Method: experiments.TwoStages, Epsilon: e}, {Method: experiments.UniformRR, Epsilon: e}} {
-						l.Against = three
-						all = append(all, l)
-					}
-				}
-				return cells(all)
-			},
+			Of: cells(func(e float64) []experiments.Labels {
+				return against(clustered(e, paperClusters, ""), experiments.Labels{Method: experiments.TwoStages, Epsilon: e}, experiments.Labels{Method: experiments.UniformRR, Epsilon: e})
+			}, 0.1, 0.25, 0.5, 1, 2, 4),
 		},
 		{
 			Name: "ldc-peers", Datasets: sets[:1], Title: "Labels among peers", Kind: Kind, Sections: amongPeers,
 			Paper: "LDC, section 5 at the size of its experiments: Algorithm 2 in 100 clusters where the digit 3 is told from all others, with the flips that the exact law needs, beside Lemma 9 as it is printed. A neighbour sees one flipped label, and the cluster does not hide it. Theorem 3 has no flip for clusters of less than some eleven thousand.",
-			Of: func(o experiments.Options, _ string) []experiments.Cell {
-				const three = 4 // the fourth class
-				var all []experiments.Labels
-				for _, e := range o.Some(0.1, 0.25, 0.5, 1) {
-					all = append(all, experiments.Labels{Method: experiments.PeerToPeer, Epsilon: e, Clusters: paperClusters, Against: three})
-				}
-				return cells(all)
-			},
+			Of: cells(func(e float64) []experiments.Labels {
+				return against(experiments.Labels{Method: experiments.PeerToPeer, Epsilon: e, Clusters: paperClusters})
+			}, 0.1, 0.25, 0.5, 1),
 		},
 		{
 			Name: "ldc-table1", Datasets: sets, Title: "Excess risk, and what the rates say", Kind: Kind, Sections: rates,
 			Paper: "LDC, Table 1 at these data sets' size: its rates without their constants, with the dimension of the logistic model and the phi that was measured, beside the errors that are made more than without privacy. Rates order mechanisms; they are not errors.",
-			Of: func(o experiments.Options, _ string) []experiments.Cell {
-				var all []experiments.Labels
-				for _, e := range o.Some(0.25, 0.5, 1, 2) {
-					all = append(all, clustered(e, paperClusters, ""), experiments.Labels{Method: experiments.UniformRR, Epsilon: e})
-				}
-				return cells(all)
-			},
+			Of: cells(func(e float64) []experiments.Labels {
+				return []experiments.Labels{clustered(e, paperClusters, ""), {Method: experiments.UniformRR, Epsilon: e}}
+			}, 0.25, 0.5, 1, 2),
 		},
 	}
 }

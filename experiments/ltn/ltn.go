@@ -141,15 +141,6 @@ func (t *task) split() (public, asked []int) {
 	return t.order[:at], t.order[at : at+int(respondentShare*n)]
 }
 
-// rows are those of a matrix with the given numbers.
-func rows(x blas32.General, which []int) blas32.General {
-	out := blas32.General{Rows: len(which), Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, len(which)*x.Cols)}
-	for _, i := range which {
-		out.Data = append(out.Data, x.Data[i*x.Stride:][:x.Cols]...)
-	}
-	return out
-}
-
 // finish adds what is said of every application.
 func (t *task) finish(res Result, p plan.Plan, kinds int) Result {
 	keep := math.Exp(t.Epsilon) / (math.Exp(t.Epsilon) + float64(kinds-1))

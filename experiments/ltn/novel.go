@@ -1,5 +1,7 @@
 package ltn
 
+import "github.com/confetti-dp/confetti/internal/dataset"
+
 // novel tells a class that no public record has from all others: two groups, whose members know
 // which they are in, say their cluster and nothing else, and a record is of the new class if its
 // cluster is commoner there. The new class is the set's last one. Which plan somebody answers is seen
@@ -28,7 +30,7 @@ func (t *task) novel() (Result, error) {
 	if res.Clusters == 0 {
 		res.Clusters = clusters(size, 1, t.Epsilon)
 	}
-	x := rows(t.train, public)
+	x := dataset.Rows(t.train, public)
 	g, err := t.means(x, res.Clusters, 40)
 	if err != nil {
 		return res, err
@@ -37,7 +39,7 @@ func (t *task) novel() (Result, error) {
 	p := res.Plan
 	for k, members := range group {
 		holders := make([]int, res.Clusters)
-		for _, c := range g.all(rows(t.train, members[:size])) {
+		for _, c := range g.all(dataset.Rows(t.train, members[:size])) {
 			holders[c]++
 		}
 		numbers, asked, err := t.ask(holders, uint64(k))

@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/labels"
 	"github.com/confetti-dp/confetti/learn/net"
@@ -98,14 +99,14 @@ func (t *task) collection() (Result, error) {
 	if res.Clusters == 0 {
 		res.Clusters = clusters(len(asked), t.classes, t.Epsilon)
 	}
-	x := rows(t.train, public)
+	x := dataset.Rows(t.train, public)
 	g, err := t.groups(x, res.Clusters)
 	if err != nil {
 		return res, err
 	}
 	of := g.all(x)
 	holders := make([]int, res.Clusters*t.classes)
-	for k, c := range g.all(rows(t.train, asked)) {
+	for k, c := range g.all(dataset.Rows(t.train, asked)) {
 		holders[c*t.classes+t.labels[asked[k]]]++
 	}
 	numbers, p, err := t.ask(holders, 0)

@@ -92,12 +92,20 @@ func (l Labelled) Split(r *rand.Rand, share float64) (part, rest Labelled) {
 }
 
 func (l Labelled) pick(index []int) Labelled {
-	p := Labelled{X: matrix(len(index), l.X.Cols), Y: make([]int, len(index))}
+	p := Labelled{X: Rows(l.X, index), Y: make([]int, len(index))}
 	for i, from := range index {
-		copy(row(p.X, i), row(l.X, from))
 		p.Y[i] = l.Y[from]
 	}
 	return p
+}
+
+// Rows are those of a matrix with the given numbers, copied.
+func Rows(x blas32.General, which []int) blas32.General {
+	out := matrix(len(which), x.Cols)
+	for i, from := range which {
+		copy(row(out, i), row(x, from))
+	}
+	return out
 }
 
 // check verifies that the labels fit the rows and the classes.
