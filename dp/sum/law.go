@@ -90,7 +90,7 @@ func twoGaussians(sigma float64) Law {
 	}
 	total := 2*beyond[1] + weight(0)
 	l.tail = func(k int) float64 {
-		if k < len(beyond)-1 && reach <= maxTable {
+		if k < len(beyond)-1 && reach <= maxTable && beyond[k] > 0 {
 			return math.Log(beyond[k] / total)
 		}
 		// Of a wide law the sum is an integral; far out it is sub-Gaussian.
