@@ -89,6 +89,9 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 	err = m.design(l)
 	for i, spec := range m.specs {
 		envelopes := spec.Envelopes
+		if s.Noise != "" {
+			envelopes = 0 // answers are summed
+		}
 		if m.Takes == takesOne && i > 0 {
 			m.out.EnvelopesPerDevice, m.out.BitsPerDevice = max(m.out.EnvelopesPerDevice, envelopes), max(m.out.BitsPerDevice, spec.Answered)
 			continue

@@ -13,7 +13,7 @@ type Result struct {
 	Trust              string  `json:"trust"`
 	Method             string  `json:"method"`
 	BitsPerDevice      int     `json:"bits_per_device"`
-	EnvelopesPerDevice int     `json:"envelopes_per_device"`
+	EnvelopesPerDevice int     `json:"envelopes_per_device,omitempty"` // none in a sum
 	// NoiseRatio is the error of the sums over what the mechanism's formula has
 	// (vector.Spec.Deviation), its clip term included.
 	NoiseRatio float64 `json:"noise_ratio"`

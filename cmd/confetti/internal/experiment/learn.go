@@ -87,8 +87,12 @@ func showLearned(std terminal.Streams, r learn.Result) error {
 	case r.Ranks != nil:
 		three("area under the curve", r.Ranks.AUC, r.Ranks.NoPrivacy, r.Ranks.Central, "")
 	}
-	line("shuffler honest", account.Verdict(&r.Epsilon, r.Delta, account.Replacement))
-	line("a device answers", fmt.Sprintf("%d bits in %d envelopes, in %d rounds together", r.BitsPerDevice, r.EnvelopesPerDevice, r.Rounds))
+	observer, sent := account.ShufflerHonest, fmt.Sprintf("%d envelopes", r.EnvelopesPerDevice)
+	if r.Noise != "" {
+		observer, sent = account.OneAggregator, "two shares a round"
+	}
+	line(observer, account.Verdict(&r.Epsilon, r.Delta, account.Replacement))
+	line("a device answers", fmt.Sprintf("%d bits in %s, in %d rounds together", r.BitsPerDevice, sent, r.Rounds))
 	line("error of the sums", fmt.Sprintf("%.3f of what the formula has", r.NoiseRatio))
 	line("seconds", fmt.Sprintf("%.1f", r.Seconds))
 	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
