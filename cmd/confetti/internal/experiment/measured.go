@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
@@ -19,15 +18,10 @@ type source struct {
 }
 
 func (s source) load() (*dataset.Set, error) {
-	switch {
-	case s.name == "synthetic":
+	if s.name == "synthetic" {
 		return dataset.Generate(s.seed, dataset.GenerateOptions{})
-	case !slices.Contains(dataset.Names(), s.name):
-		return nil, terminal.Usagef("--dataset %s is unknown: choose one of %s, or synthetic", s.name, strings.Join(dataset.Names(), ", "))
-	case s.Data == "":
-		return nil, terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", s.name)
 	}
-	return dataset.Load(s.Data, s.name)
+	return s.Load(s.name)
 }
 
 // measured runs a cell, which is checked before anything is read, on a data set with progress, and

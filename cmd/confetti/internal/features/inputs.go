@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/learn/fit"
@@ -71,10 +69,7 @@ func (c clustered) set(by *model.Features, report fit.Progress) (inputs, error) 
 		in.what = "synthetic images"
 		return in, err
 	}
-	if !slices.Contains(dataset.Names(), c.Dataset) {
-		return inputs{}, terminal.Usagef("--dataset %s is unknown: choose one of %s, or synthetic", c.Dataset, strings.Join(dataset.Names(), ", "))
-	}
-	set, err := dataset.Load(c.Data, c.Dataset)
+	set, err := c.Load(c.Dataset)
 	if err != nil {
 		return inputs{}, err
 	}

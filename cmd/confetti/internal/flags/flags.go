@@ -10,12 +10,24 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/theorems"
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // DataSets names the folder of public data sets.
 type DataSets struct {
 	Data string `help:"Folder of data sets." env:"CONFETTI_DATA" type:"path" placeholder:"DIR"`
+}
+
+// Load reads a data set of the folder.
+func (d DataSets) Load(name string) (*dataset.Set, error) {
+	if !slices.Contains(dataset.Names(), name) {
+		return nil, terminal.Usagef("--dataset %s is unknown: choose one of %s, or synthetic", name, strings.Join(dataset.Names(), ", "))
+	}
+	if d.Data == "" {
+		return nil, terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", name)
+	}
+	return dataset.Load(d.Data, name)
 }
 
 // Mechanism are the choices that plans and experiments share.
