@@ -72,9 +72,12 @@ func newClustered(m *label.Model) *clustered {
 	for _, t := range m.Counts.Tables {
 		c.likeliest[t.Crowd] = top(t.Values)
 		for k, v := range t.Values {
-			if sums[k] += v.Mean; sums[k] > sums[c.common] {
-				c.common = k
-			}
+			sums[k] += v.Mean
+		}
+	}
+	for k, sum := range sums { // only now: an estimate may be below zero
+		if sum > sums[c.common] {
+			c.common = k
 		}
 	}
 	return c
