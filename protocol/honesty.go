@@ -99,6 +99,14 @@ func (p *Protocol) smallest(crowds []tally.Crowd) (n int, ok bool) {
 	return n, ok
 }
 
+// before says against whom the guarantee is that the noise of respondents gives.
+func (p *Protocol) before() string {
+	if p.Plan.Route.Sum != nil {
+		return "Guarantee before one aggregator and the analyzer"
+	}
+	return "Shuffled guarantee"
+}
+
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
 func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Section {
@@ -113,7 +121,7 @@ func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) rel
 	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Respondents who are silent or lie add no noise. The first table gives the guarantee, at delta %g, if a share of them does so. It speaks of respondents who keep to the protocol: those who do not randomize have no guarantee.", arrived, p.Plan.Budget.Delta)
 	answer, crowd := p.words().Answer, p.words().Crowd
 	t := release.Table{
-		Title:   "Shuffled guarantee by share of silent or malicious respondents",
+		Title:   p.before() + " by share of silent or malicious respondents",
 		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
 		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
 	}

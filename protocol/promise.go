@@ -53,14 +53,14 @@ func (p *Protocol) Promise() (Promise, error) {
 		}
 	}
 	if g.Epsilon > b.Epsilon {
-		advice := "add noise, raise crowd.minimum, or promise less"
+		advice, from := "add noise, raise crowd.minimum, or promise less", fmt.Sprintf("%d honest respondents", g.Users)
 		if p.noised() {
-			advice = "add noise, or promise less"
+			advice, from = "add noise, or promise less", "any respondents"
 		}
 		if overflow > question.OverflowShare*b.Delta {
 			advice = fmt.Sprintf("raise envelopes.per_device, whose overflow takes %.2g of delta, ", overflow) + advice
 		}
-		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %d honest respondents, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, g.Users, b.Epsilon, advice)
+		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %s, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, from, b.Epsilon, advice)
 	}
 	g.Delta = b.Delta
 	statements, err := p.observers(g)

@@ -27,7 +27,7 @@ func densityThreats(d *density.Question, features account.Guarantee) []release.T
 		t.Note = "Both speak of the features only, with the class fixed."
 	}
 	t.Rows = [][]release.Cell{
-		{release.Text("communication"), release.Text("all mixed messages, by reported class"), communication, claimed},
+		{release.Text("communication"), release.Text("how many sent each message, by reported class"), communication, claimed},
 		{release.Text("model"), release.Text("this release"), release.EpsilonCell(features.Epsilon), claimed},
 	}
 	return []release.Table{t}
