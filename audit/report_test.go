@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -70,5 +72,16 @@ func TestReportOfAnAudit(t *testing.T) {
 	}
 	if _, err := ParseReport(append(report.Marshal(), ' ')); err == nil {
 		t.Error("another form was read")
+	}
+}
+
+// Of whom an attack is known is attacked, and who else is promised anything is named.
+func TestWhoIsNotAttackedIsNamed(t *testing.T) {
+	p := example.Histograms()["crowds"]
+	p.Crowd.Minimum = 20
+	p = example.Design(t, p)
+	all, left, err := Plan(p, 1, calm)
+	if err != nil || len(all) == 0 || !slices.Contains(left, account.CrowdSizesSeen+", for whom no attack is known") {
+		t.Errorf("%d findings, left out %q: %v", len(all), left, err)
 	}
 }

@@ -222,7 +222,8 @@ func (t *Route) every() Observed {
 }
 
 // Plan attacks the route of a plan, but for the seals, before each observer, by as many
-// collections as take some ten seconds. Left are those whose views take longer.
+// collections as take some ten seconds. Left are those whose views take longer, or for whom no
+// attack is known.
 func Plan(p plan.Plan, seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
 	t, err := NewRoute(p, Rounds{}, seed)
 	if err != nil {
@@ -244,9 +245,15 @@ func (t *Route) brief(seed uint64, progress func(stage string, done, of int)) (a
 			return nil, nil, err
 		}
 	}
+	seen := t.legs[0].observers()
 	for _, s := range t.legs[0].promise.Statements {
-		o, known := t.legs[0].observers()[s.Observer]
-		if known && o.Work > longest/fewest {
+		o, known := seen[s.Observer]
+		claim, err := s.Guarantee.Under(account.Replacement)
+		switch {
+		case err != nil || !claim.Meaningful(): // there is nothing to attack
+		case !known:
+			left = append(left, s.Observer+", for whom no attack is known")
+		case o.Work > longest/fewest:
 			left = append(left, s.Observer+", whose view takes too long to be drawn again and again")
 		}
 	}
