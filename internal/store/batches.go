@@ -205,14 +205,14 @@ func (s *Store) Expire(ctx context.Context, before time.Time) (int, error) {
 	if s.kind == postgres && gone == 0 {
 		return 0, nil
 	}
-	return int(gone), s.reclaim(ctx) // also for what an earlier reader was in the way of
+	return int(gone), s.reclaim(ctx, "counts, batches") // also for what an earlier reader was in the way of
 }
 
-// reclaim overwrites what deleted rows have left behind.
-func (s *Store) reclaim(ctx context.Context) error {
+// reclaim overwrites what deleted rows of tables have left behind.
+func (s *Store) reclaim(ctx context.Context, tables string) error {
 	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)"
 	if s.kind == postgres {
-		reclaim = "VACUUM counts, batches"
+		reclaim = "VACUUM " + tables
 	}
 	if _, err := s.writer.ExecContext(ctx, reclaim); err != nil {
 		return fmt.Errorf("store: the rows are deleted, their bytes are not reclaimed yet: %w", err)

@@ -185,14 +185,7 @@ func (s *Sums) clean(ctx context.Context, name string, do func(*sql.Tx) error) e
 	if err := s.db.write(ctx, name, do); err != nil {
 		return err
 	}
-	reclaim := "PRAGMA wal_checkpoint(TRUNCATE)"
-	if s.db.kind == postgres {
-		reclaim = "VACUUM reports, served, sums"
-	}
-	if _, err := s.db.writer.ExecContext(ctx, reclaim); err != nil {
-		return fmt.Errorf("store: the rows are deleted, their bytes are not reclaimed yet: %w", err)
-	}
-	return nil
+	return s.db.reclaim(ctx, "reports, served, spent, answers, sums, shares")
 }
 
 // one is the only column of the only row, nil where there is none.

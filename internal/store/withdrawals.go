@@ -99,7 +99,7 @@ func (s *Store) Withdraw(ctx context.Context, plan string, text []byte, reason s
 	if err != nil {
 		return err
 	}
-	return s.reclaim(ctx)
+	return s.reclaim(ctx, "counts, batches")
 }
 
 // Resign keeps another signed form of a plan that is here: the same plan, signed by
