@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/internal/dap"
-	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 )
@@ -97,17 +94,14 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	if err != nil {
 		return err
 	}
+	whole := "the plans of the database can be served; whether its pages are whole PostgreSQL knows"
 	if c.Database != "" {
-		folder, base := filepath.Split(string(c.Database))
-		if _, err := os.Stat(string(c.Database)); err != nil {
-			return fmt.Errorf("aggregator: %w", err) // or an empty one would be made, which is whole
-		}
-		copied, done, err := durable.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+		copied, done, err := serve.CopyDatabase(c.Database)
 		if err != nil {
 			return fmt.Errorf("aggregator: %w", err)
 		}
 		defer done()
-		dsn = filepath.Join(copied, base)
+		dsn, whole = copied, "the database is whole"
 	}
 	if o.Store, err = store.OpenSums(ctx, store.Config{DSN: dsn}); err != nil {
 		return err
@@ -120,7 +114,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	for _, alarm := range service.Status(ctx).Alarms {
 		say("alarm: " + alarm)
 	}
-	say("the database is whole")
+	say(whole)
 	return nil
 }
 
@@ -144,6 +138,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
-	http.Visited, http.Handed = visited, handed
+	http.Private, http.Visited, http.Handed = service.Private(), visited, handed
 	return serve.Run(ctx, http, service.Run)
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -166,16 +165,12 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 		return err
 	}
 	if c.Database != "" {
-		folder, base := filepath.Split(string(c.Database))
-		if _, err := os.Stat(string(c.Database)); err != nil {
-			return fmt.Errorf("analyzer: %w", err) // or an empty one would be made, which is whole
-		}
-		copied, done, err := durable.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+		copied, done, err := serve.CopyDatabase(c.Database)
 		if err != nil {
 			return fmt.Errorf("analyzer: %w", err)
 		}
 		defer done()
-		dsn = filepath.Join(copied, base)
+		dsn = copied
 	}
 	ledger := ""
 	if c.Ledger != "" { // a copy of that too: opening writes it where it is behind

@@ -3,6 +3,11 @@ package serve
 import (
 	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/durable"
 )
 
 // DSN is where a service's data rest, as of store.Config: in a file of SQLite, or at the
@@ -36,4 +41,15 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 	}
 	u.User = url.UserPassword(u.User.Username(), password)
 	return u.String(), nil
+}
+
+// CopyDatabase copies a SQLite file, and what lies beside it under its name, into the
+// temporary folder, for who reads it as a start does. done removes the copy.
+func CopyDatabase(database Path) (copied string, done func(), err error) {
+	folder, base := filepath.Split(string(database))
+	if _, err := os.Stat(string(database)); err != nil {
+		return "", nil, err // or an empty one would be made, which is whole
+	}
+	copied, done, err = durable.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+	return filepath.Join(copied, base), done, err
 }
