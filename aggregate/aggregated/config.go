@@ -138,6 +138,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
-	http.Private, http.Visited, http.Handed = service.Private(), visited, handed
+	http.Private, http.Visited, http.Handed = private, visited, handed
 	return serve.Run(ctx, http, service.Run)
 }

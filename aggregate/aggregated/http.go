@@ -20,6 +20,10 @@ var (
 	handed  = []string{dap.AggregationPattern, dap.SharesPattern}
 )
 
+// private are the paths that serve.Config must not count: the number of requests would be
+// that of respondents, also of a crowd that is withheld, and show when each came.
+var private = map[string]bool{dap.ReportsPattern: true}
+
 // Routes are the paths of an aggregator, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
@@ -42,10 +46,6 @@ func (s *Service) Routes() map[string]serve.Handler {
 	}
 	return routes
 }
-
-// Private are the routes that serve.Config must not count: the number of requests would be
-// that of respondents, also of a crowd that is withheld, and show when each came.
-func (s *Service) Private() map[string]bool { return map[string]bool{dap.ReportsPattern: true} }
 
 // Ready says why nothing can be taken now.
 func (s *Service) Ready(ctx context.Context) error { return s.o.Store.Ready(ctx) }

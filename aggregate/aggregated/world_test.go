@@ -194,7 +194,7 @@ func (w *world) start(role dap.Role) {
 		w.t.Fatal(err)
 	}
 	s.most = 4 // jobs of a few reports
-	server, err := serve.New(serve.Config{Name: s.Role(), Routes: s.Routes(), Ready: s.Ready, Status: s.Status, Visited: visited, Handed: handed})
+	server, err := serve.New(serve.Config{Name: s.Role(), Routes: s.Routes(), Ready: s.Ready, Status: s.Status, Private: private, Visited: visited, Handed: handed})
 	if err != nil {
 		w.t.Fatal(err)
 	}
