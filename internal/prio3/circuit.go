@@ -18,7 +18,7 @@ type Circuit interface {
 	number() uint32 // in the draft's registry
 	length() int    // of a vector
 	encoded() int   // numbers
-	// encode fails with an error that does not tell the vector.
+	// encode is of plain elements. It fails with an error that does not tell the vector.
 	encode(vector []uint64) (fp128.Vec, error)
 	// truncate is the vector of encoded numbers, or a share of it.
 	truncate(encoded fp128.Vec) fp128.Vec
@@ -49,7 +49,6 @@ func (h Histogram) truncate(encoded fp128.Vec) fp128.Vec { return encoded }
 
 func (h Histogram) balance(encoded fp128.Vec) (sum fp128.Fp, ok bool) {
 	sum = total(encoded)
-	half := oneHalf()
 	sum.SubAssign(&half) // one, shared by two
 	return sum, true
 }
@@ -147,7 +146,7 @@ func zeroOne(vector []uint64, length int) (encoded fp128.Vec, sum uint64, err er
 	for i, x := range vector {
 		beyond |= x &^ 1
 		sum += x & 1
-		set(&encoded[i], x&1)
+		encoded[i] = fp128.Fp{x & 1}
 	}
 	if beyond != 0 {
 		return nil, 0, errVector
@@ -164,27 +163,22 @@ func appendRange(to fp128.Vec, x, most uint64) fp128.Vec {
 	last := less(rest, x)
 	x -= (most - rest) & -last
 	for i := range width - 1 {
-		var e fp128.Fp
-		set(&e, x>>i&1)
-		to = append(to, e)
+		to = append(to, fp128.Fp{x >> i & 1})
 	}
-	var e fp128.Fp
-	set(&e, last)
-	return append(to, e)
+	return append(to, fp128.Fp{last})
 }
 
 // ranged is the number that appendRange encoded.
 func ranged(encoded fp128.Vec, most uint64) (x fp128.Fp) {
-	width := len(encoded)
-	var weight fp128.Fp
-	for i := range encoded {
-		set(&weight, 1<<i)
-		if i == width-1 {
-			set(&weight, most-(1<<(width-1)-1))
-		}
-		weight.MulAssign(&encoded[i])
-		x.AddAssign(&weight)
+	last := len(encoded) - 1
+	for i := range last { // by doubling from the highest
+		x.AddAssign(&x)
+		x.AddAssign(&encoded[last-1-i])
 	}
+	power := fp128.Fp{most - (1<<last - 1)}
+	power.MulAssign(&square)
+	power.MulAssign(&encoded[last])
+	x.AddAssign(&power)
 	return x
 }
 
@@ -201,7 +195,5 @@ func total(v fp128.Vec) (sum fp128.Fp) {
 	return sum
 }
 
-func oneHalf() (half fp128.Fp) {
-	half.InvTwoN(1)
-	return half
-}
+// half is (p+1)/2.
+var half = fp128.Fp{1, 0x7ffffffffffffff2}

@@ -105,7 +105,7 @@ func (v *VDAF) Split(random io.Reader, nonce [NonceSize]byte, vector []uint64) (
 		v.part(helperBlind, Helper, nonce, theirs),
 	}
 	joint := v.joint(v.seed([seedSize]byte{}, jointSeed, parts[0][:], parts[1][:]))
-	proof := v.proof.prove(values, v.expand(prover, proveRandomness, []byte{1}, v.proof.arity()), joint)
+	proof := plain(v.proof.prove(montgomery(values), montgomery(v.expand(prover, proveRandomness, []byte{1}, v.proof.arity())), joint))
 	proof.SubAssign(v.expand(helperShare, proofShare, []byte{1, Helper}, len(proof)))
 
 	_, size, _ := v.ShareSizes()
@@ -133,7 +133,7 @@ func (v *VDAF) Start(key [KeySize]byte, aggregator byte, nonce [NonceSize]byte, 
 	parts := [2][]byte{public[:seedSize], public[seedSize:]}
 	parts[aggregator] = part[:]
 	state := State{out: v.circuit.truncate(values), seed: v.seed([seedSize]byte{}, jointSeed, parts[0], parts[1])}
-	query := v.expand(key, queryRandomness, append([]byte{1}, nonce[:]...), v.proof.queries())
+	query := montgomery(v.expand(key, queryRandomness, append([]byte{1}, nonce[:]...), v.proof.queries()))
 	answer, err := v.proof.query(values, proof, query, v.joint(state.seed))
 	if err != nil {
 		return State{}, nil, err
@@ -221,19 +221,22 @@ func (v *VDAF) seed(from [seedSize]byte, use uint16, binder ...[]byte) (to [seed
 	return to
 }
 
+// expand draws plain elements.
 func (v *VDAF) expand(seed [seedSize]byte, use uint16, binder []byte, n int) fp128.Vec {
 	all := make(fp128.Vec, n)
-	if err := all.Random(v.xof(seed, use, binder)); err != nil {
-		panic("prio3: " + err.Error()) // of 2^62 elements one is drawn again, none many times
-	}
+	v.xof(seed, use, binder).draw(all)
 	return all
 }
 
 // part is an aggregator's part of the joint randomness.
 func (v *VDAF) part(blind [seedSize]byte, aggregator byte, nonce [NonceSize]byte, share fp128.Vec) [seedSize]byte {
-	return v.seed(blind, jointPart, []byte{aggregator}, nonce[:], appendVec(nil, share))
+	s := v.xof(blind, jointPart, []byte{aggregator}, nonce[:])
+	s.write(share)
+	var part [seedSize]byte
+	s.Read(part[:])
+	return part
 }
 
 func (v *VDAF) joint(seed [seedSize]byte) fp128.Vec {
-	return v.expand(seed, jointRandomness, []byte{1}, v.proof.calls)
+	return montgomery(v.expand(seed, jointRandomness, []byte{1}, v.proof.calls))
 }

@@ -11,7 +11,7 @@ import (
 // shares: the fully linear proof of draft 20, section 7.3, with its one gadget, the sum
 // of chunk products. Call i of calls has the 2 chunk inputs
 //
-//	r_i^(j+1) x_(i chunk + j)  and  x_(i chunk + j) - 1/2,  j < chunk,
+//	r_i^(j+1) x_(i chunk + j)  and  x_(i chunk + j) - 1,  j < chunk,
 //
 // numbers beyond the last being 0, and its output must be zero on average over r, which
 // is the joint randomness. Polynomials are given by their values at roots of unity:
@@ -51,14 +51,10 @@ func (p proof) queries() int {
 	return 1
 }
 
-// wires calls visit with the two inputs of each product: call i, product j. Shares of
-// one half are subtracted, or the whole.
-func (p proof) wires(values, joint fp128.Vec, shared bool, visit func(call, product int, left, right *fp128.Fp)) {
+// wires calls visit with the two inputs of each product: call i, product j.
+func (p proof) wires(values, joint fp128.Vec, visit func(call, product int, left, right *fp128.Fp)) {
 	var whole fp128.Fp
 	whole.SetOne()
-	if shared {
-		whole = oneHalf()
-	}
 	for i := range p.calls {
 		power := joint[i]
 		for j := range p.chunk {
@@ -75,13 +71,14 @@ func (p proof) wires(values, joint fp128.Vec, shared bool, visit func(call, prod
 	}
 }
 
-// prove makes the proof for encoded numbers, with a seed for each wire.
+// prove makes the proof for encoded numbers, with a seed for each wire, all of them in
+// Montgomery's form.
 func (p proof) prove(values, seeds, joint fp128.Vec) fp128.Vec {
 	all := make(fp128.Vec, p.arity()*p.points) // a wire after another
 	for w := range p.arity() {
 		all[w*p.points] = seeds[w]
 	}
-	p.wires(values, joint, false, func(call, product int, left, right *fp128.Fp) {
+	p.wires(values, joint, func(call, product int, left, right *fp128.Fp) {
 		all[2*product*p.points+1+call] = *left
 		all[(2*product+1)*p.points+1+call] = *right
 	})
@@ -105,7 +102,8 @@ func (p proof) prove(values, seeds, joint fp128.Vec) fp128.Vec {
 
 var errPoint = errors.New("prio3: the random place is one of those that polynomials are given at; draw another nonce")
 
-// query is an aggregator's part of the verification, on its share.
+// query is an aggregator's part of the verification, on its share: of plain elements, with
+// random ones in Montgomery's form.
 func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) {
 	seeds, gadget := share[:p.arity()], complete(share[p.arity():])
 	place := random[len(random)-1]
@@ -119,19 +117,43 @@ func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) 
 	}
 	answer := make(fp128.Vec, p.answers())
 	answer[0] = p.condition(values, gadget, random)
-	checks := answer[1 : 1+p.arity()]
-	for w := range checks {
-		checks[w].Mul(&seeds[w], &at[0])
-	}
-	var t fp128.Fp
-	p.wires(values, joint, true, func(call, product int, left, right *fp128.Fp) {
-		t.Mul(left, &at[1+call])
-		checks[2*product].AddAssign(&t)
-		t.Mul(right, &at[1+call])
-		checks[2*product+1].AddAssign(&t)
-	})
+	p.look(answer[1:1+p.arity()], values, seeds, joint, at)
 	answer[1+p.arity()] = gadget.DotProduct(twice)
 	return answer, nil
+}
+
+// look sets answer to the values of all wires at the random place, which has these weights.
+// A wire of r_i^(j+1) x is added up by powers that have the call's weight in them already, and
+// of the one that the other wires subtract, each aggregator takes a half.
+func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
+	all := make([]wide, p.arity())
+	for w := range all {
+		all[w].add(&seeds[w], &at[0])
+	}
+	var none fp128.Fp
+	for i := range p.calls {
+		none.AddAssign(&at[1+i])
+		row := values[i*p.chunk : min((i+1)*p.chunk, len(values))]
+		// Two powers in turn, so that a product need not wait for the one before.
+		var powers [2]fp128.Fp
+		var step fp128.Fp
+		powers[0].Mul(&joint[i], &at[1+i])
+		powers[1].Mul(&powers[0], &joint[i])
+		step.Sqr(&joint[i])
+		for j := range row {
+			power := &powers[j&1]
+			all[2*j].add(power, &row[j])
+			all[2*j+1].add(&at[1+i], &row[j])
+			power.MulAssign(&step)
+		}
+	}
+	none.MulAssign(&half)
+	for w := range answer {
+		answer[w] = all[w].reduce()
+		if w&1 == 1 {
+			answer[w].SubAssign(&none)
+		}
+	}
 }
 
 // condition is what must be zero: the outputs of all calls together and, with random
@@ -148,13 +170,14 @@ func (p proof) condition(values, gadget, random fp128.Vec) (sum fp128.Fp) {
 	return sum
 }
 
-// decide looks at the sum of both parts of a verification.
+// decide looks at the sum of both parts of a verification, which is plain.
 func (p proof) decide(sum fp128.Vec) bool {
-	var output, t fp128.Fp
+	var all wide
 	for j := range p.chunk {
-		t.Mul(&sum[1+2*j], &sum[2+2*j])
-		output.AddAssign(&t)
+		all.add(&sum[1+2*j], &sum[2+2*j])
 	}
+	output := all.reduce() // over 2^128, as two plain factors are
+	output.MulAssign(&square)
 	return sum[0].IsZero() && output.IsEqual(&sum[1+p.arity()])
 }
 
