@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Log says in which public log a plan must stand before a party takes it, and who must
+// Log says in which public log a plan and its release must stand before a party takes it, and who must
 // have seen the log as it was then. Whoever shows a plan to one device alone needs the
 // log's key and those of so many witnesses.
 type Log struct {
@@ -57,13 +57,13 @@ const (
 
 var errEvidence = errors.New("plan: the evidence behind the signed plan is not a tlog-proof in its one form: fetch the plan again, or have the log give its evidence anew")
 
-// NotLoggedError is a plan of which it is not shown that it stands in the log that a
-// party asks for.
+// NotLoggedError is a plan, or a release, of which it is not shown that it stands in the
+// log that a party asks for.
 type NotLoggedError struct{ why string }
 
 // Error says what is missing.
 func (e *NotLoggedError) Error() string {
-	return "plan: " + e.why + ": the plan may be shown to you alone; have its publisher put it into the log (confetti log add)"
+	return "plan: " + e.why + ": it may be shown to you alone; have it put into the log (confetti log add)"
 }
 
 func notLogged(format string, a ...any) error { return &NotLoggedError{fmt.Sprintf(format, a...)} }
@@ -76,19 +76,35 @@ func (s Signed) Entry() []byte {
 }
 
 func entry(name [32]byte, text []byte) []byte {
-	return fmt.Appendf(nil, "confetti/log/v1\nplan %x %x\n", name, sha256.Sum256(text))
+	return Entry{Plan: name, Digest: sha256.Sum256(text)}.Marshal()
 }
 
-// ParseEntry reads what Signed.Entry writes.
-func ParseEntry(text []byte) (name, digest [32]byte, err error) {
-	var a, b []byte
-	if _, err = fmt.Sscanf(string(text), "confetti/log/v1\nplan %x %x\n", &a, &b); err == nil && len(a) == 32 && len(b) == 32 {
-		name, digest = [32]byte(a), [32]byte(b)
-		if bytes.Equal(text, fmt.Appendf(nil, "confetti/log/v1\nplan %x %x\n", name, digest)) {
-			return name, digest, nil
+// Entry is what stands in a log: of a plan, or of its release.
+type Entry struct {
+	Release bool
+	Plan    [32]byte // its name
+	Digest  [32]byte // SHA-256 of the signed plan without evidence, or of the release's receipts, which name its files
+}
+
+// what an entry begins with, by Release.
+var entryOf = map[bool]string{false: "plan", true: "release"}
+
+// Marshal writes the entry's one form.
+func (e Entry) Marshal() []byte {
+	return fmt.Appendf(nil, "confetti/log/v1\n%s %x %x\n", entryOf[e.Release], e.Plan, e.Digest)
+}
+
+// ParseEntry reads what Marshal writes.
+func ParseEntry(text []byte) (Entry, error) {
+	var of string
+	var name, digest []byte
+	if _, err := fmt.Sscanf(string(text), "confetti/log/v1\n%s %x %x\n", &of, &name, &digest); err == nil && len(name) == 32 && len(digest) == 32 {
+		e := Entry{of == entryOf[true], [32]byte(name), [32]byte(digest)}
+		if bytes.Equal(text, e.Marshal()) {
+			return e, nil
 		}
 	}
-	return name, digest, errors.New("plan: not an entry of a log of plans")
+	return Entry{}, errors.New("plan: not an entry of a log of plans")
 }
 
 // Verify reports that the evidence does not show the entry to stand in the log. The

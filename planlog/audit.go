@@ -20,16 +20,18 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Logged is a plan that stands in a log.
+// Logged is an entry of a log.
 type Logged struct {
 	Index  uint64
-	Signed plan.Signed
+	Entry  plan.Entry
+	Signed plan.Signed // where it is of a plan
 }
 
 // Audit reads a log at an address such as https://log.example, entry by entry. The
 // checkpoint is the log's, signed by as many of its witnesses as the policy asks for; the
 // tree below it has that root; each entry's text is there, has its digest and is a signed
-// plan whose signatures are right, of whomever. one is called for each.
+// plan whose signatures are right, of whomever, or the receipts of a release of a plan that
+// stands before it. one is called for each.
 func Audit(ctx context.Context, address string, policy plan.Log, web *http.Client, one func(Logged) error) (size uint64, err error) {
 	if err := serve.Address(address); err != nil {
 		return 0, fmt.Errorf("log: %q: %w", address, err)
@@ -57,20 +59,24 @@ func Audit(ctx context.Context, address string, policy plan.Log, web *http.Clien
 	if err := fsck.New(key.Name(), key, read, hashes, fsck.Opts{}).Check(ctx); err != nil {
 		return 0, fmt.Errorf("log: its tree is not what its checkpoint says: %w", err)
 	}
+	before := map[[32]byte]bool{} // plans
 	return checkpoint.Size, entries(ctx, read.ReadEntryBundle, checkpoint.Size, func(i uint64, entry []byte) error {
-		_, digest, err := plan.ParseEntry(entry)
+		l := Logged{Index: i}
+		if l.Entry, err = plan.ParseEntry(entry); err != nil {
+			return err
+		}
+		text, err := get(ctx, web, at.JoinPath("v1", "log", "texts", fmt.Sprintf("%x", l.Entry.Digest)).String(), max(plan.MaxSignedBytes, wire.MaxReceiptsBytes))
 		if err != nil {
 			return err
 		}
-		text, err := get(ctx, web, at.JoinPath("v1", "log", "texts", fmt.Sprintf("%x", digest)).String())
-		if err != nil {
+		if l.Signed, err = check(text, l.Entry); err != nil {
 			return err
 		}
-		signed, err := check(text, entry)
-		if err != nil {
-			return err
+		if l.Entry.Release && !before[l.Entry.Plan] {
+			return errors.New("it is the release of a plan that does not stand before it")
 		}
-		return one(Logged{i, signed})
+		before[l.Entry.Plan] = true
+		return one(l)
 	})
 }
 
@@ -83,22 +89,25 @@ type fixed struct {
 func (f fixed) ReadCheckpoint(context.Context) ([]byte, error) { return f.checkpoint, nil }
 
 // check reads the text of an entry.
-func check(text, entry []byte) (plan.Signed, error) {
-	if _, digest, err := plan.ParseEntry(entry); err != nil || sha256.Sum256(text) != digest {
-		return plan.Signed{}, errors.Join(err, errors.New("its text is another than was logged"))
+func check(text []byte, e plan.Entry) (plan.Signed, error) {
+	if sha256.Sum256(text) != e.Digest {
+		return plan.Signed{}, errors.New("its text is another than was logged")
+	}
+	if e.Release {
+		return plan.Signed{}, checkRelease(text, e)
 	}
 	signed, err := plan.ParseSigned(text)
 	if err != nil {
 		return plan.Signed{}, err
 	}
-	if string(signed.Entry()) != string(entry) {
+	if signed.Plan.Hash() != e.Plan {
 		return plan.Signed{}, errors.New("it has the name of another plan")
 	}
 	return signed, signed.Verify(plan.Trust(signed.Signers()...))
 }
 
-// get reads a signed plan.
-func get(ctx context.Context, web *http.Client, address string) ([]byte, error) {
+// get reads a text of at most so many bytes.
+func get(ctx context.Context, web *http.Client, address string, most int64) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -111,9 +120,9 @@ func get(ctx context.Context, web *http.Client, address string) ([]byte, error) 
 	if p := wire.ReadProblem(answer); p != nil {
 		return nil, fmt.Errorf("%s: %w", address, p)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, plan.MaxSignedBytes+1))
-	if err == nil && len(text) > plan.MaxSignedBytes {
-		err = fmt.Errorf("%s: longer than any signed plan", address)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s: longer than what stands in logs", address)
 	}
 	return text, err
 }
@@ -132,16 +141,16 @@ func hashes(bundle []byte) (all [][]byte, err error) {
 
 // whole reports that the text of an entry is not there as it was logged.
 func (s *Service) whole(i uint64, entry []byte) error {
-	_, digest, err := plan.ParseEntry(entry)
+	e, err := plan.ParseEntry(entry)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(s.text(digest))
+	text, err := os.ReadFile(s.text(e.Digest))
 	if err == nil {
-		_, err = check(text, entry)
+		_, err = check(text, e)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w: put it back as it was", s.text(digest), err)
+		return fmt.Errorf("%s: %w: put it back as it was", s.text(e.Digest), err)
 	}
 	return nil
 }

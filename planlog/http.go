@@ -22,10 +22,11 @@ const patience = 20 * time.Second
 // signed plans.
 func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
-		wire.RegisterPattern:  s.add,
-		wire.LoggedPattern:    s.showText,
-		"GET /checkpoint":     s.showTree,
-		"GET /tile/{tile...}": s.showTree,
+		wire.RegisterPattern:   s.add,
+		wire.LogReleasePattern: s.addRelease,
+		wire.LoggedPattern:     s.showText,
+		"GET /checkpoint":      s.showTree,
+		"GET /tile/{tile...}":  s.showTree,
 	}
 }
 
@@ -44,6 +45,11 @@ func (s *Service) add(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	e, err := s.Add(ctx, signed)
+	return s.answer(w, e, err)
+}
+
+// answer is evidence, or why there is none.
+func (s *Service) answer(w http.ResponseWriter, e plan.Evidence, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		p := wire.Problemf(wire.Overloaded, "too few witnesses have signed the log as it is now")
 		p.RetryAfter = patience
@@ -57,7 +63,7 @@ func (s *Service) add(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// showText answers GET /v1/log/texts/{digest} with a signed plan without evidence.
+// showText answers GET /v1/log/texts/{digest} with a signed plan without evidence, or with the receipts of a release.
 func (s *Service) showText(w http.ResponseWriter, r *http.Request) error {
 	digest, err := hex.DecodeString(r.PathValue("digest"))
 	if err != nil || len(digest) != 32 {

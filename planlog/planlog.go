@@ -1,8 +1,9 @@
-// Package planlog is an append-only public log of signed plans, as a service. Whoever has
+// Package planlog is an append-only public log of signed plans and of their releases, as a service. Whoever has
 // a plan with its evidence knows that everybody else can see it too: a plan that is shown
 // to one device alone would need the log's key and those of its witnesses. The log is a
 // tiled one (c2sp.org/tlog-tiles); its entries are the plans' names and digests, and the
-// texts lie beside them.
+// texts lie beside them. Of a release the text is its receipts, which have the digests of
+// its files.
 package planlog
 
 import (
@@ -60,8 +61,11 @@ type Service struct {
 	published *tessera.PublicationAwaiter
 	stop      func() error
 
+	fetching sync.Mutex // receipts of one release at a time
+
 	mu      sync.Mutex
 	indexes map[[32]byte]tessera.IndexFuture // of the texts with these digests, so that none has two entries
+	plans   map[[32]byte]logged              // by name
 }
 
 // integrates is how long entries wait for others before they are written together.
@@ -81,7 +85,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	s := &Service{o: o, verifier: verifier, indexes: map[[32]byte]tessera.IndexFuture{}}
+	s := &Service{o: o, verifier: verifier, indexes: map[[32]byte]tessera.IndexFuture{}, plans: map[[32]byte]logged{}}
 	if err := s.open(ctx, signer); err != nil {
 		held.Close()
 		return nil, err
@@ -172,8 +176,9 @@ func (s *Service) index(ctx context.Context) error {
 		return fmt.Errorf("log: %w", err)
 	}
 	return entries(ctx, s.read.ReadEntryBundle, size, func(i uint64, text []byte) error {
-		_, digest, err := plan.ParseEntry(text)
-		s.indexes[digest] = func() (tessera.Index, error) { return tessera.Index{Index: i}, nil }
+		e, err := plan.ParseEntry(text)
+		s.indexes[e.Digest] = func() (tessera.Index, error) { return tessera.Index{Index: i}, nil }
+		s.count(e, 1)
 		return err
 	})
 }
@@ -208,13 +213,17 @@ func (s *Service) Close() error { return s.stop() }
 func (s *Service) Add(ctx context.Context, signed plan.Signed) (plan.Evidence, error) {
 	signed.Evidence = nil
 	text := signed.Marshal()
-	digest := sha256.Sum256(text)
+	return s.stand(ctx, plan.Entry{Plan: signed.Plan.Hash(), Digest: sha256.Sum256(text)}, text)
+}
+
+// stand has an entry and its text in the log, once.
+func (s *Service) stand(ctx context.Context, e plan.Entry, text []byte) (plan.Evidence, error) {
 	// First: an entry without its text could not be audited.
-	err := durable.Create(s.text(digest), text, 0o644)
+	err := durable.Create(s.text(e.Digest), text, 0o644)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return plan.Evidence{}, fmt.Errorf("log: %w", err)
 	}
-	at, checkpoint, err := s.published.Await(ctx, s.sequence(ctx, digest, signed.Entry()))
+	at, checkpoint, err := s.published.Await(ctx, s.sequence(ctx, e))
 	if err != nil {
 		return plan.Evidence{}, fmt.Errorf("log: no checkpoint was published: %w", err)
 	}
@@ -222,24 +231,26 @@ func (s *Service) Add(ctx context.Context, signed plan.Signed) (plan.Evidence, e
 }
 
 // sequence gives the entry its index, or tells the one it has.
-func (s *Service) sequence(ctx context.Context, digest [32]byte, entry []byte) tessera.IndexFuture {
+func (s *Service) sequence(ctx context.Context, e plan.Entry) tessera.IndexFuture {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, there := s.indexes[digest]; there {
+	if i, there := s.indexes[e.Digest]; there {
 		return i
 	}
 	// To the end, whatever becomes of the connection: its index must be known.
-	add := s.append.Add(context.WithoutCancel(ctx), tessera.NewEntry(entry))
+	add := s.append.Add(context.WithoutCancel(ctx), tessera.NewEntry(e.Marshal()))
 	i := sync.OnceValues(func() (tessera.Index, error) {
 		i, err := add()
 		if err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			delete(s.indexes, digest)
+			delete(s.indexes, e.Digest)
+			s.count(e, -1)
 		}
 		return i, err
 	})
-	s.indexes[digest] = i
+	s.indexes[e.Digest] = i
+	s.count(e, 1)
 	return i
 }
 
@@ -264,7 +275,7 @@ func (s *Service) evidence(ctx context.Context, i uint64, text []byte) (plan.Evi
 	return e, nil
 }
 
-// texts is the folder of signed plans, by the SHA-256 of their texts.
+// texts is the folder of signed plans and receipts, by the SHA-256 of their texts.
 const texts = "texts"
 
 func (s *Service) text(digest [32]byte) string {
@@ -288,11 +299,11 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		}
 	}
 	if shown < size {
-		status.Alarms = append(status.Alarms, fmt.Sprintf("%s not shown: too few witnesses have signed", serve.Count(int(size-shown), "plan is", "plans are")))
+		status.Alarms = append(status.Alarms, fmt.Sprintf("%s not shown: too few witnesses have signed", serve.Count(int(size-shown), "entry is", "entries are")))
 	}
 	status.Facts = []serve.Fact{
 		{Name: "name", Value: s.verifier.Name(), Data: s.verifier.Name()},
-		{Name: "plans", Value: fmt.Sprint(size), Data: size},
+		{Name: "entries", Value: fmt.Sprint(size), Data: size},
 		{Name: "witnesses", Value: fmt.Sprintf("%d, of whom %d must sign", len(s.o.Witnesses), cmp.Or(s.o.Least, len(s.o.Witnesses))), Data: len(s.o.Witnesses)},
 	}
 	return status

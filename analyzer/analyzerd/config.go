@@ -40,7 +40,7 @@ type Config struct {
 	// stands outside the folder of keys; "": studies of other coordinators only.
 	Coordinator serve.Path `toml:"coordinator"`
 	// Log is the address of a public log, into which rounds are put before anybody is given
-	// them; "": into none.
+	// them, and the releases of plans that it has; "": into none.
 	Log string `toml:"log"`
 	// Publishers are those whose plans are taken, each with the population that
 	// its plans ask.

@@ -260,6 +260,7 @@ type rig struct {
 	budget  analyzerd.Population
 	watched *clock.Clock // nil: the time of day is always believed
 	client  *http.Client // of the service; nil: it asks nobody
+	planLog string       // address; "": none
 
 	mu    sync.Mutex
 	clock time.Time
@@ -322,6 +323,7 @@ func (r *rig) restart() {
 		Coordinator: coordinator,
 		Software:    "confetti test",
 		Audit:       r.audit,
+		PlanLog:     r.planLog,
 	})
 	if err != nil {
 		r.t.Fatal(err)

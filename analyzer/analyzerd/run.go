@@ -73,6 +73,9 @@ func (s *Service) Step(ctx context.Context) error {
 			if err := s.follow(ctx, p); err != nil {
 				errs = append(errs, fmt.Errorf("analyzer: what follows plan %s: %w", p.Name, err))
 			}
+			if err := s.log(ctx, p); err != nil {
+				errs = append(errs, fmt.Errorf("analyzer: the public log and plan %s: %w", p.Name, err))
+			}
 			continue
 		}
 		if err := s.ripe(ctx, p); err != nil {

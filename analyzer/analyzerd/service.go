@@ -63,7 +63,7 @@ type Options struct {
 	Coordinator ed25519.PrivateKey
 
 	// PlanLog is the address of a public log, into which rounds are put before anybody is given
-	// them; "": into none.
+	// them, and the releases of plans that it has; "": into none.
 	PlanLog string
 }
 
@@ -125,6 +125,7 @@ type Service struct {
 	running  map[string]*running // by plan's name
 	outlines map[string]outline  // likewise
 	apart    map[string]error    // likewise: whose time differs from that of its hops
+	logged   logged              // what the public log has said of releases
 	settled  map[string]bool     // by plan's name: nothing more follows it here
 	gave     map[string]string   // by plan's name: the headline of the release of a round, as operators read it
 	expired  time.Time           // when old tallies were last looked for

@@ -18,11 +18,23 @@ import (
 // the log's witnesses have signed.
 func PutIntoLog(ctx context.Context, client *http.Client, address string, signed plan.Signed) (plan.Evidence, error) {
 	signed.Evidence = nil
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, address+wire.PlanPath(signed.Plan.Hash()), bytes.NewReader(signed.Marshal()))
+	return putIntoLog(ctx, client, address+wire.PlanPath(signed.Plan.Hash()), wire.PlanType(signed), signed.Marshal())
+}
+
+// PutReleaseIntoLog has a public log fetch what the analyzer of a plan publishes as its
+// release, and returns the log's evidence. The log must have the plan.
+func PutReleaseIntoLog(ctx context.Context, client *http.Client, address string, name [32]byte) (plan.Evidence, error) {
+	return putIntoLog(ctx, client, address+wire.LogReleasePath(name), "", nil)
+}
+
+func putIntoLog(ctx context.Context, client *http.Client, address, kind string, body []byte) (plan.Evidence, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, address, bytes.NewReader(body))
 	if err != nil {
 		return plan.Evidence{}, err
 	}
-	r.Header.Set("Content-Type", wire.PlanType(signed))
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
 	answer, err := client.Do(r)
 	if err != nil {
 		return plan.Evidence{}, err // names the address

@@ -38,7 +38,8 @@ const (
 	KeepStatePattern    = "PUT /v1/states/{state}"
 	StudyPattern        = "GET /v1/studies/{study}"
 	WitnessPattern      = "POST /v1/log/add-checkpoint" // c2sp.org/tlog-witness
-	LoggedPattern       = "GET /v1/log/texts/{digest}"  // 64 lower-case hex digits: the SHA-256 of the signed plan without evidence
+	LogReleasePattern   = "PUT /v1/log/releases/{plan}"
+	LoggedPattern       = "GET /v1/log/texts/{digest}" // 64 lower-case hex digits: the SHA-256 of the signed plan without evidence, or of receipts
 )
 
 // The media types of bodies. Each names the version of its form: a service that
@@ -83,6 +84,14 @@ func TokensPath(plan [32]byte) string { return PlanPath(plan) + "/tokens" }
 
 // ClosePath is where an analyzer is told to close a collection.
 func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
+
+// LogReleasePath is where a log is told that a plan has a release.
+func LogReleasePath(plan [32]byte) string { return fmt.Sprintf("/v1/log/releases/%x", plan) }
+
+// ReleasePath is where an analyzer gives a file of a plan's release, by its format.
+func ReleasePath(plan [32]byte, format string) string {
+	return fmt.Sprintf("/v1/releases/%x.%s", plan, format)
+}
 
 // StatePath is where an analyzer gives a public state to whoever asks.
 func StatePath(state [32]byte) string { return fmt.Sprintf("/v1/states/%x", state) }

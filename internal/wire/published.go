@@ -37,6 +37,10 @@ const (
 	ReceiptsFormat = "confetti-receipts/v1"
 	// ReceiptsFile is their file's name, beside a release.
 	ReceiptsFile = "receipts.json"
+	// MaxReceiptsBytes bounds that file where a log reads it.
+	MaxReceiptsBytes = 16 << 20
+	// EvidenceFile has, beside a release, the evidence that a public log has its receipts.
+	EvidenceFile = "evidence.txt"
 )
 
 // FileDigest is what Files has of a text.

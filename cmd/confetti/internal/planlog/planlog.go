@@ -1,8 +1,9 @@
-// Package planlog is confetti log: the public log of signed plans, as its users see it.
+// Package planlog is confetti log: the public log of signed plans and releases, as its users see it.
 package planlog
 
 import (
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ import (
 type Command struct {
 	Show  show  `cmd:"" help:"Print the public key of a log, or of a witness, for files of publishers and configurations."`
 	Add   add   `cmd:"" help:"Put a signed plan into a log, and write it with the log's evidence."`
-	Audit audit `cmd:"" help:"Read a log from its first entry: every plan, what it promises, and what all ask of one person."`
+	Audit audit `cmd:"" help:"Read a log from its first entry: every plan, what it promises, what all ask of one person, and every release."`
 }
 
 type show struct {
@@ -124,7 +125,8 @@ type audit struct {
 
 func (audit) Help() string {
 	return `Checks the checkpoint's signatures, the tree below it, the text of every entry and its
-signatures, and computes what each plan promises anew. Times are RFC 3339.
+signatures, and computes what each plan promises anew. A plan with two releases is an
+error: it has one. Times are RFC 3339.
 
 Example:
   confetti log audit --log https://log.example --publishers publishers.txt`
@@ -152,9 +154,29 @@ type entry struct {
 
 // found is all of it.
 type found struct {
-	Entries uint64  `json:"entries"`
-	Plans   []entry `json:"plans"`
-	Total   []total `json:"total"`
+	Entries  uint64   `json:"entries"`
+	Plans    []entry  `json:"plans"`
+	Releases []logged `json:"releases"`
+	Total    []total  `json:"total"`
+}
+
+// logged is a release: the SHA-256 of its receipts, which have the digests of its files.
+type logged struct {
+	Index    uint64 `json:"index"`
+	Plan     string `json:"plan"`
+	Receipts string `json:"receipts"`
+}
+
+// twice names a plan that has two releases.
+func (f found) twice() error {
+	seen := map[string]bool{}
+	for _, r := range f.Releases {
+		if seen[r.Plan] {
+			return fmt.Errorf("plan %s has two releases: its analyzer has shown one to some, and another to others", plan.Short(r.Plan))
+		}
+		seen[r.Plan] = true
+	}
+	return nil
 }
 
 // total is what one person would spend who answers all plans of a publisher: epsilons and
@@ -185,6 +207,10 @@ func (c audit) Run(std terminal.Streams) error {
 	var f found
 	studies := map[string]bool{}
 	f.Entries, err = planlog.Audit(ctx, c.Log, publishers.Log, web, func(l planlog.Logged) error {
+		if l.Entry.Release {
+			f.Releases = append(f.Releases, logged{l.Index, hex.EncodeToString(l.Entry.Plan[:]), hex.EncodeToString(l.Entry.Digest[:])})
+			return nil
+		}
 		if closes := l.Signed.Plan.Times.Closes; closes.IsZero() || !closes.Before(c.Since) {
 			e := read(l)
 			e.again = e.Study != "" && l.Signed.Study.Takes == plan.TakesOne && studies[e.Study]
@@ -198,9 +224,11 @@ func (c audit) Run(std terminal.Streams) error {
 	}
 	f.Total = sum(f.Plans)
 	if c.JSON {
-		return terminal.WriteJSON(std.Out, f)
+		err = terminal.WriteJSON(std.Out, f)
+	} else {
+		err = f.print(std.Out)
 	}
-	return f.print(std.Out)
+	return cmp.Or(err, f.twice())
 }
 
 // read says what a plan promises. One that no device would answer says why.
@@ -257,6 +285,16 @@ func (f found) print(to io.Writer) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if len(f.Releases) > 0 {
+		fmt.Fprintln(to)
+		fmt.Fprintln(w, "entry\trelease of\tSHA-256 of its receipts")
+		for _, r := range f.Releases {
+			fmt.Fprintf(w, "%d\t%s\t%s\n", r.Index, plan.Short(r.Plan), r.Receipts)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
 	}
 	for _, t := range f.Total {
 		fmt.Fprintf(to, "\n%s: one person who answers its %s spends epsilon %.4g and delta %.3g at most (one answer for another; added up).\n",

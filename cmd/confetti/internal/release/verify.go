@@ -2,6 +2,7 @@ package release
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -140,6 +141,9 @@ func (c releaseVerify) verify(e evidence) ([]finding, error) {
 		all.audited()
 		all.rounds()
 		all.received()
+		if err := all.shown(); err != nil {
+			return nil, err
+		}
 	}
 	return all.all, nil
 }
@@ -232,6 +236,25 @@ func (c *checks) rounds() {
 	}
 }
 
+// shown looks at whether everybody is shown the same release, where the file of publishers
+// names a log.
+func (c *checks) shown() error {
+	trusted, err := c.Trusted()
+	if err != nil || trusted.Log.Key == "" {
+		return err
+	}
+	var e *plan.Evidence
+	if text := c.files[wire.EvidenceFile]; text != nil {
+		e, err = plan.ParseEvidence(text)
+	}
+	if err == nil {
+		of := plan.Entry{Release: true, Plan: c.signed.Plan.Hash(), Digest: sha256.Sum256(c.files[wire.ReceiptsFile])}
+		err = trusted.Log.Verify(of.Marshal(), e)
+	}
+	c.found("log", err, "its receipts stand in the public log, where everybody sees whether there is another release")
+	return nil
+}
+
 // received looks at what the hops have signed for, and at what the receipts are of.
 func (c *checks) received() {
 	if c.files[wire.ReceiptsFile] == nil {
@@ -244,7 +267,7 @@ func (c *checks) received() {
 		return
 	}
 	for _, name := range releases.Published {
-		if text, there := c.files[name]; there && name != wire.ReceiptsFile {
+		if text, there := c.files[name]; there && name != wire.ReceiptsFile && name != wire.EvidenceFile {
 			var err error
 			if receipts.Files[releases.Format(name)] != wire.FileDigest(text) {
 				err = errors.New("the receipts are of other bytes: the file was changed, or belongs to another release")

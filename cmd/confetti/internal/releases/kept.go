@@ -26,8 +26,9 @@ const StudyFile = "study.json"
 
 // Published are the files that an analyzer publishes of a plan; counts only of questions
 // that count, of all rounds so far
-// only where a study merges them, and an audit only where it attacks plans.
-var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, StudyFile, "study.html", release.AuditFile, wire.ReceiptsFile}
+// only where a study merges them, an audit only where it attacks plans, and evidence only
+// where a public log has them.
+var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, StudyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.EvidenceFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {

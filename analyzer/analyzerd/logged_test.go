@@ -1,0 +1,69 @@
+package analyzerd_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// The public log is told of each release, once, and asked again later where it failed. What
+// it says stands beside the release.
+func TestTheLogIsToldOfReleases(t *testing.T) {
+	c := collect(t, nil)
+	evidence := plan.Evidence{Index: 5, Checkpoint: "log.example/plans\n6\nAAAA\n"}
+	asked, status := 0, http.StatusServiceUnavailable
+	log := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Method != http.MethodPut || q.URL.Path != wire.LogReleasePath(c.signed.Plan.Hash()) {
+			t.Errorf("%s %s", q.Method, q.URL.Path)
+		}
+		asked++
+		if status != http.StatusOK {
+			w.WriteHeader(status)
+			return
+		}
+		w.Write(evidence.Marshal())
+	}))
+	defer log.Close()
+	both(t, func(t *testing.T, dsn string) {
+		asked, status = 0, http.StatusServiceUnavailable
+		r := start(t, dsn, c)
+		r.client, r.planLog = log.Client(), log.URL
+		r.restart()
+		r.wants(r.register(c), created, "")
+		for _, h := range c.handovers {
+			r.wants(r.put(h), created, "")
+		}
+		step := func(after time.Duration) error {
+			r.at(closes.Add(time.Hour + after))
+			return r.service.Step(t.Context())
+		}
+		if err := step(0); err != nil || asked != 0 {
+			t.Fatalf("asked %d times before there was a release: %v", asked, err)
+		}
+		file := wire.ReleasePath(c.signed.Plan.Hash(), wire.EvidenceFile)
+		if err := step(0); err == nil || asked != 1 {
+			t.Errorf("asked %d times: %v", asked, err)
+		}
+		r.wants(r.get(file), 404, wire.NotFound)
+		status = http.StatusOK
+		if err := step(time.Second); err != nil || asked != 1 {
+			t.Errorf("asked %d times within a second: %v", asked, err)
+		}
+		for range 2 {
+			if err := step(2 * time.Minute); err != nil || asked != 2 {
+				t.Errorf("asked %d times: %v", asked, err)
+			}
+		}
+		if w := r.get(file); w.Code != 200 || w.Body.String() != string(evidence.Marshal()) {
+			t.Errorf("%d %q", w.Code, w.Body)
+		}
+		r.restart()
+		if err := step(3 * time.Minute); err != nil || asked != 3 {
+			t.Errorf("asked %d times after a start: %v", asked, err)
+		}
+	})
+}
