@@ -55,23 +55,13 @@ func (f folder) compact(l *Ledger, now time.Time, o Options) error {
 }
 
 // bytes is what the messages of a part take up in the journal, as base64.
-func (p Part) bytes() (n int) {
-	said := p.payloads
-	if said == nil {
-		said = p.Messages
-	}
-	if p.vector != nil {
-		said = [][]byte{p.vector}
-	}
-	for _, b := range said {
-		n += len(b)
-	}
-	return 4 * n / 3
+func (p Part) bytes() int {
+	return 4 * (len(p.said.Bodies) + len(p.said.Dummies) + len(p.said.Vector) + len(p.said.Messages)) / 3
 }
 
 func (e *Entry) forget() {
 	e.Forgotten = true
 	for i := range e.Parts {
-		e.Parts[i].Messages, e.Parts[i].payloads, e.Parts[i].vector = nil, nil, nil
+		e.Parts[i].Messages, e.Parts[i].said = nil, spokenPart{Instance: e.Parts[i].Instance}
 	}
 }

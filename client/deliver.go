@@ -222,41 +222,55 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 		return nil, err
 	}
 	s, err := c.folder.readSpooled(c.name, instance)
-	if err == nil {
+	switch {
+	case err == nil && part.sealed:
 		return &s, nil
-	}
-	if errors.Is(err, errSpool) {
-		// It may have been sent: another seal of the same report is not the same bytes.
+	// It may have been sent: another seal of the same report is not the same bytes.
+	case errors.Is(err, errSpool):
 		return nil, c.drop(instance, "its file was damaged")
+	case errors.Is(err, fs.ErrNotExist) && part.sealed:
+		return nil, c.drop(instance, "its file was lost, and it may have been sent")
+	case errors.Is(err, fs.ErrNotExist):
+		if s, err = c.seal(ctx, *part, crowd); err == nil {
+			err = c.options.Failpoint("contribution-sealed")
+		}
+	case err != nil:
+		err = fmt.Errorf("client: %w", err)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("client: %w", err)
-	}
-	made, err := c.seal(ctx, *part, crowd)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.options.Failpoint("contribution-sealed"); err != nil {
-		return nil, err
-	}
-	kept := &made
-	err = c.locked(func(l *Ledger, _ time.Time) error {
-		if !l.waits(c.name, instance) {
-			kept = nil
-			return nil
-		}
-		// Another process may have been quicker; what it wrote may have been sent.
-		earlier, err := c.folder.readSpooled(c.name, instance)
-		if errors.Is(err, fs.ErrNotExist) {
-			return c.folder.spool(made)
-		}
-		kept = &earlier
-		return err
-	})
+	kept, err := c.spool(s)
 	if err != nil {
 		return nil, err
 	}
 	return kept, c.options.Failpoint("contribution-spooled")
+}
+
+// spool keeps a sealed contribution, and writes down that it may be sent from then on. It
+// returns what is kept: another process may have been quicker. It is nil for a part that
+// does not wait any more.
+func (c *Client) spool(made spooled) (kept *spooled, err error) {
+	instance := int(made.instance)
+	err = c.locked(func(l *Ledger, now time.Time) error {
+		part := l.part(c.name, instance)
+		if part == nil || part.State != Waiting {
+			return nil
+		}
+		s, err := c.folder.readSpooled(c.name, instance)
+		if errors.Is(err, fs.ErrNotExist) && !part.sealed {
+			s, err = made, c.folder.spool(made)
+		}
+		if err == nil {
+			err = c.options.Failpoint("contribution-kept")
+		}
+		if err == nil && !part.sealed {
+			err = c.folder.append(l, record{Kind: kindSealed, At: now, Plan: c.name, Instance: instance})
+		}
+		kept = &s
+		return err
+	})
+	return kept, err
 }
 
 // toSeal is the part to be sent through an instance; nil if it does not wait.
@@ -265,14 +279,9 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 		if _, err := c.folder.sweep(l, now); err != nil {
 			return err
 		}
-		e := l.entry(c.name)
-		if e == nil {
-			return nil
-		}
-		crowd = e.Crowd
-		if i := slices.IndexFunc(e.Parts, func(p Part) bool { return p.Instance == instance && p.State == Waiting }); i >= 0 {
-			found := e.Parts[i]
-			part = &found
+		if found := l.part(c.name, instance); found != nil && found.State == Waiting {
+			waiting := *found
+			part, crowd = &waiting, l.entry(c.name).Crowd
 			_, _, err := c.allowed(l, now)
 			return err
 		}
@@ -294,9 +303,13 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 	if part.Summed() {
 		return c.sealSum(part, crowd, tokens[part.Instance])
 	}
-	packed := Packed{Instance: part.Instance, Payloads: part.payloads}
-	if packed.Payloads == nil { // an earlier version kept the messages by themselves
-		packed.Payloads = fragment.Pack(c.rand, part.Messages, c.pipeline.protocol.Plan.Envelopes.PerDevice, c.pipeline.protocol.Plan.Envelopes.PayloadBytes)
+	envelopes := c.signed.Plan.Envelopes
+	packed := Packed{Instance: part.Instance, Payloads: part.said.payloads()}
+	if packed.Payloads == nil { // version 1 kept the messages by themselves
+		packed.Payloads = fragment.Pack(c.rand, part.Messages, envelopes.PerDevice, envelopes.PayloadBytes)
+	}
+	if len(packed.Payloads) != envelopes.PerDevice || len(packed.Payloads[0]) != envelopes.PayloadBytes {
+		return spooled{}, errDamaged
 	}
 	contribution, err := c.pipeline.Seal(crowd, packed, tokens[part.Instance])
 	if err != nil {
@@ -315,7 +328,7 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 
 // sealSum is seal of an answer that is summed. The caller holds mu.
 func (c *Client) sealSum(part Part, crowd int, tokens [][]byte) (spooled, error) {
-	vector, err := c.secret.unshut(c.hash, part.vector)
+	vector, err := c.secret.unshut(c.hash, part.said.Vector)
 	if err != nil {
 		return spooled{}, err
 	}

@@ -93,34 +93,41 @@ func TestDamagedLedger(t *testing.T) {
 	}
 }
 
-// A contribution whose file was damaged may have been sent. It is not sealed
+// A contribution whose file was damaged or lost may have been sent. It is not sealed
 // again, and the ledger says why it did not count.
 func TestDamagedSpool(t *testing.T) {
-	p, _ := sample(t, "rr", 1, 2)
-	s := newService(t, &p, false)
-	s.setFail(func(*http.Request) error { return wire.Problemf(wire.Overloaded, "busy") })
-	o := device(t, s)
-	c := opened(t, p, o)
-	c.Report(t.Context(), value(1))
-	files, err := filepath.Glob(filepath.Join(o.Folder, "spool", "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[len(data)-1] ^= 1
-	if err := os.WriteFile(files[0], data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.setFail(nil)
-	var dropped *client.DroppedError
-	if err := c.Deliver(t.Context()); !errors.As(err, &dropped) || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("error %v", err)
-	}
-	if kept, _, _ := s.counts(); kept != 0 || spooled(t, o) != 0 {
-		t.Errorf("%d contributions, %d spooled", kept, spooled(t, o))
+	for name, harm := range map[string]func(path string) error{
+		"damaged": func(path string) error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			data[len(data)-1] ^= 1
+			return os.WriteFile(path, data, 0o600)
+		},
+		"lost": os.Remove,
+	} {
+		p, _ := sample(t, "rr", 1, 2)
+		s := newService(t, &p, false)
+		s.setFail(func(*http.Request) error { return wire.Problemf(wire.Overloaded, "busy") })
+		o := device(t, s)
+		c := opened(t, p, o)
+		c.Report(t.Context(), value(1))
+		files, err := filepath.Glob(filepath.Join(o.Folder, "spool", "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%v, %v", files, err)
+		}
+		if err := harm(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		s.setFail(nil)
+		var dropped *client.DroppedError
+		if err := c.Deliver(t.Context()); !errors.As(err, &dropped) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if kept, _, _ := s.counts(); kept != 0 || spooled(t, o) != 0 {
+			t.Errorf("%s: %d contributions, %d spooled", name, kept, spooled(t, o))
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -17,15 +18,17 @@ import (
 // off. A bad line before the last is damage, and nothing is written over damage.
 const (
 	journalTitle = "confetti-ledger/v"
-	journalHead  = "confetti-ledger/v2\n"
-	// journalHead1 is of version 1, which kept the messages of a part without the
-	// dummies among them. It is read, and becomes version 2 with the next record.
-	journalHead1 = "confetti-ledger/v1\n"
+	journalHead  = "confetti-ledger/v3\n"
 
 	// maxJournal bounds what is read into memory, in bytes: far above what a ledger
 	// is compacted to.
 	maxJournal = 1 << 30
 )
+
+// earlierHeads are of version 1, which kept the messages of a part without the dummies
+// among them, and of version 2, which kept payloads. They are read, and become this version
+// with the next record.
+var earlierHeads = []string{"confetti-ledger/v1\n", "confetti-ledger/v2\n"}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -48,7 +51,7 @@ func parseJournal(data []byte) (records [][]byte, good int, err error) {
 	switch head := string(first) + "\n"; {
 	case !found || !strings.HasPrefix(head, journalTitle):
 		return nil, 0, errDamaged
-	case head != journalHead && head != journalHead1:
+	case head != journalHead && !slices.Contains(earlierHeads, head):
 		return nil, 0, errLater
 	}
 	good = len(first) + 1

@@ -22,7 +22,7 @@ type Ledger struct {
 	backstops map[[32]byte][]byte
 	size      int    // good bytes of the journal
 	crc       uint32 // CRC-32C of them
-	old       bool   // the journal is of version 1
+	head      string // first line of the journal
 	status    fs.FileInfo
 }
 
@@ -74,15 +74,15 @@ type Part struct {
 	State    State     `json:"state"`
 	Ended    time.Time `json:"ended,omitzero"`   // when it was sent or dropped
 	Reason   string    `json:"reason,omitempty"` // why it was dropped
-	Messages [][]byte  `json:"messages"`         // their bodies, dummies left out
+	Messages [][]byte  `json:"messages"`         // their bodies, dummies and zeros at the end of all left out
 
-	payloads [][]byte // as they were packed; nil where they are forgotten or of the ledger's version 1
-	vector   []byte   // of an answer that is summed, as secret.shut leaves it
+	said   spokenPart
+	sealed bool // it is in the spool, and may have been sent
 }
 
 // Summed reports whether the part is an answer that is summed, of which the ledger shows
 // nothing.
-func (p Part) Summed() bool { return p.vector != nil }
+func (p Part) Summed() bool { return p.said.Vector != nil }
 
 // Waiting reports whether anything of the entry has still to be sent.
 func (e Entry) Waiting() bool {
@@ -124,16 +124,16 @@ func (l *Ledger) apply(r record) bool {
 			l.backstops[[32]byte(b.Key)] = b.Kept
 		}
 		return r.Spent != nil && l.spend(r)
-	case kindSent, kindDropped:
-		e := l.entry(r.Plan)
-		if e == nil {
+	case kindSealed, kindSent, kindDropped:
+		p := l.part(r.Plan, r.Instance)
+		if p == nil {
 			return false
 		}
-		i := slices.IndexFunc(e.Parts, func(p Part) bool { return p.Instance == r.Instance })
-		if i < 0 {
-			return false
+		if r.Kind == kindSealed {
+			p.sealed = true
+			return true
 		}
-		e.Parts[i].State, e.Parts[i].Ended, e.Parts[i].Reason = State(r.Kind), r.At, r.Reason
+		p.State, p.Ended, p.Reason = State(r.Kind), r.At, r.Reason
 		return true
 	}
 	return false
@@ -150,11 +150,11 @@ func (l *Ledger) spend(r record) bool {
 	}
 	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, OneMessageDelta: s.OneDelta, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered}
 	for _, p := range s.Parts {
-		part, ok := p.part()
+		said, ok := p.current()
 		if !ok {
 			return false
 		}
-		e.Parts = append(e.Parts, part)
+		e.Parts = append(e.Parts, Part{Instance: p.Instance, State: Waiting, Messages: said.said(), said: said})
 	}
 	l.Entries = append(l.Entries, e)
 	return true
@@ -242,7 +242,7 @@ func (f folder) readLedger() (*Ledger, error) {
 		return nil, err
 	}
 	l.size, l.crc = len(good), crc32.Checksum(good, castagnoli)
-	l.old = !bytes.HasPrefix(good, []byte(journalHead))
+	l.head = string(good[:bytes.IndexByte(good, '\n')+1])
 	return l, nil
 }
 
@@ -253,14 +253,14 @@ func (f folder) unchanged(l *Ledger) bool {
 	return err == nil && os.SameFile(now, l.status) && now.Size() == l.status.Size() && now.ModTime().Equal(l.status.ModTime())
 }
 
-// renew writes a journal of version 1 as one of this version, which has all its
-// records.
+// renew writes a journal of an earlier version as one of this version, which has all
+// its records.
 func (f folder) renew(l *Ledger) error {
 	_, good, err := readJournal(f.path(ledgerFile))
 	if err != nil {
 		return err
 	}
-	return f.replace(l, append([]byte(journalHead), good[len(journalHead1):]...))
+	return f.replace(l, append([]byte(journalHead), good[len(l.head):]...))
 }
 
 // replace puts another journal in the place of the ledger's.
@@ -271,7 +271,7 @@ func (f folder) replace(l *Ledger, data []byte) error {
 	if err := f.write(data, ledgerFile); err != nil {
 		return err
 	}
-	l.size, l.crc, l.old = len(data), crc32.Checksum(data, castagnoli), false
+	l.size, l.crc, l.head = len(data), crc32.Checksum(data, castagnoli), journalHead
 	f.reached(l)
 	return nil
 }
@@ -289,7 +289,7 @@ func (f folder) makeLedger() error {
 
 // append puts a record on the disk and then into the ledger.
 func (f folder) append(l *Ledger, r record) error {
-	if l.old {
+	if l.head != journalHead {
 		if err := f.renew(l); err != nil {
 			return err
 		}

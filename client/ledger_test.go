@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
@@ -44,42 +45,44 @@ func TestAnAnswerReadsTheLedgerOnce(t *testing.T) {
 }
 
 // What an earlier version wrote and could not send goes out, once, and stays charged.
-func TestAnAnswerOfVersion1IsSent(t *testing.T) {
-	p, _ := sample(t, "rr", 1, 3)
-	s := newService(t, &p, false)
-	o := device(t, s)
-	if err := opened(t, p, o).Answer(value(1)); err != nil {
-		t.Fatal(err)
-	}
-	before := ledger(t, o).Entries[0]
-	version1(t, ledgerPath(o))
-	if err := os.Remove(ledgerPath(o) + ".end"); err != nil {
-		t.Fatal(err)
-	}
-	if got := ledger(t, o).Entries[0]; got.Charge != before.Charge || len(got.Parts[0].Messages) != 3 {
-		t.Fatalf("read as %+v", got)
-	}
-	c := opened(t, p, o)
-	if err := c.Answer(value(0)); !errors.Is(err, client.ErrAnswered) {
-		t.Errorf("a second answer: %v", err)
-	}
-	if err := c.Deliver(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if kept, _, _ := s.counts(); kept != 1 || ledger(t, o).Entries[0].Parts[0].State != client.Sent {
-		t.Errorf("%d contributions, %+v", kept, ledger(t, o).Entries)
+func TestAnAnswerOfAnEarlierVersionIsSent(t *testing.T) {
+	for version, rewrite := range map[int]func(*testing.T, map[string]any){1: asVersion1, 2: asVersion2} {
+		p, _ := sample(t, "rr", 1, 3)
+		s := newService(t, &p, false)
+		o := device(t, s)
+		if err := opened(t, p, o).Answer(value(1)); err != nil {
+			t.Fatal(err)
+		}
+		before := ledger(t, o).Entries[0]
+		earlier(t, ledgerPath(o), version, rewrite)
+		if err := os.Remove(ledgerPath(o) + ".end"); err != nil {
+			t.Fatal(err)
+		}
+		if got := ledger(t, o).Entries[0]; got.Charge != before.Charge || len(got.Parts[0].Messages) != 3 {
+			t.Fatalf("version %d: read as %+v", version, got)
+		}
+		c := opened(t, p, o)
+		if err := c.Answer(value(0)); !errors.Is(err, client.ErrAnswered) {
+			t.Errorf("version %d: a second answer: %v", version, err)
+		}
+		if err := c.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if kept, _, _ := s.counts(); kept != 1 || ledger(t, o).Entries[0].Parts[0].State != client.Sent {
+			t.Errorf("version %d: %d contributions, %+v", version, kept, ledger(t, o).Entries)
+		}
 	}
 }
 
-// version1 rewrites a ledger as an earlier version would have written it.
-func version1(t *testing.T, path string) {
+// earlier rewrites a ledger as an earlier version would have written it.
+func earlier(t *testing.T, path string, version int, rewrite func(*testing.T, map[string]any)) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
-	old := []byte("confetti-ledger/v1\n")
+	old := fmt.Appendf(nil, "confetti-ledger/v%d\n", version)
 	for _, line := range lines[1:] {
 		var r map[string]any
 		if err := json.Unmarshal(line[9:], &r); err != nil {
@@ -87,7 +90,7 @@ func version1(t *testing.T, path string) {
 		}
 		if r["kind"] == "spent" {
 			for _, part := range r["spent"].(map[string]any)["parts"].([]any) {
-				asVersion1(t, part.(map[string]any))
+				rewrite(t, part.(map[string]any))
 			}
 		}
 		record, err := json.Marshal(r)
@@ -102,18 +105,26 @@ func version1(t *testing.T, path string) {
 }
 
 func asVersion1(t *testing.T, part map[string]any) {
-	t.Helper()
-	payloads, err := base64.StdEncoding.DecodeString(part["payloads"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var messages []byte
-	for size := int(part["size"].(float64)); len(payloads) > 0; payloads = payloads[size:] {
-		if payloads[0] == 1 {
-			messages = append(messages, payloads[1:6]...)
-		}
-	}
+	part["messages"] = each(t, part, 5, func(body []byte) []byte { return body })
 	delete(part, "size")
-	delete(part, "payloads")
-	part["messages"] = messages
+}
+
+func asVersion2(t *testing.T, part map[string]any) {
+	size := int(part["size"].(float64))
+	part["payloads"] = each(t, part, size-1, func(body []byte) []byte { return append([]byte{1}, body...) })
+}
+
+// each takes the bodies of a part, without dummies, and gives them another form.
+func each(t *testing.T, part map[string]any, length int, form func(body []byte) []byte) (all []byte) {
+	t.Helper()
+	bodies, err := base64.StdEncoding.DecodeString(part["bodies"].(string))
+	if err != nil || part["dummies"] != nil {
+		t.Fatal(err, part)
+	}
+	for body := range slices.Chunk(bodies, int(part["body"].(float64))) {
+		all = append(all, form(append(bytes.Clone(body), make([]byte, length-len(body))...))...)
+	}
+	delete(part, "body")
+	delete(part, "bodies")
+	return all
 }

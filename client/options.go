@@ -71,6 +71,7 @@ var Failpoints = []string{
 	"answer-drawn",              // nothing of it lasts
 	"answer-spent",              // in the ledger, not sealed
 	"contribution-sealed",       // not on disk
+	"contribution-kept",         // on disk, and the ledger does not say so
 	"contribution-spooled",      // on disk, not sent
 	"contribution-acknowledged", // by the entry hop, not marked
 	"contribution-marked",       // as sent, its file still there

@@ -5,11 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"time"
-
-	"github.com/confetti-dp/confetti/dp/fragment"
-	"github.com/confetti-dp/confetti/dp/tally"
 )
 
 // record is one line of the journal. Kind says which fields it has.
@@ -22,7 +18,7 @@ type record struct {
 	Plan      string         `json:"plan,omitempty"` // all others
 	Spent     *spending      `json:"spent,omitempty"`
 	Backstops []keptBackstop `json:"backstops,omitempty"` // spent, and what a compaction keeps of one
-	Instance  int            `json:"instance,omitempty"`  // sent, dropped
+	Instance  int            `json:"instance,omitempty"`  // sealed, sent, dropped
 	Reason    string         `json:"reason,omitempty"`    // dropped
 
 	Study string `json:"study,omitempty"` // joined
@@ -33,6 +29,7 @@ const (
 	kindConsent = "consent"
 	kindJoined  = "joined"
 	kindSpent   = "spent"
+	kindSealed  = "sealed" // and in the spool: from here on it may have been sent
 	kindSent    = "sent"
 	kindDropped = "dropped"
 )
@@ -56,49 +53,9 @@ type spending struct {
 	Covered    bool         `json:"covered,omitempty"`
 }
 
-type spokenPart struct {
-	Instance int    `json:"instance"`
-	Size     int    `json:"size,omitempty"`     // bytes of a payload
-	Vector   []byte `json:"vector,omitempty"`   // of an answer that is summed, in the place of payloads: see secret.shut
-	Payloads []byte `json:"payloads,omitempty"` // one after the other; none once they are forgotten
-	Messages []byte `json:"messages,omitempty"` // of the ledger's version 1, in the place of payloads: the body of each message
-}
-
 type keptBackstop struct {
 	Key  []byte `json:"key"` // HMAC, by the device's secret, of protocol's key
 	Kept []byte `json:"kept"`
-}
-
-// spoken is the record of a part.
-func spoken(p Packed) spokenPart {
-	return spokenPart{Instance: p.Instance, Size: len(p.Payloads[0]), Payloads: slices.Concat(p.Payloads...)}
-}
-
-// part reads back what was said; ok is false where it makes no sense.
-func (s spokenPart) part() (p Part, ok bool) {
-	p = Part{Instance: s.Instance, State: Waiting, vector: s.Vector}
-	if s.Vector != nil {
-		return p, len(s.Messages) == 0 && len(s.Payloads) == 0 && s.Size == 0
-	}
-	if len(s.Messages)%tally.MessageBytes != 0 || len(s.Payloads) > 0 && (s.Size <= 0 || len(s.Payloads)%s.Size != 0 || len(s.Messages) > 0) {
-		return p, false
-	}
-	if len(s.Messages) > 0 {
-		p.Messages = slices.Collect(slices.Chunk(s.Messages, tally.MessageBytes))
-	}
-	if len(s.Payloads) > 0 {
-		p.payloads = slices.Collect(slices.Chunk(s.Payloads, s.Size))
-	}
-	for _, payload := range p.payloads {
-		body, err := fragment.Unpack(payload)
-		if err != nil {
-			return p, false
-		}
-		if body != nil {
-			p.Messages = append(p.Messages, body)
-		}
-	}
-	return p, true
 }
 
 // parseRecord is strict: a record of a later version must not be passed over.

@@ -114,7 +114,7 @@ func TestChargedBackstopsAreGolden(t *testing.T) {
 		Backed: &Backed{Question: make([]byte, 32), Key: make([]byte, 32), Term: someTime}, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{spoken(Packed{Instance: 1, Payloads: [][]byte{make([]byte, 8)}})},
 	}}
 	got := appendLine([]byte(journalHead), r.bytes())
-	want, err := os.ReadFile("testdata/ledger-v2-backed")
+	want, err := os.ReadFile("testdata/ledger-v3-backed")
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the form of the ledger changed, and devices hold the old one (%v):\n%s", err, got)
 	}

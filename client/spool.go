@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,14 +193,21 @@ func (f folder) drop(l *Ledger, now time.Time, plan string, instance int, reason
 	return f.unspool(plan, instance)
 }
 
+// part is what an entry says through an instance, or nil.
+func (l *Ledger) part(plan string, instance int) *Part {
+	e := l.entry(plan)
+	if e == nil {
+		return nil
+	}
+	i := slices.IndexFunc(e.Parts, func(p Part) bool { return p.Instance == instance })
+	if i < 0 {
+		return nil
+	}
+	return &e.Parts[i]
+}
+
 // waits reports whether a contribution is still to be sent.
 func (l *Ledger) waits(plan string, instance int) bool {
-	if e := l.entry(plan); e != nil {
-		for _, p := range e.Parts {
-			if p.Instance == instance {
-				return p.State == Waiting
-			}
-		}
-	}
-	return false
+	p := l.part(plan, instance)
+	return p != nil && p.State == Waiting
 }

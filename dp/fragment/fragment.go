@@ -32,18 +32,22 @@ func Pack(r *rand.Rand, bodies [][]byte, count, size int) [][]byte {
 	all := make([]byte, max(count, len(bodies))*size)
 	payloads := make([][]byte, max(count, len(bodies)))
 	for i := range payloads {
-		p := all[i*size : (i+1)*size : (i+1)*size]
+		payloads[i] = all[i*size : (i+1)*size : (i+1)*size]
 		if i < len(bodies) {
-			if size < Size(len(bodies[i])) {
-				panic(fmt.Sprintf("fragment: payloads of %d bytes cannot hold a message of %d", size, len(bodies[i])))
-			}
-			p[0] = kindMessage
-			copy(p[1:], bodies[i])
+			Put(payloads[i], bodies[i])
 		}
-		payloads[i] = p
 	}
 	r.Shuffle(len(payloads), func(i, j int) { payloads[i], payloads[j] = payloads[j], payloads[i] })
 	return payloads[:count]
+}
+
+// Put makes a dummy the payload of a message with that body.
+func Put(payload, body []byte) {
+	if len(payload) < Size(len(body)) {
+		panic(fmt.Sprintf("fragment: payloads of %d bytes cannot hold a message of %d", len(payload), len(body)))
+	}
+	payload[0] = kindMessage
+	copy(payload[1:], body)
 }
 
 var errPayload = errors.New("fragment: neither a message nor a dummy of this version")
