@@ -56,7 +56,7 @@ var layers = [][]string{
 	{"release"},
 	{"question"},
 	{"question/density", "question/histogram", "question/vector", "question/gradient"},
-	{"question/label"},
+	{"question/label", "question/latent"},
 	{"release/page", "release/findings"},
 	{"protocol"},
 	{"internal/intake", "question/law"},

@@ -51,6 +51,7 @@ type Question struct {
 	Vector    *Vector    `json:"vector,omitempty"`
 	Gradient  *Gradient  `json:"gradient,omitempty"`
 	Label     *Label     `json:"label,omitempty"`
+	Latent    *Latent    `json:"latent,omitempty"`
 }
 
 // What a device sends whose value does not fit.

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -28,6 +29,7 @@ var kinds = map[string]kind{
 	"vector":    kindOf(vector.Validate, vector.New, vector.Design).inRounds(vector.DesignRounds),
 	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design).inRounds(gradient.DesignRounds),
 	"label":     kindOf(label.Validate, label.New, label.Design),
+	"latent":    kindOf(latent.Validate, latent.New, latent.Design),
 }
 
 // kind is what is done with a plan that asks for it: Validate lists what is wrong with

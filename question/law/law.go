@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release/findings"
 )
@@ -60,6 +61,8 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 			return nil, stranger(p.Plan, who)
 		}
 		return drawLabel(p.Plan, q, values, stream, progress)
+	case *latent.Question:
+		return drawLatent(p.Plan, q, who, stream, progress)
 	}
 	return nil, fmt.Errorf("law: no law is known of %T", p.Question)
 }
@@ -83,6 +86,12 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 		return &findings.Truth{}, nil
 	case *label.Question:
 		return revealLabel(q, values)
+	case *latent.Question:
+		inner, err := symbolsOf(q, values)
+		if err != nil {
+			return nil, err
+		}
+		return revealHistogram(q.InnerPlan(), q.Inner(), inner)
 	}
 	return nil, fmt.Errorf("law: no truth is known of %T", p.Question)
 }

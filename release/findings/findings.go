@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -55,6 +56,8 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return describeGradient(m, public)
 	case *label.Model:
 		return describeLabel(m, public)
+	case *latent.Model:
+		return describeLatent(m, public)
 	}
 	return nil, nil, fmt.Errorf("findings: no words for what %T has learned", m)
 }
@@ -99,6 +102,8 @@ func Beside(m question.Model, public Public) (s Sheet, err error) {
 		return countSheet(m, public)
 	case *label.Model:
 		return labelSheet(m, public)
+	case *latent.Model:
+		return latentSheet(m)
 	case *vector.Model:
 		return sumSheet(m)
 	case *gradient.Model:
@@ -124,4 +129,6 @@ func countSheet(m *histogram.Model, public Public) (Sheet, error) {
 
 // Counted says that a release of the question has a sheet of its counts, which needs
 // no public data.
-func Counted(q plan.Question) bool { return q.Histogram != nil || countedLabels(q.Label) }
+func Counted(q plan.Question) bool {
+	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil
+}

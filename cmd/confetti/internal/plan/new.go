@@ -26,6 +26,7 @@ type planNew struct {
 	Density   planNewDensity   `cmd:"" default:"withargs" help:"Ask for a density of vectors in each class (the kind of plan without a name)."`
 	Histogram planNewHistogram `cmd:"" help:"Ask how many hold each value."`
 	Label     planNewLabel     `cmd:"" help:"Ask for the label that goes with public features, and protect nothing else."`
+	Latent    planNewLatent    `cmd:"" help:"Ask for records and their classes, both private though everyone colludes."`
 	Gradient  planNewGradient  `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
 	Vector    planNewVector    `cmd:"" help:"Ask which features go with which class, both in one guarantee; it teaches a classifier."`
 }

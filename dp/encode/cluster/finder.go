@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"bytes"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/encode/gradients"
+)
+
+// Finder finds the clusters of records as their holders have them: of images, whose oriented
+// gradients it takes, or of features. It is safe for concurrent use.
+type Finder struct {
+	Inputs        int   // numbers of a record
+	Sizes         []int // public inputs in each cluster
+	width, height int   // of images; zero: records are features
+	nearest       func(features []float32) int
+}
+
+// ParseFinder reads the one form of a State or of an Encoder.
+func ParseFinder(text []byte) (*Finder, error) {
+	if bytes.HasPrefix(text, []byte(`{"confetti_encoder"`)) {
+		e, err := ParseEncoder(text)
+		if err != nil {
+			return nil, err
+		}
+		f := &Finder{Inputs: e.Net.Inputs(), Sizes: e.Sizes, nearest: func(x []float32) int {
+			return e.All(blas32.General{Rows: 1, Cols: len(x), Stride: len(x), Data: x})[0]
+		}}
+		f.ofImages(e.Width, e.Height)
+		return f, nil
+	}
+	s, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &Finder{Inputs: s.Centres.Cols, Sizes: s.Sizes, nearest: s.Nearest}
+	f.ofImages(s.Width, s.Height)
+	return f, nil
+}
+
+func (f *Finder) ofImages(width, height int) {
+	if width != 0 {
+		f.Inputs, f.width, f.height = width*height, width, height
+	}
+}
+
+// Find is the cluster of a record with as many numbers as Inputs; not ok of one that lies in
+// none, since a number is not finite, or too large.
+func (f *Finder) Find(record []float32) (cluster int, ok bool) {
+	squares := float32(0)
+	for _, x := range record {
+		squares += x * x
+	}
+	if squares-squares != 0 {
+		return 0, false
+	}
+	if f.width == 0 {
+		return f.nearest(record), true
+	}
+	m, err := gradients.New(f.width, f.height) // not to be shared
+	if err != nil || m.Check(record) != nil {
+		return 0, false
+	}
+	features := make([]float32, m.Len())
+	m.Apply(record, features)
+	return f.nearest(features), true
+}

@@ -1,0 +1,33 @@
+package latent
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/histogram"
+)
+
+// Design fills in the randomizer at the whole local epsilon, what the same reports tell behind
+// one honest hop, where the budget's epsilon is missing, and the number and length of envelopes.
+func Design(p plan.Plan) (plan.Plan, error) {
+	if p.Question.Latent == nil {
+		return p, errors.New("latent: the plan has no latent section")
+	}
+	ask := *p.Question.Latent // the caller's stays as it is
+	p.Question.Latent = &ask
+	var ps plan.Problems
+	if undesigned(p, &ps); ps.Err() != nil {
+		return p, ps.Err()
+	}
+	if ask.Randomizer == nil {
+		ask.Randomizer = &plan.Randomizer{Name: subset, Accounting: string(account.ExactAccounting)}
+	}
+	inner, err := histogram.Design(counted(p))
+	if err != nil {
+		return p, err
+	}
+	ask.Randomizer = &inner.Question.Histogram.Randomizer
+	p.Envelopes, p.Budget.Epsilon = inner.Envelopes, inner.Budget.Epsilon
+	return p, nil
+}

@@ -1,0 +1,113 @@
+// Package latent is the question of records that are a secret as a whole, features and class
+// (LTN), where nobody is trusted: what do they look like, and which class goes with what? A
+// device encodes its record by a public state, and all that it says of it keeps one local
+// epsilon.
+package latent
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+)
+
+// Record is the value of a latent question. The crowd is public, the rest is private: numbers
+// that are not finite, and a class that is none of the plan's, do not fit (question.UnfitError).
+type Record struct {
+	Crowd    int // of the plan's groups; 0 where there are none
+	Features []float32
+	Class    int // index of the plan's classes; 0 where there are none
+}
+
+// Question is one symbol of a public cluster and a class: under replacement of the record, a
+// histogram's answer.
+type Question struct {
+	plan   plan.Plan
+	ask    plan.Latent
+	counts *histogram.Question // of symbols
+	finder *cluster.Finder     // nil: what the plan promises is known, and nothing is answered
+}
+
+// New makes the question of a valid plan runnable, but for its state.
+func New(p plan.Plan) (*Question, error) {
+	inner, err := histogram.New(counted(p))
+	return &Question{plan: p, ask: *p.Question.Latent, counts: inner}, err
+}
+
+// counted is the plan of a histogram of symbols.
+func counted(p plan.Plan) plan.Plan {
+	ask := p.Question.Latent
+	h := &plan.Histogram{Attributes: []plan.Attribute{{Name: "symbol", Kind: "categories", Size: symbols(ask)}}}
+	if ask.Randomizer != nil {
+		h.Randomizer = *ask.Randomizer
+	}
+	p.Question, p.State = plan.Question{Kind: "histogram", Unfit: p.Question.Unfit, Histogram: h}, ""
+	return p
+}
+
+// symbols is how many there are: of cluster c and class y of k, the symbol is c k + y.
+func symbols(ask *plan.Latent) int { return ask.Clusters * max(1, len(ask.Classes)) }
+
+// WithState is the question with its clusters.
+func (q *Question) WithState(text []byte) (question.Question, error) {
+	f, err := cluster.ParseFinder(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Sizes) != q.ask.Clusters || f.Inputs != q.ask.Features {
+		return nil, fmt.Errorf("latent: the state has %d clusters of records of %d numbers, and the plan %d of %d", len(f.Sizes), f.Inputs, q.ask.Clusters, q.ask.Features)
+	}
+	with := *q
+	with.finder = f
+	return &with, nil
+}
+
+var errStateless = errors.New("latent: the clusters are missing: fetch the state that the plan names")
+
+// Encode finds the symbol.
+func (q *Question) Encode(v question.Value) (question.Symbol, error) {
+	r, ok := v.(Record)
+	if !ok {
+		return nil, fmt.Errorf("latent: a latent question takes Record values, not %T", v)
+	}
+	inner, err := q.InnerValue(r)
+	if err != nil {
+		return nil, err
+	}
+	return q.counts.Encode(inner)
+}
+
+// Inner is the histogram of symbols that the question goes by, and InnerPlan its plan.
+func (q *Question) Inner() *histogram.Question { return q.counts }
+
+// InnerPlan is the plan of Inner.
+func (q *Question) InnerPlan() plan.Plan { return counted(q.plan) }
+
+// InnerValue is what Inner is asked of a record; the symbol -1, which does not fit, of one that
+// has none.
+func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
+	if q.finder == nil {
+		return histogram.Answers{}, errStateless
+	}
+	if len(r.Features) != q.ask.Features {
+		return histogram.Answers{}, fmt.Errorf("latent: a record of %d numbers, and the plan has %d", len(r.Features), q.ask.Features)
+	}
+	symbol, k := -1, max(1, len(q.ask.Classes))
+	if c, ok := q.finder.Find(r.Features); ok && r.Class >= 0 && r.Class < k {
+		symbol = c*k + r.Class
+	}
+	return histogram.Answers{Crowd: r.Crowd, Values: []any{symbol}}, nil
+}
+
+// Randomize is the histogram's.
+func (q *Question) Randomize(r *rand.Rand, s question.Symbol, m question.Memory) (question.Report, error) {
+	return q.counts.Randomize(r, s, m)
+}
+
+// NewTally is the histogram's.
+func (q *Question) NewTally() tally.Tally { return q.counts.NewTally() }

@@ -1,0 +1,93 @@
+package latent
+
+import (
+	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+)
+
+// Model is how many respondents hold each symbol.
+type Model struct {
+	Asked  plan.Latent
+	Counts *histogram.Model // cell c k + y is of cluster c and class y
+	Finder *cluster.Finder  // of the state; nil: not known
+}
+
+// Learn estimates the number of holders of each symbol.
+func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
+	learned, err := q.counts.Learn(crowds)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Asked: q.ask, Counts: learned.(*histogram.Model), Finder: q.finder}, nil
+}
+
+// Shares are those of the public inputs in each cluster; none where the state is not known.
+func (m *Model) Shares() []float64 {
+	if m.Finder == nil {
+		return nil
+	}
+	all, out := 0, make([]float64, len(m.Finder.Sizes))
+	for _, n := range m.Finder.Sizes {
+		all += n
+	}
+	for c, n := range m.Finder.Sizes {
+		out[c] = float64(n) / float64(max(1, all))
+	}
+	return out
+}
+
+// Estimate is of the symbols of one crowd.
+func (q *Question) Estimate(c tally.Crowd) []estimate.Value { return q.counts.Estimate(c) }
+
+// Targets are the likeliest shares of the classes in each cluster, of respondents who lie in
+// clusters as public inputs do: those nearest to the estimates, whose errors are alike, that are
+// nowhere below zero and sum to what the cluster holds. They are nil of a cluster that holds
+// nobody, and there are none where the state is not known.
+func (m *Model) Targets(t *histogram.Table) ([][]float64, error) {
+	k, shares := max(1, len(m.Asked.Classes)), m.Shares()
+	targets := make([][]float64, len(shares))
+	for c, share := range shares {
+		if share == 0 {
+			continue
+		}
+		held, alike := share*float64(t.Respondents), make([]estimate.Value, k)
+		for y := range alike {
+			alike[y] = estimate.Value{Mean: t.Values[c*k+y].Mean, StdErr: 1}
+		}
+		var err error
+		if targets[c], err = estimate.Project(alike, held); err != nil {
+			return nil, err
+		}
+		for y := range targets[c] {
+			targets[c][y] /= held
+		}
+	}
+	return targets, nil
+}
+
+// Fields are the group, or the class, and the numbers of the record.
+func (q *Question) Fields() []question.Field { return question.LabelledFields(q.names()) }
+
+// names are the groups, or the classes: a plan has no more than one of these.
+func (q *Question) names() []string {
+	if len(q.plan.Crowd.Names) > 0 {
+		return q.plan.Crowd.Names
+	}
+	return q.ask.Classes
+}
+
+// Value is the Record in a row.
+func (q *Question) Value(row []any) (question.Value, []error) {
+	features, at, errs := question.LabelledRow(q.names(), row)
+	if errs != nil {
+		return nil, errs
+	}
+	if len(q.plan.Crowd.Names) > 0 {
+		return Record{Crowd: at, Features: features}, nil
+	}
+	return Record{Features: features, Class: at}, nil
+}

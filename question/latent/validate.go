@@ -1,0 +1,56 @@
+package latent
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+)
+
+const (
+	maxFeatures = 1 << 20
+	subset      = "subset" // the randomizer of symbols
+)
+
+// Validate lists what is wrong with a plan of private records.
+func Validate(p plan.Plan, ps *plan.Problems) {
+	before := len(*ps)
+	undesigned(p, ps)
+	if len(*ps) > before {
+		return
+	}
+	ask := p.Question.Latent
+	ps.Require(p.State != "", "state is missing: name the public clusters by their hash")
+	ps.Require(ask.Randomizer != nil, "question.latent.randomizer is missing: design the plan")
+	if ask.Randomizer != nil {
+		histogram.Validate(counted(p), ps)
+	}
+}
+
+// undesigned lists what is wrong with what must be there before a design.
+func undesigned(p plan.Plan, ps *plan.Problems) {
+	const at = "question.latent."
+	ask := p.Question.Latent
+	if !slices.Contains(plan.LatentReports, ask.Report) {
+		ps.Require(false, at+"report must be one of %s", strings.Join(plan.LatentReports, ", "))
+		return
+	}
+	k := len(ask.Classes)
+	ps.Require(ask.Features >= 1 && ask.Features <= maxFeatures, at+"features must be between 1 and %d: the numbers of a record", maxFeatures)
+	ps.Require(k == 0 || k >= 2 && k <= plan.MaxClasses, at+"classes: name between 2 and %d, or none", plan.MaxClasses)
+	if k <= plan.MaxClasses {
+		ps.Names(at+"classes", ask.Classes)
+	}
+	ps.Require(ask.Clusters >= 2 && ask.Clusters <= cluster.Most, at+"clusters must be between 2 and %d", cluster.Most)
+	ps.Require(ask.Randomizer == nil || ask.Randomizer.Name == subset, at+"randomizer must be %q, or be left to the design", subset)
+	ps.Require(k == 0 || len(p.Crowd.Names) == 0, "crowd.names: whoever has a class says it with the record, and there is one crowd of everybody: leave them out, or the classes")
+	ps.Require(p.Budget.LocalEpsilon > 0, "budget.local_epsilon is missing: nobody is trusted, and it is all that a device's report may tell")
+	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is part of the record: leave it out")
+	ps.Require(p.Route.Kind == plan.RouteMix, "route.kind must be %q: a symbol is no sum", plan.RouteMix)
+	question.RequireReplacement(p, ps)
+	question.RequireUnfit(p, ps)
+	question.RequireWhole(p, ps)
+}
