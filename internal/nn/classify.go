@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// batch is how many examples go through a model together: fewer, where one takes much room.
+// batch is how many examples go through a model together: fewer, where one takes much room, so that
+// what a layer leaves is still near when the next one takes it.
 func (m *Model) batch() int {
 	numbers := 0
 	for _, l := range m.Layers {
 		_, out, _ := l.Shape()
 		numbers += out
 	}
-	if numbers > 1<<16 {
+	if numbers > 1<<12 {
 		return 32
 	}
 	return 250

@@ -85,27 +85,31 @@ func (c Conv) backward(s *scratch, w, _, _, dy, dx []float32, n int) {
 }
 
 // norms needs each example's whole gradient: a filter answers in many places, so that its
-// norm does not follow from the norms of input and derivative.
+// norm does not follow from the norms of input and derivative. They are kept for gradient.
 func (c Conv) norms(s *scratch, _, dy, sq []float32, n int) {
 	_, out, params := c.Shape()
-	k, places, own := c.patch(), c.places(), room(&s.left, params)
+	k, places, each := c.patch(), c.places(), room(&s.each, n*params)
+	clear(each)
 	for i := range n {
-		clear(own)
+		own := each[i*params : (i+1)*params]
 		s.products(s.kept[i*places*k:(i+1)*places*k], dy[i*out:(i+1)*out], own, places, k, c.Filters)
 		sq[i] += kernel.Dot(own, own)
 	}
 }
 
+// gradient with scales comes after norms.
 func (c Conv) gradient(s *scratch, _, dy, scale, sum []float32, n int) {
-	s.products(s.kept, s.scaled(dy, scale, n), sum, n*c.places(), c.patch(), c.Filters)
+	if scale == nil {
+		s.products(s.kept, dy, sum, n*c.places(), c.patch(), c.Filters)
+	}
+	for i, by := range scale {
+		kernel.Axpy(sum, s.each[i*len(sum):(i+1)*len(sum)], by)
+	}
 }
 
-// lay writes what each filter looks at.
+// lay writes what each filter looks at. Nothing else writes to patches: padding stays zero.
 func (c Conv) lay(x, patches []float32, n int) {
 	in, row := c.Height*c.Width*c.Channels, len(patches)/n
-	if c.Pad > 0 || c.After > 0 {
-		clear(patches)
-	}
 	for i := range n {
 		picture, rows := x[i*in:(i+1)*in], patches[i*row:(i+1)*row]
 		c.walk(func(at, pixel, run int) { copy(rows[at:at+run], picture[pixel:pixel+run]) })

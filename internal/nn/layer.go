@@ -30,7 +30,8 @@ type learning interface {
 	// norms adds to sq, for each example, the squared norm of the loss's derivative in the
 	// layer's own numbers.
 	norms(s *scratch, x, dy, sq []float32, n int)
-	// gradient adds to sum (Params) each example's derivative, times its scale; nil is one.
+	// gradient adds to sum (Params) each example's derivative, times its scale; nil is one. Scales follow
+	// from norms, which have been asked for before.
 	gradient(s *scratch, x, dy, scale, sum []float32, n int)
 }
 
@@ -38,6 +39,7 @@ type learning interface {
 // each time.
 type scratch struct {
 	kept, left, right []float32
+	each              []float32  // examples' own gradients, from norms to gradient
 	chance            *rand.Rand // of what is sampled; nil: nothing is
 }
 
