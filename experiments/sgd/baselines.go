@@ -9,7 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/dpsgd"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 )
@@ -17,9 +16,8 @@ import (
 // curated is a round of somebody who sees the gradients: by DP-SGD, or without noise. A curator
 // draws who takes part in each round by independent coins, of which nobody learns; the noise is
 // that with which this keeps epsilon, for a respondent who is added or removed.
-func (s *study) curated(proto *protocol.Protocol, round int) (*gradient.Model, error) {
+func (s *study) curated(q *gradient.Question, round int) (*gradient.Model, error) {
 	const forRound = 0x53f
-	q := proto.Question.(*gradient.Question)
 	if s.Report == experiments.NoPrivacy {
 		who := s.cohort(round)
 		return q.Taught(over(nn.ClippedSum(q.Network(), s.Clip, labelled(who), len(who)), len(who)), 0, len(who)), nil

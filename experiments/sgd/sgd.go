@@ -22,7 +22,6 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/law"
-	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -182,52 +181,78 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 	if err != nil {
 		return s.out, err
 	}
-	state, _, err := findings.Next(proto.Question, nil)
-	if err != nil {
-		return s.out, err
-	}
-	var last *nn.Model
+	var last *gradient.Model
 	for round := range s.Rounds {
 		progress("rounds", round, s.Rounds)
-		s.plan.State = plan.StateName(state)
-		if proto, err = protocol.WithState(s.plan, state); err != nil {
-			return s.out, err
-		}
-		model, err := s.round(proto, round)
-		if err != nil {
-			return s.out, err
-		}
-		if state, _, err = findings.Next(proto.Question, model); err != nil {
+		if last, err = s.round(proto.Question.(*gradient.Question), last, round); err != nil {
 			return s.out, err
 		}
 		if every := max(1, s.Rounds/points); (round+1)%every == 0 || round+1 == s.Rounds {
-			last = model.Network()
-			if s.out.Accuracy, err = s.accuracy(last); err != nil {
+			if s.out.Accuracy, err = s.accuracy(last.Network()); err != nil {
 				return s.out, err
 			}
 			s.out.Curve = append(s.out.Curve, experiments.Point{Round: round + 1, Accuracy: s.out.Accuracy})
 		}
-		s.out.Noise, s.out.Learned = model.State.Turns[round].Noise, len(model.State.Model.Params)
 	}
 	progress("rounds", s.Rounds, s.Rounds)
-	s.attack(last)
+	s.out.Noise, s.out.Learned = last.State.Turns[s.Rounds-1].Noise, len(last.State.Model.Params)
+	s.attack(last.Network())
 	if s.out.Epsilon != nil && !s.Baseline() {
 		s.out.NoiseRatio = s.out.Noise / s.gaussian(*s.out.Epsilon)
 	}
 	return s.out, nil
 }
 
-// round is what a cohort teaches: by the reports that its devices would make, or by its
-// gradients themselves.
-func (s *study) round(proto *protocol.Protocol, round int) (*gradient.Model, error) {
-	const forReports = 0x52e
-	if s.Baseline() {
-		return s.curated(proto, round)
+// round is what a cohort teaches after the round before, nil in the first: by the reports that its devices would
+// make, or by its gradients themselves, which no bytes have to be fetched for.
+func (s *study) round(q *gradient.Question, before *gradient.Model, round int) (*gradient.Model, error) {
+	if !s.Baseline() && s.Examples == 0 {
+		return s.told(q, before, round)
 	}
-	if s.Examples > 0 {
-		q, who := proto.Question.(*gradient.Question), s.cohort(round)
-		mean := over(nn.ClippedSum(q.Network(), s.Clip, labelled(who), len(who)), len(who))
-		return q.Limit(replay.New(s.Seed, forReports, uint64(round)), mean, s.Users)
+	q, err := after(q, before)
+	if err != nil {
+		return nil, err
+	}
+	if s.Baseline() {
+		return s.curated(q, round)
+	}
+	who := s.cohort(round)
+	mean := over(nn.ClippedSum(q.Network(), s.Clip, labelled(who), len(who)), len(who))
+	return q.Limit(replay.New(s.Seed, forReports, uint64(round)), mean, s.Users)
+}
+
+// after is the question of the round after this model.
+func after(q *gradient.Question, before *gradient.Model) (*gradient.Question, error) {
+	if before != nil {
+		return q.At(before.State), nil
+	}
+	first, _, err := q.Next(nil)
+	if err != nil {
+		return nil, err
+	}
+	at, err := q.WithState(first)
+	if err != nil {
+		return nil, err
+	}
+	return at.(*gradient.Question), nil
+}
+
+const forReports = 0x52e
+
+// told is what the reports of a cohort teach, whose devices fetch the state of the round.
+func (s *study) told(q *gradient.Question, before *gradient.Model, round int) (*gradient.Model, error) {
+	var learned question.Model // nil, and no *gradient.Model that is nil
+	if before != nil {
+		learned = before
+	}
+	state, _, err := q.Next(learned)
+	if err != nil {
+		return nil, err
+	}
+	s.plan.State = plan.StateName(state)
+	proto, err := protocol.WithState(s.plan, state)
+	if err != nil {
+		return nil, err
 	}
 	crowds, err := law.Draw(proto, law.Values(s.cohort(round)),
 		func(part ...uint64) *rand.Rand {

@@ -8,9 +8,9 @@ import (
 
 const (
 	delta = 1e-6
-	// stand of a round are the examples that stand for all its respondents, as in ESA, where a fifth may: their choice adds less
-	// than a fiftieth to the noise of reports.
-	stand = 250
+	// stand of a round are the examples that stand for all its respondents; in ESA half of them or a fifth do. Their choice
+	// adds less than a hundredth to the length of the noise of reports.
+	stand = 100
 )
 
 // Specs are all measurements of models that learn in rounds.

@@ -129,7 +129,12 @@ func (q *Question) WithState(state []byte) (question.Question, error) {
 	if !same(s.Model, q.layers) {
 		return nil, fmt.Errorf("gradient: the state's model is not %s for examples of %d numbers in %d classes", q.ask.Model, q.ask.Dimension, len(q.ask.Classes))
 	}
-	return &Question{plan: q.plan, ask: q.ask, layers: q.layers, report: q.report, state: s}, nil
+	return q.At(s), nil
+}
+
+// At is the question with a state that a round of it has left.
+func (q *Question) At(s *State) *Question {
+	return &Question{plan: q.plan, ask: q.ask, layers: q.layers, report: q.report, state: s}
 }
 
 // start is the state of the first round.
