@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -101,6 +102,22 @@ func (m Models) train(r *rand.Rand) (losses []float64, in []bool, err error) {
 		losses = append(losses, nn.CrossEntropy(pass.Forward(e.X, 1), target, dy, k))
 	}
 	return losses, in, nil
+}
+
+// Members is what a threshold of the loss tells of who was trained on (Yeom, Giacomelli, Fredrikson and Jha 2018;
+// ESA, section VII-C): by how much the rates of members and of others up to it differ, where they differ most among these very
+// records, and the epsilon at delta that losses show with Confidence, by a threshold that one half of them chose and the
+// other is new to. ESA prints -log(TPR - FPR) for such an epsilon; it is -log(1 - (TPR - FPR)) without delta.
+func Members(members, others []float64, delta float64) (difference, lower float64) {
+	in, out := slices.Sorted(slices.Values(members)), slices.Sorted(slices.Values(others))
+	j := 0
+	for i, loss := range in {
+		for j < len(out) && out[j] <= loss {
+			j++
+		}
+		difference = math.Max(difference, float64(i+1)/float64(len(in))-float64(j)/float64(len(out)))
+	}
+	return difference, scored{members, others}.Lower(delta, 1-Confidence)
 }
 
 // shadows are, by example, the logits of its class's probability in models with and without it.
