@@ -31,7 +31,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3", "internal/floats"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/origintest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3", "internal/floats"},
 	{"internal/durable/durabletest", "internal/replay", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn"},
 	{"internal/stattest", "internal/dataset"},
 	{"plan", "envelope"},
