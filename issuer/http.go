@@ -60,7 +60,7 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err := wire.CheckType(r, wire.TokenRequestType); err != nil {
 		return err
 	}
-	if err := s.open(p.signed.Plan); err != nil {
+	if err := s.o.IsOpen(p.signed.Plan.Times, false); err != nil {
 		return err
 	}
 	respondent, err := s.auth.Respondent(r)
@@ -89,24 +89,6 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	_, err = w.Write(answer.Marshal())
 	return err
-}
-
-// open says whether tokens of the plan are to be had now.
-func (s *Service) open(p plan.Plan) error {
-	switch now := s.o.Now(); {
-	case now.Before(p.Times.Opens):
-		problem := wire.Problemf(wire.NotOpen, "the plan opens later")
-		problem.RetryAfter = min(p.Times.Opens.Sub(now), 24*time.Hour)
-		return problem
-	case !now.Before(p.Times.Closes) && s.o.Clock.Settled() != nil:
-		// Whoever is told that it is over does not come again.
-		problem := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")
-		problem.RetryAfter = time.Minute
-		return problem
-	case !now.Before(p.Times.Closes):
-		return wire.Problemf(wire.EpochOver, "the plan has closed")
-	}
-	return nil
 }
 
 // full says that somebody new is one too many. Of as many respondents as the plan lets

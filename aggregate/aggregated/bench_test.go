@@ -29,7 +29,7 @@ func BenchmarkLeader(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	c := w.nodes[dap.Leader].service.plans[w.plan.Hash()].crowds[0]
+	c := found(w.nodes[dap.Leader].service, w.plan.Hash()).crowds[0]
 	b.Run("prepare", func(b *testing.B) {
 		for range b.N/many + 1 {
 			if job := c.leader.Begin(c.batch(), bare); job.Refused > 0 {

@@ -262,7 +262,7 @@ func TestAPeerThatLiesAboutItsBatchGetsNothing(t *testing.T) {
 	}
 	w.meddle = nil
 	leader := w.nodes[dap.Leader].service
-	c := leader.plans[w.plan.Hash()].crowds[0]
+	c := found(leader, w.plan.Hash()).crowds[0]
 	batch, err := leader.sum(t.Context(), c)
 	if err != nil || batch.Reports != uint64(len(said)) {
 		t.Fatal(batch.Reports, err)

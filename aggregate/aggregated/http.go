@@ -30,8 +30,8 @@ func (s *Service) Routes() map[string]serve.Handler {
 		dap.ConfigPattern: s.showConfig,
 
 		wire.HeldPattern:       s.showHeld,
-		wire.PlanPattern:       s.showPlan,
-		wire.RegisterPattern:   s.register,
+		wire.PlanPattern:       s.plans.Show,
+		wire.RegisterPattern:   s.plans.Register(s.Load),
 		wire.StatusPattern:     s.showStatus,
 		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern: s.withdrawals.Show,
@@ -53,7 +53,7 @@ func (s *Service) Ready(ctx context.Context) error { return s.o.Store.Ready(ctx)
 // showConfig answers GET /hpke_config with the keys of the plans that are served: a device
 // takes its plan's, and asks nobody.
 func (s *Service) showConfig(w http.ResponseWriter, r *http.Request) error {
-	all, _ := s.all()
+	all, _ := s.plans.All()
 	var keys []dap.Key
 	for _, p := range all {
 		key, err := envelope.ParsePublicKey(p.own(s.o.Role).Key)
@@ -73,41 +73,13 @@ func (s *Service) showConfig(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// showPlan answers with the signed plan.
-func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
-	hash, err := wire.PathPlan(r)
-	if err != nil {
-		return err
-	}
-	p, err := s.standing(hash)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	text, kind := p.text, wire.PlanType(p.signed)
-	p.mu.Unlock()
-	w.Header().Set("Content-Type", kind)
-	_, err = w.Write(text)
-	return err
-}
-
-// register loads a plan that a trusted publisher has signed. The signature is the
-// authentication: whoever brings it.
-func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	known := func(hash [32]byte) bool {
-		_, err := s.standing(hash)
-		return err == nil
-	}
-	return serve.TakePlan(w, r, s.o.Publishers.Now(), known, func(signed plan.Signed) error { return s.Load(r.Context(), signed) })
-}
-
 // closePlan answers POST /v1/plans/{plan}/close to the operator: no more reports are taken.
 func (s *Service) closePlan(w http.ResponseWriter, r *http.Request) error {
 	hash, err := wire.PathPlan(r)
 	if err != nil {
 		return err
 	}
-	p, err := s.standing(hash)
+	p, err := s.plans.Standing(hash)
 	if err != nil {
 		return err
 	}
@@ -167,7 +139,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, here := s.plan(leg.Plan)
+	p, here := s.plans.Find(leg.Plan)
 	if !here {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}
@@ -280,7 +252,7 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	if err := s.withdrawals.Err(hash); err != nil {
 		return err
 	}
-	p, here := s.plan(hash)
+	p, here := s.plans.Find(hash)
 	if !here {
 		return wire.Problemf(wire.UnknownPlan, "the plan %s", plan.Short(fmt.Sprintf("%x", hash)))
 	}
@@ -293,19 +265,14 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 
 // Status is the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
-	page := &serve.Status{}
-	if err := s.o.Publishers.Err(); err != nil {
-		page.Alarms = append(page.Alarms, "publishers: what was read last counts: "+err.Error())
-	}
-	all, _ := s.all()
+	page := &serve.Status{Alarms: s.plans.Unserved()}
+	all, _ := s.plans.All()
 	for _, p := range all {
 		st, err := s.status(ctx, p)
 		where := plan.Short(p.name) + " " + s.Role()
 		switch {
 		case err != nil:
 			page.Alarms = append(page.Alarms, where+": the database does not answer")
-		case s.suspended(p) != nil:
-			page.Alarms = append(page.Alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what was collected is kept: %s", where, s.suspended(p)))
 		case st.Failing != "":
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
 		}
@@ -319,11 +286,6 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		}
 		page.Tables = append(page.Tables, table)
 	}
-	s.mu.Lock()
-	for _, p := range s.idle {
-		page.Alarms = append(page.Alarms, fmt.Sprintf("%s is not served any more: %s", plan.Short(p.signed.Plan.Name()), p.why))
-	}
-	s.mu.Unlock()
 	page.Tables = append(page.Tables, s.withdrawals.Table()...)
 	return page
 }

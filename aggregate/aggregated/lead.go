@@ -42,7 +42,7 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 	}
 	var errs []error
 	for _, c := range p.crowds {
-		if s.suspended(p) != nil {
+		if s.plans.Suspended(p.hash) != nil {
 			return nil
 		}
 		errs = append(errs, s.leadCrowd(ctx, c))

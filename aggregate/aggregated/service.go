@@ -14,8 +14,6 @@ package aggregated
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -72,14 +70,11 @@ type Service struct {
 	uploads chan upload
 	most    int // reports of a job: the constant, but for tests
 
-	loading     sync.Mutex // one plan at a time, or its withdrawal
 	withdrawals *serve.Withdrawals
+	plans       *serve.Plans[*served]
 
 	mu    sync.Mutex
-	plans map[[32]byte]*served
 	tasks map[dap.TaskID]*crowd
-	idle  map[[32]byte]idle // plans of an earlier process that cannot be served
-	wake  chan struct{}     // closed and replaced when a plan is added
 }
 
 // New opens a service on its store and takes up what an earlier process left.
@@ -91,9 +86,10 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	o.Limits.Default()
 	s := &Service{
 		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregate.MostReports,
-		plans: map[[32]byte]*served{}, tasks: map[dap.TaskID]*crowd{}, idle: map[[32]byte]idle{}, wake: make(chan struct{}),
+		tasks: map[dap.TaskID]*crowd{},
 	}
 	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
+	s.plans = serve.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	return s, s.takeUp(ctx)
 }
 
@@ -115,7 +111,7 @@ func (s *Service) Run(ctx context.Context) {
 	wg.Go(func() { s.keepUploads(ctx) })
 	running := map[*served]bool{}
 	for {
-		all, added := s.all()
+		all, added := s.plans.All()
 		for _, p := range all {
 			if !running[p] {
 				running[p] = true
@@ -133,24 +129,12 @@ func (s *Service) Run(ctx context.Context) {
 // Step does once what is due and returns what failed: Run for tests that keep their own
 // time.
 func (s *Service) Step(ctx context.Context) error {
-	all, _ := s.all()
+	all, _ := s.plans.All()
 	var errs []error
 	for _, p := range all {
 		errs = append(errs, s.advance(ctx, p))
 	}
 	return errors.Join(errs...)
-}
-
-// all lists the plans that are served, in the order of their names.
-func (s *Service) all() ([]*served, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []*served
-	for _, p := range s.plans {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b *served) int { return strings.Compare(a.name, b.name) })
-	return all, s.wake
 }
 
 // attend advances a plan whenever there may be something to do.
@@ -166,7 +150,7 @@ func (s *Service) attend(ctx context.Context, p *served) {
 		} else {
 			waits = 1
 		}
-		if _, here := s.plan(p.hash); !here {
+		if _, here := s.plans.Find(p.hash); !here {
 			return
 		}
 		select {
@@ -194,16 +178,16 @@ func (s *Service) advance(ctx context.Context, p *served) error {
 }
 
 func (s *Service) due(ctx context.Context, p *served) error {
-	if _, here := s.plan(p.hash); !here {
+	if _, here := s.plans.Find(p.hash); !here {
 		return nil
 	}
-	if s.over(p.plan) {
+	if s.plans.Over(p.plan) {
 		if err := s.settled(ctx, p); err != nil {
 			return err
 		}
 		return s.erase(ctx, p, nil)
 	}
-	if s.suspended(p) != nil || s.o.Role != dap.Leader {
+	if s.plans.Suspended(p.hash) != nil || s.o.Role != dap.Leader {
 		return nil
 	}
 	return s.lead(ctx, p)

@@ -36,7 +36,7 @@ func TestWhatDevicesSayIsAddedUpOnce(t *testing.T) {
 		t.Errorf("after the end a device is answered %d", status)
 	}
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
-		st, err := w.nodes[role].service.status(t.Context(), w.nodes[role].service.plans[w.plan.Hash()])
+		st, err := w.nodes[role].service.status(t.Context(), found(w.nodes[role].service, w.plan.Hash()))
 		if err != nil || st.Crowds[0].Reports != 4 || st.Crowds[0].Refused != 1 {
 			t.Errorf("%v: %v", st, err)
 		}

@@ -378,3 +378,9 @@ func (w *world) want(want []int64, reports uint64) {
 		w.t.Errorf("%d reports sum to %v, want %d and %v", n, sums, reports, want)
 	}
 }
+
+// found is what a service has of a plan.
+func found(s *Service, hash [32]byte) *served {
+	p, _ := s.plans.Find(hash)
+	return p
+}

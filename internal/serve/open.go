@@ -15,7 +15,7 @@ func Unsure() error {
 	return p
 }
 
-// IsOpen says why a collection takes nothing now; closed: it has ended, for good. A clock
+// IsOpen says why a collection takes nothing now, and its issuer signs nothing; closed: it has ended, for good. A clock
 // that jumps back does not open again what was closed.
 func (c Common) IsOpen(times plan.Times, closed bool) error {
 	now := c.Now()
@@ -27,7 +27,7 @@ func (c Common) IsOpen(times plan.Times, closed bool) error {
 		return wire.Problemf(wire.EpochOver, "the plan has closed")
 	case now.Before(times.Opens):
 		p := wire.Problemf(wire.NotOpen, "the plan has not opened")
-		p.RetryAfter = times.Opens.Sub(now)
+		p.RetryAfter = min(times.Opens.Sub(now), 24*time.Hour)
 		return p
 	}
 	return nil

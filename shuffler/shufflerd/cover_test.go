@@ -23,7 +23,7 @@ func (w *world) cover(name string, body []byte) *http.Request {
 func (w *world) kept() map[string]int {
 	w.t.Helper()
 	labels := map[string]int{}
-	err := w.hops[0].service.plans[w.plan.Hash()].posts[0].entry.Inbox().Each(context.Background(), func(_ [16]byte, label uint32, _ []byte) error {
+	err := found(w.hops[0].service, w.plan.Hash()).posts[0].entry.Inbox().Each(context.Background(), func(_ [16]byte, label uint32, _ []byte) error {
 		if label == epoch.CoverLabel {
 			labels["cover"]++
 		} else {

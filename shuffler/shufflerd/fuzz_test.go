@@ -45,7 +45,7 @@ func FuzzContribution(f *testing.F) {
 		b[at] ^= 1
 		f.Add(b)
 	}
-	entry := w.hops[0].service.plans[w.plan.Hash()].posts[0].entry
+	entry := found(w.hops[0].service, w.plan.Hash()).posts[0].entry
 	f.Fuzz(func(t *testing.T, body []byte) {
 		costtest.Heap(t, costtest.Factor, len(body), func() {
 			w.t = t

@@ -25,7 +25,7 @@ func caught(t testing.TB) (*world, []byte) {
 	}
 	w.hops[1] = second
 	ctx := context.Background()
-	p := w.hops[0].service.plans[w.plan.Hash()].posts[0]
+	p := found(w.hops[0].service, w.plan.Hash()).posts[0]
 	var batch bytes.Buffer
 	if err := p.walkBatch(ctx, 0, p.state(0), &batch); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, ok := s.plan(leg.Plan)
+	p, ok := s.plans.Find(leg.Plan)
 	if !ok {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}

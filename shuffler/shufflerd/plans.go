@@ -8,23 +8,17 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// served is a plan with the posts that this operator has in it.
+// served are the posts that this operator has in a plan.
 type served struct {
-	signed plan.Signed
-	text   []byte
-	posts  []*post
-}
-
-// idle is a plan that was served and cannot be now. What was collected is left alone.
-type idle struct {
-	signed plan.Signed
-	why    string
+	hash  [32]byte
+	posts []*post
 }
 
 // takeUp serves the plans of an earlier process.
@@ -58,7 +52,7 @@ func (s *Service) takeUp(ctx context.Context) error {
 		err = s.add(ctx, signed)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			// A key that was taken away stops its plans, not the others.
-			s.idle[hash] = idle{signed, p.Detail}
+			s.plans.Idle(signed, p.Detail)
 			continue
 		}
 		if err != nil {
@@ -68,59 +62,24 @@ func (s *Service) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// refused says why a plan is not served.
-func refused(why string) error { return wire.Problemf(wire.PlanRefused, "%s", why) }
-
 // Load serves a plan from now on, restarts included. Loading it again is no
 // error; with other signatures it goes on under those, if under the earlier ones it
 // may not. A *wire.Problem says what is wrong with the plan; one in which none of
 // the operator's keys has a part is among those refused.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
-	publishers, p, hash := s.o.Publishers.Now(), signed.Plan, signed.Plan.Hash()
-	if err := signed.Verify(publishers); err != nil {
-		return refused(err.Error())
-	}
-	s.loading.Lock()
-	defer s.loading.Unlock()
-	if err := s.withdrawals.Admit(ctx, hash, signed.Signers()); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	there, served := s.plans[hash]
-	_, idle := s.idle[hash]
-	full := len(s.plans) >= s.o.Limits.Plans
-	s.mu.Unlock()
-	if served {
-		if publishers.Stands(there.signed) == nil {
-			return nil
+	resign := func() error { return epoch.Storage(s.write(ctx, signed)) }
+	return s.plans.Load(ctx, signed, resign, func() error {
+		if _, gone, err := s.records.Get(ctx, goneKey(signed.Plan.Hash())); err != nil || gone != 0 {
+			return cmp.Or(err, serve.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 		}
-		return s.resign(ctx, there, signed)
-	}
-	if !idle {
-		if err := publishers.Admit(signed, s.o.Now()); err != nil {
-			return refused(err.Error())
+		if err := s.add(ctx, signed); errors.Is(err, errOlder) {
+			return serve.Refused(err.Error())
+		} else if err != nil {
+			return err
 		}
-	}
-	if full {
-		return refused(fmt.Sprintf("%d plans are served already, the limit", s.o.Limits.Plans))
-	}
-	if p.Times.Closes.IsZero() {
-		return refused("a plan that is served needs times.closes: its end is the end of the epoch")
-	}
-	if s.over(p) {
-		// Its marks are gone: a batch that was mixed then could be mixed again.
-		return refused("the plan has closed too long ago")
-	}
-	if _, gone, err := s.records.Get(ctx, goneKey(hash)); err != nil || gone != 0 {
-		return cmp.Or(err, refused("the plan was served here before, and what left then is not known any more: give it a new name"))
-	}
-	if err := s.add(ctx, signed); errors.Is(err, errOlder) {
-		return refused(err.Error())
-	} else if err != nil {
-		return err
-	}
-	// Last: a plan that is on disk can be served.
-	return s.write(ctx, signed)
+		// Last: a plan that is on disk can be served.
+		return s.write(ctx, signed)
+	})
 }
 
 // write makes a plan last with its signatures.
@@ -139,16 +98,13 @@ func planKey(hash [32]byte) string { return fmt.Sprintf("plan.%x", hash) }
 // now or have been then, and with its marks gone a crowd could be mixed twice.
 func goneKey(hash [32]byte) string { return fmt.Sprintf("gone.%x", hash) }
 
-// over reports whether everything about a plan is due to be deleted.
-func (s *Service) over(p plan.Plan) bool { return !s.o.Now().Before(p.Times.Closes.Add(s.o.Retention)) }
-
 // add makes the plan's posts.
 func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 	keys, err := readKeys(s.o.Keys)
 	if err != nil {
 		return err
 	}
-	p := &served{signed: signed, text: signed.Marshal()}
+	p := &served{hash: signed.Plan.Hash()}
 	for i, in := range signed.Plan.Route.Instances() {
 		for h, hop := range in.Hops {
 			key, ours := keys.open[hop.Key]
@@ -163,14 +119,9 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 		}
 	}
 	if len(p.posts) == 0 {
-		return refused("none of the private keys here has a part in it")
+		return serve.Refused("none of the private keys here has a part in it")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.idle, signed.Plan.Hash())
-	s.plans[signed.Plan.Hash()] = p
-	close(s.wake)
-	s.wake = make(chan struct{})
+	s.plans.Add(signed, p)
 	return nil
 }
 
@@ -189,44 +140,9 @@ func readKeys(folder string) (keys, error) {
 	return keys{open, sign}, errors.Join(errOpen, errSign)
 }
 
-// plan finds a plan that is served, whether or not its publishers are still trusted.
-func (s *Service) plan(hash [32]byte) (*served, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, ok := s.plans[hash]
-	return p, ok
-}
-
-// standing finds a plan whom its publishers stand for, or the problem to answer with.
-func (s *Service) standing(hash [32]byte) (*served, error) {
-	if err := s.withdrawals.Err(hash); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	p, here := s.plans[hash]
-	_, idle := s.idle[hash]
-	s.mu.Unlock()
-	switch {
-	case idle, here && s.suspended(p) != nil:
-		return nil, serve.Suspended()
-	case !here:
-		return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
-	}
-	return p, nil
-}
-
-// suspended says why nothing is done for a plan now: its publishers are not trusted any
-// more. It goes on once they are, or the plan has the signature of others.
-func (s *Service) suspended(p *served) error {
-	s.mu.Lock()
-	signed := p.signed
-	s.mu.Unlock()
-	return s.o.Publishers.Now().Stands(signed)
-}
-
 // forget removes a plan whose retention is over, after all its posts are erased.
 func (s *Service) forget(ctx context.Context, hash [32]byte) error {
-	p, ok := s.plan(hash)
+	p, ok := s.plans.Find(hash)
 	if !ok {
 		return nil
 	}
@@ -250,9 +166,6 @@ func (s *Service) remove(ctx context.Context, hash [32]byte) error {
 	if err := s.records.Delete(ctx, planKey(hash)); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.plans, hash)
-	delete(s.idle, hash)
+	s.plans.Remove(hash)
 	return nil
 }

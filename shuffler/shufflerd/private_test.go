@@ -135,7 +135,7 @@ func TestTokens(t *testing.T) {
 	if st := w.hops[1].service.Statuses()[0]; st.Crowds[1].Phase != "withheld" {
 		t.Errorf("the second hop lets a crowd of two tokens go: %+v", st.Crowds[1])
 	}
-	if len(w.hops[1].service.plans[w.plan.Hash()].posts[0].spent[0]) != 4 {
+	if len(found(w.hops[1].service, w.plan.Hash()).posts[0].spent[0]) != 4 {
 		t.Error("spent tokens are forgotten after a restart")
 	}
 }
@@ -213,7 +213,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 		t.Fatal(status)
 	}
 	w.contribute(0, 2, 3)
-	p := w.hops[0].service.plans[w.plan.Hash()].posts[0]
+	p := found(w.hops[0].service, w.plan.Hash()).posts[0]
 	traces := []string{string(body[100:140]), string(p.entry.Inbox().Secret("respondents"))}
 	if err := p.entry.Inbox().Each(t.Context(), func(key [16]byte, _ uint32, _ []byte) error {
 		traces = append(traces, string(key[:]))

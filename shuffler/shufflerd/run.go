@@ -34,7 +34,7 @@ func (t *post) run(ctx context.Context) {
 			t.note(nil)
 			failures = 0
 		}
-		if _, served := t.s.plan(t.hash); !served {
+		if _, served := t.s.plans.Find(t.hash); !served {
 			return
 		}
 		select {
@@ -88,7 +88,7 @@ func (t *post) advance(ctx context.Context) error {
 	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
 		return t.destroy(ctx)
 	}
-	if t.s.over(t.plan) {
+	if t.s.plans.Over(t.plan) {
 		if err := t.settled(ctx); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (t *post) advance(ctx context.Context) error {
 		}
 		return t.s.forget(ctx, t.hash)
 	}
-	if p, served := t.s.plan(t.hash); served && t.s.suspended(p) != nil {
+	if p, served := t.s.plans.Find(t.hash); served && t.s.plans.Suspended(p.hash) != nil {
 		return nil
 	}
 	if t.hop == 0 {

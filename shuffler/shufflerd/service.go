@@ -78,13 +78,8 @@ type Service struct {
 	mixing   chan struct{} // held by whoever has crowds in memory
 	together int           // the constant, but for tests
 
-	loading     sync.Mutex // one plan at a time, or its withdrawal
 	withdrawals *serve.Withdrawals
-
-	mu    sync.Mutex
-	plans map[[32]byte]*served
-	idle  map[[32]byte]idle // plans of an earlier process that cannot be served
-	wake  chan struct{}     // closed and replaced when a post is added
+	plans       *serve.Plans[*served]
 }
 
 // New opens a service on its queue and takes up what an earlier process left.
@@ -109,9 +104,9 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{
 		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: epoch.Together,
 		rates: o.Limits.Rates(),
-		plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}, wake: make(chan struct{}),
 	}
 	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
+	s.plans = serve.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	if o.Limits.Total > 0 {
 		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
 	}
@@ -123,7 +118,7 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 
 // post finds what this operator is in a plan, or the problem to answer with.
 func (s *Service) post(hash [32]byte, instance uint16, hop uint8) (*post, error) {
-	p, err := s.standing(hash)
+	p, err := s.plans.Standing(hash)
 	if err != nil {
 		return nil, err
 	}
@@ -137,20 +132,19 @@ func (s *Service) post(hash [32]byte, instance uint16, hop uint8) (*post, error)
 
 // posts lists all posts, in the order of plans' names.
 func (s *Service) posts() ([]*post, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	plans, added := s.plans.All()
 	var all []*post
-	for _, p := range s.plans {
+	for _, p := range plans {
 		all = append(all, p.posts...)
 	}
 	slices.SortFunc(all, func(a, b *post) int { return slices.Compare([]byte(a.name), []byte(b.name)) })
-	return all, s.wake
+	return all, added
 }
 
 // Close ends the epoch of a plan before its time, for good, in all instances
 // whose entry this operator is. Run does the rest.
 func (s *Service) Close(ctx context.Context, hash [32]byte) error {
-	p, err := s.standing(hash)
+	p, err := s.plans.Standing(hash)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func TestAWrongClockEndsNothing(t *testing.T) {
 	if err := w.step(); err == nil {
 		t.Fatal("the analyzer is out of reach")
 	}
-	if e := w.hops[0].service.plans[w.plan.Hash()].posts[0].entry.Mark(); !e.Closed {
+	if e := found(w.hops[0].service, w.plan.Hash()).posts[0].entry.Mark(); !e.Closed {
 		t.Fatal("the epoch does not end")
 	}
 

@@ -3,7 +3,6 @@ package shufflerd
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/bits"
 	"net/http"
 	"slices"
@@ -71,7 +70,7 @@ func (t *post) status() Status {
 	stopped := ""
 	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
 		stopped = "withdrawn"
-	} else if p, served := t.s.plan(t.hash); served && t.s.suspended(p) != nil {
+	} else if p, served := t.s.plans.Find(t.hash); served && t.s.plans.Suspended(p.hash) != nil {
 		stopped = "suspended"
 	}
 	t.mu.Lock()
@@ -133,7 +132,7 @@ func (t *post) about(n int) string {
 
 // Status is the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
-	page := &serve.Status{Alarms: s.unserved()}
+	page := &serve.Status{Alarms: s.plans.Unserved()}
 	if s.disclosing() {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: "private, as the sizes of crowds here are"})
 	} else if n, err := s.o.Queue.Bytes(ctx); err == nil {
@@ -182,30 +181,6 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	}
 	page.Tables = append(page.Tables, s.withdrawals.Table()...)
 	return page
-}
-
-// unserved says which plans are here and not served, and why.
-func (s *Service) unserved() (alarms []string) {
-	if err := s.o.Publishers.Err(); err != nil {
-		alarms = append(alarms, "publishers: what was read last counts: "+err.Error())
-	}
-	s.mu.Lock()
-	idle, hashes := maps.Clone(s.idle), slices.Collect(maps.Keys(s.plans))
-	s.mu.Unlock()
-	for _, hash := range hashes {
-		p, served := s.plan(hash)
-		if _, withdrawn := s.withdrawals.Find(hash); withdrawn || !served {
-			continue
-		}
-		if err := s.suspended(p); err != nil {
-			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what was collected is kept: %s", plan.Short(fmt.Sprintf("%x", hash)), err))
-		}
-	}
-	for _, p := range idle {
-		alarms = append(alarms, fmt.Sprintf("%s is not served any more: %s", plan.Short(p.signed.Plan.Name()), p.why))
-	}
-	slices.Sort(alarms)
-	return alarms
 }
 
 // What the page has beside its texts, for programs; a table has a Status.
@@ -274,7 +249,7 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	if err := s.withdrawals.Err(hash); err != nil {
 		return err
 	}
-	p, ok := s.plan(hash)
+	p, ok := s.plans.Find(hash)
 	if !ok {
 		return wire.Problemf(wire.UnknownPlan, "the plan %s", plan.Short(fmt.Sprintf("%x", hash)))
 	}

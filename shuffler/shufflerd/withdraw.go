@@ -18,24 +18,12 @@ import (
 // again says that the plan was withdrawn before. The error is a *wire.Problem where the
 // withdrawal is at fault.
 func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
-	s.loading.Lock()
-	defer s.loading.Unlock()
-	s.mu.Lock()
-	p, served := s.plans[w.Plan]
-	left, isIdle := s.idle[w.Plan]
-	var signers []string
-	switch {
-	case served:
-		signers = p.signed.Signers()
-	case isIdle:
-		signers = left.signed.Signers()
-	}
-	s.mu.Unlock()
-	if again, err = s.withdrawals.Take(ctx, w, signers, s.o.Publishers.Now()); err != nil {
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	p, served := s.plans.Find(w.Plan)
+	signed, here := s.plans.Signed(w.Plan)
+	if again, err = s.plans.Withdraw(ctx, s.o.Common, w); err != nil {
 		return false, err
-	}
-	if !again {
-		s.o.Log.Warn("a plan is withdrawn", "plan", fmt.Sprintf("%x", w.Plan), "publisher", w.Publisher, "reason", w.Reason, "here", signers != nil)
 	}
 	if err := s.o.Failpoint("withdrawn"); err != nil {
 		return false, err
@@ -44,8 +32,8 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 		for _, t := range p.posts {
 			t.poke()
 		}
-	} else if isIdle {
-		return again, s.destroyIdle(ctx, left.signed.Plan)
+	} else if here {
+		return again, s.destroyIdle(ctx, signed.Plan)
 	}
 	return again, nil
 }
@@ -111,18 +99,6 @@ func (s *Service) destroyIdle(ctx context.Context, p plan.Plan) error {
 
 func postName(hash [32]byte, instance, hop int) string {
 	return fmt.Sprintf("%x_%d_%d", hash, instance, hop)
-}
-
-// resign serves a plan on under signatures that are trusted, where those that it had
-// are not any more. The caller holds loading and has verified them.
-func (s *Service) resign(ctx context.Context, p *served, signed plan.Signed) error {
-	if err := s.write(ctx, signed); err != nil {
-		return epoch.Storage(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p.signed, p.text = signed, signed.Marshal()
-	return nil
 }
 
 // erase deletes all boxes and marks of a post.

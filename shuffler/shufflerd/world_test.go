@@ -363,3 +363,9 @@ func (w *world) fresh(hop int) {
 		w.t.Fatal(err)
 	}
 }
+
+// found is what a service has of a plan.
+func found(s *Service, hash [32]byte) *served {
+	p, _ := s.plans.Find(hash)
+	return p
+}
