@@ -77,7 +77,7 @@ func (c Config) Verify(_ context.Context, say func(string)) error {
 	}
 	defer s.Close()
 	for _, p := range s.sorted() {
-		say(p.signed.Plan.Name() + " and its log are whole")
+		say(p.plan.Name() + " and its log are whole")
 	}
 	for _, path := range s.orphans() {
 		say(filepath.Base(path) + ": " + orphaned)

@@ -12,15 +12,15 @@ import (
 func TestTokensForAsManyAsMayCount(t *testing.T) {
 	w := newWorld(t)
 	asks, _ := w.ask(token.Seed{1})
-	p := w.service.plans[w.plan.Hash()]
-	p.signed.Plan.Crowd.Maximum = 3
+	p, _ := w.service.plans.Find(w.plan.Hash())
+	p.plan.Crowd.Maximum = 3
 	marks := func(respondent int) (all []mark) {
 		for _, a := range asks.Asks {
 			all = append(all, w.service.mark(p, serve.Respondent{byte(respondent)}, a))
 		}
 		return all
 	}
-	most := 3 * p.signed.Plan.Crowds() * len(p.signed.Plan.Route.Mix.Instances)
+	most := 3 * p.plan.Crowds() * len(p.plan.Route.Mix.Instances)
 	for i := range most {
 		if p.full(marks(i)) {
 			t.Fatalf("full with %d of %d", i, most)
@@ -32,7 +32,7 @@ func TestTokensForAsManyAsMayCount(t *testing.T) {
 	if !p.full(marks(most)) || p.full(marks(0)) {
 		t.Errorf("one more: %v, one who was there: %v", p.full(marks(most)), p.full(marks(0)))
 	}
-	p.signed.Plan.Crowd.Maximum = 0
+	p.plan.Crowd.Maximum = 0
 	if p.full(marks(most)) {
 		t.Error("full without a maximum")
 	}

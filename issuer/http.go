@@ -19,8 +19,8 @@ import (
 func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.TokensPattern:   s.issue,
-		wire.PlanPattern:     s.showPlan,
-		wire.RegisterPattern: s.register,
+		wire.PlanPattern:     s.plans.Show,
+		wire.RegisterPattern: s.plans.Register(func(_ context.Context, signed plan.Signed) error { return s.Load(signed) }),
 
 		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern: s.withdrawals.Show,
@@ -53,14 +53,14 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.plan(hash)
+	p, err := s.plans.Standing(hash)
 	if err != nil {
 		return err
 	}
 	if err := wire.CheckType(r, wire.TokenRequestType); err != nil {
 		return err
 	}
-	if err := s.o.IsOpen(p.signed.Plan.Times, false); err != nil {
+	if err := s.o.IsOpen(p.plan.Times, false); err != nil {
 		return err
 	}
 	respondent, err := s.auth.Respondent(r)
@@ -95,13 +95,13 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 // count in all crowds of all instances each may ask for a token of every hop; more would
 // let an entry hop bring together more than its plan allows, whatever it says.
 func (p *served) full(marks []mark) bool {
-	most := p.signed.Plan.Crowd.Maximum
+	most := p.plan.Crowd.Maximum
 	if most == 0 {
 		return false
 	}
 	n, fresh := p.log.of(marks)
-	in := len(p.signed.Plan.Route.Ways())
-	return fresh && float64(n) >= float64(most)*float64(p.signed.Plan.Crowds())*float64(in)*float64(len(p.keys))
+	in := len(p.plan.Route.Ways())
+	return fresh && float64(n) >= float64(most)*float64(p.plan.Crowds())*float64(in)*float64(len(p.keys))
 }
 
 func (s *Service) sign(ctx context.Context, p *served, respondent serve.Respondent, request wire.TokenRequest) (wire.TokenResponse, error) {
@@ -137,7 +137,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 	if err := s.o.Failpoint("after mark"); err != nil {
 		return wire.TokenResponse{}, err
 	}
-	if p.signed.Plan.Crowd.Deletion == nil {
+	if p.plan.Crowd.Deletion == nil {
 		s.issued.Add(ctx, int64(fresh))
 	}
 	return wire.TokenResponse{Answers: answers}, nil
@@ -147,7 +147,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 // that only this issuer can make: half of one is enough where nobody can search
 // for two alike.
 func (s *Service) mark(p *served, respondent serve.Respondent, a wire.TokenAsk) mark {
-	key := p.signed.Plan.Route.Ways()[a.Instance][a.Hop].Tokens
+	key := p.plan.Route.Ways()[a.Instance][a.Hop].Tokens
 	who := s.auth.Secret.Respondent("issued", append(respondent[:], key...))
 	what := s.auth.Secret.Respondent("request", a.Blinded)
 	return mark{[16]byte(who[:16]), [16]byte(what[:16])}
@@ -175,31 +175,6 @@ func signAll(p *served, request wire.TokenRequest) ([][]byte, error) {
 	return answers, nil
 }
 
-// showPlan answers with the signed plan.
-func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
-	hash, err := wire.PathPlan(r)
-	if err != nil {
-		return err
-	}
-	p, err := s.plan(hash)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", wire.PlanType(p.signed))
-	_, err = w.Write(p.text)
-	return err
-}
-
-// register loads a plan that a trusted publisher has signed. The signature is
-// the authentication, whoever brings it.
-func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
-	known := func(hash [32]byte) bool {
-		_, err := s.plan(hash)
-		return err == nil
-	}
-	return serve.TakePlan(w, r, s.o.Publishers.Now(), known, s.Load)
-}
-
 // planData is a plan's row of the status, for programs.
 type planData struct {
 	Plan   string    `json:"plan"`
@@ -214,12 +189,12 @@ func (s *Service) Status(context.Context) *serve.Status {
 	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "closes", "hops", "tokens issued"}}
 	var data []planData
 	for _, p := range s.sorted() {
-		issued, one := "private", planData{Plan: p.signed.Plan.Name(), Title: p.signed.Plan.Title, Closes: p.signed.Plan.Times.Closes, Hops: len(p.keys)}
-		if p.signed.Plan.Crowd.Deletion == nil {
+		issued, one := "private", planData{Plan: p.plan.Name(), Title: p.plan.Title, Closes: p.plan.Times.Closes, Hops: len(p.keys)}
+		if p.plan.Crowd.Deletion == nil {
 			n := p.log.len()
 			issued, one.Issued = fmt.Sprint(n), &n
 		}
-		pl := p.signed.Plan
+		pl := p.plan
 		table.Rows = append(table.Rows, []string{plan.Short(pl.Name()), pl.Title, pl.Times.Closes.UTC().Format(time.RFC3339), fmt.Sprint(len(p.keys)), issued})
 		data = append(data, one)
 	}

@@ -55,11 +55,10 @@ type Service struct {
 	lock   *os.File
 
 	withdrawals *serve.Withdrawals
+	plans       *serve.Plans[*served]
 
 	mu    sync.Mutex
-	plans map[[32]byte]*served
-	idle  map[[32]byte]idle // plans of an earlier process that cannot be served
-	apart error             // why what is over is not forgotten: hops have another time
+	apart error // why what is over is not forgotten: hops have another time
 }
 
 // New opens an issuer on its folder, which it makes, and takes up what an
@@ -77,8 +76,10 @@ func New(o Options) (*Service, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
-	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: o.Limits.Rates(), plans: map[[32]byte]*served{}, idle: map[[32]byte]idle{}}
+	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: o.Limits.Rates()}
 	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
+	s.plans = serve.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	s.plans.Closes = closes
 	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
 	} else if err != nil {
@@ -120,7 +121,7 @@ const orphaned = "a log of issued tokens is here without its plan: register the 
 func (s *Service) Close() error {
 	var errs []error
 	closed := map[*markLog]bool{} // rounds of a study share one
-	for _, p := range s.plans {
+	for _, p := range s.sorted() {
 		if !closed[p.log] {
 			closed[p.log] = true
 			errs = append(errs, p.log.close())

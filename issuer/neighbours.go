@@ -36,7 +36,7 @@ func (s *Service) compare() error {
 			places <- struct{}{}
 			defer func() { <-places }()
 			if spent := s.spent(ctx, p); spent > p.log.len() {
-				errs[i] = fmt.Errorf("%w: plan %s: hops have counted %d tokens, and %d were signed", errOlder, p.signed.Plan.Name(), spent, p.log.len())
+				errs[i] = fmt.Errorf("%w: plan %s: hops have counted %d tokens, and %d were signed", errOlder, p.plan.Name(), spent, p.log.len())
 			}
 		})
 	}
@@ -46,8 +46,8 @@ func (s *Service) compare() error {
 
 // spent is how many tokens of a plan its hops say to have counted.
 func (s *Service) spent(ctx context.Context, p *served) (n int) {
-	hash, crowds := p.signed.Plan.Hash(), uint32(p.signed.Plan.Crowds())
-	for i, hops := range p.signed.Plan.Route.Ways() {
+	hash, crowds := p.plan.Hash(), uint32(p.plan.Crowds())
+	for i, hops := range p.plan.Route.Ways() {
 		for h, party := range hops {
 			if party.Tokens == "" || party.URL == "" {
 				continue

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -36,8 +37,9 @@ func scope(signed plan.Signed) [32]byte {
 
 // sharing is the open log of another served plan of that scope; nil where there is none.
 func (s *Service) sharing(hash, scope [32]byte) *markLog {
-	for other, p := range s.plans {
-		if other != hash && p.scope == scope {
+	all, _ := s.plans.All()
+	for _, p := range all {
+		if p.plan.Hash() != hash && p.scope == scope {
 			return p.log
 		}
 	}
@@ -46,12 +48,7 @@ func (s *Service) sharing(hash, scope [32]byte) *markLog {
 
 // alone reports that no other plan of the scope is here, served or not.
 func (s *Service) alone(hash, of [32]byte) bool {
-	for other, p := range s.idle {
-		if other != hash && scope(p.signed) == of {
-			return false
-		}
-	}
-	return s.sharing(hash, of) == nil
+	return !slices.ContainsFunc(s.plans.Known(), func(p plan.Signed) bool { return p.Plan.Hash() != hash && scope(p) == of })
 }
 
 // unclaimed is the files of those of the plan's keys that have no plan yet. marked

@@ -1,7 +1,6 @@
 package issuer
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -19,19 +18,12 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// idle is a plan that was served and cannot be now. Who has tokens is left alone.
-type idle struct {
-	signed plan.Signed
-	why    string
-}
-
 // served is a plan with the keys that sign for it and what they have signed.
 type served struct {
-	signed plan.Signed
-	text   []byte
-	keys   map[hop]token.PrivateKey
-	scope  [32]byte // what a respondent gets one token of
-	log    *markLog // of the scope
+	plan  plan.Plan
+	keys  map[hop]token.PrivateKey
+	scope [32]byte // what a respondent gets one token of
+	log   *markLog // of the scope
 }
 
 type hop struct {
@@ -71,10 +63,10 @@ func (s *Service) takeUp() error {
 			}
 			continue
 		}
-		err = s.add(signed, true)
+		err = s.add(signed, true, func() error { return nil })
 		if errors.Is(err, errNoKey) {
 			// A key that was taken away stops its plans, not the others.
-			s.idle[hash] = idle{signed, wire.AsProblem(err).Detail}
+			s.plans.Idle(signed, wire.AsProblem(err).Detail)
 			continue
 		}
 		if err != nil {
@@ -90,11 +82,9 @@ func (s *Service) takeUp() error {
 // orphans are the logs of plans that are not served.
 func (s *Service) orphans() (paths []string) {
 	all, _ := filepath.Glob(filepath.Join(s.o.Folder, "*.log"))
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return slices.DeleteFunc(all, func(path string) bool {
-		hash, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
-		return err != nil || len(hash) != 32 || s.plans[[32]byte(hash)] != nil || s.idle[[32]byte(hash)].why != "" || s.sharing([32]byte{}, [32]byte(hash)) != nil
+		of, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
+		return err != nil || len(of) != 32 || !s.alone([32]byte{}, [32]byte(of))
 	})
 }
 
@@ -102,56 +92,9 @@ func (s *Service) orphans() (paths []string) {
 // error; with other signatures it goes on under those, if under the earlier ones it
 // may not. A *wire.Problem says what is wrong with the plan.
 func (s *Service) Load(signed plan.Signed) error {
-	refused := func(format string, a ...any) error { return wire.Problemf(wire.PlanRefused, format, a...) }
-	publishers := s.o.Publishers.Now()
-	if err := signed.Verify(publishers); err != nil {
-		return refused("%w", err)
-	}
-	hash := signed.Plan.Hash()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.withdrawals.Admit(context.Background(), hash, signed.Signers()); err != nil {
-		return err
-	}
-	if there := s.plans[hash]; there != nil {
-		if publishers.Stands(there.signed) == nil {
-			return nil
-		}
-		if err := s.write(signed); err != nil {
-			return err
-		}
-		again := *there // whoever has the earlier one goes on reading it
-		again.signed, again.text = signed, signed.Marshal()
-		s.plans[hash] = &again
-		return nil
-	}
-	_, before := s.idle[hash]
-	switch {
-	case len(s.plans) >= s.o.Limits.Plans:
-		return refused("%d plans are served already, the limit", s.o.Limits.Plans)
-	case signed.Plan.Times.Closes.IsZero():
-		return refused("a plan that is served needs times.closes: after it nothing is issued")
-	case s.over(signed):
-		return refused("the plan has closed too long ago")
-	}
-	if !before {
-		if err := publishers.Admit(signed, s.o.Now()); err != nil {
-			return refused("%w", err)
-		}
-	}
-	if err := s.add(signed, before); err != nil {
-		return err
-	}
-	// Last: a plan that is on disk can be served.
-	if err := s.write(signed); err != nil {
-		if s.sharing(hash, s.plans[hash].scope) == nil {
-			s.plans[hash].log.close()
-		}
-		delete(s.plans, hash)
-		return err
-	}
-	delete(s.idle, hash)
-	return nil
+	write := func() error { return s.write(signed) } // last: a plan that is on disk can be served
+	_, before := s.plans.Signed(signed.Plan.Hash())
+	return s.plans.Load(context.Background(), signed, write, func() error { return s.add(signed, before, write) })
 }
 
 // write makes a plan last with its signatures.
@@ -166,14 +109,14 @@ func (s *Service) path(hash [32]byte, kind string) string {
 	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.%s", hash, kind))
 }
 
-// add finds the plan's keys and opens its log, which is here if the plan was served
-// before.
-func (s *Service) add(signed plan.Signed, before bool) error {
+// add finds the plan's keys, opens its log, which is here if the plan was served before,
+// and serves the plan once it lasts.
+func (s *Service) add(signed plan.Signed, before bool, last func() error) error {
 	keys, err := serve.TokenKeys(s.o.Keys)
 	if err != nil {
 		return err
 	}
-	p := &served{signed: signed, text: signed.Marshal(), keys: map[hop]token.PrivateKey{}, scope: scope(signed)}
+	p := &served{plan: signed.Plan, keys: map[hop]token.PrivateKey{}, scope: scope(signed)}
 	for i, hops := range signed.Plan.Route.Ways() {
 		for h, party := range hops {
 			if party.Tokens == "" {
@@ -192,9 +135,11 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
 		return wire.Problemf(wire.PlanRefused, "a study of which everybody answers all rounds has the same keys in each, and a respondent could use the tokens of all in one: have its hops demand no tokens")
 	}
-	hash := signed.Plan.Hash()
-	if p.log = s.sharing(hash, p.scope); p.log != nil { // an earlier round claimed the keys
-		s.plans[hash] = p
+	if p.log = s.sharing(signed.Plan.Hash(), p.scope); p.log != nil { // an earlier round claimed the keys
+		if err := last(); err != nil {
+			return err
+		}
+		s.plans.Add(signed, p)
 		return nil
 	}
 	marks := s.path(p.scope, "log")
@@ -220,40 +165,19 @@ func (s *Service) add(signed plan.Signed, before bool) error {
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
-	if err := claim(free, p.scope); err != nil {
+	if err = claim(free, p.scope); err == nil {
+		err = last()
+	}
+	if err != nil {
 		return errors.Join(err, p.log.close())
 	}
-	s.plans[hash] = p
+	s.plans.Add(signed, p)
 	return nil
-}
-
-// plan finds a plan whom its publishers stand for, or the problem to answer with.
-func (s *Service) plan(hash [32]byte) (*served, error) {
-	if err := s.withdrawals.Err(hash); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	p, left := s.plans[hash], s.idle[hash]
-	s.mu.Unlock()
-	switch {
-	case left.why != "", p != nil && s.o.Publishers.Now().Stands(p.signed) != nil:
-		return nil, serve.Suspended()
-	case p == nil:
-		return nil, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
-	}
-	return p, nil
 }
 
 // sorted is the plans that are served, by when they close.
 func (s *Service) sorted() []*served {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []*served
-	for _, p := range s.plans {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b *served) int {
-		return cmp.Or(a.signed.Plan.Times.Closes.Compare(b.signed.Plan.Times.Closes), strings.Compare(a.signed.Plan.Name(), b.signed.Plan.Name()))
-	})
+	all, _ := s.plans.All()
+	slices.SortStableFunc(all, func(a, b *served) int { return a.plan.Times.Closes.Compare(b.plan.Times.Closes) })
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
@@ -13,14 +14,13 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// over reports whether everything about a plan is due to be deleted.
-// Who had a token of a study is known until the whole study is over.
-func (s *Service) over(signed plan.Signed) bool {
-	closes := signed.Plan.Times.Closes
+// closes is when nothing of a plan is signed any more. Who had a token of a study is known
+// until the whole study is over.
+func closes(signed plan.Signed) time.Time {
 	if signed.Study != nil {
-		closes = signed.Study.Times.Closes
+		return signed.Study.Times.Closes
 	}
-	return !s.o.Now().Before(closes.Add(s.o.Retention))
+	return signed.Plan.Times.Closes
 }
 
 // Run forgets plans whose retention is over, until the context ends.
@@ -58,21 +58,8 @@ func (s *Service) Sweep() error {
 }
 
 // finished are the plans whose retention is over, by a clock that runs evenly.
-func (s *Service) finished() (all []plan.Signed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	add := func(p plan.Signed) {
-		if s.over(p) && s.o.Clock.Settled() == nil {
-			all = append(all, p)
-		}
-	}
-	for _, p := range s.plans {
-		add(p.signed)
-	}
-	for _, p := range s.idle {
-		add(p.signed)
-	}
-	return all
+func (s *Service) finished() []plan.Signed {
+	return slices.DeleteFunc(s.plans.Known(), func(p plan.Signed) bool { return !s.plans.Over(p) || s.o.Clock.Settled() != nil })
 }
 
 // agreed says why our time of day is not believed: all hops that answer have another.
@@ -84,14 +71,18 @@ func (s *Service) agreed(p plan.Plan) error {
 }
 
 func (s *Service) forget(hash, scope [32]byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var err error
-	if p := s.plans[hash]; p != nil && s.sharing(hash, scope) == nil {
-		err = p.log.close()
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	return s.end(hash, scope, func(p *served) error { return p.log.close() })
+}
+
+// end serves a plan no more, and has the log closed where no other round shares it. The
+// caller holds Loading.
+func (s *Service) end(hash, scope [32]byte, last func(p *served) error) (err error) {
+	if p, here := s.plans.Find(hash); here && s.sharing(hash, scope) == nil {
+		err = last(p)
 	}
-	delete(s.plans, hash)
-	delete(s.idle, hash)
+	s.plans.Remove(hash)
 	return errors.Join(err, s.remove(hash, scope))
 }
 

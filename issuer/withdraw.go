@@ -2,7 +2,6 @@ package issuer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,34 +19,19 @@ const withdrawn = ".withdrawn"
 // every restart. again says that the plan was withdrawn before. The error is a
 // *wire.Problem where the withdrawal is at fault.
 func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, left := s.plans[w.Plan], s.idle[w.Plan]
-	var signers []string
-	var of [32]byte
-	switch {
-	case p != nil:
-		signers, of = p.signed.Signers(), p.scope
-	case left.why != "":
-		signers, of = left.signed.Signers(), scope(left.signed)
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	signed, here := s.plans.Signed(w.Plan)
+	if again, err = s.plans.Withdraw(ctx, s.o.Common, w); err != nil || !here {
+		return again, err
 	}
-	if again, err = s.withdrawals.Take(ctx, w, signers, s.o.Publishers.Now()); err != nil {
-		return false, err
-	}
-	if signers == nil {
-		return again, nil
-	}
-	s.o.Log.Warn("a plan is withdrawn", "plan", fmt.Sprintf("%x", w.Plan), "publisher", w.Publisher, "reason", w.Reason)
 	if err := s.o.Failpoint("withdrawn"); err != nil {
 		return false, err
 	}
-	if p != nil && s.sharing(w.Plan, of) == nil {
+	return again, s.end(w.Plan, scope(signed), func(p *served) error {
 		p.log.stop(s.withdrawals.Err(w.Plan))
-		err = p.log.close()
-	}
-	delete(s.plans, w.Plan)
-	delete(s.idle, w.Plan)
-	return again, errors.Join(err, s.remove(w.Plan, of))
+		return p.log.close()
+	})
 }
 
 func (s *Service) keepWithdrawal(_ context.Context, name string, w plan.SignedWithdrawal) error {
@@ -77,22 +61,10 @@ func (s *Service) restoreWithdrawals() error {
 // unserved says which plans are here and not served, and why; and why those that are over
 // are here at all.
 func (s *Service) unserved() (alarms []string) {
-	publishers := s.o.Publishers.Now()
-	if err := s.o.Publishers.Err(); err != nil {
-		alarms = append(alarms, "publishers: what was read last counts: "+err.Error())
-	}
-	for _, p := range s.sorted() {
-		if err := publishers.Stands(p.signed); err != nil {
-			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; who has tokens is kept: %s", plan.Short(p.signed.Plan.Name()), err))
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.apart != nil {
 		alarms = append(alarms, "what is over waits to be forgotten: "+s.apart.Error())
 	}
-	for _, p := range s.idle {
-		alarms = append(alarms, fmt.Sprintf("%s is not served any more: %s", plan.Short(p.signed.Plan.Name()), p.why))
-	}
-	return alarms
+	return append(alarms, s.plans.Unserved()...)
 }

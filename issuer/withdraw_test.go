@@ -48,10 +48,10 @@ func TestAPlanWithoutItsKeyIsIdle(t *testing.T) {
 	}
 	w.service.Close()
 	w.open()
-	if _, err := w.service.plan(next.Hash()); err != nil {
+	if _, err := w.service.plans.Standing(next.Hash()); err != nil {
 		t.Error("the other plan: ", err)
 	}
-	_, err = w.service.plan(w.plan.Hash())
+	_, err = w.service.plans.Standing(w.plan.Hash())
 	coded(t, "the plan without its key", err, wire.PlanSuspended)
 	if alarms := strings.Join(w.service.Status(t.Context()).Alarms, "\n"); !strings.Contains(alarms, plan.Short(w.plan.Name())+" is not served any more: the private key of the tokens of instance 1, hop 2 is not here") || strings.Contains(alarms, "orphan") {
 		t.Errorf("the alarms are %q", alarms)
@@ -68,7 +68,7 @@ func TestAPlanWithoutItsKeyIsIdle(t *testing.T) {
 	if err := w.service.Load(w.signed); err != nil {
 		t.Error("with its key: ", err)
 	}
-	if _, err := w.service.plan(w.plan.Hash()); err != nil {
+	if _, err := w.service.plans.Standing(w.plan.Hash()); err != nil {
 		t.Error(err)
 	}
 }
@@ -148,7 +148,7 @@ func TestADamagedWithdrawalIsRefused(t *testing.T) {
 func TestTheIssuerAsksThePublishersEachTime(t *testing.T) {
 	w := newWorld(t)
 	key := plan.Publisher(w.publisher.Public().(ed25519.PublicKey))
-	if _, err := w.service.plan(w.plan.Hash()); err != nil {
+	if _, err := w.service.plans.Standing(w.plan.Hash()); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "publishers.txt")
@@ -162,7 +162,7 @@ func TestTheIssuerAsksThePublishersEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.open()
-	_, err = w.service.plan(w.plan.Hash())
+	_, err = w.service.plans.Standing(w.plan.Hash())
 	coded(t, "the plan that is here", err, wire.PlanSuspended)
 	coded(t, "brought again", w.service.Load(w.signed), wire.PlanRefused)
 	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {

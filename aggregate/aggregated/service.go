@@ -181,7 +181,7 @@ func (s *Service) due(ctx context.Context, p *served) error {
 	if _, here := s.plans.Find(p.hash); !here {
 		return nil
 	}
-	if s.plans.Over(p.plan) {
+	if s.plans.Past(p.plan) {
 		if err := s.settled(ctx, p); err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ type Plans[P any] struct {
 	Now         func() time.Time
 	Retention   time.Duration // after a plan has closed it may come again for so long
 	Most        int           // plans that are served
+	Closes      func(plan.Signed) time.Time
 
 	Loading sync.Mutex // held by who takes up a plan or ends one
 
@@ -47,6 +48,7 @@ type idlePlan struct {
 func NewPlans[P any](c Common, publishers *Publishers, withdrawals *Withdrawals, most int) *Plans[P] {
 	return &Plans[P]{
 		Publishers: publishers, Withdrawals: withdrawals, Now: c.Now, Retention: c.Retention, Most: most,
+		Closes: func(signed plan.Signed) time.Time { return signed.Plan.Times.Closes },
 		served: map[[32]byte]servedPlan[P]{}, idle: map[[32]byte]idlePlan{}, added: make(chan struct{}),
 	}
 }
@@ -59,7 +61,7 @@ func Refused(why string) error { return wire.Problemf(wire.PlanRefused, "%s", wh
 // take does with a new plan what the service does, and adds it. The error is a
 // *wire.Problem where the plan is at fault.
 func (x *Plans[P]) Load(ctx context.Context, signed plan.Signed, resign, take func() error) error {
-	publishers, times, hash := x.Publishers.Now(), signed.Plan.Times, signed.Plan.Hash()
+	publishers, hash := x.Publishers.Now(), signed.Plan.Hash()
 	if err := signed.Verify(publishers); err != nil {
 		return Refused(err.Error())
 	}
@@ -90,16 +92,21 @@ func (x *Plans[P]) Load(ctx context.Context, signed plan.Signed, resign, take fu
 	switch {
 	case full:
 		return Refused(fmt.Sprintf("%d plans are served already, the limit", x.Most))
-	case times.Closes.IsZero():
+	case signed.Plan.Times.Closes.IsZero():
 		return Refused("a plan that is served needs times.closes: its end is the end of the collection")
-	case x.Over(signed.Plan): // its marks are gone: what came then could come again
+	case x.Over(signed): // its marks are gone: what came then could come again
 		return Refused("the plan has closed too long ago")
 	}
 	return take()
 }
 
 // Over reports whether everything about a plan is due to be deleted.
-func (x *Plans[P]) Over(p plan.Plan) bool { return !x.Now().Before(p.Times.Closes.Add(x.Retention)) }
+func (x *Plans[P]) Over(signed plan.Signed) bool { return x.past(x.Closes(signed)) }
+
+// Past is Over of a plan by itself.
+func (x *Plans[P]) Past(p plan.Plan) bool { return x.past(p.Times.Closes) }
+
+func (x *Plans[P]) past(closes time.Time) bool { return !x.Now().Before(closes.Add(x.Retention)) }
 
 func (x *Plans[P]) put(hash [32]byte, p servedPlan[P]) {
 	x.mu.Lock()
@@ -164,6 +171,19 @@ func (x *Plans[P]) All() (all []P, added <-chan struct{}) {
 	return all, x.added
 }
 
+// Known are the plans that are served, and those that were before and cannot be now.
+func (x *Plans[P]) Known() (all []plan.Signed) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range x.served {
+		all = append(all, p.signed)
+	}
+	for _, p := range x.idle {
+		all = append(all, p.signed)
+	}
+	return all
+}
+
 // Suspended says why nothing is done for a plan that is served: its publishers are not
 // trusted any more. It goes on once they are, or the plan has the signature of others.
 func (x *Plans[P]) Suspended(hash [32]byte) error {
@@ -200,7 +220,7 @@ func (x *Plans[P]) Unserved() (alarms []string) {
 			continue
 		}
 		if err := x.Publishers.Now().Stands(p.signed); err != nil {
-			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what was collected is kept: %s", plan.Short(fmt.Sprintf("%x", hash)), err))
+			alarms = append(alarms, fmt.Sprintf("%s is suspended until its publishers are trusted again, or it is withdrawn; what it has is kept: %s", plan.Short(fmt.Sprintf("%x", hash)), err))
 		}
 	}
 	for _, p := range idle {

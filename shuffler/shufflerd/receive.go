@@ -40,7 +40,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if int64(leg.Crowd) >= int64(len(t.crowds)) {
 		return wire.Problemf(wire.BadRequest, "the plan has %d crowds, counted from 0", len(t.crowds))
 	}
-	if s.plans.Over(t.plan) {
+	if s.plans.Past(t.plan) {
 		if s.o.Clock.Settled() != nil {
 			return serve.Unsure()
 		}

@@ -88,7 +88,7 @@ func (t *post) advance(ctx context.Context) error {
 	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
 		return t.destroy(ctx)
 	}
-	if t.s.plans.Over(t.plan) {
+	if t.s.plans.Past(t.plan) {
 		if err := t.settled(ctx); err != nil {
 			return err
 		}
