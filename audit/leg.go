@@ -199,7 +199,7 @@ func (g *leg) other(r *rand.Rand, t tally.Tally) error {
 // observers are those of a plan's statements whom an attack is known of.
 func (g *leg) observers() map[string]Observed {
 	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
-	return map[string]Observed{
+	all := map[string]Observed{
 		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(own, _ tally.Tally, crowd int, _ []byte) float64 {
 			return e.crowd(crowd) + e.own(own)
 		})},
@@ -210,6 +210,10 @@ func (g *leg) observers() map[string]Observed {
 			return e.crowd(crowd) + e.sum(all, honest)
 		})},
 	}
+	if s, ok := g.newSizes(); ok {
+		all[account.CrowdSizesSeen] = s.observed()
+	}
+	return all
 }
 
 // work is about how many random numbers a device takes, and who looks at what it says.

@@ -77,11 +77,13 @@ func TestReportOfAnAudit(t *testing.T) {
 
 // Of whom an attack is known is attacked, and who else is promised anything is named.
 func TestWhoIsNotAttackedIsNamed(t *testing.T) {
-	p := example.Histograms()["crowds"]
-	p.Crowd.Minimum = 20
-	p = example.Design(t, p)
-	all, left, err := Plan(p, 1, calm)
-	if err != nil || len(all) == 0 || !slices.Contains(left, account.CrowdSizesSeen+", for whom no attack is known") {
-		t.Errorf("%d findings, left out %q: %v", len(all), left, err)
+	for name, observer := range map[string]string{"crowds": account.CrowdSizesSeen, "spread": account.OneInstanceColludes} {
+		p := example.Histograms()[name]
+		p.Crowd.Minimum = 20
+		all, left, err := Plan(example.Design(t, p), 1, calm)
+		attacked := slices.ContainsFunc(all, func(f Finding) bool { return f.Observer == observer })
+		if err != nil || len(all) == 0 || attacked == slices.Contains(left, observer+", for whom no attack is known") {
+			t.Errorf("%s: %d findings, left out %q: %v", name, len(all), left, err)
+		}
 	}
 }

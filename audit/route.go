@@ -184,7 +184,7 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 		all = append(all, f)
 	}
 	seen := t.legs[0].observers()
-	for _, s := range t.legs[0].promise.Statements {
+	for _, s := range promisedLast(t.legs[0].promise.Statements) {
 		o, known := seen[s.Observer]
 		meet(s, o, known)
 	}
@@ -195,6 +195,14 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 		return nil, errors.New("audit: the plan promises nothing to any observer that an attack is known of")
 	}
 	return all, nil
+}
+
+// promisedLast are statements, the one of the plan's own promise after all others.
+func promisedLast(all []account.Statement) []account.Statement {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b account.Statement) int {
+		own := map[bool]int{true: 1}
+		return own[a.Observer == account.ShufflerHonest] - own[b.Observer == account.ShufflerHonest]
+	})
 }
 
 // every is who sees the batch of every round.
