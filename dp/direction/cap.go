@@ -5,7 +5,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/amplify"
@@ -67,20 +67,25 @@ func (m Cap) must(x int) {
 	}
 }
 
-// edges has what edge has computed, since every report asks for it: a number for each pair of dimension
-// and share that reports were made or read with. A search for the best cap leaves nothing here.
-var edges sync.Map // by Cap of the same Dim and Share alone
+// An edgeOf is what edge has found for the caps of a plan.
+type edgeOf struct {
+	dim         int
+	share, edge float64
+}
+
+// lastEdge is the last one that was found, since every report of a plan asks for the same. A search for the best cap
+// leaves nothing here.
+var lastEdge atomic.Pointer[edgeOf]
 
 // edge is the least <u, v> of a direction v in the cap about u: <u, v>^2 has the law
 // Beta(1/2, (Dim-1)/2).
 func (m Cap) edge() float64 {
-	key := Cap{Dim: m.Dim, Share: m.Share}
-	if known, ok := edges.Load(key); ok {
-		return known.(float64)
+	if last := lastEdge.Load(); last != nil && last.dim == m.Dim && last.share == m.Share {
+		return last.edge
 	}
-	edge := m.findEdge()
-	edges.Store(key, edge)
-	return edge
+	found := edgeOf{m.Dim, m.Share, m.findEdge()}
+	lastEdge.Store(&found)
+	return found.edge
 }
 
 func (m Cap) findEdge() float64 {
