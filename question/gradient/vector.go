@@ -20,6 +20,7 @@ const squaredDistance = 4
 type vectors struct {
 	mechanism *vector.Mechanism
 	clip      float64
+	promised  int // respondents whose noise the plan counts on
 }
 
 // spec is the plan's description of vectors of so many numbers.
@@ -43,7 +44,7 @@ func newVectors(p plan.Plan, dim int) (reporter, error) {
 		return nil, err
 	}
 	m, err := vector.New(s)
-	return vectors{m, p.Question.Gradient.Clip}, err
+	return vectors{m, p.Question.Gradient.Clip, p.HonestMinimum()}, err
 }
 
 func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {
@@ -89,5 +90,8 @@ func (v vectors) mean(t tally.Tally, n int) ([]float64, float64, error) {
 	return sum.Vector, sum.Error * scale, nil
 }
 
-func (v vectors) event(honest int) account.Event { return v.mechanism.Spec().Event(honest) }
-func (v vectors) local() account.Guarantee       { return v.mechanism.Local() }
+func (v vectors) event(honest int) account.Event {
+	return v.mechanism.Spec().Event(vector.Relied(honest, v.promised))
+}
+
+func (v vectors) local() account.Guarantee { return v.mechanism.Local() }

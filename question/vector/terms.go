@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // Loss is that of the round, or where the plan is of a whole study, of the dearest. It has
 // in it that rows may be crowded, and that a device may have more answers than envelopes.
 func (q *Question) Loss(honest int, _ bool) account.Event {
-	honest = q.relied(honest)
+	honest = vector.Relied(honest, q.plan.HonestMinimum())
 	if q.plan.Round != nil {
 		return q.spec().Event(honest)
 	}
@@ -32,7 +33,7 @@ func (q *Question) Loss(honest int, _ bool) account.Event {
 
 // Rounds is the event of so many rounds of the same respondents, from the first.
 func (q *Question) Rounds(honest, rounds int) account.Event {
-	honest = q.relied(honest)
+	honest = vector.Relied(honest, q.plan.HonestMinimum())
 	var all account.All
 	for i, s := range q.specs[:min(rounds, len(q.specs))] {
 		e := account.Event(s.Event(honest))
@@ -42,14 +43,6 @@ func (q *Question) Rounds(honest, rounds int) account.Event {
 		all.Events = append(all.Events, e)
 	}
 	return all
-}
-
-// reliedTimes bounds how many respondents are relied upon, of those promised: each is charged
-// for its envelopes. What others send is left out, which is post-processing.
-const reliedTimes = 8
-
-func (q *Question) relied(honest int) int {
-	return min(honest, reliedTimes*q.plan.HonestMinimum())
 }
 
 // Risks: nothing beside the loss. How many rows a device answers says nothing of its vector.
