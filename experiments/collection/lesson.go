@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/learn/model"
@@ -22,8 +23,8 @@ import (
 // from, in one round through the whole flow.
 type Lesson struct {
 	Title    string
-	Features *model.Features // by public numbers; nil: records are scaled to unit length
-	Bits     int             // that a device answers, on average
+	Features *inputs.Map // by public numbers; nil: records are scaled to unit length
+	Bits     int         // that a device answers, on average
 	Budget   plan.Budget
 	Minimum  int
 	Full     bool   // fidelity

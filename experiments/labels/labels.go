@@ -17,6 +17,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/experiments/ldc"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -25,7 +26,6 @@ import (
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/learn/labels"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -150,7 +150,7 @@ func features(x blas32.General, tell simulate.Progress) (blas32.General, error) 
 	if x.Cols != side*side {
 		return x, nil
 	}
-	return fit.Oriented(x, model.Size{Width: side, Height: side}, fit.Progress(tell))
+	return fit.Oriented(x, inputs.Size{Width: side, Height: side}, fit.Progress(tell))
 }
 
 // What randomness is for.

@@ -6,12 +6,12 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 )
 
@@ -20,7 +20,8 @@ const (
 	publicImages = 2_000  // without labels
 	// Of the data set that is drawn.
 	syntheticTrain, syntheticTest = 4_000, 1_000
-	imageReg                      = 0.3 // of eigenvalues, in parts of their mean
+	// Of eigenvalues, in parts of their mean: of gradients, and of scattering coefficients.
+	imageReg, scatterReg = 0.3, 0.1
 	// A row wants this many answers; below, what the accountant charges above a Gaussian grows.
 	rowAnswers = 2_000
 )
@@ -65,8 +66,12 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 		}
 		raw[0], raw[1], t.train.y, t.test.y, t.classes = set.Train.X, set.Test.X, set.Train.Y, set.Test.Y, set.Classes
 	}
-	side := model.Size{Width: synthetic.Side, Height: synthetic.Side}
-	features := func(x blas32.General) (blas32.General, error) { return fit.Oriented(x, side, tell) }
+	side := inputs.Size{Width: synthetic.Side, Height: synthetic.Side}
+	fixed, err := fit.Fixed(side, s.Features == "scattering")
+	if err != nil {
+		return nil, err
+	}
+	features := func(x blas32.General) (blas32.General, error) { return fit.Of(x, fixed, tell) }
 	if s.Features == "pixels" {
 		features = func(x blas32.General) (blas32.General, error) { return copied(x), nil }
 	}
@@ -88,12 +93,17 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 		}
 	}
 	tell("principal directions", 0, 1)
-	state, err := principal.Fit(x[0], imageDimension(raw[0].Rows, s.firstBits()), imageReg, principal.Full)
+	reg := imageReg
+	if s.Features == "scattering" {
+		reg = scatterReg
+	}
+	state, err := principal.Fit(x[0], imageDimension(raw[0].Rows, s.firstBits()), reg, principal.Full)
 	if err != nil {
 		return nil, err
 	}
-	if s.Features == "gradients" {
-		t.features = &model.Features{Image: &side, Maps: []*whiten.State{state}}
+	if s.Features != "pixels" {
+		fixed.Maps = []*whiten.State{state}
+		t.features = fixed
 	}
 	t.public.x, t.train.x, t.test.x = whitened(state, x[1]), whitened(state, x[2]), whitened(state, x[3])
 	return t, nil

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/model"
 )
@@ -48,23 +49,21 @@ func loadLoans(s Setting, dir string) (*task, error) {
 		t.number = model.Number{Name: "charged off", Middle: 0.5, Unit: 0.5}
 	}
 	public := copied(all.part(0, publicLoans).x)
-	if t.features, err = fit.Columns(names, public, public.Cols, loanReg); err != nil {
+	if s.Features == "fourier" {
+		t.features, err = fit.Cosines(replay.New(s.Seed, 5), names, public, fourierFeatures, public.Cols+fourierFeatures, loanReg)
+	} else {
+		t.features, err = fit.Columns(names, public, public.Cols, loanReg)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if s.Features == "fourier" {
-		all.x, names = fourier(s.Seed, t.features, all.x, names)
-		public = copied(all.part(0, publicLoans).x)
-		if t.features, err = fit.Columns(names, public, public.Cols, loanReg); err != nil {
-			return nil, err
-		}
-	}
 	t.features.Standardize(all.x)
+	if t.features.Cosines != nil {
+		all.x = t.features.Cosines.Beside(all.x)
+	}
 	all.x = t.features.Maps[0].Project(all.x)
 	for i := range all.x.Rows {
 		t.features.Shorten(all.row(i))
-	}
-	if s.Features == "fourier" {
-		t.features = nil // no file holds cosines
 	}
 	t.public, t.test, t.train = all.part(0, publicLoans), all.part(publicLoans, publicLoans+testLoans), all.part(publicLoans+testLoans, all.x.Rows)
 	t.public.target = make([]float64, publicLoans)

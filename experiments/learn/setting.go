@@ -42,9 +42,9 @@ const (
 type choices struct{ features, public []string }
 
 var known = map[string]choices{
-	"synthetic":                {[]string{"gradients", "pixels"}, []string{drawnInputs}},
-	"mnist":                    {[]string{"gradients", "pixels"}, []string{drawnInputs, unlabelled}},
-	"fashion-mnist":            {[]string{"gradients", "pixels"}, []string{drawnInputs, unlabelled}},
+	"synthetic":                {[]string{"gradients", "scattering", "pixels"}, []string{drawnInputs}},
+	"mnist":                    {[]string{"gradients", "scattering", "pixels"}, []string{drawnInputs, unlabelled}},
+	"fashion-mnist":            {[]string{"gradients", "scattering", "pixels"}, []string{drawnInputs, unlabelled}},
 	"agnews_lsa256":            {[]string{"lsa", "hashed"}, []string{unlabelled}},
 	"sst2":                     {[]string{"lsa", "hashed"}, []string{unlabelled}},
 	"lending_club":             {[]string{"columns", "fourier"}, []string{unlabelled}},

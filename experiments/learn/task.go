@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/model"
@@ -26,7 +27,7 @@ type task struct {
 	// white: public inputs are of the same kind, and have made features white.
 	white bool
 	// features are how an input becomes a record; nil where no file holds that.
-	features *model.Features
+	features *inputs.Map
 }
 
 // asked is the number that a plan asks for; nil where it has classes.

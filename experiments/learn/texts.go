@@ -1,19 +1,20 @@
 package learn
 
 import (
-	"hash/fnv"
 	"path/filepath"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 )
 
+// newsWords was chosen on descriptions of things (docs/learning.md).
+var newsWords = lsa.Words{Common: 0.05, Pairs: true, Singular: true}
+
 const (
-	common         = 0.05 // the share of public texts above which a word tells no topic
 	textDimensions = 256
 	textReg        = 1
 	// Of whitened words, in parts of the mean eigenvalue: about the mean of the 2,048 leading ones
@@ -27,25 +28,16 @@ func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
 		return nil, err
 	}
 	t := &task{metric: accuracy, classes: texts.Classes, white: true}
-	apply, dimension := func(string, []float32) {}, hashedDimension
-	if s.Features == "hashed" {
-		words, err := dataset.ReadWordCounts(filepath.Join(dir, "heavytail", "en_words_counts.tsv.gz"))
+	if t.features, err = textFeatures(s, dir, texts.Public.Texts, tell); err != nil {
+		return nil, err
+	}
+	dimension := t.features.Len()
+	apply := func(text string, out []float32) {
+		x, err := t.features.OfText(text)
 		if err != nil {
-			return nil, err
+			panic(err) // they are of texts
 		}
-		apply = hashedWords(words)
-	} else {
-		if t.features, err = latent(s, texts.Public.Texts, tell); err != nil {
-			return nil, err
-		}
-		dimension = t.features.Len()
-		apply = func(text string, out []float32) {
-			x, err := t.features.OfText(text)
-			if err != nil {
-				panic(err) // they are of texts
-			}
-			copy(out, x)
-		}
+		copy(out, x)
 	}
 	encode := func(w dataset.Written) records {
 		r := records{x: matrix(len(w.Texts), dimension), y: w.Y}
@@ -57,37 +49,25 @@ func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
 	return t, nil
 }
 
-// latent are directions of public texts: all of them, made white, or the leading ones.
-func latent(s Setting, public []string, tell fit.Progress) (*model.Features, error) {
-	if s.Dataset == "sst2" {
-		state, err := lsa.FitWhite(public, 1, wordReg)
-		return &model.Features{Text: state}, err
-	}
-	return fit.Texts(replay.New(s.Seed, 4), public, textDimensions, common, textReg, tell)
-}
-
-const (
-	hashedDimension = 1 << 14
-	commonWord      = 1e-3 // a word of this frequency weighs half
-)
-
-// hashedWords adds a word's weight, by how rare it is in the language, with a sign to one of
-// 16,384 places: features that have seen no text at all.
-func hashedWords(language *dataset.Population) func(string, []float32) {
-	total := float64(language.Respondents())
-	frequency := make(map[string]float64, len(language.Names))
-	for i, w := range language.Names {
-		frequency[w] = float64(language.Holders[i]) / total
-	}
-	return func(text string, out []float32) {
-		clear(out)
-		for _, w := range lsa.Split(text) {
-			h := fnv.New64a()
-			h.Write([]byte(w))
-			sum := h.Sum64() * 0x9e3779b97f4a7c15
-			sign := float64(1 - 2*int(sum>>63))
-			out[sum>>40&(hashedDimension-1)] += float32(sign * commonWord / (commonWord + frequency[w]))
+// textFeatures are words of the language by themselves, or latent directions of public texts: all
+// of them, made white, or the leading ones.
+func textFeatures(s Setting, dir string, public []string, tell fit.Progress) (*inputs.Map, error) {
+	switch {
+	case s.Features == "hashed":
+		language, err := dataset.ReadWordCounts(filepath.Join(dir, "heavytail", "en_words_counts.tsv.gz"))
+		if err != nil {
+			return nil, err
 		}
-		whiten.Normalize(out)
+		common, total := map[string]float64{}, float64(language.Respondents())
+		for i, w := range language.Names {
+			if share := float64(language.Holders[i]) / total; share >= words.Least {
+				common[w] = share
+			}
+		}
+		return fit.Hashed(common, words.Usual)
+	case s.Dataset == "sst2":
+		state, err := lsa.FitWhite(public, 1, wordReg)
+		return &inputs.Map{Text: state}, err
 	}
+	return fit.Texts(replay.New(s.Seed, 4), public, textDimensions, newsWords, textReg, tell)
 }

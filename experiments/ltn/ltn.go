@@ -13,11 +13,11 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -129,7 +129,7 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 }
 
 func oriented(x blas32.General, side int, tell simulate.Progress) (blas32.General, error) {
-	return fit.Oriented(x, model.Size{Width: side, Height: side}, fit.Progress(tell))
+	return fit.Oriented(x, inputs.Size{Width: side, Height: side}, fit.Progress(tell))
 }
 
 func (t *task) stream(part uint64) *rand.Rand { return replay.New(t.Seed, part) }

@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
@@ -115,7 +115,7 @@ func oriented(directions int, progress simulate.Progress) (func(blas32.General) 
 	for _, image := range synthetic.Images(replay.New(1), publicImages) {
 		public.Data = append(public.Data, image...)
 	}
-	features, err := fit.Images(public, model.Size{Width: side, Height: side}, directions, 0.3, fit.Progress(progress))
+	features, err := fit.Images(public, &inputs.Map{Image: &inputs.Size{Width: side, Height: side}}, directions, 0.3, fit.Progress(progress))
 	if err != nil {
 		return nil, err
 	}

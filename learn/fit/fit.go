@@ -3,6 +3,7 @@
 package fit
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -11,21 +12,23 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/encode/gradients"
+	"github.com/confetti-dp/confetti/dp/encode/cosines"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
-	"github.com/confetti-dp/confetti/learn/model"
+	"github.com/confetti-dp/confetti/dp/encode/words"
 )
 
 // Progress is told how far a stage has come.
 type Progress func(stage string, done, total int)
 
-// Images are features of images of a size, rows of grey levels: oriented gradients, in so
-// many principal directions of the public ones, each divided by the root of its eigenvalue
-// plus reg times the mean one.
-func Images(public blas32.General, size model.Size, dimension int, reg float64, tell Progress) (*model.Features, error) {
-	x, err := Oriented(public, size, tell)
+// Images are features of images, rows of grey levels, by a fixed map: in so many principal
+// directions of the public ones, each divided by the root of its eigenvalue plus reg times the mean
+// one.
+func Images(public blas32.General, fixed *inputs.Map, dimension int, reg float64, tell Progress) (*inputs.Map, error) {
+	x, err := Of(public, fixed, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +37,18 @@ func Images(public blas32.General, size model.Size, dimension int, reg float64, 
 	if err != nil {
 		return nil, err
 	}
-	return &model.Features{Image: &size, Maps: []*whiten.State{state}}, nil
+	m := *fixed
+	m.Maps = []*whiten.State{state}
+	return &m, nil
+}
+
+// Fixed is the map of images of a size to oriented gradients, or to scattering coefficients.
+func Fixed(size inputs.Size, scatter bool) (m *inputs.Map, err error) {
+	m = &inputs.Map{Image: &size}
+	if scatter {
+		m.Scatter, err = scattering.New(size.Width, size.Height)
+	}
+	return m, err
 }
 
 // Stacked are images of one size as rows.
@@ -43,25 +57,30 @@ func Stacked(images [][]float32) blas32.General {
 	return blas32.General{Rows: len(images), Cols: length, Stride: length, Data: slices.Concat(images...)}
 }
 
-// Oriented are the gradients of images at two scales, on all processors.
-func Oriented(images blas32.General, size model.Size, tell Progress) (blas32.General, error) {
-	first, err := gradients.New(size.Width, size.Height)
-	if err != nil {
+// Oriented are the gradients of images at two scales.
+func Oriented(images blas32.General, size inputs.Size, tell Progress) (blas32.General, error) {
+	return Of(images, &inputs.Map{Image: &size}, tell)
+}
+
+// Of are features of images by a map, on all processors.
+func Of(images blas32.General, m *inputs.Map, tell Progress) (blas32.General, error) {
+	if err := m.Check(); err != nil {
 		return blas32.General{}, err
 	}
-	y := blas32.General{Rows: images.Rows, Cols: first.Len(), Stride: first.Len(), Data: make([]float32, images.Rows*first.Len())}
-	err = share(images.Rows, func(from, to int) error {
-		m, err := gradients.New(size.Width, size.Height)
-		for i := from; i < to && err == nil; i++ {
+	wide := m.Len()
+	y := blas32.General{Rows: images.Rows, Cols: wide, Stride: wide, Data: make([]float32, images.Rows*wide)}
+	err := share(images.Rows, func(from, to int) error {
+		for i := from; i < to; i++ {
 			if from == 0 && i%100 == 0 {
-				tell("gradients", i, to)
+				tell("features", i, to)
 			}
-			image := images.Data[i*images.Stride:][:images.Cols]
-			if err = m.Check(image); err == nil {
-				m.Apply(image, y.Data[i*y.Stride:][:y.Cols])
+			x, err := m.OfNumbers(images.Data[i*images.Stride:][:images.Cols])
+			if err != nil {
+				return err
 			}
+			copy(y.Data[i*wide:], x)
 		}
-		return err
+		return nil
 	})
 	return y, err
 }
@@ -84,11 +103,10 @@ func share(n int, f func(from, to int) error) (err error) {
 }
 
 // Texts are features of texts: so many latent directions of public ones, each divided by the
-// root of its eigenvalue plus reg times the mean one. Words in more than the share common of
-// them do not count.
-func Texts(r *rand.Rand, public []string, dimension int, common, reg float64, tell Progress) (*model.Features, error) {
+// root of its eigenvalue plus reg times the mean one.
+func Texts(r *rand.Rand, public []string, dimension int, count lsa.Words, reg float64, tell Progress) (*inputs.Map, error) {
 	tell("latent directions", 0, 1)
-	state, err := lsa.Fit(r, public, dimension, common)
+	state, err := lsa.Fit(r, public, dimension, count)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +123,40 @@ func Texts(r *rand.Rand, public []string, dimension int, common, reg float64, te
 	if err != nil {
 		return nil, err
 	}
-	return &model.Features{Text: state, Maps: []*whiten.State{white}}, nil
+	return &inputs.Map{Text: state, Maps: []*whiten.State{white}}, nil
+}
+
+// Hashed are words by themselves, in so many places: nothing is made of texts but how common words
+// are, of which the shares are public.
+func Hashed(common map[string]float64, places int) (*inputs.Map, error) {
+	m := &words.Map{Places: places, Half: words.Half, Common: slices.Sorted(maps.Keys(common))}
+	for _, w := range m.Common {
+		m.Shares = append(m.Shares, float32(common[w]))
+	}
+	return &inputs.Map{Words: m}, m.Prepare()
+}
+
+// Cosines are features of rows of numbers as Columns has them, of columns and cosines beside them.
+func Cosines(r *rand.Rand, names []string, public blas32.General, n, dimension int, reg float64) (*inputs.Map, error) {
+	m := standard(names, public)
+	m.Cosines = cosines.New(r, len(names), n)
+	m.Standardize(public)
+	return m, whitened(m, m.Cosines.Beside(public), dimension, reg)
 }
 
 // Columns are features of rows of numbers: each column less its mean and over its deviation in
 // public rows, then in so many principal directions of these as of Images. They are scaled so
 // that 80 of 100 public rows have a length of at most one, and others are shortened to that:
 // the longer rows are, the less the noise of sums of them counts. What is in public is used up.
-func Columns(names []string, public blas32.General, dimension int, reg float64) (*model.Features, error) {
-	f := &model.Features{}
+func Columns(names []string, public blas32.General, dimension int, reg float64) (*inputs.Map, error) {
+	m := standard(names, public)
+	m.Standardize(public)
+	return m, whitened(m, public, dimension, reg)
+}
+
+// standard are columns with the mean and the deviation of public rows.
+func standard(names []string, public blas32.General) *inputs.Map {
+	m := &inputs.Map{}
 	for j, name := range names {
 		sum, squares, n := 0.0, 0.0, float64(public.Rows)
 		for i := range public.Rows {
@@ -124,12 +167,16 @@ func Columns(names []string, public blas32.General, dimension int, reg float64) 
 		if !(deviation > 0) {
 			deviation = 1 // a column that is the same for all says nothing
 		}
-		f.Columns = append(f.Columns, model.Column{Name: name, Middle: sum / n, Scale: deviation})
+		m.Columns = append(m.Columns, inputs.Column{Name: name, Middle: sum / n, Scale: deviation})
 	}
-	f.Standardize(public)
+	return m
+}
+
+// whitened adds the principal directions of public rows, and the cut.
+func whitened(m *inputs.Map, public blas32.General, dimension int, reg float64) error {
 	state, err := principal.Fit(public, dimension, reg, principal.Full)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	y := state.Project(public)
 	norms := make([]float64, y.Rows)
@@ -137,6 +184,6 @@ func Columns(names []string, public blas32.General, dimension int, reg float64) 
 		norms[i] = float64(blas32.Nrm2(blas32.Vector{N: y.Cols, Inc: 1, Data: y.Data[i*y.Stride:]}))
 	}
 	slices.Sort(norms)
-	f.Maps, f.Cut = []*whiten.State{state}, float32(norms[len(norms)*80/100])
-	return f, nil
+	m.Maps, m.Cut = []*whiten.State{state}, float32(norms[len(norms)*80/100])
+	return nil
 }

@@ -6,8 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/learn/model"
 )
 
 func quiet(string, int, int) {}
@@ -64,7 +65,7 @@ func TestImages(t *testing.T) {
 	for i := range images.Data {
 		images.Data[i] = r.Float32()
 	}
-	f, err := Images(images, model.Size{Width: 8, Height: 8}, 5, 0.3, quiet)
+	f, err := Images(images, &inputs.Map{Image: &inputs.Size{Width: 8, Height: 8}}, 5, 0.3, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +86,10 @@ func TestImages(t *testing.T) {
 		}
 		texts = append(texts, text)
 	}
-	if _, err = Texts(r, texts, 0, 1, 0.3, quiet); err == nil {
+	if _, err = Texts(r, texts, 0, lsa.Words{Common: 1}, 0.3, quiet); err == nil {
 		t.Error("no directions")
 	}
-	if _, err := Images(images, model.Size{Width: 16, Height: 8}, 5, 0.3, quiet); err == nil {
+	if _, err := Images(images, &inputs.Map{Image: &inputs.Size{Width: 16, Height: 8}}, 5, 0.3, quiet); err == nil {
 		t.Error("images of another size")
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
 // Model is what was learned. It is safe for concurrent use.
 type Model struct {
 	Title    string
-	Features Features
+	Features inputs.Map
 	Classes  []string // none: a number is predicted
 	Linear   moments.Linear
 	Number   *Number // none: classes are told apart

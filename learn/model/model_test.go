@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"math"
 	"os"
@@ -11,8 +12,12 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/confetti-dp/confetti/dp/encode/cosines"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
@@ -36,14 +41,25 @@ func examples() map[string]*Model {
 	if err := text.Prepare(); err != nil {
 		panic(err)
 	}
+	scatter, err := scattering.New(8, 8)
+	hashed := &words.Map{Places: 4, Half: 1e-3, Common: []string{"the"}, Shares: []float32{0.05}}
+	if err = errors.Join(err, hashed.Prepare()); err != nil {
+		panic(err)
+	}
 	return map[string]*Model{
-		"columns": {Title: "rate", Features: Features{Columns: []Column{{"age", 40, 10}, {"spend", 5, 2}}, Maps: []*whiten.State{square(0, 0)}, Cut: 4},
+		"columns": {Title: "rate", Features: inputs.Map{Columns: []inputs.Column{{Name: "age", Middle: 40, Scale: 10}, {Name: "spend", Middle: 5, Scale: 2}}, Maps: []*whiten.State{square(0, 0)}, Cut: 4},
 			Number: &Number{"rate", 10, 2, 0.5}, Linear: moments.Linear{Weights: mat.NewDense(2, 1, []float64{1, -1}), Offset: []float64{0.25}},
 			Promise: promised, Tested: &Tested{Records: 10, Measure: "r2", Value: 0.5}},
-		"text": {Title: "mood", Features: Features{Text: text, Maps: []*whiten.State{square(0, 0)}}, Classes: []string{"bad", "good"},
+		"text": {Title: "mood", Features: inputs.Map{Text: text, Maps: []*whiten.State{square(0, 0)}}, Classes: []string{"bad", "good"},
 			Linear: moments.Linear{Weights: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Offset: []float64{0, 0}}, Promise: promised},
-		"image": {Title: "edges", Features: Features{Image: &Size{4, 4}}, Classes: []string{"across", "down"},
+		"image": {Title: "edges", Features: inputs.Map{Image: &inputs.Size{Width: 4, Height: 4}}, Classes: []string{"across", "down"},
 			Linear: moments.Linear{Weights: mat.NewDense(16, 2, edges()), Offset: []float64{0, 0}}, Promise: promised},
+		"scattering": {Title: "waves", Features: inputs.Map{Image: &inputs.Size{Width: 8, Height: 8}, Scatter: scatter}, Classes: []string{"dark", "bright"},
+			Linear: moments.Linear{Weights: mat.NewDense(324, 2, nil), Offset: []float64{0, 1}}, Promise: promised},
+		"words": {Title: "words", Features: inputs.Map{Words: hashed}, Classes: []string{"bad", "good"},
+			Linear: moments.Linear{Weights: mat.NewDense(4, 2, nil), Offset: []float64{0, 1}}, Promise: promised},
+		"cosines": {Title: "bent", Features: inputs.Map{Columns: []inputs.Column{{Name: "age", Middle: 40, Scale: 10}}, Cosines: &cosines.Map{Directions: []float32{1, 2}, Phases: []float32{0, 1}}},
+			Number: &Number{"rate", 10, 2, 0.5}, Linear: moments.Linear{Weights: mat.NewDense(3, 1, []float64{0, 1, 0}), Offset: []float64{0}}, Promise: promised},
 	}
 }
 
@@ -110,6 +126,16 @@ func TestPredictions(t *testing.T) {
 	if p, err := m.OfNumbers(image); err != nil || p.Class != "down" {
 		t.Errorf("%+v, %v", p, err)
 	}
+	if p, err := read(t, all["scattering"]).OfNumbers(make([]float32, 64)); err != nil || p.Class != "bright" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := read(t, all["words"]).OfText("the end"); err != nil || p.Class != "good" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	p, err = read(t, all["cosines"]).OfNumbers([]float32{50}) // one deviation
+	if want := 10 + 2*math.Sqrt2*math.Cos(1); err != nil || math.Abs(p.Value-want) > 1e-4 {
+		t.Errorf("%+v, %v", p, err)
+	}
 }
 
 func TestHostileInputs(t *testing.T) {
@@ -138,8 +164,8 @@ func TestHostileInputs(t *testing.T) {
 		"no weights":       func(m *Model) { m.Linear.Weights = nil },
 		"other weights":    func(m *Model) { m.Linear.Weights = mat.NewDense(3, 1, nil) },
 		"infinite":         func(m *Model) { m.Linear.Offset[0] = math.Inf(1) },
-		"two kinds":        func(m *Model) { m.Features.Image = &Size{4, 4} },
-		"no kind":          func(m *Model) { m.Features = Features{} },
+		"two kinds":        func(m *Model) { m.Features.Image = &inputs.Size{Width: 4, Height: 4} },
+		"no kind":          func(m *Model) { m.Features = inputs.Map{} },
 		"no scale":         func(m *Model) { m.Features.Columns[0].Scale = 0 },
 		"classes too":      func(m *Model) { m.Classes = []string{"a", "b"} },
 		"another map":      func(m *Model) { m.Features.Maps = append(m.Features.Maps, square(1, 2, 3)) },

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -16,16 +17,23 @@ import (
 
 const (
 	minTexts   = 2  // a word must be in
+	pairTexts  = 6  // and two words that count as one
 	spare      = 20 // directions looked for and not kept, which speed up the others
 	iterations = 5
 )
 
+// Words say which words of texts count.
+type Words struct {
+	Common   float64 // the share of texts above which one does not: it tells little of a topic, in any language
+	Pairs    bool    // two that follow each other in several texts count beside each by itself
+	Singular bool    // English words count without the s of a plural
+}
+
 // Fit is the state with so many leading singular directions of public texts, found by
-// iterating a random subspace drawn from r. Words in more than the share common of the texts
-// do not count: they tell little of a topic, in any language. Its directions have the length of no scale: what
+// iterating a random subspace drawn from r. Its directions have the length of no scale: what
 // comes after divides each by its own (package whiten).
-func Fit(r *rand.Rand, texts []string, dimension int, common float64) (*State, error) {
-	s, rows, err := vocabulary(texts, common)
+func Fit(r *rand.Rand, texts []string, dimension int, count Words) (*State, error) {
+	s, rows, err := vocabulary(texts, count)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +75,13 @@ func Fit(r *rand.Rand, texts []string, dimension int, common float64) (*State, e
 	return s, s.Prepare()
 }
 
-// vocabulary are the words of at least two public texts and at most a share of them, with
-// their weights, and the texts as rows of them.
-func vocabulary(texts []string, common float64) (*State, [][]term, error) {
+// vocabulary are the words of at least two public texts and at most a share of them, or pairs of
+// words in several, with their weights, and the texts as rows of them.
+func vocabulary(texts []string, count Words) (*State, [][]term, error) {
+	s := &State{places: map[string]int{}, pairs: count.Pairs, Singular: count.Singular}
 	split, in := make([][]string, len(texts)), map[string]int{}
 	for i, text := range texts {
-		split[i] = Split(text)
+		split[i] = s.split(text)
 		seen := map[string]bool{}
 		for _, w := range split[i] {
 			if !seen[w] {
@@ -81,12 +90,14 @@ func vocabulary(texts []string, common float64) (*State, [][]term, error) {
 			}
 		}
 	}
-	most := common * float64(len(texts))
-	maps.DeleteFunc(in, func(_ string, texts int) bool { return texts < minTexts || float64(texts) > most })
+	most := count.Common * float64(len(texts))
+	maps.DeleteFunc(in, func(w string, texts int) bool {
+		return texts < minTexts || float64(texts) > most || texts < pairTexts && strings.Contains(w, pairing)
+	})
 	if len(in) == 0 {
-		return nil, nil, fmt.Errorf("lsa: no word is in two public texts, and in no more than the share %v of them", common)
+		return nil, nil, fmt.Errorf("lsa: no word is in two public texts, and in no more than the share %v of them", count.Common)
 	}
-	s := &State{Words: slices.Sorted(maps.Keys(in)), Directions: make([][]float32, len(in)), places: map[string]int{}}
+	s.Words, s.Directions = slices.Sorted(maps.Keys(in)), make([][]float32, len(in))
 	for i, w := range s.Words {
 		s.Weights = append(s.Weights, float32(math.Log(float64(1+len(texts))/float64(1+in[w]))+1))
 		s.places[w] = i

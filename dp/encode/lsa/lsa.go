@@ -15,10 +15,12 @@ import (
 
 // State is what a device needs, and what a plan names by its hash.
 type State struct {
-	Words      []string    `json:"words"`      // sorted
-	Weights    []float32   `json:"weights"`    // of each word: ln((1+n)/(1+df)) + 1 in n public texts of which df have it
-	Directions [][]float32 `json:"directions"` // a row for each word
+	Words      []string    `json:"words"`              // sorted; two with a space between them that follow each other count as one more
+	Weights    []float32   `json:"weights"`            // of each word: ln((1+n)/(1+df)) + 1 in n public texts of which df have it
+	Directions [][]float32 `json:"directions"`         // a row for each word
+	Singular   bool        `json:"singular,omitempty"` // English words lose the s of a plural
 	places     map[string]int
+	pairs      bool // some of Words are two
 }
 
 // longestWord is where a word ends, in bytes; it bounds what a text can make a device do.
@@ -56,9 +58,21 @@ func (s *State) Prepare() error {
 				return fmt.Errorf("lsa: a number of word %d is not finite", i+1)
 			}
 		}
-		s.places[w] = i
+		s.places[w], s.pairs = i, s.pairs || strings.Contains(w, pairing)
 	}
 	return nil
+}
+
+// pairing stands between two words that count as one.
+const pairing = " "
+
+// paired are words, and after them each with the next.
+func paired(words []string) []string {
+	out := words[:len(words):len(words)]
+	for i := 1; i < len(words); i++ {
+		out = append(out, words[i-1]+pairing+words[i])
+	}
+	return out
 }
 
 // Apply writes the features of a text to out, of length Len: with tf the number of times a
@@ -67,11 +81,25 @@ func (s *State) Prepare() error {
 // alone gives zero.
 func (s *State) Apply(text string, out []float32) {
 	clear(out)
-	for _, t := range s.row(Split(text)) {
+	for _, t := range s.row(s.split(text)) {
 		for k, v := range s.Directions[t.word] {
 			out[k] += t.weight * v
 		}
 	}
+}
+
+// split are the words of a text as this state has them: with pairs, after them each with the next.
+func (s *State) split(text string) []string {
+	words := Split(text)
+	if s.Singular {
+		for i, w := range words {
+			words[i] = singular(w)
+		}
+	}
+	if s.pairs {
+		return paired(words)
+	}
+	return words
 }
 
 // term is a word of a text.

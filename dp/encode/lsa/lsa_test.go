@@ -21,7 +21,7 @@ func TestSplit(t *testing.T) {
 
 // By hand: three texts of which two words are in two each; weights ln(4/3)+1.
 func TestVocabularyKnown(t *testing.T) {
-	s, rows, err := vocabulary([]string{"aa bb", "bb aa aa", "cc"}, 1)
+	s, rows, err := vocabulary([]string{"aa bb", "bb aa aa", "cc"}, Words{Common: 1})
 	if err != nil || !slices.Equal(s.Words, []string{"aa", "bb"}) {
 		t.Fatalf("%q, %v", s.Words, err)
 	}
@@ -34,8 +34,36 @@ func TestVocabularyKnown(t *testing.T) {
 	}
 }
 
+// Two words that follow each other in six texts count once more, and rarer pairs do not.
+func TestPairs(t *testing.T) {
+	texts := []string{"oil prices", "oil price", "oils price", "oil price", "oil price", "the oil prices", "price oil", "the oil"}
+	s, rows, err := vocabulary(texts, Words{Common: 1, Pairs: true, Singular: true})
+	if err != nil || !slices.Equal(s.Words, []string{"oil", "oil price", "price", "the"}) {
+		t.Fatalf("%q, %v", s.Words, err)
+	}
+	if len(rows[0]) != 3 || len(rows[6]) != 2 {
+		t.Errorf("rows %v", rows)
+	}
+	read := State{Words: s.Words, Weights: s.Weights, Directions: [][]float32{{0}, {1}, {0}, {0}}, Singular: true}
+	if err := read.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float32, 1)
+	if read.Apply("Oil prices!", out); out[0] == 0 {
+		t.Error("what was read knows no pairs")
+	}
+}
+
+func TestSingular(t *testing.T) {
+	for word, want := range map[string]string{"prices": "price", "companies": "company", "oils": "oil", "glass": "glass", "virus": "virus", "bees": "bee", "shoes": "shoe", "movies": "movy", "oil": "oil", "s": ""} {
+		if got := singular(word); got != want {
+			t.Errorf("%q becomes %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestCommonWordsDoNotCount(t *testing.T) {
-	s, _, err := vocabulary([]string{"the aa", "the aa bb", "the bb", "the bb"}, 0.75)
+	s, _, err := vocabulary([]string{"the aa", "the aa bb", "the bb", "the bb"}, Words{Common: 0.75})
 	if err != nil || !slices.Equal(s.Words, []string{"aa", "bb"}) {
 		t.Errorf("%q, %v", s.Words, err)
 	}
@@ -57,11 +85,11 @@ func TestFitAgainstDense(t *testing.T) {
 		texts = append(texts, strings.Join(text, " "))
 	}
 	const kept = 7
-	s, err := Fit(r, texts, kept, 1)
+	s, err := Fit(r, texts, kept, Words{Common: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rows, err := vocabulary(texts, 1)
+	_, rows, err := vocabulary(texts, Words{Common: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +135,7 @@ func TestFitAgainstDense(t *testing.T) {
 func TestHostile(t *testing.T) {
 	r := stattest.Rand(t)
 	for _, texts := range [][]string{nil, {"one", "two"}, {"same word", "same word"}} {
-		if s, err := Fit(r, texts, 1, 1); err == nil {
+		if s, err := Fit(r, texts, 1, Words{Common: 1}); err == nil {
 			t.Errorf("%q: %+v", texts, s.Words)
 		}
 	}

@@ -17,7 +17,7 @@ const mostWords = 1 << 13
 // inverse of L, L L' = C + reg mean(eigenvalues of C). Inner products of features are then
 // those of all latent directions, each divided by its eigenvalue, and no eigenvector is needed.
 func FitWhite(texts []string, common, reg float64) (*State, error) {
-	s, rows, err := vocabulary(texts, common)
+	s, rows, err := vocabulary(texts, Words{Common: common})
 	if err != nil {
 		return nil, err
 	}

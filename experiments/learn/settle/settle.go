@@ -17,13 +17,13 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/moments"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 )
@@ -55,7 +55,7 @@ func main() {
 
 func settle(seed uint64) error {
 	images, labels := synthetic.Labelled(replay.New(seed, 1), respondents+tests, classes)
-	quiet, side := func(string, int, int) {}, model.Size{Width: synthetic.Side, Height: synthetic.Side}
+	quiet, side := func(string, int, int) {}, inputs.Size{Width: synthetic.Side, Height: synthetic.Side}
 	oriented, err := fit.Oriented(fit.Stacked(images), side, quiet)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/durable"
@@ -110,7 +111,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 }
 
 // features are those of --map, for the columns of the set.
-func (c collectSimulate) features(set *dataset.Set) (*model.Features, error) {
+func (c collectSimulate) features(set *dataset.Set) (*inputs.Map, error) {
 	f, err := os.Open(c.Map)
 	if err != nil {
 		return nil, err

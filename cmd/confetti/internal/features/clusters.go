@@ -119,7 +119,7 @@ type found struct {
 }
 
 // fit reads inputs and makes their clusters.
-func (c clustered) fit(report fit.Progress) (in inputs, f found, err error) {
+func (c clustered) fit(report fit.Progress) (in featured, f found, err error) {
 	if in, err = c.read(report); err != nil {
 		return in, f, err
 	}
@@ -148,7 +148,7 @@ func (c clustered) fit(report fit.Progress) (in inputs, f found, err error) {
 }
 
 // byGraph trains the network that devices find the graph's clusters by.
-func (c clustered) byGraph(in inputs, o cluster.Options, width, height int, report fit.Progress) (inputs, found, error) {
+func (c clustered) byGraph(in featured, o cluster.Options, width, height int, report fit.Progress) (featured, found, error) {
 	r := replay.New(c.Seed)
 	of, err := cluster.Graph(r, in.x, o, report)
 	if err != nil {

@@ -3,21 +3,20 @@
 package features
 
 import (
+	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/model"
-	"github.com/confetti-dp/confetti/learn/synthetic"
 )
 
 // Command is confetti features.
@@ -29,9 +28,13 @@ type fitted struct {
 	Inputs    string   `arg:"" optional:"" help:"Public inputs: a table (.csv, .parquet), texts (.txt, one a line), or a folder of PNG images of one size. Without any, images are drawn (synthetic)." type:"path"`
 	Features  []string `help:"Columns of a table, by name or pattern; without, all." placeholder:"NAME"`
 	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
-	Dimension int      `help:"Principal directions; 0 for all columns of a table, 256 of texts, 351 of images, or as many as the inputs allow." placeholder:"N"`
+	Kind      string   `help:"Of images gradients or scattering, of texts lsa or hashed (words in random places), of tables columns or fourier (cosines beside them); the first if left out." placeholder:"NAME"`
+	Dimension int      `help:"Principal directions; 0 for all columns of a table, 256 of texts, 351 of images, or as many as the inputs allow. Of hashed words, places: 16384." placeholder:"N"`
+	Cosines   int      `help:"How many, of --kind fourier." default:"100"`
 	Reg       float64  `help:"Added to each eigenvalue, in parts of their mean." default:"0.3"`
 	Common    float64  `help:"The share of texts above which a word does not count." default:"0.05"`
+	Pairs     bool     `help:"Of texts: two words that often follow each other count beside each by itself."`
+	Singular  bool     `help:"Of English texts: words count without the s of a plural."`
 	Images    int      `help:"How many to draw where no inputs are given." default:"16000"`
 	Seed      uint64   `help:"The same seed gives the same features." default:"1"`
 	Out       string   `help:"The file to write." type:"path" default:"features.json"`
@@ -46,6 +49,8 @@ func (c fitted) Run(std terminal.Streams) error {
 	switch {
 	case c.Dimension < 0 || !(c.Reg >= 0 && c.Reg <= 1e6):
 		return terminal.Usagef("--dimension %d, --reg %v: give numbers from 0 on", c.Dimension, c.Reg)
+	case c.Cosines < 1 || c.Cosines > 10_000:
+		return terminal.Usagef("--cosines is %d: give 1 to 10000", c.Cosines)
 	case !(c.Common > 0 && c.Common <= 1):
 		return terminal.Usagef("--common is %v: give a share above 0, up to 1", c.Common)
 	case c.Inputs == "" && (c.Images < 2 || c.Images > 1_000_000):
@@ -57,7 +62,7 @@ func (c fitted) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	text, err := f.Marshal()
+	text, err := model.MarshalFeatures(f)
 	if err == nil {
 		err = durable.Replace(c.Out, text, 0o644)
 	}
@@ -77,43 +82,73 @@ func (c fitted) Run(std terminal.Streams) error {
 	return err
 }
 
-func (c fitted) fit(report fit.Progress) (f *model.Features, rows int, what string, err error) {
-	const imageDimension, textDimension = 351, 256
-	info, err := os.Stat(c.Inputs)
+func (c fitted) fit(report fit.Progress) (m *inputs.Map, rows int, what string, err error) {
+	g := given{}
+	if c.Inputs == "" {
+		g = drawn(c.Seed, c.Images, report)
+	} else if g, err = read(c.Inputs, table.Choice{Features: c.Features, Drop: c.Drop}, report); err != nil {
+		return nil, 0, "", err
+	}
 	switch {
-	case c.Inputs == "":
-		side := model.Size{Width: synthetic.Side, Height: synthetic.Side}
-		report("images", 0, c.Images)
-		x := fit.Stacked(synthetic.Images(replay.New(c.Seed), c.Images))
-		f, err = fit.Images(x, side, c.dimension(imageDimension, x.Rows-1), c.Reg, report)
-		return f, x.Rows, "synthetic images", err
-	case err != nil:
-		return nil, 0, "", err
-	case info.IsDir():
-		x, side, err := pictures(c.Inputs, report)
-		if err != nil {
-			return nil, 0, "", err
-		}
-		f, err = fit.Images(x, side, c.dimension(imageDimension, x.Rows-1), c.Reg, report)
-		return f, x.Rows, "images", err
-	case strings.EqualFold(filepath.Ext(c.Inputs), ".txt"):
-		texts, err := table.ReadLines(c.Inputs)
-		if err != nil {
-			return nil, 0, "", err
-		}
-		f, err = fit.Texts(replay.New(c.Seed), texts, c.dimension(textDimension, len(texts)/2), c.Common, c.Reg, report)
-		return f, len(texts), "texts", err
+	case g.size != nil:
+		m, err = c.images(g, report)
+	case g.texts != nil:
+		m, err = c.texts(g.texts, report)
+	case len(g.columns) != g.rows.Cols:
+		err = fmt.Errorf("%s: columns without names, by which a row is read: give a .csv or .parquet file", c.Inputs)
+	default:
+		m, err = c.table(g, report)
 	}
-	t, err := table.ReadRecords(c.Inputs, table.Choice{Features: c.Features, Drop: c.Drop})
+	return m, g.count(), g.what, err
+}
+
+// What --kind may be of images, texts and tables; the first of each is usual.
+var kinds = map[string][]string{"images": {"gradients", "scattering"}, "texts": {"lsa", "hashed"}, "tables": {"columns", "fourier"}}
+
+// kind is what was asked for of inputs.
+func (c fitted) kind(of string) (string, error) {
+	kind := cmp.Or(c.Kind, kinds[of][0])
+	if !slices.Contains(kinds[of], kind) {
+		return "", terminal.Usagef("--kind is %q: of %s give %s", kind, of, strings.Join(kinds[of], " or "))
+	}
+	return kind, nil
+}
+
+func (c fitted) images(g given, report fit.Progress) (*inputs.Map, error) {
+	const usual = 351
+	kind, err := c.kind("images")
 	if err != nil {
-		return nil, 0, "", err
+		return nil, err
 	}
-	if len(t.Columns) != t.X.Cols {
-		return nil, 0, "", fmt.Errorf("%s: columns without names, by which a row is read: give a .csv or .parquet file", c.Inputs)
+	m, err := fit.Fixed(*g.size, kind == "scattering")
+	if err != nil {
+		return nil, err
 	}
+	return fit.Images(g.rows, m, c.dimension(usual, g.rows.Rows-1), c.Reg, report)
+}
+
+func (c fitted) texts(texts []string, report fit.Progress) (*inputs.Map, error) {
+	const usual = 256
+	switch kind, err := c.kind("texts"); {
+	case err != nil:
+		return nil, err
+	case kind == "hashed":
+		return fit.Hashed(words.Counted(texts), cmp.Or(c.Dimension, words.Usual))
+	}
+	return fit.Texts(replay.New(c.Seed), texts, c.dimension(usual, len(texts)/2), lsa.Words{Common: c.Common, Pairs: c.Pairs, Singular: c.Singular}, c.Reg, report)
+}
+
+func (c fitted) table(g given, report fit.Progress) (*inputs.Map, error) {
 	report("principal directions", 0, 1)
-	f, err = fit.Columns(t.Columns, t.X, c.dimension(t.X.Cols, t.X.Rows-1), c.Reg)
-	return f, t.X.Rows, "rows", err
+	switch kind, err := c.kind("tables"); {
+	case err != nil:
+		return nil, err
+	case kind == "fourier":
+		columns := g.rows.Cols
+		all := columns + c.Cosines
+		return fit.Cosines(replay.New(c.Seed), g.columns, g.rows, c.Cosines, c.dimension(all, min(all, g.rows.Rows-1)), c.Reg)
+	}
+	return fit.Columns(g.columns, g.rows, c.dimension(g.rows.Cols, g.rows.Rows-1), c.Reg)
 }
 
 // dimension is what was asked for, or usual.
@@ -122,30 +157,4 @@ func (c fitted) dimension(usual, most int) int {
 		return c.Dimension
 	}
 	return max(1, min(usual, most))
-}
-
-// pictures are those of a folder, in the order of their names.
-func pictures(folder string, report fit.Progress) (blas32.General, model.Size, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.[pP][nN][gG]"))
-	if err != nil || len(paths) == 0 {
-		return blas32.General{}, model.Size{}, fmt.Errorf("%s: no PNG images in the folder", folder)
-	}
-	var images [][]float32
-	var size model.Size
-	for i, path := range paths {
-		report("images", i, len(paths))
-		p, err := dataset.ReadPicture(path)
-		if err != nil {
-			return blas32.General{}, size, err
-		}
-		got := model.Size{Width: p.Columns, Height: len(p.Holders) / p.Columns}
-		if i == 0 {
-			size = got
-		}
-		if got != size {
-			return blas32.General{}, size, fmt.Errorf("%s has %d by %d pixels, %s %d by %d: give images of one size", path, got.Width, got.Height, paths[0], size.Width, size.Height)
-		}
-		images = append(images, p.Grey())
-	}
-	return fit.Stacked(images), size, nil
 }

@@ -3,137 +3,103 @@ package features
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 )
 
-// inputs are features, and what they are of.
-type inputs struct {
-	x      blas32.General
-	what   string
-	size   *model.Size    // of images
-	images blas32.General // their grey levels, or what is in proportion to them
-	texts  []string       // or a row in words
+// featured are inputs with their features, a row each.
+type featured struct {
+	given
+	x blas32.General
 }
 
-// read takes the inputs that clusters are asked of.
-func (c clustered) read(report fit.Progress) (in inputs, err error) {
-	var by *model.Features
-	if c.Map != "" {
-		f, err := os.Open(c.Map)
-		if err != nil {
-			return in, err
-		}
-		by, err = model.ReadFeatures(f)
-		f.Close()
-		if err != nil {
-			return in, fmt.Errorf("%s: %w", c.Map, err)
-		}
-	}
-	switch folder, err := existing(c.Inputs); {
-	case c.Inputs == "":
-		return c.set(by, report)
-	case err != nil:
+// read takes the inputs that clusters are asked of, and their features.
+func (c clustered) read(report fit.Progress) (in featured, err error) {
+	by, err := c.features()
+	if err != nil {
 		return in, err
-	case folder:
-		images, size, err := pictures(c.Inputs, report)
-		if err != nil {
-			return in, err
-		}
-		return ofImages(images, size, by, report)
-	case strings.EqualFold(filepath.Ext(c.Inputs), ".txt"):
-		texts, err := table.ReadLines(c.Inputs)
-		if err != nil {
-			return in, err
-		}
-		return ofTexts(texts, by, report)
 	}
-	return c.table(by)
+	g, err := c.given(by, report)
+	if err != nil {
+		return in, err
+	}
+	if by != nil && g.size == nil && g.texts == nil {
+		if err := by.Fit(g.columns); err != nil {
+			return in, fmt.Errorf("%s: %w", c.Inputs, err)
+		}
+	}
+	in.given = g
+	switch {
+	case by != nil:
+		in.x, err = mapped(g, by, report)
+	case g.size != nil:
+		in.x, err = fit.Oriented(g.rows, *g.size, report)
+	case g.texts != nil:
+		return in, terminal.Usagef("texts have no numbers of their own: make some with confetti features fit, and name them with --map")
+	default:
+		in.x = g.rows
+	}
+	return in, err
 }
 
-// set is a data set of images, or images that are drawn.
-func (c clustered) set(by *model.Features, report fit.Progress) (inputs, error) {
-	size := model.Size{Width: synthetic.Side, Height: synthetic.Side}
-	if c.Dataset == "synthetic" {
-		report("images", 0, c.Images)
-		in, err := ofImages(fit.Stacked(synthetic.Images(replay.New(c.Seed), c.Images)), size, by, report)
-		in.what = "synthetic images"
-		return in, err
+// features are those of --map; nil without.
+func (c clustered) features() (*inputs.Map, error) {
+	if c.Map == "" {
+		return nil, nil
+	}
+	f, err := os.Open(c.Map)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	by, err := model.ReadFeatures(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Map, err)
+	}
+	return by, nil
+}
+
+// given are the inputs of the command line, or of a data set.
+func (c clustered) given(by *inputs.Map, report fit.Progress) (given, error) {
+	switch {
+	case c.Inputs != "":
+		return read(c.Inputs, table.Choice{Features: c.Columns, Drop: c.Drop}, report)
+	case c.Dataset == "synthetic":
+		return drawn(c.Seed, c.Images, report), nil
 	}
 	set, err := c.Load(c.Dataset)
 	if err != nil {
-		return inputs{}, err
+		return given{}, err
 	}
-	if set.Dimension() == size.Width*size.Height {
-		return ofImages(set.Train.X, size, by, report)
+	g := given{what: "records", rows: set.Train.X}
+	if size := (inputs.Size{Width: synthetic.Side, Height: synthetic.Side}); set.Dimension() == size.Width*size.Height {
+		g.what, g.size = "images", &size
+	} else if by != nil {
+		return g, terminal.Usagef("--map: %s has features of its own", c.Dataset)
 	}
-	if by != nil {
-		return inputs{}, terminal.Usagef("--map: %s has features of its own", c.Dataset)
-	}
-	return inputs{x: set.Train.X, what: "records"}, nil
+	return g, nil
 }
 
-func (c clustered) table(by *model.Features) (inputs, error) {
-	t, err := table.ReadRecords(c.Inputs, table.Choice{Features: c.Columns, Drop: c.Drop})
-	if err != nil {
-		return inputs{}, err
-	}
-	in := inputs{x: t.X, what: "rows"}
-	for i := range t.X.Rows {
-		in.texts = append(in.texts, strings.Trim(fmt.Sprint(t.X.Data[i*t.X.Stride:][:t.X.Cols]), "[]"))
-	}
-	if by == nil {
-		return in, nil
-	}
-	if err := by.Fit(t.Columns); err != nil {
-		return in, fmt.Errorf("%s: %w", c.Inputs, err)
-	}
-	in.x, err = mapped(t.X.Rows, func(i int) ([]float32, error) { return by.OfNumbers(t.X.Data[i*t.X.Stride:][:t.X.Cols]) })
-	return in, err
-}
-
-func ofImages(images blas32.General, size model.Size, by *model.Features, report fit.Progress) (in inputs, err error) {
-	in = inputs{what: "images", size: &size, images: images}
-	if by == nil {
-		in.x, err = fit.Oriented(images, size, report)
-		return in, err
-	}
-	in.x, err = mapped(images.Rows, func(i int) ([]float32, error) {
+// mapped are features by a map.
+func mapped(g given, by *inputs.Map, report fit.Progress) (x blas32.General, err error) {
+	for i := range g.count() {
 		if i%100 == 0 {
-			report("features", i, images.Rows)
+			report("features", i, g.count())
 		}
-		return by.OfNumbers(images.Data[i*images.Stride:][:images.Cols])
-	})
-	return in, err
-}
-
-func ofTexts(texts []string, by *model.Features, report fit.Progress) (in inputs, err error) {
-	if by == nil {
-		return in, terminal.Usagef("texts have no numbers of their own: make some with confetti features fit, and name them with --map")
-	}
-	in = inputs{what: "texts", texts: texts}
-	in.x, err = mapped(len(texts), func(i int) ([]float32, error) {
-		if i%1000 == 0 {
-			report("features", i, len(texts))
+		var row []float32
+		if g.texts != nil {
+			row, err = by.OfText(g.texts[i])
+		} else {
+			row, err = by.OfNumbers(g.row(i))
 		}
-		return by.OfText(texts[i])
-	})
-	return in, err
-}
-
-// mapped are rows by a map.
-func mapped(n int, of func(i int) ([]float32, error)) (x blas32.General, err error) {
-	for i := range n {
-		row, err := of(i)
 		if err != nil {
 			return x, fmt.Errorf("input %d: %w", i+1, err)
 		}
@@ -141,4 +107,17 @@ func mapped(n int, of func(i int) ([]float32, error)) (x blas32.General, err err
 		x.Rows++
 	}
 	return x, nil
+}
+
+func (g given) row(i int) []float32 { return g.rows.Data[i*g.rows.Stride:][:g.rows.Cols] }
+
+// words are an input in words: a text, or the numbers of a row; "" for an image.
+func (g given) words(i int) string {
+	switch {
+	case g.size != nil:
+		return ""
+	case g.texts != nil:
+		return g.texts[i]
+	}
+	return strings.Trim(fmt.Sprint(g.row(i)), "[]")
 }

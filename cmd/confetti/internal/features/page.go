@@ -28,7 +28,7 @@ type shown struct {
 }
 
 // clusterPage shows each cluster's nearest members, in one page that needs nothing else.
-func clusterPage(in inputs, f found, most int) ([]byte, error) {
+func clusterPage(in featured, f found, most int) ([]byte, error) {
 	page := struct {
 		Inputs   int
 		What     string
@@ -46,9 +46,9 @@ func clusterPage(in inputs, f found, most int) ([]byte, error) {
 				return nil, err
 			}
 			one.Strip, one.Width = strip, 2*in.size.Width*len(members)
-		case in.texts != nil:
+		case in.what != "records": // of a data set whose numbers say nothing
 			for _, i := range members {
-				one.Texts = append(one.Texts, shortened(in.texts[i]))
+				one.Texts = append(one.Texts, shortened(in.words(i)))
 			}
 		}
 		page.Clusters = append(page.Clusters, one)
@@ -68,11 +68,11 @@ func shortened(text string) string {
 }
 
 // strip is images side by side as a PNG in a URL, each as bright as it gets.
-func (in inputs) strip(members []int) (template.URL, error) {
+func (in featured) strip(members []int) (template.URL, error) {
 	w, h := in.size.Width, in.size.Height
 	picture := image.NewGray(image.Rect(0, 0, w*len(members), h))
 	for at, i := range members {
-		pixels := in.images.Data[i*in.images.Stride:][:w*h]
+		pixels := in.row(i)
 		brightest := max(slices.Max(pixels), 1e-9)
 		for j, p := range pixels {
 			picture.SetGray(at*w+j%w, j/w, color.Gray{Y: uint8(255 * max(0, p) / brightest)})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/stattest"
@@ -71,6 +72,37 @@ func TestWhiteIsWhite(t *testing.T) {
 			if got := covariance.At(i, j); math.Abs(got-want) > 0.012 {
 				t.Errorf("covariance %d, %d is %v, want %v", i, j, got, want)
 			}
+		}
+	}
+}
+
+// Few directions of many features, against all of them.
+func TestLeading(t *testing.T) {
+	r := stattest.Rand(t)
+	const n, d, kept = 300, 120, 5
+	x := blas32.General{Rows: n, Cols: d, Stride: d, Data: make([]float32, n*d)}
+	for i := range x.Data {
+		x.Data[i] = float32(r.NormFloat64() * math.Pow(0.8, float64(i%d)))
+	}
+	_, covariance, err := moments(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(covariance, true) {
+		t.Fatal("no eigenvectors")
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	_, centred, _ := centre(x)
+	values, some, err := leading(centred, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range kept {
+		want, got := eigen.Values(nil)[d-1-i], values[len(values)-1-i]
+		if math.Abs(got/want-1) > 1e-4 || math.Abs(math.Abs(mat.Dot(vectors.ColView(d-1-i), some.ColView(len(values)-1-i)))-1) > 1e-3 {
+			t.Errorf("direction %d has the eigenvalue %v, want %v", i+1, got, want)
 		}
 	}
 }
