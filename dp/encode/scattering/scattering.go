@@ -30,7 +30,7 @@ type Map struct {
 
 // New is for images of so many pixels, multiples of 4.
 func New(width, height int) (*Map, error) {
-	if err := CheckSize(width, height); err != nil {
+	if err := checkSize(width, height); err != nil {
 		return nil, err
 	}
 	m := &Map{width: width, height: height}
@@ -44,8 +44,8 @@ func New(width, height int) (*Map, error) {
 	return m, nil
 }
 
-// CheckSize says why there are no images of so many pixels.
-func CheckSize(width, height int) error {
+// checkSize says why there are no images of so many pixels.
+func checkSize(width, height int) error {
 	const least, most = 2 * step, 1 << 8
 	if width < least || height < least || width > most || height > most || width%step != 0 || height%step != 0 {
 		return fmt.Errorf("scattering: images of %d times %d pixels: give multiples of %d from %d to %d", width, height, step, least, most)
@@ -53,11 +53,8 @@ func CheckSize(width, height int) error {
 	return nil
 }
 
-// Len is the number of features of an image of so many pixels: 81 in each cell of 4x4 pixels.
-func Len(width, height int) int { return paths * (width / step) * (height / step) }
-
-// Len is the number of features.
-func (m *Map) Len() int { return Len(m.width, m.height) }
+// Len is the number of features: 81 in each cell of 4x4 pixels.
+func (m *Map) Len() int { return paths * (m.width / step) * (m.height / step) }
 
 func (m *Map) padded() (rows, cols int) { return m.height + 2*step, m.width + 2*step }
 
