@@ -121,7 +121,13 @@ func FuzzParseSigned(f *testing.F) {
 	f.Add(Sign(sample(), publisher()).Marshal())
 	f.Add(by(f, sample(), 1, 2, 3).Marshal())
 	f.Add(second(f, SignStudy(study(), publisher())).Marshal())
+	f.Add(SignStudy(study(), publisher()).Marshal())
 	f.Fuzz(func(t *testing.T, text []byte) {
+		costtest.Heap(t, parseFactor, len(text), func() {
+			if s, err := ParseSignedStudy(text); err == nil && !bytes.Equal(s.Marshal(), bytes.TrimSuffix(text, []byte("\n"))) {
+				t.Error("two texts of one signed study were read")
+			}
+		})
 		var s Signed
 		var err error
 		costtest.Heap(t, parseFactor, len(text), func() { s, err = ParseSigned(text) })

@@ -159,6 +159,33 @@ func SignStudy(s Study, key ed25519.PrivateKey) SignedStudy {
 	return SignedStudy{s, []Signature{sign(studying, s.Canonical(), key)}}
 }
 
+// Marshal is the one form of a signed study that has no round yet: as of a signed plan, with
+// the study in the plan's place.
+func (s SignedStudy) Marshal() []byte {
+	return append(append(appendHead(nil, s.Signatures, "study"), s.Study.Canonical()...), '}')
+}
+
+// ParseSignedStudy reads what Marshal writes, and the same with a line's end after it. The
+// signatures are those of the study's text; whose they are, is not asked.
+func ParseSignedStudy(text []byte) (SignedStudy, error) {
+	if len(text) > MaxSignedBytes {
+		return SignedStudy{}, fmt.Errorf("plan: a signed study of more than %d bytes", MaxSignedBytes)
+	}
+	all, rest, err := readHead(bytes.TrimSuffix(text, []byte("\n")), "study", "signed study", MaxSignatures)
+	if err != nil {
+		return SignedStudy{}, err
+	}
+	inside, closed := bytes.CutSuffix(rest, []byte("}"))
+	if !closed {
+		return SignedStudy{}, errors.New("plan: not a signed study in its one form: it does not end with the brace that closes it, and nothing after that")
+	}
+	if err := verify(studying, "study", all, inside); err != nil {
+		return SignedStudy{}, err
+	}
+	s, err := parseStudy(inside)
+	return SignedStudy{s, all}, err
+}
+
 // Round is a round with its coordinator's signature: Ed25519 over "confetti/round/v1\n"
 // and the canonical form of the plan.
 func (s SignedStudy) Round(number int, state string, times Times, coordinator ed25519.PrivateKey) (Signed, error) {

@@ -41,6 +41,33 @@ func second(t testing.TB, s SignedStudy) Signed {
 	return signed
 }
 
+// A study that has no round yet travels by itself from its publisher to its coordinator,
+// and nothing of it may change on the way.
+func TestASignedStudyReadsBack(t *testing.T) {
+	signed := SignStudy(study(), publisher())
+	text := signed.Marshal()
+	for _, end := range []string{"", "\n"} {
+		if read, err := ParseSignedStudy(append(bytes.Clone(text), end...)); err != nil || !cmp.Equal(signed, read) {
+			t.Fatalf("%v\n%s", err, cmp.Diff(signed, read))
+		}
+	}
+	for i := range text {
+		bad := bytes.Clone(text)
+		bad[i] ^= 1
+		if _, err := ParseSignedStudy(bad); err == nil {
+			t.Fatalf("read with another byte at %d", i)
+		}
+	}
+	for name, other := range map[string][]byte{"a round": second(t, signed).Marshal(), "a plan": Sign(study().Plan, publisher()).Marshal(), "more after it": append(bytes.Clone(text), '}'), "half": text[:len(text)/2], "nothing": nil} {
+		if _, err := ParseSignedStudy(other); err == nil {
+			t.Errorf("%s is read as a study", name)
+		}
+	}
+	if _, err := ParseSigned(text); err == nil {
+		t.Error("a study without a round is read as a plan")
+	}
+}
+
 func TestARoundIsGolden(t *testing.T) {
 	signed := second(t, SignStudy(study(), publisher()))
 	want := append(signed.Marshal(), '\n')

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
@@ -19,6 +20,7 @@ import (
 
 type Command struct {
 	Sign  studySign  `cmd:"" help:"Sign a study, as its publisher, and its first round."`
+	Begin studyBegin `cmd:"" help:"Make the first round of a study, as its coordinator."`
 	Show  studyShow  `cmd:"" help:"Show which rounds there are, and what became of each."`
 	Fetch studyFetch `cmd:"" help:"Get the release of every round from the analyzer."`
 }
@@ -30,22 +32,28 @@ type Terms struct {
 	Merged   bool   `help:"Of a study of one round each: publish, beside the release of each round, one of all rounds so far."`
 }
 
-// First makes a study of the plan and its first round, with the state that this one asks
-// with; nil where there is none. The plan's own times are left out.
-func (t Terms) First(p plan.Plan, rounds int, times, first plan.Times, publisher, coordinator wire.SignKey) (round plan.Signed, state []byte, err error) {
+// Study is that of the plan, whose own times are left out.
+func (t Terms) Study(p plan.Plan, rounds int, times plan.Times, coordinator string) (plan.Study, error) {
 	p.Times = plan.Times{}
 	s := plan.Study{
 		Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: t.Takes, Withheld: t.Withheld, Merged: t.Merged,
-		Coordinator: coordinator.Public().String(), Times: times,
+		Coordinator: coordinator, Times: times,
 	}
 	if err := s.Validate(); err != nil {
-		return round, nil, err
+		return s, err
 	}
 	proto, err := protocol.New(p)
-	if err != nil {
-		return round, nil, err
+	if err == nil {
+		_, err = proto.Promise()
 	}
-	if _, err := proto.Promise(); err != nil {
+	return s, err
+}
+
+// First makes the first round of a study, with the state that it asks with; nil where there
+// is none.
+func First(study plan.SignedStudy, times plan.Times, coordinator wire.SignKey) (round plan.Signed, state []byte, err error) {
+	proto, err := protocol.New(study.Study.Plan)
+	if err != nil {
 		return round, nil, err
 	}
 	name := ""
@@ -55,20 +63,33 @@ func (t Terms) First(p plan.Plan, rounds int, times, first plan.Times, publisher
 	if state != nil {
 		name = plan.StateName(state)
 	}
-	round, err = plan.SignStudy(s, publisher.Private()).Round(1, name, first, coordinator.Private())
+	round, err = study.Round(1, name, times, coordinator.Private())
 	return round, state, err
+}
+
+// firstRound is what the first round of a study is made with.
+type firstRound struct {
+	Opens time.Time `help:"When the first round opens; now without it." placeholder:"TIME"`
+	Out   string    `help:"Where to write the first round, which has the whole study in it; or the study by itself." required:"" type:"path" placeholder:"FILE"`
+	State string    `help:"Where to write the public state that the first round asks with, where the question has one." type:"path" placeholder:"FILE"`
+}
+
+// opens is when a study or round opens: now where nothing else is said.
+func (c firstRound) opens() time.Time {
+	if c.Opens.IsZero() {
+		return time.Now().Truncate(time.Second).UTC()
+	}
+	return c.Opens.UTC()
 }
 
 type studySign struct {
 	File        string    `arg:"" help:"A plan in TOML or JSON: what every round asks." type:"path"`
 	Key         string    `help:"The publisher's private key: confetti keys new --for publisher." required:"" type:"path" placeholder:"FILE"`
-	Coordinator string    `help:"The private key that signs rounds, made in the same way: the analyzer's configuration names it too." required:"" type:"path" placeholder:"FILE"`
+	Coordinator string    `help:"Who signs rounds: the file of its private key, made in the same way, which the analyzer's configuration names too; or its public key alone." required:"" placeholder:"FILE|KEY"`
 	Rounds      int       `help:"How many rounds there are at most." required:"" placeholder:"N"`
-	Opens       time.Time `help:"When the first round opens; now without it." placeholder:"TIME"`
-	Closes      time.Time `help:"When the first round closes; the others last as long." required:"" placeholder:"TIME"`
+	Closes      time.Time `help:"When the first round closes; the others last as long. Beside a private key." placeholder:"TIME"`
 	Ends        time.Time `help:"When the study is over, whatever rounds are left." required:"" placeholder:"TIME"`
-	Out         string    `help:"Where to write the first round, which has the whole study in it." required:"" type:"path" placeholder:"FILE"`
-	State       string    `help:"Where to write the public state that the first round asks with, where the question has one." type:"path" placeholder:"FILE"`
+	firstRound
 	Terms
 }
 
@@ -80,6 +101,10 @@ any: the other publishers sign it, and confetti plan register brings it to servi
 After that the analyzer with the coordinator's key makes the rounds by itself. Times
 are RFC 3339.
 
+Where publisher and coordinator are two parties, neither needs the other's key: with
+--coordinator ed25519:... the file is the study by itself, and the coordinator makes
+the first round of it by confetti study begin.
+
 Example:
   confetti study sign plan.toml --key publisher.json --coordinator coordinator.json --rounds 4 --closes 2027-01-08T00:00:00Z --ends 2027-02-28T00:00:00Z --out study.signed.json`
 }
@@ -89,22 +114,81 @@ func (c studySign) Run(std terminal.Streams) error {
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
-	coordinator, _, err := wire.ReadSignKeyFile(c.Coordinator)
-	if err != nil {
-		return fmt.Errorf("--coordinator: %w", err)
+	var coordinator wire.SignKey
+	public, alone := c.Coordinator, strings.HasPrefix(c.Coordinator, "ed25519:")
+	if !alone {
+		if coordinator, _, err = wire.ReadSignKeyFile(c.Coordinator); err != nil {
+			return fmt.Errorf("--coordinator: %w", err)
+		}
+		public = coordinator.Public().String()
+	}
+	switch {
+	case alone && !(c.Closes.IsZero() && c.State == ""):
+		return terminal.Usagef("the coordinator makes the first round, with its closing time and state, by confetti study begin: leave out --closes and --state beside its public key")
+	case !alone && c.Closes.IsZero():
+		return terminal.Usagef("say when the first round closes, by --closes")
 	}
 	p, err := plans.Read(c.File)
 	if err != nil {
 		return err
 	}
-	if c.Opens.IsZero() {
-		c.Opens = time.Now().Truncate(time.Second)
+	opens := c.opens()
+	study, err := c.Study(p, c.Rounds, plan.Times{Opens: opens, Closes: c.Ends.UTC()}, public)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	first := plan.Times{Opens: c.Opens.UTC(), Closes: c.Closes.UTC()}
-	round, state, err := c.First(p, c.Rounds, plan.Times{Opens: first.Opens, Closes: c.Ends.UTC()}, first, publisher, coordinator)
+	signed := plan.SignStudy(study, publisher.Private())
+	if !alone {
+		return c.begin(std, signed, plan.Times{Opens: opens, Closes: c.Closes.UTC()}, coordinator)
+	}
+	if err := taken(durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.Out, "study        %s\npublisher    %s\ncoordinator  %s\nfirst round  confetti study begin, by the coordinator\n", study.Name(), signed.Signatures[0].Publisher, public)
+	return err
+}
+
+type studyBegin struct {
+	File   string    `arg:"" help:"The study, as its publisher signed it." type:"path"`
+	Key    string    `help:"The coordinator's private key." required:"" type:"path" placeholder:"FILE"`
+	Closes time.Time `help:"When the first round closes; the others last as long." required:"" placeholder:"TIME"`
+	firstRound
+}
+
+func (studyBegin) Help() string {
+	return `Makes the first round of a study that its publisher has signed by itself. The other
+publishers sign the file, and confetti plan register brings it to services.
+
+Example:
+  confetti study begin study.json --key coordinator.json --closes 2027-01-08T00:00:00Z --out study.signed.json`
+}
+
+func (c studyBegin) Run(std terminal.Streams) error {
+	key, _, err := wire.ReadSignKeyFile(c.Key)
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	signed, err := plan.ParseSignedStudy(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	opens := c.opens()
+	if c.Opens.IsZero() && opens.Before(signed.Study.Times.Opens) {
+		opens = signed.Study.Times.Opens
+	}
+	return c.begin(std, signed, plan.Times{Opens: opens, Closes: c.Closes.UTC()}, key)
+}
+
+// begin makes the first round, writes it, and says what it costs.
+func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times plan.Times, coordinator wire.SignKey) error {
+	round, state, err := First(study, times, coordinator)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", c.File, err)
+		return err
 	case state != nil && c.State == "":
 		return terminal.Usagef("the question asks with a public state: name a file for that of the first round with --state, for confetti plan register")
 	case state == nil && c.State != "":
@@ -118,7 +202,7 @@ func (c studySign) Run(std terminal.Streams) error {
 }
 
 // save writes both files, or none.
-func (c studySign) save(round plan.Signed, state []byte) (err error) {
+func (c firstRound) save(round plan.Signed, state []byte) (err error) {
 	if state != nil {
 		if err = durable.Create(c.State, state, 0o644); err != nil {
 			return taken(err)

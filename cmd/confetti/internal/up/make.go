@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/durable"
@@ -136,7 +137,11 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 		return err
 	}
 	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))}
-	first, state, err := c.First(p, c.Rounds, whole, times, publisher, coordinator)
+	asked, err := c.Study(p, c.Rounds, whole, coordinator.Public().String())
+	if err != nil {
+		return err
+	}
+	first, state, err := study.First(plan.SignStudy(asked, publisher.Private()), times, coordinator)
 	if err == nil && state != nil {
 		err = durable.Replace(t.Path(trial.State), state, 0o600)
 	}
