@@ -260,6 +260,18 @@ func TestRoundsKeepTheirBudgetTogether(t *testing.T) {
 	}
 }
 
+// Among many more than the plan counts on nobody is promised less: not all are relied upon, each of whom is charged
+// for its envelopes.
+func TestManyMoreAreNotChargedFor(t *testing.T) {
+	p := example.Gradient(gradient.Vector)
+	p.Crowd.Minimum, p.Question.Gradient.Dimension, p.Question.Gradient.Report.Bits = 5000, 60, 16
+	proto := example.Runnable(t, example.Design(t, p))
+	many, err := proto.Among(20_000 * p.Crowd.Minimum)
+	if one := example.Promised(t, proto).Shuffled; err != nil || many.Epsilon > one.Epsilon {
+		t.Errorf("%v among many, promised %v: %v", many, one, err)
+	}
+}
+
 func TestBadPlansAreNamed(t *testing.T) {
 	for what, spoil := range map[string]func(p *plan.Plan, g *plan.Gradient){
 		"dimension":        func(_ *plan.Plan, g *plan.Gradient) { g.Dimension = 0 },

@@ -20,3 +20,12 @@ func TestNumbersForPeople(t *testing.T) {
 		}
 	}
 }
+
+// What an epsilon is stated of is attacked, with the same flags.
+func TestWhatIsClaimedIsAttacked(t *testing.T) {
+	for _, m := range mechanisms {
+		if knows(m) != attacked(m) {
+			t.Errorf("%s: an epsilon: %v, an attack: %v", m.name, knows(m), attacked(m))
+		}
+	}
+}
