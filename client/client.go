@@ -149,7 +149,7 @@ func (c *Client) Charge() Charge { return c.charge }
 // Close gives connections back. What waits stays in the folder.
 func (c *Client) Close() { c.sender.close() }
 
-// Report answers the plan with the value and delivers the answer. If the plan was
+// Report answers the plan with the value, or with Answers by name, and delivers the answer. If the plan was
 // answered before, what was said then is delivered, whatever the value, or
 // ErrAnswered tells that it has been. A *WaitingError says that the answer is
 // safe on the device and not yet sent; after any other error nothing was said.
@@ -197,6 +197,12 @@ func (c *Client) Answer(v question.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unfit = nil
+	if named, is := v.(Answers); is {
+		var err error
+		if v, err = named.value(c.pipeline.protocol.Question); err != nil {
+			return err
+		}
+	}
 	return c.locked(func(l *Ledger, now time.Time) error {
 		policy, instances, err := c.allowed(l, now)
 		if err != nil {

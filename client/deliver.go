@@ -64,12 +64,21 @@ type attempt struct {
 // says. The error is nil where nothing waits any more, a *WaitingError, or a
 // *DroppedError.
 func (c *Client) Deliver(ctx context.Context) error {
+	return c.deliver(ctx, c.now().Add(c.options.Wait))
+}
+
+// DeliverAll is Deliver for a program's background: it waits and tries again until nothing
+// waits, only somebody's action helps, or the context ends.
+func (c *Client) DeliverAll(ctx context.Context) error {
+	return c.deliver(ctx, c.now().AddDate(100, 0, 0))
+}
+
+func (c *Client) deliver(ctx context.Context, until time.Time) error {
 	before, err := c.parts(Waiting)
 	if err != nil {
 		return err
 	}
 	last := map[int]attempt{} // by instance
-	until := c.now().Add(c.options.Wait)
 	for waiting := before; len(waiting) > 0; {
 		for _, p := range waiting {
 			if a, tried := last[p.Instance]; !tried || a.again && !a.due.After(c.now()) {

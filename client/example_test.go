@@ -8,24 +8,21 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/density"
 )
 
-// A program asks its user once, and then answers whatever plan it is given by a
-// publisher that it trusts.
+// A program asks its user once, and then answers whatever plan it is given the address of, if
+// a publisher that it trusts has signed it.
 func Example() {
-	text, publisher, credential, authorities, done := published()
+	address, publisher, credential, authorities, done := published()
 	defer done()
 	folder := filepath.Join(os.TempDir(), "confetti-example")
 	defer os.RemoveAll(folder)
 
-	signed, err := plan.ParseSigned(text)
-	check(err)
 	check(client.Consent(folder, true)) // the user has agreed
-	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: plan.Trust(publisher), Bearer: credential, Roots: authorities})
+	c, err := client.OpenURL(context.Background(), address, client.Options{Folder: folder, Publishers: plan.Trust(publisher), Bearer: credential, Roots: authorities})
 	check(err)
 	defer c.Close()
-	check(c.Report(context.Background(), density.Labelled{Features: []float32{0.5, -0.25, 0}, Class: 1}))
+	check(c.Report(context.Background(), client.Answers{"class": "shore", "features": []float64{0.5, -0.25, 0}}))
 
 	ledger, err := client.ReadLedger(folder)
 	check(err)

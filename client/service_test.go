@@ -245,11 +245,11 @@ func ledger(t testing.TB, o client.Options) *client.Ledger {
 }
 
 // published is what a program is given from outside, for an example.
-func published() (text []byte, key, credential string, authorities *x509.CertPool, done func()) {
+func published() (address, key, credential string, authorities *x509.CertPool, done func()) {
 	tb := &outside{}
 	p, _ := sample(tb, "rr", 1, 2)
 	s := newService(tb, &p, false)
-	return sign(p).Marshal(), plan.Publisher(publisher.Public().(ed25519.PublicKey)), bearer, s.roots(), func() {
+	return s.URL + wire.PlanPath(p.Hash()), plan.Publisher(publisher.Public().(ed25519.PublicKey)), bearer, s.roots(), func() {
 		for _, f := range tb.cleanups {
 			f()
 		}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// addressed is the address of a plan, or of a study.
+var addressed = regexp.MustCompile(`^(https://[^/]+)/v1/(plans|studies)/([0-9a-f]{64})$`)
+
+// OpenURL is Open of what an address names: of a plan at any of its services,
+// https://SERVICE/v1/plans/PLAN, or of the newest round of a study at its analyzer,
+// https://ANALYZER/v1/studies/STUDY. It fetches the plan and the public state that the plan
+// names, and keeps both in the options' folder: a plan is fetched once, and where no service can be
+// reached the round that was fetched last is opened. Whoever has published it must be among the
+// options' publishers, as for Open.
+func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
+	parts := addressed.FindStringSubmatch(address)
+	if parts == nil {
+		return nil, errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits")
+	}
+	kept, err := openFolder(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	name, err := wire.ParsePlanName(parts[3])
+	if err != nil {
+		return nil, err
+	}
+	l := link{service: parts[1], study: parts[2] == "studies", name: name, options: o, kept: kept}
+	signed, err := l.signed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.State == nil && signed.Plan.State != "" {
+		if o.State, err = l.state(ctx, signed.Plan); err != nil {
+			return nil, err
+		}
+	}
+	return Open(signed, o)
+}
+
+// link is an address with what was kept of it.
+type link struct {
+	service string
+	study   bool
+	name    [32]byte // of the plan, or the study
+	options Options
+	kept    folder
+}
+
+// keptState is the state that was fetched last.
+const keptState = "state"
+
+// file has the signed plan, or the round that was fetched last.
+func (l link) file() string {
+	if l.study {
+		return wire.StudyPath(l.name)[len("/v1/studies/"):] + ".study.json"
+	}
+	return wire.PlanPath(l.name)[len("/v1/plans/"):] + ".plan.json"
+}
+
+// signed is the plan. A plan does not change, and a study may have a new round.
+func (l link) signed(ctx context.Context) (plan.Signed, error) {
+	before, there := l.before()
+	if there && !l.study {
+		return before, nil
+	}
+	fetch := Fetch
+	if l.study {
+		fetch = FetchRound
+	}
+	signed, err := fetch(ctx, l.service, l.name, l.options)
+	if _, away := errors.AsType[*networkError](err); away && there {
+		return before, nil
+	}
+	if err != nil {
+		return plan.Signed{}, err
+	}
+	return signed, l.kept.write(signed.Marshal(), l.file())
+}
+
+// before is what was kept, if it is what the address names. Open checks whose it is.
+func (l link) before() (plan.Signed, bool) {
+	text, err := os.ReadFile(l.kept.path(l.file()))
+	if err != nil {
+		return plan.Signed{}, false
+	}
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return plan.Signed{}, false
+	}
+	if l.study {
+		return signed, signed.Study != nil && signed.Study.Hash() == l.name
+	}
+	return signed, signed.Plan.Hash() == l.name
+}
+
+// state is the state that a plan names.
+func (l link) state(ctx context.Context, p plan.Plan) ([]byte, error) {
+	if text, err := os.ReadFile(l.kept.path(keptState)); err == nil && plan.StateName(text) == p.State {
+		return text, nil
+	}
+	text, err := FetchState(ctx, p.Analyzer.URL, p, l.options)
+	if err != nil {
+		return nil, err
+	}
+	return text, l.kept.write(text, keptState)
+}
