@@ -13,36 +13,39 @@ import (
 // addressed is the address of a plan, or of a study.
 var addressed = regexp.MustCompile(`^(https://[^/]+)/v1/(plans|studies)/([0-9a-f]{64})$`)
 
-// OpenURL is Open of what an address names: of a plan at any of its services,
-// https://SERVICE/v1/plans/PLAN, or of the newest round of a study at its analyzer,
-// https://ANALYZER/v1/studies/STUDY. It fetches the plan and the public state that the plan
-// names, and keeps both in the options' folder: a plan is fetched once, and where no service can be
-// reached the round that was fetched last is opened. Whoever has published it must be among the
-// options' publishers, as for Open.
+// OpenURL is Open of what FetchURL finds at an address.
 func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
+	signed, o, err := FetchURL(ctx, address, o)
+	if err != nil {
+		return nil, err
+	}
+	return Open(signed, o)
+}
+
+// FetchURL is what an address names, for Open: a plan at any of its services,
+// https://SERVICE/v1/plans/PLAN, or the newest round of a study at its analyzer,
+// https://ANALYZER/v1/studies/STUDY. It fetches the plan and the public state that the plan
+// names, for the options, and keeps both in their folder: a plan is fetched once, and where no service
+// can be reached the round that was fetched last is returned. Open checks who has published it.
+func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Options, error) {
 	parts := addressed.FindStringSubmatch(address)
 	if parts == nil {
-		return nil, errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits")
+		return plan.Signed{}, o, errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits")
 	}
 	kept, err := openFolder(o.Folder)
 	if err != nil {
-		return nil, err
+		return plan.Signed{}, o, err
 	}
 	name, err := wire.ParsePlanName(parts[3])
 	if err != nil {
-		return nil, err
+		return plan.Signed{}, o, err
 	}
 	l := link{service: parts[1], study: parts[2] == "studies", name: name, options: o, kept: kept}
 	signed, err := l.signed(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil && o.State == nil && signed.Plan.State != "" {
+		o.State, err = l.state(ctx, signed.Plan)
 	}
-	if o.State == nil && signed.Plan.State != "" {
-		if o.State, err = l.state(ctx, signed.Plan); err != nil {
-			return nil, err
-		}
-	}
-	return Open(signed, o)
+	return signed, o, err
 }
 
 // link is an address with what was kept of it.

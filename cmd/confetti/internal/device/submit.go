@@ -29,7 +29,7 @@ type Submit struct {
 	columns
 
 	Dir  string `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
-	Plan string `help:"The signed plan." type:"path" placeholder:"FILE"`
+	Plan string `help:"The signed plan: a file, or its address, https://ANALYZER/v1/plans/PLAN, or that of a study." placeholder:"FILE"`
 	flags.Trust
 	Folder  string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
 	Secret  string         `help:"File for the secret of the ledger's keys, outside the folder, which then tells no value by itself. Without: in the folder." type:"path" placeholder:"FILE"`
@@ -52,11 +52,14 @@ over when the command is stopped.
 
 Example:
   confetti submit answer.csv --dir trial
+  confetti submit answer.csv --plan https://analyzer.example/v1/plans/b842e62c60808415850e3f02336c80ac9693491445b06280e444feaa0cc6965f --publisher ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w --folder device
   confetti submit answers.csv --dir trial --devices`
 }
 
 func (c Submit) Run(std terminal.Streams) error {
-	signed, o, bearers, err := c.options()
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	signed, o, bearers, err := c.options(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,10 +82,10 @@ func (c Submit) Run(std terminal.Streams) error {
 	if c.Delay != nil && *c.Delay < 0 {
 		return terminal.Usagef("--delay is negative: give 0 or more")
 	}
-	ctx, stop := terminal.UntilStopped()
-	defer stop()
-	if signed, o, err = inStudy(ctx, signed, o); err != nil {
-		return err
+	if !c.addressed() {
+		if signed, o, err = inStudy(ctx, signed, o); err != nil {
+			return err
+		}
 	}
 	c.sayDelay(std, signed.Plan, o)
 	if !c.Devices {
@@ -92,7 +95,7 @@ func (c Submit) Run(std terminal.Streams) error {
 }
 
 // options are those of the one device, or the first, and the tokens of all.
-func (c Submit) options() (signed plan.Signed, o client.Options, bearers []string, err error) {
+func (c Submit) options(ctx context.Context) (signed plan.Signed, o client.Options, bearers []string, err error) {
 	if c.Dir != "" {
 		t := trial.Folder(c.Dir)
 		key, _, err := wire.ReadSignKeyFile(t.Path(trial.Publisher))
@@ -117,8 +120,13 @@ func (c Submit) options() (signed plan.Signed, o client.Options, bearers []strin
 	if err != nil {
 		return signed, o, nil, err
 	}
-	if signed, err = plans.ReadSigned(c.Plan); err != nil {
-		return signed, o, nil, err
+	if c.addressed() && c.Devices {
+		return signed, o, nil, terminal.Usagef("--plan: an address is for one device: with --devices name the file")
+	}
+	if !c.addressed() {
+		if signed, err = plans.ReadSigned(c.Plan); err != nil {
+			return signed, o, nil, err
+		}
 	}
 	bearers = []string{""}
 	if c.Bearer != "" {
@@ -139,8 +147,14 @@ func (c Submit) options() (signed plan.Signed, o client.Options, bearers []strin
 	if c.Roots != "" {
 		o.Roots, err = serve.ReadPool(c.Roots)
 	}
+	if err == nil && c.addressed() {
+		signed, o, err = client.FetchURL(ctx, c.Plan, o)
+	}
 	return signed, o, bearers, err
 }
+
+// addressed: the plan is fetched.
+func (c Submit) addressed() bool { return strings.HasPrefix(c.Plan, "https://") }
 
 // inStudy is the newest round of the study that a plan is of, and the state that it
 // asks with.
