@@ -121,7 +121,7 @@ type Randomizer struct {
 	Seed      string `json:"seed,omitempty"`      // local-hash: 64 hex digits
 }
 
-// RandomizerNone is that of cells as they are: of sums alone, whose aggregators add the noise.
+// RandomizerNone is that of cells as they are: of sums alone, to which noise is added.
 const RandomizerNone = "none"
 
 // Randomizers are the randomizers that a plan may name.

@@ -20,8 +20,8 @@ type Sum struct {
 	Chunk   int     `json:"chunk"` // numbers that the proof checks at once
 
 	Noise string  `json:"noise"`           // who adds it: NoiseAggregators, NoiseShared or NoiseDevices
-	Law   string  `json:"law,omitempty"`   // of aggregators' noise: LawLaplace or LawGaussian
-	Decay float64 `json:"decay,omitempty"` // laplace: of the whole noise; where it is shared each aggregator adds half of it
+	Law   string  `json:"law,omitempty"`   // of noise that is added: LawLaplace or LawGaussian
+	Decay float64 `json:"decay,omitempty"` // laplace: of the whole noise; where it is shared each aggregator adds half of it, and among devices those who are relied upon all of it
 	Sigma float64 `json:"sigma,omitempty"` // gaussian: of the noise that one aggregator adds
 }
 
@@ -44,7 +44,7 @@ const (
 
 	NoiseAggregators = "aggregators" // each adds all of it: one honest aggregator suffices
 	NoiseShared      = "shared"      // each adds half of it: both must be honest
-	NoiseDevices     = "devices"     // each device flips its own bits
+	NoiseDevices     = "devices"     // each device flips its own bits, or adds its share of the law's
 
 	LawLaplace  = "laplace"
 	LawGaussian = "gaussian"
@@ -62,7 +62,7 @@ var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec}
 // Aggregators are the leader and the helper.
 func (s *Sum) Aggregators() [2]*Party { return [2]*Party{&s.Leader, &s.Helper} }
 
-func (s *Sum) validate(ps *Problems, suite string) {
+func (s *Sum) validate(ps *Problems, suite string, added bool) {
 	const at = "route.sum."
 	for i, party := range s.Aggregators() {
 		party.validate(ps, at+[]string{"leader", "helper"}[i], suite)
@@ -75,14 +75,21 @@ func (s *Sum) validate(ps *Problems, suite string) {
 	ps.Require(s.Proof == ProofPrio3, at+"proof must be %q", ProofPrio3)
 	s.Circuit.validate(ps)
 	ps.Require(s.Chunk >= 1 && s.Chunk <= MaxLength, at+"chunk must be between 1 and %d", MaxLength)
-	ps.Require(slices.Contains([]string{NoiseAggregators, NoiseShared, NoiseDevices}, s.Noise), at+"noise must be %q (each aggregator adds all of it), %q (each half of it) or %q (they flip their own bits)", NoiseAggregators, NoiseShared, NoiseDevices)
-	s.validateLaw(ps)
+	ps.Require(slices.Contains([]string{NoiseAggregators, NoiseShared, NoiseDevices}, s.Noise), at+"noise must be %q (each aggregator adds all of it), %q (each half of it) or %q (they flip their own bits, or add their shares of it)", NoiseAggregators, NoiseShared, NoiseDevices)
+	s.validateLaw(ps, added)
 }
 
-func (s *Sum) validateLaw(ps *Problems) {
+// validateLaw is of noise that is added to answers, or of answers that are flipped.
+func (s *Sum) validateLaw(ps *Problems, added bool) {
 	const at = "route.sum."
+	if s.Noise == NoiseDevices && !added {
+		ps.Require(s.Law == "" && s.Decay == 0 && s.Sigma == 0, at+"law, decay and sigma are of noise that is added: leave them out where devices flip their bits")
+		return
+	}
 	if s.Noise == NoiseDevices {
-		ps.Require(s.Law == "" && s.Decay == 0 && s.Sigma == 0, at+"law, decay and sigma are of the aggregators' noise: leave them out where noise is %q", NoiseDevices)
+		ps.Require(s.Law == LawLaplace, at+"law must be %q, which devices have shares of", LawLaplace)
+		ps.Require(s.Decay >= 0x1p-9 && s.Decay <= 100, at+"decay must be a number from 2^-9 to 100")
+		ps.Require(s.Sigma == 0, at+"sigma belongs to the law %q: leave it out", LawGaussian)
 		return
 	}
 	switch s.Law {

@@ -70,7 +70,7 @@ func TestAPlanMixesOrSums(t *testing.T) {
 		"two laws":               {func(p *Plan) { p.Route.Sum.Sigma = 1 }, "route.sum.sigma belongs to the law"},
 		"no noise":               {func(p *Plan) { p.Route.Sum.Decay = 0 }, "route.sum.decay must be"},
 		"a narrow normal law":    {func(p *Plan) { p.Route.Sum.Law, p.Route.Sum.Decay = LawGaussian, 0 }, "route.sum.sigma must be"},
-		"devices' law":           {func(p *Plan) { p.Route.Sum.Noise = NoiseDevices }, "leave them out where noise is"},
+		"devices' law":           {func(p *Plan) { p.Route.Sum.Noise = NoiseDevices }, "leave them out where devices flip"},
 		"no circuit":             {func(p *Plan) { p.Route.Sum.Circuit = Circuit{} }, "route.sum.circuit.kind must be one of"},
 		"another's number":       {func(p *Plan) { p.Route.Sum.Circuit.Weight = 1 }, "weight belongs to the kind"},
 		"too heavy":              {func(p *Plan) { p.Route.Sum.Circuit = Circuit{Kind: CircuitMultihot, Length: 2, Weight: 3} }, "weight must be between"},

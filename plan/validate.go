@@ -44,7 +44,7 @@ func (p Plan) Problems() Problems {
 	}
 	suite := p.Envelopes.Suite
 	p.Envelopes.validate(&ps, p.Route.Kind == RouteSum)
-	p.Route.validate(&ps, suite)
+	p.Route.validate(&ps, suite, p.Question.Histogram != nil && p.Question.Histogram.Randomizer.Name == RandomizerNone)
 	if p.Route.Kind == RouteSum {
 		ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0, "crowd.deletion and crowd.maximum are for hops that mix: leave them out of a plan of sums")
 	}
@@ -164,7 +164,8 @@ func (d *Deletion) validate(ps *Problems) {
 	ps.Require(d.Threshold >= 0 && d.Threshold <= MaxCrowd, at+"threshold must be between 0 and 2^30")
 }
 
-func (r Route) validate(ps *Problems, suite string) {
+// validate is of the route of answers to which noise is added, or of others.
+func (r Route) validate(ps *Problems, suite string, added bool) {
 	ps.Require(r.Kind == RouteMix || r.Kind == RouteSum, "route.kind must be %q or %q", RouteMix, RouteSum)
 	ps.Require(r.Mix == nil || r.Sum == nil, "route.mix and route.sum are both there: answers are mixed or summed; leave out the one that route.kind does not name")
 	ps.Require(r.Mix != nil || r.Sum != nil, "route.mix and route.sum are both missing: say who mixes answers, or who sums them")
@@ -172,7 +173,7 @@ func (r Route) validate(ps *Problems, suite string) {
 	case r.Kind == RouteMix && r.Sum == nil && r.Mix != nil:
 		r.Mix.validate(ps, suite)
 	case r.Kind == RouteSum && r.Mix == nil && r.Sum != nil:
-		r.Sum.validate(ps, suite)
+		r.Sum.validate(ps, suite, added)
 	case (r.Mix == nil) != (r.Sum == nil):
 		ps.Require(r.Kind != RouteMix, "route.mix is missing")
 		ps.Require(r.Kind != RouteSum, "route.sum is missing")

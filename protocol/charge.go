@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
@@ -28,11 +27,11 @@ import (
 // backstop that is kept. Of a promise of labels the answer is the label: the charge says nothing
 // of the features, which that plan has shown, though another plan may keep them secret.
 func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account.Guarantee, error) {
-	at := slices.IndexFunc(promise.Statements, func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled })
-	if at < 0 {
-		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler is honest")
+	kept, ok := promise.kept()
+	if !ok {
+		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler or the aggregators are honest")
 	}
-	g := promise.Statements[at].Guarantee
+	g := kept.Guarantee
 	if _, keeps := p.Backstop(); keeps {
 		n, risks := p.Plan.HonestMinimum(), p.risks()
 		var err error

@@ -20,6 +20,17 @@ type Promise struct {
 	Cost       []release.Metric    // of one device
 }
 
+// kept is the statement of what is promised: of an honest shuffler, or honest aggregators. ok is
+// false where there is none.
+func (p Promise) kept() (s account.Statement, ok bool) {
+	for _, s := range p.Statements {
+		if s.Guarantee.Trust == account.Shuffled {
+			return s, true
+		}
+	}
+	return s, false
+}
+
 // Check recomputes a plan's promise from its numbers, as a device does before
 // it answers, and returns an error if the promise does not follow.
 func Check(p plan.Plan) error {
@@ -44,9 +55,7 @@ func (p *Protocol) Promise() (Promise, error) {
 	if err != nil {
 		return Promise{}, err
 	}
-	if p.noised() {
-		g.Trust, g.Users = account.Shuffled, 1 // whoever else is honest
-	}
+	g = p.trusted(g)
 	if b.Adjacency == plan.AdjacencyLabel { // of an answer that is the label
 		if g, err = g.Under(account.Label); err != nil {
 			return Promise{}, err
@@ -84,11 +93,21 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 		loss = account.Repeat{Event: loss, Rounds: times}
 	}
 	g, err := account.Epsilon(loss, left)
-	if p.noised() {
-		g.Trust, g.Users = account.Shuffled, 1
-	}
+	g = p.trusted(g)
 	g.Delta = delta
 	return g, err
+}
+
+// trusted is the guarantee with what the plan's promise rests on: an honest shuffler, or honest
+// aggregators, and respondents where these add the noise.
+func (p *Protocol) trusted(g account.Guarantee) account.Guarantee {
+	if p.Plan.Route.Sum != nil {
+		g.Trust = account.Shuffled
+	}
+	if p.noised() {
+		g.Users = 1 // whoever else is honest
+	}
+	return g
 }
 
 // keepsLocal checks that promise against the statement.

@@ -68,11 +68,10 @@ func (p *Protocol) staged(rounds int) (s account.Spending, err error) {
 // round, where a respondent may answer every one. It is empty where each respondent answers
 // one, which costs what the plan promises. The label epsilon of the rounds adds up, since each of them draws its own.
 func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
-	at := slices.IndexFunc(promise.Statements, func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled })
-	if s.Takes == plan.TakesOne || s.Rounds == 1 || at < 0 {
+	one, ok := promise.kept()
+	if s.Takes == plan.TakesOne || s.Rounds == 1 || !ok {
 		return nil, nil
 	}
-	one := promise.Statements[at]
 	all := account.Statement{Observer: account.AllRoundsSeen, Who: one.Who + " They see every round of the study.", Guarantee: one.Guarantee}
 	k := float64(s.Rounds)
 	g, err := p.Rounds(s.Rounds, p.Plan.Budget.Delta)

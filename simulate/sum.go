@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/law"
 )
 
 // adder is both aggregators and the analyzer of a plan in one process.
@@ -146,9 +147,6 @@ func (b *batch) verify() error {
 	return b.leader.Finish(job, dap.MarshalAggregationResp(said), &b.sums[0])
 }
 
-// forNoise is the first stream of a seed that aggregators draw from, above those of devices.
-const forNoise = 1 << 40
-
 // open has the aggregators hand over their shares of a crowd that is large enough, with their
 // noise, and opens and counts the sum.
 func (a *adder) open(crowd int, b *batch, seed uint64, col *Collection) error {
@@ -159,7 +157,7 @@ func (a *adder) open(crowd int, b *batch, seed uint64, col *Collection) error {
 		col.Crowds = append(col.Crowds, tally.Crowd{})
 		return nil
 	}
-	noise := func(aggregator uint64) *rand.Rand { return replay.New(seed, forNoise, uint64(crowd), aggregator) }
+	noise := func(aggregator uint64) *rand.Rand { return replay.New(seed, law.ForNoise, uint64(crowd), aggregator) }
 	var both dap.Collected
 	var err error
 	if both.Leader, err = b.leader.Share(noise(0), b.sums[0]); err != nil {

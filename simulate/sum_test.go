@@ -116,8 +116,9 @@ func TestASmallSumIsWithheld(t *testing.T) {
 // By law and at full fidelity a sum with the aggregators' noise has the same errors: those
 // that are stated. The twin states half of them.
 func TestNoisedSumsErrAsStated(t *testing.T) {
-	for _, noise := range []string{plan.NoiseAggregators, plan.NoiseShared} {
+	for _, noise := range []string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices} {
 		p := example.Summed(example.Histogram(plan.Histogram{Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: 200}}}), noise)
+		p.Question.Histogram.Randomizer.Name = plan.RandomizerNone
 		p.Budget.Adjacency = "replacement"
 		proto, keys := runnable(t, small(t, p, 10))
 		values := make([]question.Value, 30)

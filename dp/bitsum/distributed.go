@@ -39,9 +39,9 @@ func (m DistributedLaplace) must() {
 	}
 }
 
-// noise is either half of that of the given number of devices.
+// noise is either half of that of the given number of devices; what is rounded adds to it.
 func (m DistributedLaplace) noise(devices int) noise.NegativeBinomial {
-	return noise.NegativeBinomial{R: float64(devices) / float64(m.Users), P: math.Exp(-m.Noise)}
+	return noise.NegativeBinomial{R: float64(devices) / float64(m.Users) * (1 + 0x1p-48), P: math.Exp(-m.Noise * (1 - 0x1p-50))}
 }
 
 // AddNoise adds one device's share to its value in every channel. Most shares are zero,
@@ -50,6 +50,25 @@ func (m DistributedLaplace) AddNoise(r *rand.Rand, values []int) {
 	m.must()
 	m.noise(1).Scatter(r, len(values), func(channel, size int) { values[channel] += size })
 	m.noise(1).Scatter(r, len(values), func(channel, size int) { values[channel] -= size })
+}
+
+// Beyond bounds the probability that a device's share in one channel is more than reach from
+// zero: that either half is, of whose values each is at most e^-Noise times as likely as the
+// one before.
+func (m DistributedLaplace) Beyond(reach int) float64 {
+	m.must()
+	return min(1, 2*math.Exp(m.noise(1).LogProb(reach+1))/-math.Expm1(-m.Noise*(1-0x1p-50)))
+}
+
+// Reach is the smallest of 1, 3, 7 ... beyond which the shares of Users devices are with at
+// most that probability, in one channel: a share within it, raised by it, and a bit beside
+// fill the bits of a number. It is at most 2^15 - 1.
+func (m DistributedLaplace) Reach(rare float64) int {
+	reach := 1
+	for reach < 1<<15-1 && !(float64(m.Users)*m.Beyond(reach) <= rare) {
+		reach = 2*reach + 1
+	}
+	return reach
 }
 
 // DrawSum draws the total of n devices' values and shares from its exact law when the

@@ -234,3 +234,23 @@ func benchmarkShares(b *testing.B, m distributed) {
 		m.AddNoise(r, values)
 	}
 }
+
+// Shares within reach fill the bits of a number, and what is beyond is as rare as is asked for:
+// the bound is above the law's own tail, and not by much.
+func TestSharesBeyondReachAreRare(t *testing.T) {
+	for _, m := range []DistributedLaplace{{1, 0.5}, {6, 0.6}, {36_000, 0.5}, {1000, 0.05}} {
+		for _, rare := range []float64{1e-3, 1e-7} {
+			reach := m.Reach(rare)
+			if reach&(reach+1) != 0 || float64(m.Users)*m.Beyond(reach) > rare || reach > 1 && float64(m.Users)*m.Beyond(reach/2) <= rare {
+				t.Errorf("%+v: a reach of %d, beyond which are %v of at most %v", m, reach, float64(m.Users)*m.Beyond(reach), rare)
+			}
+			half, tail := nb(1/float64(m.Users), math.Exp(-m.Noise), 4000), 0.0
+			for _, p := range half[reach+1:] {
+				tail += 2 * p // that both are is rarer still
+			}
+			if got := m.Beyond(reach); got < tail*(1-1e-9) || got > 1.5*tail {
+				t.Errorf("%+v: beyond %d with probability %v at most, and the halves are with %v", m, reach, got, tail)
+			}
+		}
+	}
+}

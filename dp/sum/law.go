@@ -16,7 +16,7 @@ type Law struct {
 }
 
 // Total is the law of both aggregators' noise together. It is of no noise where devices
-// add it.
+// add it (Shares).
 func (s *Sum) Total() Law {
 	switch {
 	case s.route.Noise == plan.NoiseDevices:
@@ -52,6 +52,23 @@ func (l Law) Within(alpha float64) int {
 		}
 	}
 	return high
+}
+
+// Shares is the law of the noise of a crowd, each of whom adds its share, which together are so
+// many times discrete Laplace noise of that decay (noise.NegativeBinomial, of the difference
+// of two).
+func Shares(decay, shares float64) Law {
+	reach := min(int((40+8*max(0, shares-1))/decay)+16, maxTable)
+	log, _ := prob.LogLaplaceShares(decay, shares, reach)
+	fall := prob.LaplaceSharesFall(decay, shares, reach)
+	beyond := make([]float64, reach+1) // ln P(Z >= k)
+	beyond[reach] = log[reach] - math.Log1p(-fall)
+	for k := reach - 1; k > 0; k-- {
+		beyond[k] = prob.LogAdd(beyond[k+1], log[k])
+	}
+	return Law{shares * noise.DiscreteLaplace{Decay: decay}.Variance(), func(k int) float64 {
+		return beyond[min(k, reach)] + float64(max(0, k-reach))*math.Log(fall)
+	}}
 }
 
 // laplace has P(Z >= k) = q^k/(1+q), q = e^-decay.

@@ -17,7 +17,7 @@ import (
 // randomizer, if its name is empty, and whether several attributes are sampled or
 // split, if collect is. It says why in words, "" where nothing was open.
 func Choose(p plan.Plan) (plan.Plan, string, error) {
-	if Aggregated(p) {
+	if Noised(p) {
 		p, err := designed(p)
 		return p, "", err
 	}
@@ -43,7 +43,7 @@ func collected(p plan.Plan) (plan.Plan, string, error) {
 // Compare compares the randomizers that might answer and, of several attributes, the two
 // ways of asking them.
 func (h *Question) Compare() (all []question.Comparison) {
-	if h.aggregated() {
+	if h.noised() {
 		return nil
 	}
 	if answers, err := CompareRandomizers(h.plan); err == nil && len(answers) > 1 {

@@ -38,7 +38,7 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 		return err
 	}
 	var err error
-	if z := &ask.Randomizer; Aggregated(*p) {
+	if z := &ask.Randomizer; Noised(*p) {
 		err = designNoised(p, ask)
 	} else if z.OneHot() {
 		err = designOneHot(p, ask, z)
@@ -53,7 +53,7 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 			return err
 		}
 	}
-	if Aggregated(*p) {
+	if Noised(*p) {
 		return nil
 	}
 	var ps plan.Problems

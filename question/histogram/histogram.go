@@ -91,7 +91,7 @@ func New(p plan.Plan) (*Question, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !h.ask.Randomizer.OneHot() && !h.aggregated() {
+		if !h.ask.Randomizer.OneHot() && !h.noised() {
 			attribute.all = true // the reference is a report of one cell too
 		}
 		t, err := h.newRandomizer(attribute)
@@ -109,7 +109,7 @@ func New(p plan.Plan) (*Question, error) {
 
 func (h *Question) newRandomizer(a attribute) (randomizer, error) {
 	adjacency := account.Adjacency(h.plan.Budget.Adjacency)
-	if h.aggregated() {
+	if h.noised() {
 		return newNoised(h.plan, h.ask, a)
 	}
 	if h.ask.Randomizer.OneHot() {
@@ -200,7 +200,7 @@ type commitment struct {
 // Randomize answers each attribute, or one drawn at random, by its backstop if there
 // are report fragments (ESA, Algorithm 2).
 func (h *Question) Randomize(r *rand.Rand, symbol question.Symbol, memory question.Memory) (question.Report, error) {
-	if h.aggregated() {
+	if h.noised() {
 		return question.Report{}, errSplit
 	}
 	return h.report(r, symbol.(cellsHeld), memory)
@@ -238,7 +238,7 @@ func (h *Question) report(r *rand.Rand, s cellsHeld, memory question.Memory) (qu
 
 // NewTally counts the channels of all attributes.
 func (h *Question) NewTally() tally.Tally {
-	if h.aggregated() {
+	if h.noised() {
 		return tally.NewSums(h.channels)
 	}
 	return tally.NewCounts(h.channels, 1)

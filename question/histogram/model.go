@@ -213,8 +213,15 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 	return count, share, low, high, true
 }
 
-// Proved says that devices prove what they send to be one report's.
-func (m *Model) Proved() bool { return m.question.plan.Route.Sum != nil }
+// Proved is how many respondents a device can move each cell by at most, which it proves: one,
+// or where its noise is in range, as many as the range has. ok is false where it proves nothing.
+func (m *Model) Proved() (most int, ok bool) {
+	if m.question.plan.Route.Sum == nil {
+		return 0, false
+	}
+	_, raised, _ := m.question.Scattered()
+	return raised + 1, true
+}
 
 // Poisoned bounds how far so many malicious devices, counted among the respondents
 // and sending what they like, could move the estimate of any one cell. ok is false
@@ -228,6 +235,10 @@ func (m *Model) Poisoned(t *Table, devices int) (down, up float64, ok bool) {
 	// count over several fragments is divided by their number. In a sum a proof allows a
 	// device a single one in each number, whatever it sends.
 	p := m.question.plan
+	if _, raised, ok := m.question.Scattered(); ok {
+		most := float64(devices) * float64(raised+1) / law.Keep
+		return most, most, true
+	}
 	messages := (p.MostMessages()*p.Contributions() + t.errors.fragments - 1) / t.errors.fragments
 	poison := estimate.Poison{Devices: devices, Messages: messages, PerCell: messages, Holds: t.attribute.items}
 	if p.Route.Sum != nil {

@@ -16,16 +16,19 @@ import (
 )
 
 // noised is the table of an attribute's cells as they are: nobody but both aggregators
-// together sees them, and these add noise to the sums.
+// together sees them, and these, or all devices, add noise to the sums.
 type noised struct {
 	*bits // kept always, and never flipped
-	law   sum.Law
+	law   func(respondents int) sum.Law
 }
 
-// Aggregated says that the aggregators of a plan's sums add the noise.
-func Aggregated(p plan.Plan) bool {
-	return p.Route.Sum != nil && p.Route.Sum.Noise != plan.NoiseDevices
+// Noised says that a plan sums the cells as they are, with noise.
+func Noised(p plan.Plan) bool {
+	return p.Route.Sum != nil && (!shares(p) || p.Question.Histogram.Randomizer.Name == plan.RandomizerNone)
 }
+
+// shares says that the devices of a plan's sums add the noise, by flips or in shares.
+func shares(p plan.Plan) bool { return p.Route.Sum.Noise == plan.NoiseDevices }
 
 func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error) {
 	ask.Randomizer = plan.Randomizer{Name: "one-hot", Keep: 1}
@@ -37,11 +40,16 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	if p.Route.Sum.Law == "" {
 		return t, nil // a design has yet to find it
 	}
-	t.law, err = lawOf(p)
+	if shares(p) {
+		t.law = func(respondents int) sum.Law { return scattered(p).law(respondents) }
+		return t, err
+	}
+	law, err := lawOf(p)
+	t.law = func(int) sum.Law { return law }
 	return t, err
 }
 
-// lawOf is that of the noise of a plan, which may have no circuit yet.
+// lawOf is that of the aggregators' noise of a plan, which may have no circuit yet.
 func lawOf(p plan.Plan) (sum.Law, error) {
 	s := *p.Route.Sum
 	s.Circuit, s.Chunk = plan.Circuit{Kind: plan.CircuitHistogram, Length: 1}, 1
@@ -57,32 +65,34 @@ func lawOf(p plan.Plan) (sum.Law, error) {
 // of T/share.
 func (t noised) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	values := make([]estimate.Value, len(counts))
+	law := t.law(respondents)
 	for i, c := range counts {
 		held := float64(int64(c)) / share
-		values[i] = estimate.Value{Mean: held, StdErr: t.spread(max(0, min(held, float64(respondents))), share)}
+		values[i] = estimate.Value{Mean: held, StdErr: spread(law, max(0, min(held, float64(respondents))), share)}
 	}
 	return values
 }
 
-func (t noised) spread(holders, share float64) float64 {
-	return math.Sqrt(t.law.Variance/(share*share) + holders*(1-share)/share)
+func spread(law sum.Law, holders, share float64) float64 {
+	return math.Sqrt(law.Variance/(share*share) + holders*(1-share)/share)
 }
 
-func (t noised) deviation(holders, _ int, share float64) float64 {
-	return t.spread(float64(holders), share)
+func (t noised) deviation(holders, respondents int, share float64) float64 {
+	return spread(t.law(respondents), float64(holders), share)
 }
 
 // errors: the law of the noise is known at any depth, and that of a cell's estimate where
 // everybody is asked.
 func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
+	law := t.law(respondents)
 	e := errorLaw{
 		mean: &estimate.Cell{N: respondents, Keep: share}, fragments: 1, independent: true,
-		null: func(mean float64) float64 { return t.law.LogAtLeast(int(math.Round(mean * share))) },
+		null: func(mean float64) float64 { return law.LogAtLeast(int(math.Round(mean * share))) },
 	}
 	if share == 1 {
 		e.exact = true
 		e.ends = func(mean, alpha float64) [2]float64 {
-			w, n := float64(t.law.Within(alpha)), float64(respondents)
+			w, n := float64(law.Within(alpha)), float64(respondents)
 			return [2]float64{max(0, min(mean-w, n)), min(n, max(mean+w, 0))}
 		}
 	}
@@ -96,14 +106,13 @@ func (t noised) again(int) account.Event          { return nil }
 func (t noised) local() account.Guarantee {
 	return account.Guarantee{
 		Epsilon: math.Inf(1), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Exact,
-		Method: "the answer itself", Source: "devices add no noise",
+		Method: "the answer itself", Source: "a device's own noise hides nothing",
 	}
 }
 
-var errSplit = errors.New("histogram: devices add no noise to what aggregators sum: the answer is split (Measure), and not randomized")
+var errSplit = errors.New("histogram: what is summed with noise is split (Measure), and not randomized")
 
-// aggregated says who adds the noise.
-func (h *Question) aggregated() bool { return Aggregated(h.plan) }
+func (h *Question) noised() bool { return Noised(h.plan) }
 
 // weight is how many cells a respondent counts for at most, in all that it answers.
 func weight(ask plan.Histogram) int {
@@ -130,8 +139,11 @@ func (h *Question) exact() bool {
 }
 
 // noisedCircuit proves that a vector has a single one, of which the last number is for whoever
-// counts for nothing, or at most so many.
+// counts for nothing, or at most so many; of cells with noise, that each is in range.
 func (h *Question) noisedCircuit() plan.Circuit {
+	if shares(h.plan) {
+		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*scattered(h.plan).reach() + 1}
+	}
 	if w := weight(h.ask); w > 1 {
 		return plan.Circuit{Kind: plan.CircuitMultihot, Length: h.channels, Weight: min(w, h.channels)}
 	}
@@ -157,35 +169,60 @@ func (h *Question) measure(r *rand.Rand, s question.Symbol) (crowd int, vector [
 		}
 		vector[channel] = 1
 	}
-	if len(report.Parts[0]) == 0 && c.Kind == plan.CircuitHistogram {
+	if shares(h.plan) {
+		scattered(h.plan).add(r, vector)
+	} else if len(report.Parts[0]) == 0 && c.Kind == plan.CircuitHistogram {
 		vector[c.Length-1] = 1
 	}
 	return report.Crowd, vector, nil
 }
 
-// noisedSums leaves out the number of those who count for nothing.
-func (h *Question) noisedSums(sums []int64) (tally.Tally, error) {
+// noisedSums leaves out the number of those who count for nothing, and what devices' noise is
+// raised by.
+func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error) {
 	if len(sums) != h.noisedCircuit().Length {
 		return nil, fmt.Errorf("histogram: sums of %d numbers: the plan's vectors have %d", len(sums), h.noisedCircuit().Length)
 	}
 	t := tally.NewSums(h.channels)
 	copy(t.N, sums)
+	if shares(h.plan) {
+		for i := range t.N {
+			t.N[i] -= int64(respondents) * int64(scattered(h.plan).reach())
+		}
+	}
 	return t, nil
 }
 
-// noise is the event of a respondent exchanged for another, where so many aggregators' noise
-// is not known: numbers go up and down by one where either counts, each with noise of its
-// own, whose law is symmetric.
-func (h *Question) noise(honest int) account.Event {
-	changed := min(2*weight(h.ask), h.noisedCircuit().Length)
-	e := hiding(*h.plan.Route.Sum, honest)
+// noise is the event of a respondent exchanged for another, where the event of one number is
+// such: numbers go up and down by one where either counts, each with noise of its own, whose
+// law is symmetric.
+func (h *Question) noise(one account.Event) account.Event {
+	changed := h.changed()
 	if changed == 1 {
-		return e
+		return one
 	}
-	return account.Repeat{Event: e, Rounds: changed}
+	return account.Repeat{Event: one, Rounds: changed}
 }
 
-// hiding is the event of one number.
+// changed is how many numbers differ at most where a respondent is exchanged for another.
+func (h *Question) changed() int {
+	length := h.channels
+	if !shares(h.plan) {
+		length = h.noisedCircuit().Length
+	}
+	return min(2*weight(h.ask), length)
+}
+
+// loss is the event where so many honest respondents add their noise, or where aggregators
+// do, as many of these as the promise counts on.
+func (h *Question) loss(honest int) account.Event {
+	if shares(h.plan) {
+		return h.noise(scattered(h.plan).event(honest))
+	}
+	return h.noise(hiding(*h.plan.Route.Sum, promised(*h.plan.Route.Sum)))
+}
+
+// hiding is the event of one number, where so many aggregators' noise is not known.
 func hiding(s plan.Sum, honest int) account.Event {
 	if s.Law == plan.LawGaussian {
 		if honest == 1 {
@@ -218,10 +255,17 @@ const (
 	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
 )
 
-// noisedObservers states what the noise of one aggregator, and of both, leaves to be learned.
+// noisedObservers states what the noise of one aggregator, and of both, leaves to be learned,
+// or that of all devices.
 func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statement, error) {
+	if shares(h.plan) { // the observers of a mix, whom the protocol names
+		return []account.Statement{
+			{Observer: account.EveryoneColludes, Guarantee: h.randomizers[0].local(), Note: h.note(), Who: question.Everyone},
+			{Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: question.ShufflerHonest(h.plan)},
+		}, nil
+	}
 	count := promised(*h.plan.Route.Sum)
-	other, err := account.Epsilon(h.noise(3-count), h.plan.Budget.Delta)
+	other, err := account.Epsilon(h.noise(hiding(*h.plan.Route.Sum, 3-count)), h.plan.Budget.Delta)
 	if err != nil { // so little noise that nothing is proved of it
 		other = shuffled
 		other.Epsilon = math.Inf(1)

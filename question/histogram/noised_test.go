@@ -26,8 +26,10 @@ func noised(noise string, attributes ...plan.Attribute) plan.Plan {
 
 // The errors that the issue asks for, of 1,024 cells at epsilon 1 and delta 1e-6.
 func TestErrorOfAggregatorsNoise(t *testing.T) {
-	for noise, want := range map[string][2]float64{plan.NoiseAggregators: {3.9, 4.0}, plan.NoiseShared: {2.75, 2.85}} {
-		p := example.Design(t, noised(noise, plan.Attribute{Name: "cell", Kind: "categories", Size: 1024, Others: true}))
+	for noise, want := range map[string][2]float64{plan.NoiseAggregators: {3.9, 4.0}, plan.NoiseShared: {2.75, 2.85}, plan.NoiseDevices: {2.9, 3.1}} {
+		p := noised(noise, plan.Attribute{Name: "cell", Kind: "categories", Size: 1024, Others: true})
+		p.Question.Histogram.Randomizer.Name, p.Budget.DishonestShare, p.Crowd.Minimum = plan.RandomizerNone, 0.1, 40_000
+		p = example.Design(t, p)
 		proto := example.Runnable(t, p)
 		promise, err := proto.Promise()
 		if err != nil {
@@ -230,10 +232,10 @@ func TestNoisedPlansAreChecked(t *testing.T) {
 		"none in a mix": {func(p *plan.Plan) {
 			p.Route, p.Envelopes = example.Histogram(plan.Histogram{}).Route, plan.Envelopes{PerDevice: 1, PayloadBytes: 8, Suite: "x25519"}
 		}, "leaves cells as they are"},
-		"none among devices": {func(p *plan.Plan) { p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseDevices, "", 0 }, "leaves cells as they are"},
-		"a sketch":           {func(p *plan.Plan) { p.Question.Histogram = &sketched }, "rows are summed with devices' noise"},
+		"none among devices": {func(p *plan.Plan) { p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseDevices, "", 0 }, "route.sum.law must be"},
+		"a sketch":           {func(p *plan.Plan) { p.Question.Histogram = &sketched }, "rows are summed of flipped bits"},
 		"removal":            {func(p *plan.Plan) { p.Budget.Adjacency = "removal" }, "budget.adjacency"},
-		"a local promise":    {func(p *plan.Plan) { p.Budget.LocalEpsilon = 3 }, "both aggregators together have the answer itself"},
+		"a local promise":    {func(p *plan.Plan) { p.Budget.LocalEpsilon = 3 }, "both aggregators together have the answer"},
 		"another circuit":    {func(p *plan.Plan) { p.Route.Sum.Circuit.Length++ }, "route.sum.circuit: the question takes"},
 		"too little noise":   {func(p *plan.Plan) { p.Route.Sum.Decay *= 1.01 }, "promise does not hold"},
 	} {

@@ -9,11 +9,11 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// designNoised finds the least noise of the aggregators that keeps the budget, of the law
-// that the plan names or of the one that errs less.
+// designNoised finds the least noise that keeps the budget, of the aggregators by the law
+// that the plan names or the one that errs less, or of the devices.
 func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	if !(p.Budget.Epsilon > 0) {
-		return errors.New("histogram: budget.epsilon is missing: aggregators add the noise that keeps it")
+		return errors.New("histogram: budget.epsilon is missing: there is noise that keeps it")
 	}
 	s := *p.Route.Sum // the caller's stays as it is
 	p.Route.Sum = &s
@@ -27,7 +27,12 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	if err != nil {
 		return err
 	}
-	t := account.Target{Users: 1, Rounds: min(2*weight(*ask), h.noisedCircuit().Length), Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta}
+	t := account.Target{Users: 1, Rounds: h.changed(), Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta}
+	if shares(*p) {
+		t.Delta *= 1 - cutShare
+		s, err = calibrateNoise(s, plan.LawLaplace, t)
+		return err
+	}
 	laws := []string{s.Law}
 	if s.Law == "" {
 		laws = []string{plan.LawLaplace, plan.LawGaussian}

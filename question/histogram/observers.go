@@ -18,7 +18,7 @@ import (
 // Observers states what holds though everyone colludes, what one message tells, and
 // what was mixed.
 func (h *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
-	if h.aggregated() {
+	if h.noised() {
 		return h.noisedObservers(shuffled)
 	}
 	if err := h.claims(); err != nil {

@@ -14,11 +14,11 @@ func (h *Question) table() question.Table {
 	return question.Table{Channels: h.channels, Symbols: 1, Most: h.plan.MostMessages()}
 }
 
-// Circuit is of the bits that travel, or where aggregators add the noise, of the cells that
-// a device holds.
+// Circuit is of the bits that travel, or where cells go as they are, with noise, of those
+// that a device holds.
 func (h *Question) Circuit() (plan.Circuit, error) {
 	switch {
-	case h.aggregated():
+	case h.noised():
 		return h.noisedCircuit(), nil
 	case h.ask.Randomizer.Fragments > 1:
 		return plan.Circuit{}, errors.New("histogram: report fragments name one cell several times, and a sum of them is of one device's: leave out question.histogram.randomizer.fragments, or have answers mixed")
@@ -28,7 +28,7 @@ func (h *Question) Circuit() (plan.Circuit, error) {
 
 // Measure is the bits of all channels.
 func (h *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
-	if h.aggregated() {
+	if h.noised() {
 		return h.measure(r, s)
 	}
 	return h.table().Measured(h, r, s, m)
@@ -36,8 +36,8 @@ func (h *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 
 // Sums are those of the channels.
 func (h *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
-	if h.aggregated() {
-		return h.noisedSums(sums)
+	if h.noised() {
+		return h.noisedSums(sums, respondents)
 	}
 	return h.table().Counts(sums, respondents)
 }

@@ -48,7 +48,7 @@ func hidden(honest, parts int, rare float64) int {
 }
 
 func (h *Question) slack() float64 {
-	if parts(h.ask) == 1 || h.aggregated() { // nobody sees who was asked what
+	if parts(h.ask) == 1 || h.noised() { // nobody sees who was asked what
 		return 0
 	}
 	return slackShare * h.plan.Budget.Delta
@@ -56,8 +56,8 @@ func (h *Question) slack() float64 {
 
 // Loss is that of all that a respondent answers.
 func (h *Question) Loss(honest int, again bool) account.Event {
-	if h.aggregated() {
-		return h.noise(promised(*h.plan.Route.Sum)) // whoever else is honest
+	if h.noised() {
+		return h.loss(honest)
 	}
 	if again {
 		return h.composed(honest, randomizer.again)
@@ -68,7 +68,11 @@ func (h *Question) Loss(honest int, again bool) account.Event {
 // Risks are those of parts that came out smaller, and of a report's length.
 func (h *Question) Risks() question.Risks {
 	r := question.Risks{}
-	if !h.aggregated() {
+	switch {
+	case h.noised() && shares(h.plan):
+		d := scattered(h.plan)
+		r.Overflow = float64(h.changed()) * d.mechanism().Beyond(d.reach())
+	case !h.noised():
 		r = question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
 	}
 	if len(h.plan.Crowd.Names) > 0 {

@@ -16,7 +16,7 @@ import (
 func Validate(p plan.Plan, ps *plan.Problems) {
 	ask := *p.Question.Histogram
 	validateAsked(ask, ps)
-	if Aggregated(p) || ask.Randomizer.Name == plan.RandomizerNone {
+	if Noised(p) || ask.Randomizer.Name == plan.RandomizerNone {
 		validateNoised(p, ps)
 	} else {
 		validateRandomizer(ask.Randomizer, ps)
@@ -178,19 +178,19 @@ func validateRandomizer(r plan.Randomizer, ps *plan.Problems) {
 	}
 }
 
-// validateNoised lists what is wrong with a plan whose aggregators add the noise.
+// validateNoised lists what is wrong with a plan that sums cells as they are.
 func validateNoised(p plan.Plan, ps *plan.Problems) {
 	const at = "question.histogram.randomizer"
 	ask := *p.Question.Histogram
-	if !Aggregated(p) {
-		ps.Require(false, at+`.name: %q leaves cells as they are, for aggregators that add noise: set route.sum.noise to "aggregators" or "shared", or name another randomizer`, plan.RandomizerNone)
+	if !Noised(p) {
+		ps.Require(false, at+`.name: %q leaves cells as they are, for sums that get noise: set route.kind to "sum", or name another randomizer`, plan.RandomizerNone)
 		return
 	}
 	want := plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(account.ExactAccounting)}
-	ps.Require(ask.Randomizer == want, at+" must have the name %q, the accounting %q and nothing else: aggregators add the noise, and devices none", want.Name, want.Accounting)
-	ps.Require(ask.Sketch == nil, `question.histogram.sketch: rows are summed with devices' noise: set route.sum.noise to "devices", or leave the sketch out`)
+	ps.Require(ask.Randomizer == want, at+" must have the name %q, the accounting %q and nothing else: noise is added to the sums", want.Name, want.Accounting)
+	ps.Require(ask.Sketch == nil, `question.histogram.sketch: rows are summed of flipped bits: set route.sum.noise to "devices", and name a randomizer, or leave the sketch out`)
 	question.RequireReplacement(p, ps)
-	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: devices add no noise, so that both aggregators together have the answer itself: leave it out")
+	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
 		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1, "attribute %s: a search asks one attribute, of one crowd", plan.Quoted(a.Name))
 	}

@@ -11,7 +11,7 @@ import (
 // Words speak of answers and crowds.
 func (h *Question) Words() question.Words {
 	reference := "one drawn at random, which adds the same to each count in expectation."
-	if h.ask.Randomizer.OneHot() || h.aggregated() {
+	if h.ask.Randomizer.OneHot() || h.noised() {
 		reference = "none, which adds nothing to any count in expectation."
 	}
 	w := question.Words{

@@ -74,13 +74,23 @@ func countsOf(h *histogram.Question) *tally.Counts {
 	return h.NewTally().(*tally.Counts)
 }
 
-// added is what is read of the counts of a crowd, with the noise of both aggregators where
-// these add some.
+// ForNoise is the first stream of a seed that aggregators draw from, above those of devices,
+// and in a simulation by law all devices.
+const ForNoise = 1 << 40
+
+// added is what is read of the counts of a crowd, with the noise of both aggregators, or of
+// all devices, where cells go as they are.
 func added(p plan.Plan, h *histogram.Question, t *tally.Counts, respondents int, stream Stream, crowd uint64) (tally.Tally, error) {
-	if !histogram.Aggregated(p) {
+	if !histogram.Noised(p) {
 		return t, nil
 	}
-	const forNoise = 1 << 40
+	if m, raised, ok := h.Scattered(); ok {
+		r, sums := stream(ForNoise, crowd), make([]int64, len(t.N))
+		for i, n := range t.N { // but for shares that are cut, which hardly ever are
+			sums[i] = int64(m.DrawSum(r, int(n), respondents)) + int64(raised)*int64(respondents)
+		}
+		return h.Sums(sums, respondents)
+	}
 	route, err := sum.New(p)
 	if err != nil {
 		return nil, err
@@ -90,7 +100,7 @@ func added(p plan.Plan, h *histogram.Question, t *tally.Counts, respondents int,
 		sums[i] = int64(n)
 	}
 	for aggregator := range uint64(2) {
-		for i, z := range route.Noise(stream(forNoise, crowd, aggregator)) {
+		for i, z := range route.Noise(stream(ForNoise, crowd, aggregator)) {
 			sums[i] += z
 		}
 	}

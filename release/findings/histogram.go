@@ -253,7 +253,10 @@ func (m *answers) poisoning(t *table) (release.Table, bool) {
 		Columns: []release.Column{{Label: "malicious"}, {Label: "devices", Unit: release.Count}, {Label: "up, respondents", Unit: release.Count}, {Label: "down, respondents", Unit: release.Count}},
 		Note:    "A device that keeps to no protocol may put all its envelopes into one cell, and nobody can tell: that is the price of fragments that cannot be linked.",
 	}
-	if m.Proved() {
+	switch most, ok := m.Proved(); {
+	case ok && most > 1:
+		out.Note = fmt.Sprintf("A device proves to both aggregators that each of its numbers is one that a cell and its noise may have, so that it moves each cell by %d respondents at most: what proves nothing is not added up. The proof does not say that the report is true, or that the noise was drawn.", most)
+	case ok:
 		out.Note = "A device proves to both aggregators that what it sends is one report's, so that it moves each cell by one report at most: what proves nothing is not added up. The proof does not say that the report is true."
 	}
 	for _, oneIn := range poisoned {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // convolved is the law of the sum of two, on -top..top.
@@ -22,7 +23,7 @@ func convolved(a, b []float64) []float64 {
 }
 
 func (e LaplaceShares) table(top int) []float64 {
-	log, _ := e.log(top)
+	log, _ := prob.LogLaplaceShares(e.Noise, e.Shares, top)
 	t := make([]float64, 2*top+1)
 	for z := -top; z <= top; z++ {
 		t[z+top] = math.Exp(log[max(z, -z)])
@@ -45,6 +46,8 @@ func TestSharesOfLaplaceAddUp(t *testing.T) {
 		half, one, two := LaplaceShares{noise, 0.5}.table(top), laplaceTable(noise, top), LaplaceShares{noise, 2}.table(top)
 		for name, c := range map[string]struct{ got, want []float64 }{
 			"two halves": {convolved(half, half), one}, "two": {two, convolved(one, one)},
+			"nine tenths and one":   {convolved(LaplaceShares{noise, 0.9}.table(top), LaplaceShares{noise, 0.1}.table(top)), one},
+			"seven sixths and five": {convolved(LaplaceShares{noise, 7. / 6}.table(top), LaplaceShares{noise, 5. / 6}.table(top)), two},
 		} {
 			for i := range c.want {
 				if z := i - top; max(z, -z) < top/2 && math.Abs(c.got[i]-c.want[i]) > 1e-12*c.want[i] {
@@ -76,7 +79,7 @@ func exactHockey(law []float64, numbers int, epsilon float64) float64 {
 
 // The accountant is told the law that enumeration finds, of one number and of two.
 func TestPartsOfLaplaceAreAccountedExactly(t *testing.T) {
-	for _, e := range []LaplaceShares{{0.5, 0.5}, {0.5, 2}, {1.2, 0.5}, {1.2, 2}} {
+	for _, e := range []LaplaceShares{{0.5, 0.5}, {0.5, 0.9}, {0.5, 2}, {1.2, 0.5}, {1.2, 2}, {1.2, 3.3}} {
 		law := e.table(int(40 / e.Noise))
 		for numbers := 1; numbers <= 2; numbers++ {
 			for _, delta := range []float64{1e-2, 1e-5} {
@@ -95,13 +98,13 @@ func TestPartsOfLaplaceAreAccountedExactly(t *testing.T) {
 	}
 }
 
-// A whole Laplace tells less than a half of it, and more than two: what an observer knows
+// The more shares of a Laplace are not known, the less it tells: what an observer knows
 // of the noise is in the event, and another event is caught.
 func TestWhoKnowsMoreOfTheNoiseLearnsMore(t *testing.T) {
 	last := math.Inf(1)
-	for _, e := range []account.Event{LaplaceShares{0.5, 0.5}, DiscreteLaplace{0.5, 1}, LaplaceShares{0.5, 2}} {
+	for _, e := range []account.Event{LaplaceShares{0.5, 0.5}, LaplaceShares{0.5, 0.9}, DiscreteLaplace{0.5, 1}, LaplaceShares{0.5, 1.2}, LaplaceShares{0.5, 2}} {
 		g, err := account.Epsilon(account.Repeat{Event: e, Rounds: 2}, 1e-6)
-		if err != nil || !(g.Epsilon < 0.99*last) {
+		if err != nil || !(g.Epsilon < 0.995*last) {
 			t.Errorf("%+v has epsilon %v, the one before %v (%v)", e, g.Epsilon, last, err)
 		}
 		last = g.Epsilon
@@ -109,7 +112,7 @@ func TestWhoKnowsMoreOfTheNoiseLearnsMore(t *testing.T) {
 }
 
 func TestLaplaceSharesRefuses(t *testing.T) {
-	for _, e := range []LaplaceShares{{0, 2}, {1, 1}, {1e-4, 0.5}, {101, 2}, {math.NaN(), 2}} {
+	for _, e := range []LaplaceShares{{0, 2}, {1, 0}, {1, 0x1p11}, {1e-4, 0.5}, {101, 2}, {math.NaN(), 2}} {
 		if _, err := e.Terms(); err == nil {
 			t.Errorf("%+v has terms", e)
 		}

@@ -70,8 +70,8 @@ func (c collectSimulate) checkHistogram() error {
 	if c.searches() && c.Groups != "" {
 		errs = append(errs, terminal.Usagef("--groups needs declared values: a search does not know them yet"))
 	}
+	errs = append(errs, c.Histogram.CheckNoised(c.Route, c.LocalEpsilon)...)
 	if c.Route.Route == plan.RouteSum {
-		errs = append(errs, c.Histogram.CheckAggregated(c.Route, c.LocalEpsilon)...)
 		if c.CrowdEpsilon != 0 || c.Fragments > 1 {
 			errs = append(errs, terminal.Usagef("--crowd-epsilon and --fragments are of answers that are mixed: leave them out of a sum"))
 		}
@@ -130,8 +130,8 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		}
 	}
 	h, neighbours := c.Question(attributes, c.Accounting), ""
-	if c.Route.Aggregated("histogram") {
-		h.Randomizer, neighbours = plan.Randomizer{}, "replacement"
+	if c.Histogram.Noised(c.Route) {
+		h.Randomizer, neighbours = plan.Randomizer{Name: plan.RandomizerNone}, "replacement"
 	}
 	s := collection.Survey{
 		Title:        fmt.Sprintf("%s of the respondents in %s", strings.Join(c.Column, ", "), filepath.Base(c.CSV)),

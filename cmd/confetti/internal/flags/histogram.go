@@ -23,7 +23,7 @@ type Histogram struct {
 	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
 	Most      int      `help:"Items that a set holds at most." placeholder:"N"`
 	Others    bool     `help:"Ask with one more cell, for all that is not declared."`
-	Encoding  string   `help:"one-hot, one-hot-asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: count-mean, count. Without flag, of one-hot, one-hot-asymmetric and krr what errs least at this epsilon." default:""`
+	Encoding  string   `help:"one-hot, one-hot-asymmetric, krr, subset, local-hash, hadamard, or one-hot in the rows of a sketch: count-mean, count; or of a sum, none: cells as they are. Without flag, of one-hot, one-hot-asymmetric and krr what errs least at this epsilon." default:""`
 	Fragments int      `help:"Report fragments, each behind the device's backstop (one-hot)." default:"1" placeholder:"TAU"`
 	Hashes    int      `help:"Of the sketches count-mean and count." default:"64"`
 	Width     int      `help:"Of the sketches count-mean and count." default:"1024"`
@@ -42,7 +42,7 @@ type encoding struct{ randomizer, sketch string }
 var sketches = []string{"count-mean", "count"}
 
 // encodings are what --encoding may be.
-var encodings = slices.Concat(plan.Randomizers, sketches)
+var encodings = slices.Concat(plan.Randomizers, sketches, []string{plan.RandomizerNone})
 
 // encoding is what is asked for. Without --encoding its randomizer is left open, unless
 // one alone can do: it is "" then.
@@ -79,7 +79,7 @@ func (f Histogram) Check() error {
 		err := Word("encoding", f.Encoding, encodings)
 		errs, known = append(errs, err), err == nil
 	}
-	oneHot := !known || e.randomizer == "" || plan.Randomizer{Name: e.randomizer}.OneHot()
+	oneHot := !known || e.randomizer == "" || e.randomizer == plan.RandomizerNone || plan.Randomizer{Name: e.randomizer}.OneHot()
 	require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
 	require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding one-hot, count-mean or count")
 	require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)

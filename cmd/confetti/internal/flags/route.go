@@ -9,7 +9,7 @@ import (
 // Route says which way answers go.
 type Route struct {
 	Route string `help:"mix: sealed envelopes, which a shuffler permutes; sum: shares of vectors with a proof, which two aggregators add up." enum:"mix,sum" default:"mix"`
-	Noise string `help:"Of a sum, who adds it: aggregators (each all of it, so that one honest one suffices), shared (each half of it) or devices (which flip their bits). Without flag, aggregators for histograms and devices for all else." placeholder:"WHO"`
+	Noise string `help:"Of a sum, who adds it: aggregators (each all of it, so that one honest one suffices), shared (each half of it) or devices (which flip their bits, or with --encoding none add a share each). Without flag, aggregators for histograms and devices for all else." placeholder:"WHO"`
 }
 
 // Check is of the flags by themselves.
@@ -37,25 +37,28 @@ func (r Route) Adds(kind string) string {
 	return plan.NoiseDevices
 }
 
-// Aggregated says that aggregators are to add it.
-func (r Route) Aggregated(kind string) bool {
-	by := r.Adds(kind)
-	return by != "" && by != plan.NoiseDevices
+// Noised says that cells go as they are, and that noise is added to their sums.
+func (f Histogram) Noised(r Route) bool {
+	by := r.Adds("histogram")
+	return by != "" && (by != plan.NoiseDevices || f.Encoding == plan.RandomizerNone)
 }
 
-// CheckAggregated lists flags of a histogram that say nothing where aggregators add the noise.
-func (f Histogram) CheckAggregated(r Route, localEpsilon float64) (errs []error) {
-	if !r.Aggregated("histogram") {
-		return nil
+// CheckNoised lists flags of a histogram that say nothing where noise is added to the sums.
+func (f Histogram) CheckNoised(r Route, localEpsilon float64) (errs []error) {
+	if !f.Noised(r) {
+		if f.Encoding == plan.RandomizerNone {
+			errs = append(errs, terminal.Usagef("--encoding none leaves cells as they are, for sums that get noise: set --route sum, or name another"))
+		}
+		return errs
 	}
-	if f.Encoding != "" {
+	if f.Encoding != "" && f.Encoding != plan.RandomizerNone {
 		errs = append(errs, terminal.Usagef("--encoding is of devices that add noise: leave it out, or set --noise devices"))
 	}
 	if f.Adjacency == string(account.Removal) {
-		errs = append(errs, terminal.Usagef("--adjacency removal is of devices that add noise: both aggregators know how many answered"))
+		errs = append(errs, terminal.Usagef("--adjacency removal is of answers that are flipped: both aggregators know how many answered"))
 	}
 	if localEpsilon != 0 {
-		errs = append(errs, terminal.Usagef("--local-epsilon: both aggregators together have the answer itself: leave it out, or set --noise devices"))
+		errs = append(errs, terminal.Usagef("--local-epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or have devices flip their bits (--noise devices)"))
 	}
 	return errs
 }

@@ -38,8 +38,9 @@ func (c planNewHistogram) Run(std terminal.Streams) error {
 
 // checkSum is of flags that say nothing of a sum.
 func (c planNewHistogram) checkSum() (errs []error) {
+	errs = c.Histogram.CheckNoised(c.Route, c.LocalEpsilon)
 	if c.Route.Route != plan.RouteSum {
-		return nil
+		return errs
 	}
 	require := func(ok bool, format string, a ...any) {
 		if !ok {
@@ -48,7 +49,7 @@ func (c planNewHistogram) checkSum() (errs []error) {
 	}
 	require(!c.Spread && c.Fragments <= 1, "--spread and --fragments are of messages that are mixed: leave them out of a sum")
 	require(c.CrowdEpsilon == 0, "--crowd-epsilon is of shufflers, which delete contributions: leave it out of a sum")
-	return append(errs, c.Histogram.CheckAggregated(c.Route, c.LocalEpsilon)...)
+	return errs
 }
 
 // falseStrings is the share of the beginnings that a round of a search keeps, in
@@ -94,8 +95,8 @@ func (c planNewHistogram) draft() (plan.Plan, error) {
 	}
 	h := c.Question(attributes, c.Accounting)
 	neighbours := c.Neighbours(h)
-	if c.Route.Aggregated("histogram") {
-		h.Randomizer, neighbours = plan.Randomizer{}, "replacement"
+	if c.Histogram.Noised(c.Route) {
+		h.Randomizer, neighbours = plan.Randomizer{Name: plan.RandomizerNone}, "replacement"
 	}
 	if h.Randomizer.Name == "local-hash" {
 		h.Randomizer.Seed = freshSeed()
