@@ -53,7 +53,7 @@ func BenchmarkLeader(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		w.nodes[dap.Leader].service.plans[w.plan.Hash()].auth.Bearers = known
+		found(w.nodes[dap.Leader].service, w.plan.Hash()).auth.Bearers = known
 		bodies := make([][]byte, n)
 		for i := range bodies {
 			r := bare[i%many]
