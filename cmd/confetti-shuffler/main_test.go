@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"debug/elf"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // reading is what can read a report, or knows what one means.
@@ -106,7 +107,11 @@ func TestDeployedCommandLines(t *testing.T) {
 	for _, l := range lines {
 		var c cli
 		args := strings.Fields(strings.NewReplacer(`", "`, " ", `"`, "", "{{ .Values.role }}", "shuffler").Replace(string(l[1])))
-		if _, err := newParser(&c, io.Discard, io.Discard, func(int) {}).Parse(args); err != nil || c.Config == "" {
+		parser, err := kong.New(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(args); err != nil || c.Config == "" {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

@@ -89,9 +89,12 @@ func (c Config) Check() error {
 	return err
 }
 
-// SetAside opens the queue, goes on without what is damaged in it, tells the log
-// what that was, and ends.
-func (c Config) SetAside(ctx context.Context, log *slog.Logger) error {
+// SetAside is the configuration of a shuffler that mends its queue and ends.
+type SetAside struct{ Config }
+
+// Run opens the queue, goes on without what is damaged in it, tells the log what that was,
+// and ends.
+func (c SetAside) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := c.open(log)
 	if err != nil {
 		return err

@@ -3,15 +3,15 @@ package roles
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 
 	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/internal/daemon"
 	"github.com/confetti-dp/confetti/internal/dap"
-	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer"
 	"github.com/confetti-dp/confetti/plan"
@@ -29,38 +29,15 @@ type Serve struct {
 }
 
 // configFlags are those of every service.
-type configFlags struct {
-	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
-	Check  bool   `help:"Only check the configuration and the files that it names."`
-	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
-}
-
-// Service is a service's configuration: it is checked, and run until the
-// context ends.
-type Service interface {
-	Check() error
-	Verify(ctx context.Context, say func(string)) error
-	Run(context.Context, *slog.Logger) error
-}
+type configFlags struct{ daemon.Flags }
 
 // run reads the configuration into c, and checks or runs it.
-func (f configFlags) run(std terminal.Streams, c Service) error {
-	if err := serve.ReadConfig(f.Config, c); err != nil {
+func (f configFlags) run(std terminal.Streams, c daemon.Service) error {
+	err := f.Start(c, std.Out, std.Err)
+	if _, ok := errors.AsType[*daemon.ConfigError](err); ok {
 		return terminal.Usage(err)
 	}
-	if err := c.Check(); err != nil {
-		return terminal.Usage(fmt.Errorf("%s:\n%w", f.Config, err))
-	}
-	if f.Check {
-		fmt.Fprintf(std.Out, "%s is fine\n", f.Config)
-		return nil
-	}
-	ctx, stop := terminal.UntilStopped()
-	defer stop()
-	if f.Verify {
-		return c.Verify(ctx, func(whole string) { fmt.Fprintln(std.Out, plain.Lines(whole)) })
-	}
-	return c.Run(ctx, slog.New(slog.NewTextHandler(std.Err, nil)))
+	return err
 }
 
 type serveShuffler struct {
@@ -74,15 +51,10 @@ func (serveShuffler) Help() string {
 
 func (c serveShuffler) Run(std terminal.Streams) error {
 	if c.SetAside {
-		return c.run(std, &setAside{})
+		return c.run(std, &shufflerd.SetAside{})
 	}
 	return c.run(std, &shufflerd.Config{})
 }
-
-// setAside is a shuffler that mends its queue and ends.
-type setAside struct{ shufflerd.Config }
-
-func (c *setAside) Run(ctx context.Context, log *slog.Logger) error { return c.SetAside(ctx, log) }
 
 type serveAnalyzer struct{ configFlags }
 
@@ -147,8 +119,8 @@ func (c serveHelper) Run(std terminal.Streams) error {
 
 // Load reads the configuration of a role, shuffler, leader, helper, analyzer or issuer, as
 // serve does.
-func Load(role, path, version string) (Service, error) {
-	var c Service
+func Load(role, path, version string) (daemon.Service, error) {
+	var c daemon.Service
 	switch role {
 	case "shuffler":
 		c = &shufflerd.Config{}

@@ -1,0 +1,87 @@
+// Package daemon is what the programs of services have in common: their flags, how a
+// configuration is checked or run, and what a program exits with.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
+)
+
+// Service is a service's configuration: it is checked, and run until the context ends.
+type Service interface {
+	Check() error
+	Verify(ctx context.Context, say func(string)) error
+	Run(context.Context, *slog.Logger) error
+}
+
+// Flags are those of every service.
+type Flags struct {
+	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
+	Check  bool   `help:"Only check the configuration and the files that it names."`
+	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
+}
+
+// ConfigError is a fault in a configuration.
+type ConfigError struct{ error }
+
+// Unwrap is the fault.
+func (e *ConfigError) Unwrap() error { return e.error }
+
+// Start reads the configuration into s, and checks, verifies or runs it. The error is a
+// *ConfigError where the configuration is at fault.
+func (f Flags) Start(s Service, out, logs io.Writer) error {
+	if err := serve.ReadConfig(f.Config, s); err != nil {
+		return &ConfigError{err}
+	}
+	if err := s.Check(); err != nil {
+		return &ConfigError{fmt.Errorf("%s:\n%w", f.Config, err)}
+	}
+	if f.Check {
+		fmt.Fprintf(out, "%s is fine\n", f.Config)
+		return nil
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // asked twice to stop, it dies
+	if f.Verify {
+		return s.Verify(ctx, func(whole string) { fmt.Fprintln(out, plain.Lines(whole)) })
+	}
+	return s.Run(ctx, slog.New(slog.NewTextHandler(logs, nil)))
+}
+
+// Main is a program that is one service: cli has its flags, and start starts it. The exit
+// code is 2 for a fault in what was asked for, the configuration included, and 1 for any
+// other failure.
+func Main(name, description string, cli any, start func(out, logs io.Writer) error, args []string, out, logs io.Writer) int {
+	code, exited := 0, false
+	parser, err := kong.New(cli, kong.Name(name), kong.Description(description), kong.Writers(out, logs), kong.Exit(func(n int) { code, exited = n, true }))
+	if err != nil {
+		panic(name + ": " + err.Error()) // a fault in the struct of the flags
+	}
+	if _, err = parser.Parse(args); exited {
+		return code // --help has printed
+	}
+	usage := err != nil
+	if err == nil {
+		err = start(out, logs)
+		_, usage = errors.AsType[*ConfigError](err)
+	}
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(logs, "%s: %s\n", name, plain.Lines(err.Error()))
+	if usage {
+		return 2
+	}
+	return 1
+}
