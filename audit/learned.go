@@ -29,7 +29,7 @@ func tryCounts(d device, pair records, c *tally.Counts) (*learned, error) {
 	for who, value := range pair {
 		for range tries {
 			clear(c.N)
-			crowd, _, err := d.answer(value, c)
+			crowd, _, err := d.answer(value, c, nil)
 			if err != nil {
 				return nil, err
 			}

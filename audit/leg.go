@@ -130,16 +130,21 @@ func (g *leg) messages() int {
 	return g.protocol.Plan.Envelopes.PerDevice * g.protocol.Plan.Contributions()
 }
 
-// answer counts what the device hands in, but for the seals, and returns its crowd and the
-// body of its first message, nil for a dummy: payloads are permuted.
-func (d device) answer(v question.Value, t tally.Tally) (crowd int, body []byte, err error) {
+// answer counts what the device hands in, but for the seals, and what of it goes by the first instance, where
+// that is asked for. It returns the device's crowd and the body of its first message, nil for a dummy:
+// payloads are permuted.
+func (d device) answer(v question.Value, t, first tally.Tally) (crowd int, body []byte, err error) {
 	a, err := d.Answer(v, nil, nil)
 	if err != nil {
 		return 0, nil, err
 	}
 	for part, packed := range a.Parts {
 		for i, payload := range packed.Payloads {
-			if err := fragment.Count(t, payload); err != nil {
+			err := fragment.Count(t, payload)
+			if err == nil && first != nil && packed.Instance == 0 {
+				err = fragment.Count(first, payload)
+			}
+			if err != nil {
 				return 0, nil, err
 			}
 			if part+i == 0 {
@@ -151,7 +156,7 @@ func (d device) answer(v question.Value, t tally.Tally) (crowd int, body []byte,
 }
 
 // view draws what a device hands in, among what so many others do.
-func (g *leg) view(others int, score func(own, all tally.Tally, crowd int, body []byte) float64) func() View {
+func (g *leg) view(others int, score func(own, first, all tally.Tally, crowd int, body []byte) float64) func() View {
 	return func() View {
 		var last *rand.Rand
 		var d device
@@ -166,8 +171,12 @@ func (g *leg) view(others int, score func(own, all tally.Tally, crowd int, body 
 				value = g.holds[1]
 			}
 			own, all, crowd, body := g.protocol.NewTally(), g.protocol.NewTally(), 0, []byte(nil)
+			var first tally.Tally
+			if g.protocol.Plan.Contributions() > 1 {
+				first = g.protocol.NewTally()
+			}
 			if err == nil {
-				crowd, body, err = d.answer(value, own)
+				crowd, body, err = d.answer(value, own, first)
 			}
 			for i := 0; i < others && err == nil; i++ {
 				err = g.other(r, all)
@@ -178,7 +187,7 @@ func (g *leg) view(others int, score func(own, all tally.Tally, crowd int, body 
 			if err != nil {
 				panic("audit: " + err.Error()) // these devices have answered before
 			}
-			return score(own, all, crowd, body)
+			return score(own, first, all, crowd, body)
 		}
 	}
 }
@@ -200,15 +209,20 @@ func (g *leg) other(r *rand.Rand, t tally.Tally) error {
 func (g *leg) observers() map[string]Observed {
 	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
 	all := map[string]Observed{
-		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(own, _ tally.Tally, crowd int, _ []byte) float64 {
+		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(own, _, _ tally.Tally, crowd int, _ []byte) float64 {
 			return e.crowd(crowd) + e.own(own)
 		})},
-		account.OneFragmentSeen: {Sees: "one message of a device, and the counts of its batch", Work: work * honest, New: g.view(honest-1, func(own, all tally.Tally, crowd int, body []byte) float64 {
+		account.OneFragmentSeen: {Sees: "one message of a device, and the counts of its batch", Work: work * honest, New: g.view(honest-1, func(own, _, all tally.Tally, crowd int, body []byte) float64 {
 			return e.crowd(crowd) + e.message(own, body) + e.sum(all, honest)
 		})},
-		account.ShufflerHonest: {Sees: "the counts of a batch", Work: work * honest, New: g.view(honest-1, func(_, all tally.Tally, crowd int, _ []byte) float64 {
+		account.ShufflerHonest: {Sees: "the counts of a batch", Work: work * honest, New: g.view(honest-1, func(_, _, all tally.Tally, crowd int, _ []byte) float64 {
 			return e.crowd(crowd) + e.sum(all, honest)
 		})},
+	}
+	if g.protocol.Plan.Contributions() > 1 {
+		all[account.OneInstanceColludes] = Observed{Sees: "what a device hands in by one instance, and the counts of its batch", Work: work * honest, New: g.view(honest-1, func(_, first, all tally.Tally, crowd int, _ []byte) float64 {
+			return e.crowd(crowd) + e.own(first) + e.sum(all, honest)
+		})}
 	}
 	if s, ok := g.newSizes(); ok {
 		all[account.CrowdSizesSeen] = s.observed()

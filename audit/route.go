@@ -134,7 +134,7 @@ func (g *leg) next(r *rand.Rand) ([]byte, error) {
 	}
 	for i := range 3 * g.protocol.Plan.Crowd.Minimum {
 		t := g.protocol.NewTally()
-		crowd, _, err := d.answer(g.holds[i%3], t)
+		crowd, _, err := d.answer(g.holds[i%3], t, nil)
 		if err == nil {
 			err = crowds[crowd].Merge(tally.Crowd{Tally: t, Respondents: 1, Smallest: 1})
 		}
