@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"internal/queue", "internal/store", "internal/serve"},
 	{"internal/witness"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
-	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster", "dp/encode/words"},
+	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster", "dp/encode/words", "dp/encode/lsa/latent"},
 	{"dp/account/shuffle", "dp/account/additive", "dp/encode/inputs"},
 	{"dp/account/amplify"},
 	{"dp/estimate", "dp/sum"},

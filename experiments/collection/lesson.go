@@ -2,12 +2,14 @@ package collection
 
 import (
 	"errors"
-	"fmt"
+	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -46,14 +48,11 @@ type Learned struct {
 // Run collects from the training records and publishes, with the test records as public data.
 func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, error) {
 	var out Learned
-	if err := l.mapped(&set); err != nil {
-		return out, err
-	}
-	p, keys, err := l.plan(set)
+	p, keys, state, err := l.plan(set)
 	if err != nil {
 		return out, err
 	}
-	proto, err := protocol.New(p)
+	proto, err := runnable(p, state)
 	if err != nil {
 		return out, err
 	}
@@ -74,44 +73,52 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 	return out, l.file(&out)
 }
 
-// mapped takes the set's records to the features.
-func (l Lesson) mapped(set **dataset.Set) error {
-	if l.Features == nil {
-		return nil
+// plan asks with the public map as its state, where there is one.
+func (l Lesson) plan(set *dataset.Set) (p plan.Plan, keys simulate.Keys, state []byte, err error) {
+	v := &plan.Vector{Features: set.Dimension(), Classes: set.Classes, Seed: experiments.PublicSeed(l.Seed),
+		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: l.Bits}}}
+	if l.Features != nil {
+		state, v.Features = (&vector.State{Inputs: l.Features}).Marshal(), l.Features.Len()
 	}
-	to := **set
-	for _, part := range []*dataset.Labelled{&to.Train, &to.Test} {
-		x := part.X
-		y := x
-		y.Cols, y.Stride = l.Features.Len(), l.Features.Len()
-		y.Data = make([]float32, 0, y.Rows*y.Cols)
-		for i := range x.Rows {
-			psi, err := l.Features.OfNumbers(x.Data[i*x.Stride:][:x.Cols])
-			if err != nil {
-				return fmt.Errorf("record %d: %w", i+1, err)
-			}
-			y.Data = append(y.Data, psi...)
-		}
-		part.X = y
-	}
-	*set = &to
-	return nil
-}
-
-func (l Lesson) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
-	p := experiments.Draft(plan.Question{Kind: "vector", Vector: &plan.Vector{
-		Features: set.Dimension(), Classes: set.Classes, Seed: experiments.PublicSeed(l.Seed),
-		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: l.Bits}},
-	}}, l.Budget, l.Minimum)
+	p = experiments.Draft(plan.Question{Kind: "vector", Vector: v}, l.Budget, l.Minimum)
 	p.Title = l.Title
 	p.Route = experiments.RouteOf(l.Noise, 1, experiments.Hops)
-	keys, err := simulate.NewKeys(&p)
-	if err != nil {
-		return p, keys, err
+	if keys, err = simulate.NewKeys(&p); err != nil {
+		return p, keys, nil, err
 	}
-	p, err = protocol.Design(p)
-	return p, keys, err
+	if p, err = protocol.Design(p); state != nil {
+		p.State = plan.StateName(state)
+	}
+	return p, keys, state, err
 }
+
+func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
+	if state == nil {
+		return protocol.New(p)
+	}
+	return protocol.WithState(p, state)
+}
+
+// Central is the accuracy of the same learner from the exact sums with a curator's Gaussian noise, of
+// the same promise: what trusting somebody with everything would have given.
+func (l Lesson) Central(out Learned) (float64, error) {
+	box, err := account.NewBox(l.Budget.Epsilon, l.Budget.Delta, 1e-9)
+	if err != nil {
+		return 0, err
+	}
+	proto, err := protocol.New(out.Plan)
+	if err != nil {
+		return 0, err
+	}
+	deviation := math.Sqrt(proto.Question.(*vector.Question).Rows().Spec().SquaredDistance) / box.Shift
+	sum, r := slices.Clone(out.Public.Truth.Sum), replay.New(l.Seed, forCurator)
+	for i := range sum {
+		sum[i] += deviation * r.NormFloat64()
+	}
+	return findings.Accuracy(out.Learned.(*vector.Model), sum, deviation, out.Public.Test)
+}
+
+const forCurator = 7 // a stream of randomness
 
 // records are as the respondents of a vector question hold them.
 func records(l dataset.Labelled) law.Values {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/dp/encode/lsa/latent"
 	"github.com/confetti-dp/confetti/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -66,7 +67,7 @@ func textFeatures(s Setting, dir string, public []string, tell fit.Progress) (*i
 		}
 		return fit.Hashed(common, words.Usual)
 	case s.Dataset == "sst2":
-		state, err := lsa.FitWhite(public, 1, wordReg)
+		state, err := latent.FitWhite(public, 1, wordReg)
 		return &inputs.Map{Text: state}, err
 	}
 	return fit.Texts(replay.New(s.Seed, 4), public, textDimensions, newsWords, textReg, tell)

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/cosines"
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/dp/encode/lsa/latent"
 	"github.com/confetti-dp/confetti/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
@@ -106,7 +107,7 @@ func share(n int, f func(from, to int) error) (err error) {
 // root of its eigenvalue plus reg times the mean one.
 func Texts(r *rand.Rand, public []string, dimension int, count lsa.Words, reg float64, tell Progress) (*inputs.Map, error) {
 	tell("latent directions", 0, 1)
-	state, err := lsa.Fit(r, public, dimension, count)
+	state, err := latent.Fit(r, public, dimension, count)
 	if err != nil {
 		return nil, err
 	}

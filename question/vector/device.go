@@ -42,7 +42,7 @@ func (q *Question) write(r Record, out []float32) {
 	if r.Features == nil {
 		r.Features = q.ordinary()
 	}
-	psi, class := q.psi(r.Features), max(0, r.Class)
+	psi, class := q.psi(r), max(0, r.Class)
 	switch s := shape(q.ask); q.round.Sums {
 	case Features:
 		copy(out, psi)
@@ -71,11 +71,28 @@ func (q *Question) target(r Record) float64 {
 func (q *Question) scaled() bool { return q.round.Sums == Features || q.round.Sums == Squares }
 
 // psi is what a vector is made of.
-func (q *Question) psi(features []float32) []float32 {
-	if q.scaled() && (q.state == nil || q.state.Map == nil) {
-		return features
+func (q *Question) psi(r Record) []float32 {
+	switch {
+	case q.texts():
+		psi, err := q.state.Inputs.OfText(r.Text)
+		if err != nil {
+			panic(err) // they are of texts
+		}
+		return q.state.bounded(psi)
+	case q.scaled() && !q.mapped():
+		return r.Features
 	}
-	return q.state.Features(features)
+	return q.state.Features(r.Features)
+}
+
+// mapped says that a public map makes features of what a respondent holds.
+func (q *Question) mapped() bool {
+	return q.state != nil && (q.state.Map != nil || q.state.Inputs != nil)
+}
+
+// texts says that respondents hold texts.
+func (q *Question) texts() bool {
+	return q.state != nil && q.state.Inputs != nil && q.state.Inputs.Texts()
 }
 
 // Randomize answers rows that it draws and tells nobody. What is sent of them is final: the

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/floats"
@@ -16,15 +17,24 @@ import (
 
 // State is what a round asks with beyond its plan: public, and named by its hash.
 type State struct {
-	Map    *whiten.State // from what a respondent holds to features of unit length; nil: they are taken as they are
+	Inputs *inputs.Map   // from an image, a text or a row of a table to features; nil: a respondent holds numbers
+	Map    *whiten.State // from these numbers to features of unit length; nil: they are taken as they are
 	Point  *record.Point // where gradients are taken; nil: the round asks for none
 	Passed [][]float64   // weights after each earlier round of gradients
 }
 
-// Features are those of unit length that the public map gives; without a map or a state, those
-// that are given, scaled.
+// Features are those that the public map gives, of unit length where no map cuts them; without a map
+// or a state, those that are given, scaled. Of texts the features are given; numbers that do not fit
+// have features of zero.
 func (s *State) Features(given []float32) []float32 {
 	psi := append([]float32(nil), given...)
+	if s != nil && s.Inputs != nil && !s.Inputs.Texts() {
+		out, err := s.Inputs.OfNumbers(psi)
+		if err != nil {
+			return make([]float32, s.Inputs.Len())
+		}
+		return s.bounded(out)
+	}
 	if s != nil && s.Map != nil {
 		out := make([]float32, s.Map.Len())
 		s.Map.Apply(psi, out)
@@ -34,10 +44,19 @@ func (s *State) Features(given []float32) []float32 {
 	return psi
 }
 
+// bounded are features of the inputs, whatever the map gives: of unit length, or cut to that.
+func (s *State) bounded(psi []float32) []float32 {
+	if s.Inputs.Cut == 0 {
+		whiten.Normalize(psi)
+	}
+	return psi
+}
+
 // form is the state in JSON: numbers as the bytes of IEEE 754, little endian, in base64.
 type form struct {
-	Map   *whiten.Form `json:"map,omitempty"`
-	Point *pointForm   `json:"point,omitempty"`
+	Inputs *inputs.Form `json:"inputs,omitempty"`
+	Map    *whiten.Form `json:"map,omitempty"`
+	Point  *pointForm   `json:"point,omitempty"`
 }
 
 type pointForm struct {
@@ -52,6 +71,10 @@ var errState = errors.New("vector: not a public state in its one form")
 // Marshal is the state's one form.
 func (s *State) Marshal() []byte {
 	var f form
+	if s.Inputs != nil {
+		given := s.Inputs.Form()
+		f.Inputs = &given
+	}
 	if s.Map != nil {
 		given := s.Map.Form()
 		f.Map = &given
@@ -78,6 +101,16 @@ func parseState(text []byte, s record.Shape) (*State, error) {
 		return nil, errState
 	}
 	state := &State{}
+	if f.Inputs != nil {
+		given, err := f.Inputs.Map()
+		if err != nil {
+			return nil, err
+		}
+		if given.Len() != s.Dimension || f.Map != nil {
+			return nil, fmt.Errorf("vector: the state's inputs give other features than the plan's %d", s.Dimension)
+		}
+		state.Inputs = given
+	}
 	if m := f.Map; m != nil {
 		given, ok := m.State()
 		if !ok || given.Len() != s.Dimension {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/plan"
@@ -18,13 +19,16 @@ import (
 func (q *Question) StandIn(r Record) (Record, *question.UnfitError) {
 	cause := q.check(r)
 	if cause == nil {
+		if q.texts() {
+			r.Features = q.ordinary() // of no account, and there
+		}
 		return r, nil
 	}
 	unfit := &question.UnfitError{Values: 1, Cause: cause}
 	if q.plan.Question.Unfit == plan.UnfitClip && errors.Is(cause, errLong) {
 		near := append([]float32(nil), r.Features...)
 		whiten.Normalize(near)
-		return Record{near, r.Class, r.Number}, unfit
+		return Record{Features: near, Class: r.Class, Number: r.Number}, unfit
 	}
 	return Record{Class: -1}, unfit
 }
@@ -33,7 +37,11 @@ var errLong = errors.New("vector: the norm of the features is above 1")
 
 // check says which rule a record breaks.
 func (q *Question) check(r Record) error {
-	if want := q.inputs(); len(r.Features) != want {
+	if q.texts() {
+		if !slices.ContainsFunc(q.psi(r), func(x float32) bool { return x != 0 }) {
+			return errors.New("vector: the text has no word that the public map knows")
+		}
+	} else if want := q.inputs(); len(r.Features) != want {
 		return fmt.Errorf("vector: the record has not the plan's %d features", want)
 	}
 	squares := 0.0
@@ -47,9 +55,10 @@ func (q *Question) check(r Record) error {
 		return fmt.Errorf("vector: the class is not one of the plan's %d", len(q.ask.Classes))
 	case q.ask.Number != nil && r.Number-r.Number != 0:
 		return errors.New("vector: the number is not finite")
+	case q.mapped():
 	case q.scaled() && squares > 1+1e-6:
 		return errLong
-	case !q.scaled() && squares == 0 && (q.state == nil || q.state.Map == nil):
+	case !q.scaled() && squares == 0:
 		return errors.New("vector: the features have no direction")
 	}
 	return nil
@@ -57,8 +66,12 @@ func (q *Question) check(r Record) error {
 
 // inputs is how many numbers a record has.
 func (q *Question) inputs() int {
-	if q.state != nil && q.state.Map != nil {
-		return len(q.state.Map.Mean)
+	switch s := q.state; {
+	case s == nil:
+	case s.Map != nil:
+		return len(s.Map.Mean)
+	case s.Inputs != nil && !s.Inputs.Texts():
+		return s.Inputs.Numbers()
 	}
 	return q.ask.Features
 }

@@ -19,6 +19,7 @@ type Record struct {
 	Features []float32 // as the public map takes them, or without one as the plan counts them
 	Class    int       // index of the plan's classes; of no account where it names none
 	Number   float64   // the plan's; of no account where it has none
+	Text     string    // in the place of Features, where the public map takes texts
 }
 
 // Question is a round of a plan, made runnable.

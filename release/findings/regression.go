@@ -50,7 +50,7 @@ func (r *Regression) scale() (middle, unit float64) {
 // Value is the prediction for what a respondent would hold, in the number's unit.
 func (r *Regression) Value(given []float32) float64 {
 	middle, unit := r.scale()
-	if r.state != nil && r.state.Map != nil {
+	if r.state != nil && (r.state.Map != nil || r.state.Inputs != nil) {
 		given = r.state.Features(given)
 	}
 	return middle + unit*r.Regression.Value(given)

@@ -99,7 +99,7 @@ func (l *Linear) next() []byte {
 	}
 	s := vector.State{Point: &l.descent.Point, Passed: l.descent.Passed}
 	if l.state != nil {
-		s.Map = l.state.Map
+		s.Inputs, s.Map = l.state.Inputs, l.state.Map
 	}
 	return s.Marshal()
 }
@@ -170,7 +170,28 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	}
 	metrics, tables := l.calibration(m.Sums, public.Test)
 	section.Metrics, section.Tables = metrics, append(section.Tables, tables...)
-	return []release.Metric{answer, respondents}, []release.Section{section, sums}, nil
+	headline := []release.Metric{answer, respondents}
+	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
+		exact, err := Accuracy(m, t.Sum, 0, public.Test)
+		if err != nil {
+			return nil, nil, err
+		}
+		headline = append(headline, release.Metric{Name: "accuracy_no_privacy", Label: "Accuracy without any privacy", Value: exact, Unit: release.Share, Note: "of the same learner from the exact sums, which a simulation knows"})
+	}
+	return headline, []release.Section{section, sums}, nil
+}
+
+// Accuracy is that on public records of what another sum, with another error, would have taught in
+// the place of a round's.
+func Accuracy(m *vector.Model, sum []float64, deviation float64, test Records) (float64, error) {
+	other := *m
+	other.Sum, other.Error = sum, deviation
+	l, err := NewLinear(&other, test.X)
+	if err != nil {
+		return 0, err
+	}
+	e, err := l.judge(test)
+	return float64(e.Right) / float64(max(1, e.Total)), err
 }
 
 // learned says in a sentence how the classifier comes from the sums.

@@ -20,7 +20,7 @@ type State struct {
 	Directions [][]float32 `json:"directions"`         // a row for each word
 	Singular   bool        `json:"singular,omitempty"` // English words lose the s of a plural
 	places     map[string]int
-	pairs      bool // some of Words are two
+	count      Words
 }
 
 // longestWord is where a word ends, in bytes; it bounds what a text can make a device do.
@@ -45,7 +45,6 @@ func (s *State) Prepare() error {
 	if len(s.Words) == 0 || len(s.Weights) != len(s.Words) || len(s.Directions) != len(s.Words) {
 		return fmt.Errorf("lsa: %d words, %d weights, %d directions: want the same number of each", len(s.Words), len(s.Weights), len(s.Directions))
 	}
-	s.places = make(map[string]int, len(s.Words))
 	for i, w := range s.Words {
 		if i > 0 && w <= s.Words[i-1] {
 			return errors.New("lsa: words must be sorted, each once")
@@ -58,21 +57,18 @@ func (s *State) Prepare() error {
 				return fmt.Errorf("lsa: a number of word %d is not finite", i+1)
 			}
 		}
-		s.places[w], s.pairs = i, s.pairs || strings.Contains(w, pairing)
 	}
+	s.Index()
 	return nil
 }
 
-// pairing stands between two words that count as one.
-const pairing = " "
-
-// paired are words, and after them each with the next.
-func paired(words []string) []string {
-	out := words[:len(words):len(words)]
-	for i := 1; i < len(words); i++ {
-		out = append(out, words[i-1]+pairing+words[i])
+// Index finds the places of the words; Prepare does, too.
+func (s *State) Index() {
+	s.places, s.count = make(map[string]int, len(s.Words)), Words{Singular: s.Singular}
+	for i, w := range s.Words {
+		s.places[w] = i
+		s.count.Pairs = s.count.Pairs || strings.Contains(w, Pairing)
 	}
-	return out
 }
 
 // Apply writes the features of a text to out, of length Len: with tf the number of times a
@@ -81,49 +77,35 @@ func paired(words []string) []string {
 // alone gives zero.
 func (s *State) Apply(text string, out []float32) {
 	clear(out)
-	for _, t := range s.row(s.split(text)) {
-		for k, v := range s.Directions[t.word] {
-			out[k] += t.weight * v
+	for _, t := range s.Row(s.count.Of(text)) {
+		for k, v := range s.Directions[t.Word] {
+			out[k] += t.Weight * v
 		}
 	}
 }
 
-// split are the words of a text as this state has them: with pairs, after them each with the next.
-func (s *State) split(text string) []string {
-	words := Split(text)
-	if s.Singular {
-		for i, w := range words {
-			words[i] = singular(w)
-		}
-	}
-	if s.pairs {
-		return paired(words)
-	}
-	return words
+// Term is a word of a text.
+type Term struct {
+	Word   int // its place
+	Weight float32
 }
 
-// term is a word of a text.
-type term struct {
-	word   int
-	weight float32
-}
-
-// row is a text as weights of words, of length one, by rising place of the word.
-func (s *State) row(words []string) []term {
+// Row is a text as weights of words, of length one, by rising place of the word.
+func (s *State) Row(words []string) []Term {
 	times := map[int]int{}
 	for _, w := range words {
 		if i, ok := s.places[w]; ok {
 			times[i]++
 		}
 	}
-	row, squares := make([]term, 0, len(times)), 0.0
+	row, squares := make([]Term, 0, len(times)), 0.0
 	for _, i := range slices.Sorted(maps.Keys(times)) {
 		x := (1 + math.Log(float64(times[i]))) * float64(s.Weights[i])
-		row = append(row, term{i, float32(x)})
+		row = append(row, Term{i, float32(x)})
 		squares += x * x
 	}
 	for i := range row {
-		row[i].weight /= float32(math.Sqrt(squares))
+		row[i].Weight /= float32(math.Sqrt(squares))
 	}
 	return row
 }

@@ -107,7 +107,11 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 			return err
 		}
 	}
-	return c.showLesson(std, out, time.Since(start))
+	central, err := l.Central(out)
+	if err != nil {
+		return err
+	}
+	return c.showLesson(std, out, central, time.Since(start))
 }
 
 // features are those of --map, for the columns of the set.
@@ -124,13 +128,15 @@ func (c collectSimulate) features(set *dataset.Set) (*inputs.Map, error) {
 	return features, features.Fit(set.Columns)
 }
 
-func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned, took time.Duration) error {
-	accuracy, ratio := collection.Metric(out.Release, "accuracy"), collection.Metric(out.Release, "error_ratio")
+func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned, central float64, took time.Duration) error {
+	accuracy, exact, ratio := collection.Metric(out.Release, "accuracy"), collection.Metric(out.Release, "accuracy_no_privacy"), collection.Metric(out.Release, "error_ratio")
 	bits, epsilon := out.Plan.Question.Vector.Rounds[0].Answered, out.Promise.Epsilon
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, struct {
 			Accuracy   float64    `json:"accuracy"`
 			Interval   [2]float64 `json:"accuracy_interval"`
+			NoPrivacy  float64    `json:"accuracy_no_privacy"`
+			Central    float64    `json:"accuracy_central"`
 			Epsilon    float64    `json:"epsilon"`
 			Delta      float64    `json:"delta"`
 			Devices    int        `json:"respondents"`
@@ -138,9 +144,9 @@ func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned
 			Envelopes  int        `json:"envelopes_per_device"`
 			ErrorRatio float64    `json:"error_ratio"`
 			Seconds    float64    `json:"seconds"`
-		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, epsilon, c.Delta, out.Devices, bits, out.Plan.Envelopes.PerDevice, ratio.Value, took.Seconds()})
+		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, exact.Value, central, epsilon, c.Delta, out.Devices, bits, out.Plan.Envelopes.PerDevice, ratio.Value, took.Seconds()})
 	}
-	_, err := fmt.Fprintf(std.Out, "accuracy             %.4f (%.4f to %.4f), on public test records\nshuffler honest      %s, of a whole record with its label\na device answers     %d bits in %d envelopes\nseconds              %.1f\n",
-		accuracy.Value, accuracy.Low, accuracy.High, account.Verdict(&epsilon, c.Delta, account.Replacement), bits, out.Plan.Envelopes.PerDevice, took.Seconds())
+	_, err := fmt.Fprintf(std.Out, "accuracy             %.4f (%.4f to %.4f), on public test records\nwith a curator       %.4f\nwithout privacy      %.4f\nshuffler honest      %s, of a whole record with its label\na device answers     %d bits in %d envelopes\nseconds              %.1f\n",
+		accuracy.Value, accuracy.Low, accuracy.High, central, exact.Value, account.Verdict(&epsilon, c.Delta, account.Replacement), bits, out.Plan.Envelopes.PerDevice, took.Seconds())
 	return err
 }

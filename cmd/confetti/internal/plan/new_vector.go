@@ -2,17 +2,24 @@ package plan
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/vector"
 )
 
 type planNewVector struct {
 	planParties
 	Title    string    `help:"What the respondents are asked." default:"Which features go with which class?"`
-	Features int       `help:"Numbers that a respondent holds." required:"" placeholder:"D"`
+	Features int       `help:"Numbers that a respondent holds; with --map, those that it gives." placeholder:"D"`
+	Map      string    `help:"Features of an image, a text or a row of a table, as confetti features fit writes them. The plan names them by their hash." type:"existingfile" placeholder:"FILE"`
+	State    string    `help:"With --map, where to write the public state that the plan names, for confetti plan register." type:"path" placeholder:"FILE"`
 	Classes  []string  `help:"Names of the classes, which are protected with the features; none for sums of features." placeholder:"A"`
 	Number   string    `help:"Name of a number that is predicted from the features, and protected with them." placeholder:"NAME"`
 	Between  []float64 `help:"The ends of this number: what lies outside counts as the nearer." placeholder:"LOW,HIGH"`
@@ -29,15 +36,49 @@ respondent answers one round of (confetti up --takes one), --rounds is 1.
 
 Example:
   confetti plan new vector plan.toml --features 12 --classes tea,coffee --bits 64 --epsilon 1 --minimum 2000 --keys keys
+  confetti plan new vector plan.toml --map features.json --state state.json --classes tea,coffee --bits 64 --epsilon 1 --minimum 2000 --keys keys
   confetti plan new vector plan.toml --features 12 --number spend --between 0,100 --sums squares --epsilon 1 --minimum 2000 --keys keys`
 }
 
-func (c planNewVector) Run(std terminal.Streams) error {
+func (c *planNewVector) Run(std terminal.Streams) error {
+	state, err := c.state()
+	if err != nil {
+		return err
+	}
 	p, err := c.draft()
 	if err != nil {
 		return err
 	}
-	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return protocol.DesignRounds(p, c.Rounds) }, "features", "classes", "bits", "rounds")
+	if state != nil {
+		p.State = plan.StateName(state)
+	}
+	err = c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return protocol.DesignRounds(p, c.Rounds) }, "features", "classes", "bits", "rounds")
+	if err != nil || state == nil {
+		return err
+	}
+	return durable.Replace(c.State, state, 0o644)
+}
+
+// state is that of --map, whose features the plan counts; nil without.
+func (c *planNewVector) state() ([]byte, error) {
+	if (c.Map == "") != (c.State == "") || (c.Map == "") != (c.Features != 0) {
+		return nil, terminal.Usagef("--features, --map and --state: give the number of features, or a file of them and one for the plan's state")
+	}
+	if c.Map == "" {
+		return nil, nil
+	}
+	f, err := os.Open(c.Map)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := model.ReadFeatures(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Map, err)
+	}
+	c.Features = m.Len()
+	s := vector.State{Inputs: m}
+	return s.Marshal(), nil
 }
 
 // firstShare of bits, and with them of the budget, goes to the moments of a study that goes on

@@ -1,4 +1,4 @@
-package lsa
+package latent
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/confetti-dp/confetti/dp/encode/lsa"
 )
 
 // mostWords bounds the covariance of FitWhite.
@@ -16,23 +18,23 @@ const mostWords = 1 << 13
 // public texts white: with C the second moments of texts as weighted words, the columns of the
 // inverse of L, L L' = C + reg mean(eigenvalues of C). Inner products of features are then
 // those of all latent directions, each divided by its eigenvalue, and no eigenvector is needed.
-func FitWhite(texts []string, common, reg float64) (*State, error) {
-	s, rows, err := vocabulary(texts, Words{Common: common})
+func FitWhite(texts []string, common, reg float64) (*lsa.State, error) {
+	s, rows, err := vocabulary(texts, lsa.Words{Common: common})
 	if err != nil {
 		return nil, err
 	}
 	n := len(s.Words)
 	if n > mostWords || !(reg > 0) {
-		return nil, fmt.Errorf("lsa: %d words in public texts, regularization %v: give at most %d, and a number above 0", n, reg, mostWords)
+		return nil, fmt.Errorf("latent: %d words in public texts, regularization %v: give at most %d, and a number above 0", n, reg, mostWords)
 	}
 	c := blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Lower}
 	trace := 0.0
 	for _, row := range rows {
 		for i, a := range row { // places rise
 			for _, b := range row[:i+1] {
-				c.Data[a.word*n+b.word] += float64(a.weight) * float64(b.weight) / float64(len(rows))
+				c.Data[a.Word*n+b.Word] += float64(a.Weight) * float64(b.Weight) / float64(len(rows))
 			}
-			trace += float64(a.weight) * float64(a.weight) / float64(len(rows))
+			trace += float64(a.Weight) * float64(a.Weight) / float64(len(rows))
 		}
 	}
 	for i := range n {
@@ -40,7 +42,7 @@ func FitWhite(texts []string, common, reg float64) (*State, error) {
 	}
 	factor, ok := lapack64.Potrf(c)
 	if !ok || !lapack64.Trtri(factor) {
-		return nil, errors.New("lsa: the public texts cannot be made white: give a larger regularization")
+		return nil, errors.New("latent: the public texts cannot be made white: give a larger regularization")
 	}
 	for word := range n {
 		s.Directions[word] = make([]float32, n)

@@ -1,4 +1,6 @@
-package lsa
+// Package latent finds the directions of package lsa in public texts. A device carries the
+// directions and not what finds them.
+package latent
 
 import (
 	"errors"
@@ -13,6 +15,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/confetti-dp/confetti/dp/encode/lsa"
 )
 
 const (
@@ -22,24 +26,17 @@ const (
 	iterations = 5
 )
 
-// Words say which words of texts count.
-type Words struct {
-	Common   float64 // the share of texts above which one does not: it tells little of a topic, in any language
-	Pairs    bool    // two that follow each other in several texts count beside each by itself
-	Singular bool    // English words count without the s of a plural
-}
-
 // Fit is the state with so many leading singular directions of public texts, found by
 // iterating a random subspace drawn from r. Its directions have the length of no scale: what
 // comes after divides each by its own (package whiten).
-func Fit(r *rand.Rand, texts []string, dimension int, count Words) (*State, error) {
+func Fit(r *rand.Rand, texts []string, dimension int, count lsa.Words) (*lsa.State, error) {
 	s, rows, err := vocabulary(texts, count)
 	if err != nil {
 		return nil, err
 	}
 	wide := dimension + spare
 	if dimension < 1 || wide > len(s.Words) || wide > len(texts) {
-		return nil, fmt.Errorf("lsa: %d directions of %d words in %d public texts: give fewer, or more texts", dimension, len(s.Words), len(texts))
+		return nil, fmt.Errorf("latent: %d directions of %d words in %d public texts: give fewer, or more texts", dimension, len(s.Words), len(texts))
 	}
 	words := blas64.General{Rows: len(s.Words), Cols: wide, Stride: wide, Data: make([]float64, len(s.Words)*wide)}
 	for i := range words.Data {
@@ -57,7 +54,7 @@ func Fit(r *rand.Rand, texts []string, dimension int, count Words) (*State, erro
 	gram := symmetric(words)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(mat.NewSymDense(wide, gram.Data), true) {
-		return nil, errors.New("lsa: the public texts have no singular directions")
+		return nil, errors.New("latent: the public texts have no singular directions")
 	}
 	var turn mat.Dense
 	eigen.VectorsTo(&turn)
@@ -77,11 +74,10 @@ func Fit(r *rand.Rand, texts []string, dimension int, count Words) (*State, erro
 
 // vocabulary are the words of at least two public texts and at most a share of them, or pairs of
 // words in several, with their weights, and the texts as rows of them.
-func vocabulary(texts []string, count Words) (*State, [][]term, error) {
-	s := &State{places: map[string]int{}, pairs: count.Pairs, Singular: count.Singular}
+func vocabulary(texts []string, count lsa.Words) (*lsa.State, [][]lsa.Term, error) {
 	split, in := make([][]string, len(texts)), map[string]int{}
 	for i, text := range texts {
-		split[i] = s.split(text)
+		split[i] = count.Of(text)
 		seen := map[string]bool{}
 		for _, w := range split[i] {
 			if !seen[w] {
@@ -92,45 +88,45 @@ func vocabulary(texts []string, count Words) (*State, [][]term, error) {
 	}
 	most := count.Common * float64(len(texts))
 	maps.DeleteFunc(in, func(w string, texts int) bool {
-		return texts < minTexts || float64(texts) > most || texts < pairTexts && strings.Contains(w, pairing)
+		return texts < minTexts || float64(texts) > most || texts < pairTexts && strings.Contains(w, lsa.Pairing)
 	})
 	if len(in) == 0 {
-		return nil, nil, fmt.Errorf("lsa: no word is in two public texts, and in no more than the share %v of them", count.Common)
+		return nil, nil, fmt.Errorf("latent: no word is in two public texts, and in no more than the share %v of them", count.Common)
 	}
-	s.Words, s.Directions = slices.Sorted(maps.Keys(in)), make([][]float32, len(in))
-	for i, w := range s.Words {
+	s := &lsa.State{Words: slices.Sorted(maps.Keys(in)), Directions: make([][]float32, len(in)), Singular: count.Singular}
+	for _, w := range s.Words {
 		s.Weights = append(s.Weights, float32(math.Log(float64(1+len(texts))/float64(1+in[w]))+1))
-		s.places[w] = i
 	}
-	rows := make([][]term, len(texts))
+	s.Index()
+	rows := make([][]lsa.Term, len(texts))
 	for i := range texts {
-		rows[i] = s.row(split[i])
+		rows[i] = s.Row(split[i])
 	}
 	return s, rows, nil
 }
 
 // times is out = X a.
-func times(x [][]term, a, out blas64.General) {
+func times(x [][]lsa.Term, a, out blas64.General) {
 	clear(out.Data)
 	for i, row := range x {
 		to := out.Data[i*out.Stride:][:out.Cols]
 		for _, t := range row {
-			for k, v := range a.Data[t.word*a.Stride:][:a.Cols] {
-				to[k] += float64(t.weight) * v
+			for k, v := range a.Data[t.Word*a.Stride:][:a.Cols] {
+				to[k] += float64(t.Weight) * v
 			}
 		}
 	}
 }
 
 // transposed is out = X' a.
-func transposed(x [][]term, a, out blas64.General) {
+func transposed(x [][]lsa.Term, a, out blas64.General) {
 	clear(out.Data)
 	for i, row := range x {
 		from := a.Data[i*a.Stride:][:a.Cols]
 		for _, t := range row {
-			to := out.Data[t.word*out.Stride:][:out.Cols]
+			to := out.Data[t.Word*out.Stride:][:out.Cols]
 			for k, v := range from {
-				to[k] += float64(t.weight) * v
+				to[k] += float64(t.Weight) * v
 			}
 		}
 	}
@@ -148,7 +144,7 @@ func orthonormal(a blas64.General) error {
 	for range 2 {
 		factor, ok := lapack64.Potrf(symmetric(a))
 		if !ok {
-			return errors.New("lsa: public texts have fewer directions than asked for")
+			return errors.New("latent: public texts have fewer directions than asked for")
 		}
 		blas64.Trsm(blas.Right, blas.NoTrans, 1, factor, a)
 	}
