@@ -78,7 +78,7 @@ func (l Lesson) plan(set *dataset.Set) (p plan.Plan, keys simulate.Keys, state [
 	v := &plan.Vector{Features: set.Dimension(), Classes: set.Classes, Seed: experiments.PublicSeed(l.Seed),
 		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: l.Bits}}}
 	if l.Features != nil {
-		state, v.Features = (&vector.State{Inputs: l.Features}).Marshal(), l.Features.Len()
+		state, v.Features = l.Features.State(), l.Features.Len()
 	}
 	p = experiments.Draft(plan.Question{Kind: "vector", Vector: v}, l.Budget, l.Minimum)
 	p.Title = l.Title

@@ -19,9 +19,8 @@ import (
 func asks(t *testing.T, m *inputs.Map, r plan.VectorRound, rows int) *protocol.Protocol {
 	t.Helper()
 	p := ready(m.Len(), shapes(), r, rows).Plan
-	state := vector.State{Inputs: m}
-	p.State = plan.StateName(state.Marshal())
-	proto, err := protocol.WithState(p, state.Marshal())
+	p.State = plan.StateName(m.State())
+	proto, err := protocol.WithState(p, m.State())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +81,8 @@ func TestPublicInputs(t *testing.T) {
 		}
 	}
 	p := ready(3, shapes(), round, 32).Plan
-	state := vector.State{Inputs: columns}
-	p.State = plan.StateName(state.Marshal())
-	if _, err := protocol.WithState(p, state.Marshal()); err == nil {
+	p.State = plan.StateName(columns.State())
+	if _, err := protocol.WithState(p, columns.State()); err == nil {
 		t.Error("inputs of two features for a plan of three")
 	}
 }

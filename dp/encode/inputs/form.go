@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/encode/cosines"
@@ -61,6 +62,17 @@ func (m *Map) Form() Form {
 		out.Cosines = &cosinesForm{c.Directions, c.Phases}
 	}
 	return out
+}
+
+// State is the public state of a round that asks for vectors with this map alone.
+func (m *Map) State() []byte {
+	text, err := json.Marshal(struct {
+		Inputs Form `json:"inputs"`
+	}{m.Form()})
+	if err != nil {
+		panic("inputs: " + err.Error()) // numbers always encode
+	}
+	return text
 }
 
 // Map is the one of a form, checked.

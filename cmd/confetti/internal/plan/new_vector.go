@@ -11,7 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/vector"
 )
 
 type planNewVector struct {
@@ -77,8 +76,7 @@ func (c *planNewVector) state() ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", c.Map, err)
 	}
 	c.Features = m.Len()
-	s := vector.State{Inputs: m}
-	return s.Marshal(), nil
+	return m.State(), nil
 }
 
 // firstShare of bits, and with them of the budget, goes to the moments of a study that goes on
