@@ -1,6 +1,6 @@
 // Package ltn measures what is learned from private records though everyone colludes (LTN): each
-// respondent says one symbol, of its public cluster and its label jointly, as a histogram plan
-// has it. To tell a novel class the symbol is the cluster alone, and the group is no secret.
+// respondent says one symbol, of its public cluster and its label jointly, under a plan of latent
+// records. To tell a novel class the symbol is the cluster alone, and the group is no secret.
 package ltn
 
 import (
@@ -89,19 +89,16 @@ const (
 	forClusters
 	forReports
 	forNet
-	forGroups // and the numbers after it
 )
 
 // task is a measurement on its way.
 type task struct {
 	Cell
-	classes int
-	train   blas32.General // features of all training records
-	labels  []int
-	test    blas32.General
-	truths  []int
-	order   []int // of the training records
-	tell    simulate.Progress
+	set         *dataset.Set
+	side        int            // of a picture, in pixels
+	train, test blas32.General // oriented gradients of all training and test records
+	order       []int          // of the training records
+	tell        simulate.Progress
 }
 
 // Run measures a cell on a set of pictures.
@@ -114,7 +111,7 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 		return Result{}, fmt.Errorf("ltn: %s has no square pictures, of which clusters are made", set.Name)
 	}
 	start := time.Now()
-	t := &task{Cell: c, classes: len(set.Classes), labels: set.Train.Y, truths: set.Test.Y, tell: tell}
+	t := &task{Cell: c, set: set, side: side, tell: tell}
 	var err error
 	if t.train, err = oriented(set.Train.X, side, tell); err != nil {
 		return Result{}, err

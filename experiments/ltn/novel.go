@@ -1,67 +1,72 @@
 package ltn
 
-import "github.com/confetti-dp/confetti/internal/dataset"
+import (
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/learn/cluster"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/latent"
+)
+
+// directionsOfNovel are the principal directions in which clusters for a novel class are found.
+const directionsOfNovel = 40
 
 // novel tells a class that no public record has from all others: two groups, whose members know
 // which they are in, say their cluster and nothing else, and a record is of the new class if its
-// cluster is commoner there. The new class is the set's last one. Which plan somebody answers is seen
-// by whoever takes the answers: the promise is of the features, and not of the class.
+// cluster is commoner there. The new class is the set's last one. Which group somebody is in is
+// seen by whoever takes the answers: the promise is of the features, and not of the class.
 func (t *task) novel() (Result, error) {
-	class := t.classes - 1
+	class := len(t.set.Classes) - 1
 	first, rest := t.split()
 	var public []int
 	var group [2][]int // of the other classes, and of the new one
 	for _, i := range first {
-		if t.labels[i] != class {
+		if t.set.Train.Y[i] != class {
 			public = append(public, i)
 		} else {
 			group[1] = append(group[1], i)
 		}
 	}
 	for _, i := range rest {
-		if t.labels[i] == class {
+		if t.set.Train.Y[i] == class {
 			group[1] = append(group[1], i)
 		} else {
 			group[0] = append(group[0], i)
 		}
 	}
 	size := min(len(group[0]), len(group[1]))
-	res := Result{Cell: t.Cell, Respondents: 2 * size, Public: len(public)}
-	if res.Clusters == 0 {
-		res.Clusters = clusters(size, 1, t.Epsilon)
+	if t.Clusters == 0 {
+		t.Clusters = cluster.ForSymbols(size, 1, t.Epsilon)
 	}
+	res := Result{Cell: t.Cell, Respondents: 2 * size, Public: len(public)}
 	x := dataset.Rows(t.train, public)
-	g, err := t.means(x, res.Clusters, 40)
+	g, err := t.means(x, t.Clusters, directionsOfNovel)
 	if err != nil {
 		return res, err
 	}
-	var found [2][]float64
-	p := res.Plan
+	var who []latent.Record
 	for k, members := range group {
-		holders := make([]int, res.Clusters)
-		for _, c := range g.all(dataset.Rows(t.train, members[:size])) {
-			holders[c]++
+		for _, i := range members[:size] {
+			who = append(who, t.record(i, k, 0))
 		}
-		numbers, asked, err := t.ask(holders, uint64(k))
-		if err != nil {
-			return res, err
-		}
-		found[k], p = numbers, &asked
 	}
-	res.AccuracyClean, res.Purity = t.tells(g, found, class), t.purity(g.all(x), public, res.Clusters)
-	return t.finish(res, *p, 2), nil
+	m, p, err := t.ask(g, nil, []string{"others", "new"}, size, who)
+	if err != nil {
+		return res, err
+	}
+	res.AccuracyClean, res.Purity = t.tells(g, m.Counts.Tables, class), t.purity(g.all(x), public)
+	return t.finish(res, p, 2), nil
 }
 
-// tells is how often the larger number is right, of records of the class and of the others, both
-// alike.
-func (t *task) tells(g *groups, found [2][]float64, class int) float64 {
+// tells is how often the group in which a record's cluster is commoner is right, of records of
+// the class and of the others, both alike.
+func (t *task) tells(g *clusters, found []*histogram.Table, class int) float64 {
 	var right, all [2]float64
 	for i, c := range g.all(t.test) {
 		is, says := 0, 0
-		if t.truths[i] == class {
+		if t.set.Test.Y[i] == class {
 			is = 1
 		}
-		if found[1][c] > found[0][c] {
+		if found[1].Values[c].Mean > found[0].Values[c].Mean {
 			says = 1
 		}
 		all[is]++

@@ -2,145 +2,149 @@ package ltn
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/randomize"
+	"gonum.org/v1/gonum/blas/blas32"
+
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/cluster"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/labels"
 	"github.com/confetti-dp/confetti/learn/net"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/law"
-	"github.com/confetti-dp/confetti/simulate"
 )
 
-// The rule for how many clusters there are.
-const (
-	fewest = 20 // fewer tell ten classes badly apart
-	most   = 500
-	apart  = 6 // standard errors of a typical cell's count
-)
-
-// clusters is the largest number, up to most and not below fewest, at which a typical cell of
-// symbols in clusters and labels, the n-th part of respondents, is so many standard errors
-// above nothing. It rests on public numbers alone.
-func clusters(respondents, labels int, epsilon float64) int {
-	for j := most; j > fewest; j-- {
-		k := j * labels
-		m := randomize.SubsetSelection{K: k, W: randomize.SubsetSize(k, epsilon), Epsilon: epsilon}
-		typical := float64(respondents) / float64(j)
-		if typical*typical >= apart*apart*m.Variance(0, respondents) {
-			return j
-		}
-	}
-	return fewest
+// clusters are public ones: as a state, and in which each public record lies.
+type clusters struct {
+	state []byte
+	all   func(features blas32.General) []int
 }
 
-// ask draws what so many holders of each symbol say under a plan of subset selection at the full
-// local epsilon, and gives the estimated numbers of holders.
-func (t *task) ask(holders []int, stream uint64) ([]float64, plan.Plan, error) {
-	n := law.Holders(holders).Respondents()
-	p, _, err := experiments.Designed(experiments.Draft(
-		plan.Question{Kind: "histogram", Histogram: &plan.Histogram{
-			Attributes: []plan.Attribute{{Name: "symbol", Kind: "categories", Size: len(holders)}},
-			Randomizer: plan.Randomizer{Name: "subset", Accounting: "exact"},
-		}},
-		plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, n))
+// byGraph is up to how many clusters those of the nearest neighbours' graph are purer than those
+// of centres.
+const byGraph = 200
+
+// found are clusters of the features of public records.
+func (t *task) found(x blas32.General, n int) (*clusters, error) {
+	if n > byGraph {
+		return t.means(x, n, 0)
+	}
+	r := t.stream(forClusters)
+	of, err := cluster.Graph(r, x, cluster.Options{Clusters: n}, fit.Progress(t.tell))
 	if err != nil {
-		return nil, p, err
+		return nil, err
 	}
-	proto, err := protocol.New(p)
+	e, err := cluster.Encode(r, x, of, fit.Progress(t.tell))
 	if err != nil {
-		return nil, p, err
+		return nil, err
 	}
-	c, err := simulate.Law(proto, law.Holders(holders), t.Seed<<8|stream, t.tell)
-	if err != nil {
-		return nil, p, err
-	}
-	numbers := proto.Estimate(c.Crowds)[0]
-	if numbers == nil {
-		return nil, p, errors.New("ltn: the crowd was withheld")
-	}
-	out := make([]float64, len(holders))
-	for i := range out {
-		out[i] = numbers[i].Mean
-	}
-	return out, p, nil
+	e.Width, e.Height = t.side, t.side
+	state, err := e.Marshal()
+	return &clusters{state, e.All}, err
 }
 
-// decode is the likeliest share of each label in each cluster, given estimated numbers of holders
-// of all pairs, whose errors are alike, and the clusters' shares of the public records, which say
-// what a cluster holds; nil of a cluster that holds nobody.
-func decode(numbers []float64, shares []float64, classes, respondents int) ([][]float64, error) {
-	out := make([][]float64, len(shares))
-	for c, share := range shares {
-		if share == 0 {
-			continue
-		}
-		counts := make([]estimate.Value, classes)
-		for y := range counts {
-			counts[y] = estimate.Value{Mean: numbers[c*classes+y], StdErr: 1} // alike
-		}
-		var err error
-		if out[c], err = labels.Posterior(counts, share*float64(respondents)); err != nil {
-			return nil, err
-		}
+// means are clusters by k-means in so many principal directions (0: 50).
+func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
+	if directions > 0 {
+		directions = min(directions, x.Rows, x.Cols)
 	}
-	return out, nil
+	s, err := cluster.Means(t.stream(forClusters), x, cluster.Options{Clusters: n, Components: directions}, fit.Progress(t.tell))
+	if err != nil {
+		return nil, err
+	}
+	s.Width, s.Height = t.side, t.side
+	return &clusters{s.Marshal(), func(x blas32.General) []int { return cluster.All(s, x) }}, s.Prepare()
+}
+
+// ask puts a plan of symbols to respondents, each a training record in a group, and gives what
+// the analyzer learns. The smallest group has so many.
+func (t *task) ask(g *clusters, classes, groups []string, smallest int, who []latent.Record) (*latent.Model, plan.Plan, error) {
+	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
+		Features: t.side * t.side, Classes: classes, Report: plan.LatentSymbols, Clusters: t.Clusters,
+	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
+	p.Crowd.Names, p.State = groups, plan.StateName(g.state)
+	p, _, err := experiments.Designed(p)
+	if err != nil {
+		return nil, p, err
+	}
+	proto, err := protocol.WithState(p, g.state)
+	if err != nil {
+		return nil, p, err
+	}
+	values := make(law.Values, len(who))
+	for i, r := range who {
+		values[i] = r
+	}
+	crowds, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand {
+		return replay.New(t.Seed, append([]uint64{forReports}, part...)...)
+	}, func(done int) { t.tell("reports", done, len(who)) })
+	if _, err := question.Fits(err); err != nil {
+		return nil, p, err
+	}
+	m, err := proto.Learn(crowds)
+	if err != nil {
+		return nil, p, err
+	}
+	if counts := m.(*latent.Model).Counts; len(counts.Tables) != max(1, len(groups)) {
+		return nil, p, errors.New("ltn: a crowd was withheld")
+	}
+	return m.(*latent.Model), p, nil
+}
+
+// record is what a training record's holder has.
+func (t *task) record(i, group, class int) latent.Record {
+	return latent.Record{Crowd: group, Features: t.set.Train.X.Data[i*t.set.Train.X.Stride:][:t.side*t.side], Class: class}
 }
 
 // collection learns classes from one symbol of each respondent.
 func (t *task) collection() (Result, error) {
 	public, asked := t.split()
-	res := Result{Cell: t.Cell, Respondents: len(asked), Public: len(public)}
-	if res.Clusters == 0 {
-		res.Clusters = clusters(len(asked), t.classes, t.Epsilon)
+	if t.Clusters == 0 {
+		t.Clusters = cluster.ForSymbols(len(asked), len(t.set.Classes), t.Epsilon)
 	}
+	res := Result{Cell: t.Cell, Respondents: len(asked), Public: len(public)}
 	x := dataset.Rows(t.train, public)
-	g, err := t.groups(x, res.Clusters)
+	g, err := t.found(x, t.Clusters)
+	if err != nil {
+		return res, err
+	}
+	who := make([]latent.Record, len(asked))
+	for k, i := range asked {
+		who[k] = t.record(i, 0, t.set.Train.Y[i])
+	}
+	m, p, err := t.ask(g, t.set.Classes, nil, len(asked), who)
+	if err != nil {
+		return res, err
+	}
+	targets, err := m.Targets(m.Counts.Tables[0])
 	if err != nil {
 		return res, err
 	}
 	of := g.all(x)
-	holders := make([]int, res.Clusters*t.classes)
-	for k, c := range g.all(dataset.Rows(t.train, asked)) {
-		holders[c*t.classes+t.labels[asked[k]]]++
-	}
-	numbers, p, err := t.ask(holders, 0)
+	learned, err := labels.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), fit.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
-	posteriors, err := decode(numbers, portions(of, res.Clusters), t.classes, len(asked))
-	if err != nil {
-		return res, err
-	}
-	m, err := labels.FromClusters(t.stream(forNet), x, of, posteriors, t.classes, fit.Progress(t.tell))
-	if err != nil {
-		return res, err
-	}
-	res.AccuracyClean, res.Purity = net.Accuracy(m, t.test, t.truths), t.purity(of, public, res.Clusters)
-	return t.finish(res, p, t.classes), nil
+	res.AccuracyClean, res.Purity = net.Accuracy(learned, t.test, t.set.Test.Y), t.purity(of, public)
+	return t.finish(res, p, len(t.set.Classes)), nil
 }
 
-// portions are the shares of the clusters.
-func portions(of []int, clusters int) []float64 {
-	out := make([]float64, clusters)
-	for _, c := range of {
-		out[c] += 1 / float64(len(of))
-	}
-	return out
-}
-
-func (t *task) purity(of, public []int, clusters int) float64 {
-	counts := make([]int, clusters*t.classes)
-	for k, c := range of {
-		counts[c*t.classes+t.labels[public[k]]]++
+// purity is the share of public records whose class is the commonest of their cluster.
+func (t *task) purity(of, public []int) float64 {
+	k := len(t.set.Classes)
+	counts := make([]int, t.Clusters*k)
+	for j, c := range of {
+		counts[c*k+t.set.Train.Y[public[j]]]++
 	}
 	right := 0
-	for row := range slices.Chunk(counts, t.classes) {
+	for row := range slices.Chunk(counts, k) {
 		right += slices.Max(row)
 	}
 	return float64(right) / float64(len(of))

@@ -1,0 +1,28 @@
+package cluster
+
+import (
+	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/randomize"
+)
+
+const (
+	fewestSymbols = 20 // clusters: fewer tell ten classes badly apart
+	mostSymbols   = 500
+	clearSymbol   = 6 // standard errors of a typical symbol's count
+)
+
+// ForSymbols is the number of clusters for so many respondents who say their cluster and one of
+// so many classes by subset selection at a local epsilon: the largest, up to 500 and not below 20,
+// at which a typical cell, n/J of them, is six standard errors of its estimate above nothing. All
+// of it is public.
+func ForSymbols(respondents, classes int, epsilon float64) int {
+	for j := min(mostSymbols, cluster.Most); j > fewestSymbols; j-- {
+		k := j * classes
+		m := randomize.SubsetSelection{K: k, W: randomize.SubsetSize(k, epsilon), Epsilon: epsilon}
+		typical := float64(respondents) / float64(j)
+		if typical*typical >= clearSymbol*clearSymbol*m.Variance(0, respondents) {
+			return j
+		}
+	}
+	return fewestSymbols
+}
