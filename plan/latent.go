@@ -4,16 +4,40 @@ package plan
 // both are a secret and nobody is trusted (LTN): all that a device says of its record keeps the
 // budget's local epsilon. Crowds, where there are any, are groups that everybody knows who is in.
 type Latent struct {
-	Features int      `json:"features"`          // numbers of a record, as the state's clusters take them: of an image its pixels
+	Features int      `json:"features"`          // numbers of a record, as the state takes them: of an image its pixels
 	Classes  []string `json:"classes,omitempty"` // of which each record has one, as private as the record; none: the record alone
-	Report   string   `json:"report"`            // LatentSymbols
+	Report   string   `json:"report"`            // LatentSymbols or LatentVector
 	// Clusters are those of the state; the randomizer is of the symbols, a cluster and a class each.
 	Clusters   int         `json:"clusters,omitempty"`
 	Randomizer *Randomizer `json:"randomizer,omitempty"`
+	Vector     *Latents    `json:"vector,omitempty"` // LatentVector: how a vector and a class are told
 }
 
-// LatentSymbols is one symbol of a public cluster and a class, jointly, at the whole epsilon.
-const LatentSymbols = "symbols"
+// What a device says of its record.
+const (
+	LatentSymbols = "symbols" // a public cluster and a class, jointly, at the whole epsilon
+	LatentVector  = "vector"  // the vector that a public encoder makes of the record, and beside it the class (LTN)
+)
 
 // LatentReports are the reports that a plan may name.
-var LatentReports = []string{LatentSymbols}
+var LatentReports = []string{LatentSymbols, LatentVector}
+
+// Latents are the mechanisms that tell of a vector and of a class, which share the local epsilon.
+type Latents struct {
+	Mechanism    string  `json:"mechanism"`               // LatentLaplace or LatentCap
+	Dim          int     `json:"dim"`                     // numbers that the state's encoder gives
+	Length       float64 `json:"length,omitempty"`        // laplace: of the ball, in the sum of magnitudes; the encoder's
+	Points       int     `json:"points,omitempty"`        // laplace: steps of the grid from the centre to the ball's surface
+	Share        float64 `json:"share,omitempty"`         // cap: of all directions
+	Epsilon      float64 `json:"epsilon"`                 // local, of the vector
+	ClassEpsilon float64 `json:"class_epsilon,omitempty"` // local, of the class
+}
+
+// Mechanisms of a vector.
+const (
+	LatentLaplace = "laplace"
+	LatentCap     = "cap"
+)
+
+// LatentMechanisms are those that a plan may name.
+var LatentMechanisms = []string{LatentLaplace, LatentCap}

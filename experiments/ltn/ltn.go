@@ -31,7 +31,12 @@ const (
 // Applications and Mechanisms are what a cell may name.
 var (
 	Applications = []string{collection, novel}
-	Mechanisms   = []string{"symbols"}
+	Mechanisms   = []string{symbols, "vlm", privUnit, "pca", "direct"}
+)
+
+const (
+	symbols  = "symbols"  // a public cluster and the class, jointly
+	privUnit = "privunit" // a direction from a cap about the code of a variational encoder
 )
 
 // Cell is one measurement.
@@ -42,6 +47,9 @@ type Cell struct {
 	Epsilon     float64 `json:"epsilon"`  // local, of all that a respondent says
 	Clusters    int     `json:"clusters"` // 0: by the rule, from public numbers alone
 	Seed        uint64  `json:"seed"`
+	// Encoder, where a vector is told, is the file of the encoder, which is made and kept there
+	// where it is missing; none: it is made and not kept.
+	Encoder string `json:"-"`
 }
 
 // Validate lists what is wrong with the cell.
@@ -55,6 +63,8 @@ func (c Cell) Validate() error {
 	check(slices.Contains(Applications, c.Application), "application %q: choose one of %v", c.Application, Applications)
 	check(slices.Contains(Mechanisms, c.Mechanism), "mechanism %q: choose one of %v", c.Mechanism, Mechanisms)
 	check(c.Epsilon >= 0.01 && c.Epsilon <= 20, "epsilon %v: give a number from 0.01 to 20", c.Epsilon)
+	check(c.Mechanism == symbols || c.Clusters == 0 && c.Application == collection, "mechanism %q has no clusters, and learns from collections alone: leave out the clusters, or take %q", c.Mechanism, symbols)
+	check(c.Mechanism != symbols || c.Encoder == "", "an encoder is of vectors: leave it out of %q", symbols)
 	check(c.Clusters == 0 || c.Clusters >= 2 && c.Clusters <= 1000, "%d clusters: give 2 to 1000, or 0 for the rule", c.Clusters)
 	return errors.Join(errs...)
 }
@@ -64,14 +74,20 @@ type Result struct {
 	Cell
 	AccuracyClean   float64 `json:"accuracy_clean"`   // of the model, on records as they are
 	AccuracyPrivate float64 `json:"accuracy_private"` // of its answer as a device tells it, at the same local epsilon
-	EpsilonLocal    float64 `json:"epsilon_local"`
-	EpsilonCentral  float64 `json:"epsilon_central"` // the same reports behind one honest hop
-	Delta           float64 `json:"delta"`           // of EpsilonCentral
-	Respondents     int     `json:"respondents"`
-	Public          int     `json:"public"` // records without labels that made the clusters
+	// AccuracyLatent is that of a record of which a device tells the vector alone, at the whole local
+	// epsilon; AccuracyNoPrivacy of a network that learns from the respondents' vectors and classes as they
+	// are; AccuracyPaper of LTN's own learner from the same reports. All are of vectors.
+	AccuracyLatent    float64  `json:"accuracy_latent,omitempty"`
+	AccuracyNoPrivacy float64  `json:"accuracy_no_privacy,omitempty"`
+	AccuracyPaper     *float64 `json:"accuracy_paper_loss,omitempty"`
+	EpsilonLocal      float64  `json:"epsilon_local"`
+	EpsilonCentral    float64  `json:"epsilon_central"` // the same reports behind one honest hop
+	Delta             float64  `json:"delta"`           // of EpsilonCentral
+	Respondents       int      `json:"respondents"`
+	Public            int      `json:"public"` // records without labels that made the clusters
 	// Purity is the share of public records whose class is the commonest of their cluster. It
 	// is for the reader: no setting comes of it.
-	Purity  float64    `json:"purity"`
+	Purity  float64    `json:"purity,omitempty"`
 	Seconds float64    `json:"seconds"`
 	Plan    *plan.Plan `json:"plan,omitempty"` // without keys
 }
@@ -89,6 +105,8 @@ const (
 	forClusters
 	forReports
 	forNet
+	forEncoder
+	forTest
 )
 
 // task is a measurement on its way.
@@ -112,17 +130,26 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 	}
 	start := time.Now()
 	t := &task{Cell: c, set: set, side: side, tell: tell}
-	var err error
-	if t.train, err = oriented(set.Train.X, side, tell); err != nil {
-		return Result{}, err
-	}
-	if t.test, err = oriented(set.Test.X, side, tell); err != nil {
-		return Result{}, err
-	}
-	t.order = t.stream(forSplit).Perm(t.train.Rows)
-	res, err := map[string]func(*task) (Result, error){collection: (*task).collection, novel: (*task).novel}[c.Application](t)
+	t.order = t.stream(forSplit).Perm(set.Train.Len())
+	res, err := t.run()
 	res.Seconds = time.Since(start).Seconds()
 	return res, err
+}
+
+func (t *task) run() (res Result, err error) {
+	if t.Mechanism != symbols {
+		return t.vectors()
+	}
+	if t.train, err = oriented(t.set.Train.X, t.side, t.tell); err != nil {
+		return res, err
+	}
+	if t.test, err = oriented(t.set.Test.X, t.side, t.tell); err != nil {
+		return res, err
+	}
+	if t.Application == novel {
+		return t.novel()
+	}
+	return t.collection()
 }
 
 func oriented(x blas32.General, side int, tell simulate.Progress) (blas32.General, error) {
@@ -143,7 +170,7 @@ func (t *task) finish(res Result, p plan.Plan, kinds int) Result {
 	keep := math.Exp(t.Epsilon) / (math.Exp(t.Epsilon) + float64(kinds-1))
 	a := res.AccuracyClean
 	res.AccuracyPrivate = a*keep + (1-a)*(1-keep)/float64(kinds-1) // k-ary randomized response of the answer
-	res.EpsilonLocal, res.EpsilonCentral, res.Delta = p.Budget.LocalEpsilon, p.Budget.Epsilon, p.Budget.Delta
+	res.EpsilonLocal, res.EpsilonCentral, res.Delta = p.Budget.LocalEpsilon, min(p.Budget.Epsilon, p.Budget.LocalEpsilon), p.Budget.Delta
 	res.Plan = experiments.WithoutKeys(p)
 	return res
 }

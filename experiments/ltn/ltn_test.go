@@ -3,6 +3,7 @@ package ltn
 import (
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -48,5 +49,26 @@ func TestLearningFromSymbols(t *testing.T) {
 	}
 	if _, err := Run(Cell{Application: collection, Mechanism: "symbols", Epsilon: 6}, &dataset.Set{Train: dataset.Labelled{X: blas32.General{Cols: 10}}}, nil); err == nil {
 		t.Error("what is no picture was taken")
+	}
+}
+
+// Vectors teach too, and an encoder that is kept serves the cells of its own seed and no others.
+func TestLearningFromVectors(t *testing.T) {
+	r := stattest.Rand(t)
+	set := &dataset.Set{Name: "bars", Classes: []string{"a", "b", "c", "d"}, Train: quarters(r, 1600), Test: quarters(r, 200)}
+	file := filepath.Join(t.TempDir(), "encoder.json")
+	for _, c := range []Cell{{Mechanism: "vlm", Encoder: file}, {Mechanism: privUnit, Encoder: file}, {Mechanism: "pca"}} {
+		c.Application, c.Epsilon, c.Seed = collection, 20, 3
+		res, err := Run(c, set, func(string, int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%+v", res)
+		if res.AccuracyClean < 0.5 || res.AccuracyLatent < 0.4 || res.AccuracyNoPrivacy == 0 || (res.AccuracyPaper == nil) != (c.Mechanism == privUnit) || math.Abs(res.EpsilonLocal-20) > 1e-9 {
+			t.Errorf("%s: %+v", c.Mechanism, res)
+		}
+	}
+	if _, err := Run(Cell{Application: collection, Mechanism: "vlm", Epsilon: 20, Seed: 4, Encoder: file}, set, func(string, int, int) {}); err == nil {
+		t.Error("the encoder of another seed is taken")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/learn/cluster"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/law"
 )
 
 // directionsOfNovel are the principal directions in which clusters for a novel class are found.
@@ -43,7 +43,7 @@ func (t *task) novel() (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	var who []latent.Record
+	var who law.Values
 	for k, members := range group {
 		for _, i := range members[:size] {
 			who = append(who, t.record(i, k, 0))

@@ -2,21 +2,17 @@ package ltn
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/cluster"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/labels"
 	"github.com/confetti-dp/confetti/learn/net"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/law"
 )
@@ -65,37 +61,16 @@ func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
 
 // ask puts a plan of symbols to respondents, each a training record in a group, and gives what
 // the analyzer learns. The smallest group has so many.
-func (t *task) ask(g *clusters, classes, groups []string, smallest int, who []latent.Record) (*latent.Model, plan.Plan, error) {
+func (t *task) ask(g *clusters, classes, groups []string, smallest int, who law.Values) (*latent.Model, plan.Plan, error) {
 	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
 		Features: t.side * t.side, Classes: classes, Report: plan.LatentSymbols, Clusters: t.Clusters,
 	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
-	p.Crowd.Names, p.State = groups, plan.StateName(g.state)
-	p, _, err := experiments.Designed(p)
-	if err != nil {
-		return nil, p, err
+	p.Crowd.Names = groups
+	m, p, err := t.put(p, g.state, who)
+	if err == nil && len(m.Counts.Tables) != max(1, len(groups)) {
+		err = errors.New("ltn: a crowd was withheld")
 	}
-	proto, err := protocol.WithState(p, g.state)
-	if err != nil {
-		return nil, p, err
-	}
-	values := make(law.Values, len(who))
-	for i, r := range who {
-		values[i] = r
-	}
-	crowds, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand {
-		return replay.New(t.Seed, append([]uint64{forReports}, part...)...)
-	}, func(done int) { t.tell("reports", done, len(who)) })
-	if _, err := question.Fits(err); err != nil {
-		return nil, p, err
-	}
-	m, err := proto.Learn(crowds)
-	if err != nil {
-		return nil, p, err
-	}
-	if counts := m.(*latent.Model).Counts; len(counts.Tables) != max(1, len(groups)) {
-		return nil, p, errors.New("ltn: a crowd was withheld")
-	}
-	return m.(*latent.Model), p, nil
+	return m, p, err
 }
 
 // record is what a training record's holder has.
@@ -115,7 +90,7 @@ func (t *task) collection() (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	who := make([]latent.Record, len(asked))
+	who := make(law.Values, len(asked))
 	for k, i := range asked {
 		who[k] = t.record(i, 0, t.set.Train.Y[i])
 	}

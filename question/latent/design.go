@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// Design fills in the randomizer at the whole local epsilon, what the same reports tell behind
+// Design fills in the randomizers at the whole local epsilon, what the same reports tell behind
 // one honest hop, where the budget's epsilon is missing, and the number and length of envelopes.
 func Design(p plan.Plan) (plan.Plan, error) {
 	if p.Question.Latent == nil {
@@ -19,6 +19,9 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	var ps plan.Problems
 	if undesigned(p, &ps); ps.Err() != nil {
 		return p, ps.Err()
+	}
+	if ask.Report == plan.LatentVector {
+		return designVectors(p, &ask)
 	}
 	if ask.Randomizer == nil {
 		ask.Randomizer = &plan.Randomizer{Name: subset, Accounting: string(account.ExactAccounting)}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -24,19 +25,32 @@ type Record struct {
 	Class    int // index of the plan's classes; 0 where there are none
 }
 
-// Question is one symbol of a public cluster and a class: under replacement of the record, a
-// histogram's answer.
+// Question is the plan's report, made runnable.
 type Question struct {
-	plan   plan.Plan
-	ask    plan.Latent
-	counts *histogram.Question // of symbols
-	finder *cluster.Finder     // nil: what the plan promises is known, and nothing is answered
+	plan    plan.Plan
+	ask     plan.Latent
+	report  reporter
+	finder  *cluster.Finder // of symbols; nil, and no encoder: what the plan promises is known, and nothing is answered
+	encoder *latent.Encoder // of vectors
+}
+
+// reporter is a mechanism that the report goes by.
+type reporter interface {
+	Randomize(*rand.Rand, question.Symbol, question.Memory) (question.Report, error)
+	NewTally() tally.Tally
+	question.Terms
 }
 
 // New makes the question of a valid plan runnable, but for its state.
 func New(p plan.Plan) (*Question, error) {
-	inner, err := histogram.New(counted(p))
-	return &Question{plan: p, ask: *p.Question.Latent, counts: inner}, err
+	q := &Question{plan: p, ask: *p.Question.Latent}
+	var err error
+	if q.ask.Report == plan.LatentVector {
+		q.report, err = newVectors(p)
+	} else {
+		q.report, err = histogram.New(counted(p))
+	}
+	return q, err
 }
 
 // counted is the plan of a histogram of symbols.
@@ -53,8 +67,21 @@ func counted(p plan.Plan) plan.Plan {
 // symbols is how many there are: of cluster c and class y of k, the symbol is c k + y.
 func symbols(ask *plan.Latent) int { return ask.Clusters * max(1, len(ask.Classes)) }
 
-// WithState is the question with its clusters.
+// WithState is the question with its clusters, or its encoder.
 func (q *Question) WithState(text []byte) (question.Question, error) {
+	with := *q
+	if q.ask.Report == plan.LatentVector {
+		e, err := latent.ParseEncoder(text)
+		if err != nil {
+			return nil, err
+		}
+		z := q.ask.Vector
+		if e.Dim() != z.Dim || e.Inputs() != q.ask.Features || z.Length != 0 && z.Length != e.Length {
+			return nil, fmt.Errorf("latent: the state takes %d numbers to %d in a ball of %v, and the plan %d to %d in one of %v", e.Inputs(), e.Dim(), e.Length, q.ask.Features, z.Dim, z.Length)
+		}
+		with.encoder = e
+		return &with, nil
+	}
 	f, err := cluster.ParseFinder(text)
 	if err != nil {
 		return nil, err
@@ -62,12 +89,11 @@ func (q *Question) WithState(text []byte) (question.Question, error) {
 	if len(f.Sizes) != q.ask.Clusters || f.Inputs != q.ask.Features {
 		return nil, fmt.Errorf("latent: the state has %d clusters of records of %d numbers, and the plan %d of %d", len(f.Sizes), f.Inputs, q.ask.Clusters, q.ask.Features)
 	}
-	with := *q
 	with.finder = f
 	return &with, nil
 }
 
-var errStateless = errors.New("latent: the clusters are missing: fetch the state that the plan names")
+var errStateless = errors.New("latent: the clusters, or the encoder, are missing: fetch the state that the plan names")
 
 // Encode finds the symbol.
 func (q *Question) Encode(v question.Value) (question.Symbol, error) {
@@ -75,15 +101,24 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	if !ok {
 		return nil, fmt.Errorf("latent: a latent question takes Record values, not %T", v)
 	}
+	if len(r.Features) != q.ask.Features {
+		return nil, fmt.Errorf("latent: a record of %d numbers, and the plan has %d", len(r.Features), q.ask.Features)
+	}
+	if q.ask.Report == plan.LatentVector {
+		return q.encodeVector(r)
+	}
 	inner, err := q.InnerValue(r)
 	if err != nil {
 		return nil, err
 	}
-	return q.counts.Encode(inner)
+	return q.Inner().Encode(inner)
 }
 
-// Inner is the histogram of symbols that the question goes by, and InnerPlan its plan.
-func (q *Question) Inner() *histogram.Question { return q.counts }
+// Inner is the histogram of symbols that the question goes by, nil of vectors; InnerPlan is its plan.
+func (q *Question) Inner() *histogram.Question {
+	h, _ := q.report.(*histogram.Question)
+	return h
+}
 
 // InnerPlan is the plan of Inner.
 func (q *Question) InnerPlan() plan.Plan { return counted(q.plan) }
@@ -94,9 +129,6 @@ func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
 	if q.finder == nil {
 		return histogram.Answers{}, errStateless
 	}
-	if len(r.Features) != q.ask.Features {
-		return histogram.Answers{}, fmt.Errorf("latent: a record of %d numbers, and the plan has %d", len(r.Features), q.ask.Features)
-	}
 	symbol, k := -1, max(1, len(q.ask.Classes))
 	if c, ok := q.finder.Find(r.Features); ok && r.Class >= 0 && r.Class < k {
 		symbol = c*k + r.Class
@@ -104,10 +136,10 @@ func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
 	return histogram.Answers{Crowd: r.Crowd, Values: []any{symbol}}, nil
 }
 
-// Randomize is the histogram's.
+// Randomize is the report's.
 func (q *Question) Randomize(r *rand.Rand, s question.Symbol, m question.Memory) (question.Report, error) {
-	return q.counts.Randomize(r, s, m)
+	return q.report.Randomize(r, s, m)
 }
 
-// NewTally is the histogram's.
-func (q *Question) NewTally() tally.Tally { return q.counts.NewTally() }
+// NewTally is the report's.
+func (q *Question) NewTally() tally.Tally { return q.report.NewTally() }

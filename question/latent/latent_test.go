@@ -181,7 +181,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 	if _, err := q.Encode(Record{Features: []float32{1}}); err == nil || !strings.Contains(err.Error(), "1 numbers") {
 		t.Errorf("a record of one number: %v", err)
 	}
-	if _, err := (&Question{plan: q.plan, ask: q.ask, counts: q.counts}).Encode(records[0]); err == nil {
+	if _, err := (&Question{plan: q.plan, ask: q.ask, report: q.report}).Encode(records[0]); err == nil {
 		t.Error("answered without clusters")
 	}
 	if _, err := (&Question{ask: plan.Latent{Features: 2, Clusters: 4}}).WithState(corners(t)); err == nil {

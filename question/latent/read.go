@@ -1,28 +1,67 @@
 package latent
 
 import (
+	"bytes"
+
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// Model is how many respondents hold each symbol.
+// Model is how many respondents hold each symbol, or what they say of vectors.
 type Model struct {
-	Asked  plan.Latent
-	Counts *histogram.Model // cell c k + y is of cluster c and class y
-	Finder *cluster.Finder  // of the state; nil: not known
+	Asked   plan.Latent
+	Counts  *histogram.Model // of symbols: cell c k + y is of cluster c and class y
+	Finder  *cluster.Finder  // of symbols, of the state; nil: not known
+	Vectors *Vectors
 }
 
-// Learn estimates the number of holders of each symbol.
+// Vectors are reports of vectors and classes as they came, in no order that tells anything.
+type Vectors struct {
+	Reports []Report // by crowd, each in the order of their bytes
+	Groups  []string // names of the crowds; none where there is one
+	How     latent.Report
+	Encoder *latent.Encoder // of the state; nil: not known
+}
+
+// Report is what the device of one respondent says.
+type Report struct {
+	Crowd  int
+	Vector []byte // for the mechanism
+	Class  int    // as told: often another than the true one
+}
+
+// Learn estimates the number of holders of each symbol, or reads reports.
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
-	learned, err := q.counts.Learn(crowds)
+	if v, ok := q.report.(*vectors); ok {
+		return q.readVectors(v, crowds)
+	}
+	learned, err := q.Inner().Learn(crowds)
 	if err != nil {
 		return nil, err
 	}
 	return &Model{Asked: q.ask, Counts: learned.(*histogram.Model), Finder: q.finder}, nil
+}
+
+// readVectors passes over what is no report, which only a device that does not follow the plan
+// sends.
+func (q *Question) readVectors(v *vectors, crowds []tally.Crowd) (question.Model, error) {
+	m := &Vectors{Groups: q.plan.Crowd.Names, How: v.Report, Encoder: q.encoder}
+	for crowd, c := range crowds {
+		if c.Tally == nil {
+			continue
+		}
+		for message := range c.Tally.(*tally.Rows).All() {
+			if x, class, err := v.Split(message); err == nil {
+				m.Reports = append(m.Reports, Report{crowd, bytes.Clone(x), class})
+			}
+		}
+	}
+	return &Model{Asked: q.ask, Vectors: m}, nil
 }
 
 // Shares are those of the public inputs in each cluster; none where the state is not known.
@@ -40,8 +79,13 @@ func (m *Model) Shares() []float64 {
 	return out
 }
 
-// Estimate is of the symbols of one crowd.
-func (q *Question) Estimate(c tally.Crowd) []estimate.Value { return q.counts.Estimate(c) }
+// Estimate is of the symbols of one crowd; nothing of vectors.
+func (q *Question) Estimate(c tally.Crowd) []estimate.Value {
+	if q.Inner() == nil {
+		return nil
+	}
+	return q.Inner().Estimate(c)
+}
 
 // Targets are the likeliest shares of the classes in each cluster, of respondents who lie in
 // clusters as public inputs do: those nearest to the estimates, whose errors are alike, that are

@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Loss is that of the symbols, shuffled.
-func (q *Question) Loss(honest int, again bool) account.Event { return q.counts.Loss(honest, again) }
+// Loss is that of the reports, shuffled.
+func (q *Question) Loss(honest int, again bool) account.Event { return q.report.Loss(honest, again) }
 
-// Risks are the symbols'.
-func (q *Question) Risks() question.Risks { return q.counts.Risks() }
+// Risks are the report's.
+func (q *Question) Risks() question.Risks { return q.report.Risks() }
 
 // Observers state exchange of a whole record, the class included. The first is what a
 // respondent is to go by.
 func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
-	all, err := q.counts.Observers(shuffled)
+	all, err := q.report.Observers(shuffled)
 	if err != nil {
 		return nil, err
 	}
@@ -41,15 +42,21 @@ func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 
 // Words speak of records.
 func (q *Question) Words() question.Words {
-	w := q.counts.Words()
+	w := q.report.Words()
 	w.Answer = "record"
-	w.Asked = fmt.Sprintf("In which of %d public clusters do records lie?", q.ask.Clusters)
+	reference := "a symbol drawn at random, which adds the same to each count in expectation."
+	what, made := fmt.Sprintf("In which of %d public clusters do records lie", q.ask.Clusters), "clusters"
+	if q.ask.Report == plan.LatentVector {
+		what, made = fmt.Sprintf("Which %d numbers does a public encoder make of records", q.ask.Vector.Dim), "encoder"
+		reference = "the vector zero with a class drawn at random."
+	}
+	w.Asked = what + "?"
 	if k := len(q.ask.Classes); k > 0 {
-		w.Asked = fmt.Sprintf("In which of %d public clusters do records lie, and which of %d classes do they have?", q.ask.Clusters, k)
+		w.Asked = fmt.Sprintf("%s, and which of %d classes do they have?", what, k)
 	}
 	if q.plan.State != "" {
-		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The clusters %.12s were made of public inputs before anybody answered: no respondent had part in them, and nothing is promised to whoever had.", q.plan.State))
+		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The %s %.12s came before anybody answered: no respondent had part in it. What was promised to whoever had, if anybody, stands in the state itself and not here.", made, q.plan.State))
 	}
-	w.Unfit = question.SaysUnfit(q.plan.Question, "a symbol drawn at random, which adds the same to each count in expectation.")
+	w.Unfit = question.SaysUnfit(q.plan.Question, reference)
 	return w
 }

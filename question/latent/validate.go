@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -23,7 +25,17 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 		return
 	}
 	ask := p.Question.Latent
-	ps.Require(p.State != "", "state is missing: name the public clusters by their hash")
+	ps.Require(p.State != "", "state is missing: name the public clusters, or the encoder, by their hash")
+	if ask.Report == plan.LatentVector {
+		v, err := newVectors(p)
+		if err != nil {
+			ps.Require(false, "question.latent.vector: %v", err)
+			return
+		}
+		ps.Require(p.Envelopes.PerDevice == 1, "envelopes.per_device must be 1: a report is one message")
+		ps.Require(p.Envelopes.PayloadBytes >= fragment.Size(v.Size()), "envelopes.payload_bytes must be at least %d", fragment.Size(v.Size()))
+		return
+	}
 	ps.Require(ask.Randomizer != nil, "question.latent.randomizer is missing: design the plan")
 	if ask.Randomizer != nil {
 		histogram.Validate(counted(p), ps)
@@ -44,8 +56,14 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	if k <= plan.MaxClasses {
 		ps.Names(at+"classes", ask.Classes)
 	}
-	ps.Require(ask.Clusters >= 2 && ask.Clusters <= cluster.Most, at+"clusters must be between 2 and %d", cluster.Most)
-	ps.Require(ask.Randomizer == nil || ask.Randomizer.Name == subset, at+"randomizer must be %q, or be left to the design", subset)
+	if ask.Report == plan.LatentVector {
+		ps.Require(ask.Clusters == 0 && ask.Randomizer == nil, at+"clusters and randomizer are of symbols: leave them out of a %s", ask.Report)
+		told(ask.Vector, k, ps)
+	} else {
+		ps.Require(ask.Clusters >= 2 && ask.Clusters <= cluster.Most, at+"clusters must be between 2 and %d", cluster.Most)
+		ps.Require(ask.Randomizer == nil || ask.Randomizer.Name == subset, at+"randomizer must be %q, or be left to the design", subset)
+		ps.Require(ask.Vector == nil, at+"vector is of another report: leave it out of %s", ask.Report)
+	}
 	ps.Require(k == 0 || len(p.Crowd.Names) == 0, "crowd.names: whoever has a class says it with the record, and there is one crowd of everybody: leave them out, or the classes")
 	ps.Require(p.Budget.LocalEpsilon > 0, "budget.local_epsilon is missing: nobody is trusted, and it is all that a device's report may tell")
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is part of the record: leave it out")
@@ -53,4 +71,19 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	question.RequireReplacement(p, ps)
 	question.RequireUnfit(p, ps)
 	question.RequireWhole(p, ps)
+}
+
+// told lists what is wrong with how a vector and one of so many classes are to be told.
+func told(z *plan.Latents, classes int, ps *plan.Problems) {
+	const at = "question.latent.vector."
+	if z == nil || !slices.Contains(plan.LatentMechanisms, z.Mechanism) {
+		ps.Require(false, at+"mechanism must be one of %s", strings.Join(plan.LatentMechanisms, ", "))
+		return
+	}
+	laplace := z.Mechanism == plan.LatentLaplace
+	ps.Require(z.Dim >= 1 && z.Dim <= latent.MaxDim && (laplace || z.Dim >= 2), at+"dim must be between 1, of a cap 2, and %d", latent.MaxDim)
+	ps.Require(laplace == (z.Length > 0), at+"length is that of the encoder's ball, of %q alone", plan.LatentLaplace)
+	ps.Require(laplace || z.Points == 0, at+"points are of %q: leave them out", plan.LatentLaplace)
+	ps.Require(!laplace || z.Share == 0, at+"share is of %q: leave it out", plan.LatentCap)
+	ps.Require(classes > 0 || z.ClassEpsilon == 0, at+"class_epsilon: there are no classes: leave it out")
 }

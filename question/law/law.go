@@ -87,6 +87,9 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 	case *label.Question:
 		return revealLabel(q, values)
 	case *latent.Question:
+		if q.Inner() == nil {
+			return &findings.Truth{}, nil
+		}
 		inner, err := symbolsOf(q, values)
 		if err != nil {
 			return nil, err

@@ -16,6 +16,9 @@ import (
 
 // describeLatent states how many lie in which cluster: with which class, or of which group.
 func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release.Section, error) {
+	if m.Vectors != nil {
+		return describeVectors(m)
+	}
 	respondents := 0
 	for _, n := range m.Counts.Respondents {
 		respondents += n
@@ -213,6 +216,9 @@ func groupName(m *latent.Model, crowd int) string {
 // latentSheet lists the estimates of all symbols, and the shares of classes that they are
 // likeliest to have come of.
 func latentSheet(m *latent.Model) (Sheet, error) {
+	if m.Vectors != nil {
+		return vectorSheet(m)
+	}
 	var text bytes.Buffer
 	c := csv.NewWriter(&text)
 	c.Write([]string{"group", "cluster", "class", "respondents", "std_err", "share"}) // Error tells, as of the rest

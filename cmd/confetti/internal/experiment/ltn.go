@@ -14,7 +14,8 @@ type experimentLTN struct {
 	flags.DataSets
 	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures." default:"mnist"`
 	Application string  `help:"What is learned: collection (classes, from records with labels) or novel (a class that no public record has)." default:"collection"`
-	Mechanism   string  `help:"What a respondent says: symbols, its public cluster jointly with its label (of a novel class the cluster alone), by subset selection." default:"symbols"`
+	Mechanism   string  `help:"What a respondent says: symbols, its public cluster jointly with its label (of a novel class the cluster alone), by subset selection; or its label beside a vector: vlm, the code of a variational encoder with Laplace noise (LTN); privunit, a direction about that code; pca, principal components with Laplace noise; direct, the record itself with Laplace noise." default:"symbols"`
+	Encoder     string  `help:"File of the encoder of vectors: made and kept there where it is missing, so that cells of one seed share it." type:"path" placeholder:"FILE"`
 	Epsilon     float64 `help:"Local epsilon of all that a respondent says, though everyone colludes." default:"2"`
 	Clusters    int     `help:"Public clusters; 0: by the rule, from public numbers alone."`
 	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
@@ -33,17 +34,21 @@ func (c experimentLTN) Run(std terminal.Streams) error {
 	if err := errors.Join(flags.Word("application", c.Application, ltn.Applications), flags.Word("mechanism", c.Mechanism, ltn.Mechanisms)); err != nil {
 		return err
 	}
-	cell := ltn.Cell{Dataset: c.Dataset, Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Seed: c.Seed}
+	cell := ltn.Cell{Dataset: c.Dataset, Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Seed: c.Seed, Encoder: c.Encoder}
 	return measured(std, source{c.DataSets, c.Dataset, c.Seed}, cell, c.JSON, ltn.Run, showLTN)
 }
 
 func showLTN(res ltn.Result) []string {
+	made := fmt.Sprintf("public clusters      %d of %d records without labels, purity %.3f", res.Clusters, res.Public, res.Purity)
+	if res.Clusters == 0 {
+		made = fmt.Sprintf("vectors              %.4f without any privacy, %.4f of a record whose vector alone is told; encoder of %d public records", res.AccuracyNoPrivacy, res.AccuracyLatent, res.Public)
+	}
 	return []string{
 		fmt.Sprintf("accuracy             %.4f on records as they are, of %d respondents", res.AccuracyClean, res.Respondents),
 		fmt.Sprintf("told by a device     %.4f, at the same local epsilon", res.AccuracyPrivate),
 		"everyone colludes    " + account.Verdict(&res.EpsilonLocal, 0, account.Replacement),
 		"shuffler honest      " + account.Verdict(&res.EpsilonCentral, res.Delta, account.Replacement),
-		fmt.Sprintf("public clusters      %d of %d records without labels, purity %.3f", res.Clusters, res.Public, res.Purity),
+		made,
 		fmt.Sprintf("seconds              %.1f", res.Seconds),
 	}
 }

@@ -1,0 +1,67 @@
+package latent
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/direction"
+)
+
+// Cap tells of a vector, however long, a direction from a cap about it (PrivUnit: Bhowmick, Duchi,
+// Freudiger, Kapoor, Rogers 2018); a vector of zeros or one with a number that is not finite has
+// any direction.
+type Cap struct{ direction.Cap }
+
+// leastShare of the sphere bounds the seeds that a device draws to about a thousand on average: the
+// best cap of a large epsilon would take as many as e^epsilon.
+const leastShare = 0x1p-10
+
+// BestCap is the cap whose reports have the least noise, of those that a device has time for.
+func BestCap(dim int, epsilon float64) Cap {
+	m := direction.BestCap(dim, 1, epsilon)
+	m.Share = max(m.Share, leastShare)
+	return Cap{m}
+}
+
+// Validate says what is wrong with the parameters.
+func (m Cap) Validate() error {
+	if !(m.Share >= leastShare) {
+		return fmt.Errorf("latent: a cap with a share %v of all directions: give at least %v, or devices search too long", m.Share, leastShare)
+	}
+	return m.Cap.Validate()
+}
+
+// Size is the length of a report, in bytes.
+func (m Cap) Size() int { return direction.SeedBytes }
+
+// unit is a vector in its direction, at length one or, by roundings, just above it, where a
+// direction is certain.
+func unit(x []float32) []float64 {
+	out, squares := make([]float64, len(x)), 0.0
+	for i, v := range x {
+		out[i] = float64(v)
+		squares += out[i] * out[i]
+	}
+	if !(squares > 0 && squares <= math.MaxFloat64) {
+		clear(out)
+		return out
+	}
+	by := (1 + 0x1p-40) / math.Sqrt(squares)
+	for i := range out {
+		out[i] *= by
+	}
+	return out
+}
+
+// Randomize is the report of a vector.
+func (m Cap) Randomize(r *rand.Rand, x []float32) []byte { return m.Cap.Randomize(r, unit(x)) }
+
+// LogProb is as that of Laplace.
+func (m Cap) LogProb(report []byte, x []float32) float64 {
+	return math.Log(m.Cap.Prob(report, unit(x)))
+}
+
+// Local is what a device is promised against everybody else.
+func (m Cap) Local(adj account.Adjacency) account.Guarantee { return m.Cap.Local(adj) }

@@ -1,0 +1,147 @@
+package latent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/floats"
+	"github.com/confetti-dp/confetti/internal/nn"
+)
+
+// Encoder turns a record into few numbers by a network that was trained before anybody was asked.
+// What plans name is the hash of its form. It is safe for concurrent use.
+type Encoder struct {
+	Net    *nn.Model
+	Length float64 // of the ball that vectors are pulled back to, in the sum of magnitudes
+	// Prototypes, a row each, stand for public records, and Sizes are how many each stands for:
+	// devices have no use for them, and whoever reads reports asks how likely these are for each.
+	Prototypes blas32.General
+	Sizes      []int
+	Trained    Trained
+	passes     sync.Pool // *nn.Pass
+}
+
+// Trained says how an encoder was made, and what the records that it was made of were promised.
+type Trained struct {
+	Method  string `json:"method"`  // "vae", "pca"
+	Of      string `json:"of"`      // what the records were, in words
+	Records int    `json:"records"` // how many
+	// Claim is "public" of records that nothing was promised to, "curator" where Guarantee is what
+	// they were promised, and "none proved" where the procedure has no proof.
+	Claim     string             `json:"claim"`
+	Guarantee *account.Guarantee `json:"guarantee,omitempty"`
+}
+
+// Claims are what Trained.Claim may be.
+const (
+	ClaimPublic     = "public"
+	ClaimCurator    = "curator"
+	ClaimNoneProved = "none proved"
+)
+
+// encoderForm is an encoder in JSON; numbers are bytes in base64.
+type encoderForm struct {
+	Version    int            `json:"confetti_latent"`
+	Length     float64        `json:"length"`
+	Trained    Trained        `json:"trained"`
+	Sizes      []int          `json:"sizes"`
+	Prototypes floats.Singles `json:"prototypes"`
+	Net        []byte         `json:"net"`
+}
+
+const version = 1
+
+var errEncoder = errors.New("latent: not an encoder in its one form")
+
+// Marshal is the encoder's one form.
+func (e *Encoder) Marshal() ([]byte, error) {
+	net, err := e.Net.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	f := encoderForm{Version: version, Length: e.Length, Trained: e.Trained, Sizes: e.Sizes, Net: net}
+	for i := range e.Prototypes.Rows {
+		f.Prototypes = append(f.Prototypes, e.Prototypes.Data[i*e.Prototypes.Stride:][:e.Prototypes.Cols]...)
+	}
+	return json.Marshal(f)
+}
+
+// ParseEncoder reads an encoder in its one form.
+func ParseEncoder(text []byte) (*Encoder, error) {
+	var f encoderForm
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(&f) != nil || f.Version != version {
+		return nil, errEncoder
+	}
+	e := &Encoder{Net: new(nn.Model), Length: f.Length, Sizes: f.Sizes, Trained: f.Trained}
+	if err := e.Net.UnmarshalBinary(f.Net); err != nil {
+		return nil, fmt.Errorf("latent: the encoder's network: %w", err)
+	}
+	n := e.Net.Outputs()
+	if n < 1 || len(f.Prototypes) != n*len(f.Sizes) {
+		return nil, errEncoder
+	}
+	e.Prototypes = blas32.General{Rows: len(f.Sizes), Cols: n, Stride: n, Data: f.Prototypes}
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	if again, err := e.Marshal(); err != nil || !bytes.Equal(again, text) {
+		return nil, errEncoder
+	}
+	return e, nil
+}
+
+// Check says what is wrong with an encoder.
+func (e *Encoder) Check() error {
+	if e.Net.Outputs() > MaxDim || !(e.Length > 0 && e.Length <= 1e9) || len(e.Sizes) < 2 || len(e.Sizes) > 1<<14 {
+		return fmt.Errorf("latent: an encoder to %d numbers, in a ball of length %v, with %d prototypes: give at most %d numbers, a length, and 2 to %d prototypes", e.Net.Outputs(), e.Length, len(e.Sizes), MaxDim, 1<<14)
+	}
+	for i, n := range e.Sizes {
+		if n < 0 {
+			return fmt.Errorf("latent: prototype %d stands for %d records", i+1, n)
+		}
+	}
+	for _, v := range e.Prototypes.Data {
+		if v-v != 0 {
+			return errors.New("latent: a number of a prototype is not finite")
+		}
+	}
+	if t := e.Trained; t.Claim != ClaimPublic && t.Claim != ClaimNoneProved && t.Claim != ClaimCurator || (t.Claim == ClaimCurator) != (t.Guarantee != nil) {
+		return fmt.Errorf("latent: an encoder whose records were promised %q: say %q, %q, or %q with a guarantee", t.Claim, ClaimPublic, ClaimNoneProved, ClaimCurator)
+	}
+	return nil
+}
+
+// Inputs are the numbers of a record, and Dim those of a vector.
+func (e *Encoder) Inputs() int { return e.Net.Inputs() }
+
+// Dim is the length of a vector.
+func (e *Encoder) Dim() int { return e.Net.Outputs() }
+
+// Encode is the vector of a record of Inputs numbers.
+func (e *Encoder) Encode(record []float32) []float32 {
+	pass, _ := e.passes.Get().(*nn.Pass)
+	if pass == nil {
+		pass = nn.NewPass(e.Net)
+	}
+	defer e.passes.Put(pass)
+	return append([]float32(nil), pass.Forward(record, 1)...)
+}
+
+// Promised says in words what the records were promised that an encoder was made of.
+func (t Trained) Promised() string {
+	switch t.Claim {
+	case ClaimPublic:
+		return "nothing, they are public"
+	case ClaimCurator:
+		return t.Guarantee.String()
+	}
+	return "nothing that is proved"
+}

@@ -1,0 +1,153 @@
+package latent
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/direction"
+	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/dp/latent"
+	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// vectors are reports of one message each, of an encoder's vector and the class: they say nothing
+// in sum, and the tally keeps them as they are.
+type vectors struct {
+	plan plan.Plan
+	latent.Report
+}
+
+func newVectors(p plan.Plan) (*vectors, error) {
+	ask := p.Question.Latent
+	z, v := ask.Vector, &vectors{plan: p}
+	if z.Mechanism == plan.LatentCap {
+		v.Vector = latent.Cap{Cap: direction.Cap{Dim: z.Dim, Clip: 1, Share: z.Share, Epsilon: z.Epsilon}}
+	} else {
+		v.Vector = latent.Laplace{Dim: z.Dim, Length: z.Length, Points: z.Points, Epsilon: z.Epsilon}
+	}
+	if len(ask.Classes) > 0 {
+		v.Class = randomize.KRR{K: len(ask.Classes), Epsilon: z.ClassEpsilon}
+	}
+	return v, v.Report.Validate()
+}
+
+// vector is the symbol: -1 is the class of what does not fit.
+type vector struct {
+	crowd int
+	x     []float32
+	class int
+}
+
+// encodeVector is the encoder's vector of a record, or of one that does not fit zero with no class.
+func (q *Question) encodeVector(r Record) (question.Symbol, error) {
+	if q.encoder == nil {
+		return nil, errStateless
+	}
+	if r.Crowd < 0 || r.Crowd >= q.plan.Crowds() {
+		return nil, fmt.Errorf("latent: the crowd is not one of the plan's %d", q.plan.Crowds())
+	}
+	cause := error(nil)
+	if r.Class < 0 || r.Class >= max(1, len(q.ask.Classes)) {
+		cause = fmt.Errorf("the class is not one of the plan's %d", len(q.ask.Classes))
+	}
+	x := q.encoder.Encode(r.Features)
+	for _, v := range x {
+		if v-v != 0 && cause == nil {
+			cause = fmt.Errorf("a number of the record is not finite, or too large")
+		}
+	}
+	if cause == nil {
+		return vector{r.Crowd, x, r.Class}, nil
+	}
+	clear(x)
+	return vector{r.Crowd, x, -1}, &question.UnfitError{Values: 1, Cause: cause}
+}
+
+// Randomize says one message.
+func (v *vectors) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) (question.Report, error) {
+	x := s.(vector)
+	return question.Report{Crowd: x.crowd, Parts: [][][]byte{{v.Report.Randomize(r, x.x, x.class)}}}, nil
+}
+
+// NewTally keeps messages as they are.
+func (v *vectors) NewTally() tally.Tally { return tally.NewRows(v.Size()) }
+
+// Loss is that of whole reports, shuffled; nil where clones prove nothing of so few.
+func (v *vectors) Loss(honest int, _ bool) account.Event { return v.Event(honest) }
+
+// Risks: who is in a group is public.
+func (v *vectors) Risks() (r question.Risks) {
+	if len(v.plan.Crowd.Names) > 0 {
+		r.CrowdLoss = math.Inf(1)
+	}
+	return r
+}
+
+// Observers: a report is one message.
+func (v *vectors) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+	local := v.Local(account.Replacement)
+	one := local
+	one.Trust = account.OneFragment
+	return []account.Statement{
+		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local},
+		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one},
+		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(v.plan), Guarantee: shuffled},
+	}, nil
+}
+
+// Words are the question's.
+func (v *vectors) Words() question.Words {
+	w := question.Words{Crowd: "crowd", Crowds: []string{"everybody"}}
+	if len(v.plan.Crowd.Names) > 0 {
+		w.Crowds = nil
+		for _, name := range v.plan.Crowd.Names {
+			w.Crowds = append(w.Crowds, fmt.Sprintf("crowd %q", name))
+		}
+	}
+	if v.plan.Question.Latent.Vector.Mechanism == plan.LatentCap {
+		w.Assumptions = append(w.Assumptions, "Every cap has its share of all seeds, as of directions drawn from the sphere.")
+	}
+	return w
+}
+
+const (
+	// points of the grid: steps that are small beside the noise at every epsilon up to 50.
+	points = 1 << 12
+	// split is the vector's part of the local epsilon, and the class has the rest (LTN's lambda).
+	split = 0.7
+)
+
+// designVectors fills in what is open of how a vector and a class are told.
+func designVectors(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
+	z := *ask.Vector
+	ask.Vector = &z
+	whole := p.Budget.LocalEpsilon * (1 - 1e-12) // the sum is rounded up
+	if z.Epsilon == 0 {
+		z.Epsilon = whole
+		if len(ask.Classes) > 0 {
+			z.Epsilon = split * whole
+		}
+	}
+	if len(ask.Classes) > 0 && z.ClassEpsilon == 0 {
+		z.ClassEpsilon = whole - z.Epsilon
+	}
+	if z.Mechanism == plan.LatentCap {
+		z.Share = latent.BestCap(z.Dim, z.Epsilon).Share
+	} else if z.Points == 0 {
+		z.Points = points
+	}
+	v, err := newVectors(p)
+	if err != nil {
+		return p, err
+	}
+	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1, max(p.Envelopes.PayloadBytes, fragment.Size(v.Size()))
+	if p.Budget.Epsilon == 0 {
+		p.Budget.Epsilon, err = question.Implied(v.Event(p.HonestMinimum()), p.Budget.Delta)
+	}
+	return p, err
+}
