@@ -23,9 +23,13 @@ type clusters struct {
 	all   func(features blas32.General) []int
 }
 
-// byGraph is up to how many clusters those of the nearest neighbours' graph are purer than those
-// of centres.
-const byGraph = 200
+const (
+	// byGraph is up to how many clusters those of the nearest neighbours' graph are purer than those
+	// of centres.
+	byGraph = 200
+	// graphRecords are as many public records as the graph is of: its time grows with their square.
+	graphRecords = 15_000
+)
 
 // found are clusters of the features of public records.
 func (t *task) found(x blas32.General, n int) (*clusters, error) {
@@ -33,6 +37,7 @@ func (t *task) found(x blas32.General, n int) (*clusters, error) {
 		return t.means(x, n, 0)
 	}
 	r := t.stream(forClusters)
+	x.Rows = min(x.Rows, graphRecords) // they are in no order
 	of, err := cluster.Graph(r, x, cluster.Options{Clusters: n}, fit.Progress(t.tell))
 	if err != nil {
 		return nil, err
