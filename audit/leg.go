@@ -110,6 +110,8 @@ func (g *leg) look(pair records, r *rand.Rand) (eye, error) {
 		return tryCounts(d, pair, t)
 	case *tally.Rows:
 		return g.read(d, pair)
+	case *tally.Sums:
+		return g.newNoised(pair)
 	}
 	return nil, fmt.Errorf("audit: no attack is known of a question of kind %q, which counts nothing and keeps no rows", g.protocol.Plan.Question.Kind)
 }
@@ -127,7 +129,7 @@ func (g *leg) device(r *rand.Rand) (device, error) {
 
 // messages is how many a device hands in.
 func (g *leg) messages() int {
-	return g.protocol.Plan.Envelopes.PerDevice * g.protocol.Plan.Contributions()
+	return g.protocol.Plan.MostMessages() * g.protocol.Plan.Contributions()
 }
 
 // answer counts what the device hands in, but for the seals, and what of it goes by the first instance, where
@@ -139,6 +141,9 @@ func (d device) answer(v question.Value, t, first tally.Tally) (crowd int, body 
 		return 0, nil, err
 	}
 	for part, packed := range a.Parts {
+		if packed.Vector != nil {
+			return a.Crowd, nil, d.leg.split(t, packed.Vector)
+		}
 		for i, payload := range packed.Payloads {
 			err := fragment.Count(t, payload)
 			if err == nil && first != nil && packed.Instance == 0 {
@@ -194,6 +199,13 @@ func (g *leg) view(others int, score func(own, first, all tally.Tally, crowd int
 
 // other counts the report of a respondent who is not attacked.
 func (g *leg) other(r *rand.Rand, t tally.Tally) error {
+	if g.protocol.Plan.Route.Sum != nil {
+		_, vector, err := g.protocol.Measure(r, g.others, nil)
+		if err == nil {
+			err = g.split(t, vector)
+		}
+		return err
+	}
 	report, err := g.protocol.Question.Randomize(r, g.others, nil)
 	for _, part := range report.Parts {
 		for _, body := range part {
@@ -207,6 +219,9 @@ func (g *leg) other(r *rand.Rand, t tally.Tally) error {
 
 // observers are those of a plan's statements whom an attack is known of.
 func (g *leg) observers() map[string]Observed {
+	if n, ok := g.known.(noised); ok {
+		return n.observers()
+	}
 	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
 	all := map[string]Observed{
 		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(own, _, _ tally.Tally, crowd int, _ []byte) float64 {
@@ -224,6 +239,7 @@ func (g *leg) observers() map[string]Observed {
 			return e.crowd(crowd) + e.own(first) + e.sum(all, honest)
 		})}
 	}
+	all[account.BothAggregators], all[account.OneAggregator] = all[account.EveryoneColludes], all[account.ShufflerHonest]
 	if s, ok := g.newSizes(); ok {
 		all[account.CrowdSizesSeen] = s.observed()
 	}

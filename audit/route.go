@@ -51,9 +51,6 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 	if p.State != "" && rounds.State == nil {
 		return nil, errors.New("audit: the plan names a public state: give it too")
 	}
-	if p.Route.Mix == nil {
-		return nil, fmt.Errorf("audit: no attack is known of a plan whose route is %q: only answers that are mixed are attacked", p.Route.Kind)
-	}
 	p = untied(p)
 	t := &Route{}
 	var err error
@@ -92,6 +89,10 @@ func (t *Route) compose() error {
 
 // untied is the plan without tokens, whose keys may be exchanged.
 func untied(p plan.Plan) plan.Plan {
+	if p.Route.Sum != nil {
+		p.Route.Sum = untiedSum(*p.Route.Sum)
+		return p
+	}
 	mix := *p.Route.Mix
 	mix.Instances = slices.Clone(mix.Instances)
 	for i, in := range mix.Instances {
@@ -200,8 +201,8 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 // promisedLast are statements, the one of the plan's own promise after all others.
 func promisedLast(all []account.Statement) []account.Statement {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b account.Statement) int {
-		own := map[bool]int{true: 1}
-		return own[a.Observer == account.ShufflerHonest] - own[b.Observer == account.ShufflerHonest]
+		own := map[string]int{account.ShufflerHonest: 1, account.OneAggregator: 1}
+		return own[a.Observer] - own[b.Observer]
 	})
 }
 
@@ -209,7 +210,7 @@ func promisedLast(all []account.Statement) []account.Statement {
 func (t *Route) every() Observed {
 	var legs []Observed
 	for _, g := range t.legs {
-		legs = append(legs, g.observers()[account.ShufflerHonest])
+		legs = append(legs, g.observers()[relied(g.protocol.Plan)])
 	}
 	o := Observed{Sees: fmt.Sprintf("the batches of %d rounds", len(legs)), New: func() View {
 		views := make([]View, len(legs))

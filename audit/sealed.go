@@ -49,7 +49,7 @@ func (t *Route) Seal(seed uint64, progress func(stage string, done, of int)) (Se
 		return Sealed{}, err
 	}
 	s := Sealed{c.Devices, c.Fragments}
-	if g.protocol.Plan.Crowd.Deletion != nil { // a hop deletes some, which nobody knows
+	if g.protocol.Plan.Crowd.Deletion != nil || g.aggregators() { // a hop deletes some, or aggregators add noise, which nobody knows
 		return s, nil
 	}
 	handed, err := g.handed(values, streams)
@@ -109,6 +109,11 @@ func (g *leg) handed(values []question.Value, seed uint64) ([]tally.Tally, error
 			b := batch{part.Instance, a.Crowd}
 			if devices[b]++; counts[b] == nil {
 				counts[b] = g.protocol.NewTally()
+			}
+			if part.Vector != nil {
+				if err := g.split(counts[b], part.Vector); err != nil {
+					return nil, err
+				}
 			}
 			for _, payload := range part.Payloads {
 				if err := fragment.Count(counts[b], payload); err != nil {
