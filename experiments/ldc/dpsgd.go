@@ -89,7 +89,7 @@ func (t *task) descend(steps int, deviation float64, run int) (float64, error) {
 
 // lengthened are rows of one length.
 func lengthened(x blas32.General) blas32.General {
-	y := copied(x)
+	y := dataset.Copied(x)
 	for i := range y.Rows {
 		row := blas32.Vector{N: y.Cols, Inc: 1, Data: y.Data[i*y.Stride:]}
 		if length := blas32.Nrm2(row); length > 0 {

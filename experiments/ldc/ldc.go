@@ -46,7 +46,7 @@ func prepare(set *dataset.Set, seed uint64, tell simulate.Progress) (*task, erro
 	if err != nil {
 		return nil, err
 	}
-	t.train, t.test = train, directions.Project(copied(set.Test.X))
+	t.train, t.test = train, directions.Project(dataset.Copied(set.Test.X))
 	sum := 0.0
 	for _, v := range t.train.Data {
 		sum += float64(v) * float64(v)
@@ -205,11 +205,3 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 
 // inadmissible says why a mechanism does not take parameters.
 type inadmissible struct{ error }
-
-func copied(x blas32.General) blas32.General {
-	y := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, x.Rows*x.Cols)}
-	for i := range x.Rows {
-		y.Data = append(y.Data, x.Data[i*x.Stride:][:x.Cols]...)
-	}
-	return y
-}

@@ -173,7 +173,7 @@ func scores(m *nn.Model, x blas32.General) []float32 {
 	for from := 0; from < x.Rows; from += block {
 		part := x
 		part.Rows, part.Data = min(block, x.Rows-from), x.Data[from*x.Stride:]
-		out = append(out, pass.Forward(copied(part).Data, part.Rows)...)
+		out = append(out, pass.Forward(dataset.Copied(part).Data, part.Rows)...)
 	}
 	nn.Softmax(out, m.Outputs())
 	return out

@@ -73,7 +73,7 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 	}
 	features := func(x blas32.General) (blas32.General, error) { return fit.Of(x, fixed, tell) }
 	if s.Features == "pixels" {
-		features = func(x blas32.General) (blas32.General, error) { return copied(x), nil }
+		features = func(x blas32.General) (blas32.General, error) { return dataset.Copied(x), nil }
 	}
 	// Public are the inputs that directions are fitted to, and labelled ones.
 	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, len(t.classes))

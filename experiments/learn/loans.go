@@ -48,7 +48,7 @@ func loadLoans(s Setting, dir string) (*task, error) {
 		t.metric, all.x, names = auc, beside(all.x, loans.Rate), append(names, "int_rate")
 		t.number = model.Number{Name: "charged off", Middle: 0.5, Unit: 0.5}
 	}
-	public := copied(all.part(0, publicLoans).x)
+	public := dataset.Copied(all.part(0, publicLoans).x)
 	if s.Features == "fourier" {
 		t.features, err = fit.Cosines(replay.New(s.Seed, 5), names, public, fourierFeatures, public.Cols+fourierFeatures, loanReg)
 	} else {
@@ -77,9 +77,4 @@ func beside(x blas32.General, column []float64) blas32.General {
 		y.Data[i*y.Stride+x.Cols] = float32(column[i])
 	}
 	return y
-}
-
-func copied(x blas32.General) blas32.General {
-	x.Data = append([]float32(nil), x.Data[:x.Rows*x.Stride]...)
-	return x
 }

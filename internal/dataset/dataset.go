@@ -99,6 +99,15 @@ func (l Labelled) pick(index []int) Labelled {
 	return p
 }
 
+// Copied is a matrix with numbers of its own, row after row.
+func Copied(x blas32.General) blas32.General {
+	out := matrix(x.Rows, x.Cols)
+	for i := range x.Rows {
+		copy(row(out, i), row(x, i))
+	}
+	return out
+}
+
 // Rows are those of a matrix with the given numbers, copied.
 func Rows(x blas32.General, which []int) blas32.General {
 	out := matrix(len(which), x.Cols)

@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/moments"
@@ -66,11 +67,11 @@ func settle(seed uint64) error {
 	}
 	r := rand.New(rand.NewPCG(seed, 3))
 	for _, reg := range []float64{0.1, usualReg, 1} {
-		state, err := principal.Fit(copied(drawn), dimension, reg, principal.Full)
+		state, err := principal.Fit(dataset.Copied(drawn), dimension, reg, principal.Full)
 		if err != nil {
 			return err
 		}
-		x := state.Project(copied(oriented))
+		x := state.Project(dataset.Copied(oriented))
 		for i := range x.Rows {
 			whiten.Normalize(row(x, i))
 		}
@@ -184,11 +185,6 @@ type people struct {
 }
 
 func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }
-
-func copied(x blas32.General) blas32.General {
-	x.Data = append([]float32(nil), x.Data...)
-	return x
-}
 
 // total adds up the messages of all respondents.
 func (p people) total(length int, message func(psi []float32, class int, out []float32)) []float64 {
