@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	device "github.com/confetti-dp/confetti/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/cluster"
 	"github.com/confetti-dp/confetti/learn/fit"
@@ -37,7 +38,7 @@ func (t *task) crowds() error {
 		}
 		t.out.Noise += table.Values[0].StdErr / float64(len(m.Counts.Tables))
 	}
-	net, err := labels.FromClusters(replay.New(t.Seed, forTraining), t.scale.Examples(t.x), of, posteriors, len(t.classes), fit.Progress(t.tell))
+	net, err := labels.Usual.InClusters(replay.New(t.Seed, forTraining), t.scale.Examples(t.x), of, posteriors, len(t.classes), fit.Progress(t.tell))
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (t *task) chosen() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("labels: how many clusters: %w", err)
 	}
-	return cluster.Choose(t.x.Rows, func(float64) float64 { return noise.Sigma / math.Sqrt(1-dishonest) }), nil
+	return device.Choose(t.x.Rows, func(float64) float64 { return noise.Sigma / math.Sqrt(1-dishonest) }), nil
 }
 
 // rr reports each label by itself, through randomized response.
@@ -68,7 +69,7 @@ func (t *task) rr() error {
 	for _, r := range m.Reports {
 		reported[r.Number] = r.Class
 	}
-	net, err := labels.Through(replay.New(t.Seed, forTraining), t.scale.Examples(t.x), reported, m.Epsilon, len(t.classes), fit.Progress(t.tell))
+	net, err := labels.Usual.OneByOne(replay.New(t.Seed, forTraining), t.scale.Examples(t.x), reported, m.Epsilon, len(t.classes), fit.Progress(t.tell))
 	if err != nil {
 		return err
 	}

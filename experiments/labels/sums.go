@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/learn/labels"
@@ -46,7 +47,7 @@ func (t *task) xy() error {
 	}
 	test := projected(directions, t.test)
 	judged := func(sums []float64, deviation float64) (e hdc.Evaluation, err error) {
-		net, err := labels.FromSums(x, sums, deviation, len(t.classes))
+		net, err := labels.Usual.FromSums(x, sums, deviation, len(t.classes))
 		if err != nil {
 			return e, err
 		}
@@ -93,7 +94,7 @@ func exact(x blas32.General, y []int, classes int) []float64 {
 
 // projected are rows as devices map them.
 func projected(m *whiten.State, x blas32.General) blas32.General {
-	y := m.Project(blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: append([]float32(nil), x.Data...)})
+	y := m.Project(dataset.Copied(x))
 	for i := range y.Rows {
 		whiten.Normalize(y.Data[i*y.Stride:][:y.Cols])
 	}

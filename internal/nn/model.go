@@ -77,6 +77,19 @@ func (m *Model) Outputs() int {
 	return out
 }
 
+// Plain says that there are dense layers and rectifiers alone, whose answers take no more memory
+// than what they have learned and are given.
+func (m *Model) Plain() bool {
+	for _, l := range m.Layers {
+		switch l.(type) {
+		case Dense, ReLU:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // Clone has numbers of its own.
 func (m *Model) Clone() *Model {
 	return &Model{Layers: m.Layers, Params: append([]float32(nil), m.Params...)}

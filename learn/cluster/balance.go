@@ -76,11 +76,14 @@ func distances(s *cluster.State, x blas32.General, out []float32) {
 	turned := make([]float32, len(s.Centres.Data))
 	kernel.Transpose(turned, s.Centres.Data, s.Len(), x.Cols)
 	kernel.Gemm(out, x.Data, turned, x.Rows, x.Cols, s.Len())
-	for c := range s.Len() {
+	halves := make([]float32, s.Len())
+	for c := range halves {
 		centre := row(s.Centres, c)
-		half := kernel.Dot(centre, centre) / 2
-		for i := c; i < len(out); i += s.Len() {
-			out[i] = half - out[i]
+		halves[c] = kernel.Dot(centre, centre) / 2
+	}
+	for rows := out; len(rows) > 0; rows = rows[len(halves):] {
+		for c, half := range halves {
+			rows[c] = half - rows[c]
 		}
 	}
 }
@@ -88,12 +91,12 @@ func distances(s *cluster.State, x blas32.General, out []float32) {
 // assign gives each input the cluster of the least distance with its offset, and counts them.
 func assign(s *cluster.State, distances []float32, of []int) {
 	clear(s.Sizes)
-	j := s.Len()
+	j, offsets := s.Len(), s.Offsets
 	for i := range of {
-		row, best := distances[i*j:][:j], 0
-		for c, d := range row {
-			if d+s.Offsets[c] < row[best]+s.Offsets[best] {
-				best = c
+		row, best, least := distances[i*j:][:len(offsets)], 0, float32(math.Inf(1))
+		for c, o := range offsets {
+			if d := row[c] + o; d < least {
+				best, least = c, d
 			}
 		}
 		of[i] = best

@@ -104,20 +104,6 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// With more noise there are fewer clusters; each still holds nine errors of a count.
-func TestChoose(t *testing.T) {
-	noise := func(of float64) func(float64) float64 { return func(float64) float64 { return of } }
-	if got := Choose(60_000, noise(22)); got != 303 {
-		t.Errorf("%d clusters, want 60000/(9*22) = 303", got)
-	}
-	if got := Choose(60_000, noise(1)); got != 600 {
-		t.Errorf("%d clusters without noise to speak of, want one for each 100", got)
-	}
-	if got := Choose(50, noise(1e9)); got != 1 {
-		t.Errorf("%d clusters for a few, want 1", got)
-	}
-}
-
 // Balanced clusters of inputs that lie thick in one place and thin in others are of nearly one
 // size, and a device finds the same ones from the state alone.
 func TestBalanced(t *testing.T) {

@@ -139,7 +139,7 @@ func Hashed(common map[string]float64, places int) (*inputs.Map, error) {
 
 // Cosines are features of rows of numbers as Columns has them, of columns and cosines beside them.
 func Cosines(r *rand.Rand, names []string, public blas32.General, n, dimension int, reg float64) (*inputs.Map, error) {
-	m := standard(names, public)
+	m := Standard(names, public)
 	m.Cosines = cosines.New(r, len(names), n)
 	m.Standardize(public)
 	return m, whitened(m, m.Cosines.Beside(public), dimension, reg)
@@ -150,13 +150,13 @@ func Cosines(r *rand.Rand, names []string, public blas32.General, n, dimension i
 // that 80 of 100 public rows have a length of at most one, and others are shortened to that:
 // the longer rows are, the less the noise of sums of them counts. What is in public is used up.
 func Columns(names []string, public blas32.General, dimension int, reg float64) (*inputs.Map, error) {
-	m := standard(names, public)
+	m := Standard(names, public)
 	m.Standardize(public)
 	return m, whitened(m, public, dimension, reg)
 }
 
-// standard are columns with the mean and the deviation of public rows.
-func standard(names []string, public blas32.General) *inputs.Map {
+// Standard are columns with the mean and the deviation of public rows.
+func Standard(names []string, public blas32.General) *inputs.Map {
 	m := &inputs.Map{}
 	for j, name := range names {
 		sum, squares, n := 0.0, 0.0, float64(public.Rows)

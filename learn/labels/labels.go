@@ -16,13 +16,15 @@ import (
 	"github.com/confetti-dp/confetti/learn/net"
 )
 
-// Training of networks: chosen on synthetic labels, and the same for every data set.
+// Training of networks: chosen on labels of drawn images, and the same for every data set.
 const (
 	hidden = 128
 	epochs = 4
 	batch  = 128
 	rate   = 1e-3
 	length = 10 // mean length of the examples of a network
+	// fewestSteps is how many there are of few examples, in more epochs.
+	fewestSteps = 500
 )
 
 // Scale is how features become a network's examples: less the mean of public ones, times a
@@ -67,6 +69,24 @@ func (s Scale) Examples(x blas32.General) blas32.General {
 	return out
 }
 
+// Into makes a network that learned from examples in this scale take the rows themselves. Its
+// first layer is dense.
+func (s Scale) Into(m *nn.Model) error {
+	first, ok := m.Layers[0].(nn.Dense)
+	if !ok || first.In != len(s.Mean) {
+		return fmt.Errorf("labels: a network that does not begin with a dense layer of %d numbers", len(s.Mean))
+	}
+	weights, offset := m.Params[:first.In*first.Out], m.Params[first.In*first.Out:][:first.Out]
+	for i, mean := range s.Mean {
+		for k := range first.Out {
+			w := &weights[i*first.Out+k]
+			*w *= s.By
+			offset[k] -= *w * mean
+		}
+	}
+	return nil
+}
+
 // Posterior is how likely each label is in a cluster of so many respondents, more than none: the
 // shares nearest to the estimates that could be true.
 func Posterior(counts []estimate.Value, respondents float64) ([]float64, error) {
@@ -103,9 +123,9 @@ func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float
 	return train(r, known, targets, classes, nn.CrossEntropy, tell)
 }
 
-// Through learns from labels, one for each example, that went through k-ary randomized response
+// through learns from labels, one for each example, that went through k-ary randomized response
 // of a local epsilon: by how likely each report is for each label.
-func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
+func through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
 	truth := math.Exp(epsilon) / (math.Exp(epsilon) + float64(classes-1))
 	lie := (1 - truth) / float64(classes-1)
 	likely := make([]float32, len(reported)*classes)
@@ -124,5 +144,11 @@ func Known(r *rand.Rand, x blas32.General, y []int, classes int, tell fit.Progre
 }
 
 func train(r *rand.Rand, x blas32.General, targets []float32, classes int, loss func(scores, targets, dy []float32, classes int) float64, tell fit.Progress) (*nn.Model, error) {
-	return net.Fit(r, x, targets, classes, net.Training{Hidden: hidden, Epochs: epochs, Batch: min(batch, x.Rows), Rate: rate, Loss: loss}, tell)
+	return net.Fit(r, x, targets, classes, training(x.Rows, epochs, loss), tell)
+}
+
+// training is that of so many examples for at least so many epochs.
+func training(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) net.Training {
+	size := min(batch, examples)
+	return net.Training{Hidden: hidden, Epochs: max(epochs, fewestSteps*size/examples), Batch: size, Rate: rate, Loss: loss}
 }

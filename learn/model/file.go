@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/floats"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
@@ -29,6 +30,7 @@ type form struct {
 	Classes  []string       `json:"classes,omitempty"`
 	Weights  floats.Doubles `json:"weights,omitempty"` // a row of scores for each feature
 	Offset   floats.Doubles `json:"offset,omitempty"`
+	Net      []byte         `json:"net,omitempty"` // of internal/nn, in base64
 	Number   *Number        `json:"number,omitempty"`
 	Promise  *Promise       `json:"promise,omitempty"`
 	Tested   *Tested        `json:"tested,omitempty"`
@@ -39,8 +41,16 @@ func (m *Model) Marshal() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	return json.Marshal(form{Version: version, Title: m.Title, Inputs: m.Features.Form(), Classes: m.Classes,
-		Weights: mat.DenseCopyOf(m.Linear.Weights).RawMatrix().Data, Offset: m.Linear.Offset, Number: m.Number, Promise: &m.Promise, Tested: m.Tested})
+	f := form{Version: version, Title: m.Title, Inputs: m.Features.Form(), Classes: m.Classes, Offset: m.Linear.Offset, Number: m.Number, Promise: &m.Promise, Tested: m.Tested}
+	if m.Net == nil {
+		f.Weights = mat.DenseCopyOf(m.Linear.Weights).RawMatrix().Data
+		return json.Marshal(f)
+	}
+	var err error
+	if f.Net, err = m.Net.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(f)
 }
 
 // MarshalFeatures is the file of features alone.
@@ -69,6 +79,12 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, err
 	}
 	m.Features = *features
+	if len(f.Net) > 0 {
+		m.Net = new(nn.Model)
+		if err := m.Net.UnmarshalBinary(f.Net); err != nil {
+			return nil, fmt.Errorf("model: the network: %w", err)
+		}
+	}
 	if d, k := m.Features.Len(), len(f.Offset); d > 0 && k > 0 && len(f.Weights) == d*k {
 		m.Linear.Weights = mat.NewDense(d, k, f.Weights)
 	}

@@ -1,4 +1,4 @@
-// Package model is the file of what was learned: a linear classifier or regression, with the
+// Package model is the file of what was learned: a linear classifier or regression, or a network, with the
 // features that it takes, what was promised to those who taught it, and how good it is on public
 // records. A program reads it with Read and asks it with OfText or OfNumbers.
 package model
@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
@@ -17,7 +18,8 @@ type Model struct {
 	Features inputs.Map
 	Classes  []string // none: a number is predicted
 	Linear   moments.Linear
-	Number   *Number // none: classes are told apart
+	Net      *nn.Model // in the place of Linear: tells classes apart
+	Number   *Number   // none: classes are told apart
 	Promise  Promise
 	Tested   *Tested // none: on nothing
 }
@@ -71,6 +73,9 @@ func (m *Model) Check() error {
 	case outputs < 2:
 		return fmt.Errorf("model: %d classes: at least 2 are told apart", outputs)
 	}
+	if m.Net != nil {
+		return m.checkNet()
+	}
 	if m.Linear.Weights == nil {
 		return errors.New("model: it has no weights")
 	}
@@ -83,6 +88,20 @@ func (m *Model) Check() error {
 				return errors.New("model: a weight is not finite")
 			}
 		}
+	}
+	return nil
+}
+
+// checkNet says what is wrong with a network.
+func (m *Model) checkNet() error {
+	if m.Number != nil || m.Linear.Weights != nil || len(m.Linear.Offset) > 0 {
+		return errors.New("model: a network stands alone, without weights, and tells classes apart")
+	}
+	if !m.Net.Plain() {
+		return errors.New("model: a network has dense layers and rectifiers alone")
+	}
+	if in, out := m.Net.Inputs(), m.Net.Outputs(); in != m.Features.Len() || out != len(m.Classes) {
+		return fmt.Errorf("model: a network from %d features to %d scores: there are %d features and %d classes", in, out, m.Features.Len(), len(m.Classes))
 	}
 	return nil
 }
@@ -118,5 +137,23 @@ func (m *Model) predict(x []float32) Prediction {
 		value := m.Number.Middle + m.Number.Unit*m.Linear.Scores(x)[0]
 		return Prediction{Value: value, Low: value - within*m.Number.Deviation, High: value + within*m.Number.Deviation}
 	}
-	return Prediction{Class: m.Classes[m.Linear.Class(x)], Scores: m.Linear.Scores(x)}
+	scores, best := m.scores(x), 0
+	for k, s := range scores {
+		if s > scores[best] {
+			best = k
+		}
+	}
+	return Prediction{Class: m.Classes[best], Scores: scores}
+}
+
+// scores are of a vector of features, one for each class.
+func (m *Model) scores(x []float32) []float64 {
+	if m.Net == nil {
+		return m.Linear.Scores(x)
+	}
+	out := make([]float64, len(m.Classes))
+	for k, v := range nn.NewPass(m.Net).Forward(x, 1) {
+		out[k] = float64(v)
+	}
+	return out
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
@@ -52,6 +53,8 @@ func examples() map[string]*Model {
 			Promise: promised, Tested: &Tested{Records: 10, Measure: "r2", Value: 0.5}},
 		"text": {Title: "mood", Features: inputs.Map{Text: text, Maps: []*whiten.State{square(0, 0)}}, Classes: []string{"bad", "good"},
 			Linear: moments.Linear{Weights: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Offset: []float64{0, 0}}, Promise: promised},
+		"net": {Title: "drinks", Features: inputs.Map{Columns: []inputs.Column{{Name: "age", Middle: 40, Scale: 10}, {Name: "spend", Middle: 5, Scale: 2}}}, Classes: []string{"tea", "coffee"},
+			Net: &nn.Model{Layers: []nn.Layer{nn.Dense{In: 2, Out: 2}, nn.ReLU{Size: 2}, nn.Dense{In: 2, Out: 2}}, Params: []float32{1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0.5, 0}}, Promise: promised},
 		"image": {Title: "edges", Features: inputs.Map{Image: &inputs.Size{Width: 4, Height: 4}}, Classes: []string{"across", "down"},
 			Linear: moments.Linear{Weights: mat.NewDense(16, 2, edges()), Offset: []float64{0, 0}}, Promise: promised},
 		"scattering": {Title: "waves", Features: inputs.Map{Image: &inputs.Size{Width: 8, Height: 8}, Scatter: scatter}, Classes: []string{"dark", "bright"},
@@ -105,6 +108,12 @@ func TestPredictions(t *testing.T) {
 	p, err = m.OfNumbers([]float32{1e9, 5}) // cut off at four deviations, which the cut leaves at length one
 	if want := 10 + 2*1.25; err != nil || math.Abs(p.Value-want) > 1e-4 {
 		t.Errorf("far out: %+v, %v", p, err)
+	}
+	m = read(t, all["net"])
+	for class, row := range map[string][]float32{"tea": {30, 5}, "coffee": {40, 7}} {
+		if p, err := m.OfNumbers(row); err != nil || p.Class != class {
+			t.Errorf("%v: %+v, %v", row, p, err)
+		}
 	}
 	m = read(t, all["text"])
 	for text, want := range map[string]string{"a good day, good": "good", "bad luck": "bad"} {
@@ -172,6 +181,17 @@ func TestHostileInputs(t *testing.T) {
 		"a cut below zero": func(m *Model) { m.Features.Cut = -1 },
 	} {
 		m := examples()["columns"]
+		if spoil(m); m.Check() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for name, spoil := range map[string]func(m *Model){
+		"weights too":   func(m *Model) { m.Linear.Weights = mat.NewDense(2, 2, nil) },
+		"other classes": func(m *Model) { m.Classes = []string{"a", "b", "c"} },
+		"other inputs":  func(m *Model) { m.Features.Columns = m.Features.Columns[:1] },
+		"a pool":        func(m *Model) { m.Net.Layers[1] = nn.MaxPool{Channels: 2, Height: 1, Width: 1, Kernel: 1, Stride: 1} },
+	} {
+		m := examples()["net"]
 		if spoil(m); m.Check() == nil {
 			t.Errorf("%s: no error", name)
 		}

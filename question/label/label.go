@@ -31,7 +31,7 @@ type Question struct {
 	plan   plan.Plan
 	ask    plan.Label
 	report reporter
-	state  *cluster.State // of plan.LabelClusters; nil: what the plan promises is known, and nothing is answered
+	state  cluster.Partition // of plan.LabelClusters; nil: what the plan promises is known, and nothing is answered
 }
 
 // reporter is a mechanism that the report goes by: a question of another kind, under whose
@@ -92,12 +92,12 @@ func (q *Question) WithState(text []byte) (question.Question, error) {
 		}
 		return &Question{plan: q.plan, ask: q.ask, report: with.(*vector.Question)}, nil
 	}
-	s, err := cluster.Parse(text)
+	s, err := cluster.Read(text)
 	if err != nil {
 		return nil, err
 	}
-	if s.Len() != q.ask.Clusters || s.Centres.Cols != q.ask.Features {
-		return nil, fmt.Errorf("label: the state has %d clusters of %d features, and the plan %d of %d", s.Len(), s.Centres.Cols, q.ask.Clusters, q.ask.Features)
+	if s.Len() != q.ask.Clusters || s.Features() != q.ask.Features {
+		return nil, fmt.Errorf("label: the state has %d clusters of %d features, and the plan %d of %d", s.Len(), s.Features(), q.ask.Clusters, q.ask.Features)
 	}
 	with := *q
 	with.state = s

@@ -15,11 +15,11 @@ import (
 // anybody was counted.
 type Model struct {
 	Asked    plan.Label
-	Clusters *cluster.State
-	Counts   *histogram.Model // of each label in each cluster
-	Sum      *vector.Model    // of features times label
-	Reports  []Report         // of records, in the order of their numbers
-	Epsilon  float64          // local, of Reports
+	Clusters cluster.Partition // nil: unknown
+	Counts   *histogram.Model  // of each label in each cluster
+	Sum      *vector.Model     // of features times label
+	Reports  []Report          // of records, in the order of their numbers
+	Epsilon  float64           // local, of Reports
 }
 
 // Report is what the device of a public record says its label is.

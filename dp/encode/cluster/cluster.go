@@ -35,6 +35,22 @@ type State struct {
 	halves []float32 // half the squared length of each centre, and its offset
 }
 
+// Partition finds the cluster of features: a State, or an Encoder.
+type Partition interface {
+	Len() int      // clusters
+	Features() int // numbers of an input
+	Nearest(features []float32) int
+	All(x blas32.General) []int // of rows
+}
+
+// Read reads either in its one form.
+func Read(text []byte) (Partition, error) {
+	if bytes.HasPrefix(text, []byte(`{"confetti_encoder":`)) {
+		return parseEncoder(text)
+	}
+	return parse(text)
+}
+
 // form is a state in JSON: numbers as the bytes of IEEE 754, little endian, in base64.
 type form struct {
 	Version int            `json:"confetti_clusters"`
@@ -70,8 +86,8 @@ func (s *State) Marshal() []byte {
 	return text
 }
 
-// Parse reads a state in its one form.
-func Parse(text []byte) (*State, error) {
+// parse reads a state in its one form.
+func parse(text []byte) (*State, error) {
 	var f form
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -141,6 +157,9 @@ func (s *State) offset(cluster int) float32 {
 
 // Len is the number of clusters.
 func (s *State) Len() int { return s.Centres.Rows }
+
+// Features is how many numbers a centre has.
+func (s *State) Features() int { return s.Centres.Cols }
 
 // Nearest is the cluster of finite features, as many as a centre has: of equal distances, the
 // first.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -66,7 +67,7 @@ func TestFormComesBack(t *testing.T) {
 	s := of(random(r, 3, gradients.Len(8, 8)))
 	s.Width, s.Height, s.Sizes = 8, 8, []int{5, 0, 7}
 	text := s.Marshal()
-	back, err := Parse(text)
+	back, err := parse(text)
 	if err != nil || !bytes.Equal(back.Marshal(), text) || back.Sizes[2] != 7 || back.Width != 8 || back.Len() != 3 {
 		t.Fatalf("%+v, %v", back, err)
 	}
@@ -106,30 +107,61 @@ var damaged = map[string]string{
 
 func TestHostileForms(t *testing.T) {
 	good := `{"confetti_clusters":1,"sizes":[1],"centres":"AACAPw=="}`
-	if s, err := Parse([]byte(good)); err != nil || s.Centres.Data[0] != 1 {
+	if s, err := parse([]byte(good)); err != nil || s.Centres.Data[0] != 1 {
 		t.Fatalf("the good form: %v", err)
 	}
 	for name, text := range damaged {
-		if _, err := Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "cluster: ") {
+		if _, err := parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "cluster: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func FuzzParse(f *testing.F) {
+// Whatever a state or an encoder is read from is its one form, and finds clusters without a fault.
+func FuzzRead(f *testing.F) {
 	for _, text := range damaged {
 		f.Add([]byte(text))
 	}
 	f.Add([]byte(`{"confetti_clusters":1,"sizes":[1],"centres":"AACAPw=="}`))
+	e := &Encoder{Net: &nn.Model{Layers: []nn.Layer{nn.Dense{In: 2, Out: 2}}, Params: []float32{1, 0, 0, 1, 0, 0}}, Sizes: []int{3, 4}}
+	text, err := e.Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var s *State
+		var finder Partition
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { s, err = Parse(text) })
-		if err == nil {
-			if !bytes.Equal(s.Marshal(), text) {
-				t.Error("two forms of one state")
-			}
-			s.Nearest(make([]float32, s.Centres.Cols))
+		costtest.Heap(t, costtest.Factor, len(text), func() { finder, err = Read(text) })
+		if err != nil {
+			return
+		}
+		again := text
+		switch s := finder.(type) {
+		case *State:
+			again = s.Marshal()
+		case *Encoder:
+			again, err = s.Marshal()
+		}
+		if err != nil || !bytes.Equal(again, text) {
+			t.Errorf("two forms of one state: %v", err)
+		}
+		if at := finder.Nearest(make([]float32, finder.Features())); at < 0 || at >= finder.Len() {
+			t.Errorf("cluster %d of %d", at, finder.Len())
 		}
 	})
+}
+
+// With more noise there are fewer clusters; each still holds six errors of a count.
+func TestChoose(t *testing.T) {
+	noise := func(of float64) func(float64) float64 { return func(float64) float64 { return of } }
+	if got := Choose(60_000, noise(22)); got != 454 {
+		t.Errorf("%d clusters, want 60000/(6*22) = 454", got)
+	}
+	if got := Choose(60_000, noise(1)); got != 600 {
+		t.Errorf("%d clusters without noise to speak of, want one for each 100", got)
+	}
+	if got := Choose(50, noise(1e9)); got != 1 {
+		t.Errorf("%d clusters for a few, want 1", got)
+	}
 }

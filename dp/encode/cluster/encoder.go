@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -40,8 +41,8 @@ func (e *Encoder) Marshal() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// ParseEncoder reads an encoder in its one form.
-func ParseEncoder(text []byte) (*Encoder, error) {
+// parseEncoder reads an encoder in its one form.
+func parseEncoder(text []byte) (*Encoder, error) {
 	var f encoderForm
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -68,6 +69,9 @@ var errEncoder = fmt.Errorf("cluster: not an encoder in its one form")
 
 // Check says what is wrong with an encoder.
 func (e *Encoder) Check() error {
+	if !e.Net.Plain() {
+		return errors.New("cluster: an encoder has dense layers and rectifiers alone")
+	}
 	if e.Net.Outputs() != len(e.Sizes) || len(e.Sizes) > Most {
 		return fmt.Errorf("cluster: an encoder of %d clusters, and %d sizes: at most %d", e.Net.Outputs(), len(e.Sizes), Most)
 	}
@@ -86,6 +90,19 @@ func (e *Encoder) Check() error {
 		return fmt.Errorf("cluster: an encoder of %d numbers for images of %d features", e.Net.Inputs(), n)
 	}
 	return nil
+}
+
+// Len is the number of clusters.
+func (e *Encoder) Len() int { return len(e.Sizes) }
+
+// Features is how many numbers an input has.
+func (e *Encoder) Features() int { return e.Net.Inputs() }
+
+// Nearest is the cluster of finite features, as many as the network takes: of the largest score.
+// The last digits of scores depend on the machine, and of two that are equal but for these it may
+// say either.
+func (e *Encoder) Nearest(features []float32) int {
+	return e.All(blas32.General{Rows: 1, Cols: len(features), Stride: len(features), Data: features})[0]
 }
 
 // All are the clusters of rows of features.

@@ -1,12 +1,6 @@
 package cluster
 
-import (
-	"bytes"
-
-	"gonum.org/v1/gonum/blas/blas32"
-
-	"github.com/confetti-dp/confetti/dp/encode/gradients"
-)
+import "github.com/confetti-dp/confetti/dp/encode/gradients"
 
 // Finder finds the clusters of records as their holders have them: of images, whose oriented
 // gradients it takes, or of features. It is safe for concurrent use.
@@ -19,23 +13,19 @@ type Finder struct {
 
 // ParseFinder reads the one form of a State or of an Encoder.
 func ParseFinder(text []byte) (*Finder, error) {
-	if bytes.HasPrefix(text, []byte(`{"confetti_encoder"`)) {
-		e, err := ParseEncoder(text)
-		if err != nil {
-			return nil, err
-		}
-		f := &Finder{Inputs: e.Net.Inputs(), Sizes: e.Sizes, nearest: func(x []float32) int {
-			return e.All(blas32.General{Rows: 1, Cols: len(x), Stride: len(x), Data: x})[0]
-		}}
-		f.ofImages(e.Width, e.Height)
-		return f, nil
-	}
-	s, err := Parse(text)
+	p, err := Read(text)
 	if err != nil {
 		return nil, err
 	}
-	f := &Finder{Inputs: s.Centres.Cols, Sizes: s.Sizes, nearest: s.Nearest}
-	f.ofImages(s.Width, s.Height)
+	f := &Finder{Inputs: p.Features(), nearest: p.Nearest}
+	switch p := p.(type) {
+	case *State:
+		f.Sizes = p.Sizes
+		f.ofImages(p.Width, p.Height)
+	case *Encoder:
+		f.Sizes = p.Sizes
+		f.ofImages(p.Width, p.Height)
+	}
 	return f, nil
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
@@ -26,27 +25,21 @@ import (
 
 // Clusters is confetti clusters.
 type Clusters struct {
-	Fit clustered `cmd:"" help:"Make clusters of inputs that have nothing to hide, and a page that shows them."`
+	Fit   clustered `cmd:"" help:"Make clusters of inputs that have nothing to hide, and a page that shows them."`
+	Learn taught    `cmd:"" help:"Learn a network from a release of labels and from public inputs, and write the file of the model."`
 }
 
 type clustered struct {
-	flags.DataSets
-	Inputs      string   `arg:"" optional:"" help:"A table (.csv, .parquet), texts (.txt, one a line), or a folder of PNG images of one size. Without any, those of --dataset." type:"path"`
-	Dataset     string   `help:"mnist, fashion-mnist, another set of the data folder, or synthetic: images that are drawn." default:"synthetic"`
-	Map         string   `help:"Features that distances are taken of, as confetti features fit writes them. Without, oriented gradients of images, and a table's numbers as they are." type:"existingfile" placeholder:"FILE"`
-	Columns     []string `help:"Columns of a table, by name or pattern; without, all." placeholder:"NAME"`
-	Drop        []string `help:"Columns that are none, likewise." placeholder:"NAME"`
-	Method      string   `help:"means: k-means, whose centres are all that a device needs; graph: by nearest neighbours, purer where clusters are few, with a network for devices." enum:"means,graph" default:"means"`
-	Clusters    int      `help:"How many; 0: as many as labels can be counted in at --epsilon." placeholder:"J"`
-	Respondents int      `help:"How many are to be asked; 0: as many as there are inputs." placeholder:"N"`
-	Epsilon     float64  `help:"What labels are to be counted at, where --clusters is not given." default:"0.25"`
-	Delta       float64  `help:"Delta beside --epsilon." default:"1e-6"`
-	Least       int      `help:"Inputs in the smallest cluster: smaller ones are given up." default:"1"`
-	Images      int      `help:"How many to draw where inputs are synthetic." default:"4000"`
-	Members     int      `help:"Nearest inputs of each cluster that the page shows." default:"10"`
-	Seed        uint64   `help:"The same seed gives the same clusters." default:"1"`
-	Out         string   `help:"The file to write; the page is beside it." type:"path" default:"clusters.json"`
-	JSON        bool     `help:"End with one JSON object."`
+	public
+	Method      string  `help:"means: k-means, whose centres are all that a device needs; graph: by nearest neighbours, purer where clusters are few, with a network for devices." enum:"means,graph" default:"means"`
+	Clusters    int     `help:"How many; 0: as many as labels can be counted in at --epsilon." placeholder:"J"`
+	Respondents int     `help:"How many are to be asked; 0: as many as there are inputs." placeholder:"N"`
+	Epsilon     float64 `help:"What labels are to be counted at, where --clusters is not given." default:"0.25"`
+	Delta       float64 `help:"Delta beside --epsilon." default:"1e-6"`
+	Least       int     `help:"Inputs in the smallest cluster: smaller ones are given up." default:"1"`
+	Members     int     `help:"Nearest inputs of each cluster that the page shows." default:"10"`
+	Out         string  `help:"The file to write; the page is beside it." type:"path" default:"clusters.json"`
+	JSON        bool    `help:"End with one JSON object."`
 }
 
 func (clustered) Help() string {
@@ -59,10 +52,11 @@ func (c clustered) check() error {
 		return terminal.Usagef("--clusters is %d: give 1 to %d, or 0", c.Clusters, device.Most)
 	case c.Respondents < 0 || c.Respondents > account.MaxUsers:
 		return terminal.Usagef("--respondents is %d: give 1 to %d, or 0", c.Respondents, account.MaxUsers)
-	case c.Images < 100 || c.Images > 1_000_000:
-		return terminal.Usagef("--images is %d: give 100 to 1000000", c.Images)
 	case c.Members < 0 || c.Members > 100 || c.Least < 1:
 		return terminal.Usagef("--members is %d, --least %d: give 0 to 100, and a number from 1", c.Members, c.Least)
+	}
+	if err := c.public.check(); err != nil {
+		return err
 	}
 	if c.Clusters == 0 {
 		if err := (account.Target{Users: 1, Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}).Check(); err != nil {
@@ -130,7 +124,7 @@ func (c clustered) fit(report fit.Progress) (in featured, f found, err error) {
 		if err != nil {
 			return in, f, err
 		}
-		o.Clusters = cluster.Choose(cmp.Or(c.Respondents, in.x.Rows), func(float64) float64 { return noise.Sigma })
+		o.Clusters = device.Choose(cmp.Or(c.Respondents, in.x.Rows), func(float64) float64 { return noise.Sigma })
 	}
 	var width, height int
 	if in.size != nil && c.Map == "" {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/table"
@@ -15,14 +16,34 @@ import (
 	"github.com/confetti-dp/confetti/learn/synthetic"
 )
 
+// public says which public inputs are meant.
+type public struct {
+	flags.DataSets
+	Inputs  string   `arg:"" optional:"" help:"A table (.csv, .parquet), texts (.txt, one a line), or a folder of PNG images of one size. Without any, those of --dataset." type:"path"`
+	Dataset string   `help:"mnist, fashion-mnist, another set of the data folder, or synthetic: images that are drawn." default:"synthetic"`
+	Map     string   `help:"Features that distances are taken of, as confetti features fit writes them. Without, oriented gradients of images, and a table's numbers as they are." type:"existingfile" placeholder:"FILE"`
+	Columns []string `help:"Columns of a table, by name or pattern; without, all." placeholder:"NAME"`
+	Drop    []string `help:"Columns that are none, likewise." placeholder:"NAME"`
+	Images  int      `help:"How many to draw where inputs are synthetic." default:"4000"`
+	Seed    uint64   `help:"The same seed gives the same result." default:"1"`
+}
+
+func (c public) check() error {
+	if c.Images < 100 || c.Images > 1_000_000 {
+		return terminal.Usagef("--images is %d: give 100 to 1000000", c.Images)
+	}
+	return nil
+}
+
 // featured are inputs with their features, a row each.
 type featured struct {
 	given
-	x blas32.General
+	by *inputs.Map // what features they are; nil: a table's numbers as they are
+	x  blas32.General
 }
 
-// read takes the inputs that clusters are asked of, and their features.
-func (c clustered) read(report fit.Progress) (in featured, err error) {
+// read takes the inputs, and their features.
+func (c public) read(report fit.Progress) (in featured, err error) {
 	by, err := c.features()
 	if err != nil {
 		return in, err
@@ -36,11 +57,12 @@ func (c clustered) read(report fit.Progress) (in featured, err error) {
 			return in, fmt.Errorf("%s: %w", c.Inputs, err)
 		}
 	}
-	in.given = g
+	in.given, in.by = g, by
 	switch {
 	case by != nil:
 		in.x, err = mapped(g, by, report)
 	case g.size != nil:
+		in.by = &inputs.Map{Image: g.size}
 		in.x, err = fit.Oriented(g.rows, *g.size, report)
 	case g.texts != nil:
 		return in, terminal.Usagef("texts have no numbers of their own: make some with confetti features fit, and name them with --map")
@@ -51,7 +73,7 @@ func (c clustered) read(report fit.Progress) (in featured, err error) {
 }
 
 // features are those of --map; nil without.
-func (c clustered) features() (*inputs.Map, error) {
+func (c public) features() (*inputs.Map, error) {
 	if c.Map == "" {
 		return nil, nil
 	}
@@ -68,7 +90,7 @@ func (c clustered) features() (*inputs.Map, error) {
 }
 
 // given are the inputs of the command line, or of a data set.
-func (c clustered) given(by *inputs.Map, report fit.Progress) (given, error) {
+func (c public) given(by *inputs.Map, report fit.Progress) (given, error) {
 	switch {
 	case c.Inputs != "":
 		return read(c.Inputs, table.Choice{Features: c.Columns, Drop: c.Drop}, report)

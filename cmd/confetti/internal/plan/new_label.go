@@ -60,11 +60,11 @@ func (c planNewLabel) draft() (plan.Plan, error) {
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		s, err := cluster.Parse(text)
+		s, err := cluster.Read(text)
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		ask.Report, ask.Clusters, ask.Features, state = plan.LabelClusters, s.Len(), s.Centres.Cols, plan.StateName(text)
+		ask.Report, ask.Clusters, ask.Features, state = plan.LabelClusters, s.Len(), s.Features(), plan.StateName(text)
 	case c.Features > 0:
 		ask.Report, ask.Features, ask.Seed = plan.LabelSums, c.Features, freshSeed()
 	default:

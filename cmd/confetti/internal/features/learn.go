@@ -1,0 +1,247 @@
+package features
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/labels"
+	"github.com/confetti-dp/confetti/learn/model"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/page"
+)
+
+// taught learns from a release of labels.
+type taught struct {
+	Release string `arg:"" help:"The folder of a release of labels, as confetti release fetch writes it." type:"path"`
+	public
+	Out  string `help:"The file of the model." type:"path" default:"labels.model"`
+	JSON bool   `help:"End with one JSON object."`
+}
+
+func (taught) Help() string {
+	return "A network learns the features of public inputs with what the release says of their labels: of each cluster, or, where\nlabels were told one by one, of the record of each number. It costs nothing more. Features are those that the clusters\nwere made of; labels told one by one go with inputs in the order of their numbers.\n\nExample:\n  confetti clusters learn trial/release people.csv --drop class --out drinks.model"
+}
+
+func (c taught) Run(std terminal.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	t, err := told(c.Release)
+	if err != nil {
+		return err
+	}
+	report, finish := terminal.Progress(std.Err)
+	m, n, err := c.learn(t, report)
+	finish()
+	if err != nil {
+		return err
+	}
+	text, err := m.Marshal()
+	if err != nil {
+		return err
+	}
+	if err := terminal.Uninterrupted(func() error { return durable.Replace(c.Out, text, 0o644) }); err != nil {
+		return err
+	}
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, struct {
+			File    string   `json:"file"`
+			Inputs  int      `json:"inputs"`
+			Classes []string `json:"classes"`
+			Bytes   int      `json:"bytes"`
+		}{c.Out, n, m.Classes, len(text)})
+	}
+	_, err = fmt.Fprintf(std.Out, "%s: a network that tells %d labels apart, learned from %d public inputs (%d bytes)\nNow type: confetti predict %s FILE\n", c.Out, len(m.Classes), n, len(text), c.Out)
+	return err
+}
+
+// labelled is what a release says of labels.
+type labelled struct {
+	plan    plan.Plan
+	release release.Release
+	state   []byte     // of clusters
+	rows    [][]string // of its counts, after the head
+}
+
+// told reads a release of labels.
+func told(dir string) (t labelled, err error) {
+	if t.release, err = page.Open(dir); err != nil {
+		return t, err
+	}
+	if t.plan, err = plans.Read(filepath.Join(dir, releases.PlanFile)); err != nil {
+		return t, err
+	}
+	ask := t.plan.Question.Label
+	if ask == nil || ask.Report == plan.LabelSums {
+		return t, fmt.Errorf("%s is no release of labels that were counted in clusters, or told one by one", dir)
+	}
+	f, err := os.Open(filepath.Join(dir, release.CountsFile))
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	if t.rows, err = csv.NewReader(f).ReadAll(); err != nil {
+		return t, fmt.Errorf("%s: %w", release.CountsFile, err)
+	}
+	if t.rows = t.rows[min(1, len(t.rows)):]; len(t.rows) == 0 {
+		return t, fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
+	}
+	if ask.Report == plan.LabelEach {
+		return t, nil
+	}
+	if t.state, err = os.ReadFile(filepath.Join(dir, releases.StateFile)); err != nil {
+		return t, err
+	}
+	if plan.StateName(t.state) != t.plan.State {
+		return t, fmt.Errorf("%s: not the clusters that the plan names", releases.StateFile)
+	}
+	return t, nil
+}
+
+// learn makes the model, and says of how many inputs.
+func (c taught) learn(t labelled, report fit.Progress) (*model.Model, int, error) {
+	in, err := c.read(report)
+	if err != nil {
+		return nil, 0, err
+	}
+	ask := t.plan.Question.Label
+	m := &model.Model{Title: t.release.Title, Classes: ask.Classes, Promise: t.promise()}
+	x := in.taken(&m.Features)
+	scale := labels.NewScale(x)
+	way := t.inClusters
+	if ask.Report == plan.LabelEach {
+		way = t.oneByOne
+	}
+	if m.Net, err = way(replay.New(c.Seed), in.x, scale.Examples(x), report); err != nil {
+		return nil, 0, err
+	}
+	if err := scale.Into(m.Net); err != nil {
+		return nil, 0, err
+	}
+	return m, x.Rows, m.Check()
+}
+
+// taken are the features that a model takes, which it is told: those of a map or of images as
+// they are, and columns less their mean and over their deviation.
+func (in featured) taken(f *inputs.Map) blas32.General {
+	if in.by != nil {
+		*f = *in.by
+		return in.x
+	}
+	names := in.columns
+	for i := len(names); i < in.x.Cols; i++ { // of a data set
+		names = append(names, fmt.Sprint(i+1))
+	}
+	*f = *fit.Standard(names, in.x)
+	x := dataset.Copied(in.x)
+	f.Standardize(x)
+	return x
+}
+
+// promise is that of the observer whom the release is made for.
+func (t labelled) promise() model.Promise {
+	observer := account.ShufflerHonest
+	if t.plan.Question.Label.Report == plan.LabelEach {
+		observer = account.EveryoneColludes
+	}
+	for _, s := range t.release.Guarantees {
+		if g := s.Guarantee; s.Observer == observer {
+			return model.Promise{Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Rounds: 1, Respondents: t.respondents()}
+		}
+	}
+	return model.Promise{}
+}
+
+// respondents are as many as were counted.
+func (t labelled) respondents() int {
+	for _, m := range t.release.Headline {
+		if m.Name == "respondents" {
+			return int(m.Value)
+		}
+	}
+	return 0
+}
+
+// inClusters learns from the counts of each cluster.
+func (t labelled) inClusters(r *rand.Rand, given, examples blas32.General, report fit.Progress) (*nn.Model, error) {
+	found, err := cluster.Read(t.state)
+	if err != nil {
+		return nil, err
+	}
+	if found.Features() != given.Cols {
+		return nil, fmt.Errorf("inputs of %d features, and clusters of %d: give the features that these were made of (--map, --columns, --drop)", given.Cols, found.Features())
+	}
+	posteriors, err := t.posteriors()
+	if err != nil {
+		return nil, err
+	}
+	return labels.Usual.InClusters(r, examples, found.All(given), posteriors, len(t.plan.Question.Label.Classes), report)
+}
+
+// posteriors are how likely each label is in each cluster; nil of one that was withheld.
+func (t labelled) posteriors() ([][]float64, error) {
+	const crowd, value, consistent = 1, 2, 9 // columns of counts (release.WriteCounts)
+	classes, crowds := t.plan.Question.Label.Classes, t.plan.Crowd.Names
+	all, sums := make([][]float64, max(1, len(crowds))), make([]float64, max(1, len(crowds)))
+	for i, row := range t.rows {
+		at, class := 0, slices.Index(classes, row[value])
+		if len(crowds) > 1 {
+			at = slices.Index(crowds, row[crowd])
+		}
+		n, err := strconv.ParseFloat(row[consistent], 64)
+		if at < 0 || class < 0 || err != nil || !(n >= 0) {
+			return nil, fmt.Errorf("%s: row %d is no count of a label in a cluster of the plan", release.CountsFile, i+2)
+		}
+		if all[at] == nil {
+			all[at] = make([]float64, len(classes))
+		}
+		all[at][class] += n
+		sums[at] += n
+	}
+	for at, sum := range sums {
+		if !(sum > 0) {
+			all[at] = nil
+			continue
+		}
+		for class := range all[at] {
+			all[at][class] /= sum
+		}
+	}
+	return all, nil
+}
+
+// oneByOne learns from the reported label of each record.
+func (t labelled) oneByOne(r *rand.Rand, _, examples blas32.General, report fit.Progress) (*nn.Model, error) {
+	const number, reported = 0, 1 // columns
+	ask := t.plan.Question.Label
+	if examples.Rows != ask.Records {
+		return nil, fmt.Errorf("%d inputs, and the plan has %d records: give all, in the order of their numbers", examples.Rows, ask.Records)
+	}
+	records, said := make([]int, len(t.rows)), make([]int, len(t.rows))
+	for i, row := range t.rows {
+		n, err := strconv.Atoi(row[number])
+		if records[i], said[i] = n, slices.Index(ask.Classes, row[reported]); err != nil || n < 0 || n >= ask.Records || said[i] < 0 {
+			return nil, fmt.Errorf("%s: row %d is no report of a record of the plan", release.CountsFile, i+2)
+		}
+	}
+	return labels.Usual.OneByOne(r, dataset.Rows(examples, records), said, ask.Randomizer.Epsilon, len(ask.Classes), report)
+}
