@@ -15,9 +15,12 @@ import (
 )
 
 type accountAdvise struct {
+	Kind         string   `help:"values: the protocols that count or sum them; labels: the ways to tell private labels of public features." enum:"values,labels" default:"values"`
 	Users        int      `help:"Honest respondents in one released batch." required:"" placeholder:"N"`
 	Repetitions  *int     `help:"Bits that every respondent answers, as for a density; or --domain." placeholder:"K" xor:"question"`
-	Domain       *int     `help:"Values of which every respondent holds one, to be counted." placeholder:"K" xor:"question"`
+	Domain       *int     `help:"Values, or labels, of which every respondent holds one." placeholder:"K" xor:"question"`
+	Clusters     int      `help:"Labels: public clusters that they are counted in; 0: as many as counts can be told in." placeholder:"J"`
+	Features     int      `help:"Labels: public numbers of a respondent, where sums are to be compared too." placeholder:"D"`
 	Epsilon      float64  `help:"Epsilon of all that is released, together; may be left out beside --local-epsilon." placeholder:"E"`
 	LocalEpsilon *float64 `help:"Epsilon of all that one device sends, though everyone colludes: compare at that, or, with --epsilon, where both hold." placeholder:"E"`
 	Delta        float64  `help:"Probability that the bound by epsilon may fail by." default:"1e-6"`
@@ -34,7 +37,8 @@ func (accountAdvise) Help() string {
 	return `Examples:
   confetti account advise --users 40000 --repetitions 768 --epsilon 1
   confetti account advise --users 40000 --domain 1000 --epsilon 1 --plot error.png
-  confetti account advise --users 40000 --domain 1000 --local-epsilon 4`
+  confetti account advise --users 40000 --domain 1000 --local-epsilon 4
+  confetti account advise --kind labels --users 54000 --domain 10 --features 100 --epsilon 0.25`
 }
 
 func (c accountAdvise) task() (advise.Task, error) {
@@ -77,6 +81,12 @@ func (c accountAdvise) Run(std terminal.Streams) error {
 	task, err := c.task()
 	if err != nil {
 		return err
+	}
+	if c.Kind == "labels" {
+		return c.labels(std, task)
+	}
+	if c.Clusters != 0 || c.Features != 0 {
+		return terminal.Usagef("--clusters and --features are of --kind labels: leave them out")
 	}
 	if err := c.checkPlot(); err != nil {
 		return err
