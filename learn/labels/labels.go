@@ -123,9 +123,9 @@ func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float
 	return train(r, known, targets, classes, nn.CrossEntropy, tell)
 }
 
-// through learns from labels, one for each example, that went through k-ary randomized response
+// Through learns from labels, one for each example, that went through k-ary randomized response
 // of a local epsilon: by how likely each report is for each label.
-func through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
+func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
 	truth := math.Exp(epsilon) / (math.Exp(epsilon) + float64(classes-1))
 	lie := (1 - truth) / float64(classes-1)
 	likely := make([]float32, len(reported)*classes)

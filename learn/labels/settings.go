@@ -37,7 +37,7 @@ func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posterior
 // OneByOne learns from labels, one for each public example, that went through k-ary randomized
 // response of a local epsilon: first from these, then from itself.
 func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
-	m, err := through(r, x, reported, epsilon, classes, tell)
+	m, err := Through(r, x, reported, epsilon, classes, tell)
 	if err != nil {
 		return nil, err
 	}
