@@ -1,13 +1,12 @@
 package features
 
 import (
-	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
 )
 
@@ -74,12 +74,11 @@ func (c taught) Run(std terminal.Streams) error {
 	return err
 }
 
-// labelled is what a release says of labels.
+// labelled is a release of labels.
 type labelled struct {
-	plan    plan.Plan
+	*findings.Labels
 	release release.Release
-	state   []byte     // of clusters
-	rows    [][]string // of its counts, after the head
+	state   []byte // of clusters
 }
 
 // told reads a release of labels.
@@ -87,34 +86,28 @@ func told(dir string) (t labelled, err error) {
 	if t.release, err = page.Open(dir); err != nil {
 		return t, err
 	}
-	if t.plan, err = plans.Read(filepath.Join(dir, releases.PlanFile)); err != nil {
+	p, err := plans.Read(filepath.Join(dir, releases.PlanFile))
+	if err != nil {
 		return t, err
 	}
-	ask := t.plan.Question.Label
-	if ask == nil || ask.Report == plan.LabelSums {
-		return t, fmt.Errorf("%s is no release of labels that were counted in clusters, or told one by one", dir)
-	}
 	f, err := os.Open(filepath.Join(dir, release.CountsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, fmt.Errorf("%s: no release of labels that were counted in clusters, or told one by one: it has no %s", dir, release.CountsFile)
+	}
 	if err != nil {
 		return t, err
 	}
 	defer f.Close()
-	if t.rows, err = csv.NewReader(f).ReadAll(); err != nil {
-		return t, fmt.Errorf("%s: %w", release.CountsFile, err)
+	if t.Labels, err = findings.ReadLabels(p, f); err != nil {
+		return t, fmt.Errorf("%s: %w", dir, err)
 	}
-	if t.rows = t.rows[min(1, len(t.rows)):]; len(t.rows) == 0 {
-		return t, fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
-	}
-	if ask.Report == plan.LabelEach {
+	if t.Likely == nil {
 		return t, nil
 	}
-	if t.state, err = os.ReadFile(filepath.Join(dir, releases.StateFile)); err != nil {
-		return t, err
+	if t.state, err = os.ReadFile(filepath.Join(dir, releases.StateFile)); err == nil && plan.StateName(t.state) != p.State {
+		err = fmt.Errorf("%s: not the clusters that the plan names", releases.StateFile)
 	}
-	if plan.StateName(t.state) != t.plan.State {
-		return t, fmt.Errorf("%s: not the clusters that the plan names", releases.StateFile)
-	}
-	return t, nil
+	return t, err
 }
 
 // learn makes the model, and says of how many inputs.
@@ -123,12 +116,11 @@ func (c taught) learn(t labelled, report fit.Progress) (*model.Model, int, error
 	if err != nil {
 		return nil, 0, err
 	}
-	ask := t.plan.Question.Label
-	m := &model.Model{Title: t.release.Title, Classes: ask.Classes, Promise: t.promise()}
+	m := &model.Model{Title: t.release.Title, Classes: t.Classes, Promise: t.promise()}
 	x := in.taken(&m.Features)
 	scale := labels.NewScale(x)
 	way := t.inClusters
-	if ask.Report == plan.LabelEach {
+	if t.Likely == nil {
 		way = t.oneByOne
 	}
 	if m.Net, err = way(replay.New(c.Seed), in.x, scale.Examples(x), report); err != nil {
@@ -160,7 +152,7 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 // promise is that of the observer whom the release is made for.
 func (t labelled) promise() model.Promise {
 	observer := account.ShufflerHonest
-	if t.plan.Question.Label.Report == plan.LabelEach {
+	if t.Likely == nil {
 		observer = account.EveryoneColludes
 	}
 	for _, s := range t.release.Guarantees {
@@ -187,61 +179,19 @@ func (t labelled) inClusters(r *rand.Rand, given, examples blas32.General, repor
 	if err != nil {
 		return nil, err
 	}
+	if found.Len() != len(t.Likely) {
+		return nil, fmt.Errorf("%d clusters, and the release has %d", found.Len(), len(t.Likely))
+	}
 	if found.Features() != given.Cols {
 		return nil, fmt.Errorf("inputs of %d features, and clusters of %d: give the features that these were made of (--map, --columns, --drop)", given.Cols, found.Features())
 	}
-	posteriors, err := t.posteriors()
-	if err != nil {
-		return nil, err
-	}
-	return labels.Usual.InClusters(r, examples, found.All(given), posteriors, len(t.plan.Question.Label.Classes), report)
-}
-
-// posteriors are how likely each label is in each cluster; nil of one that was withheld.
-func (t labelled) posteriors() ([][]float64, error) {
-	const crowd, value, consistent = 1, 2, 9 // columns of counts (release.WriteCounts)
-	classes, crowds := t.plan.Question.Label.Classes, t.plan.Crowd.Names
-	all, sums := make([][]float64, max(1, len(crowds))), make([]float64, max(1, len(crowds)))
-	for i, row := range t.rows {
-		at, class := 0, slices.Index(classes, row[value])
-		if len(crowds) > 1 {
-			at = slices.Index(crowds, row[crowd])
-		}
-		n, err := strconv.ParseFloat(row[consistent], 64)
-		if at < 0 || class < 0 || err != nil || !(n >= 0) {
-			return nil, fmt.Errorf("%s: row %d is no count of a label in a cluster of the plan", release.CountsFile, i+2)
-		}
-		if all[at] == nil {
-			all[at] = make([]float64, len(classes))
-		}
-		all[at][class] += n
-		sums[at] += n
-	}
-	for at, sum := range sums {
-		if !(sum > 0) {
-			all[at] = nil
-			continue
-		}
-		for class := range all[at] {
-			all[at][class] /= sum
-		}
-	}
-	return all, nil
+	return labels.Usual.InClusters(r, examples, found.All(given), t.Likely, len(t.Classes), report)
 }
 
 // oneByOne learns from the reported label of each record.
 func (t labelled) oneByOne(r *rand.Rand, _, examples blas32.General, report fit.Progress) (*nn.Model, error) {
-	const number, reported = 0, 1 // columns
-	ask := t.plan.Question.Label
-	if examples.Rows != ask.Records {
-		return nil, fmt.Errorf("%d inputs, and the plan has %d records: give all, in the order of their numbers", examples.Rows, ask.Records)
+	if examples.Rows != t.Records {
+		return nil, fmt.Errorf("%d inputs, and the plan has %d records: give all, in the order of their numbers", examples.Rows, t.Records)
 	}
-	records, said := make([]int, len(t.rows)), make([]int, len(t.rows))
-	for i, row := range t.rows {
-		n, err := strconv.Atoi(row[number])
-		if records[i], said[i] = n, slices.Index(ask.Classes, row[reported]); err != nil || n < 0 || n >= ask.Records || said[i] < 0 {
-			return nil, fmt.Errorf("%s: row %d is no report of a record of the plan", release.CountsFile, i+2)
-		}
-	}
-	return labels.Usual.OneByOne(r, dataset.Rows(examples, records), said, ask.Randomizer.Epsilon, len(ask.Classes), report)
+	return labels.Usual.OneByOne(r, dataset.Rows(examples, t.Of), t.Said, t.Epsilon, len(t.Classes), report)
 }
