@@ -19,7 +19,7 @@ const (
 	// xivLength is what features of pretrained layers are scaled to, beside the one of a bias.
 	xivLength = 3
 
-	epochs, minibatch = 6, 64 // some five minutes of two cores
+	epochs, minibatch = 3, 64 // two minutes of two cores
 	pretrainedFrom    = 1     // seed
 )
 

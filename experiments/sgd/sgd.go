@@ -173,7 +173,7 @@ func (s *study) promise(proto *protocol.Protocol) error {
 }
 
 // points is how many of a learning curve are measured.
-const points = 20
+const points = 10
 
 // run takes the rounds.
 func (s *study) run(progress simulate.Progress) (Result, error) {

@@ -82,19 +82,17 @@ func others(set string) []experiments.Cell {
 	directed, vector := linear, linear
 	directed.Report, directed.Rounds, directed.LocalEpsilon, directed.Directions, directed.Momentum = "direction", 30, localOf(set), 80, 0.7
 	vector.Report, vector.Rounds, vector.Epsilon, vector.Bits = "vector", 40, 1, 1024
-	curator := experiments.Gradient{Architecture: network(set), Report: experiments.Curator, Users: 1000, Rounds: 600, Epsilon: columns[0], Delta: delta, Momentum: 0.9, Rate: 0.1}
+	curator := experiments.Gradient{Architecture: network(set), Report: experiments.Curator, Users: 500, Rounds: 600, Epsilon: columns[0], Delta: delta, Momentum: 0.9, Rate: 0.1}
 	free := curator
 	free.Report, free.Epsilon = experiments.NoPrivacy, 0
-	all := []experiments.Gradient{directed, vector, curator, free}
 	if set == cifar { // whose features are the network's
-		all[0].Architecture, all[0].Directions, all[1].Architecture = network(set), 0, network(set)
-		all[0].Rounds, all[1].Epsilon, all[1].Bits = 15, columns[0], 0
-		for i := range all[2:] {
-			all[2+i].Users, all[2+i].Rounds, all[2+i].Rate = 500, 200, 0
-		}
+		directed.Architecture, directed.Directions, directed.Rounds = network(set), 0, 15
+		vector.Architecture, vector.Epsilon, vector.Rounds, vector.Bits = network(set), columns[0], 15, 2048
+		curator.Rounds, curator.Rate = 200, 0
+		free.Rounds, free.Rate = 200, 0
 	}
 	var cells []experiments.Cell
-	for _, g := range all {
+	for _, g := range []experiments.Gradient{directed, curator, free, vector} {
 		cells = append(cells, experiments.Cell{Gradient: g, Runs: 1})
 	}
 	return cells
