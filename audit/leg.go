@@ -160,8 +160,17 @@ func (d device) answer(v question.Value, t, first tally.Tally) (crowd int, body 
 	return a.Crowd, body, nil
 }
 
+// seen is all there is to be seen of a device.
+type seen struct {
+	own   tally.Tally // all that it hands in
+	first tally.Tally // of that, what goes by the first instance; nil: one takes all
+	batch tally.Tally // with what the others hand in
+	crowd int
+	body  []byte // of its first message; nil: a dummy
+}
+
 // view draws what a device hands in, among what so many others do.
-func (g *leg) view(others int, score func(own, first, all tally.Tally, crowd int, body []byte) float64) func() View {
+func (g *leg) view(others int, score func(seen) float64) func() View {
 	return func() View {
 		var last *rand.Rand
 		var d device
@@ -175,24 +184,23 @@ func (g *leg) view(others int, score func(own, first, all tally.Tally, crowd int
 			if second {
 				value = g.holds[1]
 			}
-			own, all, crowd, body := g.protocol.NewTally(), g.protocol.NewTally(), 0, []byte(nil)
-			var first tally.Tally
+			s := seen{own: g.protocol.NewTally(), batch: g.protocol.NewTally()}
 			if g.protocol.Plan.Contributions() > 1 {
-				first = g.protocol.NewTally()
+				s.first = g.protocol.NewTally()
 			}
 			if err == nil {
-				crowd, body, err = d.answer(value, own, first)
+				s.crowd, s.body, err = d.answer(value, s.own, s.first)
 			}
 			for i := 0; i < others && err == nil; i++ {
-				err = g.other(r, all)
+				err = g.other(r, s.batch)
 			}
 			if err == nil {
-				err = all.Merge(own)
+				err = s.batch.Merge(s.own)
 			}
 			if err != nil {
 				panic("audit: " + err.Error()) // these devices have answered before
 			}
-			return score(own, first, all, crowd, body)
+			return score(s)
 		}
 	}
 }
@@ -223,21 +231,20 @@ func (g *leg) observers() map[string]Observed {
 		return n.observers()
 	}
 	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
+	among := func(sees string, score func(seen) float64) Observed {
+		return Observed{Sees: sees, Work: work * honest, New: g.view(honest-1, func(s seen) float64 {
+			return e.crowd(s.crowd) + score(s) + e.sum(s.batch, honest)
+		})}
+	}
 	all := map[string]Observed{
-		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(own, _, _ tally.Tally, crowd int, _ []byte) float64 {
-			return e.crowd(crowd) + e.own(own)
+		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(s seen) float64 {
+			return e.crowd(s.crowd) + e.own(s.own)
 		})},
-		account.OneFragmentSeen: {Sees: "one message of a device, and the counts of its batch", Work: work * honest, New: g.view(honest-1, func(own, _, all tally.Tally, crowd int, body []byte) float64 {
-			return e.crowd(crowd) + e.message(own, body) + e.sum(all, honest)
-		})},
-		account.ShufflerHonest: {Sees: "the counts of a batch", Work: work * honest, New: g.view(honest-1, func(_, _, all tally.Tally, crowd int, _ []byte) float64 {
-			return e.crowd(crowd) + e.sum(all, honest)
-		})},
+		account.OneFragmentSeen: among("one message of a device, and the counts of its batch", func(s seen) float64 { return e.message(s.own, s.body) }),
+		account.ShufflerHonest:  among("the counts of a batch", func(seen) float64 { return 0 }),
 	}
 	if g.protocol.Plan.Contributions() > 1 {
-		all[account.OneInstanceColludes] = Observed{Sees: "what a device hands in by one instance, and the counts of its batch", Work: work * honest, New: g.view(honest-1, func(_, first, all tally.Tally, crowd int, _ []byte) float64 {
-			return e.crowd(crowd) + e.own(first) + e.sum(all, honest)
-		})}
+		all[account.OneInstanceColludes] = among("what a device hands in by one instance, and the counts of its batch", func(s seen) float64 { return e.own(s.first) })
 	}
 	all[account.BothAggregators], all[account.OneAggregator] = all[account.EveryoneColludes], all[account.ShufflerHonest]
 	if s, ok := g.newSizes(); ok {
