@@ -188,12 +188,5 @@ func less(a, b uint64) uint64 {
 	return borrow
 }
 
-func total(v fp128.Vec) (sum fp128.Fp) {
-	for i := range v {
-		sum.AddAssign(&v[i])
-	}
-	return sum
-}
-
 // half is (p+1)/2.
 var half = fp128.Fp{1, 0x7ffffffffffffff2}

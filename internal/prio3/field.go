@@ -94,6 +94,41 @@ func (w *wide) add(a, b *fp128.Fp) {
 	*w = wide{w0, w1, w2, w3, w4 + c}
 }
 
+// addBoth adds a x to one and b x to another.
+func addBoth(v, w *wide, a, b, x *fp128.Fp) {
+	x0, x1 := x[0], x[1]
+	h00, l00 := bits.Mul64(a[0], x0)
+	h01, l01 := bits.Mul64(a[0], x1)
+	h10, l10 := bits.Mul64(a[1], x0)
+	h11, l11 := bits.Mul64(a[1], x1)
+	h00, c := bits.Add64(h00, l01, 0) // the product, which has four words
+	l11, c = bits.Add64(l11, h01, c)
+	h11 += c
+	h00, c = bits.Add64(h00, l10, 0)
+	l11, c = bits.Add64(l11, h10, c)
+	h11 += c
+	v[0], c = bits.Add64(v[0], l00, 0)
+	v[1], c = bits.Add64(v[1], h00, c)
+	v[2], c = bits.Add64(v[2], l11, c)
+	v[3], c = bits.Add64(v[3], h11, c)
+	v[4] += c
+	h00, l00 = bits.Mul64(b[0], x0)
+	h01, l01 = bits.Mul64(b[0], x1)
+	h10, l10 = bits.Mul64(b[1], x0)
+	h11, l11 = bits.Mul64(b[1], x1)
+	h00, c = bits.Add64(h00, l01, 0)
+	l11, c = bits.Add64(l11, h01, c)
+	h11 += c
+	h00, c = bits.Add64(h00, l10, 0)
+	l11, c = bits.Add64(l11, h10, c)
+	h11 += c
+	w[0], c = bits.Add64(w[0], l00, 0)
+	w[1], c = bits.Add64(w[1], h00, c)
+	w[2], c = bits.Add64(w[2], l11, c)
+	w[3], c = bits.Add64(w[3], h11, c)
+	w[4] += c
+}
+
 // reduce is the sum over 2^128: plain, if one factor of each product was. Twice a multiple of
 // p makes the lowest word zero, and it is left out (Montgomery 1985; p is 1 in that word).
 func (w *wide) reduce() fp128.Fp {
@@ -108,17 +143,44 @@ func (w *wide) reduce() fp128.Fp {
 	_, c = bits.Add64(w1, -w1, 0)
 	w2, c = bits.Add64(w2, low, c)
 	w3, c = bits.Add64(w3, high, c)
-	w4 += c
-	// 2^128 = 28 2^64 - 1: what is above goes below, twice.
+	return fold(w2, w3, w4+c)
+}
+
+// fold is three words brought below p, the upper of them below 2^56. 2^128 = 28 2^64 - 1: what
+// is above goes below, twice.
+func fold(w0, w1, w2 uint64) fp128.Fp {
 	for range 2 {
-		var borrow uint64
-		w3, c = bits.Add64(w3, 28*w4, 0)
-		w2, borrow = bits.Sub64(w2, w4, 0)
-		w3, borrow = bits.Sub64(w3, 0, borrow)
-		w4 = c - borrow
+		up, c := bits.Add64(w1, 28*w2, 0)
+		low, borrow := bits.Sub64(w0, w2, 0)
+		up, borrow = bits.Sub64(up, 0, borrow)
+		w0, w1, w2 = low, up, c-borrow
 	}
-	l, borrow := bits.Sub64(w2, 1, 0)
-	u, borrow := bits.Sub64(w3, upper, borrow)
+	l, borrow := bits.Sub64(w0, 1, 0)
+	u, borrow := bits.Sub64(w1, upper, borrow)
 	keep := -borrow
-	return fp128.Fp{w2&keep | l&^keep, w3&keep | u&^keep}
+	return fp128.Fp{w0&keep | l&^keep, w1&keep | u&^keep}
+}
+
+// total adds elements up.
+func total(v fp128.Vec) fp128.Fp {
+	var w0, w1, w2, c uint64
+	for i := range v {
+		w0, c = bits.Add64(w0, v[i][0], 0)
+		w1, c = bits.Add64(w1, v[i][1], c)
+		w2 += c
+	}
+	return fold(w0, w1, w2)
+}
+
+// accumulate adds one vector to another, of the same length.
+func accumulate(to, v fp128.Vec) {
+	v = v[:len(to)]
+	for i := range to {
+		w0, c := bits.Add64(to[i][0], v[i][0], 0)
+		w1, above := bits.Add64(to[i][1], v[i][1], c)
+		l, borrow := bits.Sub64(w0, 1, 0)
+		u, borrow := bits.Sub64(w1, upper, borrow)
+		keep := -(borrow &^ above) // below p
+		to[i] = fp128.Fp{w0&keep | l&^keep, w1&keep | u&^keep}
+	}
 }

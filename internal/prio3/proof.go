@@ -142,8 +142,7 @@ func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
 		step.Sqr(&joint[i])
 		for j := range row {
 			power := &powers[j&1]
-			all[2*j].add(power, &row[j])
-			all[2*j+1].add(&at[1+i], &row[j])
+			addBoth(&all[2*j], &all[2*j+1], power, &at[1+i], &row[j])
 			power.MulAssign(&step)
 		}
 	}

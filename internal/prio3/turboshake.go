@@ -69,10 +69,18 @@ func (s *turboShake128) Read(b []byte) (int, error) {
 
 // write absorbs plain elements.
 func (s *turboShake128) write(v fp128.Vec) {
+	lane, shift := s.at/8, uint(s.at%8*8)
 	for i := range v {
-		s.absorb(v[i][0])
-		s.absorb(v[i][1])
+		for _, x := range v[i] {
+			s.lanes[lane] ^= x << shift
+			if lane++; lane == rate/8 {
+				permute(&s.lanes)
+				lane = 0
+			}
+			s.lanes[lane] ^= x >> (64 - shift)
+		}
 	}
+	s.at = 8*lane + int(shift/8)
 }
 
 // draw squeezes plain elements: of sixteen bytes each, those below p. Nothing else was read.

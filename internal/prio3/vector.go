@@ -20,7 +20,7 @@ func (v *Vector) Add(other Vector) error {
 	if len(v.elements) != len(other.elements) {
 		return fmt.Errorf("prio3: shares of vectors of %d and %d numbers do not add up", len(v.elements), len(other.elements))
 	}
-	v.elements.AddAssign(other.elements)
+	accumulate(v.elements, other.elements)
 	return nil
 }
 
