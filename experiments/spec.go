@@ -76,7 +76,7 @@ func (s Spec) Cells(o Options) []Cell {
 
 // Some is the first and last budget where there is no time for all.
 func (o Options) Some(epsilons ...float64) []float64 {
-	if o.Quick {
+	if o.Quick && len(epsilons) > 2 {
 		return []float64{epsilons[0], epsilons[len(epsilons)-1]}
 	}
 	return epsilons

@@ -226,25 +226,21 @@ func accuracyComparison(s experiments.Spec, cells []experiments.Measured) []rele
 }
 
 func messageFigures(s experiments.Spec, cells []experiments.Measured) []release.Section {
-	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
-		sec := release.Section{Text: refusals(cells)}
-		ls := lines(cells, byWay, messagesOf)
-		if f, ok := figure(s.Name+"-"+set, set+", as many channels as dimensions", "messages a device (mean)", true, ls); ok {
-			sec.Figures = append(sec.Figures, f)
-		}
-		sec.Tables = append(sec.Tables, table("Messages", "mean a device", "", ls))
-		return sec
-	})
+	return oneFigure(s, cells, messagesOf, ", as many channels as dimensions", "messages a device (mean)", "Messages", "mean a device")
 }
 
 func errorFigures(s experiments.Spec, cells []experiments.Measured) []release.Section {
+	return oneFigure(s, cells, errorOf, ", gaussian", "root mean square error of a density", "Root mean square error of a density", "at the first 1,000 test records")
+}
+
+// oneFigure is one for each data set, with its numbers as a table.
+func oneFigure(s experiments.Spec, cells []experiments.Measured, value func(experiments.Measured) (float64, float64, bool), of, y, title, head string) []release.Section {
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
-		sec := release.Section{Text: refusals(cells)}
-		ls := lines(cells, byWay, errorOf)
-		if f, ok := figure(s.Name+"-"+set, set+", gaussian", "root mean square error of a density", true, ls); ok {
+		ls := lines(cells, byWay, value)
+		sec := release.Section{Text: refusals(cells), Tables: []release.Table{table(title, head, "", ls)}}
+		if f, ok := figure(s.Name+"-"+set, set+of, y, true, ls); ok {
 			sec.Figures = append(sec.Figures, f)
 		}
-		sec.Tables = append(sec.Tables, table("Root mean square error of a density", "at the first 1,000 test records", "", ls))
 		return sec
 	})
 }
