@@ -39,6 +39,7 @@ var layers = [][]string{
 	{"internal/token", "internal/dap"},
 	{"internal/wire"},
 	{"internal/queue", "internal/store", "internal/serve"},
+	{"internal/serve/servetest"},
 	{"internal/witness"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster", "dp/encode/words", "dp/encode/lsa/latent"},
