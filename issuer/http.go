@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -22,7 +23,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.PlanPattern:     s.plans.Show,
 		wire.RegisterPattern: s.plans.Register(func(_ context.Context, signed plan.Signed) error { return s.Load(signed) }),
 
-		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
+		wire.WithdrawPattern:   registry.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern: s.withdrawals.Show,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
 )
@@ -54,8 +55,8 @@ type Service struct {
 	disk   *durable.Disk
 	lock   *os.File
 
-	withdrawals *serve.Withdrawals
-	plans       *serve.Plans[*served]
+	withdrawals *registry.Withdrawals
+	plans       *registry.Plans[*served]
 
 	mu    sync.Mutex
 	apart error // why what is over is not forgotten: hops have another time
@@ -77,8 +78,8 @@ func New(o Options) (*Service, error) {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: o.Limits.Rates()}
-	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
-	s.plans = serve.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
+	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = closes
 	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)

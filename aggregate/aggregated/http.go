@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -33,7 +34,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.PlanPattern:       s.plans.Show,
 		wire.RegisterPattern:   s.plans.Register(s.Load),
 		wire.StatusPattern:     s.showStatus,
-		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
+		wire.WithdrawPattern:   registry.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern: s.withdrawals.Show,
 	}
 	if s.o.Role == dap.Helper {

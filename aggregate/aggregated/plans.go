@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -84,7 +85,7 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	resign := func() error { return storage(s.o.Store.Serve(ctx, one)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
 		if gone, err := s.o.Store.Gone(ctx, one.Name); err != nil || gone {
-			return cmp.Or(err, serve.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
+			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 		}
 		one.Secret = make([]byte, 32)
 		rng.Reader(rng.New()).Read(one.Secret)
@@ -123,7 +124,7 @@ func (s *Service) add(signed plan.Signed, one store.Served) error {
 func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error) {
 	route := signed.Plan.Route.Sum
 	if route == nil {
-		return nil, serve.Refused("its answers are not summed")
+		return nil, registry.Refused("its answers are not summed")
 	}
 	us, other := route.Leader, route.Helper
 	if s.o.Role == dap.Helper {
@@ -135,7 +136,7 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	}
 	key, ours := open[us.Key]
 	if !ours {
-		return nil, serve.Refused(fmt.Sprintf("the private key of the plan's %s is not here", s.Role()))
+		return nil, registry.Refused(fmt.Sprintf("the private key of the plan's %s is not here", s.Role()))
 	}
 	sign, err := serve.ReceiptKeys(s.o.Keys)
 	if err != nil {
@@ -147,25 +148,25 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 		closed: one.Closed, forgotten: len(one.Secret) == 0,
 	}
 	if p.sign, ours = sign[us.Receipts]; !ours {
-		return nil, serve.Refused(fmt.Sprintf("the private key of the receipts of the plan's %s is not here", s.Role()))
+		return nil, registry.Refused(fmt.Sprintf("the private key of the receipts of the plan's %s is not here", s.Role()))
 	}
 	keys, err := wire.ReceiptKeys(signed.Plan)
 	if err != nil {
-		return nil, serve.Refused(err.Error())
+		return nil, registry.Refused(err.Error())
 	}
 	if p.receipts = keys[0]; p.receipts[0].IsZero() || other.URL == "" {
-		return nil, serve.Refused("both aggregators need a URL and a key for their receipts")
+		return nil, registry.Refused("both aggregators need a URL and a key for their receipts")
 	}
 	if us.Tokens != "" {
 		key, err := token.ParsePublicKey(us.Tokens)
 		if err != nil {
-			return nil, serve.Refused(err.Error())
+			return nil, registry.Refused(err.Error())
 		}
 		p.auth.Tokens, p.auth.Spent = &key, token.Context{Plan: p.hash, Hop: s.hop()}
 	}
 	tasks, err := task.All(signed.Plan)
 	if err != nil {
-		return nil, serve.Refused(err.Error())
+		return nil, registry.Refused(err.Error())
 	}
 	for i, t := range tasks {
 		c := &crowd{Task: t, of: p, number: i}
@@ -242,7 +243,7 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	p, here := s.plans.Find(w.Plan)
 	_, known := s.plans.Signed(w.Plan)
 	switch {
-	case !serve.Final(name) || !known:
+	case !registry.Final(name) || !known:
 		return storage(s.o.Store.Revoke(ctx, name, w.Marshal()))
 	case !here: // of an earlier process, which cannot be served now
 		err := storage(s.o.Store.Erase(ctx, name, w.Marshal()))

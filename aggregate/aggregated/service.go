@@ -19,6 +19,7 @@ import (
 
 	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -70,8 +71,8 @@ type Service struct {
 	uploads chan upload
 	most    int // reports of a job: the constant, but for tests
 
-	withdrawals *serve.Withdrawals
-	plans       *serve.Plans[*served]
+	withdrawals *registry.Withdrawals
+	plans       *registry.Plans[*served]
 
 	mu    sync.Mutex
 	tasks map[dap.TaskID]*crowd
@@ -88,8 +89,8 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregate.MostReports,
 		tasks: map[dap.TaskID]*crowd{},
 	}
-	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
-	s.plans = serve.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
+	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	return s, s.takeUp(ctx)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -114,7 +115,7 @@ type Service struct {
 	concluding sync.Mutex
 
 	registering sync.Mutex // or withdrawing: one at a time
-	withdrawals *serve.Withdrawals
+	withdrawals *registry.Withdrawals
 
 	metrics metrics
 
@@ -171,7 +172,7 @@ func New(o Options) (*Service, error) {
 	if s.o.Trust == nil {
 		s.o.Trust = serve.Trust(s.publishers...)
 	}
-	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
+	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	if err := o.Store.Withdrawals(context.Background(), s.withdrawals.Restore); err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.KeepStatePattern: s.operators(s.putState),
 		wire.StudyPattern:     s.getStudy,
 
-		wire.WithdrawPattern:   serve.TakeWith(s.Withdraw),
+		wire.WithdrawPattern:   registry.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern: s.withdrawals.Show,
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -40,7 +40,7 @@ func (s *Service) standing(ctx context.Context, hash [32]byte) error {
 		return err
 	}
 	if s.trusted().Stands(o.signed) != nil {
-		return serve.Suspended()
+		return registry.Suspended()
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 
 func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.SignedWithdrawal) error {
 	var err error
-	if serve.Final(name) {
+	if registry.Final(name) {
 		err = s.o.Store.Withdraw(ctx, name, w.Marshal(), w.String(), s.o.Now())
 	} else {
 		err = s.o.Store.KeepWithdrawal(ctx, name, w.Marshal())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -17,7 +18,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.PlanPattern:         s.plans.Show,
 		wire.RegisterPattern:     s.plans.Register(s.Load),
 		wire.StatusPattern:       s.showStatus,
-		wire.WithdrawPattern:     serve.TakeWith(s.Withdraw),
+		wire.WithdrawPattern:     registry.TakeWith(s.Withdraw),
 		wire.WithdrawalPattern:   s.withdrawals.Show,
 	}
 	if s.o.Witness != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -70,10 +71,10 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	resign := func() error { return epoch.Storage(s.write(ctx, signed)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
 		if _, gone, err := s.records.Get(ctx, goneKey(signed.Plan.Hash())); err != nil || gone != 0 {
-			return cmp.Or(err, serve.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
+			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 		}
 		if err := s.add(ctx, signed); errors.Is(err, errOlder) {
-			return serve.Refused(err.Error())
+			return registry.Refused(err.Error())
 		} else if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 		}
 	}
 	if len(p.posts) == 0 {
-		return serve.Refused("none of the private keys here has a part in it")
+		return registry.Refused("none of the private keys here has a part in it")
 	}
 	s.plans.Add(signed, p)
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/epoch"
-	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/shuffler"
@@ -76,17 +76,17 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
 		k, err := wire.ParseVerifyKey(party.Receipts)
 		if err != nil {
-			return nil, serve.Refused(fmt.Sprintf("hop %d of instance %d needs a key for its receipts", h+1, instance+1))
+			return nil, registry.Refused(fmt.Sprintf("hop %d of instance %d needs a key for its receipts", h+1, instance+1))
 		}
 		t.receiptKeys = append(t.receiptKeys, k)
 	}
 	sign, ok := keys.sign[hops[hop].Receipts]
 	if !ok {
-		return nil, serve.Refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop+1, instance+1))
+		return nil, registry.Refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop+1, instance+1))
 	}
 	t.sign = sign
 	if t.next().URL == "" {
-		return nil, serve.Refused("it does not say where " + t.next().Operator + " listens")
+		return nil, registry.Refused("it does not say where " + t.next().Operator + " listens")
 	}
 	if _, err := t.mixer(); err != nil {
 		return nil, err

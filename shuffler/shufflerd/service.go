@@ -19,6 +19,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/witness"
@@ -78,8 +79,8 @@ type Service struct {
 	mixing   chan struct{} // held by whoever has crowds in memory
 	together int           // the constant, but for tests
 
-	withdrawals *serve.Withdrawals
-	plans       *serve.Plans[*served]
+	withdrawals *registry.Withdrawals
+	plans       *registry.Plans[*served]
 }
 
 // New opens a service on its queue and takes up what an earlier process left.
@@ -105,8 +106,8 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: epoch.Together,
 		rates: o.Limits.Rates(),
 	}
-	s.withdrawals = serve.NewWithdrawals(s.keepWithdrawal)
-	s.plans = serve.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
+	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	if o.Limits.Total > 0 {
 		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
 	}

@@ -1,4 +1,4 @@
-package serve
+package registry
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -170,8 +171,8 @@ type WithdrawnData struct {
 }
 
 // Table shows them on a status page; none if there are none.
-func (x *Withdrawals) Table() []Table {
-	t := Table{Title: "Withdrawn plans", Columns: []string{"plan", "at", "reason", "publisher"}}
+func (x *Withdrawals) Table() []serve.Table {
+	t := serve.Table{Title: "Withdrawn plans", Columns: []string{"plan", "at", "reason", "publisher"}}
 	var data []WithdrawnData
 	for _, w := range x.All() {
 		t.Rows = append(t.Rows, []string{plan.Short(finalName(w)), w.At.Format(time.RFC3339), w.Reason, w.Publisher})
@@ -181,7 +182,7 @@ func (x *Withdrawals) Table() []Table {
 		return nil
 	}
 	t.Data = data
-	return []Table{t}
+	return []serve.Table{t}
 }
 
 // Show answers GET /v1/plans/{plan}/withdrawal with the publisher's statement.
@@ -202,7 +203,7 @@ func (x *Withdrawals) Show(w http.ResponseWriter, r *http.Request) error {
 // TakeWith answers PUT /v1/plans/{plan}/withdrawal: 201 when the service has stopped the
 // plan for good, 200 if it had before. The signature is the authentication, whoever
 // brings it.
-func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error)) Handler {
+func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error)) serve.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		hash, err := wire.PathPlan(r)
 		if err != nil {
@@ -211,7 +212,7 @@ func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again
 		if err := wire.CheckType(r, wire.WithdrawalType); err != nil {
 			return err
 		}
-		text, err := ReadBody(w, r, plan.MaxWithdrawalBytes)
+		text, err := serve.ReadBody(w, r, plan.MaxWithdrawalBytes)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,6 @@
-package serve
+// Package registry keeps the plans that a service serves, those that it cannot serve now, and
+// the withdrawals of their publishers: the same for hops, aggregators and issuers.
+package registry
 
 import (
 	"bytes"
@@ -10,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -17,7 +20,7 @@ import (
 // Plans are those that a service serves, each with what the service has of it, and those
 // of an earlier process that it cannot serve now. It is safe for concurrent use.
 type Plans[P any] struct {
-	Publishers  *Publishers
+	Publishers  *serve.Publishers
 	Withdrawals *Withdrawals
 	Now         func() time.Time
 	Retention   time.Duration // after a plan has closed it may come again for so long
@@ -45,7 +48,7 @@ type idlePlan struct {
 }
 
 // NewPlans begins with none.
-func NewPlans[P any](c Common, publishers *Publishers, withdrawals *Withdrawals, most int) *Plans[P] {
+func NewPlans[P any](c serve.Common, publishers *serve.Publishers, withdrawals *Withdrawals, most int) *Plans[P] {
 	return &Plans[P]{
 		Publishers: publishers, Withdrawals: withdrawals, Now: c.Now, Retention: c.Retention, Most: most,
 		Closes: func(signed plan.Signed) time.Time { return signed.Plan.Times.Closes },
@@ -249,19 +252,19 @@ func (x *Plans[P]) Show(w http.ResponseWriter, r *http.Request) error {
 
 // Register answers PUT /v1/plans/{plan}: load takes up what a trusted publisher has signed.
 // The signature is the authentication, whoever brings it.
-func (x *Plans[P]) Register(load func(context.Context, plan.Signed) error) Handler {
+func (x *Plans[P]) Register(load func(context.Context, plan.Signed) error) serve.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		known := func(hash [32]byte) bool {
 			_, err := x.Standing(hash)
 			return err == nil
 		}
-		return TakePlan(w, r, x.Publishers.Now(), known, func(signed plan.Signed) error { return load(r.Context(), signed) })
+		return serve.TakePlan(w, r, x.Publishers.Now(), known, func(signed plan.Signed) error { return load(r.Context(), signed) })
 	}
 }
 
 // Withdraw ends a plan for good, as one of its publishers says: what Withdrawals.Take says
 // of it, for a plan that is here or is not. The caller holds Loading.
-func (x *Plans[P]) Withdraw(ctx context.Context, c Common, w plan.SignedWithdrawal) (again bool, err error) {
+func (x *Plans[P]) Withdraw(ctx context.Context, c serve.Common, w plan.SignedWithdrawal) (again bool, err error) {
 	var signers []string
 	signed, here := x.Signed(w.Plan)
 	if here {
