@@ -44,6 +44,7 @@ type cli struct {
 	Experiment experiment.Command `cmd:"" help:"The papers' measurements."`
 	Features   features.Command   `cmd:"" help:"What models learn from."`
 	Clusters   features.Clusters  `cmd:"" help:"Groups of what is public, in which private labels are counted."`
+	Learn      features.Learn     `cmd:"" help:"Encoders of public records, by whose codes private ones are told."`
 	Predict    predict.Command    `cmd:"" help:"What a model says of records."`
 	Release    release.Command    `cmd:"" help:"Look at releases."`
 	Keys       keys.Command       `cmd:"" help:"Make and show key files."`

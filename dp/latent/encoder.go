@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
@@ -27,23 +26,18 @@ type Encoder struct {
 	passes     sync.Pool // *nn.Pass
 }
 
-// Trained says how an encoder was made, and what the records that it was made of were promised.
+// Trained says how an encoder was made, and of which records.
 type Trained struct {
 	Method  string `json:"method"`  // "vae", "pca"
 	Of      string `json:"of"`      // what the records were, in words
 	Records int    `json:"records"` // how many
-	// Claim is "public" of records that nothing was promised to, "curator" where Guarantee is what
-	// they were promised, and "none proved" where the procedure has no proof.
-	Claim     string             `json:"claim"`
-	Guarantee *account.Guarantee `json:"guarantee,omitempty"`
+	// Claim is what the records were promised: ClaimPublic is the one that there is, and says
+	// nothing, since they are public.
+	Claim string `json:"claim"`
 }
 
-// Claims are what Trained.Claim may be.
-const (
-	ClaimPublic     = "public"
-	ClaimCurator    = "curator"
-	ClaimNoneProved = "none proved"
-)
+// ClaimPublic is of records that nothing was promised to.
+const ClaimPublic = "public"
 
 // encoderForm is an encoder in JSON; numbers are bytes in base64.
 type encoderForm struct {
@@ -113,8 +107,8 @@ func (e *Encoder) Check() error {
 			return errors.New("latent: a number of a prototype is not finite")
 		}
 	}
-	if t := e.Trained; t.Claim != ClaimPublic && t.Claim != ClaimNoneProved && t.Claim != ClaimCurator || (t.Claim == ClaimCurator) != (t.Guarantee != nil) {
-		return fmt.Errorf("latent: an encoder whose records were promised %q: say %q, %q, or %q with a guarantee", t.Claim, ClaimPublic, ClaimNoneProved, ClaimCurator)
+	if e.Trained.Claim != ClaimPublic {
+		return fmt.Errorf("latent: an encoder whose records were promised %q: it must be %q", e.Trained.Claim, ClaimPublic)
 	}
 	return nil
 }
@@ -133,15 +127,4 @@ func (e *Encoder) Encode(record []float32) []float32 {
 	}
 	defer e.passes.Put(pass)
 	return append([]float32(nil), pass.Forward(record, 1)...)
-}
-
-// Promised says in words what the records were promised that an encoder was made of.
-func (t Trained) Promised() string {
-	switch t.Claim {
-	case ClaimPublic:
-		return "nothing, they are public"
-	case ClaimCurator:
-		return t.Guarantee.String()
-	}
-	return "nothing that is proved"
 }

@@ -23,7 +23,7 @@ func describeVectors(m *latent.Model) ([]release.Metric, []release.Section, erro
 		Text:  fmt.Sprintf("Each report is a vector of %d numbers with noise in it (%s): by itself it tells next to nothing, and a classifier learns from how likely all of them are for each public prototype of the encoder (docs/noisy-records.md).", m.Asked.Vector.Dim, release.CountsFile),
 	}
 	if e := v.Encoder; e != nil {
-		section.Text += fmt.Sprintf(" The encoder was trained on %d records (%s); what these were promised: %s.", e.Trained.Records, e.Trained.Of, e.Trained.Promised())
+		section.Text += fmt.Sprintf(" The encoder was trained on %d records (%s), which are %s: nothing is promised to them.", e.Trained.Records, e.Trained.Of, e.Trained.Claim)
 	}
 	if k := len(m.Asked.Classes); k > 0 {
 		counts, values := make([]uint64, k), make([]estimate.Value, k)

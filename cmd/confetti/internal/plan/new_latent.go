@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -16,14 +17,17 @@ type planNewLatent struct {
 	Title        string   `help:"What the respondents are asked." default:"What do records look like, and which class goes with what?"`
 	Classes      []string `help:"Names of the classes, of which each record has one, as private as the record; without, records alone are asked for." placeholder:"A"`
 	Crowds       []string `help:"Without --classes: names of groups that respondents are in, which are public." placeholder:"A"`
-	Clusters     string   `help:"Public clusters of records (confetti clusters fit), which devices fetch." type:"path" required:"" placeholder:"FILE"`
+	Clusters     string   `help:"Public clusters of records (confetti clusters fit), which devices fetch: they say one symbol of cluster and class." type:"path" placeholder:"FILE"`
+	Encoder      string   `help:"A public encoder (confetti learn encoder), which devices fetch, in the place of clusters: they say its vector and the class with noise." type:"path" placeholder:"FILE"`
+	Mechanism    string   `help:"Of vectors: laplace, noise on a grid, or cap, a direction." enum:"laplace,cap" default:"laplace"`
+	Split        float64  `help:"Of vectors: their part of the local epsilon, where the class has the rest." default:"0.7"`
 	LocalEpsilon float64  `help:"Privacy of the whole record though everyone colludes: all that a device says keeps it." required:"" placeholder:"E"`
 	Delta        float64  `help:"Probability that the promise may fail by where a shuffler is honest; though everyone colludes it is 0." default:"1e-6"`
 }
 
 func (planNewLatent) Help() string {
 	return `Nobody is trusted: a device says one symbol, of its public cluster and its class jointly, at
-the whole --local-epsilon. What the same reports tell behind an honest hop is stated beside it.
+the whole --local-epsilon; or with --encoder a noisy vector and beside it the class (LTN). What the same reports tell behind an honest hop is stated beside it.
 
 Example:
   confetti clusters fit --dataset synthetic --clusters 20 --out clusters.json
@@ -35,7 +39,7 @@ func (c planNewLatent) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.write(std, p, "classes", "crowds", "clusters", "local-epsilon")
+	return c.write(std, p, "classes", "crowds", "clusters", "encoder", "mechanism", "split", "local-epsilon")
 }
 
 // draft is the plan as asked for, without keys and noise.
@@ -47,19 +51,52 @@ func (c planNewLatent) draft() (plan.Plan, error) {
 	if len(c.Classes) > 0 && len(c.Crowds) > 0 {
 		errs = append(errs, terminal.Usagef("--crowds beside --classes: whoever has a class says it with the record: leave out the one or the other"))
 	}
+	if (c.Clusters == "") == (c.Encoder == "") {
+		errs = append(errs, terminal.Usagef("--clusters and --encoder: give one of them"))
+	}
+	if !(c.Split > 0 && c.Split < 1) {
+		errs = append(errs, terminal.Usagef("--split is %v: give a number between 0 and 1", c.Split))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
-	text, err := os.ReadFile(c.Clusters)
+	ask, text, err := c.asked()
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	f, err := cluster.ParseFinder(text)
-	if err != nil {
-		return plan.Plan{}, fmt.Errorf("%s: %w", c.Clusters, err)
-	}
-	ask := plan.Latent{Features: f.Inputs, Classes: c.Classes, Report: plan.LatentSymbols, Clusters: len(f.Sizes)}
 	p, err := c.plan(c.Title, plan.Question{Kind: "latent", Latent: &ask}, c.Crowds, plan.Budget{LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement"})
 	p.State = plan.StateName(text)
 	return p, err
+}
+
+// asked is the section of the state that is there, and the state.
+func (c planNewLatent) asked() (ask plan.Latent, text []byte, err error) {
+	ask.Classes = c.Classes
+	if c.Clusters != "" {
+		if text, err = os.ReadFile(c.Clusters); err != nil {
+			return ask, nil, err
+		}
+		f, err := cluster.ParseFinder(text)
+		if err != nil {
+			return ask, nil, fmt.Errorf("%s: %w", c.Clusters, err)
+		}
+		ask.Report, ask.Features, ask.Clusters = plan.LatentSymbols, f.Inputs, len(f.Sizes)
+		return ask, text, nil
+	}
+	if text, err = os.ReadFile(c.Encoder); err != nil {
+		return ask, nil, err
+	}
+	e, err := latent.ParseEncoder(text)
+	if err != nil {
+		return ask, nil, fmt.Errorf("%s: %w", c.Encoder, err)
+	}
+	z := plan.Latents{Mechanism: c.Mechanism, Dim: e.Dim()}
+	if c.Mechanism == plan.LatentLaplace {
+		z.Length = e.Length
+	}
+	if len(c.Classes) > 0 {
+		z.Epsilon = c.Split * c.LocalEpsilon
+	}
+	ask.Report, ask.Features, ask.Vector = plan.LatentVector, e.Inputs(), &z
+	return ask, text, nil
 }
