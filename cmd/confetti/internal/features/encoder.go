@@ -30,23 +30,17 @@ type Learn struct {
 }
 
 type encoded struct {
-	flags.DataSets
-	Inputs     string   `arg:"" optional:"" help:"A table (.csv, .parquet), or a folder of PNG images of one size. Without any, those of --dataset." type:"path"`
-	Dataset    string   `help:"mnist, fashion-mnist, another set of the data folder, or synthetic: images that are drawn." default:"synthetic"`
-	Columns    []string `help:"Columns of a table, by name or pattern; without, all." placeholder:"NAME"`
-	Drop       []string `help:"Columns that are none, likewise." placeholder:"NAME"`
-	Method     string   `help:"vae: a variational autoencoder with Laplace noise (LTN); pca: principal directions." enum:"vae,pca" default:"vae"`
-	Dim        int      `help:"Numbers of the code." default:"8"`
-	Hidden     []int    `help:"vae: numbers in each layer of the encoder; the decoder has them in turn." default:"400,150,50"`
-	Length     float64  `help:"vae: of the ball that codes are pulled back to, in the sum of magnitudes." default:"10"`
-	Noise      float64  `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"29"`
-	Scale      string   `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
-	Likelihood string   `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
-	Epochs     int      `help:"vae: times that each record is seen." default:"15"`
-	Images     int      `help:"How many to draw where inputs are synthetic." default:"4000"`
-	Seed       uint64   `help:"The same seed gives the same encoder on one machine." default:"1"`
-	Out        string   `help:"The file to write; of images, a picture of what codes keep is beside it." type:"path" default:"encoder.json"`
-	JSON       bool     `help:"End with one JSON object."`
+	public
+	Method     string  `help:"vae: a variational autoencoder with Laplace noise (LTN); pca: principal directions." enum:"vae,pca" default:"vae"`
+	Dim        int     `help:"Numbers of the code." default:"8"`
+	Hidden     []int   `help:"vae: numbers in each layer of the encoder; the decoder has them in turn." default:"400,150,50"`
+	Length     float64 `help:"vae: of the ball that codes are pulled back to, in the sum of magnitudes." default:"10"`
+	Noise      float64 `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"29"`
+	Scale      string  `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
+	Likelihood string  `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
+	Epochs     int     `help:"vae: times that each record is seen." default:"15"`
+	Out        string  `help:"The file to write; of images, a picture of what codes keep is beside it." type:"path" default:"encoder.json"`
+	JSON       bool    `help:"End with one JSON object."`
 }
 
 func (encoded) Help() string {
@@ -66,10 +60,10 @@ func (c encoded) check() error {
 		return terminal.Usagef("--length is %v, --noise %v: give numbers above 0, at most 1e6", c.Length, c.Noise)
 	case c.Epochs < 1 || c.Epochs > 10_000 || slices.ContainsFunc(c.Hidden, func(h int) bool { return h < 1 || h > 1<<14 }):
 		return terminal.Usagef("--epochs is %d, --hidden %v: give 1 to 10000, and layers of 1 to %d", c.Epochs, c.Hidden, 1<<14)
-	case c.Images < 500 || c.Images > 1_000_000:
-		return terminal.Usagef("--images is %d: give 500 to 1000000", c.Images)
+	case c.Map != "":
+		return terminal.Usagef("--map: an encoder takes records as devices have them: leave it out")
 	}
-	return nil
+	return c.public.check()
 }
 
 func (c encoded) Run(std terminal.Streams) error {
@@ -116,7 +110,7 @@ func (c encoded) Run(std terminal.Streams) error {
 // train makes the encoder, and the picture of what its codes keep, where records are images and
 // there is a decoder.
 func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
-	g, err := clustered{DataSets: c.DataSets, Inputs: c.Inputs, Dataset: c.Dataset, Columns: c.Columns, Drop: c.Drop, Images: c.Images, Seed: c.Seed}.given(nil, report)
+	g, err := c.given(nil, report)
 	if err != nil {
 		return nil, nil, err
 	}
