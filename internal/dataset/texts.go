@@ -26,9 +26,9 @@ type Texts struct {
 }
 
 // textNames are the data sets that LoadTexts knows.
-func textNames() []string { return []string{"agnews", "agnews_lsa256", "sst2"} }
+func textNames() []string { return []string{"agnews", "agnews_lsa256", "dbpedia14", "sst2"} }
 
-// newsPublic is how many rows at the head of the news of agnews_lsa256 are public.
+// newsPublic is how many rows at the head of the news of agnews_lsa256 are public; of dbpedia14 as many.
 const newsPublic = 12_406
 
 // LoadTexts reads the texts that a data set of the data folder was made of.
@@ -43,6 +43,10 @@ func LoadTexts(dir, name string) (*Texts, error) {
 	case "agnews_lsa256":
 		if t.Classes, err = readLines(filepath.Join(dir, name, "classes.txt")); err == nil {
 			err = t.readNews(filepath.Join(dir, "agnews_csv"))
+		}
+	case "dbpedia14":
+		if t.Classes, err = readLines(filepath.Join(dir, name, "classes.txt")); err == nil {
+			err = t.readNews(filepath.Join(dir, name))
 		}
 	default:
 		err = fmt.Errorf("data set %q has no texts: choose one of %s", name, strings.Join(textNames(), ", "))

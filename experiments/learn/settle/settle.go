@@ -1,8 +1,9 @@
 // Command settle tries the numbers that the learners of images were given on drawn images with
 // drawn classes, which are nobody's, and prints the accuracy of each: a study of 60,000
 // respondents at epsilon 1 and delta 1e-5 with 8,192 bits, by the error that the mechanism's
-// formula has. docs/learning.md says what follows. It is run from the root of the module:
-// go run ./experiments/learn/settle SEED
+// formula has. With the folder of data sets it tries which words of texts count, on descriptions of
+// things that nobody is asked about. docs/learning.md says what follows. It is run from the root of
+// the module: go run ./experiments/learn/settle SEED [DIR]
 package main
 
 import (
@@ -42,14 +43,19 @@ var shape = record.Shape{Dimension: dimension, Classes: classes}
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("give a seed")
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		log.Fatal("give a seed, and for texts the folder of data sets")
 	}
 	seed, err := strconv.ParseUint(os.Args[1], 10, 64)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := settle(seed); err != nil {
+	if len(os.Args) == 3 {
+		err = settleTexts(os.Args[2], seed)
+	} else {
+		err = settle(seed)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -75,7 +81,7 @@ func settle(seed uint64) error {
 		for i := range x.Rows {
 			whiten.Normalize(row(x, i))
 		}
-		if err := try(people{x, labels}, reg, r); err != nil {
+		if err := try(people{x, labels, respondents}, reg, r); err != nil {
 			return err
 		}
 	}
@@ -150,7 +156,7 @@ func (p people) descend(sums record.Sums, start, step float64, noisy func([]floa
 	for i := range d.Weights {
 		d.Weights[i] *= start
 	}
-	white := people{blas32.General{Rows: p.x.Rows, Cols: dimension, Stride: dimension, Data: make([]float32, len(p.x.Data))}, p.y}
+	white := people{blas32.General{Rows: p.x.Rows, Cols: dimension, Stride: dimension, Data: make([]float32, len(p.x.Data))}, p.y, p.asked}
 	each(p.x.Rows, func(_, i int) { d.Features(append([]float32(nil), row(p.x, i)...), row(white.x, i)) })
 	for range gradients {
 		sum := noisy(white.total(shape.GradientLen(), d.Message))
@@ -180,8 +186,9 @@ func designed(share float64) ([]vector.Spec, error) {
 
 // people are respondents, and after them those that a model is tested on.
 type people struct {
-	x blas32.General
-	y []int
+	x     blas32.General
+	y     []int
+	asked int
 }
 
 func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }
@@ -193,7 +200,7 @@ func (p people) total(length int, message func(psi []float32, class int, out []f
 	for w := range workers {
 		sums[w], vectors[w] = make([]float64, length), make([]float32, length)
 	}
-	each(respondents, func(w, i int) {
+	each(p.asked, func(w, i int) {
 		message(row(p.x, i), p.y[i], vectors[w])
 		for k, v := range vectors[w] {
 			sums[w][k] += float64(v)
@@ -209,12 +216,12 @@ func (p people) total(length int, message func(psi []float32, class int, out []f
 
 func (p people) accuracy(class func([]float32) int) float64 {
 	right := 0
-	for i := respondents; i < p.x.Rows; i++ {
+	for i := p.asked; i < p.x.Rows; i++ {
 		if class(row(p.x, i)) == p.y[i] {
 			right++
 		}
 	}
-	return math.Round(1e4*float64(right)/tests) / 1e4
+	return math.Round(1e4*float64(right)/float64(p.x.Rows-p.asked)) / 1e4
 }
 
 // each calls f with the numbers below n, on all processors.
