@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -156,5 +157,40 @@ func TestNoisedSumsErrAsStated(t *testing.T) {
 			}
 			stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, fourth, squares) })
 		}
+	}
+}
+
+// So does a sketch of such sums, over sketches: here the noise is most of what it errs by.
+func TestNoisedSketchesErrAsStated(t *testing.T) {
+	for _, name := range []string{"count-mean", "count"} {
+		p := example.Summed(example.Histogram(plan.Histogram{
+			Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: 12}},
+			Sketch:     &plan.Sketch{Name: name, Hashes: 4, Width: 16},
+		}), plan.NoiseAggregators)
+		p.Budget.Adjacency = "replacement"
+		values := make([]question.Value, 30)
+		for i := range values {
+			values[i] = histogram.Answers{Values: []any{i % 10}}
+		}
+		var squares []float64
+		for seed := range uint64(200) {
+			of := *p.Question.Histogram.Sketch
+			of.Seed = fmt.Sprintf("%064x", seed)
+			h := *p.Question.Histogram
+			h.Sketch, p.Question.Histogram = &of, &h
+			proto, _ := runnable(t, small(t, p, 10))
+			col, err := simulate.Law(proto, law.Values(values), seed, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := proto.Estimate(col.Crowds)[0][3]
+			squares = append(squares, (v.Mean-3)*(v.Mean-3)/(v.StdErr*v.StdErr))
+		}
+		const fourth = 5
+		stattest.Mean(t, 1, fourth, squares)
+		for i := range squares {
+			squares[i] *= 4
+		}
+		stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, fourth, squares) })
 	}
 }

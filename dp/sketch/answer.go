@@ -33,6 +33,13 @@ func Fragments(m randomize.Fragmented, fragments int) Answer {
 	return newAnswer(moments(true, 1), moments(false, 0), m.Backstop.K)
 }
 
+// Summed is the answer of cells that are summed as they are, in whose every count there is
+// noise of a variance, that of nobody: here an equal part of it is each device's.
+func Summed(variance float64, devices, rows, cells int) Answer {
+	each := float64(rows) * variance / float64(max(1, devices))
+	return newAnswer(Moments{1, each}, Moments{0, each}, cells)
+}
+
 func newAnswer(set, unset Moments, cells int) Answer {
 	if !(set.Mean > unset.Mean) {
 		panic(fmt.Sprintf("sketch: an answer that says nothing: %v messages where the value is, %v elsewhere", set.Mean, unset.Mean))
@@ -67,7 +74,8 @@ func (r rows) pairs(counts []uint64, n int, a Answer) float64 {
 	for row := range r.Rows() { // row by row: fewer roundings than in one sum
 		var sum float64
 		for _, c := range counts[row*r.Cells() : (row+1)*r.Cells()] {
-			sum += float64(c) * float64(c)
+			x := float64(int64(c)) // sums with noise may be below zero
+			sum += x * x
 		}
 		squares += sum
 	}

@@ -48,7 +48,7 @@ func (s *Count) Estimate(counts []uint64, n int, a Answer, candidates []uint32) 
 	own, other := s.sums(counts, candidates, true)
 	out := make([]estimate.Value, len(candidates))
 	for i, t := range own {
-		out[i] = s.value(float64(t), float64(other[i]), n, pairs, a)
+		out[i] = s.value(float64(int64(t)), float64(int64(other[i])), n, pairs, a)
 	}
 	return out
 }

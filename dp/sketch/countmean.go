@@ -36,7 +36,7 @@ func (s *CountMean) Estimate(counts []uint64, n int, a Answer, candidates []uint
 	own, _ := s.sums(counts, candidates, false)
 	out := make([]estimate.Value, len(candidates))
 	for i, t := range own {
-		out[i] = s.value(float64(t), n, pairs, a)
+		out[i] = s.value(float64(int64(t)), n, pairs, a)
 	}
 	return out
 }

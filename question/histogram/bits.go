@@ -143,11 +143,7 @@ func (t *bits) tau() int { return t.mechanism.Tau }
 
 func (t *bits) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	if t.sketch != nil {
-		candidates := make([]uint32, t.size)
-		for i := range candidates {
-			candidates[i] = uint32(i)
-		}
-		return t.sketch.Estimate(counts, respondents, sketch.Fragments(t.mechanism, t.tau()), candidates)
+		return t.sketch.Estimate(counts, respondents, sketch.Fragments(t.mechanism, t.tau()), t.candidates())
 	}
 	law := t.perDevice(share)
 	values := make([]estimate.Value, len(counts))
@@ -155,6 +151,15 @@ func (t *bits) read(counts []uint64, respondents int, share float64) []estimate.
 		values[i] = law.estimate(float64(c), float64(respondents))
 	}
 	return values
+}
+
+// candidates are all cells of the attribute, which a sketch estimates.
+func (t *bits) candidates() []uint32 {
+	all := make([]uint32, t.size)
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	return all
 }
 
 // deviation of a sketch leaves out pairs of respondents with one value, which

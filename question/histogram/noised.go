@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/dp/sum"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
@@ -64,6 +65,9 @@ func lawOf(p plan.Plan) (sum.Law, error) {
 // read: of those who were asked with probability share, T holders of a cell count in place
 // of T/share.
 func (t noised) read(counts []uint64, respondents int, share float64) []estimate.Value {
+	if t.sketch != nil {
+		return t.sketch.Estimate(counts, respondents, t.answer(respondents), t.candidates())
+	}
 	values := make([]estimate.Value, len(counts))
 	law := t.law(respondents)
 	for i, c := range counts {
@@ -77,13 +81,24 @@ func spread(law sum.Law, holders, share float64) float64 {
 	return math.Sqrt(law.Variance/(share*share) + holders*(1-share)/share)
 }
 
+// answer is that of a cell of a sketch's row.
+func (t noised) answer(respondents int) sketch.Answer {
+	return sketch.Summed(t.law(respondents).Variance, respondents, t.sketch.Rows(), t.sketch.Cells())
+}
+
 func (t noised) deviation(holders, respondents int, share float64) float64 {
+	if t.sketch != nil {
+		return math.Sqrt(t.sketch.Variance(holders, respondents, 0, t.answer(respondents)))
+	}
 	return spread(t.law(respondents), float64(holders), share)
 }
 
 // errors: the law of the noise is known at any depth, and that of a cell's estimate where
-// everybody is asked.
+// everybody is asked; of a sketch, as of flipped bits, nothing is proved.
 func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
+	if t.sketch != nil {
+		return errorLaw{}
+	}
 	law := t.law(respondents)
 	e := errorLaw{
 		mean: &estimate.Cell{N: respondents, Keep: share}, fragments: 1, independent: true,

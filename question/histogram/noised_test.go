@@ -221,9 +221,6 @@ func promised(s plan.Sum) int {
 
 func TestNoisedPlansAreChecked(t *testing.T) {
 	good := example.Design(t, noised(plan.NoiseAggregators, example.Drinks()))
-	sketched := example.OneHot(example.Drinks())
-	sketched.Randomizer = good.Question.Histogram.Randomizer
-	sketched.Sketch = &plan.Sketch{Name: "count-mean", Hashes: 3, Width: 8, Seed: example.Seed}
 	for name, c := range map[string]struct {
 		change func(p *plan.Plan)
 		want   string
@@ -233,7 +230,6 @@ func TestNoisedPlansAreChecked(t *testing.T) {
 			p.Route, p.Envelopes = example.Histogram(plan.Histogram{}).Route, plan.Envelopes{PerDevice: 1, PayloadBytes: 8, Suite: "x25519"}
 		}, "leaves cells as they are"},
 		"none among devices": {func(p *plan.Plan) { p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseDevices, "", 0 }, "route.sum.law must be"},
-		"a sketch":           {func(p *plan.Plan) { p.Question.Histogram = &sketched }, "rows are summed of flipped bits"},
 		"removal":            {func(p *plan.Plan) { p.Budget.Adjacency = "removal" }, "budget.adjacency"},
 		"a local promise":    {func(p *plan.Plan) { p.Budget.LocalEpsilon = 3 }, "both aggregators together have the answer"},
 		"another circuit":    {func(p *plan.Plan) { p.Route.Sum.Circuit.Length++ }, "route.sum.circuit: the question takes"},

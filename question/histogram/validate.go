@@ -188,11 +188,11 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	}
 	want := plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(account.ExactAccounting)}
 	ps.Require(ask.Randomizer == want, at+" must have the name %q, the accounting %q and nothing else: noise is added to the sums", want.Name, want.Accounting)
-	ps.Require(ask.Sketch == nil, `question.histogram.sketch: rows are summed of flipped bits: set route.sum.noise to "devices", and name a randomizer, or leave the sketch out`)
+	ps.Require(ask.Sketch == nil || ask.Collect != plan.CollectSample, "a sketch draws a row for each respondent already: with several attributes, split")
 	question.RequireReplacement(p, ps)
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
-		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1, "attribute %s: a search asks one attribute, of one crowd", plan.Quoted(a.Name))
+		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))
 	}
 }
 

@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"slices"
+
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/plan"
@@ -51,8 +53,8 @@ func (f Histogram) CheckNoised(r Route, localEpsilon float64) (errs []error) {
 		}
 		return errs
 	}
-	if f.Encoding != "" && f.Encoding != plan.RandomizerNone {
-		errs = append(errs, terminal.Usagef("--encoding is of devices that add noise: leave it out, or set --noise devices"))
+	if e := f.Encoding; e != "" && e != plan.RandomizerNone && !slices.Contains(sketches, e) {
+		errs = append(errs, terminal.Usagef("--encoding %s is of devices that add noise: leave it out, name a sketch (count-mean, count), or set --noise devices", e))
 	}
 	if f.Adjacency == string(account.Removal) {
 		errs = append(errs, terminal.Usagef("--adjacency removal is of answers that are flipped: both aggregators know how many answered"))
