@@ -74,7 +74,7 @@ type Part struct {
 	State    State     `json:"state"`
 	Ended    time.Time `json:"ended,omitzero"`   // when it was sent or dropped
 	Reason   string    `json:"reason,omitempty"` // why it was dropped
-	Messages [][]byte  `json:"messages"`         // their bodies, dummies and zeros at the end of all left out
+	Messages [][]byte  `json:"messages"`         // their bodies, dummies left out
 
 	said   spokenPart
 	sealed bool // it is in the spool, and may have been sent

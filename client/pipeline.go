@@ -84,6 +84,7 @@ type Answer struct {
 type Packed struct {
 	Instance int
 	Payloads [][]byte
+	Body     int // bytes of a message in a payload, without the zeros behind it
 	Vector   []uint64
 }
 
@@ -134,6 +135,9 @@ func (c *Pipeline) Answer(v question.Value, memory question.Memory, allowed []in
 		a.Parts[0].Instance = c.rand.IntN(len(c.keys))
 	}
 	for i, part := range report.Parts {
+		if len(part) > 0 {
+			a.Parts[i].Body = len(part[0])
+		}
 		a.Parts[i].Payloads = fragment.Pack(c.rand, part, c.protocol.Plan.Envelopes.PerDevice, c.protocol.Plan.Envelopes.PayloadBytes)
 	}
 	return a, nil

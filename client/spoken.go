@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 
@@ -16,7 +15,7 @@ import (
 type spokenPart struct {
 	Instance int    `json:"instance"`
 	Size     int    `json:"size,omitempty"`     // bytes of a payload
-	Body     int    `json:"body,omitempty"`     // bytes of a body: the zeros at the end of all are left out
+	Body     int    `json:"body,omitempty"`     // bytes of a body: the zeros behind it are left out
 	Bodies   []byte `json:"bodies,omitempty"`   // one after the other, in the order of the payloads
 	Dummies  []byte `json:"dummies,omitempty"`  // bit i%8 of byte i/8: payload i is a dummy; none where there are none
 	Vector   []byte `json:"vector,omitempty"`   // of an answer that is summed: see secret.shut
@@ -26,9 +25,8 @@ type spokenPart struct {
 
 // spoken is the record of a part.
 func spoken(p Packed) spokenPart {
-	s := spokenPart{Instance: p.Instance, Size: len(p.Payloads[0])}
-	var bodies [][]byte
-	dummies := make([]byte, (len(p.Payloads)+7)/8)
+	s := spokenPart{Instance: p.Instance, Size: len(p.Payloads[0]), Body: p.Body}
+	dummies, any := make([]byte, (len(p.Payloads)+7)/8), false
 	for i, payload := range p.Payloads {
 		body, err := fragment.Unpack(payload)
 		if err != nil {
@@ -36,16 +34,16 @@ func spoken(p Packed) spokenPart {
 		}
 		if body == nil {
 			dummies[i/8] |= 1 << (i % 8)
+			any = true
 			continue
 		}
-		s.Body = max(s.Body, 1, len(bytes.TrimRight(body, "\x00")))
-		bodies = append(bodies, body)
-	}
-	for _, body := range bodies {
 		s.Bodies = append(s.Bodies, body[:s.Body]...)
 	}
-	if len(bodies) < len(p.Payloads) {
+	if any {
 		s.Dummies = dummies
+	}
+	if s.Bodies == nil {
+		s.Body = 0
 	}
 	return s
 }
@@ -115,7 +113,7 @@ func (s spokenPart) current() (c spokenPart, ok bool) {
 	case s.Size <= 0 || len(s.Payloads)%s.Size != 0 || s.Bodies != nil || s.Dummies != nil || s.Body != 0:
 		return s, false
 	}
-	p := Packed{Instance: s.Instance, Payloads: slices.Collect(slices.Chunk(s.Payloads, s.Size))}
+	p := Packed{Instance: s.Instance, Body: s.Size - 1, Payloads: slices.Collect(slices.Chunk(s.Payloads, s.Size))}
 	for _, payload := range p.Payloads {
 		if _, err := fragment.Unpack(payload); err != nil {
 			return s, false
