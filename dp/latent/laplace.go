@@ -18,16 +18,16 @@ import (
 type Laplace struct {
 	Dim     int     // in [1, MaxDim]
 	Length  float64 // l, > 0
-	Points  int     // steps of the grid from the centre to the ball's surface, in [1, MaxPoints]
-	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]
+	Points  int     // steps of the grid from the centre to the ball's surface, in [1, maxPoints]
+	Epsilon float64 // local, under replacement, in [minEpsilon, maxEpsilon]
 }
 
 // Bounds of reports.
 const (
 	MaxDim     = 1 << 12
-	MaxPoints  = 1 << 16
-	MinEpsilon = 1e-3
-	MaxEpsilon = 50
+	maxPoints  = 1 << 16
+	minEpsilon = 1e-3
+	maxEpsilon = 50
 	wordBytes  = 4
 )
 
@@ -38,15 +38,15 @@ func (m Laplace) Validate() error {
 		return fmt.Errorf("latent: %d numbers: give 1 to %d", m.Dim, MaxDim)
 	case !(m.Length > 0 && m.Length <= math.MaxFloat32):
 		return fmt.Errorf("latent: a ball of length %v: give a positive number", m.Length)
-	case m.Points < 1 || m.Points > MaxPoints:
-		return fmt.Errorf("latent: a grid of %d points: give 1 to %d", m.Points, MaxPoints)
+	case m.Points < 1 || m.Points > maxPoints:
+		return fmt.Errorf("latent: a grid of %d points: give 1 to %d", m.Points, maxPoints)
 	}
 	return validEpsilon(m.Epsilon)
 }
 
 func validEpsilon(epsilon float64) error {
-	if !(epsilon >= MinEpsilon && epsilon <= MaxEpsilon) {
-		return fmt.Errorf("latent: epsilon %v: give a number from %v to %v", epsilon, MinEpsilon, float64(MaxEpsilon))
+	if !(epsilon >= minEpsilon && epsilon <= maxEpsilon) {
+		return fmt.Errorf("latent: epsilon %v: give a number from %v to %v", epsilon, minEpsilon, float64(maxEpsilon))
 	}
 	return nil
 }

@@ -113,19 +113,24 @@ const (
 type task struct {
 	Cell
 	set         *dataset.Set
-	side        int            // of a picture, in pixels
-	train, test blas32.General // oriented gradients of all training and test records
+	side        int            // of a picture, in pixels; 0: records are no pictures
+	train, test blas32.General // what clusters are made of, of all training and test records: oriented gradients of pictures
 	order       []int          // of the training records
 	tell        simulate.Progress
 }
 
-// Run measures a cell on a set of pictures.
+// Run measures a cell on a set of square pictures, or on loans.
 func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
 	side := int(math.Round(math.Sqrt(float64(set.Dimension()))))
-	if side*side != set.Dimension() || side < 16 {
+	switch {
+	case set.Name == LoansName && (c.Mechanism != symbols || c.Application != collection):
+		return Result{}, fmt.Errorf("ltn: %s is measured with %q and %q alone", set.Name, collection, symbols)
+	case set.Name == LoansName:
+		side = 0
+	case side*side != set.Dimension() || side < 16:
 		return Result{}, fmt.Errorf("ltn: %s has no square pictures, of which clusters are made", set.Name)
 	}
 	start := time.Now()
@@ -139,6 +144,12 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 func (t *task) run() (res Result, err error) {
 	if t.Mechanism != symbols {
 		return t.vectors()
+	}
+	if t.side == 0 {
+		public, _ := t.split()
+		t.set = standard(t.set, public)
+		t.train, t.test = t.set.Train.X, t.set.Test.X
+		return t.collection()
 	}
 	if t.train, err = oriented(t.set.Train.X, t.side, t.tell); err != nil {
 		return res, err

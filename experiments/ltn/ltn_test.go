@@ -72,3 +72,25 @@ func TestLearningFromVectors(t *testing.T) {
 		t.Error("the encoder of another seed is taken")
 	}
 }
+
+// Loans are standardized by public ones, half of them of each class in both parts.
+func TestColumnsOfLoans(t *testing.T) {
+	set := &dataset.Set{Name: LoansName, Classes: []string{"paid", "charged off"}}
+	r := stattest.Rand(t)
+	draw := func(n int) (l dataset.Labelled) {
+		l.X = blas32.General{Rows: n, Cols: 2, Stride: 2}
+		for i := range n {
+			l.Y = append(l.Y, i%2)
+			l.X.Data = append(l.X.Data, float32(1000*(i%2))+float32(r.NormFloat64()), float32(r.NormFloat64()))
+		}
+		return l
+	}
+	set.Train, set.Test = draw(2000), draw(400)
+	res, err := Run(Cell{Application: collection, Mechanism: symbols, Epsilon: 4, Seed: 2}, set, func(string, int, int) {})
+	if err != nil || res.AccuracyClean < 0.9 || res.Respondents != 450 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err := Run(Cell{Application: novel, Mechanism: symbols, Epsilon: 4}, set, nil); err == nil {
+		t.Error("a novel class of loans is measured")
+	}
+}

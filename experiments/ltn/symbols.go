@@ -29,11 +29,16 @@ const (
 	byGraph = 200
 	// graphRecords are as many public records as the graph is of: its time grows with their square.
 	graphRecords = 15_000
+	// directionsOfLoans are the principal directions in which clusters of columns are found.
+	directionsOfLoans = 12
 )
 
 // found are clusters of the features of public records.
 func (t *task) found(x blas32.General, n int) (*clusters, error) {
-	if n > byGraph {
+	switch {
+	case t.side == 0:
+		return t.means(x, n, directionsOfLoans)
+	case n > byGraph:
 		return t.means(x, n, 0)
 	}
 	r := t.stream(forClusters)
@@ -64,11 +69,11 @@ func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
 	return &clusters{s.Marshal(), func(x blas32.General) []int { return cluster.All(s, x) }}, s.Prepare()
 }
 
-// ask puts a plan of symbols to respondents, each a training record in a group, and gives what
-// the analyzer learns. The smallest group has so many.
+// ask puts a plan of symbols to respondents, and gives what the analyzer learns. The smallest of
+// their groups, where there are any, has so many.
 func (t *task) ask(g *clusters, classes, groups []string, smallest int, who law.Values) (*latent.Model, plan.Plan, error) {
 	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
-		Features: t.side * t.side, Classes: classes, Report: plan.LatentSymbols, Clusters: t.Clusters,
+		Features: t.set.Dimension(), Classes: classes, Report: plan.LatentSymbols, Clusters: t.Clusters,
 	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
 	p.Crowd.Names = groups
 	m, p, err := t.put(p, g.state, who)
@@ -80,7 +85,7 @@ func (t *task) ask(g *clusters, classes, groups []string, smallest int, who law.
 
 // record is what a training record's holder has.
 func (t *task) record(i, group, class int) latent.Record {
-	return latent.Record{Crowd: group, Features: t.set.Train.X.Data[i*t.set.Train.X.Stride:][:t.side*t.side], Class: class}
+	return latent.Record{Crowd: group, Features: t.set.Train.X.Data[i*t.set.Train.X.Stride:][:t.set.Dimension()], Class: class}
 }
 
 // collection learns classes from one symbol of each respondent.

@@ -6,17 +6,22 @@ import (
 )
 
 const (
-	fewestSymbols = 20 // clusters: fewer tell ten classes badly apart
+	fewestSymbols = 20 // clusters of records alone
+	fewestOfClass = 2  // and of records with classes, for each class: fewer tell them badly apart
 	mostSymbols   = 500
 	clearSymbol   = 6 // standard errors of a typical symbol's count
 )
 
 // ForSymbols is the number of clusters for so many respondents who say their cluster and one of
-// so many classes by subset selection at a local epsilon: the largest, up to 500 and not below 20,
-// at which a typical cell, n/J of them, is six standard errors of its estimate above nothing. All
+// so many classes by subset selection at a local epsilon: the largest, up to 500 and not below two
+// for each class (20 of one), at which a typical cell, n/J of them, is six standard errors of its estimate above nothing. All
 // of it is public.
 func ForSymbols(respondents, classes int, epsilon float64) int {
-	for j := min(mostSymbols, cluster.Most); j > fewestSymbols; j-- {
+	fewest := fewestSymbols
+	if classes > 1 {
+		fewest = min(fewestOfClass*classes, mostSymbols)
+	}
+	for j := min(mostSymbols, cluster.Most); j > fewest; j-- {
 		k := j * classes
 		m := randomize.SubsetSelection{K: k, W: randomize.SubsetSize(k, epsilon), Epsilon: epsilon}
 		typical := float64(respondents) / float64(j)
@@ -24,5 +29,5 @@ func ForSymbols(respondents, classes int, epsilon float64) int {
 			return j
 		}
 	}
-	return fewestSymbols
+	return fewest
 }

@@ -26,27 +26,27 @@ type VAE struct {
 	// it is learned begins so.
 	Epsilon    float64
 	Learned    bool
-	Likelihood string // of a record: one of Likelihoods
+	Likelihood string // of a record: Bernoulli, "logit" or Normal
 	Epochs     int
 	Batch      int
 	Rate       float64 // Adam's, which shrinks to nothing along a cosine
 }
 
-// Likelihoods of records are: of numbers from 0 to 1 that of a coin, or with a normal law of their
+// Likelihoods are: of numbers from 0 to 1 that of a coin, or with a normal law of their
 // logits; of any numbers a normal law.
 const (
 	Bernoulli = "bernoulli"
-	Logit     = "logit"
+	logits    = "logit"
 	Normal    = "normal"
 )
 
-// Likelihoods are those that a VAE may have.
-var Likelihoods = []string{Bernoulli, Logit, Normal}
+// likelihoods are those that a VAE may have.
+var likelihoods = []string{Bernoulli, logits, Normal}
 
-// Paper is LTN's network and training for images (appendix E): a ball of 10, where the code tells
+// Paper is LTN's network for images (appendix E), trained for half as long: a ball of 10, where the code tells
 // classes apart; of 5, which the paper has too, nearly all codes end on the sphere.
 func Paper() VAE {
-	return VAE{Dim: 8, Hidden: []int{400, 150, 50}, Length: 10, Epsilon: 29, Likelihood: Bernoulli, Epochs: 15, Batch: 128, Rate: 1e-3}
+	return VAE{Dim: 8, Hidden: []int{400, 150, 50}, Length: 10, Epsilon: 29, Likelihood: Bernoulli, Epochs: 8, Batch: 128, Rate: 1e-3}
 }
 
 // prior is the scale of the code's prior: variance one.
@@ -58,8 +58,8 @@ func (v VAE) check(x blas32.General) error {
 		return fmt.Errorf("latent: a code of %d numbers in a ball of %v with noise of epsilon %v: give positive numbers", v.Dim, v.Length, v.Epsilon)
 	case v.Epochs < 1 || v.Batch < workers || !(v.Rate > 0):
 		return fmt.Errorf("latent: %d epochs in batches of %d at rate %v: give at least one, %d, and a positive rate", v.Epochs, v.Batch, v.Rate, workers)
-	case !slices.Contains(Likelihoods, v.Likelihood):
-		return fmt.Errorf("latent: likelihood %q: choose one of %v", v.Likelihood, Likelihoods)
+	case !slices.Contains(likelihoods, v.Likelihood):
+		return fmt.Errorf("latent: likelihood %q: choose one of %v", v.Likelihood, likelihoods)
 	case x.Rows < v.Batch:
 		return fmt.Errorf("latent: %d records: give at least a batch of %d", x.Rows, v.Batch)
 	}
@@ -214,7 +214,7 @@ func (o *worker) gradientOf(likelihood string, x blas32.General, rows []int, n i
 	switch likelihood {
 	case Bernoulli:
 		loss = nn.Bernoulli
-	case Logit:
+	case logits:
 		for i, p := range o.wanted {
 			o.wanted[i] = logit(p)
 		}
@@ -250,7 +250,7 @@ func (t *Trained) Reconstruct(likelihood string, code []float32) []float32 {
 		switch likelihood {
 		case Bernoulli:
 			out[i] = float32(p)
-		case Logit:
+		case logits:
 			out[i] = float32(min(1, max(0, (p-0.05)/0.9)))
 		}
 	}

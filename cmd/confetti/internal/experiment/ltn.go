@@ -8,11 +8,12 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments/ltn"
+	"github.com/confetti-dp/confetti/internal/dataset"
 )
 
 type experimentLTN struct {
 	flags.DataSets
-	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures." default:"mnist"`
+	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures; lending_club, loans that were paid or charged off (collection of symbols)." default:"mnist"`
 	Application string  `help:"What is learned: collection (classes, from records with labels) or novel (a class that no public record has)." default:"collection"`
 	Mechanism   string  `help:"What a respondent says: symbols, its public cluster jointly with its label (of a novel class the cluster alone), by subset selection; or its label beside a vector: vlm, the code of a variational encoder with Laplace noise (LTN); privunit, a direction about that code; pca, principal components with Laplace noise; direct, the record itself with Laplace noise." default:"symbols"`
 	Encoder     string  `help:"File of the encoder of vectors: made and kept there where it is missing, so that cells of one seed share it." type:"path" placeholder:"FILE"`
@@ -35,7 +36,17 @@ func (c experimentLTN) Run(std terminal.Streams) error {
 		return err
 	}
 	cell := ltn.Cell{Dataset: c.Dataset, Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Seed: c.Seed, Encoder: c.Encoder}
-	return measured(std, source{c.DataSets, c.Dataset, c.Seed}, cell, c.JSON, ltn.Run, showLTN)
+	return measured(std, withLoans{source{c.DataSets, c.Dataset, c.Seed}}, cell, c.JSON, ltn.Run, showLTN)
+}
+
+// withLoans has the loans in a form of its own.
+type withLoans struct{ source }
+
+func (s withLoans) load() (*dataset.Set, error) {
+	if s.name == ltn.LoansName && s.Data != "" {
+		return ltn.Loans(s.Data)
+	}
+	return s.source.load()
 }
 
 func showLTN(res ltn.Result) []string {

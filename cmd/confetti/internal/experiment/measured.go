@@ -26,7 +26,7 @@ func (s source) load() (*dataset.Set, error) {
 
 // measured runs a cell, which is checked before anything is read, on a data set with progress, and
 // prints the result as one JSON object or as the rows that show it.
-func measured[C interface{ Validate() error }, R any](std terminal.Streams, of source, cell C, inJSON bool, run func(C, *dataset.Set, simulate.Progress) (R, error), show func(R) []string) error {
+func measured[C interface{ Validate() error }, R any](std terminal.Streams, of interface{ load() (*dataset.Set, error) }, cell C, inJSON bool, run func(C, *dataset.Set, simulate.Progress) (R, error), show func(R) []string) error {
 	if err := cell.Validate(); err != nil {
 		return terminal.Usage(err)
 	}
