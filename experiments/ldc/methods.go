@@ -88,7 +88,7 @@ func uniformRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	}
 	promiseLocal(res, g)
 	targets := c.Relabel(replay.New(t.seed, forNoise, uint64(run)), t.labels, make([]int, len(t.labels)))
-	_, accuracy, err := t.learn(targets, entropy, run)
+	_, accuracy, err := t.learn(targets, modified, run)
 	return accuracy, err
 }
 

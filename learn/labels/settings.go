@@ -31,7 +31,7 @@ func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posterior
 	if err != nil {
 		return nil, err
 	}
-	return s.again(r, m, x, tell)
+	return s.Again(r, m, x, tell)
 }
 
 // OneByOne learns from labels, one for each public example, that went through k-ary randomized
@@ -41,14 +41,14 @@ func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsil
 	if err != nil {
 		return nil, err
 	}
-	return s.again(r, m, x, tell)
+	return s.Again(r, m, x, tell)
 }
 
-// again goes on from a network without being told anything: each public example counts as of
+// Again goes on from a network without being told anything: each public example counts as of
 // the class that the network finds for it, another network learns these, and so on (Lee 2013).
 // Examples that stand in a cluster of another label, or whose report was a lie, are mended by
 // those that are like them.
-func (s Settings) again(r *rand.Rand, m *nn.Model, x blas32.General, tell fit.Progress) (*nn.Model, error) {
+func (s Settings) Again(r *rand.Rand, m *nn.Model, x blas32.General, tell fit.Progress) (*nn.Model, error) {
 	for round := range s.Rounds {
 		tell("learning from its own classes", round, s.Rounds)
 		found := nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)

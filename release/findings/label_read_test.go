@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/release"
@@ -73,4 +74,34 @@ func TestOtherSheetsAreRefused(t *testing.T) {
 	if _, err := ReadLabels(plan.Plan{}, strings.NewReader(head)); err == nil {
 		t.Error("a plan that asks no labels is taken")
 	}
+}
+
+// Whatever is read of a sheet fits its plan.
+func FuzzReadLabels(f *testing.F) {
+	f.Add(true, []byte("record,reported\n1,a\n"))
+	f.Add(false, []byte("attribute,crowd,value,estimate,std_err,low,high,low_all,high_all,consistent\nlabel,one,a,1,1,1,1,1,1,1\n"))
+	f.Fuzz(func(t *testing.T, each bool, sheet []byte) {
+		p := labelPlan(plan.LabelClusters)
+		if each {
+			p = labelPlan(plan.LabelEach)
+		}
+		var l *Labels
+		var err error
+		costtest.Heap(t, costtest.Factor, len(sheet), func() { l, err = ReadLabels(p, bytes.NewReader(sheet)) })
+		if err != nil {
+			return
+		}
+		for i, record := range l.Of {
+			if record < 0 || record >= l.Records || l.Said[i] < 0 || l.Said[i] >= len(l.Classes) {
+				t.Errorf("class %d of record %d", l.Said[i], record)
+			}
+		}
+		for _, likely := range l.Likely {
+			for _, share := range likely {
+				if !(share >= 0 && share <= 1+1e-9) {
+					t.Errorf("shares %v", likely)
+				}
+			}
+		}
+	})
 }

@@ -63,18 +63,23 @@ type people struct {
 	x, test blas32.General // oriented gradients
 	y, want []int
 	scale   labels.Scale
+
+	pixels, others blas32.General // of respondents, and of those that a model is tested on
 }
 
 func settle(seed uint64) error {
 	images, y := synthetic.Labelled(replay.New(seed, 1), respondents+tests, classes)
-	all, err := fit.Oriented(fit.Stacked(images), inputs.Size{Width: synthetic.Side, Height: synthetic.Side}, quiet)
+	pixels := fit.Stacked(images)
+	all, err := fit.Oriented(pixels, inputs.Size{Width: synthetic.Side, Height: synthetic.Side}, quiet)
 	if err != nil {
 		return err
 	}
 	p := people{seed: seed, x: all, test: all, y: y[:respondents], want: y[respondents:]}
 	p.x.Rows, p.test.Rows, p.test.Data = respondents, tests, all.Data[respondents*all.Stride:]
+	p.pixels, p.others = pixels, pixels
+	p.pixels.Rows, p.others.Rows, p.others.Data = respondents, tests, pixels.Data[respondents*pixels.Stride:]
 	p.scale = labels.NewScale(p.x)
-	for _, try := range []func() error{p.sums, p.oneByOne, p.clusters} {
+	for _, try := range []func() error{p.paper, p.mixed, p.sums, p.oneByOne, p.clusters} {
 		if err := try(); err != nil {
 			return err
 		}
