@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 
@@ -30,30 +31,40 @@ func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
 	if ask == nil || ask.Report == plan.LabelSums || ask.Randomizer == nil {
 		return nil, errors.New("no release of labels that were counted in clusters, or told one by one")
 	}
-	rows, err := csv.NewReader(sheet).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", release.CountsFile, err)
-	}
-	if len(rows) < 2 {
-		return nil, fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
-	}
 	l := &Labels{Classes: ask.Classes, Records: ask.Records}
+	read, end := l.report, func() {}
 	if ask.Report == plan.LabelEach {
 		l.Epsilon = ask.Randomizer.Epsilon
-		return l, l.reports(rows[1:])
+	} else {
+		read, end = l.clusters(p.Crowd.Names)
 	}
-	return l, l.clusters(rows[1:], p.Crowd.Names)
+	c := csv.NewReader(sheet)
+	c.ReuseRecord = true
+	for line := 0; ; line++ {
+		row, err := c.Read()
+		switch {
+		case errors.Is(err, io.EOF) && line < 2:
+			return nil, fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
+		case errors.Is(err, io.EOF):
+			end()
+			return l, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", release.CountsFile, err)
+		case line > 0 && !read(row):
+			return nil, fmt.Errorf("%s: row %d is nothing that a release of this plan says", release.CountsFile, line+1)
+		}
+	}
 }
 
-// clusters reads the counts that release.WriteCounts wrote.
-func (l *Labels) clusters(rows [][]string, crowds []string) error {
+// clusters reads counts that release.WriteCounts wrote, row by row, and makes shares of them in the end.
+func (l *Labels) clusters(crowds []string) (read func(row []string) bool, end func()) {
 	const crowd, value, consistent = 1, 2, 9 // columns
 	n := max(1, len(crowds))
-	likely, sums := make([][]float64, n), make([]float64, n)
-	for i, row := range rows {
-		bad := fmt.Errorf("%s: row %d is no count of a label in a cluster of the plan", release.CountsFile, i+2)
+	l.Likely = make([][]float64, n)
+	sums := make([]float64, n)
+	read = func(row []string) bool {
 		if len(row) <= consistent {
-			return bad
+			return false
 		}
 		at, class := 0, slices.Index(l.Classes, row[value])
 		if n > 1 {
@@ -61,40 +72,39 @@ func (l *Labels) clusters(rows [][]string, crowds []string) error {
 		}
 		count, err := strconv.ParseFloat(row[consistent], 64)
 		if at < 0 || class < 0 || err != nil || !(count >= 0) {
-			return bad
+			return false
 		}
-		if likely[at] == nil {
-			likely[at] = make([]float64, len(l.Classes))
+		if l.Likely[at] == nil {
+			l.Likely[at] = make([]float64, len(l.Classes))
 		}
-		likely[at][class] += count
+		l.Likely[at][class] += count
 		sums[at] += count
+		return true
 	}
-	for at, sum := range sums {
-		if !(sum > 0) || sum-sum != 0 {
-			likely[at] = nil
-			continue
-		}
-		for class := range likely[at] {
-			likely[at][class] /= sum
+	return read, func() {
+		for at, sum := range sums {
+			if !(sum > 0) || math.IsInf(sum, 1) {
+				l.Likely[at] = nil
+				continue
+			}
+			for class := range l.Likely[at] {
+				l.Likely[at][class] /= sum
+			}
 		}
 	}
-	l.Likely = likely
-	return nil
 }
 
-// reports reads those of records that labelSheet wrote.
-func (l *Labels) reports(rows [][]string) error {
+// report reads that of a record, as labelSheet wrote it.
+func (l *Labels) report(row []string) bool {
 	const number, reported = 0, 1 // columns
-	for i, row := range rows {
-		if len(row) <= reported {
-			return fmt.Errorf("%s: row %d is no report", release.CountsFile, i+2)
-		}
-		n, err := strconv.Atoi(row[number])
-		said := slices.Index(l.Classes, row[reported])
-		if err != nil || n < 0 || n >= l.Records || said < 0 {
-			return fmt.Errorf("%s: row %d is no report of a record of the plan", release.CountsFile, i+2)
-		}
-		l.Of, l.Said = append(l.Of, n), append(l.Said, said)
+	if len(row) <= reported {
+		return false
 	}
-	return nil
+	n, err := strconv.Atoi(row[number])
+	said := slices.Index(l.Classes, row[reported])
+	if err != nil || n < 0 || n >= l.Records || said < 0 {
+		return false
+	}
+	l.Of, l.Said = append(l.Of, n), append(l.Said, said)
+	return true
 }

@@ -31,7 +31,7 @@ func (p people) mixed() error {
 		if err != nil {
 			return err
 		}
-		early, err := labels.Usual.OneByOne(replay.New(p.seed, 13), first, reported[:half], epsilon, classes, quiet)
+		early, err := labels.Settings{}.OneByOne(replay.New(p.seed, 13), first, reported[:half], epsilon, classes, quiet)
 		if err != nil {
 			return err
 		}
