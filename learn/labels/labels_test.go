@@ -94,6 +94,15 @@ func TestOneByOne(t *testing.T) {
 	}
 }
 
+// Reports of ten labels speak for themselves from an epsilon of 1.2 or so on.
+func TestClearReports(t *testing.T) {
+	for epsilon, want := range map[float64]bool{1: false, 1.1: false, 1.5: true, 2: true} {
+		if got := clear(randomize.KRR{K: 10, Epsilon: epsilon}); got != want {
+			t.Errorf("epsilon %v: clear %v", epsilon, got)
+		}
+	}
+}
+
 // The class messages of all say what sums of the classes are; where nothing hides these, descent
 // is that on the labels themselves, and where they are all noise nothing is learned.
 func TestSumsAreThoseOfTheLabels(t *testing.T) {

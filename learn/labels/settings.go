@@ -1,10 +1,13 @@
 package labels
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/net"
@@ -35,13 +38,22 @@ func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posterior
 }
 
 // OneByOne learns from labels, one for each public example, that went through k-ary randomized
-// response of a local epsilon: first from these, then from itself.
+// response of a local epsilon: first from these, then from itself, unless the reports of few alike
+// examples speak for themselves.
 func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
 	m, err := Through(r, x, reported, epsilon, classes, tell)
-	if err != nil {
-		return nil, err
+	if err != nil || clear(randomize.KRR{K: classes, Epsilon: epsilon}) {
+		return m, err
 	}
 	return s.Again(r, m, x, tell)
+}
+
+// clear says that counts are clear of their noise, in the root mean square over labels, among so
+// few reports of one label that no cluster holds fewer.
+func clear(m randomize.KRR) bool {
+	k := float64(m.K)
+	variance := (m.Variance(cluster.Fewest, cluster.Fewest) + (k-1)*m.Variance(0, cluster.Fewest)) / k
+	return cluster.Clear*math.Sqrt(variance) <= cluster.Fewest
 }
 
 // Again goes on from a network without being told anything: each public example counts as of
