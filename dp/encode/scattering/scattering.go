@@ -46,7 +46,7 @@ func New(width, height int) (*Map, error) {
 
 // checkSize says why there are no images of so many pixels.
 func checkSize(width, height int) error {
-	const least, most = 2 * step, 1 << 8
+	const least, most = 2 * step, 1 << 6
 	if width < least || height < least || width > most || height > most || width%step != 0 || height%step != 0 {
 		return fmt.Errorf("scattering: images of %d times %d pixels: give multiples of %d from %d to %d", width, height, step, least, most)
 	}
