@@ -52,8 +52,12 @@ func parse(text []byte) (all []learn.Result, err error) {
 var published = release.Series{Label: "DP-SGD, a curator (Tramer, Boneh 2021)", X: []float64{3}, Y: []float64{0.987}}
 
 func images(all []learn.Result) release.Figure {
-	few := func(r learn.Result) bool { return r.Dataset == "mnist" && r.Features == "gradients" && r.Bits == 1024 && r.Rounds == 1 }
-	many := func(r learn.Result) bool { return r.Dataset == "mnist" && r.Features == "gradients" && r.Bits == 8192 && r.Rounds == 5 }
+	few := func(r learn.Result) bool {
+		return r.Dataset == "mnist" && r.Features == "gradients" && r.Bits == 1024 && r.Rounds == 1
+	}
+	many := func(r learn.Result) bool {
+		return r.Dataset == "mnist" && r.Features == "gradients" && r.Bits == 8192 && r.Rounds == 5
+	}
 	f := release.Figure{Name: "learning-mnist", Kind: release.Points, Title: "MNIST, accuracy against epsilon",
 		Alt: "Accuracy on MNIST against epsilon: one round of 1,024 bits a device, five rounds of 8,192, a curator's noise on the same sums, and published DP-SGD.",
 		X:   release.Axis{Label: "epsilon (delta 1e-5)"}, Y: release.Axis{Label: "accuracy"}}
