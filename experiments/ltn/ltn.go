@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
+	learn "github.com/confetti-dp/confetti/learn/latent"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -143,6 +144,9 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 
 func (t *task) run() (res Result, err error) {
 	if t.Mechanism != symbols {
+		s := *t.set
+		s.Train.X, s.Test.X = learn.Greys(s.Train.X), learn.Greys(s.Test.X)
+		t.set = &s
 		return t.vectors()
 	}
 	if t.side == 0 {

@@ -43,6 +43,20 @@ func PCA(x blas32.General, dim int) (*nn.Model, float64, error) {
 	return net, lengths[len(lengths)/2], nil
 }
 
+// Greys are images, a row each, with the brightest pixel of each at one: what the likelihoods of
+// numbers from 0 to 1 are for.
+func Greys(x blas32.General) blas32.General {
+	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, x.Rows*x.Cols)}
+	for i := range x.Rows {
+		row := x.Data[i*x.Stride:][:x.Cols]
+		most := max(slices.Max(row), 1e-30)
+		for _, v := range row {
+			out.Data = append(out.Data, v/most)
+		}
+	}
+	return out
+}
+
 // Standard are records whose columns have mean zero and deviation one, and what takes a network's
 // first layer from these to records as they are.
 func Standard(x blas32.General) (blas32.General, func(*nn.Model)) {

@@ -44,7 +44,8 @@ type encoded struct {
 }
 
 func (encoded) Help() string {
-	return `Records are public: nothing is promised to whoever they are of, and the file says so. A device needs the
+	return `Records are public: nothing is promised to whoever they are of, and the file says so. Images are taken with their
+brightest pixel at one, as devices are to give them. A device needs the
 file alone, which plans name by its hash.
 
 Example:
@@ -116,6 +117,9 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	}
 	if g.texts != nil {
 		return nil, nil, terminal.Usagef("texts have no numbers of their own: give a table or images")
+	}
+	if g.size != nil {
+		g.rows = latent.Greys(g.rows)
 	}
 	x, r := g.rows, replay.New(c.Seed)
 	trained := device.Trained{Method: c.Method, Of: fmt.Sprintf("%d %s", x.Rows, g.what), Records: x.Rows, Claim: device.ClaimPublic}
