@@ -49,8 +49,7 @@ brightest pixel at one, as devices are to give them. A device needs the
 file alone, which plans name by its hash.
 
 Example:
-  confetti learn encoder --dataset synthetic --images 500 --epochs 2 --out encoder.json
-  confetti plan new latent plan.toml --classes tea,coffee --encoder encoder.json --local-epsilon 8 --minimum 2000 --keys keys`
+  confetti learn encoder --dataset synthetic --images 500 --epochs 2 --out encoder.json`
 }
 
 func (c encoded) check() error {

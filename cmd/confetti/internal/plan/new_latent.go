@@ -30,7 +30,6 @@ func (planNewLatent) Help() string {
 the whole --local-epsilon; or with --encoder a noisy vector and beside it the class (LTN). What the same reports tell behind an honest hop is stated beside it.
 
 Example:
-  confetti clusters fit --dataset synthetic --clusters 20 --out clusters.json
   confetti plan new latent plan.toml --classes tea,coffee --clusters clusters.json --local-epsilon 2 --minimum 2000 --keys keys`
 }
 
