@@ -35,7 +35,7 @@ type encoded struct {
 	Dim        int     `help:"Numbers of the code." default:"8"`
 	Hidden     []int   `help:"vae: numbers in each layer of the encoder; the decoder has them in turn." default:"400,150,50"`
 	Length     float64 `help:"vae: of the ball that codes are pulled back to, in the sum of magnitudes." default:"10"`
-	Noise      float64 `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"29"`
+	Noise      float64 `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"200"`
 	Scale      string  `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
 	Likelihood string  `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
 	Epochs     int     `help:"vae: times that each record is seen." default:"15"`
