@@ -26,11 +26,15 @@ import (
 type Cap struct {
 	Dim     int     // of a vector, in [2, MaxDim]
 	Clip    float64 // the length that vectors are clipped to, > 0
-	Share   float64 // of the sphere, in (0, 1/2]
+	Share   float64 // of the sphere, in [2^-10, 1/2]
 	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]
 }
 
-// BestCap is the cap whose reports have the least noise.
+// LeastShare of the sphere bounds the seeds that a device draws to about a thousand on average: the
+// best cap of a large epsilon would take as many as e^Epsilon.
+const LeastShare = 0x1p-10
+
+// BestCap is the cap whose reports have the least noise, of those that a device has time for.
 func BestCap(dim int, clip, epsilon float64) Cap {
 	best := Cap{Dim: dim, Clip: clip, Share: 0.5, Epsilon: epsilon}
 	for _, step := range []float64{0.1, 0.01, 0.001} { // the gain has one peak in log Share
@@ -38,7 +42,7 @@ func BestCap(dim int, clip, epsilon float64) Cap {
 			improved := false
 			for _, share := range []float64{from * math.Exp(-step), from * math.Exp(step)} {
 				other := best
-				if other.Share = share; share <= 0.5 && other.gain() > best.gain() {
+				if other.Share = share; share >= LeastShare && share <= 0.5 && other.gain() > best.gain() {
 					best, improved = other, true
 				}
 			}
@@ -52,8 +56,8 @@ func BestCap(dim int, clip, epsilon float64) Cap {
 
 // Validate says what is wrong with the parameters.
 func (m Cap) Validate() error {
-	if !(m.Share > 0 && m.Share <= 0.5) {
-		return fmt.Errorf("direction: a cap with a share %v of the sphere: give a number above 0 and at most 1/2", m.Share)
+	if !(m.Share >= LeastShare && m.Share <= 0.5) {
+		return fmt.Errorf("direction: a cap with a share %v of the sphere: give a number from %v to 1/2: devices draw seeds until one lies in it", m.Share, LeastShare)
 	}
 	return validate(m.Dim, 2, m.Clip, m.Epsilon)
 }

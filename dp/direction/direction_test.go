@@ -388,3 +388,16 @@ func BenchmarkDirections(b *testing.B) {
 		})
 	}
 }
+
+// A plan of a large epsilon takes no more seeds of a device than one of a small one.
+func TestDevicesDoNotSearchForLong(t *testing.T) {
+	for _, epsilon := range []float64{1, 8, MaxEpsilon} {
+		m := BestCap(100, 1, epsilon)
+		if err := m.Validate(); err != nil || m.Share < LeastShare {
+			t.Errorf("epsilon %v: share %v, %v", epsilon, m.Share, err)
+		}
+	}
+	if err := (Cap{Dim: 100, Clip: 1, Share: LeastShare / 2, Epsilon: 20}).Validate(); err == nil {
+		t.Error("a cap that devices hardly ever hit is good")
+	}
+}

@@ -1,7 +1,6 @@
 package latent
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -14,24 +13,8 @@ import (
 // any direction.
 type Cap struct{ direction.Cap }
 
-// leastShare of the sphere bounds the seeds that a device draws to about a thousand on average: the
-// best cap of a large epsilon would take as many as e^epsilon.
-const leastShare = 0x1p-10
-
-// BestCap is the cap whose reports have the least noise, of those that a device has time for.
-func BestCap(dim int, epsilon float64) Cap {
-	m := direction.BestCap(dim, 1, epsilon)
-	m.Share = max(m.Share, leastShare)
-	return Cap{m}
-}
-
-// Validate says what is wrong with the parameters.
-func (m Cap) Validate() error {
-	if !(m.Share >= leastShare) {
-		return fmt.Errorf("latent: a cap with a share %v of all directions: give at least %v, or devices search too long", m.Share, leastShare)
-	}
-	return m.Cap.Validate()
-}
+// BestCap is the cap whose reports have the least noise.
+func BestCap(dim int, epsilon float64) Cap { return Cap{direction.BestCap(dim, 1, epsilon)} }
 
 // Size is the length of a report, in bytes.
 func (m Cap) Size() int { return direction.SeedBytes }

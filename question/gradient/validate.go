@@ -69,7 +69,7 @@ func validateReport(z plan.GradientReport, ps *plan.Problems) {
 		low, high float64
 	}{
 		{"epsilon", directed, z.Epsilon, direction.MinEpsilon, direction.MaxEpsilon},
-		{"share", z.Name == Cap, z.Share, 1e-9, 0.5},
+		{"share", z.Name == Cap, z.Share, direction.LeastShare, 0.5},
 		{"bits", !directed, float64(z.Bits), 1, plan.MaxEnvelopes},
 		{"radius", !directed, z.Radius, 0.5, 100},
 		{"flip", !directed, z.Flip, 1e-6, 0.4999999},

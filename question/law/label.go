@@ -18,7 +18,7 @@ func drawLabel(p plan.Plan, q *label.Question, values Values, stream Stream, pro
 	if q.Inner() == nil {
 		return drawEach(p, q, values, stream, progress)
 	}
-	inner, err := innerValues(q, values)
+	inner, err := innerValues(values, "label", q.InnerValue)
 	if err != nil {
 		return nil, err
 	}
@@ -28,16 +28,16 @@ func drawLabel(p plan.Plan, q *label.Question, values Values, stream Stream, pro
 	return drawVector(q.InnerPlan(), q.Inner().(*vector.Question), inner, stream, progress)
 }
 
-// innerValues are those that the question is asked which the report goes by.
-func innerValues(q *label.Question, values Values) (Values, error) {
+// innerValues are those that the question is asked which the report of a kind goes by.
+func innerValues[R, V any](values Values, kind string, of func(R) (V, error)) (Values, error) {
 	inner := make(Values, len(values))
 	for i, v := range values {
-		r, ok := v.(label.Record)
+		r, ok := v.(R)
 		if !ok {
-			return nil, fmt.Errorf("value %d is no record of a label question", i+1)
+			return nil, fmt.Errorf("value %d is no record of a %s question", i+1, kind)
 		}
 		var err error
-		if inner[i], err = q.InnerValue(r); err != nil {
+		if inner[i], err = of(r); err != nil {
 			return nil, fmt.Errorf("value %d: %w", i+1, err)
 		}
 	}
@@ -76,7 +76,7 @@ func revealLabel(q *label.Question, values Values) (*findings.Truth, error) {
 	if q.Inner() == nil {
 		return &findings.Truth{}, nil
 	}
-	inner, err := innerValues(q, values)
+	inner, err := innerValues(values, "label", q.InnerValue)
 	if err != nil {
 		return nil, err
 	}

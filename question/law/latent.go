@@ -18,27 +18,11 @@ func drawLatent(p plan.Plan, q *latent.Question, who Population, stream Stream, 
 	if q.Inner() == nil {
 		return drawReports(p, q, values, stream, progress)
 	}
-	inner, err := symbolsOf(q, values)
+	inner, err := innerValues(values, "latent", q.InnerValue)
 	if err != nil {
 		return nil, err
 	}
 	return drawHistogram(q.InnerPlan(), q.Inner(), inner, stream, progress)
-}
-
-// symbolsOf are the symbols of records.
-func symbolsOf(q *latent.Question, values Values) (Values, error) {
-	inner := make(Values, len(values))
-	for i, v := range values {
-		r, ok := v.(latent.Record)
-		if !ok {
-			return nil, fmt.Errorf("value %d is no record of a latent question", i+1)
-		}
-		var err error
-		if inner[i], err = q.InnerValue(r); err != nil {
-			return nil, fmt.Errorf("value %d: %w", i+1, err)
-		}
-	}
-	return inner, nil
 }
 
 // drawReports has every device report, each in its crowd.

@@ -90,7 +90,7 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 		if q.Inner() == nil {
 			return &findings.Truth{}, nil
 		}
-		inner, err := symbolsOf(q, values)
+		inner, err := innerValues(values, "latent", q.InnerValue)
 		if err != nil {
 			return nil, err
 		}
