@@ -201,14 +201,16 @@ func TestSpooledReadsBack(t *testing.T) {
 
 func FuzzParseJournal(f *testing.F) {
 	f.Add(story())
-	f.Add([]byte(journalHead))
+	for _, head := range append(earlierHeads, journalHead) {
+		f.Add([]byte(head))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costtest.Heap(t, costtest.Factor, len(data), func() {
 			records, good, err := parseJournal(data)
 			if err != nil {
 				return
 			}
-			again := []byte(journalHead)
+			again := bytes.Clone(data[:bytes.IndexByte(data, '\n')+1]) // the head, of whatever version
 			for _, r := range records {
 				again = appendLine(again, r)
 			}
