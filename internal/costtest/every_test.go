@@ -37,7 +37,7 @@ func TestEveryFuzzTargetHasABudget(t *testing.T) {
 				ast.Inspect(fn, func(n ast.Node) bool {
 					switch n := n.(type) {
 					case *ast.SelectorExpr:
-						if x, ok := n.X.(*ast.Ident); ok && (x.Name == "costtest" && n.Sel.Name == "Heap") {
+						if x, ok := n.X.(*ast.Ident); ok && (x.Name == "costtest" && n.Sel.Name == "Heap" || x.Name == "servetest" && n.Sel.Name == "FuzzConfig") {
 							budgeted[fn.Name.Name] = true
 						}
 					case *ast.Ident:
