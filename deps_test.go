@@ -76,8 +76,8 @@ var layers = [][]string{
 	{"cmd/internal/daemon"},
 	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator"},
 	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
-	{"cmd/confetti/internal/trial"},
-	{"cmd/confetti/internal/services"},
+	{"cmd/confetti/internal/trial", "cmd/confetti/internal/plan/describe"},
+	{"cmd/confetti/internal/services", "cmd/confetti/internal/plan/draft"},
 	{"cmd/confetti/internal"}, // a package for each group of commands
 	{"cmd/confetti/internal/collect", "cmd/confetti/internal/up"},
 	{"cmd/confetti"},

@@ -58,40 +58,35 @@ func (f Histogram) encoding() encoding {
 
 // Check is of the flags by themselves, before anything is read.
 func (f Histogram) Check() error {
-	var errs []error
-	require := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, terminal.Usagef(format, a...))
-		}
-	}
+	var errs terminal.Faults
 	for _, kind := range f.Kind {
-		require(slices.Contains(plan.AttributeKinds, kind), "--kind is %q: give one of %s", kind, strings.Join(plan.AttributeKinds, ", "))
+		errs.Require(slices.Contains(plan.AttributeKinds, kind), "--kind is %q: give one of %s", kind, strings.Join(plan.AttributeKinds, ", "))
 	}
 	for _, text := range f.Buckets {
 		_, err := parseBuckets(text)
 		errs = append(errs, err)
 	}
 	set := slices.Contains(f.Kind, "set")
-	require(f.Most >= 0 && f.Most <= plan.MaxItems, "--most is %d: give 1 to %d items", f.Most, plan.MaxItems)
-	require(set || f.Most == 0, "--most is of sets: leave it out, or set --kind set")
+	errs.Require(f.Most >= 0 && f.Most <= plan.MaxItems, "--most is %d: give 1 to %d items", f.Most, plan.MaxItems)
+	errs.Require(set || f.Most == 0, "--most is of sets: leave it out, or set --kind set")
 	e, known := f.encoding(), true
 	if f.Encoding != "" {
 		err := Word("encoding", f.Encoding, encodings)
 		errs, known = append(errs, err), err == nil
 	}
 	oneHot := !known || e.randomizer == "" || e.randomizer == plan.RandomizerNone || plan.Randomizer{Name: e.randomizer}.OneHot()
-	require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
-	require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding one-hot, count-mean or count")
-	require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)
-	require(f.Width >= 2 && f.Width <= plan.MaxCells, "--width is %d: give 2 to %d", f.Width, plan.MaxCells)
+	errs.Require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
+	errs.Require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding one-hot, count-mean or count")
+	errs.Require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)
+	errs.Require(f.Width >= 2 && f.Width <= plan.MaxCells, "--width is %d: give 2 to %d", f.Width, plan.MaxCells)
 	if n := f.Functions; n != nil {
-		require(*n >= 1 && *n <= plan.MaxCells, "--functions is %d: give 1 to %d", *n, plan.MaxCells)
+		errs.Require(*n >= 1 && *n <= plan.MaxCells, "--functions is %d: give 1 to %d", *n, plan.MaxCells)
 	}
-	require(f.Adjacency == "" || f.Adjacency == string(account.Removal) || f.Adjacency == string(account.Replacement), "--adjacency is %q: give %s or %s", f.Adjacency, account.Removal, account.Replacement)
-	require(oneHot || f.Adjacency != string(account.Removal), "--encoding %s is accounted for replacement: leave out --adjacency", f.Encoding)
-	require(oneHot && e.sketch == "" || !set, "--encoding %s answers with one cell, and a set has several: set --encoding one-hot", f.Encoding)
-	require(e.sketch == "" || !f.Sample, "--encoding %s draws a row of the sketch for each respondent already: leave out --sample", f.Encoding)
-	require(!(f.CrowdEpsilon != 0) || f.CrowdEpsilon >= 1e-6 && f.CrowdEpsilon <= 100, "--crowd-epsilon is %v: give a number above 0 (from 1e-6 to 100)", f.CrowdEpsilon)
+	errs.Require(f.Adjacency == "" || f.Adjacency == string(account.Removal) || f.Adjacency == string(account.Replacement), "--adjacency is %q: give %s or %s", f.Adjacency, account.Removal, account.Replacement)
+	errs.Require(oneHot || f.Adjacency != string(account.Removal), "--encoding %s is accounted for replacement: leave out --adjacency", f.Encoding)
+	errs.Require(oneHot && e.sketch == "" || !set, "--encoding %s answers with one cell, and a set has several: set --encoding one-hot", f.Encoding)
+	errs.Require(e.sketch == "" || !f.Sample, "--encoding %s draws a row of the sketch for each respondent already: leave out --sample", f.Encoding)
+	errs.Require(!(f.CrowdEpsilon != 0) || f.CrowdEpsilon >= 1e-6 && f.CrowdEpsilon <= 100, "--crowd-epsilon is %v: give a number above 0 (from 1e-6 to 100)", f.CrowdEpsilon)
 	return errors.Join(errs...)
 }
 

@@ -24,3 +24,13 @@ func Usage(err error) error { return UsageError{err} }
 
 // Usagef is a UsageError with the text.
 func Usagef(format string, a ...any) error { return UsageError{fmt.Errorf(format, a...)} }
+
+// Faults are what is wrong with flags, all of it.
+type Faults []error
+
+// Require adds a UsageError of the text where something does not hold.
+func (f *Faults) Require(holds bool, format string, a ...any) {
+	if !holds {
+		*f = append(*f, Usagef(format, a...))
+	}
+}

@@ -1,4 +1,4 @@
-package plan
+package draft
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-type planNewLatent struct {
-	planParties
+type latentPlan struct {
+	parties
 	Title        string   `help:"What the respondents are asked." default:"What do records look like, and which class goes with what?"`
 	Classes      []string `help:"Names of the classes, of which each record has one, as private as the record; without, records alone are asked for." placeholder:"A"`
 	Crowds       []string `help:"Without --classes: names of groups that respondents are in, which are public." placeholder:"A"`
@@ -25,7 +25,7 @@ type planNewLatent struct {
 	Delta        float64  `help:"Probability that the promise may fail by where a shuffler is honest; though everyone colludes it is 0." default:"1e-6"`
 }
 
-func (planNewLatent) Help() string {
+func (latentPlan) Help() string {
 	return `Nobody is trusted: a device says one symbol, of its public cluster and its class jointly, at
 the whole --local-epsilon; or with --encoder a noisy vector and beside it the class (LTN). What the same reports tell behind an honest hop is stated beside it.
 
@@ -33,7 +33,7 @@ Example:
   confetti plan new latent plan.toml --classes tea,coffee --clusters clusters.json --local-epsilon 2 --minimum 2000 --keys keys`
 }
 
-func (c planNewLatent) Run(std terminal.Streams) error {
+func (c latentPlan) Run(std terminal.Streams) error {
 	p, err := c.draft()
 	if err != nil {
 		return err
@@ -42,20 +42,12 @@ func (c planNewLatent) Run(std terminal.Streams) error {
 }
 
 // draft is the plan as asked for, without keys and noise.
-func (c planNewLatent) draft() (plan.Plan, error) {
-	errs := []error{c.planParties.check(), flags.Budget{Epsilon: 1, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta}.Check()}
-	if c.LocalEpsilon == 0 {
-		errs = append(errs, terminal.Usagef("--local-epsilon is 0: give a number above 0"))
-	}
-	if len(c.Classes) > 0 && len(c.Crowds) > 0 {
-		errs = append(errs, terminal.Usagef("--crowds beside --classes: whoever has a class says it with the record: leave out the one or the other"))
-	}
-	if (c.Clusters == "") == (c.Encoder == "") {
-		errs = append(errs, terminal.Usagef("--clusters and --encoder: give one of them"))
-	}
-	if !(c.Split > 0 && c.Split < 1) {
-		errs = append(errs, terminal.Usagef("--split is %v: give a number between 0 and 1", c.Split))
-	}
+func (c latentPlan) draft() (plan.Plan, error) {
+	errs := terminal.Faults{c.parties.check(), flags.Budget{Epsilon: 1, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta}.Check()}
+	errs.Require(c.LocalEpsilon != 0, "--local-epsilon is 0: give a number above 0")
+	errs.Require(len(c.Classes) == 0 || len(c.Crowds) == 0, "--crowds beside --classes: whoever has a class says it with the record: leave out the one or the other")
+	errs.Require((c.Clusters == "") != (c.Encoder == ""), "--clusters and --encoder: give one of them")
+	errs.Require(c.Split > 0 && c.Split < 1, "--split is %v: give a number between 0 and 1", c.Split)
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
@@ -69,7 +61,7 @@ func (c planNewLatent) draft() (plan.Plan, error) {
 }
 
 // asked is the section of the state that is there, and the state.
-func (c planNewLatent) asked() (ask plan.Latent, text []byte, err error) {
+func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
 	ask.Classes = c.Classes
 	if c.Clusters != "" {
 		if text, err = os.ReadFile(c.Clusters); err != nil {

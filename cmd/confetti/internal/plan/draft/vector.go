@@ -1,4 +1,4 @@
-package plan
+package draft
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 )
 
-type planNewVector struct {
-	planParties
+type vectorPlan struct {
+	parties
 	Title    string    `help:"What the respondents are asked." default:"Which features go with which class?"`
 	Features int       `help:"Numbers that a respondent holds; with --map, those that it gives." placeholder:"D"`
 	Map      string    `help:"Features of an image, a text or a row of a table, as confetti features fit writes them. The plan names them by their hash." type:"path" placeholder:"FILE"`
@@ -29,7 +29,7 @@ type planNewVector struct {
 	Delta    float64   `help:"Probability that the promise may fail by." default:"1e-6"`
 }
 
-func (planNewVector) Help() string {
+func (vectorPlan) Help() string {
 	return `Features are scaled to unit length, but for sums of features themselves and squares, of norm at most 1. Of a study that each
 respondent answers one round of (confetti up --takes one), --rounds is 1.
 
@@ -39,7 +39,7 @@ Example:
   confetti plan new vector plan.toml --features 12 --number spend --between 0,100 --sums squares --epsilon 1 --minimum 2000 --keys keys`
 }
 
-func (c *planNewVector) Run(std terminal.Streams) error {
+func (c *vectorPlan) Run(std terminal.Streams) error {
 	state, err := c.state()
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (c *planNewVector) Run(std terminal.Streams) error {
 }
 
 // state is that of --map, whose features the plan counts; nil without.
-func (c *planNewVector) state() ([]byte, error) {
+func (c *vectorPlan) state() ([]byte, error) {
 	if (c.Map == "") != (c.State == "") || (c.Map == "") != (c.Features != 0) {
 		return nil, terminal.Usagef("--features, --map and --state: give the number of features, or a file of them and one for the plan's state")
 	}
@@ -84,24 +84,19 @@ func (c *planNewVector) state() ([]byte, error) {
 const firstShare = 0.3
 
 // draft is the plan as asked for, without keys and noise.
-func (c planNewVector) draft() (plan.Plan, error) {
-	errs := []error{c.planParties.check(), flags.Word("sums", c.Sums, []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares})}
-	check := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, terminal.Usagef(format, a...))
-		}
-	}
-	check(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
-	check(c.Rounds == 1 || c.Sums == plan.SumsMoments && c.Bits >= 10*c.Rounds, "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
-	check(c.Epsilon > 0, "--epsilon is %v: give a number above 0", c.Epsilon)
-	check(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
-	check(c.Bits >= 0, "--bits is %d: give a number of rows", c.Bits)
-	check((c.Number == "") == (len(c.Between) == 0) && (c.Number == "" || len(c.Between) == 2 && c.Between[0] < c.Between[1]), "--number and --between: give a name and two ends, or neither")
+func (c vectorPlan) draft() (plan.Plan, error) {
+	errs := terminal.Faults{c.parties.check(), flags.Word("sums", c.Sums, []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares})}
+	errs.Require(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
+	errs.Require(c.Rounds == 1 || c.Sums == plan.SumsMoments && c.Bits >= 10*c.Rounds, "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
+	errs.Require(c.Epsilon > 0, "--epsilon is %v: give a number above 0", c.Epsilon)
+	errs.Require(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
+	errs.Require(c.Bits >= 0, "--bits is %d: give a number of rows", c.Bits)
+	errs.Require((c.Number == "") == (len(c.Between) == 0) && (c.Number == "" || len(c.Between) == 2 && c.Between[0] < c.Between[1]), "--number and --between: give a name and two ends, or neither")
 	if c.Sums == plan.SumsSquares {
-		check((c.Number == "") != (len(c.Classes) == 0) && (c.Number != "" || len(c.Classes) == 2), "--sums squares are of a --number or of two --classes: name one of them")
+		errs.Require((c.Number == "") != (len(c.Classes) == 0) && (c.Number != "" || len(c.Classes) == 2), "--sums squares are of a --number or of two --classes: name one of them")
 	} else {
-		check((c.Sums == plan.SumsFeatures) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
-		check(c.Number == "", "--number belongs to --sums squares")
+		errs.Require((c.Sums == plan.SumsFeatures) == (len(c.Classes) == 0), "--classes belong to sums of classes and of moments: name at least two there, and none for features")
+		errs.Require(c.Number == "", "--number belongs to --sums squares")
 	}
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err

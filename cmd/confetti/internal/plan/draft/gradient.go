@@ -1,4 +1,4 @@
-package plan
+package draft
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 )
 
-type planNewGradient struct {
-	planParties
+type gradientPlan struct {
+	parties
 	Title        string   `help:"What the respondents are asked." default:"Help a model to learn"`
 	Dimension    int      `help:"Numbers of an example." required:"" placeholder:"D"`
 	Classes      []string `help:"Names of the classes, of which each example has one." required:"" placeholder:"A"`
@@ -28,7 +28,7 @@ type planNewGradient struct {
 	Delta        float64  `help:"Delta of --epsilon." default:"1e-6"`
 }
 
-func (planNewGradient) Help() string {
+func (gradientPlan) Help() string {
 	return `The plan is of one round. Of a study that each respondent answers one round of
 (confetti up --takes one), --rounds is 1; where they answer every round, how many there are.
 
@@ -36,7 +36,7 @@ Example:
   confetti plan new gradient plan.toml --dimension 5 --classes tea,coffee --minimum 100 --local-epsilon 2 --keys keys`
 }
 
-func (c planNewGradient) Run(std terminal.Streams) error {
+func (c gradientPlan) Run(std terminal.Streams) error {
 	p, err := c.draft()
 	if err != nil {
 		return err
@@ -45,17 +45,12 @@ func (c planNewGradient) Run(std terminal.Streams) error {
 }
 
 // draft is the plan as asked for, without keys and noise.
-func (c planNewGradient) draft() (plan.Plan, error) {
-	errs := []error{c.planParties.check(), flags.Word("model", c.Model, plan.Networks), flags.Word("report", c.Report, plan.GradientReports)}
-	check := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, terminal.Usagef(format, a...))
-		}
-	}
-	check(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
-	check(c.Epsilon >= 0 && c.LocalEpsilon >= 0 && c.Epsilon+c.LocalEpsilon > 0, "--epsilon and --local-epsilon are %v and %v: give one of them, or both, above 0", c.Epsilon, c.LocalEpsilon)
-	check(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
-	check(c.Clip > 0 && c.Dimension > 0 && c.Bits >= 0, "--clip is %v, --dimension %d, --bits %d: give positive numbers", c.Clip, c.Dimension, c.Bits)
+func (c gradientPlan) draft() (plan.Plan, error) {
+	errs := terminal.Faults{c.parties.check(), flags.Word("model", c.Model, plan.Networks), flags.Word("report", c.Report, plan.GradientReports)}
+	errs.Require(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
+	errs.Require(c.Epsilon >= 0 && c.LocalEpsilon >= 0 && c.Epsilon+c.LocalEpsilon > 0, "--epsilon and --local-epsilon are %v and %v: give one of them, or both, above 0", c.Epsilon, c.LocalEpsilon)
+	errs.Require(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
+	errs.Require(c.Clip > 0 && c.Dimension > 0 && c.Bits >= 0, "--clip is %v, --dimension %d, --bits %d: give positive numbers", c.Clip, c.Dimension, c.Bits)
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}

@@ -1,4 +1,4 @@
-package plan
+package draft
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-type planNewLabel struct {
-	planParties
+type labelPlan struct {
+	parties
 	Title    string   `help:"What the respondents are asked." default:"Which label goes with these features?"`
 	Classes  []string `help:"Names of the labels, of which each respondent has one." required:"" placeholder:"A"`
 	Clusters string   `help:"Public clusters of features (confetti clusters fit): labels are counted in each through the shuffler." type:"path" placeholder:"FILE"`
@@ -21,7 +21,7 @@ type planNewLabel struct {
 	Delta    float64  `help:"Probability that the promise may fail by." default:"1e-6"`
 }
 
-func (planNewLabel) Help() string {
+func (labelPlan) Help() string {
 	return `Features are public, and only the label is protected. Give one of --clusters (of at
 least --minimum respondents each), --features and --records.
 
@@ -30,7 +30,7 @@ Example:
   confetti plan new label plan.toml --classes tea,coffee --features 12 --epsilon 1 --minimum 2000 --keys keys`
 }
 
-func (c planNewLabel) Run(std terminal.Streams) error {
+func (c labelPlan) Run(std terminal.Streams) error {
 	p, err := c.draft()
 	if err != nil {
 		return err
@@ -39,17 +39,15 @@ func (c planNewLabel) Run(std terminal.Streams) error {
 }
 
 // draft is the plan as asked for, without keys and noise.
-func (c planNewLabel) draft() (plan.Plan, error) {
+func (c labelPlan) draft() (plan.Plan, error) {
 	given := 0
 	for _, is := range []bool{c.Clusters != "", c.Features != 0, c.Records != 0} {
 		if is {
 			given++
 		}
 	}
-	errs := []error{c.planParties.check(), flags.CheckBudget(c.Epsilon, c.Delta)}
-	if given != 1 || c.Features < 0 || c.Records < 0 {
-		errs = append(errs, terminal.Usagef("--clusters, --features and --records: give one of them, a file or a number above 0"))
-	}
+	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta)}
+	errs.Require(given == 1 && c.Features >= 0 && c.Records >= 0, "--clusters, --features and --records: give one of them, a file or a number above 0")
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}

@@ -1,4 +1,4 @@
-package plan
+package draft
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-type planNewHistogram struct {
-	planParties
+type histogramPlan struct {
+	parties
 	Title     string   `help:"What the respondents are asked." default:"How many hold each value"`
 	Attribute []string `help:"Name of what is asked; several are several questions, and a grid takes the names of its two sides." required:"" sep:"none" placeholder:"NAME"`
 	Size      int      `help:"Without --domain: how many values there are, which go by their numbers; of prefixes that are searched for, the most candidates of a round." placeholder:"N"`
@@ -24,11 +24,11 @@ type planNewHistogram struct {
 	flags.Budget
 }
 
-func (planNewHistogram) Help() string {
+func (histogramPlan) Help() string {
 	return "Without --encoding it is what errs least at the plan's epsilon; several attributes are sampled or split, whichever errs less, unless a flag says so.\n\nExample:\n  confetti plan new histogram plan.toml --attribute age --kind buckets --buckets 0,100,20 --epsilon 1 --minimum 3000 --keys keys"
 }
 
-func (c planNewHistogram) Run(std terminal.Streams) error {
+func (c histogramPlan) Run(std terminal.Streams) error {
 	p, err := c.draft()
 	if err != nil {
 		return err
@@ -37,18 +37,13 @@ func (c planNewHistogram) Run(std terminal.Streams) error {
 }
 
 // checkSum is of flags that say nothing of a sum.
-func (c planNewHistogram) checkSum() (errs []error) {
+func (c histogramPlan) checkSum() (errs terminal.Faults) {
 	errs = c.Histogram.CheckNoised(c.Route, c.LocalEpsilon)
 	if c.Route.Route != plan.RouteSum {
 		return errs
 	}
-	require := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, terminal.Usagef(format, a...))
-		}
-	}
-	require(!c.Spread && c.Fragments <= 1, "--spread and --fragments are of messages that are mixed: leave them out of a sum")
-	require(c.CrowdEpsilon == 0, "--crowd-epsilon is of shufflers, which delete contributions: leave it out of a sum")
+	errs.Require(!c.Spread && c.Fragments <= 1, "--spread and --fragments are of messages that are mixed: leave them out of a sum")
+	errs.Require(c.CrowdEpsilon == 0, "--crowd-epsilon is of shufflers, which delete contributions: leave it out of a sum")
 	return errs
 }
 
@@ -57,17 +52,11 @@ func (c planNewHistogram) checkSum() (errs []error) {
 const falseStrings = 0.05
 
 // draft is the plan as asked for, without keys and noise.
-func (c planNewHistogram) draft() (plan.Plan, error) {
-	errs := []error{c.Budget.Check(), c.Histogram.Check(), c.CheckAccounting(c.Accounting), c.planParties.check()}
-	if c.Size < 0 || c.Size > plan.MaxCells {
-		errs = append(errs, terminal.Usagef("--size is %d: give 1 to %d", c.Size, plan.MaxCells))
-	}
-	if c.Size > 0 && len(c.Domain) > 0 {
-		errs = append(errs, terminal.Usagef("--size and --domain: values go by their numbers or by their names"))
-	}
-	if len(c.Crowds) == 0 && c.CrowdEpsilon != 0 {
-		errs = append(errs, terminal.Usagef("--crowd-epsilon is of the sizes of crowds: name them with --crowds"))
-	}
+func (c histogramPlan) draft() (plan.Plan, error) {
+	errs := terminal.Faults{c.Budget.Check(), c.Histogram.Check(), c.CheckAccounting(c.Accounting), c.parties.check()}
+	errs.Require(c.Size >= 0 && c.Size <= plan.MaxCells, "--size is %d: give 1 to %d", c.Size, plan.MaxCells)
+	errs.Require(c.Size == 0 || len(c.Domain) == 0, "--size and --domain: values go by their numbers or by their names")
+	errs.Require(len(c.Crowds) > 0 || c.CrowdEpsilon == 0, "--crowd-epsilon is of the sizes of crowds: name them with --crowds")
 	errs = append(errs, c.checkSum()...)
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err

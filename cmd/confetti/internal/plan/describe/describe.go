@@ -1,0 +1,173 @@
+// Package describe says what a plan comes to: that its promise holds, and what it costs a device.
+package describe
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/confetti-dp/confetti/audit"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/sum"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Description is a plan whose promise holds, with what it costs a device.
+type Description struct {
+	plan      plan.Plan
+	Publisher string // who have signed it, a space apart; empty: nobody
+	promise   protocol.Promise
+	verified  time.Duration // what recomputing the promise took
+	thinning  string        // what the promise rests on, beside what all do
+	unfit     string        // what a device sends whose value does not fit
+	// comparisons are of the ways in which the same could have been asked.
+	comparisons []question.Comparison
+	Attacked    []audit.Finding // what an attacker found, before each observer; empty: nobody asked
+	Left        []string        // observers who were not attacked, and why
+}
+
+// Plan recomputes the promise, and measures the seconds here and now, with
+// real seals.
+func Plan(p plan.Plan) (Description, error) {
+	d := Description{plan: p}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return d, err
+	}
+	start := time.Now()
+	if d.promise, err = proto.Promise(); err != nil {
+		return d, err
+	}
+	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
+	if q, ok := proto.Question.(question.Compared); ok {
+		d.comparisons = q.Compare()
+	}
+	cost := release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Unit: release.Seconds}
+	if p.Route.Sum != nil {
+		cost.Note = "to split and prove its vector, on one core of this machine"
+		cost.Value, err = splitSeconds(p)
+	} else {
+		cost.Note = "to seal all its envelopes, on one core of this machine"
+		cost.Value, err = sealSeconds(p)
+	}
+	d.promise.Cost = append(d.promise.Cost, cost)
+	return d, err
+}
+
+// WriteJSON writes it for programs.
+func (d Description) WriteJSON(w io.Writer) error {
+	out := struct {
+		Plan       string              `json:"plan"`
+		Publisher  string              `json:"publisher,omitempty"`
+		Epsilon    float64             `json:"epsilon"`
+		Delta      float64             `json:"delta"`
+		Guarantees []account.Statement `json:"guarantees"`
+		Cost       map[string]float64  `json:"cost"`
+		Compared   map[string]string   `json:"compared,omitempty"` // by what is chosen
+		Audit      []audit.Written     `json:"audit,omitempty"`
+	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, nil}
+	for _, c := range d.comparisons {
+		out.Compared[c.Key] = c.Says
+	}
+	for _, m := range d.promise.Cost {
+		out.Cost[m.Name] = m.Value
+	}
+	for _, f := range d.Attacked {
+		out.Audit = append(out.Audit, f.Written())
+	}
+	return terminal.WriteJSON(w, out)
+}
+
+// Write writes it for people.
+func (d Description) Write(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "plan\t%s\n", d.plan.Name())
+	for _, one := range strings.Fields(d.Publisher) {
+		fmt.Fprintf(w, "publisher\t%s (the signature is its)\n", one)
+	}
+	fmt.Fprintf(w, "promise\tholds: epsilon %s of the promised %g at delta %g, %s (recomputed in %.0f ms)\n", account.AtMost(d.promise.Shuffled.Epsilon, 4), d.plan.Budget.Epsilon, d.plan.Budget.Delta, d.plan.Budget.Adjacency, d.verified.Seconds()*1000)
+	for i, s := range d.promise.Statements {
+		fmt.Fprintf(w, "%s\t%s\n", s.Observer, s.Guarantee)
+		// What holds for several observers in a row is said once, after the last.
+		if s.Note != "" && (i+1 == len(d.promise.Statements) || d.promise.Statements[i+1].Note != s.Note) {
+			fmt.Fprintf(w, "\t%s\n", s.Note)
+		}
+	}
+	for _, m := range d.promise.Cost {
+		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
+	}
+	if d.thinning != "" {
+		fmt.Fprintf(w, "Rests on\t%s\n", d.thinning)
+	}
+	if d.unfit != "" {
+		fmt.Fprintf(w, "What does not fit\t%s\n", d.unfit)
+	}
+	for _, c := range d.comparisons {
+		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
+	}
+	for _, f := range d.Attacked {
+		fmt.Fprintf(w, "attacked: %s\t%s\n", f.Observer, f)
+	}
+	for _, l := range d.Left {
+		fmt.Fprintf(w, "not attacked\t%s\n", l)
+	}
+	return w.Flush()
+}
+
+// splitSeconds measures what a device takes to split a vector of zeros and ones that the
+// plan's proof allows.
+func splitSeconds(p plan.Plan) (float64, error) {
+	s, err := sum.New(p)
+	if err != nil {
+		return 0, err
+	}
+	v, err := s.VDAF(nil)
+	if err != nil {
+		return 0, err
+	}
+	vector := make([]uint64, s.Length())
+	vector[0] = 1
+	const times = 3
+	start := time.Now()
+	for range times {
+		if _, _, _, err := v.Split(rng.Reader(rng.New()), [prio3.NonceSize]byte{}, vector); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start).Seconds() / times, nil
+}
+
+// sealSeconds measures what a device's seals take, from a sample of them.
+func sealSeconds(p plan.Plan) (float64, error) {
+	var keys []envelope.PublicKey
+	for _, party := range append(slices.Clone(p.Route.Instances()[0].Hops), p.Analyzer) {
+		key, err := envelope.ParsePublicKey(party.Key)
+		if err != nil {
+			return 0, fmt.Errorf("key of %s: %w", party.Operator, err)
+		}
+		keys = append(keys, key)
+	}
+	sealer, err := envelope.NewSealer(envelope.Route(p.Hash(), 0, 0, keys...), p.Envelopes.PayloadBytes)
+	if err != nil {
+		return 0, err
+	}
+	payload := make([]byte, p.Envelopes.PayloadBytes)
+	n := min(p.Envelopes.PerDevice, 50)
+	start := time.Now()
+	for range n {
+		if _, err := sealer.Seal(payload); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start).Seconds() / float64(n) * float64(p.Envelopes.PerDevice), nil
+}

@@ -1,0 +1,76 @@
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+)
+
+// newKeys makes a key for every party, by file name, and writes the public
+// ones into the plan.
+func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
+	keys := map[string]envelope.KeyFile{}
+	one := func(party *plan.Party, file string) error {
+		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
+		if err != nil {
+			return err
+		}
+		party.Key = key.Public().String()
+		keys[file] = envelope.KeyFile{Key: key, Purpose: party.Operator}
+		return nil
+	}
+	if s := p.Route.Sum; s != nil {
+		for i, party := range s.Aggregators() {
+			if err := one(party, []string{"leader.key", "helper.key"}[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, in := range p.Route.Instances() {
+		for h := range in.Hops {
+			if err := one(&in.Hops[h], fmt.Sprintf("instance-%d-hop-%d.key", i+1, h+1)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keys, one(&p.Analyzer, "analyzer.key")
+}
+
+// save writes the keys and then the plan. After an error nothing that it wrote
+// remains.
+func (c parties) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error) {
+	var made []string
+	defer func() {
+		if err != nil {
+			for i := len(made) - 1; i >= 0; i-- {
+				err = errors.Join(err, os.Remove(made[i]))
+			}
+		}
+	}()
+	if err := os.Mkdir(c.Keys, 0o700); err == nil {
+		made = append(made, c.Keys)
+	} else if !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("--keys: %w: name a folder that is there, or can be made", err)
+	}
+	for name, key := range keys {
+		path := filepath.Join(c.Keys, name)
+		if err := envelope.CreateKeyFile(path, key); err != nil {
+			return fmt.Errorf("--keys: %w: choose another folder", err)
+		}
+		made = append(made, path)
+	}
+	if err := durable.Create(c.File, author.TOML(p), 0o644); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
+		}
+		return err
+	}
+	return nil
+}
