@@ -240,7 +240,7 @@ func FuzzRead(f *testing.F) {
 		if _, err := m.Marshal(); err != nil {
 			t.Fatal(err)
 		}
-		if m.Features.Text != nil {
+		if m.Features.Texts() {
 			m.OfText("good and bad")
 			return
 		}

@@ -86,7 +86,7 @@ func (c Command) show(std terminal.Streams, m *model.Model, all []model.Predicti
 }
 
 func (c Command) predict(m *model.Model, report func(stage string, done, total int)) ([]model.Prediction, error) {
-	if m.Features.Text != nil {
+	if m.Features.Texts() {
 		texts, err := c.texts()
 		if err != nil {
 			return nil, err
