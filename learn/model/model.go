@@ -33,7 +33,7 @@ type Number struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// Promise is the guarantee of those who answered, shuffler honest.
+// Promise is the guarantee of those who answered: Trust says against whom.
 type Promise struct {
 	Epsilon     float64 `json:"epsilon"`
 	Delta       float64 `json:"delta"`

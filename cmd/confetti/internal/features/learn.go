@@ -116,7 +116,10 @@ func (c taught) learn(t labelled, report fit.Progress) (*model.Model, int, error
 	if err != nil {
 		return nil, 0, err
 	}
-	m := &model.Model{Title: t.release.Title, Classes: t.Classes, Promise: t.promise()}
+	m := &model.Model{Title: t.release.Title, Classes: t.Classes}
+	if m.Promise, err = t.promise(); err != nil {
+		return nil, 0, err
+	}
 	x := in.taken(&m.Features)
 	scale := labels.NewScale(x)
 	way := t.inClusters
@@ -149,18 +152,19 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 	return x
 }
 
-// promise is that of the observer whom the release is made for.
-func (t labelled) promise() model.Promise {
+// promise is that against the analyzer: it sees counts of clusters behind an honest shuffler, and
+// labels told one by one with whose they are.
+func (t labelled) promise() (model.Promise, error) {
 	observer := account.ShufflerHonest
 	if t.Likely == nil {
 		observer = account.EveryoneColludes
 	}
 	for _, s := range t.release.Guarantees {
 		if g := s.Guarantee; s.Observer == observer {
-			return model.Promise{Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Rounds: 1, Respondents: t.respondents()}
+			return model.Promise{Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Rounds: 1, Respondents: t.respondents()}, nil
 		}
 	}
-	return model.Promise{}
+	return model.Promise{}, fmt.Errorf("the release promises nothing against %q: a model without a promise is not written", observer)
 }
 
 // respondents are as many as were counted.

@@ -1,0 +1,29 @@
+package features
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/findings"
+)
+
+// A model has the promise against whoever sees what it was learned from: labels one by one are seen
+// with whose they are, and what a shuffler hides does not count. Without that promise there is no
+// model, rather than one with an epsilon of zero.
+func TestPromise(t *testing.T) {
+	shuffled := account.Statement{Observer: account.ShufflerHonest, Guarantee: account.Guarantee{Epsilon: 1}}
+	everyone := account.Statement{Observer: account.EveryoneColludes, Guarantee: account.Guarantee{Epsilon: 4}}
+	counted, alone := &findings.Labels{Likely: [][]float64{{1, 0}}}, &findings.Labels{}
+	both := release.Release{Guarantees: []account.Statement{everyone, shuffled}}
+	for epsilon, of := range map[float64]*findings.Labels{1: counted, 4: alone} {
+		if p, err := (labelled{Labels: of, release: both}).promise(); err != nil || p.Epsilon != epsilon {
+			t.Errorf("%+v, %v: want epsilon %v", p, err, epsilon)
+		}
+	}
+	for only, of := range map[account.Statement]*findings.Labels{everyone: counted, shuffled: alone} {
+		if p, err := (labelled{Labels: of, release: release.Release{Guarantees: []account.Statement{only}}}).promise(); err == nil {
+			t.Errorf("only %s is promised something, and the model says %+v", only.Observer, p)
+		}
+	}
+}
