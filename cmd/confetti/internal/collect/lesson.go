@@ -2,7 +2,6 @@ package collect
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/confetti-dp/confetti/experiments/collection"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -116,14 +114,9 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 
 // features are those of --map, for the columns of the set.
 func (c collectSimulate) features(set *dataset.Set) (*inputs.Map, error) {
-	f, err := os.Open(c.Map)
+	features, err := flags.Features(c.Map)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	features, err := model.ReadFeatures(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Map, err)
 	}
 	return features, features.Fit(set.Columns)
 }

@@ -2,7 +2,6 @@ package features
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -12,7 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/learn/synthetic"
 )
 
@@ -44,9 +42,11 @@ type featured struct {
 
 // read takes the inputs, and their features.
 func (c public) read(report fit.Progress) (in featured, err error) {
-	by, err := c.features()
-	if err != nil {
-		return in, err
+	var by *inputs.Map
+	if c.Map != "" {
+		if by, err = flags.Features(c.Map); err != nil {
+			return in, err
+		}
 	}
 	g, err := c.given(by, report)
 	if err != nil {
@@ -70,23 +70,6 @@ func (c public) read(report fit.Progress) (in featured, err error) {
 		in.x = g.rows
 	}
 	return in, err
-}
-
-// features are those of --map; nil without.
-func (c public) features() (*inputs.Map, error) {
-	if c.Map == "" {
-		return nil, nil
-	}
-	f, err := os.Open(c.Map)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	by, err := model.ReadFeatures(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Map, err)
-	}
-	return by, nil
 }
 
 // given are the inputs of the command line, or of a data set.
