@@ -185,7 +185,7 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 		all = append(all, f)
 	}
 	seen := t.legs[0].observers()
-	for _, s := range promisedLast(t.legs[0].promise.Statements) {
+	for _, s := range promisedLast(t.legs[0].promise.Statements, relied(t.legs[0].protocol.Plan)) {
 		o, known := seen[s.Observer]
 		meet(s, o, known)
 	}
@@ -198,12 +198,10 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 	return all, nil
 }
 
-// promisedLast are statements, the one of the plan's own promise after all others.
-func promisedLast(all []account.Statement) []account.Statement {
-	return slices.SortedStableFunc(slices.Values(all), func(a, b account.Statement) int {
-		own := map[string]int{account.ShufflerHonest: 1, account.OneAggregator: 1}
-		return own[a.Observer] - own[b.Observer]
-	})
+// promisedLast are statements, that of the observer whom the plan's own promise speaks of after all others.
+func promisedLast(all []account.Statement, own string) []account.Statement {
+	others := slices.DeleteFunc(slices.Clone(all), func(s account.Statement) bool { return s.Observer == own })
+	return append(others, slices.DeleteFunc(slices.Clone(all), func(s account.Statement) bool { return s.Observer != own })...)
 }
 
 // every is who sees the batch of every round.

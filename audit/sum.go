@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -68,10 +69,10 @@ type noised struct {
 }
 
 // newNoised looks at what a pair of records holds. It is an error where a device draws which
-// attribute it answers.
+// attribute it answers, or in which row of a sketch.
 func (g *leg) newNoised(pair records) (n noised, err error) {
 	n.leg, n.question = g, g.protocol.Question.(*histogram.Question)
-	if g.protocol.Plan.Question.Histogram.Collect == plan.CollectSample {
+	if ask := g.protocol.Plan.Question.Histogram; ask.Collect == plan.CollectSample || ask.Sketch != nil {
 		return n, errors.New("audit: no attack is known of cells that are summed as they are where devices draw what they answer")
 	}
 	for i := range n.symbols {
@@ -117,7 +118,7 @@ func (n noised) aggregators(p plan.Plan, unknown int) Observed {
 	case s.Law == plan.LawGaussian:
 		both := s.Sigma
 		if unknown == 2 {
-			both *= 1.4142135623730951
+			both *= math.Sqrt2
 		}
 		log = noise.DiscreteGaussian{Sigma: both}.LogProb
 	case s.Noise == plan.NoiseShared:
@@ -126,8 +127,8 @@ func (n noised) aggregators(p plan.Plan, unknown int) Observed {
 		log = partsOfLaplace(s.Decay, parts)
 	}
 	sees := fmt.Sprintf("the sums without everybody else, and the noise of %d of both aggregators", unknown)
+	added, err := sum.New(p)
 	return n.view(sees, unknown*s.Circuit.Length, log, func(r *rand.Rand, numbers []int64) error {
-		added, err := sum.New(p)
 		for range unknown {
 			if err == nil {
 				for i, z := range added.Noise(r)[:len(numbers)] {

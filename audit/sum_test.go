@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -28,6 +29,11 @@ func TestCellsThatAreSummed(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := g.known.(noised)
+		for i, last := range promisedLast(g.promise.Statements, relied(p)) {
+			if own := last.Guarantee == g.promise.Shuffled; own != (i == len(g.promise.Statements)-1) {
+				t.Errorf("%s: the plan's own promise is not the last: %d is of %q", by, i, last.Observer)
+			}
+		}
 		if sealed, err := r.Seal(1, calm); err != nil || sealed.Envelopes != 2*sealed.Devices {
 			t.Errorf("%s: %+v went the whole way: %v", by, sealed, err)
 		}
@@ -80,5 +86,22 @@ func TestFlippedBitsThatAreSummed(t *testing.T) {
 	}
 	if !seen[account.OneAggregator] || !seen[account.BothAggregators] {
 		t.Errorf("attacked before %v", seen)
+	}
+}
+
+// Of a device that draws which row of a sketch it counts in, no attack is known, and none is claimed.
+func TestSketchesThatAreSummedAreNotAttacked(t *testing.T) {
+	for _, by := range []string{plan.NoiseAggregators, plan.NoiseDevices} {
+		p := example.Summed(example.Histogram(plan.Histogram{
+			Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: 100}},
+			Sketch:     &plan.Sketch{Name: "count-mean", Hashes: 2, Width: 16, Seed: strings.Repeat("ab", 32)},
+		}), by)
+		p.Question.Histogram.Randomizer.Name = plan.RandomizerNone
+		p.Budget.Adjacency, p.Crowd.Minimum = "replacement", 50
+		all, _, err := Plan(example.Design(t, p), 1, calm)
+		if len(all) > 0 {
+			t.Errorf("%s: %d attacks", by, len(all))
+		}
+		example.Mentions(t, err, "draw what they answer")
 	}
 }
