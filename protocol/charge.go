@@ -35,7 +35,7 @@ func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account
 	if _, keeps := p.Backstop(); keeps {
 		n, risks := p.Plan.HonestMinimum(), p.risks()
 		var err error
-		if g, err = withOverflow(p.Question.Loss(n, true), float64(n)*risks.Overflow, risks.Slack, p.Plan.Budget.Delta); err != nil {
+		if g, err = p.withOverflow(p.Question.Loss(n, true), float64(n)*risks.Overflow, risks.Slack, p.Plan.Budget.Delta); err != nil {
 			return account.Guarantee{}, err
 		}
 	}

@@ -48,7 +48,7 @@ func (p *Protocol) relying(honest int) (account.Guarantee, error) {
 		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.HonestMinimum())
 	}
 	overflow := float64(honest) * p.risks().Overflow
-	return withOverflow(e, overflow, p.risks().Slack, p.Plan.Budget.Delta)
+	return p.withOverflow(e, overflow, p.risks().Slack, p.Plan.Budget.Delta)
 }
 
 // withOverflow is the guarantee at delta of reports that together outgrow their
@@ -56,14 +56,14 @@ func (p *Protocol) relying(honest int) (account.Guarantee, error) {
 // law: (epsilon, d) becomes (epsilon, d + (1+e^epsilon) overflow). The charge
 // depends on the epsilon that it is to give, so an epsilon is guessed and raised
 // until it holds. Slack is charged as it is.
-func withOverflow(e account.Event, overflow, slack, delta float64) (account.Guarantee, error) {
+func (p *Protocol) withOverflow(e account.Event, overflow, slack, delta float64) (account.Guarantee, error) {
 	for guess := 0.0; ; {
 		charge := slack
 		if overflow > 0 {
 			charge += (1 + math.Exp(guess)) * overflow
 		}
 		if charge >= delta {
-			return account.Guarantee{}, fmt.Errorf("protocol: reports outgrow their envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", delta)
+			return account.Guarantee{}, fmt.Errorf("protocol: %w", p.spent(delta))
 		}
 		g, err := account.Epsilon(e, delta-charge)
 		if err != nil {

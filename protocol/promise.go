@@ -49,7 +49,7 @@ func (p *Protocol) Promise() (Promise, error) {
 	overflow := p.overflowDelta()
 	delta := b.Delta - overflow - p.risks().Slack
 	if delta <= 0 {
-		return Promise{}, fmt.Errorf("plan: promise does not hold: reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, b.Delta)
+		return Promise{}, fmt.Errorf("plan: promise does not hold: %w", p.spent(b.Delta))
 	}
 	g, err := account.Epsilon(p.loss(), delta)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Protocol) Promise() (Promise, error) {
 		if p.noised() {
 			advice, from = "add noise, or promise less", "any respondents"
 		}
-		if overflow > question.OverflowShare*b.Delta {
+		if p.Plan.Route.Sum == nil && overflow > question.OverflowShare*b.Delta {
 			advice = fmt.Sprintf("raise envelopes.per_device, whose overflow takes %.2g of delta, ", overflow) + advice
 		}
 		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %s, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, from, b.Epsilon, advice)
@@ -108,6 +108,14 @@ func (p *Protocol) trusted(g account.Guarantee) account.Guarantee {
 		g.Users = 1 // whoever else is honest
 	}
 	return g
+}
+
+// spent is the error of a delta that is spent on what is cut off reports.
+func (p *Protocol) spent(delta float64) error {
+	if p.Plan.Route.Sum != nil {
+		return fmt.Errorf("devices' shares of noise go beyond what a number may be so often that delta %g is spent on that alone: raise budget.delta, or have aggregators add the noise", delta)
+	}
+	return fmt.Errorf("reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, delta)
 }
 
 // keepsLocal checks that promise against the statement.

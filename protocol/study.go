@@ -18,7 +18,7 @@ import (
 // releases (adaptive composition).
 func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) {
 	k, n := float64(rounds), p.Plan.HonestMinimum()
-	return withOverflow(p.event(rounds), k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
+	return p.withOverflow(p.event(rounds), k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
 }
 
 // event is that of so many rounds.
