@@ -2,6 +2,7 @@ package sum
 
 import (
 	"math"
+	"sync"
 
 	"github.com/confetti-dp/confetti/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -56,18 +57,21 @@ func (l Law) Within(alpha float64) int {
 
 // Shares is the law of the noise of a crowd, each of whom adds its share, which together are so
 // many times discrete Laplace noise of that decay (noise.NegativeBinomial, of the difference
-// of two).
+// of two). Its tails are tabulated when one is asked for.
 func Shares(decay, shares float64) Law {
 	reach := min(int((40+8*max(0, shares-1))/decay)+16, maxTable)
-	log, _ := prob.LogLaplaceShares(decay, shares, reach)
 	fall := prob.LaplaceSharesFall(decay, shares, reach)
-	beyond := make([]float64, reach+1) // ln P(Z >= k)
-	beyond[reach] = log[reach] - math.Log1p(-fall)
-	for k := reach - 1; k > 0; k-- {
-		beyond[k] = prob.LogAdd(beyond[k+1], log[k])
-	}
+	beyond := sync.OnceValue(func() []float64 { // ln P(Z >= k)
+		log, _ := prob.LogLaplaceShares(decay, shares, reach)
+		beyond := make([]float64, reach+1)
+		beyond[reach] = log[reach] - math.Log1p(-fall)
+		for k := reach - 1; k > 0; k-- {
+			beyond[k] = prob.LogAdd(beyond[k+1], log[k])
+		}
+		return beyond
+	})
 	return Law{shares * noise.DiscreteLaplace{Decay: decay}.Variance(), func(k int) float64 {
-		return beyond[min(k, reach)] + float64(max(0, k-reach))*math.Log(fall)
+		return beyond()[min(k, reach)] + float64(max(0, k-reach))*math.Log(fall)
 	}}
 }
 

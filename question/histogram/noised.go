@@ -201,8 +201,9 @@ func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error
 	t := tally.NewSums(h.channels)
 	copy(t.N, sums)
 	if shares(h.plan) {
+		raised := int64(respondents) * int64(scattered(h.plan).reach())
 		for i := range t.N {
-			t.N[i] -= int64(respondents) * int64(scattered(h.plan).reach())
+			t.N[i] -= raised
 		}
 	}
 	return t, nil
