@@ -45,9 +45,11 @@ func (q *Question) Words() question.Words {
 	w := q.report.Words()
 	w.Answer = "record"
 	reference := "a symbol drawn at random, which adds the same to each count in expectation."
-	what, made := fmt.Sprintf("In which of %d public clusters do records lie", q.ask.Clusters), "clusters"
+	what := fmt.Sprintf("In which of %d public clusters do records lie", q.ask.Clusters)
+	made, claim := "clusters", "The inputs that they were made of are public, and are promised nothing."
 	if q.ask.Report == plan.LatentVector {
-		what, made = fmt.Sprintf("Which %d numbers does a public encoder make of records", q.ask.Vector.Dim), "encoder"
+		what = fmt.Sprintf("Which %d numbers does a public encoder make of records", q.ask.Vector.Dim)
+		made, claim = "encoder", "Which records it was trained on, and what they were promised, stands in its file and not here."
 		reference = "the vector zero with a class drawn at random."
 	}
 	w.Asked = what + "?"
@@ -55,7 +57,7 @@ func (q *Question) Words() question.Words {
 		w.Asked = fmt.Sprintf("%s, and which of %d classes do they have?", what, k)
 	}
 	if q.plan.State != "" {
-		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The %s %.12s came before anybody answered: no respondent had part in it. What was promised to whoever had, if anybody, stands in the state itself and not here.", made, q.plan.State))
+		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The %s %.12s came before anybody answered, and no respondent had part in the making. %s", made, q.plan.State, claim))
 	}
 	w.Unfit = question.SaysUnfit(q.plan.Question, reference)
 	return w
