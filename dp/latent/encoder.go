@@ -94,6 +94,9 @@ func ParseEncoder(text []byte) (*Encoder, error) {
 
 // Check says what is wrong with an encoder.
 func (e *Encoder) Check() error {
+	if !e.Net.Plain() { // others may take far more memory than their bytes
+		return errors.New("latent: an encoder has dense layers and rectifiers alone")
+	}
 	if e.Net.Outputs() > MaxDim || !(e.Length > 0 && e.Length <= 1e9) || len(e.Sizes) < 2 || len(e.Sizes) > 1<<14 {
 		return fmt.Errorf("latent: an encoder to %d numbers, in a ball of length %v, with %d prototypes: give at most %d numbers, a length, and 2 to %d prototypes", e.Net.Outputs(), e.Length, len(e.Sizes), MaxDim, 1<<14)
 	}
@@ -113,7 +116,7 @@ func (e *Encoder) Check() error {
 	return nil
 }
 
-// Inputs are the numbers of a record, and Dim those of a vector.
+// Inputs is how many numbers a record has.
 func (e *Encoder) Inputs() int { return e.Net.Inputs() }
 
 // Dim is the length of a vector.

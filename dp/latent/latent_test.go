@@ -168,9 +168,12 @@ func TestTheEncodersForm(t *testing.T) {
 		t.Errorf("%v, %v", a, b)
 	}
 	for name, change := range map[string]func(*Encoder){
-		"a claim":   func(e *Encoder) { e.Trained.Claim = "trust us" },
-		"no ball":   func(e *Encoder) { e.Length = 0 },
-		"a size":    func(e *Encoder) { e.Sizes = []int{1, -1} },
+		"a claim": func(e *Encoder) { e.Trained.Claim = "trust us" },
+		"no ball": func(e *Encoder) { e.Length = 0 },
+		"a size":  func(e *Encoder) { e.Sizes = []int{1, -1} },
+		"a layer": func(e *Encoder) {
+			e.Net.Layers = append(e.Net.Layers, nn.Laplace{Size: 2, Length: 1, Scale: 1, Prior: 1, Weight: 1})
+		},
 		"no number": func(e *Encoder) { e.Prototypes.Data[1] = float32(math.NaN()) },
 	} {
 		wrong := small(t)
