@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/direction"
 )
 
@@ -45,6 +44,3 @@ func (m Cap) Randomize(r *rand.Rand, x []float32) []byte { return m.Cap.Randomiz
 func (m Cap) LogProb(report []byte, x []float32) float64 {
 	return math.Log(m.Cap.Prob(report, unit(x)))
 }
-
-// Local is what a device is promised against everybody else.
-func (m Cap) Local(adj account.Adjacency) account.Guarantee { return m.Cap.Local(adj) }

@@ -77,7 +77,7 @@ func (v *vectors) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) 
 // NewTally keeps messages as they are.
 func (v *vectors) NewTally() tally.Tally { return tally.NewRows(v.Size()) }
 
-// Loss is that of whole reports, shuffled; nil where clones prove nothing of so few.
+// Loss is that of whole reports, shuffled, by clones.
 func (v *vectors) Loss(honest int, _ bool) account.Event { return v.Event(honest) }
 
 // Risks: who is in a group is public.
