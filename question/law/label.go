@@ -5,7 +5,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
@@ -44,32 +43,17 @@ func innerValues[R, V any](values Values, kind string, of func(R) (V, error)) (V
 	return inner, nil
 }
 
+// drawEach has every device report its label by itself.
 func drawEach(p plan.Plan, q *label.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forLabels = 0, 1
 	counted, smallest := dealt(stream(forInstances), p, len(values))
-	if len(counted) == 0 {
-		progress(len(values))
-		return make([]tally.Crowd, 1), nil
-	}
-	var unfit unfits
-	r, t := stream(forLabels), q.NewTally()
-	for _, i := range counted {
-		symbol, err := q.Encode(values[i])
-		bad, err := question.Fits(err)
-		if err != nil {
-			return nil, fmt.Errorf("value %d: %w", i+1, err)
-		}
-		unfit.add(i, bad)
-		report, err := q.Randomize(r, symbol, nil)
-		if err != nil {
-			return nil, err
-		}
-		if err := t.Add(report.Parts[0][0]); err != nil {
-			return nil, err
-		}
+	each := oneByOne{of: q, values: values, r: stream(forLabels), progress: progress}
+	all, err := each.crowd(counted, smallest)
+	if err != nil {
+		return nil, err
 	}
 	progress(len(values))
-	return []tally.Crowd{{Tally: t, Respondents: len(counted), Smallest: smallest}}, unfit.err()
+	return []tally.Crowd{all}, each.unfit.err()
 }
 
 func revealLabel(q *label.Question, values Values) (*findings.Truth, error) {

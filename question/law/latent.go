@@ -5,7 +5,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/latent"
 )
 
@@ -25,7 +24,7 @@ func drawLatent(p plan.Plan, q *latent.Question, who Population, stream Stream, 
 	return drawHistogram(q.InnerPlan(), q.Inner(), inner, stream, progress)
 }
 
-// drawReports has every device report, each in its crowd.
+// drawReports has every device report a vector, each in its crowd.
 func drawReports(p plan.Plan, q *latent.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forReports = 0, 1
 	by := make([][]int, p.Crowds())
@@ -36,35 +35,19 @@ func drawReports(p plan.Plan, q *latent.Question, values Values, stream Stream, 
 		}
 		by[r.Crowd] = append(by[r.Crowd], i)
 	}
-	var unfit unfits
-	crowds, r, done := make([]tally.Crowd, len(by)), stream(forReports), 0
+	each := oneByOne{of: q, values: values, r: stream(forReports), progress: progress}
+	crowds := make([]tally.Crowd, len(by))
 	for crowd, members := range by {
 		counted, smallest := dealt(stream(forInstances, uint64(crowd)), p, len(members))
-		if len(counted) == 0 {
-			continue
+		who := make([]int, len(counted))
+		for k, at := range counted {
+			who[k] = members[at]
 		}
-		t := q.NewTally()
-		for _, k := range counted {
-			i := members[k]
-			symbol, err := q.Encode(values[i])
-			bad, err := question.Fits(err)
-			if err != nil {
-				return nil, fmt.Errorf("value %d: %w", i+1, err)
-			}
-			unfit.add(i, bad)
-			report, err := q.Randomize(r, symbol, nil)
-			if err != nil {
-				return nil, err
-			}
-			if err := t.Add(report.Parts[0][0]); err != nil {
-				return nil, err
-			}
-			if done++; done%256 == 0 {
-				progress(done)
-			}
+		var err error
+		if crowds[crowd], err = each.crowd(who, smallest); err != nil {
+			return nil, err
 		}
-		crowds[crowd] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	}
 	progress(len(values))
-	return crowds, unfit.err()
+	return crowds, each.unfit.err()
 }
