@@ -9,7 +9,6 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/randomize"
-	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -26,8 +25,9 @@ func describeLabel(m *label.Model, public Public) ([]release.Metric, []release.S
 		return describeReports(m)
 	}
 	c := newClustered(m)
-	respondents, smallest, largest := 0, 0, 0
+	respondents, smallest, largest, counts := 0, 0, 0, make([][]estimate.Value, m.Asked.Clusters)
 	for _, t := range m.Counts.Tables {
+		counts[t.Crowd] = t.Values
 		if respondents += t.Respondents; smallest == 0 || t.Respondents < smallest {
 			smallest = t.Respondents
 		}
@@ -45,17 +45,13 @@ func describeLabel(m *label.Model, public Public) ([]release.Metric, []release.S
 		Text:   "Features are given the likeliest label of their public cluster. How often that is wrong is estimated from the same counts, which flatters it a little: of labels that are equally frequent the noise has chosen one. A network on public features that learns from these counts does better (docs/labels.md).",
 		Tables: []release.Table{c.errors(), c.sizes()},
 	}
-	own, low, high := c.right()
-	headline = append([]release.Metric{{Name: "agreement", Label: "Respondents with the likeliest label of their cluster", Value: own.Mean, Low: low, High: high, Level: level, Unit: release.Share}}, headline...)
-	if len(public.Test.Y) > 0 && m.Clusters != nil {
-		e, err := c.judge(public.Test)
-		if err != nil {
-			return nil, nil, err
-		}
-		headline = append([]release.Metric{accuracy("accuracy", "Accuracy", e, fmt.Sprintf("on %d public test records", e.Total))}, headline...)
-		section.Tables = append(section.Tables, confusion(m.Asked.Classes, e))
+	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: c.likeliest, common: c.common, counts: counts}
+	headline = append([]release.Metric{by.agreement("Respondents with the likeliest label of their cluster")}, headline...)
+	if m.Clusters != nil {
+		by.find = func(row []float32) (int, bool) { return m.Clusters.Nearest(row), true }
 	}
-	return headline, []release.Section{section}, nil
+	headline, err := by.judged(headline, &section, public.Test, "on %d public test records")
+	return headline, []release.Section{section}, err
 }
 
 // clustered is the classifier by the likeliest label of each cluster; -1 of one that was
@@ -90,35 +86,6 @@ func top(values []estimate.Value) (at int) {
 		}
 	}
 	return at
-}
-
-// judge evaluates the classifier on public records.
-func (c *clustered) judge(test Records) (hdc.Evaluation, error) {
-	if test.X.Cols != c.Asked.Features {
-		return hdc.Evaluation{}, fmt.Errorf("findings: test records of %d features, and the plan has %d", test.X.Cols, c.Asked.Features)
-	}
-	predictions := make([]int, len(test.Y))
-	for i := range predictions {
-		if predictions[i] = c.likeliest[c.Clusters.Nearest(rowOf(test.X, i))]; predictions[i] < 0 {
-			predictions[i] = c.common
-		}
-	}
-	return hdc.Judge(predictions, test.Y, len(c.Asked.Classes))
-}
-
-// right is the share of all who have the likeliest label of their cluster.
-func (c *clustered) right() (share estimate.Value, low, high float64) {
-	var own, others []estimate.Value
-	for _, t := range c.Counts.Tables {
-		for k, v := range t.Values {
-			if k == c.likeliest[t.Crowd] {
-				own = append(own, v)
-			} else {
-				others = append(others, v)
-			}
-		}
-	}
-	return estimate.Share(estimate.Sum(own), estimate.Sum(others), level)
 }
 
 // errors is how often each class is taken for another, with intervals.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
@@ -45,17 +44,13 @@ func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release
 	section.Title = "Which class goes with which cluster"
 	section.Text += " " + d.says()
 	section.Tables = []release.Table{d.classes(), d.clusters()}
-	share, low, high := d.right()
-	headline = append([]release.Metric{{Name: "agreement", Label: "Respondents with the likeliest class of their cluster", Value: share.Mean, Low: low, High: high, Level: level, Unit: release.Share, Note: "from the same counts, which flatters it a little"}}, headline...)
-	if len(public.Test.Y) > 0 && m.Finder != nil {
-		e, err := d.judge(public.Test)
-		if err != nil {
-			return nil, nil, err
-		}
-		headline = append([]release.Metric{accuracy("accuracy", "Accuracy", e, fmt.Sprintf("of the likeliest class of the cluster, on %d public test records", e.Total))}, headline...)
-		section.Tables = append(section.Tables, confusion(m.Asked.Classes, e))
+	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: d.likeliest, counts: slices.Collect(slices.Chunk(d.table.Values, d.k))}
+	headline = append([]release.Metric{by.agreement("Respondents with the likeliest class of their cluster")}, headline...)
+	if m.Finder != nil {
+		by.find = m.Finder.Find
 	}
-	return headline, []release.Section{section}, nil
+	headline, err = by.judged(headline, &section, public.Test, "of the likeliest class of the cluster, on %d public test records")
+	return headline, []release.Section{section}, err
 }
 
 // decoded is what counts of clusters and classes say.
@@ -88,36 +83,6 @@ func (d *decoded) says() string {
 		return "What clusters hold is not known here: the public state is missing."
 	}
 	return fmt.Sprintf("Shares of classes are the likeliest ones for respondents who lie in clusters as the public inputs do that clusters were made of; a network on public records learns from them (%s has all).", release.CountsFile)
-}
-
-// right is the share of all who have the likeliest class of their cluster.
-func (d *decoded) right() (share estimate.Value, low, high float64) {
-	var own, others []estimate.Value
-	for c, likeliest := range d.likeliest {
-		for y, v := range d.of(c) {
-			if y == likeliest {
-				own = append(own, v)
-			} else {
-				others = append(others, v)
-			}
-		}
-	}
-	return estimate.Share(estimate.Sum(own), estimate.Sum(others), level)
-}
-
-func (d *decoded) judge(test Records) (hdc.Evaluation, error) {
-	if test.X.Cols != d.Asked.Features {
-		return hdc.Evaluation{}, fmt.Errorf("findings: test records of %d numbers, and the plan has %d", test.X.Cols, d.Asked.Features)
-	}
-	predictions := make([]int, len(test.Y))
-	for i := range predictions {
-		c, ok := d.Finder.Find(rowOf(test.X, i))
-		if !ok {
-			return hdc.Evaluation{}, fmt.Errorf("findings: test record %d lies in no cluster", i+1)
-		}
-		predictions[i] = d.likeliest[c]
-	}
-	return hdc.Judge(predictions, test.Y, d.k)
 }
 
 func (d *decoded) classes() release.Table {
