@@ -48,7 +48,7 @@ func TestCellsThatAreSummed(t *testing.T) {
 			}
 			var twin Observed
 			if by == plan.NoiseDevices {
-				twin = n.shares(1)
+				twin = n.shares(p.HonestMinimum() / 2)
 			} else {
 				less, unknown := p, map[string]int{account.OneAggregator: 1, account.OnlyTheReader: 2}[observer]
 				route := *p.Route.Sum
