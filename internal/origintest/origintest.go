@@ -5,6 +5,7 @@ package origintest
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,4 +48,17 @@ func Check(t *testing.T, script string, digit *regexp.Regexp, files ...string) {
 			t.Errorf("a digit of %s was changed, and nobody noticed: %s", file, out)
 		}
 	}
+}
+
+// Read takes the vectors of a file that such a program wrote.
+func Read[V any](t *testing.T, file string) (v V) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

@@ -1,26 +1,18 @@
 package cosines
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/internal/origintest"
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
 // cosines.json is from cosines.py, which shares no code with the package.
 func TestGoldenCosines(t *testing.T) {
-	data, err := os.ReadFile("testdata/cosines.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c struct{ Row, Directions, Phases, Features []float32 }
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	c := origintest.Read[struct{ Row, Directions, Phases, Features []float32 }](t, "testdata/cosines.json")
 	m := Map{c.Directions, c.Phases}
 	if err := m.Check(len(c.Row)); err != nil || m.Len() != len(c.Features) {
 		t.Fatalf("%d features, %v", m.Len(), err)

@@ -1,25 +1,18 @@
 package gradients
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/origintest"
 )
 
 // gradients.json is from gradients.py, which shares no code with the package.
 func TestGoldenGradients(t *testing.T) {
-	data, err := os.ReadFile("testdata/gradients.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c struct {
+	c := origintest.Read[struct {
 		Width, Height   int
 		Image, Features []float32
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	}](t, "testdata/gradients.json")
 	m, err := New(c.Width, c.Height)
 	if err != nil || m.Len() != len(c.Features) || m.Check(c.Image) != nil {
 		t.Fatalf("%d features of %d, %v", m.Len(), len(c.Features), err)

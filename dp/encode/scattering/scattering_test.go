@@ -1,25 +1,18 @@
 package scattering
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/origintest"
 )
 
 // scattering.json is from kymatio, by scattering.py.
 func TestGoldenScattering(t *testing.T) {
-	data, err := os.ReadFile("testdata/scattering.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c struct {
+	c := origintest.Read[struct {
 		Width, Height   int
 		Image, Features []float32
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	}](t, "testdata/scattering.json")
 	m, err := New(c.Width, c.Height)
 	if err != nil || m.Len() != len(c.Features) || m.Check(c.Image) != nil {
 		t.Fatalf("%d features of %d, %v", m.Len(), len(c.Features), err)

@@ -1,29 +1,22 @@
 package words
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/origintest"
 )
 
 // words.json is from words.py, which shares no code with the package.
 func TestGoldenWords(t *testing.T) {
-	data, err := os.ReadFile("testdata/words.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c struct {
+	c := origintest.Read[struct {
 		Places   int
 		Half     float32
 		Common   []string
 		Shares   []float32
 		Texts    []string
 		Features [][]float64
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	}](t, "testdata/words.json")
 	m := Map{Places: c.Places, Half: c.Half, Common: c.Common, Shares: c.Shares}
 	if err := m.Prepare(); err != nil {
 		t.Fatal(err)
