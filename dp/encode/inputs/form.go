@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/confetti-dp/confetti/dp/encode/cosines"
@@ -85,7 +86,10 @@ func (f Form) Map() (*Map, error) {
 		}
 		m.Maps = append(m.Maps, state)
 	}
-	if f.Scattering && f.Image != nil {
+	if f.Scattering {
+		if f.Image == nil {
+			return nil, errors.New("inputs: scattering is of images: give their size")
+		}
 		var err error
 		if m.Scatter, err = scattering.New(f.Image.Width, f.Image.Height); err != nil {
 			return nil, err

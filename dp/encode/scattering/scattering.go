@@ -1,7 +1,8 @@
 // Package scattering turns a small grey image into square roots of scattering coefficients: how
 // much of the image oscillates at which scale and in which direction, in which part of it, and
 // how much that strength itself oscillates. It is fixed, has learned nothing, and does not depend
-// on contrast. It says more than oriented gradients (dp/encode/gradients), at some ten times the work.
+// on contrast. It takes some twenty times the work of oriented gradients (dp/encode/gradients);
+// docs/learning.md says what that gains.
 //
 // Filters and orders are those of Bruna and Mallat 2013 as the library kymatio has them: two scales,
 // eight directions, orders 0 to 2.
