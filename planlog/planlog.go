@@ -61,7 +61,8 @@ type Service struct {
 	published *tessera.PublicationAwaiter
 	stop      func() error
 
-	fetching sync.Mutex // receipts of one release at a time
+	fetching  sync.Mutex // receipts of one release at a time
+	releasing sync.Mutex // one release at a time is counted and entered
 
 	mu      sync.Mutex
 	indexes map[[32]byte]tessera.IndexFuture // of the texts with these digests, so that none has two entries
@@ -213,17 +214,26 @@ func (s *Service) Close() error { return s.stop() }
 func (s *Service) Add(ctx context.Context, signed plan.Signed) (plan.Evidence, error) {
 	signed.Evidence = nil
 	text := signed.Marshal()
-	return s.stand(ctx, plan.Entry{Plan: signed.Plan.Hash(), Digest: sha256.Sum256(text)}, text)
+	at, err := s.enter(ctx, plan.Entry{Plan: signed.Plan.Hash(), Digest: sha256.Sum256(text)}, text)
+	if err != nil {
+		return plan.Evidence{}, err
+	}
+	return s.stands(ctx, at)
 }
 
-// stand has an entry and its text in the log, once.
-func (s *Service) stand(ctx context.Context, e plan.Entry, text []byte) (plan.Evidence, error) {
+// enter begins to write an entry and its text, once.
+func (s *Service) enter(ctx context.Context, e plan.Entry, text []byte) (tessera.IndexFuture, error) {
 	// First: an entry without its text could not be audited.
 	err := durable.Create(s.text(e.Digest), text, 0o644)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return plan.Evidence{}, fmt.Errorf("log: %w", err)
+		return nil, fmt.Errorf("log: %w", err)
 	}
-	at, checkpoint, err := s.published.Await(ctx, s.sequence(ctx, e))
+	return s.sequence(ctx, e), nil
+}
+
+// stands is the evidence of an entry, once the witnesses have signed.
+func (s *Service) stands(ctx context.Context, entry tessera.IndexFuture) (plan.Evidence, error) {
+	at, checkpoint, err := s.published.Await(ctx, entry)
 	if err != nil {
 		return plan.Evidence{}, fmt.Errorf("log: no checkpoint was published: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/transparency-dev/tessera"
+
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -65,9 +67,17 @@ func (s *Service) receipts(ctx context.Context, digest [32]byte) ([]byte, error)
 	defer s.fetching.Unlock()
 	text, err = get(ctx, s.o.Client, p.Analyzer.URL+wire.ReleasePath(p.Hash(), wire.ReceiptsFile), wire.MaxReceiptsBytes)
 	if err != nil {
-		return nil, wire.Problemf(wire.NotFound, "the plan's analyzer shows the log no release: %w", err)
+		return nil, away(err)
 	}
 	return text, checkReceipts(text, p)
+}
+
+// away is the problem of an analyzer that shows the log no release now. Unlike a plan that
+// is not in the log that may change: whoever asked should come again.
+func away(err error) error {
+	p := wire.Problemf(wire.Overloaded, "the plan's analyzer shows the log no release: %w", err)
+	p.RetryAfter = patience
+	return p
 }
 
 // checkReceipts reports that a text is not the receipts of a release of a plan.
@@ -86,13 +96,25 @@ func checkReceipts(text []byte, p plan.Plan) error {
 // the witnesses have signed.
 func (s *Service) AddRelease(ctx context.Context, name [32]byte, receipts []byte) (plan.Evidence, error) {
 	e := plan.Entry{Release: true, Plan: name, Digest: sha256.Sum256(receipts)}
-	if !s.room(e) {
-		return plan.Evidence{}, wire.Problemf(wire.PlanRefused, "the log has %d releases of the plan already", shown)
+	at, err := s.enterRelease(ctx, e, receipts)
+	if err != nil {
+		return plan.Evidence{}, err
 	}
-	return s.stand(ctx, e, receipts)
+	return s.stands(ctx, at)
 }
 
-// room reports whether the log has the release, or may take it.
+// enterRelease is enter where there is room for one more: no other release comes between.
+func (s *Service) enterRelease(ctx context.Context, e plan.Entry, receipts []byte) (tessera.IndexFuture, error) {
+	s.releasing.Lock()
+	defer s.releasing.Unlock()
+	if !s.room(e) {
+		return nil, wire.Problemf(wire.PlanRefused, "the log has %d releases of the plan already", shown)
+	}
+	return s.enter(ctx, e, receipts)
+}
+
+// room reports whether the log has the release, or may take it. The caller holds
+// releasing.
 func (s *Service) room(e plan.Entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,10 +132,13 @@ type logged struct {
 // holds mu, or is alone.
 func (s *Service) count(e plan.Entry, by int) {
 	p := s.plans[e.Plan]
-	if e.Release {
+	switch {
+	case e.Release:
 		p.releases += by
-	} else {
+	case by > 0:
 		p.text = e.Digest
+	case p.text == e.Digest:
+		p.text = [32]byte{}
 	}
 	s.plans[e.Plan] = p
 }

@@ -2,10 +2,13 @@ package planlog_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/example"
@@ -85,8 +88,12 @@ func TestAReleaseStandsBesideItsPlan(t *testing.T) {
 	if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
 		t.Fatal(err)
 	}
+	var problem *wire.Problem
+	if _, err := r.put(nil); !errors.As(err, &problem) || problem.Code == wire.NotFound {
+		t.Errorf("an analyzer that shows no release yet would not come again: %v", err)
+	}
 	for what, text := range map[string][]byte{
-		"no release": nil, "no receipts": []byte("{}"), "another plan's": r.release(example.Density("rr"), "one"),
+		"no receipts": []byte("{}"), "another plan's": r.release(example.Density("rr"), "one"),
 		"a long one": []byte(strings.Repeat(" ", wire.MaxReceiptsBytes+1)),
 	} {
 		if _, err := r.put(text); err == nil {
@@ -122,6 +129,34 @@ func TestAReleaseStandsBesideItsPlan(t *testing.T) {
 	}
 	if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), three); err == nil {
 		t.Error("after a start a third release is taken")
+	}
+}
+
+// Releases that come at once leave no more than two.
+func TestManyReleasesAtOnce(t *testing.T) {
+	r := newReleased(t)
+	if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), r.release(r.plan, "first")); err != nil {
+		t.Fatal(err)
+	}
+	var taken atomic.Int32
+	var all sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range 64 {
+		receipts := r.release(r.plan, fmt.Sprint(i))
+		all.Go(func() {
+			<-begin
+			if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), receipts); err == nil {
+				taken.Add(1)
+			}
+		})
+	}
+	close(begin)
+	all.Wait()
+	if taken.Load() != 1 {
+		t.Errorf("%d are taken beside the first", taken.Load())
 	}
 }
 
