@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -25,8 +27,9 @@ func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
 // FetchURL is what an address names, for Open: a plan at any of its services,
 // https://SERVICE/v1/plans/PLAN, or the newest round of a study at its analyzer,
 // https://ANALYZER/v1/studies/STUDY. It fetches the plan and the public state that the plan
-// names, for the options, and keeps both in their folder: a plan is fetched once, and where no service
-// can be reached the round that was fetched last is returned. Open checks who has published it.
+// names, for the options, and keeps both in their folder until they are over: a plan is fetched once, and where no
+// service can be reached the round that was fetched last is returned. Whoever is asked sees
+// the device's network address, and which plan it asks for; nothing of the device is shown.
 func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Options, error) {
 	parts := addressed.FindStringSubmatch(address)
 	if parts == nil {
@@ -45,6 +48,9 @@ func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Opti
 	if err == nil && o.State == nil && signed.Plan.State != "" {
 		o.State, err = l.state(ctx, signed.Plan)
 	}
+	if err == nil {
+		err = l.forget(signed.Plan)
+	}
 	return signed, o, err
 }
 
@@ -59,6 +65,9 @@ type link struct {
 
 // keptState is the state that was fetched last.
 const keptState = "state"
+
+// keptPlan is the name of a file that has a plan or a round.
+var keptPlan = regexp.MustCompile(`^[0-9a-f]{64}\.(plan|study)\.json$`)
 
 // file has the signed plan, or the round that was fetched last.
 func (l link) file() string {
@@ -88,20 +97,61 @@ func (l link) signed(ctx context.Context) (plan.Signed, error) {
 	return signed, l.kept.write(signed.Marshal(), l.file())
 }
 
-// before is what was kept, if it is what the address names. Open checks whose it is.
+// before is what was kept, if it is what the address names and the publishers stand for it
+// still: under other signatures it is fetched again.
 func (l link) before() (plan.Signed, bool) {
-	text, err := os.ReadFile(l.kept.path(l.file()))
-	if err != nil {
-		return plan.Signed{}, false
-	}
-	signed, err := plan.ParseSigned(text)
-	if err != nil {
+	signed, ok := l.kept.plan(l.file())
+	if !ok || l.options.Publishers.Stands(signed) != nil {
 		return plan.Signed{}, false
 	}
 	if l.study {
 		return signed, signed.Study != nil && signed.Study.Hash() == l.name
 	}
 	return signed, signed.Plan.Hash() == l.name
+}
+
+// plan is a signed plan that was kept, if the file has one.
+func (f folder) plan(file string) (plan.Signed, bool) {
+	text, err := os.ReadFile(f.path(file))
+	if err != nil {
+		return plan.Signed{}, false
+	}
+	signed, err := plan.ParseSigned(text)
+	return signed, err == nil
+}
+
+// forget removes what was kept of other plans and studies that are over, and the state where
+// none that is left asks with one.
+func (l link) forget(ours plan.Plan) error {
+	files, err := os.ReadDir(l.kept.path())
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	asked, state := ours.State != "", false
+	for _, file := range files {
+		state = state || file.Name() == keptState
+		if file.Name() == l.file() || !keptPlan.MatchString(file.Name()) {
+			continue
+		}
+		if signed, ok := l.kept.plan(file.Name()); ok && !over(signed, l.options.withDefaults().Now()) {
+			asked = asked || signed.Plan.State != ""
+		} else if err := l.kept.remove(file.Name()); err != nil {
+			return err
+		}
+	}
+	if asked || !state {
+		return nil
+	}
+	return l.kept.remove(keptState)
+}
+
+// over reports whether nothing of a plan, or of its study, is collected any more.
+func over(signed plan.Signed, now time.Time) bool {
+	times := signed.Plan.Times
+	if signed.Study != nil {
+		times = signed.Study.Times
+	}
+	return !times.Closes.IsZero() && now.After(times.Closes)
 }
 
 // state is the state that a plan names.

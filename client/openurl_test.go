@@ -1,7 +1,9 @@
 package client_test
 
 import (
+	"crypto/ed25519"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -46,6 +48,46 @@ func TestAnAddressAndAnswersByName(t *testing.T) {
 	o.Publishers = plan.Trust("ed25519:" + strings.Repeat("A", 43))
 	if _, err := client.OpenURL(t.Context(), address, o); err == nil || !strings.Contains(err.Error(), "nobody here trusts") {
 		t.Errorf("whoever published what was kept: %v", err)
+	}
+}
+
+// What is over leaves nothing behind, and a plan that nobody here trusts as it was signed then
+// is fetched again.
+func TestWhatIsKeptOfAddresses(t *testing.T) {
+	p, _ := sample(t, "rr", 1, 2)
+	s := newService(t, &p, false)
+	o := device(t, s)
+	_, stranger, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, open := p, p
+	over.Times.Closes, open.Times.Closes = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	keep := func(p plan.Plan, key ed25519.PrivateKey) string {
+		name := p.Name() + ".plan.json"
+		if err := os.WriteFile(filepath.Join(o.Folder, name), plan.Sign(p, key).Marshal(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	gone, left := []string{keep(over, publisher), "state"}, []string{keep(open, publisher), keep(p, stranger), "ledger"}
+	if err := os.WriteFile(filepath.Join(o.Folder, "state"), []byte("public"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.OpenURL(t.Context(), s.URL+wire.PlanPath(p.Hash()), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	for _, name := range gone {
+		if _, err := os.Stat(filepath.Join(o.Folder, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(o.Folder, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
