@@ -2,10 +2,10 @@ package advise
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
 // fewGroups times the classes are as many clusters as tell a class from its neighbours.
@@ -37,11 +37,7 @@ func (a *LabelAdvice) recommend(t Labels) {
 // clear says that counts of reports one by one are clear of their noise in groups so small that
 // clusters would not be smaller.
 func (t Labels) clear(each LabelWay) bool {
-	if each.Excluded != "" {
-		return false
-	}
-	small := each.RMSE * math.Sqrt(cluster.Fewest/float64(each.Alike)) // all but in proportion
-	return cluster.Clear*small <= cluster.Fewest
+	return each.Excluded == "" && cluster.Clear*randomize.KRR{K: t.Classes, Epsilon: each.Local}.RMSE(cluster.Fewest) <= cluster.Fewest
 }
 
 func (a *LabelAdvice) why(t Labels, best int, few bool) string {

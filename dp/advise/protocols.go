@@ -105,11 +105,10 @@ func adviseKRR(t Task) (Option, error) {
 	if err := m.Validate(); err != nil {
 		return Option{}, err
 	}
-	k := float64(m.K)
 	return Option{
 		Noise:     fmt.Sprintf("probability of the truth %.4g", m.Prob(0, 0)),
 		Guarantee: g,
-		RMSE:      math.Sqrt((m.Variance(t.Users, t.Users) + (k-1)*m.Variance(0, t.Users)) / k),
+		RMSE:      m.RMSE(t.Users),
 		Messages:  1, Envelopes: 1, Local: m.Epsilon, OneFragment: one,
 	}, err
 }

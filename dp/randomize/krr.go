@@ -164,6 +164,13 @@ func (m KRR) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 // Variance is that of the estimate of a symbol that holders of n devices hold.
 func (m KRR) Variance(holders, n int) float64 { return m.support().variance(holders, n) }
 
+// RMSE is the root of the mean over symbols of the estimates' variances, where all of n devices
+// hold one symbol.
+func (m KRR) RMSE(n int) float64 {
+	k := float64(m.K)
+	return math.Sqrt((m.Variance(n, n) + (k-1)*m.Variance(0, n)) / k)
+}
+
 // Event is what the accountant is told of the shuffled reports of so many users.
 func (m KRR) Event(users int) account.Event {
 	return amplify.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -182,9 +183,8 @@ func (t *task) split() (public, asked []int) {
 
 // finish adds what is said of every application.
 func (t *task) finish(res Result, p plan.Plan, kinds int) Result {
-	keep := math.Exp(t.Epsilon) / (math.Exp(t.Epsilon) + float64(kinds-1))
-	a := res.AccuracyClean
-	res.AccuracyPrivate = a*keep + (1-a)*(1-keep)/float64(kinds-1) // k-ary randomized response of the answer
+	answer, a := randomize.KRR{K: kinds, Epsilon: t.Epsilon}, res.AccuracyClean
+	res.AccuracyPrivate = a*answer.Prob(0, 0) + (1-a)*answer.Prob(0, 1)
 	res.EpsilonLocal, res.EpsilonCentral, res.Delta = p.Budget.LocalEpsilon, min(p.Budget.Epsilon, p.Budget.LocalEpsilon), p.Budget.Delta
 	res.Plan = experiments.WithoutKeys(p)
 	return res

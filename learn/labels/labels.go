@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/net"
@@ -126,14 +127,11 @@ func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float
 // Through learns from labels, one for each example, that went through k-ary randomized response
 // of a local epsilon: by how likely each report is for each label.
 func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
-	truth := math.Exp(epsilon) / (math.Exp(epsilon) + float64(classes-1))
-	lie := (1 - truth) / float64(classes-1)
-	likely := make([]float32, len(reported)*classes)
-	for i, y := range reported {
+	response, likely := randomize.KRR{K: classes, Epsilon: epsilon}, make([]float32, 0, len(reported)*classes)
+	for _, y := range reported {
 		for c := range classes {
-			likely[i*classes+c] = float32(lie)
+			likely = append(likely, float32(response.Prob(y, c)))
 		}
-		likely[i*classes+y] = float32(truth)
 	}
 	return train(r, x, likely, classes, nn.Likelihood, tell)
 }

@@ -1,7 +1,6 @@
 package labels
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -51,9 +50,7 @@ func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsil
 // clear says that counts are clear of their noise, in the root mean square over labels, among so
 // few reports of one label that no cluster holds fewer.
 func clear(m randomize.KRR) bool {
-	k := float64(m.K)
-	variance := (m.Variance(cluster.Fewest, cluster.Fewest) + (k-1)*m.Variance(0, cluster.Fewest)) / k
-	return cluster.Clear*math.Sqrt(variance) <= cluster.Fewest
+	return cluster.Clear*m.RMSE(cluster.Fewest) <= cluster.Fewest
 }
 
 // Again goes on from a network without being told anything: each public example counts as of

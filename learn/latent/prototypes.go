@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/fit"
 )
@@ -62,14 +63,14 @@ type Classifier struct {
 
 // ByPrototypes learns from reports of a vector and a class told by k-ary randomized response: it
 // maximizes how likely the told classes are when a report came of a prototype as often as its
-// weight says. So the classifier never sees noise (design/learning 3.3).
+// weight says. So the classifier never sees noise.
 func ByPrototypes(r *rand.Rand, prototypes blas32.General, weights []float32, told []int, epsilon float64, classes int, tell fit.Progress) (*Classifier, error) {
 	k := prototypes.Rows
 	if len(weights) != len(told)*k || len(told) == 0 || classes < 2 {
 		return nil, fmt.Errorf("latent: %d weights of %d reports for %d prototypes", len(weights), len(told), k)
 	}
-	truth := math.Exp(epsilon) / (math.Exp(epsilon) + float64(classes-1))
-	lie := (1 - truth) / float64(classes-1)
+	response := randomize.KRR{K: classes, Epsilon: epsilon}
+	truth, lie := response.Prob(0, 0), response.Prob(0, 1)
 	c := &Classifier{by: scale(prototypes)}
 	var err error
 	if c.net, err = nn.New(r, nn.Dense{In: prototypes.Cols, Out: hidden}, nn.ReLU{Size: hidden}, nn.Dense{In: hidden, Out: classes}); err != nil {
