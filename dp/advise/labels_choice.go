@@ -8,6 +8,9 @@ import (
 	"github.com/confetti-dp/confetti/dp/randomize"
 )
 
+// hidden is a bound on groups taken for another label's that says nothing any more.
+const hidden = 0.5
+
 // fewGroups times the classes are as many clusters as tell a class from its neighbours.
 const fewGroups = 2
 
@@ -54,7 +57,11 @@ func (a *LabelAdvice) why(t Labels, best int, few bool) string {
 	default:
 		s = fmt.Sprintf("Sums: %d clusters are few for %d labels, and a sum is of all respondents together.", a.Clusters, t.Classes)
 	}
-	s += fmt.Sprintf(" Of as many who all have one label, at most %.2g of 100 groups are taken for another's.", 100*w.Misnamed)
+	if w.Misnamed < hidden {
+		s += fmt.Sprintf(" Of as many who all have one label, at most %.2g of 100 groups are taken for another's.", 100*w.Misnamed)
+	} else {
+		s += fmt.Sprintf(" Noise hides the label even of %d who all have the same: ask more respondents, or raise epsilon.", w.Alike)
+	}
 	if w.Local > account.Meaningless {
 		return s + fmt.Sprintf(" If everyone colludes its local epsilon of %.4g is no meaningful protection.", w.Local)
 	}

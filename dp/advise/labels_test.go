@@ -44,6 +44,10 @@ func TestWaysOfLabels(t *testing.T) {
 			}
 		}
 	}
+	a, err := CompareLabels(Labels{Users: 200, Classes: 10, Epsilon: 0.01, Delta: 1e-6})
+	if err != nil || !strings.Contains(a.Reason, "Noise hides the label") {
+		t.Errorf("what tells nothing is recommended as %q (%v)", a.Reason, err)
+	}
 	for want, task := range map[string]Labels{
 		"users":    {Users: 1, Classes: 10, Epsilon: 1, Delta: 1e-6},
 		"values":   {Users: 100, Classes: 1, Epsilon: 1, Delta: 1e-6},
