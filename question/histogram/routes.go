@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// compareRoutes says how a plan whose devices add the noise compares with sums whose
-// aggregators do; not ok for plans that these cannot ask.
+// compareRoutes says how a plan whose devices flip their bits compares with sums of cells as
+// they are, with noise; not ok for plans that these cannot ask.
 func (h *Question) compareRoutes() (question.Comparison, bool) {
 	p := h.plan
 	if len(h.attributes) > 1 || h.ask.Sketch != nil || h.attributes[0].items > 1 || h.search() != nil || p.Budget.LocalEpsilon > 0 || h.attributes[0].cells.Size() < 2 {
@@ -24,8 +24,8 @@ func (h *Question) compareRoutes() (question.Comparison, bool) {
 	var s strings.Builder
 	fmt.Fprintf(&s, "at the same epsilon among %d respondents, this plan errs by %.4g, rests on the noise of %d of them, and leaves a local epsilon", n, h.randomizers[0].deviation(n/size, n, h.share()), p.HonestMinimum())
 	for _, r := range others {
-		fmt.Fprintf(&s, "; %s errs by %.4g with %d bytes a device, and rests on %s", r.Name, r.RMSE, r.Bytes, r.Rests)
+		fmt.Fprintf(&s, "; %s errs by %.4g with %d bytes a device, rests on %s, and a device that lies can %s", r.Name, r.RMSE, r.Bytes, r.Rests, r.Liar)
 	}
-	s.WriteString(". There no respondent's noise is relied upon, a device that lies moves each count by one at most, and if both aggregators collude there is " + account.NoProtection + " (confetti plan new histogram --route sum).")
+	s.WriteString(". If both aggregators of one of these sums collude there is " + account.NoProtection + " (confetti plan new histogram --route sum).")
 	return question.Comparison{Key: "routes", Label: "Mixed or summed", Says: s.String()}, true
 }
