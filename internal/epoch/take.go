@@ -70,11 +70,7 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 	if err != nil {
 		return err
 	}
-	if again {
-		w.WriteHeader(http.StatusOK)
-	} else {
-		w.WriteHeader(http.StatusCreated)
-	}
+	serve.Created(w, again)
 	return nil
 }
 

@@ -73,11 +73,7 @@ func (x *Plans[P]) Load(ctx context.Context, signed plan.Signed, resign, take fu
 	if err := x.Withdrawals.Admit(ctx, hash, signed.Signers()); err != nil {
 		return err
 	}
-	x.mu.Lock()
-	there, here := x.served[hash]
-	_, idle := x.idle[hash]
-	full := len(x.served) >= x.Most
-	x.mu.Unlock()
+	there, here, idle := x.look(hash)
 	switch {
 	case here && publishers.Stands(there.signed) == nil:
 		return nil
@@ -93,7 +89,7 @@ func (x *Plans[P]) Load(ctx context.Context, signed plan.Signed, resign, take fu
 		}
 	}
 	switch {
-	case full:
+	case x.full():
 		return Refused(fmt.Sprintf("%d plans are served already, the limit", x.Most))
 	case signed.Plan.Times.Closes.IsZero():
 		return Refused("a plan that is served needs times.closes: its end is the end of the collection")
@@ -110,6 +106,24 @@ func (x *Plans[P]) Over(signed plan.Signed) bool { return x.past(x.Closes(signed
 func (x *Plans[P]) Past(p plan.Plan) bool { return x.past(p.Times.Closes) }
 
 func (x *Plans[P]) past(closes time.Time) bool { return !x.Now().Before(closes.Add(x.Retention)) }
+
+func (x *Plans[P]) full() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.served) >= x.Most
+}
+
+// look is a plan that is served, here, or was before and cannot be now, idle; of this one
+// there is what was signed alone.
+func (x *Plans[P]) look(hash [32]byte) (p servedPlan[P], here, idle bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if p, here = x.served[hash]; here {
+		return p, true, false
+	}
+	left, idle := x.idle[hash]
+	return servedPlan[P]{signed: left.signed}, false, idle
+}
 
 func (x *Plans[P]) put(hash [32]byte, p servedPlan[P]) {
 	x.mu.Lock()
@@ -145,21 +159,14 @@ func (x *Plans[P]) Remove(hash [32]byte) {
 // Find is what the service has of a plan that is served, whether or not its publishers are
 // still trusted.
 func (x *Plans[P]) Find(hash [32]byte) (P, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	p, here := x.served[hash]
+	p, here, _ := x.look(hash)
 	return p.part, here
 }
 
 // Signed is a plan that is served, or was before and cannot be now.
 func (x *Plans[P]) Signed(hash [32]byte) (plan.Signed, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if p, here := x.served[hash]; here {
-		return p.signed, true
-	}
-	p, idle := x.idle[hash]
-	return p.signed, idle
+	p, here, idle := x.look(hash)
+	return p.signed, here || idle
 }
 
 // All is what the service has of every plan that is served, in the order of their names;
@@ -195,19 +202,23 @@ func (x *Plans[P]) Suspended(hash [32]byte) error {
 }
 
 // Standing finds a plan whom its publishers stand for, or the problem to answer with.
-func (x *Plans[P]) Standing(hash [32]byte) (part P, err error) {
+func (x *Plans[P]) Standing(hash [32]byte) (P, error) {
+	p, err := x.standing(hash)
+	return p.part, err
+}
+
+func (x *Plans[P]) standing(hash [32]byte) (servedPlan[P], error) {
 	if err := x.Withdrawals.Err(hash); err != nil {
-		return part, err
+		return servedPlan[P]{}, err
 	}
-	part, here := x.Find(hash)
-	_, known := x.Signed(hash)
+	p, here, idle := x.look(hash)
 	switch {
-	case !known:
-		return part, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
-	case !here || x.Suspended(hash) != nil:
-		return part, Suspended()
+	case idle, here && x.Publishers.Now().Stands(p.signed) != nil:
+		return servedPlan[P]{}, Suspended()
+	case !here:
+		return servedPlan[P]{}, wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", hash[:4])
 	}
-	return part, nil
+	return p, nil
 }
 
 // Unserved says which plans are here and not served, and why.
@@ -239,12 +250,10 @@ func (x *Plans[P]) Show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := x.Standing(hash); err != nil {
+	p, err := x.standing(hash)
+	if err != nil {
 		return err
 	}
-	x.mu.Lock()
-	p := x.served[hash]
-	x.mu.Unlock()
 	w.Header().Set("Content-Type", wire.PlanType(p.signed))
 	_, err = w.Write(p.text)
 	return err

@@ -228,11 +228,7 @@ func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again
 		if err != nil {
 			return err
 		}
-		if again {
-			w.WriteHeader(http.StatusOK)
-		} else {
-			w.WriteHeader(http.StatusCreated)
-		}
+		serve.Created(w, again)
 		return nil
 	}
 }

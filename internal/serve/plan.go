@@ -88,15 +88,22 @@ func TakePlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 	if err != nil {
 		return err
 	}
+	if !again {
+		err = load(signed)
+	}
+	if err == nil {
+		Created(w, again)
+	}
+	return err
+}
+
+// Created answers 201 for what is new here, and 200 for what was here before.
+func Created(w http.ResponseWriter, again bool) {
 	if again {
 		w.WriteHeader(http.StatusOK)
-		return nil
+	} else {
+		w.WriteHeader(http.StatusCreated)
 	}
-	if err := load(signed); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusCreated)
-	return nil
 }
 
 // Behind is a body of which the head was read, whole again.

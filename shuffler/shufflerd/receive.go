@@ -50,10 +50,8 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if again {
-		w.WriteHeader(http.StatusOK)
-	} else {
-		w.WriteHeader(http.StatusCreated)
+	serve.Created(w, again)
+	if !again {
 		t.poke()
 	}
 	return nil
