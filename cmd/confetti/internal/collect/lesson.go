@@ -139,7 +139,19 @@ func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned
 			Seconds    float64    `json:"seconds"`
 		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, exact.Value, central, epsilon, c.Delta, out.Devices, bits, out.Plan.Envelopes.PerDevice, ratio.Value, took.Seconds()})
 	}
-	_, err := fmt.Fprintf(std.Out, "accuracy             %.4f (%.4f to %.4f), on public test records\nwith a curator       %.4f\nwithout privacy      %.4f\nshuffler honest      %s, of a whole record with its label\na device answers     %d bits in %d envelopes\nseconds              %.1f\n",
-		accuracy.Value, accuracy.Low, accuracy.High, central, exact.Value, account.Verdict(&epsilon, c.Delta, account.Replacement), bits, out.Plan.Envelopes.PerDevice, took.Seconds())
+	rows := []string{
+		fmt.Sprintf("accuracy             %.4f (%.4f to %.4f), on public test records", accuracy.Value, accuracy.Low, accuracy.High),
+		fmt.Sprintf("with a curator       %.4f", central),
+		fmt.Sprintf("without privacy      %.4f", exact.Value),
+	}
+	for _, s := range out.Release.Guarantees {
+		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
+	}
+	sent := fmt.Sprintf("%d envelopes", out.Plan.Envelopes.PerDevice)
+	if out.Plan.Route.Sum != nil {
+		sent = "two shares"
+	}
+	rows = append(rows, fmt.Sprintf("a device answers     %d bits in %s", bits, sent), fmt.Sprintf("seconds              %.1f", took.Seconds()))
+	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
 	return err
 }
