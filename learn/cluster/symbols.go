@@ -13,9 +13,9 @@ const (
 )
 
 // ForSymbols is the number of clusters for so many respondents who say their cluster and one of
-// so many classes by subset selection at a local epsilon: the largest, up to 500 and not below two
-// for each class (20 of one), at which a typical cell, n/J of them, is six standard errors of its estimate above nothing. All
-// of it is public.
+// so many classes (1: records have none) by subset selection at a local epsilon: the largest, up to
+// 500, at which a typical cell, n/J of them, is six standard errors of its estimate above nothing,
+// and never below two for each class, or 20 where there are none. All of it is public.
 func ForSymbols(respondents, classes int, epsilon float64) int {
 	fewest := fewestSymbols
 	if classes > 1 {
