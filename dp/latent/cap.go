@@ -41,6 +41,7 @@ func unit(x []float32) []float64 {
 func (m Cap) Randomize(r *rand.Rand, x []float32) []byte { return m.Cap.Randomize(r, unit(x)) }
 
 // LogProb is as that of Laplace.
-func (m Cap) LogProb(report []byte, x []float32) float64 {
-	return math.Log(m.Cap.Prob(report, unit(x)))
+func (m Cap) LogProb(x []float32) func(report []byte) float64 {
+	u := unit(x)
+	return func(report []byte) float64 { return math.Log(m.Cap.Prob(report, u)) }
 }

@@ -58,20 +58,17 @@ func (m Laplace) Snap(x []float32) []int {
 	for _, v := range x {
 		sum += math.Abs(float64(v))
 	}
-	if !(sum <= math.MaxFloat64) {
+	if sum == 0 || !(sum <= math.MaxFloat64) {
 		return point
 	}
 	step := m.Length / float64(m.Points)
-	pull := math.Min(1, m.Length/sum) / step // of zero: one step's
-	if sum == 0 {
-		return point
-	}
+	pull := math.Min(1, m.Length/sum) / step
 	over := -m.Points
 	for j, v := range x {
 		point[j] = int(math.Round(float64(v) * pull))
 		over += max(point[j], -point[j])
 	}
-	for ; over > 0; over-- { // rounding led beyond: who gained most by it goes back
+	for ; over > 0; over-- { // rounding led beyond the ball: the number that gained most by it goes back a step
 		far, most := 0, math.Inf(-1)
 		for j, n := range point {
 			if gain := math.Abs(float64(n)) - math.Abs(float64(x[j])*pull); n != 0 && gain > most {
@@ -122,15 +119,18 @@ func (m Laplace) Read(report []byte) ([]float32, error) {
 
 func said(report []byte, j int) int { return int(int32(binary.BigEndian.Uint32(report[wordBytes*j:]))) }
 
-// LogProb is the logarithm of the probability of a report, of the length that Size says, of a
-// vector, but for a constant that is the same for all vectors. (Reports that were cut off aside.)
-func (m Laplace) LogProb(report []byte, x []float32) float64 {
-	apart := 0
-	for j, n := range m.Snap(x) {
-		d := said(report, j) - n
-		apart += max(d, -d)
+// LogProb is of a vector: the logarithm of the probability of each report of the length that Size
+// says, but for a constant that is the same for all vectors. (Reports that were cut off aside.)
+func (m Laplace) LogProb(x []float32) func(report []byte) float64 {
+	point, decay := m.Snap(x), m.Decay()
+	return func(report []byte) float64 {
+		apart := 0
+		for j, n := range point {
+			d := said(report, j) - n
+			apart += max(d, -d)
+		}
+		return -decay * float64(apart)
 	}
-	return -m.Decay() * float64(apart)
 }
 
 // Local is what a device is promised against everybody else.

@@ -114,7 +114,7 @@ func TestDevicesDrawFromTheLaw(t *testing.T) {
 	}
 	stattest.GTest(t, law(m.Decay()), counts)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(0.8*m.Decay()), counts) })
-	if a, b := m.LogProb(m.Randomize(r, x), []float32{0}), 0.0; a > b {
+	if a, b := m.LogProb([]float32{0})(m.Randomize(r, x)), 0.0; a > b {
 		t.Errorf("log probability %v above that of the same point", a)
 	}
 }
@@ -128,7 +128,7 @@ func TestCapByEnumeration(t *testing.T) {
 		report := m.Randomize(r, vectors[r.IntN(len(vectors))])
 		for _, a := range vectors {
 			for _, b := range vectors {
-				worst = max(worst, m.LogProb(report, a)-m.LogProb(report, b))
+				worst = max(worst, m.LogProb(a)(report)-m.LogProb(b)(report))
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func TestCapByEnumeration(t *testing.T) {
 	}
 	for range 100 { // a vector of any length but zero has a direction that is certain
 		report := m.Randomize(r, vectors[0])
-		if p := m.LogProb(report, vectors[0]); p != m.LogProb(report, []float32{7, 0, 0}) {
+		if p := m.LogProb(vectors[0])(report); p != m.LogProb([]float32{7, 0, 0})(report) {
 			t.Fatal("the length of a vector is told")
 		}
 	}

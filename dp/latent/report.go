@@ -19,7 +19,7 @@ import (
 type Mechanism interface {
 	Validate() error
 	Randomize(r *rand.Rand, x []float32) []byte
-	LogProb(report []byte, x []float32) float64
+	LogProb(x []float32) func(report []byte) float64
 	Size() int
 	Local(adj account.Adjacency) account.Guarantee
 }

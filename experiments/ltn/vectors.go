@@ -92,8 +92,11 @@ func (t *task) askVectors(e *device.Encoder, who law.Values) (*latent.Model, pla
 
 // likely is the logarithm of the probability of a report of each prototype.
 func likely(e *device.Encoder, how device.Mechanism, reports []latent.Report) func(report, prototype int) float64 {
-	x := e.Prototypes
-	return func(i, j int) float64 { return how.LogProb(reports[i].Vector, x.Data[j*x.Stride:][:x.Cols]) }
+	x, of := e.Prototypes, make([]func([]byte) float64, e.Prototypes.Rows)
+	for j := range of {
+		of[j] = how.LogProb(x.Data[j*x.Stride:][:x.Cols])
+	}
+	return func(i, j int) float64 { return of[j](reports[i].Vector) }
 }
 
 // private is the accuracy on test records of which a device tells the vector alone, at the whole
