@@ -63,7 +63,7 @@ type NotLoggedError struct{ why string }
 
 // Error says what is missing.
 func (e *NotLoggedError) Error() string {
-	return "plan: " + e.why + ": it may be shown to you alone; have it put into the log (confetti log add)"
+	return "plan: " + e.why + ": it may be shown to you alone; have the publisher put the plan into the log (confetti log add), and the analyzer its release (log in its configuration)"
 }
 
 func notLogged(format string, a ...any) error { return &NotLoggedError{fmt.Sprintf(format, a...)} }
