@@ -18,6 +18,15 @@ const (
 	ClaimSlack = 1e-9
 )
 
+// reliedTimes bounds how many respondents are relied upon, of those promised: each is charged
+// for what is cut off its report, and the law of more takes longer to compute. What others
+// send is left out, which is post-processing.
+const reliedTimes = 8
+
+// Relied is how many of so many honest respondents an event counts on, where a plan promises the noise of
+// some.
+func Relied(honest, promised int) int { return min(honest, reliedTimes*promised) }
+
 // Who sees what, in words: the ways that a report goes decide it, not the question.
 const (
 	Everyone    = "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them."

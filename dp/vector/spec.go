@@ -68,14 +68,6 @@ func (s Spec) Validate() error {
 // square of the distance of two vectors.
 const slack = 1 + 1e-4
 
-// reliedTimes bounds how many respondents are relied upon, of those promised: each is charged
-// for its envelopes. What others send is left out, which is post-processing.
-const reliedTimes = 8
-
-// Relied is how many of so many honest respondents an event counts on, where a plan promises the noise of
-// some.
-func Relied(honest, promised int) int { return min(honest, reliedTimes*promised) }
-
 // Event is what the accountant is told of the counts of so many honest respondents.
 func (s Spec) Event(honest int) shuffle.SecretRows {
 	return shuffle.SecretRows{

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/sum"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // scatter is noise that devices add: each its share of discrete Laplace noise to each cell,
@@ -63,6 +64,7 @@ func (s scatter) reach() int {
 // event is that of one number where so many honest respondents add their shares.
 func (s scatter) event(honest int) account.Event {
 	users := s.plan.HonestMinimum()
+	honest = question.Relied(honest, users)
 	if honest == users {
 		return additive.DistributedLaplace{Users: users, Noise: s.decay(), Sensitivity: 1}
 	}

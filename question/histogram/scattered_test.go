@@ -100,6 +100,9 @@ func TestDevicesSharesHideAsStated(t *testing.T) {
 			t.Errorf("%d respondents: epsilon %v is larger than what is seen", left, g.Epsilon)
 		}
 	}
+	if many, err := proto.Among(5000 * users); err != nil || many.Epsilon > g.Epsilon {
+		t.Errorf("%v among many, promised %v: %v", many, g, err)
+	}
 	for twin, law := range map[string][]float64{
 		"fewer respondents":         among(one, users*9/10),
 		"less noise":                among(ofOneDevice(1.1*decay, users, reach, top), users),

@@ -5,14 +5,13 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/vector"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // Loss is that of the round, or where the plan is of a whole study, of the dearest. It has
 // in it that rows may be crowded, and that a device may have more answers than envelopes.
 func (q *Question) Loss(honest int, _ bool) account.Event {
-	honest = vector.Relied(honest, q.plan.HonestMinimum())
+	honest = question.Relied(honest, q.plan.HonestMinimum())
 	if q.plan.Round != nil {
 		return q.spec().Event(honest)
 	}
@@ -33,7 +32,7 @@ func (q *Question) Loss(honest int, _ bool) account.Event {
 
 // Rounds is the event of so many rounds of the same respondents, from the first.
 func (q *Question) Rounds(honest, rounds int) account.Event {
-	honest = vector.Relied(honest, q.plan.HonestMinimum())
+	honest = question.Relied(honest, q.plan.HonestMinimum())
 	var all account.All
 	for i, s := range q.specs[:min(rounds, len(q.specs))] {
 		e := account.Event(s.Event(honest))

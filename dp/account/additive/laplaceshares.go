@@ -18,14 +18,14 @@ import (
 // silent.
 type LaplaceShares struct {
 	Noise  float64 `json:"noise"`
-	Shares float64 `json:"shares"` // from 2^-20 to 2^10
+	Shares float64 `json:"shares"` // from 2^-20 to 8
 }
 
-// leastShareNoise keeps a law within some thousand numbers.
+// The least noise and the most shares keep a law within fifty thousand numbers.
 const (
 	leastShareNoise = 0x1p-9
 	leastShares     = 0x1p-20
-	mostShares      = 0x1p10
+	mostShares      = 8
 )
 
 func (e LaplaceShares) Terms() (account.Guarantee, error) {
