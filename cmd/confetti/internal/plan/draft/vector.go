@@ -2,13 +2,10 @@ package draft
 
 import (
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -66,14 +63,9 @@ func (c *vectorPlan) state() ([]byte, error) {
 	if c.Map == "" {
 		return nil, nil
 	}
-	f, err := os.Open(c.Map)
+	m, err := flags.Features(c.Map)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	m, err := model.ReadFeatures(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Map, err)
 	}
 	c.Features = m.Len()
 	return m.State(), nil
