@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -30,9 +31,9 @@ func BenchmarkDevice(b *testing.B) {
 			b.StopTimer()
 			s.reset()
 			o := o
-			o.Folder = filepath.Join(b.TempDir(), fmt.Sprint(n))
+			o.Store = folder.Folder{Path: filepath.Join(b.TempDir(), fmt.Sprint(n))}
 			n++
-			if err := client.Consent(o.Folder, true); err != nil {
+			if err := client.Consent(o.Store, true); err != nil {
 				b.Fatal(err)
 			}
 			c, err := client.Open(signed, o)

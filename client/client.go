@@ -8,14 +8,16 @@
 // be spent, and sends the answer:
 //
 //	signed, err := plan.ParseSigned(text)
-//	c, err := client.Open(signed, client.Options{Folder: dir, Publishers: plan.Trust(key), Bearer: credential})
+//	c, err := client.Open(signed, client.Options{
+//		Store: folder.Folder{Path: dir}, Transport: &https.Transport{}, Publishers: plan.Trust(key), Bearer: credential,
+//	})
 //	err = c.Report(ctx, density.Labelled{Features: x, Class: 2})
 //
 // Fetch gets a signed plan from a service. An administrator's policy file and the
 // environment variable CONFETTI_OFF can forbid what the respondent allows. Cover
 // sends what looks like an answer, to hide who answers from a network that watches.
 //
-// What the device keeps is in one folder: the ledger of what was spent and said
+// What the device keeps is in one Store, a folder natively: the ledger of what was spent and said
 // (ReadLedger; Show prints it, with what may be believed of it), and the spool of
 // what has not been sent yet. The order is: the report is drawn, written into the
 // ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves
@@ -39,6 +41,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/journal"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -57,14 +60,14 @@ type Client struct {
 	oneMessage Charge // against who opens one message, and sees the others shuffled
 	note       string
 	question   []byte // question.Backstop's; nil where the plan keeps nothing
-	folder     folder
+	store      Store
 	secret     secret
 	sender     *sender
 
 	now  func() time.Time
 	wait func(context.Context, time.Duration) error
 
-	reading sync.Mutex // of ledger, with the folder's lock
+	reading sync.Mutex // of ledger, with the store's lock
 	ledger  *Ledger    // as it was read last; nil: to be read again
 
 	mu       sync.Mutex // of what follows, which is not safe for concurrent use
@@ -78,7 +81,7 @@ type Client struct {
 // policy does not allow, and says why.
 func Open(signed plan.Signed, o Options) (*Client, error) {
 	o = o.withDefaults()
-	if err := o.Caps.validate(); err != nil {
+	if err := errors.Join(o.Caps.Validate(), o.stores()); err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	if o.Delay < NoDelay || o.Wait < 0 || o.SpoolBytes < 0 || o.SpoolAge < 0 || o.LedgerBytes < 0 || o.LedgerAge < 0 {
@@ -118,36 +121,43 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if c.pipeline, err = New(proto, rng.New()); err != nil {
 		return nil, err
 	}
-	if c.folder, err = openFolder(o.Folder); err != nil {
-		return nil, err
-	}
-	unlock, err := c.folder.lock()
+	c.store = o.Store
+	unlock, err := c.store.Lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := c.folder.makeLedger(); err != nil {
+	if err := journal.Make(c.store); err != nil {
 		return nil, err
 	}
-	l, err := c.folder.readLedger()
+	l, err := ReadLedger(c.store)
 	if err == nil {
-		c.secret, err = c.folder.secret(o.Secret, l)
+		c.secret, err = readSecret(c.store, l)
 	}
 	if err == nil {
-		_, err = c.folder.sweep(l, c.now())
+		_, err = l.sweep(c.store, c.now())
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.folder.reached(l) // where that was lost
+	l.journal.Reached() // where that was lost
 	return c, c.keep(l)
 }
 
 // Charge is what an answer to the plan costs.
 func (c *Client) Charge() Charge { return c.charge }
 
-// Close gives connections back. What waits stays in the folder.
-func (c *Client) Close() { c.sender.close() }
+// Fields are what the plan asks by name, as Answers has them; nil where its question does
+// not go by names.
+func (c *Client) Fields() []question.Field {
+	if reads, ok := c.pipeline.protocol.Question.(question.Read); ok {
+		return reads.Fields()
+	}
+	return nil
+}
+
+// Close gives connections back. What waits stays in the store.
+func (c *Client) Close() { c.options.idle() }
 
 // Report answers the plan with the value, or with Answers by name, and delivers the answer. If the plan was
 // answered before, what was said then is delivered, whatever the value, or
@@ -160,7 +170,7 @@ func (c *Client) Close() { c.sender.close() }
 // program alone; what the program does next should not show it to anybody else.
 //
 // Report makes one attempt: a request for tokens, where the plan's hops demand
-// them, and one for each contribution that is due, of at most RequestTime each. It
+// them, and one for each contribution that is due, of at most two minutes each. It
 // waits for delays, and between further attempts, no longer than Options.Wait.
 // Where the entry hop takes tokens a *WaitingError is the rule, since a
 // contribution waits out its delay: call Deliver at its Next.
@@ -236,7 +246,7 @@ func (c *Client) Answer(v question.Value) error {
 		if err := c.options.Failpoint("answer-drawn"); err != nil {
 			return err
 		}
-		if err := c.folder.append(l, c.spending(a, m, stands, now)); err != nil {
+		if err := l.append(c.spending(a, m, stands, now)); err != nil {
 			return err
 		}
 		c.unfit = a.Unfit
@@ -286,7 +296,7 @@ func (c *Client) refuses(l *Ledger, now time.Time) error {
 	if l.entry(c.name) != nil {
 		return ErrAnswered
 	}
-	size, err := c.folder.sweep(l, now)
+	size, err := l.sweep(c.store, now)
 	if err != nil {
 		return err
 	}
@@ -317,8 +327,8 @@ func (c *Client) allowed(l *Ledger, now time.Time) (p Policy, instances []int, e
 
 // permits reads the policy and says why it does not allow a plan.
 func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err error) {
-	if o.Policy != "" {
-		if p, err = ReadPolicy(o.Policy); err != nil {
+	if o.Policy != nil {
+		if p, err = o.Policy(); err != nil {
 			return p, nil, err
 		}
 	}
@@ -330,7 +340,7 @@ func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err err
 // must be copies. The ledger is read again only if somebody else has written it, or
 // f has failed, since.
 func (c *Client) locked(f func(l *Ledger, now time.Time) error) error {
-	unlock, err := c.folder.lock()
+	unlock, err := c.store.Lock()
 	if err != nil {
 		return err
 	}
@@ -339,8 +349,8 @@ func (c *Client) locked(f func(l *Ledger, now time.Time) error) error {
 	defer c.reading.Unlock()
 	l := c.ledger
 	c.ledger = nil
-	if l == nil || !c.folder.unchanged(l) {
-		if l, err = c.folder.readLedger(); err != nil {
+	if l == nil || !c.unchanged(l) {
+		if l, err = ReadLedger(c.store); err != nil {
 			return err
 		}
 	}
@@ -352,9 +362,15 @@ func (c *Client) locked(f func(l *Ledger, now time.Time) error) error {
 
 // keep remembers the ledger as it is on the disk now.
 func (c *Client) keep(l *Ledger) (err error) {
-	if l.status, err = os.Stat(c.folder.path(ledgerFile)); err != nil {
+	if l.stamp, err = c.store.Stamp(journal.Name); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
 	c.ledger = l
 	return nil
+}
+
+// unchanged reports whether nobody has written the ledger since it was kept.
+func (c *Client) unchanged(l *Ledger) bool {
+	now, err := c.store.Stamp(journal.Name)
+	return err == nil && now == l.stamp
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
+	"github.com/confetti-dp/confetti/client/policy"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -20,7 +23,7 @@ func TestReport(t *testing.T) {
 			p, _ := sample(t, "rr", 2, 3)
 			s := newService(t, &p, tokens)
 			o := device(t, s)
-			o.Certificate = &s.TLS.Certificates[0] // any will do
+			o.Transport.(*https.Transport).Certificate = &s.TLS.Certificates[0] // any will do
 			c := opened(t, p, o)
 			if err := c.Report(t.Context(), value(1)); err != nil {
 				t.Fatal(err)
@@ -53,7 +56,7 @@ func TestReport(t *testing.T) {
 
 func spooled(t testing.TB, o client.Options) int {
 	t.Helper()
-	files, err := os.ReadDir(filepath.Join(o.Folder, "spool"))
+	files, err := os.ReadDir(filepath.Join(dir(o), "spool"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,15 +163,17 @@ func TestRefuses(t *testing.T) {
 		change func(*client.Options, *plan.Plan)
 		want   error
 	}{
-		"without consent":    {func(o *client.Options, _ *plan.Plan) { o.Folder += "-other" }, client.ErrNotOptedIn},
-		"after opting out":   {func(o *client.Options, _ *plan.Plan) { client.Consent(o.Folder, false) }, client.ErrNotOptedIn},
+		"without consent":    {func(o *client.Options, _ *plan.Plan) { o.Store = folder.Folder{Path: dir(*o) + "-other"} }, client.ErrNotOptedIn},
+		"after opting out":   {func(o *client.Options, _ *plan.Plan) { client.Consent(o.Store, false) }, client.ErrNotOptedIn},
 		"by environment":     {func(*client.Options, *plan.Plan) {}, client.ErrOff},
 		"before it opens":    {func(_ *client.Options, p *plan.Plan) { p.Times.Opens = time.Now().Add(time.Hour) }, client.ErrNotOpen},
 		"after it closes":    {func(_ *client.Options, p *plan.Plan) { p.Times.Closes = time.Now().Add(-time.Hour) }, client.ErrClosed},
 		"above a plan's cap": {func(o *client.Options, _ *plan.Plan) { o.Caps.Plan.Epsilon = 1 }, nil},
-		"above the policy's": {func(o *client.Options, _ *plan.Plan) { o.Policy = policyFile(t, `{"caps": {"plan": {"delta": 1e-9}}}`) }, nil},
-		"local cap":          {func(o *client.Options, _ *plan.Plan) { o.Caps.Plan.Local = 0.5 }, nil},
-		"no room":            {func(o *client.Options, _ *plan.Plan) { o.SpoolBytes = 10 }, nil},
+		"above the policy's": {func(o *client.Options, _ *plan.Plan) {
+			o.Policy = policy.File(policyFile(t, `{"caps": {"plan": {"delta": 1e-9}}}`))
+		}, nil},
+		"local cap": {func(o *client.Options, _ *plan.Plan) { o.Caps.Plan.Local = 0.5 }, nil},
+		"no room":   {func(o *client.Options, _ *plan.Plan) { o.SpoolBytes = 10 }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, q := device(t, s), p

@@ -2,14 +2,16 @@ package client
 
 import (
 	"time"
+
+	"github.com/confetti-dp/confetti/client/journal"
 )
 
 // compact makes the ledger forget the messages of what has ended, where they are
 // too old or the ledger is too large, oldest first. What was spent, and the
 // backstops, it never forgets.
-func (f folder) compact(l *Ledger, now time.Time, o Options) error {
+func (l *Ledger) compact(store Store, now time.Time, o Options) error {
 	forget := map[string]bool{}
-	size := l.size
+	size := l.journal.Size()
 	for _, e := range l.Entries { // oldest first
 		if e.Waiting() || e.Forgotten {
 			continue
@@ -24,12 +26,11 @@ func (f folder) compact(l *Ledger, now time.Time, o Options) error {
 	if len(forget) == 0 {
 		return nil
 	}
-	records, _, err := readJournal(f.path(ledgerFile))
+	_, records, err := journal.Read(store)
 	if err != nil {
 		return err
 	}
-	data := []byte(journalHead)
-	for _, line := range records {
+	for i, line := range records {
 		r, err := parseRecord(line)
 		if err != nil {
 			return err
@@ -39,11 +40,10 @@ func (f folder) compact(l *Ledger, now time.Time, o Options) error {
 			for i := range r.Spent.Parts {
 				r.Spent.Parts[i] = spokenPart{Instance: r.Spent.Parts[i].Instance}
 			}
-			line = r.bytes()
+			records[i] = r.bytes()
 		}
-		data = appendLine(data, line)
 	}
-	if err := f.replace(l, data); err != nil {
+	if err := l.journal.Replace(records); err != nil {
 		return err
 	}
 	for i, e := range l.Entries {

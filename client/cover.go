@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/spool"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -45,11 +46,11 @@ func (c *Client) Cover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.token = tokens[instance][0] // nil where none is demanded
-		if err := c.wait(ctx, s.notBefore.Sub(s.created)); err != nil {
+		s.Token = tokens[instance][0] // nil where none is demanded
+		if err := c.wait(ctx, s.NotBefore.Sub(s.Created)); err != nil {
 			return err
 		}
-		if err := c.sender.put(ctx, s, wire.CoverID(s.body)); err != nil {
+		if err := c.sender.put(ctx, s, wire.CoverID(s.Body)); err != nil {
 			return err
 		}
 	}
@@ -66,7 +67,7 @@ func (c *Client) coverInstances(allowed []int) []int {
 	return []int{allowed[c.rand.IntN(len(allowed))]}
 }
 
-func (c *Client) coverBody(instance int) (spooled, error) {
+func (c *Client) coverBody(instance int) (spool.Contribution, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.signed.Plan
@@ -78,7 +79,7 @@ func (c *Client) coverBody(instance int) (spooled, error) {
 		contribution.Envelopes = append(contribution.Envelopes, noise[e*size:(e+1)*size])
 	}
 	body, err := contribution.Marshal()
-	s := spooled{plan: c.hash, instance: uint16(instance), created: c.now(), body: body}
-	s.notBefore = s.created.Add(c.delay(instance))
+	s := spool.Contribution{Plan: c.hash, Instance: uint16(instance), Created: c.now(), Body: body}
+	s.NotBefore = s.Created.Add(c.delay(instance))
 	return s, err
 }

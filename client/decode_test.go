@@ -3,16 +3,17 @@ package client
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/spool"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/costtest"
@@ -24,7 +25,7 @@ var someTime = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 // story is the journal of a device that opted in, answered, sent, and opted out.
 func story() []byte {
 	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
-	data := []byte(journalHead)
+	data := []byte(journal.Head)
 	for _, r := range []record{
 		{Kind: kindConsent, At: someTime, OptedIn: true},
 		{Kind: kindSpent, At: someTime, Plan: plan, Backstops: []keptBackstop{{Key: make([]byte, 32), Kept: []byte{1, 2}}}, Spent: &spending{
@@ -37,7 +38,7 @@ func story() []byte {
 		{Kind: kindDropped, At: someTime, Plan: plan, Instance: 1, Reason: "too late"},
 		{Kind: kindConsent, At: someTime},
 	} {
-		data = appendLine(data, r.bytes())
+		data = journal.Line(data, r.bytes())
 	}
 	return data
 }
@@ -50,7 +51,7 @@ func TestLedgerIsGolden(t *testing.T) {
 	if got := story(); !bytes.Equal(got, want) {
 		t.Errorf("the form of the ledger changed, and devices hold the old one:\n%s", got)
 	}
-	records, good, err := parseJournal(want)
+	records, good, err := journal.Parse(want)
 	if err != nil || good != len(want) {
 		t.Fatal(good, err)
 	}
@@ -68,30 +69,30 @@ func TestLedgersOfEarlierVersionsAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := folder(t.TempDir())
-		if err := f.write(old, ledgerFile); err != nil {
+		f := folder.Folder{Path: t.TempDir()}
+		if err := f.Replace(journal.Name, old); err != nil {
 			t.Fatal(err)
 		}
-		l, err := f.readLedger()
+		l, err := ReadLedger(f)
 		if err != nil || len(l.Entries) != 1 || len(l.backstops) != 1 || l.Entries[0].Charge.Epsilon != 2 {
 			t.Fatalf("%s: %+v, %v", name, l, err)
 		}
 		if got := l.Entries[0].Parts[0].Messages; said != nil && (len(got) != 1 || !bytes.Equal(got[0], said)) {
 			t.Errorf("%s said %x", name, got)
 		}
-		if err := f.append(l, record{Kind: kindConsent, At: someTime, OptedIn: true}); err != nil {
+		if err := l.append(record{Kind: kindConsent, At: someTime, OptedIn: true}); err != nil {
 			t.Fatal(err)
 		}
-		now, err := os.ReadFile(f.path(ledgerFile))
-		kept := append([]byte(journalHead), old[len(journalHead):]...)
+		now, err := f.Load(journal.Name)
+		kept := append([]byte(journal.Head), old[len(journal.Head):]...)
 		if err != nil || !bytes.HasPrefix(now, kept) || len(now) == len(kept) {
 			t.Errorf("%s: %v, the journal is now\n%s", name, err, now)
 		}
-		if again, err := f.readLedger(); err != nil || !again.OptedIn || len(again.Entries) != 1 || again.Spent(someTime, time.Hour) != l.Spent(someTime, time.Hour) {
+		if again, err := ReadLedger(f); err != nil || !again.OptedIn || len(again.Entries) != 1 || again.Spent(someTime, time.Hour) != l.Spent(someTime, time.Hour) {
 			t.Errorf("%s: %+v, %v", name, again, err)
 		}
 	}
-	if _, _, err := parseJournal([]byte("confetti-ledger/v4\n")); err != errLater {
+	if _, _, err := journal.Parse([]byte("confetti-ledger/v4\n")); err != journal.ErrLater {
 		t.Errorf("of a later version: %v", err)
 	}
 }
@@ -174,26 +175,26 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-func someSpooled(t testing.TB) spooled {
+func someSpooled(t testing.TB) spool.Contribution {
 	t.Helper()
 	body, err := envelope.Contribution{Plan: [32]byte{1}, Instance: 3, Envelopes: [][]byte{make([]byte, 60)}}.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return spooled{plan: [32]byte{1}, instance: 3, id: wire.ContributionID(body), token: make([]byte, 288), created: someTime, notBefore: someTime, body: body}
+	return spool.Contribution{Plan: [32]byte{1}, Instance: 3, ID: wire.ContributionID(body), Token: make([]byte, 288), Created: someTime, NotBefore: someTime, Body: body}
 }
 
 func TestSpooledReadsBack(t *testing.T) {
 	s := someSpooled(t)
-	got, err := parseSpooled(s.bytes())
-	if err != nil || !bytes.Equal(got.bytes(), s.bytes()) {
+	got, err := spool.Parse(s.Bytes())
+	if err != nil || !bytes.Equal(got.Bytes(), s.Bytes()) {
 		t.Fatal(err)
 	}
-	data := s.bytes()
+	data := s.Bytes()
 	for i := range data {
 		bad := bytes.Clone(data)
 		bad[i] ^= 1
-		if got, err := parseSpooled(bad); err == nil && (got.id != s.id || !bytes.Equal(got.body, s.body)) {
+		if got, err := spool.Parse(bad); err == nil && (got.ID != s.ID || !bytes.Equal(got.Body, s.Body)) {
 			t.Fatalf("another body was read after bit %d changed", 8*i)
 		}
 	}
@@ -201,18 +202,18 @@ func TestSpooledReadsBack(t *testing.T) {
 
 func FuzzParseJournal(f *testing.F) {
 	f.Add(story())
-	for _, head := range append(earlierHeads, journalHead) {
+	for _, head := range append(journal.Earlier, journal.Head) {
 		f.Add([]byte(head))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costtest.Heap(t, costtest.Factor, len(data), func() {
-			records, good, err := parseJournal(data)
+			records, good, err := journal.Parse(data)
 			if err != nil {
 				return
 			}
 			again := bytes.Clone(data[:bytes.IndexByte(data, '\n')+1]) // the head, of whatever version
 			for _, r := range records {
-				again = appendLine(again, r)
+				again = journal.Line(again, r)
 			}
 			if !bytes.Equal(again, data[:good]) {
 				t.Error("what is good does not read as it was written")
@@ -225,7 +226,7 @@ func FuzzParseJournal(f *testing.F) {
 }
 
 func FuzzReplay(f *testing.F) {
-	records, _, err := parseJournal(story())
+	records, _, err := journal.Parse(story())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -246,28 +247,15 @@ func FuzzReplay(f *testing.F) {
 }
 
 func FuzzParseSpooled(f *testing.F) {
-	f.Add(someSpooled(f).bytes())
+	f.Add(someSpooled(f).Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costtest.Heap(t, costtest.Factor, len(data), func() {
-			s, err := parseSpooled(data)
+			s, err := spool.Parse(data)
 			if err != nil {
 				return
 			}
-			if again, err := parseSpooled(s.bytes()); err != nil || again.id != s.id || !bytes.Equal(again.body, s.body) {
+			if again, err := spool.Parse(s.Bytes()); err != nil || again.ID != s.ID || !bytes.Equal(again.Body, s.Body) {
 				t.Errorf("reads back as another (%v)", err)
-			}
-		})
-	})
-}
-
-func FuzzParsePolicy(f *testing.F) {
-	f.Add([]byte(`{"off": true, "publishers": {"allow": ["a"]}, "caps": {"plan": {"epsilon": 4}, "period": "720h"}}`))
-	f.Add([]byte(`{"off": true, "off": false}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
-			p, err := parsePolicy(data)
-			if err == nil && p.Caps != nil && (!(p.Caps.Plan.Epsilon >= 0) || math.IsInf(p.Caps.Window.Delta, 0)) {
-				t.Errorf("caps %+v", *p.Caps)
 			}
 		})
 	})
@@ -275,11 +263,11 @@ func FuzzParsePolicy(f *testing.F) {
 
 func TestSpoolNames(t *testing.T) {
 	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
-	if p, i, ok := parseSpoolName(spoolName(plan, 12)); !ok || p != plan || i != 12 {
+	if p, i, ok := spool.ParseName(spool.Name(plan, 12)); !ok || p != plan || i != 12 {
 		t.Error(p, i, ok)
 	}
-	for _, name := range []string{"", plan, plan + "-", plan + "-01", plan + "--1", plan + "-1x", "x-1", filepath.Join("..", plan+"-1")} {
-		if _, _, ok := parseSpoolName(name); ok {
+	for _, name := range []string{"", plan, "spool/" + plan + "-", "spool/" + plan + "-01", "spool/" + plan + "--1", "spool/" + plan + "-1x", "spool/x-1", "../" + plan + "-1"} {
+		if _, _, ok := spool.ParseName(name); ok {
 			t.Errorf("%q is a name", name)
 		}
 	}

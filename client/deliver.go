@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/spool"
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -130,7 +132,7 @@ func (c *Client) try(ctx context.Context, instance, tries int) attempt {
 	s, err := c.sealed(ctx, instance)
 	if err == nil && s != nil {
 		// A clock that was set back must not hold a contribution longer than its delay.
-		if delay := min(s.notBefore.Sub(c.now()), c.longestDelay(instance)); delay > 0 {
+		if delay := min(s.NotBefore.Sub(c.now()), c.longestDelay(instance)); delay > 0 {
 			return attempt{again: true, due: c.now().Add(delay), tries: tries}
 		}
 		err = c.send(ctx, *s)
@@ -165,8 +167,8 @@ func (c *Client) backoff(tries int) time.Duration {
 }
 
 // send makes one request for one contribution, and marks what became of it.
-func (c *Client) send(ctx context.Context, s spooled) error {
-	instance := int(s.instance)
+func (c *Client) send(ctx context.Context, s spool.Contribution) error {
+	instance := int(s.Instance)
 	err := c.sender.contribute(ctx, s)
 	if err == nil {
 		if err := c.options.Failpoint("contribution-acknowledged"); err != nil {
@@ -178,17 +180,17 @@ func (c *Client) send(ctx context.Context, s spooled) error {
 	case err == nil:
 		return c.locked(func(l *Ledger, now time.Time) error {
 			if l.waits(c.name, instance) {
-				if err := c.folder.append(l, record{Kind: kindSent, At: now, Plan: c.name, Instance: instance}); err != nil {
+				if err := l.append(record{Kind: kindSent, At: now, Plan: c.name, Instance: instance}); err != nil {
 					return err
 				}
 			}
 			if err := c.options.Failpoint("contribution-marked"); err != nil {
 				return err
 			}
-			if err := c.folder.unspool(c.name, instance); err != nil {
+			if err := c.store.Remove(spool.Name(c.name, instance)); err != nil {
 				return err
 			}
-			return c.folder.compact(l, now, c.options)
+			return l.compact(c.store, now, c.options)
 		})
 	case refused && final(problem.Code):
 		return c.drop(instance, fmt.Sprintf("the entry hop says %s", problem.Code))
@@ -201,7 +203,7 @@ func (c *Client) drop(instance int, reason string) error {
 		if !l.waits(c.name, instance) {
 			return nil
 		}
-		return c.folder.drop(l, now, c.name, instance, reason)
+		return l.drop(c.store, now, c.name, instance, reason)
 	})
 }
 
@@ -225,17 +227,17 @@ func retryable(err error) (again bool, after time.Duration) {
 // sealed is the spooled contribution of an instance. It is made the first time,
 // which takes the tokens that the plan's hops demand, and then never changes. It
 // is nil for a part that does not wait any more.
-func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
+func (c *Client) sealed(ctx context.Context, instance int) (*spool.Contribution, error) {
 	part, crowd, err := c.toSeal(instance)
 	if part == nil || err != nil {
 		return nil, err
 	}
-	s, err := c.folder.readSpooled(c.name, instance)
+	s, err := readSpooled(c.store, c.name, instance)
 	switch {
 	case err == nil && part.sealed:
 		return &s, nil
 	// It may have been sent: another seal of the same report is not the same bytes.
-	case errors.Is(err, errSpool):
+	case errors.Is(err, spool.ErrDamaged):
 		return nil, c.drop(instance, "its file was damaged")
 	case errors.Is(err, fs.ErrNotExist) && part.sealed:
 		return nil, c.drop(instance, "its file was lost, and it may have been sent")
@@ -259,22 +261,22 @@ func (c *Client) sealed(ctx context.Context, instance int) (*spooled, error) {
 // spool keeps a sealed contribution, and writes down that it may be sent from then on. It
 // returns what is kept: another process may have been quicker. It is nil for a part that
 // does not wait any more.
-func (c *Client) spool(made spooled) (kept *spooled, err error) {
-	instance := int(made.instance)
+func (c *Client) spool(made spool.Contribution) (kept *spool.Contribution, err error) {
+	instance := int(made.Instance)
 	err = c.locked(func(l *Ledger, now time.Time) error {
 		part := l.part(c.name, instance)
 		if part == nil || part.State != Waiting {
 			return nil
 		}
-		s, err := c.folder.readSpooled(c.name, instance)
+		s, err := readSpooled(c.store, c.name, instance)
 		if errors.Is(err, fs.ErrNotExist) && !part.sealed {
-			s, err = made, c.folder.spool(made)
+			s, err = made, c.store.Replace(spool.Name(c.name, instance), made.Bytes())
 		}
 		if err == nil {
 			err = c.options.Failpoint("contribution-kept")
 		}
 		if err == nil && !part.sealed {
-			err = c.folder.append(l, record{Kind: kindSealed, At: now, Plan: c.name, Instance: instance})
+			err = l.append(record{Kind: kindSealed, At: now, Plan: c.name, Instance: instance})
 		}
 		kept = &s
 		return err
@@ -285,7 +287,7 @@ func (c *Client) spool(made spooled) (kept *spooled, err error) {
 // toSeal is the part to be sent through an instance; nil if it does not wait.
 func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 	err = c.locked(func(l *Ledger, now time.Time) error {
-		if _, err := c.folder.sweep(l, now); err != nil {
+		if _, err := l.sweep(c.store, now); err != nil {
 			return err
 		}
 		if found := l.part(c.name, instance); found != nil && found.State == Waiting {
@@ -299,13 +301,13 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 	return part, crowd, err
 }
 
-func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error) {
+func (c *Client) seal(ctx context.Context, part Part, crowd int) (spool.Contribution, error) {
 	if part.Instance >= len(c.signed.Plan.Route.Ways()) || part.Summed() != (c.pipeline.tasks != nil) || crowd < 0 || crowd >= c.signed.Plan.Crowds() {
-		return spooled{}, errDamaged // the name is a hash of the plan
+		return spool.Contribution{}, journal.ErrDamaged // the name is a hash of the plan
 	}
 	tokens, err := c.tokens(ctx)
 	if err != nil {
-		return spooled{}, err
+		return spool.Contribution{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,38 +320,38 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spooled, error
 		packed.Payloads = fragment.Pack(c.rand, part.Messages, envelopes.PerDevice, envelopes.PayloadBytes)
 	}
 	if len(packed.Payloads) != envelopes.PerDevice || len(packed.Payloads[0]) != envelopes.PayloadBytes {
-		return spooled{}, errDamaged
+		return spool.Contribution{}, journal.ErrDamaged
 	}
 	contribution, err := c.pipeline.Seal(crowd, packed, tokens[part.Instance])
 	if err != nil {
-		return spooled{}, err
+		return spool.Contribution{}, err
 	}
 	body, err := contribution.Marshal()
 	if err != nil {
-		return spooled{}, err
+		return spool.Contribution{}, err
 	}
 	now := c.now()
-	return spooled{
-		plan: c.hash, instance: uint16(part.Instance), id: wire.ContributionID(body), token: contribution.Token,
-		created: now, notBefore: now.Add(c.delay(part.Instance)), body: body,
+	return spool.Contribution{
+		Plan: c.hash, Instance: uint16(part.Instance), ID: wire.ContributionID(body), Token: contribution.Token,
+		Created: now, NotBefore: now.Add(c.delay(part.Instance)), Body: body,
 	}, nil
 }
 
 // sealSum is seal of an answer that is summed. The caller holds mu.
-func (c *Client) sealSum(part Part, crowd int, tokens [][]byte) (spooled, error) {
+func (c *Client) sealSum(part Part, crowd int, tokens [][]byte) (spool.Contribution, error) {
 	vector, err := c.secret.unshut(c.hash, part.said.Vector)
 	if err != nil {
-		return spooled{}, err
+		return spool.Contribution{}, err
 	}
 	now := c.now()
 	report, err := c.pipeline.split(crowd, vector, now, tokens)
 	if err != nil {
-		return spooled{}, err
+		return spool.Contribution{}, err
 	}
 	body := report.Append(nil)
-	return spooled{
-		plan: c.hash, id: wire.ContributionID(body), token: tokens[0], task: c.pipeline.tasks[crowd].ID,
-		created: now, notBefore: now.Add(c.delay(part.Instance)), body: body,
+	return spool.Contribution{
+		Plan: c.hash, ID: wire.ContributionID(body), Token: tokens[0], Task: c.pipeline.tasks[crowd].ID,
+		Created: now, NotBefore: now.Add(c.delay(part.Instance)), Body: body,
 	}, nil
 }
 

@@ -34,11 +34,14 @@ func TestDependencies(t *testing.T) {
 			return // seen, or of the standard library
 		}
 		carried[path] = true
-		p, err := system.ImportDir(folder(modules, path), 0)
+		p, err := system.ImportDir(folderOf(modules, path), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, i := range p.Imports {
+			if slices.Contains([]string{"net/http", "crypto/tls", "net"}, i) {
+				t.Errorf("%s imports %s: a device in a browser has no sockets, and would carry six megabytes for nothing", path, i)
+			}
 			visit(i)
 		}
 	}
@@ -88,8 +91,8 @@ func requirements(t *testing.T) map[string]string {
 	return modules
 }
 
-// folder is where a package's files are: in the module of the longest name.
-func folder(modules map[string]string, path string) string {
+// folderOf is where a package's files are: in the module of the longest name.
+func folderOf(modules map[string]string, path string) string {
 	for name := path; name != "."; name = filepath.ToSlash(filepath.Dir(name)) {
 		if dir, ok := modules[name]; ok {
 			return filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(path, name)))

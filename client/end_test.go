@@ -17,7 +17,7 @@ func TestAShortenedLedgerIsRefused(t *testing.T) {
 	p, _ := sample(t, "rr", 2, 3)
 	s := newService(t, &p, false)
 	o := device(t, s)
-	ledger := filepath.Join(o.Folder, "ledger")
+	ledger := filepath.Join(dir(o), "ledger")
 	read := func(path string) []byte {
 		t.Helper()
 		text, err := os.ReadFile(path)
@@ -64,7 +64,7 @@ func TestAShortenedLedgerIsRefused(t *testing.T) {
 		}
 		write(ledger, whole)
 	}
-	end := filepath.Join(o.Folder, "ledger.end")
+	end := filepath.Join(dir(o), "ledger.end")
 	for name, text := range map[string]string{"damaged": "12 x", "gone": ""} {
 		write(end, []byte(text))
 		if name == "gone" {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -15,16 +17,16 @@ import (
 func Example() {
 	address, publisher, credential, authorities, done := published()
 	defer done()
-	folder := filepath.Join(os.TempDir(), "confetti-example")
-	defer os.RemoveAll(folder)
+	store := folder.Folder{Path: filepath.Join(os.TempDir(), "confetti-example")}
+	defer os.RemoveAll(store.Path)
 
-	check(client.Consent(folder, true)) // the user has agreed
-	c, err := client.OpenURL(context.Background(), address, client.Options{Folder: folder, Publishers: plan.Trust(publisher), Bearer: credential, Roots: authorities})
+	check(client.Consent(store, true)) // the user has agreed
+	c, err := client.OpenURL(context.Background(), address, client.Options{Store: store, Transport: &https.Transport{Roots: authorities}, Publishers: plan.Trust(publisher), Bearer: credential})
 	check(err)
 	defer c.Close()
 	check(c.Report(context.Background(), client.Answers{"class": "shore", "features": []float64{0.5, -0.25, 0}}))
 
-	ledger, err := client.ReadLedger(folder)
+	ledger, err := client.ReadLedger(store)
 	check(err)
 	for _, e := range ledger.Entries {
 		fmt.Printf("%s %d messages %s, epsilon %.1f\n", e.Title, len(e.Parts[0].Messages), e.Parts[0].State, e.Charge.Epsilon)

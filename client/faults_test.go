@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/https"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-func ledgerPath(o client.Options) string { return filepath.Join(o.Folder, "ledger") }
+func ledgerPath(o client.Options) string { return filepath.Join(dir(o), "ledger") }
 
 // A torn last record was acknowledged to nobody; every length it can have been
 // torn at leaves the ledger as before it, and the next append stands alone.
@@ -50,7 +51,7 @@ func TestTornLedger(t *testing.T) {
 			}
 		}
 	}
-	if err := client.Consent(o.Folder, true); err != nil { // onto the torn tail
+	if err := client.Consent(o.Store, true); err != nil { // onto the torn tail
 		t.Fatal(err)
 	}
 	if l := ledger(t, o); !l.OptedIn || len(l.Entries) != 0 {
@@ -113,7 +114,7 @@ func TestDamagedSpool(t *testing.T) {
 		o := device(t, s)
 		c := opened(t, p, o)
 		c.Report(t.Context(), value(1))
-		files, err := filepath.Glob(filepath.Join(o.Folder, "spool", "*"))
+		files, err := filepath.Glob(filepath.Join(dir(o), "spool", "*"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("%v, %v", files, err)
 		}
@@ -137,15 +138,15 @@ func TestLeftoversAreSwept(t *testing.T) {
 	s := newService(t, &p, false)
 	o := device(t, s)
 	for _, name := range []string{".new-123", "junk", strings.Repeat("0", 64) + "-0"} {
-		if err := os.WriteFile(filepath.Join(o.Folder, "spool", name), []byte("left"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir(o), "spool", name), []byte("left"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(o.Folder, ".new-456"), []byte("left"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir(o), ".new-456"), []byte("left"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	opened(t, p, o)
-	files, err := os.ReadDir(o.Folder)
+	files, err := os.ReadDir(dir(o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestNoService(t *testing.T) {
 	s := newService(t, &p, false)
 	o := device(t, s)
 	o.Wait = 5 * time.Minute
-	o.Roots = nil // the test's authority is not the system's
+	o.Transport = &https.Transport{} // the test's authority is not the system's
 	c := opened(t, p, o)
 	tries := 0
 	c.SetTime(time.Now, func(time.Duration) { tries++ })

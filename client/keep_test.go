@@ -102,7 +102,7 @@ func TestCover(t *testing.T) {
 					len(r.path), len(r.body), len(r.authorization), len(other.path), len(other.body), len(other.authorization))
 			}
 		}
-		if err := client.Consent(o.Folder, false); err != nil {
+		if err := client.Consent(o.Store, false); err != nil {
 			t.Fatal(err)
 		}
 		if err := opened(t, p, o).Cover(t.Context()); err == nil {

@@ -1,15 +1,14 @@
 package client
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
+
+	"github.com/confetti-dp/confetti/client/journal"
 )
 
 // Ledger is everything that a device has agreed to, spent and said.
@@ -20,10 +19,8 @@ type Ledger struct {
 	Studies []Joined  `json:"studies,omitempty"` // of which the device answers one round
 
 	backstops map[[32]byte][]byte
-	size      int    // good bytes of the journal
-	crc       uint32 // CRC-32C of them
-	head      string // first line of the journal
-	status    fs.FileInfo
+	journal   *journal.Journal
+	stamp     any // Store.Stamp of the journal
 }
 
 // State is how far an entry has come.
@@ -98,7 +95,7 @@ func replay(records [][]byte) (*Ledger, error) {
 			return nil, err
 		}
 		if !l.apply(r) {
-			return nil, errDamaged
+			return nil, journal.ErrDamaged
 		}
 	}
 	return l, nil
@@ -223,16 +220,11 @@ func (l *Ledger) counting(now time.Time, period time.Duration) (all []Entry) {
 // within reports whether the entry counts in a period that ends now.
 func (e Entry) within(now time.Time, period time.Duration) bool { return e.At.After(now.Add(-period)) }
 
-// ReadLedger reads the ledger in a device's folder, and changes nothing.
-func ReadLedger(dir string) (*Ledger, error) { return folder(dir).readLedger() }
-
-func (f folder) readLedger() (*Ledger, error) {
-	records, good, err := readJournal(f.path(ledgerFile))
-	if err == nil {
-		err = f.checkEnd(good)
-	}
+// ReadLedger reads the ledger in a device's store, and changes nothing.
+func ReadLedger(store Store) (*Ledger, error) {
+	j, records, err := journal.Read(store)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("client: there is no ledger in %s: the device has answered nothing yet, or another folder is meant", string(f))
+		return nil, fmt.Errorf("client: there is no ledger in %v: the device has answered nothing yet, or another place is meant", store)
 	}
 	if err != nil {
 		return nil, err
@@ -241,67 +233,16 @@ func (f folder) readLedger() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.size, l.crc = len(good), crc32.Checksum(good, castagnoli)
-	l.head = string(good[:bytes.IndexByte(good, '\n')+1])
+	l.journal = j
 	return l, nil
 }
 
-// unchanged reports whether the journal is the file that the ledger was read from, with
-// the same length and time.
-func (f folder) unchanged(l *Ledger) bool {
-	now, err := os.Stat(f.path(ledgerFile))
-	return err == nil && os.SameFile(now, l.status) && now.Size() == l.status.Size() && now.ModTime().Equal(l.status.ModTime())
-}
-
-// renew writes a journal of an earlier version as one of this version, which has all
-// its records.
-func (f folder) renew(l *Ledger) error {
-	_, good, err := readJournal(f.path(ledgerFile))
-	if err != nil {
-		return err
-	}
-	return f.replace(l, append([]byte(journalHead), good[len(l.head):]...))
-}
-
-// replace puts another journal in the place of the ledger's.
-func (f folder) replace(l *Ledger, data []byte) error {
-	if err := f.remove(endFile); err != nil { // it is of another ledger in a moment
-		return err
-	}
-	if err := f.write(data, ledgerFile); err != nil {
-		return err
-	}
-	l.size, l.crc, l.head = len(data), crc32.Checksum(data, castagnoli), journalHead
-	f.reached(l)
-	return nil
-}
-
-// makeLedger makes an empty one where there is none yet.
-func (f folder) makeLedger() error {
-	if _, err := os.Stat(f.path(ledgerFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if _, err := os.Stat(f.path(endFile)); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(errDamaged, err) // there was one
-	}
-	return f.write([]byte(journalHead), ledgerFile)
-}
-
-// append puts a record on the disk and then into the ledger.
-func (f folder) append(l *Ledger, r record) error {
-	if l.head != journalHead {
-		if err := f.renew(l); err != nil {
-			return err
-		}
-	}
+// append keeps a record, and then puts it into the ledger.
+func (l *Ledger) append(r record) error {
 	r.At = r.At.UTC()
-	line := r.bytes()
-	if err := appendJournal(f.path(ledgerFile), l.size, line); err != nil {
+	if err := l.journal.Append(r.bytes()); err != nil {
 		return err
 	}
-	written := appendLine(nil, line)
-	l.size, l.crc = l.size+len(written), crc32.Update(l.crc, castagnoli, written)
-	f.reached(l)
 	if !l.apply(r) {
 		panic("client: a record that a reader would refuse")
 	}

@@ -36,7 +36,7 @@ func TestAnAnswerReadsTheLedgerOnce(t *testing.T) {
 	if err := c.Deliver(t.Context()); err != nil || c.Kept() == read || len(c.Kept().Entries) != 2 {
 		t.Errorf("%v: what another client wrote was not seen", err)
 	}
-	if err := client.Consent(o.Folder, false); err != nil {
+	if err := client.Consent(o.Store, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Report(t.Context(), value(1)); !errors.Is(err, client.ErrNotOptedIn) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -236,33 +237,34 @@ func TestTheFolderTellsTheValueOnlyWithItsSecret(t *testing.T) {
 	if err := opened(t, p, o).Report(t.Context(), drink("tea")); err != nil {
 		t.Fatal(err)
 	}
-	inside, err := os.ReadFile(filepath.Join(o.Folder, "secret"))
+	inside, err := os.ReadFile(filepath.Join(dir(o), "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := guessed(t, p, o.Folder, inside); len(found) != 1 || found[0] != "tea" {
+	if found := guessed(t, p, dir(o), inside); len(found) != 1 || found[0] != "tea" {
 		t.Errorf("with the secret the folder tells %q", found)
 	}
 
 	s.reset()
 	o = device(t, s)
-	o.Secret = filepath.Join(t.TempDir(), "elsewhere")
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	o.Store = folder.Folder{Path: dir(o), Secret: elsewhere}
 	if err := opened(t, p, o).Report(t.Context(), drink("tea")); err != nil {
 		t.Fatal(err)
 	}
-	outside, err := os.ReadFile(o.Secret)
+	outside, err := os.ReadFile(elsewhere)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := guessed(t, p, o.Folder, outside); len(found) != 1 {
+	if found := guessed(t, p, dir(o), outside); len(found) != 1 {
 		t.Errorf("the search finds %q even with the secret", found)
 	}
-	err = filepath.WalkDir(o.Folder, func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(dir(o), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if bytes.Contains(data, outside) || len(guessed(t, p, o.Folder, data)) > 0 {
+		if bytes.Contains(data, outside) || len(guessed(t, p, dir(o), data)) > 0 {
 			t.Errorf("%s tells the value", d.Name())
 		}
 		return err
@@ -278,7 +280,7 @@ func TestTheFolderTellsTheValueOnlyWithItsSecret(t *testing.T) {
 	if err := opened(t, q, o).Report(t.Context(), drink("tea")); err != nil || !ledger(t, o).Entries[1].Reused {
 		t.Errorf("a second answer: %v", err)
 	}
-	if err := os.Remove(o.Secret); err != nil {
+	if err := os.Remove(elsewhere); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Open(sign(q), o); err == nil || !strings.Contains(err.Error(), "secret") {
@@ -310,7 +312,7 @@ func TestTheFolderDoesNotShowTheValue(t *testing.T) {
 	if len(keys) != 9 {
 		t.Fatalf("%d forms of the keys of three values", len(keys))
 	}
-	err = filepath.WalkDir(o.Folder, func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(dir(o), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"time"
 
@@ -27,7 +26,7 @@ func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
 // FetchURL is what an address names, for Open: a plan at any of its services,
 // https://SERVICE/v1/plans/PLAN, or the newest round of a study at its analyzer,
 // https://ANALYZER/v1/studies/STUDY. It fetches the plan and the public state that the plan
-// names, for the options, and keeps both in their folder until they are over: a plan is fetched once, and where no
+// names, for the options, and keeps both in their store until they are over: a plan is fetched once, and where no
 // service can be reached the round that was fetched last is returned. Whoever is asked sees
 // the device's network address, and which plan it asks for; nothing of the device is shown.
 func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Options, error) {
@@ -35,15 +34,14 @@ func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Opti
 	if parts == nil {
 		return plan.Signed{}, o, errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits")
 	}
-	kept, err := openFolder(o.Folder)
-	if err != nil {
-		return plan.Signed{}, o, err
+	if err := o.stores(); err != nil {
+		return plan.Signed{}, o, fmt.Errorf("client: %w", err)
 	}
 	name, err := wire.ParsePlanName(parts[3])
 	if err != nil {
 		return plan.Signed{}, o, err
 	}
-	l := link{service: parts[1], study: parts[2] == "studies", name: name, options: o, kept: kept}
+	l := link{service: parts[1], study: parts[2] == "studies", name: name, options: o}
 	signed, err := l.signed(ctx)
 	if err == nil && o.State == nil && signed.Plan.State != "" {
 		o.State, err = l.state(ctx, signed.Plan)
@@ -60,16 +58,15 @@ type link struct {
 	study   bool
 	name    [32]byte // of the plan, or the study
 	options Options
-	kept    folder
 }
 
 // keptState is the state that was fetched last.
 const keptState = "state"
 
-// keptPlan is the name of a file that has a plan or a round.
+// keptPlan is what is kept of a plan or a round.
 var keptPlan = regexp.MustCompile(`^[0-9a-f]{64}\.(plan|study)\.json$`)
 
-// file has the signed plan, or the round that was fetched last.
+// file is what is kept: the signed plan, or the round that was fetched last.
 func (l link) file() string {
 	if l.study {
 		return wire.StudyPath(l.name)[len("/v1/studies/"):] + ".study.json"
@@ -94,13 +91,13 @@ func (l link) signed(ctx context.Context) (plan.Signed, error) {
 	if err != nil {
 		return plan.Signed{}, err
 	}
-	return signed, l.kept.write(signed.Marshal(), l.file())
+	return signed, l.keep(l.file(), signed.Marshal())
 }
 
 // before is what was kept, if it is what the address names and the publishers stand for it
 // still: under other signatures it is fetched again.
 func (l link) before() (plan.Signed, bool) {
-	signed, ok := l.kept.plan(l.file())
+	signed, ok := l.plan(l.file())
 	if !ok || l.options.Publishers.Stands(signed) != nil {
 		return plan.Signed{}, false
 	}
@@ -110,9 +107,19 @@ func (l link) before() (plan.Signed, bool) {
 	return signed, signed.Plan.Hash() == l.name
 }
 
-// plan is a signed plan that was kept, if the file has one.
-func (f folder) plan(file string) (plan.Signed, bool) {
-	text, err := os.ReadFile(f.path(file))
+// keep keeps what was fetched. With the lock nobody takes it for what a crash has left.
+func (l link) keep(name string, text []byte) error {
+	unlock, err := l.options.Store.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return l.options.Store.Replace(name, text)
+}
+
+// plan is a signed plan that was kept, if there is one under the name.
+func (l link) plan(name string) (plan.Signed, bool) {
+	text, err := l.options.Store.Load(name)
 	if err != nil {
 		return plan.Signed{}, false
 	}
@@ -123,26 +130,31 @@ func (f folder) plan(file string) (plan.Signed, bool) {
 // forget removes what was kept of other plans and studies that are over, and the state where
 // none that is left asks with one.
 func (l link) forget(ours plan.Plan) error {
-	files, err := os.ReadDir(l.kept.path())
+	store := l.options.Store
+	unlock, err := store.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	names, err := store.List()
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	asked, state := ours.State != "", false
-	for _, file := range files {
-		state = state || file.Name() == keptState
-		if file.Name() == l.file() || !keptPlan.MatchString(file.Name()) {
+	asked := ours.State != ""
+	for name := range names {
+		if name == l.file() || !keptPlan.MatchString(name) {
 			continue
 		}
-		if signed, ok := l.kept.plan(file.Name()); ok && !over(signed, l.options.withDefaults().Now()) {
+		if signed, ok := l.plan(name); ok && !over(signed, l.options.withDefaults().Now()) {
 			asked = asked || signed.Plan.State != ""
-		} else if err := l.kept.remove(file.Name()); err != nil {
-			return err
+		} else if err := store.Remove(name); err != nil {
+			return fmt.Errorf("client: %w", err)
 		}
 	}
-	if asked || !state {
+	if _, kept := names[keptState]; asked || !kept {
 		return nil
 	}
-	return l.kept.remove(keptState)
+	return store.Remove(keptState)
 }
 
 // over reports whether nothing of a plan, or of its study, is collected any more.
@@ -156,12 +168,12 @@ func over(signed plan.Signed, now time.Time) bool {
 
 // state is the state that a plan names.
 func (l link) state(ctx context.Context, p plan.Plan) ([]byte, error) {
-	if text, err := os.ReadFile(l.kept.path(keptState)); err == nil && plan.StateName(text) == p.State {
+	if text, err := l.options.Store.Load(keptState); err == nil && plan.StateName(text) == p.State {
 		return text, nil
 	}
 	text, err := FetchState(ctx, p.Analyzer.URL, p, l.options)
 	if err != nil {
 		return nil, err
 	}
-	return text, l.kept.write(text, keptState)
+	return text, l.keep(keptState, text)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -65,13 +67,13 @@ func TestWhatIsKeptOfAddresses(t *testing.T) {
 	over.Times.Closes, open.Times.Closes = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	keep := func(p plan.Plan, key ed25519.PrivateKey) string {
 		name := p.Name() + ".plan.json"
-		if err := os.WriteFile(filepath.Join(o.Folder, name), plan.Sign(p, key).Marshal(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir(o), name), plan.Sign(p, key).Marshal(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return name
 	}
 	gone, left := []string{keep(over, publisher), "state"}, []string{keep(open, publisher), keep(p, stranger), "ledger"}
-	if err := os.WriteFile(filepath.Join(o.Folder, "state"), []byte("public"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir(o), "state"), []byte("public"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := client.OpenURL(t.Context(), s.URL+wire.PlanPath(p.Hash()), o)
@@ -80,12 +82,12 @@ func TestWhatIsKeptOfAddresses(t *testing.T) {
 	}
 	c.Close()
 	for _, name := range gone {
-		if _, err := os.Stat(filepath.Join(o.Folder, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir(o), name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is left: %v", name, err)
 		}
 	}
 	for _, name := range left {
-		if _, err := os.Stat(filepath.Join(o.Folder, name)); err != nil {
+		if _, err := os.Stat(filepath.Join(dir(o), name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -138,7 +140,7 @@ func TestTheNewestRoundOfAStudy(t *testing.T) {
 	of := study(p, 3, plan.TakesOne)
 	times := of.Study.Times
 	newest = round(t, of, 1, 0)
-	o := client.Options{Publishers: plan.Trust(sign(p).Publisher), Folder: filepath.Join(t.TempDir(), "device"), Roots: analyzer.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	o := client.Options{Publishers: plan.Trust(sign(p).Publisher), Store: folder.Folder{Path: filepath.Join(t.TempDir(), "device")}, Transport: &https.Transport{Roots: analyzer.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}
 	address := analyzer.URL + wire.StudyPath(of.Study.Hash())
 	open := func() error {
 		c, err := client.OpenURL(t.Context(), address, o)
@@ -170,7 +172,7 @@ func TestTheNewestRoundOfAStudy(t *testing.T) {
 			states++
 		}
 	}
-	if kept, err := os.ReadFile(filepath.Join(o.Folder, "state")); err != nil || string(kept) != string(state) || states != 1 {
+	if kept, err := os.ReadFile(filepath.Join(dir(o), "state")); err != nil || string(kept) != string(state) || states != 1 {
 		t.Errorf("the state was fetched %d times, and is %q: %v", states, kept, err)
 	}
 	state = []byte("another")

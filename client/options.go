@@ -2,32 +2,27 @@ package client
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
-	"net/http"
 	"time"
 
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // Options say whom a device trusts and what it may spend and keep. Only
-// Publishers and Folder must be set.
+// Publishers, Store and Transport must be set.
 type Options struct {
-	Publishers plan.Publishers // whose plans are answered: plan.Trust, or plan.ReadPublishers
-	Folder     string          // where the ledger and the spool are; one respondent's, private to it
-	Secret     string          // the file that the secret of the ledger's keys is in, outside Folder, so that Folder by itself tells no value; "": in Folder
-	Policy     string          // the administrator's policy file (ReadPolicy), read again before each answer and each sending; "": none
-	Caps       Caps            // the zero value stands for DefaultCaps
+	Publishers plan.Publishers        // whose plans are answered: plan.Trust, or plan.ReadPublishers
+	Store      Store                  // where the ledger is and what waits: folder.Folder natively
+	Transport  Transport              // what carries requests: https.Transport natively, which may show a certificate
+	Policy     func() (Policy, error) // the administrator's, asked for before each answer and each sending: policy.File natively; nil: none
+	Caps       Caps                   // the zero value stands for DefaultCaps
 
 	// State is the public state that the plan names (FetchState); nil where it names none.
 	State []byte
 
 	// Who the respondent is to the token issuer and, where it demands no token, to
-	// the entry hop: a bearer token, a certificate, or both. An entry hop that takes
-	// tokens gets neither.
-	Bearer      string
-	Certificate *tls.Certificate
-	Roots       *x509.CertPool // authorities of the services; nil: the system's
+	// the entry hop: a bearer token, the Transport's certificate, or both. An entry hop that
+	// takes tokens gets neither.
+	Bearer string
 
 	// Delay is the longest that a contribution waits on the device after its tokens
 	// were asked for. Each waits a uniform part of it, or of half the time until the
@@ -48,8 +43,7 @@ type Options struct {
 	LedgerBytes int           // above it the ledger forgets messages, oldest first; 0: 16 MB
 	LedgerAge   time.Duration // after it the ledger forgets messages; 0: a year
 
-	Now       func() time.Time  // nil: the system's clock
-	Transport http.RoundTripper // in the place of the network, Certificate and Roots; nil: none
+	Now func() time.Time // nil: the system's clock
 
 	// Failpoint is called at each named step (see Failpoints), in tests of
 	// crashes. Its error ends what is being done as a crash would: nothing after it

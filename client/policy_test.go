@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/policy"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -22,49 +23,6 @@ func policyFile(t *testing.T, text string) string {
 	return path
 }
 
-func readPolicy(t *testing.T, text string) (client.Policy, error) {
-	t.Helper()
-	return client.ReadPolicy(policyFile(t, text))
-}
-
-func TestReadPolicy(t *testing.T) {
-	p, err := readPolicy(t, `{"off": true, "publishers": {"allow": ["a"], "deny": ["b"]}, "operators": {"deny": ["North"]},
-		"caps": {"plan": {"epsilon": 4, "delta": 1e-5, "local": 12}, "window": {"epsilon": 8}, "period": "720h"}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := client.Caps{Plan: client.Cap{Epsilon: 4, Delta: 1e-5, Local: 12}, Window: client.Cap{Epsilon: 8}, Period: 720 * time.Hour}
-	if !p.Off || p.Publishers.Allow[0] != "a" || p.Publishers.Deny[0] != "b" || p.Operators.Deny[0] != "North" || *p.Caps != want {
-		t.Errorf("read %+v", p)
-	}
-	if p, err := readPolicy(t, "{}"); err != nil || p.Off || p.Caps != nil {
-		t.Errorf("an empty policy: %+v, %v", p, err)
-	}
-	for name, c := range map[string]struct{ text, want string }{
-		"unknown key":      {`{"of": true}`, `"of"`},
-		"repeated key":     {`{"off": true, "off": false}`, "twice"},
-		"repeated by case": {`{"off": true, "OFF": false}`, "twice"},
-		"nested repeated":  {`{"publishers": {"deny": ["a"], "deny": []}}`, "twice"},
-		"wrong type":       {`{"off": "yes"}`, "off"},
-		"not a duration":   {`{"caps": {"period": "a month"}}`, "duration"},
-		"no period":        {`{"caps": {"window": {"epsilon": 1}}}`, "period"},
-		"negative cap":     {`{"caps": {"plan": {"epsilon": -1}}}`, "negative"},
-		"trailing text":    {`{} {}`, "goes on"},
-		"cut short":        {`{"off": true`, "EOF"},
-		"empty":            {"", "EOF"},
-		"an array":         {"[]", "array"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, err := readPolicy(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v does not mention %q", err, c.want)
-			}
-		})
-	}
-	if _, err := client.ReadPolicy(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a policy that is not there allows everything")
-	}
-}
-
 func TestPolicyDecides(t *testing.T) {
 	p, _ := sample(t, "rr", 3, 2)
 	for i, operator := range []string{"North", "South", "West"} {
@@ -73,7 +31,7 @@ func TestPolicyDecides(t *testing.T) {
 	s := newService(t, &p, false)
 	under := func(text string) client.Options {
 		o := device(t, s)
-		o.Policy = policyFile(t, text)
+		o.Policy = policy.File(policyFile(t, text))
 		return o
 	}
 	publisher := device(t, s).Publishers.Keys[0].Key
@@ -87,9 +45,10 @@ func TestPolicyDecides(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		// A policy that comes later holds from then on.
-		o := under("{}")
+		o, path := device(t, s), policyFile(t, "{}")
+		o.Policy = policy.File(path)
 		c := opened(t, p, o)
-		if err := os.WriteFile(o.Policy, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Report(t.Context(), value(0)); err == nil || !strings.Contains(err.Error(), "refused") || len(ledger(t, o).Entries) > 0 {
@@ -117,7 +76,7 @@ func TestOptingOut(t *testing.T) {
 	if err := c.Report(t.Context(), value(1)); err == nil || spooled(t, o) != 1 {
 		t.Fatalf("%v, %d spooled", err, spooled(t, o))
 	}
-	if err := client.Consent(o.Folder, false); err != nil {
+	if err := client.Consent(o.Store, false); err != nil {
 		t.Fatal(err)
 	}
 	l := ledger(t, o)
@@ -128,7 +87,7 @@ func TestOptingOut(t *testing.T) {
 	if err := c.Deliver(t.Context()); err != nil {
 		t.Errorf("nothing waits, and still: %v", err)
 	}
-	if err := client.Consent(o.Folder, true); err != nil {
+	if err := client.Consent(o.Store, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Report(t.Context(), value(1)); err == nil {
@@ -149,7 +108,7 @@ func TestOptingOutDuringTheDelay(t *testing.T) {
 	var waited time.Duration
 	c.SetTime(time.Now, func(d time.Duration) {
 		waited = d
-		if err := client.Consent(o.Folder, false); err != nil {
+		if err := client.Consent(o.Store, false); err != nil {
 			t.Error(err)
 		}
 	})

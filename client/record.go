@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/confetti-dp/confetti/client/journal"
 )
 
 // record is one line of the journal. Kind says which fields it has.
@@ -61,7 +63,7 @@ type keptBackstop struct {
 // parseRecord is strict: a record of a later version must not be passed over.
 func parseRecord(line []byte) (r record, err error) {
 	if strict(line, &r) != nil {
-		return r, errDamaged
+		return r, journal.ErrDamaged
 	}
 	return r, nil
 }

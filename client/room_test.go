@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/journal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/shuffle"
 )
@@ -113,12 +114,12 @@ func TestChargedBackstopsAreGolden(t *testing.T) {
 		Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: 6, Shift: 0.5, Tail: 1e-7}, OneMessage: 3,
 		Backed: &Backed{Question: make([]byte, 32), Key: make([]byte, 32), Term: someTime}, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{spoken(Packed{Instance: 1, Payloads: [][]byte{make([]byte, 8)}})},
 	}}
-	got := appendLine([]byte(journalHead), r.bytes())
+	got := journal.Line([]byte(journal.Head), r.bytes())
 	want, err := os.ReadFile("testdata/ledger-v3-backed")
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the form of the ledger changed, and devices hold the old one (%v):\n%s", err, got)
 	}
-	records, _, err := parseJournal(want)
+	records, _, err := journal.Parse(want)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,32 +1,24 @@
 package client
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/spool"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// RequestTime bounds one request with its answer, and connectTime the part of it
-// that finds nobody listening.
-const (
-	RequestTime = 2 * time.Minute
-	connectTime = 15 * time.Second
-)
+// requestTime bounds one request with its answer.
+const requestTime = 2 * time.Minute
 
-// sender speaks to the services that a plan names: HTTP over TLS 1.3, no cookie,
-// no redirect, and no header but those that every device sends alike.
+// sender speaks to the services that a plan names.
 type sender struct {
 	entries []string // address of each instance's entry hop
 	tokens  []bool   // whether it demands a token
@@ -35,8 +27,7 @@ type sender struct {
 	sizes   []int64 // of an envelope of each instance, bytes
 	bytes   int64   // of all contributions of one answer
 
-	known   *http.Client // shows the device's certificate
-	unknown *http.Client // shows nothing
+	transport Transport
 }
 
 // maxErrors is how long the answer of who takes a contribution may be, in bytes: a leader
@@ -56,7 +47,7 @@ func (e *networkError) Error() string {
 func (e *networkError) Unwrap() error { return e.cause }
 
 func newSender(p plan.Plan, o Options) (*sender, error) {
-	s := &sender{bearer: o.Bearer}
+	s := &sender{bearer: o.Bearer, transport: o.Transport}
 	if strings.ContainsAny(o.Bearer, " \t\r\n\"") {
 		return nil, errors.New("client: the bearer token has blanks or quotes: copy it whole and alone")
 	}
@@ -92,55 +83,27 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 		}
 		s.issuer = strings.TrimSuffix(issuer.URL, "/")
 	}
-	s.known, s.unknown = httpClient(o, true), httpClient(o, false)
 	return s, nil
-}
-
-func httpClient(o Options, show bool) *http.Client {
-	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: o.Roots}
-	if show && o.Certificate != nil {
-		config.Certificates = []tls.Certificate{*o.Certificate}
-	}
-	var transport http.RoundTripper = &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: connectTime,
-		DialContext: (&net.Dialer{Timeout: connectTime}).DialContext,
-	}
-	if o.Transport != nil {
-		transport = o.Transport
-	}
-	return &http.Client{
-		Transport: transport,
-		Timeout:   RequestTime,
-		// What is meant for one party is not carried on to another.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-func (s *sender) close() {
-	s.known.CloseIdleConnections()
-	s.unknown.CloseIdleConnections()
 }
 
 // contribute hands a contribution to its entry hop; nil means that it is on the
 // hop's disk.
-func (s *sender) contribute(ctx context.Context, c spooled) error {
-	return s.put(ctx, c, c.id)
+func (s *sender) contribute(ctx context.Context, c spool.Contribution) error {
+	return s.put(ctx, c, c.ID)
 }
 
 // put sends a body under an id. The token that a hop demands says by itself that
 // the sender may contribute; who it is, this hop is not told.
-func (s *sender) put(ctx context.Context, c spooled, id [32]byte) error {
-	method, path, mediaType := http.MethodPut, wire.ContributionPath(c.plan, c.instance, id), wire.ContributionType
-	if c.task != (dap.TaskID{}) {
-		method, path, mediaType = http.MethodPost, dap.ReportsPath(c.task), dap.UploadType
+func (s *sender) put(ctx context.Context, c spool.Contribution, id [32]byte) error {
+	r := Request{Method: "PUT", URL: s.entries[c.Instance] + wire.ContributionPath(c.Plan, c.Instance, id), Type: wire.ContributionType, Body: c.Body, Authorization: s.authorization(), Known: true}
+	if c.Task != (dap.TaskID{}) {
+		r.Method, r.URL, r.Type = "POST", s.entries[c.Instance]+dap.ReportsPath(c.Task), dap.UploadType
 	}
-	authorization, client := s.authorization(), s.known
-	if s.tokens[c.instance] {
-		authorization, client = wire.TokenAuthorization(c.token), s.unknown
+	if s.tokens[c.Instance] {
+		r.Authorization, r.Known = wire.TokenAuthorization(c.Token), false
 	}
-	answer, err := do(ctx, client, method, s.entries[c.instance]+path, mediaType, authorization, c.body, maxErrors)
-	if err == nil && c.task != (dap.TaskID{}) && len(answer) > 0 { // a leader of others, that names what it did not take
+	answer, err := do(ctx, s.transport, r, maxErrors)
+	if err == nil && c.Task != (dap.TaskID{}) && len(answer) > 0 { // a leader of others, that names what it did not take
 		err = wire.Problemf(wire.ContributionRefused, "the leader has not taken the report")
 	}
 	return err
@@ -155,8 +118,8 @@ func (s *sender) authorization() string {
 
 // do makes one request and returns its answer's body, of at most so many bytes.
 // Errors are *networkError, *wire.Problem, the context's, or a fault of ours.
-func do(ctx context.Context, client *http.Client, method, address, mediaType, authorization string, body []byte, most int64) (answer []byte, err error) {
-	err = exchange(ctx, client, method, address, mediaType, authorization, body, func(from io.Reader) error {
+func do(ctx context.Context, t Transport, r Request, most int64) (answer []byte, err error) {
+	err = exchange(ctx, t, r, func(from io.Reader) error {
 		answer, err = atMost(from, most)
 		return err
 	})
@@ -176,33 +139,24 @@ func atMost(from io.Reader, most int64) ([]byte, error) {
 }
 
 // exchange makes a request and reads the answer's body, if it is one of success.
-func exchange(ctx context.Context, client *http.Client, method, address, mediaType, authorization string, body []byte, read func(io.Reader) error) error {
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("client: %w", err)
-	}
-	if mediaType != "" {
-		request.Header.Set("Content-Type", mediaType)
-	}
-	request.Header.Set("User-Agent", "confetti")
-	if authorization != "" {
-		request.Header.Set("Authorization", authorization)
-	}
-	response, err := client.Do(request)
+func exchange(ctx context.Context, t Transport, r Request, read func(io.Reader) error) error {
+	within, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	answer, err := t.Do(within, r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return &networkError{err}
 	}
-	defer response.Body.Close()
-	if problem := wire.ReadProblem(response); problem != nil {
-		return problem
+	defer answer.Body.Close()
+	if answer.Status >= 400 {
+		return wire.ReadProblem(answer.Status, answer.Type, answer.RetryAfter, answer.Body)
 	}
-	if response.StatusCode >= 300 {
-		return fmt.Errorf("client: the service answers with status %d, where nothing but the answer is expected", response.StatusCode)
+	if answer.Status >= 300 {
+		return fmt.Errorf("client: the service answers with status %d, where nothing but the answer is expected", answer.Status)
 	}
-	return read(response.Body)
+	return read(answer.Body)
 }
 
 // wait returns after d, or earlier with the context's error.

@@ -16,9 +16,12 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -111,7 +114,7 @@ func (s *service) answer(f func(*http.Request, []byte) (int, []byte, error)) htt
 			status, answer, err = f(r, body)
 		}
 		if err != nil {
-			wire.WriteProblem(w, err)
+			web.WriteProblem(w, err)
 			return
 		}
 		w.WriteHeader(status)
@@ -214,14 +217,17 @@ func sign(p plan.Plan) plan.Signed { return plan.Sign(p, publisher) }
 func device(t testing.TB, s *service) client.Options {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "device")
-	if err := client.Consent(dir, true); err != nil {
+	if err := client.Consent(folder.Folder{Path: dir}, true); err != nil {
 		t.Fatal(err)
 	}
 	return client.Options{
-		Publishers: plan.Trust(plan.Publisher(publisher.Public().(ed25519.PublicKey))), Folder: dir, Bearer: bearer, Roots: s.roots(),
+		Publishers: plan.Trust(plan.Publisher(publisher.Public().(ed25519.PublicKey))), Store: folder.Folder{Path: dir}, Bearer: bearer, Transport: &https.Transport{Roots: s.roots()},
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100}}, Delay: client.NoDelay,
 	}
 }
+
+// dir is the folder of a device.
+func dir(o client.Options) string { return o.Store.(folder.Folder).Path }
 
 // opened is a client whose waits pass at once.
 func opened(t testing.TB, p plan.Plan, o client.Options) *client.Client {
@@ -237,7 +243,7 @@ func opened(t testing.TB, p plan.Plan, o client.Options) *client.Client {
 
 func ledger(t testing.TB, o client.Options) *client.Ledger {
 	t.Helper()
-	l, err := client.ReadLedger(o.Folder)
+	l, err := client.ReadLedger(o.Store)
 	if err != nil {
 		t.Fatal(err)
 	}

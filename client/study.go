@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ func (c *Client) takesRound(l *Ledger, now time.Time) error {
 	}
 	if l.joined(round.Study) == nil {
 		drawn := round.Number + c.rand.IntN(study.Rounds-round.Number+1)
-		if err := c.folder.append(l, record{Kind: kindJoined, At: now, Study: round.Study, Round: drawn}); err != nil {
+		if err := l.append(record{Kind: kindJoined, At: now, Study: round.Study, Round: drawn}); err != nil {
 			return err
 		}
 	}
@@ -144,9 +143,11 @@ func fetch(ctx context.Context, address, path string, o Options, read func(io.Re
 	if !strings.HasPrefix(address, "https://") {
 		return errors.New("client: plans and states are fetched over https only")
 	}
-	unknown := httpClient(o, false)
-	defer unknown.CloseIdleConnections()
-	return exchange(ctx, unknown, http.MethodGet, strings.TrimSuffix(address, "/")+path, "", "", nil, read)
+	if err := o.carries(); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	defer o.idle()
+	return exchange(ctx, o.Transport, Request{Method: "GET", URL: strings.TrimSuffix(address, "/") + path}, read)
 }
 
 // fetchText is fetch of at most limit bytes.

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/journal"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/plan"
@@ -94,7 +95,7 @@ func (s secret) unshut(plan [32]byte, sealed []byte) ([]uint64, error) {
 	}
 	vector, ok := unpackVector(packed)
 	if !ok {
-		return nil, errDamaged
+		return nil, journal.ErrDamaged
 	}
 	return vector, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -42,7 +41,9 @@ func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 	if len(requests) == 0 {
 		return tokens, nil
 	}
-	body, err := do(ctx, c.sender.known, http.MethodPost, c.sender.issuer+wire.TokensPath(c.hash), wire.TokenRequestType, c.sender.authorization(), ask.Marshal(), wire.MaxTokenBody)
+	body, err := do(ctx, c.sender.transport, Request{
+		Method: "POST", URL: c.sender.issuer + wire.TokensPath(c.hash), Type: wire.TokenRequestType, Authorization: c.sender.authorization(), Body: ask.Marshal(), Known: true,
+	}, wire.MaxTokenBody)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -31,7 +30,7 @@ func (c *Client) withdrawn(ctx context.Context, instance int, said *wire.Problem
 }
 
 func (c *Client) statement(ctx context.Context, address string) (plan.SignedWithdrawal, error) {
-	text, err := do(ctx, c.sender.unknown, http.MethodGet, address+wire.WithdrawalPath(c.hash), "", "", nil, plan.MaxWithdrawalBytes)
+	text, err := do(ctx, c.sender.transport, Request{Method: "GET", URL: address + wire.WithdrawalPath(c.hash)}, plan.MaxWithdrawalBytes)
 	if err != nil {
 		return plan.SignedWithdrawal{}, err
 	}
@@ -52,7 +51,7 @@ func (c *Client) giveUp(w plan.SignedWithdrawal) error {
 			if !l.waits(c.name, p.Instance) {
 				continue
 			}
-			if err := c.folder.drop(l, now, c.name, p.Instance, "the plan was "+w.String()); err != nil {
+			if err := l.drop(c.store, now, c.name, p.Instance, "the plan was "+w.String()); err != nil {
 				return err
 			}
 		}

@@ -127,6 +127,12 @@ func percent(x float64, round func(float64) float64) string {
 	return fmt.Sprintf("%.1f%%", round(1000*x)/10)
 }
 
+// Between says what can be believed, as Belief returns it: "between 11\u00a0% and 89\u00a0%",
+// in tenths of a percent and no narrower than it is.
+func Between(low, high float64) string {
+	return fmt.Sprintf("between %.4g\u00a0%% and %.4g\u00a0%%", math.Floor(1000*low)/10, math.Ceil(1000*high)/10)
+}
+
 func showPart(b *strings.Builder, p client.Part, forgotten bool) {
 	fmt.Fprintf(b, "  through instance %d: %s", p.Instance+1, p.State)
 	if !p.Ended.IsZero() {
