@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -174,9 +173,7 @@ func TestOpenAPIAgrees(t *testing.T) {
 				if mediaType == "application/json" { // of an operator, to the service alone
 					continue
 				}
-				r, _ := http.NewRequest(http.MethodPut, "/", nil)
-				r.Header.Set("Content-Type", mediaType)
-				if CheckType(r, ContributionType) != nil && CheckType(r, BatchType) != nil && CheckType(r, TokenRequestType) != nil && CheckType(r, SignedPlanType, SignedPlansType, SignedRoundType, LoggedPlanType, WithdrawalType, StateType, EvidenceType) != nil {
+				if CheckType(mediaType, ContributionType) != nil && CheckType(mediaType, BatchType) != nil && CheckType(mediaType, TokenRequestType) != nil && CheckType(mediaType, SignedPlanType, SignedPlansType, SignedRoundType, LoggedPlanType, WithdrawalType, StateType, EvidenceType) != nil {
 					t.Errorf("%s: no body has type %s", route, mediaType)
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"mime"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,11 +98,14 @@ func StatePath(state [32]byte) string { return fmt.Sprintf("/v1/states/%x", stat
 // StudyPath is where an analyzer gives the newest round of a study to whoever asks.
 func StudyPath(study [32]byte) string { return fmt.Sprintf("/v1/studies/%x", study) }
 
+// Request is what a path's variables are read from: a *http.Request, which a device has no use for.
+type Request interface{ PathValue(name string) string }
+
 // PathState reads {state}.
-func PathState(r *http.Request) ([32]byte, error) { return pathHash(r, "state") }
+func PathState(r Request) ([32]byte, error) { return pathHash(r, "state") }
 
 // PathStudy reads {study}.
-func PathStudy(r *http.Request) ([32]byte, error) { return pathHash(r, "study") }
+func PathStudy(r Request) ([32]byte, error) { return pathHash(r, "study") }
 
 // WithdrawalPath is where a plan is withdrawn, and where the publisher's statement is read.
 func WithdrawalPath(plan [32]byte) string { return PlanPath(plan) + "/withdrawal" }
@@ -133,13 +135,13 @@ func CoverID(body []byte) [32]byte {
 }
 
 // PathPlan reads {plan}.
-func PathPlan(r *http.Request) ([32]byte, error) { return pathHash(r, "plan") }
+func PathPlan(r Request) ([32]byte, error) { return pathHash(r, "plan") }
 
 // PathID reads {id}.
-func PathID(r *http.Request) ([32]byte, error) { return pathHash(r, "id") }
+func PathID(r Request) ([32]byte, error) { return pathHash(r, "id") }
 
 // PathInstance reads {instance}.
-func PathInstance(r *http.Request) (uint16, error) {
+func PathInstance(r Request) (uint16, error) {
 	n, err := pathNumber(r, "instance", 16)
 	return uint16(n), err
 }
@@ -154,7 +156,7 @@ type Leg struct {
 }
 
 // PathLeg reads {plan}, {instance}, {hop} and {crowd}.
-func PathLeg(r *http.Request) (l Leg, err error) {
+func PathLeg(r Request) (l Leg, err error) {
 	if l.Plan, err = PathPlan(r); err != nil {
 		return l, err
 	}
@@ -180,7 +182,7 @@ func ParsePlanName(text string) (hash [32]byte, err error) {
 	return hash, nil
 }
 
-func pathHash(r *http.Request, name string) ([32]byte, error) {
+func pathHash(r Request, name string) ([32]byte, error) {
 	hash, err := ParsePlanName(r.PathValue(name))
 	if err != nil {
 		return hash, Problemf(BadRequest, "{%s} in the path is %w", name, err)
@@ -188,7 +190,7 @@ func pathHash(r *http.Request, name string) ([32]byte, error) {
 	return hash, nil
 }
 
-func pathNumber(r *http.Request, name string, bits int) (uint64, error) {
+func pathNumber(r Request, name string, bits int) (uint64, error) {
 	text := r.PathValue(name)
 	n, err := strconv.ParseUint(text, 10, bits)
 	if err != nil || strconv.FormatUint(n, 10) != text { // leading zeros, plus signs
@@ -197,13 +199,13 @@ func pathNumber(r *http.Request, name string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// CheckType refuses a request whose body is of none of the wanted types, versions and, of
+// CheckType refuses a request whose body is, by its header Content-Type, of none of the wanted types, versions and, of
 // DAP, messages.
-func CheckType(r *http.Request, wanted ...string) error {
-	if slices.Contains(wanted, r.Header.Get("Content-Type")) {
+func CheckType(contentType string, wanted ...string) error {
+	if slices.Contains(wanted, contentType) {
 		return nil // as everybody writes it
 	}
-	gotType, gotParams, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	gotType, gotParams, err := mime.ParseMediaType(contentType)
 	for _, want := range wanted {
 		wantType, wantParams, _ := mime.ParseMediaType(want)
 		if err == nil && gotType == wantType && gotParams["version"] == wantParams["version"] && gotParams["message"] == wantParams["message"] {

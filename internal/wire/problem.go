@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -55,7 +54,7 @@ const (
 // Kind is what is always the same about problems of one code.
 type Kind struct {
 	Code   Code
-	Status int
+	Status int // of HTTP
 	Title  string
 	Remedy string // what the one who asked can do
 	Retry  bool   // whether the same request may succeed later
@@ -63,37 +62,37 @@ type Kind struct {
 
 // Kinds is every kind of problem, by status.
 var Kinds = []Kind{
-	{BadRequest, http.StatusBadRequest, "The request is malformed", "Send the request in the form that docs/wire.md gives; the detail names the part that is not.", false},
-	{Unauthenticated, http.StatusUnauthorized, "The request does not say who sends it", "Send a bearer token, a client certificate or a single-use token that this service accepts.", false},
-	{TokenRefused, http.StatusForbidden, "The single-use token is not good here", "Ask the plan's issuer for a token of this plan, instance and hop, and use it once.", false},
-	{NotFound, http.StatusNotFound, "There is nothing at this path", "Check the path against docs/wire.md.", false},
-	{UnknownPlan, http.StatusNotFound, "This service does not serve the plan", "Check the plan's name and the address in the plan, or ask the operator to load the plan.", false},
-	{UnknownVersion, http.StatusNotFound, "This service does not speak that version", "Use a version that the header Confetti-Versions lists, or update the service.", false},
-	{MethodNotAllowed, http.StatusMethodNotAllowed, "The path does not take this method", "Use a method that the header Allow lists.", false},
-	{RequestTimeout, http.StatusRequestTimeout, "The body did not arrive in time", "Send it again over a faster connection.", true},
-	{AlreadyContributed, http.StatusConflict, "This respondent has contributed already", "Nothing is to be done: one contribution of a respondent counts, and another one is here.", false},
-	{BatchTaken, http.StatusConflict, "Another batch of this crowd is here already", "Do not mix a crowd twice. If the batch that is here is not the right one, the plan must be collected again under a new name.", false},
-	{TokenIssued, http.StatusConflict, "Another request of this respondent was signed already", "Send the request that was signed before: a device keeps its seed. A lost seed is a lost contribution.", false},
-	{BudgetExceeded, http.StatusConflict, "The population's privacy budget does not allow the plan", "Lower the plan's epsilon to what the detail says, or ask another population.", false},
-	{NotOpen, http.StatusConflict, "The collection has not opened yet", "Come back when the plan opens (Retry-After).", true},
-	{NotClosed, http.StatusConflict, "The collection has not closed yet", "Come back after the plan has closed.", true},
-	{EpochOver, http.StatusGone, "The collection is over", "Discard the contribution: it can no longer count.", false},
-	{Withheld, http.StatusGone, "The release is withheld", "Nothing is to be done: what arrived does not keep the promise, as the detail says.", false},
-	{PlanWithdrawn, http.StatusGone, "The plan was withdrawn by its publisher", "Discard the contribution once the publisher's statement is checked, which is at the plan's path with /withdrawal. What the answer cost stays spent.", false},
-	{TooLarge, http.StatusRequestEntityTooLarge, "The body is larger than the plan or this service allows", "Send no more than the plan's number and size of envelopes.", false},
-	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "This service does not read that media type or version", "Send the type and version that the header Accept names.", false},
-	{WrongRole, http.StatusMisdirectedRequest, "The plan gives this part to another service", "Send it to the address that the plan names for the instance and hop.", false},
-	{ContributionRefused, http.StatusUnprocessableEntity, "The contribution does not fit the plan", "Make it anew from the plan; the detail names what does not fit.", false},
-	{BatchRefused, http.StatusUnprocessableEntity, "The batch does not fit the plan, or too few respondents are in it", "Nothing of it may be used; the detail names what does not fit.", false},
-	{ReceiptRefused, http.StatusUnprocessableEntity, "The receipts do not bear the batch out", "Ask the operator of the hop that the detail names for the batch and receipt it signed.", false},
-	{PlanRefused, http.StatusUnprocessableEntity, "The plan is not acceptable", "Have its author correct what the detail names, sign it, and load it under its new name.", false},
-	{PlanNotLogged, http.StatusUnprocessableEntity, "It is not shown that the plan stands in the public log", "Have the plan's publisher put it into the log that this service asks for, and send it with the log's evidence.", false},
-	{WithdrawalRefused, http.StatusUnprocessableEntity, "The withdrawal does not hold here", "Have a publisher who has signed the plan sign the withdrawal, and send it as it was written.", false},
-	{RateLimited, http.StatusTooManyRequests, "Too many requests", "Wait as long as Retry-After says, with some jitter.", true},
-	{Internal, http.StatusInternalServerError, "The service failed", "Try again later; the operator finds the reason in the service's log.", true},
-	{Overloaded, http.StatusServiceUnavailable, "The service is too busy, starting or stopping", "Wait as long as Retry-After says, with some jitter.", true},
-	{PlanSuspended, http.StatusServiceUnavailable, "The service does not serve the plan now", "Try again later: nothing is lost. The operator finds in the status why, a publisher who is not trusted any more or a missing key.", true},
-	{StorageFull, http.StatusInsufficientStorage, "The service cannot store more", "Try again later; the operator must make room.", true},
+	{BadRequest, 400, "The request is malformed", "Send the request in the form that docs/wire.md gives; the detail names the part that is not.", false},
+	{Unauthenticated, 401, "The request does not say who sends it", "Send a bearer token, a client certificate or a single-use token that this service accepts.", false},
+	{TokenRefused, 403, "The single-use token is not good here", "Ask the plan's issuer for a token of this plan, instance and hop, and use it once.", false},
+	{NotFound, 404, "There is nothing at this path", "Check the path against docs/wire.md.", false},
+	{UnknownPlan, 404, "This service does not serve the plan", "Check the plan's name and the address in the plan, or ask the operator to load the plan.", false},
+	{UnknownVersion, 404, "This service does not speak that version", "Use a version that the header Confetti-Versions lists, or update the service.", false},
+	{MethodNotAllowed, 405, "The path does not take this method", "Use a method that the header Allow lists.", false},
+	{RequestTimeout, 408, "The body did not arrive in time", "Send it again over a faster connection.", true},
+	{AlreadyContributed, 409, "This respondent has contributed already", "Nothing is to be done: one contribution of a respondent counts, and another one is here.", false},
+	{BatchTaken, 409, "Another batch of this crowd is here already", "Do not mix a crowd twice. If the batch that is here is not the right one, the plan must be collected again under a new name.", false},
+	{TokenIssued, 409, "Another request of this respondent was signed already", "Send the request that was signed before: a device keeps its seed. A lost seed is a lost contribution.", false},
+	{BudgetExceeded, 409, "The population's privacy budget does not allow the plan", "Lower the plan's epsilon to what the detail says, or ask another population.", false},
+	{NotOpen, 409, "The collection has not opened yet", "Come back when the plan opens (Retry-After).", true},
+	{NotClosed, 409, "The collection has not closed yet", "Come back after the plan has closed.", true},
+	{EpochOver, 410, "The collection is over", "Discard the contribution: it can no longer count.", false},
+	{Withheld, 410, "The release is withheld", "Nothing is to be done: what arrived does not keep the promise, as the detail says.", false},
+	{PlanWithdrawn, 410, "The plan was withdrawn by its publisher", "Discard the contribution once the publisher's statement is checked, which is at the plan's path with /withdrawal. What the answer cost stays spent.", false},
+	{TooLarge, 413, "The body is larger than the plan or this service allows", "Send no more than the plan's number and size of envelopes.", false},
+	{UnsupportedMediaType, 415, "This service does not read that media type or version", "Send the type and version that the header Accept names.", false},
+	{WrongRole, 421, "The plan gives this part to another service", "Send it to the address that the plan names for the instance and hop.", false},
+	{ContributionRefused, 422, "The contribution does not fit the plan", "Make it anew from the plan; the detail names what does not fit.", false},
+	{BatchRefused, 422, "The batch does not fit the plan, or too few respondents are in it", "Nothing of it may be used; the detail names what does not fit.", false},
+	{ReceiptRefused, 422, "The receipts do not bear the batch out", "Ask the operator of the hop that the detail names for the batch and receipt it signed.", false},
+	{PlanRefused, 422, "The plan is not acceptable", "Have its author correct what the detail names, sign it, and load it under its new name.", false},
+	{PlanNotLogged, 422, "It is not shown that the plan stands in the public log", "Have the plan's publisher put it into the log that this service asks for, and send it with the log's evidence.", false},
+	{WithdrawalRefused, 422, "The withdrawal does not hold here", "Have a publisher who has signed the plan sign the withdrawal, and send it as it was written.", false},
+	{RateLimited, 429, "Too many requests", "Wait as long as Retry-After says, with some jitter.", true},
+	{Internal, 500, "The service failed", "Try again later; the operator finds the reason in the service's log.", true},
+	{Overloaded, 503, "The service is too busy, starting or stopping", "Wait as long as Retry-After says, with some jitter.", true},
+	{PlanSuspended, 503, "The service does not serve the plan now", "Try again later: nothing is lost. The operator finds in the status why, a publisher who is not trusted any more or a missing key.", true},
+	{StorageFull, 507, "The service cannot store more", "Try again later; the operator must make room.", true},
 }
 
 // KindOf is the kind of a code; false for a code of a later version.
@@ -124,8 +123,10 @@ type Problem struct {
 
 const (
 	problemType = "urn:confetti:problem:"
-	maxProblem  = 1 << 14 // bytes
 	maxDetail   = 1 << 12 // bytes: a refused plan may have many faults
+
+	// MaxProblem bounds a problem document, in bytes: what is longer is none.
+	MaxProblem = 1 << 14
 )
 
 // Problemf makes a problem of a known code. The detail goes to whoever asked:
@@ -160,61 +161,23 @@ func (p *Problem) Retry() bool {
 	if k, known := KindOf(p.Code); known {
 		return k.Retry
 	}
-	return p.Status == http.StatusTooManyRequests || p.Status >= 500
+	return p.Status == 429 || p.Status >= 500
 }
 
-// AsProblem is the problem in the error, or Internal with nothing of the error
-// in it: what a service did not foresee may hold anything.
-func AsProblem(err error) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
-		return p
-	}
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return Problemf(TooLarge, "the body has more than %d bytes", tooLarge.Limit)
-	}
-	return Problemf(Internal, "no more is said here")
-}
-
-// WriteProblem answers a request with the problem in the error.
-func WriteProblem(w http.ResponseWriter, err error) {
-	p := AsProblem(err)
-	body, jsonErr := json.Marshal(p)
-	if jsonErr != nil {
-		panic("wire: " + jsonErr.Error()) // strings and numbers always encode
-	}
-	h := w.Header()
-	h.Set("Content-Type", ProblemType)
-	h.Set("Cache-Control", "no-store")
-	if p.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10))
-	}
-	if p.Accept != "" {
-		h.Set("Accept", p.Accept)
-	}
-	if p.Code == Unauthenticated {
-		h.Set("WWW-Authenticate", "Bearer, PrivateToken")
-	}
-	w.WriteHeader(p.Status)
-	w.Write(append(body, '\n'))
-}
-
-// ReadProblem is the problem that a response reports; nil for a status below
-// 400. What is no problem document, as of a proxy on the way, is a problem
-// without a code. The response's body is read, not closed.
-func ReadProblem(r *http.Response) *Problem {
-	if r.StatusCode < 400 {
-		return nil
-	}
+// ReadProblem is the problem that an answer of a status of 400 and above reports, from its
+// status, its headers Content-Type and Retry-After, and its body, of which no more is read than a problem may have. What is no problem document,
+// as of a proxy on the way, is a problem without a code.
+func ReadProblem(status int, contentType, retryAfter string, from io.Reader) *Problem {
 	p := &Problem{}
-	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if body, err := io.ReadAll(io.LimitReader(r.Body, maxProblem+1)); err == nil && len(body) <= maxProblem && mediaType == ProblemType {
+	body, err := io.ReadAll(io.LimitReader(from, MaxProblem+1))
+	if mediaType, _, _ := mime.ParseMediaType(contentType); err == nil && len(body) <= MaxProblem && mediaType == ProblemType {
 		d := json.NewDecoder(bytes.NewReader(body)) // members of later versions are no reason to lose the rest
 		if d.Decode(p) != nil {
 			*p = Problem{}
 		}
 	}
-	p.Status = r.StatusCode // of the two, the one that every proxy saw
-	if s, err := strconv.ParseUint(r.Header.Get("Retry-After"), 10, 20); err == nil {
+	p.Status = status // of the two, the one that every proxy saw
+	if s, err := strconv.ParseUint(retryAfter, 10, 20); err == nil {
 		p.RetryAfter = time.Duration(s) * time.Second
 	}
 	return p

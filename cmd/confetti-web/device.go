@@ -1,0 +1,199 @@
+//go:build js && wasm
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall/js"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/words"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// options are OpenOptions of web/client/index.js.
+type options struct {
+	Plan       string   `json:"plan"` // an address, or the text of a signed plan
+	Publishers []string `json:"publishers"`
+	Bearer     string   `json:"bearer"`
+	Delay      *float64 `json:"delay"` // seconds; 0: none
+	Wait       float64  `json:"wait"`  // seconds
+	Caps       *struct {
+		Plan   client.Cap `json:"plan"`
+		Window client.Cap `json:"window"`
+		Days   float64    `json:"days"`
+	} `json:"caps"`
+}
+
+func (o options) client(s store) (client.Options, error) {
+	c := client.Options{Publishers: plan.Trust(o.Publishers...), Store: s, Transport: fetch{}, Bearer: o.Bearer, Wait: seconds(o.Wait)}
+	if len(o.Publishers) == 0 {
+		return c, errors.New("no publisher is trusted: give the keys of those whose plans this page answers")
+	}
+	if o.Delay != nil {
+		if c.Delay = seconds(*o.Delay); c.Delay == 0 {
+			c.Delay = client.NoDelay
+		}
+	}
+	if o.Caps != nil {
+		c.Caps = client.Caps{Plan: o.Caps.Plan, Window: o.Caps.Window, Period: seconds(o.Caps.Days * 24 * 3600)}
+	}
+	return c, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// device is a client, and what JavaScript calls on it: each function takes one text of JSON
+// and answers with a promise of one.
+type device struct {
+	client *client.Client
+	store  store
+	signed plan.Signed
+}
+
+// open checks a plan, and prepares to answer it.
+func open(s store, text string) (any, error) {
+	var o options
+	if err := strict(text, &o); err != nil {
+		return nil, fmt.Errorf("the options: %w", err)
+	}
+	c, err := o.client(s)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	var signed plan.Signed
+	if strings.HasPrefix(o.Plan, "https://") {
+		signed, c, err = client.FetchURL(ctx, o.Plan, c)
+	} else if signed, err = plan.ParseSigned([]byte(o.Plan)); err == nil {
+		c.State, err = client.FetchState(ctx, signed.Plan.Analyzer.URL, signed.Plan, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &device{store: s, signed: signed}
+	if d.client, err = client.Open(signed, c); err != nil {
+		return nil, err
+	}
+	functions := map[string]any{}
+	for name, f := range map[string]func(string) (any, error){"charge": d.charge, "report": d.report, "deliver": d.deliver, "ledger": d.ledger, "optOut": d.optOut} {
+		functions[name] = js.FuncOf(func(_ js.Value, args []js.Value) any {
+			return promise(func() (any, error) {
+				result, err := f(args[0].String())
+				if err != nil {
+					return nil, err
+				}
+				b, err := json.Marshal(result)
+				return string(b), err
+			})
+		})
+	}
+	return functions, nil
+}
+
+// strict reads one JSON document, which device.js wrote, and refuses members that it does
+// not know: they are the page's, and a slip in one must not pass for a default.
+func strict(text string, into any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// field is what the plan asks by a name.
+type field struct {
+	Name  string `json:"name"`
+	Crowd bool   `json:"crowd"` // what is said under it is seen by the network
+	List  bool   `json:"list"`
+}
+
+// charge is what an answer costs, and what is asked.
+func (d *device) charge(string) (any, error) {
+	p := d.signed.Plan
+	var fields []field
+	for _, f := range d.client.Fields() {
+		fields = append(fields, field{Name: f.Name, Crowd: f.Crowd, List: f.List || f.Rest})
+	}
+	return struct {
+		Plan      string        `json:"plan"`
+		Title     string        `json:"title"`
+		Publisher string        `json:"publisher"`
+		Opens     time.Time     `json:"opens,omitzero"`
+		Closes    time.Time     `json:"closes,omitzero"`
+		Charge    client.Charge `json:"charge"`
+		Question  plan.Question `json:"question"`
+		Fields    []field       `json:"fields"`
+	}{p.Name(), p.Title, strings.Join(d.signed.Signers(), " "), p.Times.Opens, p.Times.Closes, d.client.Charge(), p.Question, fields}, nil
+}
+
+// outcome is what became of an answer.
+type outcome struct {
+	State string    `json:"state"` // "sent", or "waiting"
+	Parts int       `json:"parts"` // contributions that wait
+	Next  time.Time `json:"next,omitzero"`
+	Why   string    `json:"why,omitempty"`
+	Fits  bool      `json:"fits"` // whether the plan has room for the answer; for the page alone
+}
+
+func became(err error) (any, error) {
+	o := outcome{State: "sent", Fits: true}
+	if _, unfit := errors.AsType[*question.UnfitError](err); unfit {
+		o.Fits = false
+	}
+	if w, waits := errors.AsType[*client.WaitingError](err); waits {
+		o.State, o.Parts, o.Next, o.Why = "waiting", w.Parts, w.Next, w.Cause.Error()
+		return o, nil
+	}
+	if err != nil && o.Fits {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (d *device) report(text string) (any, error) {
+	var asked struct {
+		Answers client.Answers `json:"answers"`
+		Consent bool           `json:"consent"`
+	}
+	if err := strict(text, &asked); err != nil {
+		return nil, fmt.Errorf("the answers: %w", err)
+	}
+	if asked.Consent {
+		if err := client.Consent(d.store, true); err != nil {
+			return nil, err
+		}
+	}
+	return became(d.client.Report(context.Background(), asked.Answers))
+}
+
+func (d *device) deliver(string) (any, error) { return became(d.client.Deliver(context.Background())) }
+
+// ledger is all that the device keeps of what it has agreed to, spent and said, as data and
+// in words.
+func (d *device) ledger(string) (any, error) {
+	unlock, err := d.store.Lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	l, err := client.ReadLedger(d.store)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := words.Show(&b, l, 0.5); err != nil {
+		return nil, err
+	}
+	return struct {
+		*client.Ledger
+		Words string `json:"words"`
+	}{l, b.String()}, nil
+}
+
+func (d *device) optOut(string) (any, error) { return nil, client.Consent(d.store, false) }

@@ -1,0 +1,17 @@
+//go:build js && wasm
+
+// Command confetti-web is a device in a browser: package client as WebAssembly, which the
+// package @confetti-dp/client (web/client) starts in a worker. It speaks JavaScript alone.
+//
+// It sets globalThis.confettiDevice(store, options), which answers with a promise of the
+// device that the options name; docs/browsers.md has what is above it.
+package main
+
+import "syscall/js"
+
+func main() {
+	js.Global().Set("confettiDevice", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		return promise(func() (any, error) { return open(store{args[0]}, args[1].String()) })
+	}))
+	select {} // until the worker ends
+}

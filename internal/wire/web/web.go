@@ -1,0 +1,57 @@
+// Package web reads and writes the problems of internal/wire over net/http, which services
+// and tools carry, and a device in a browser does not.
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// AsProblem is the problem in the error, or wire.Internal with nothing of the error
+// in it: what a service did not foresee may hold anything.
+func AsProblem(err error) *wire.Problem {
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return p
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return wire.Problemf(wire.TooLarge, "the body has more than %d bytes", tooLarge.Limit)
+	}
+	return wire.Problemf(wire.Internal, "no more is said here")
+}
+
+// WriteProblem answers a request with the problem in the error.
+func WriteProblem(w http.ResponseWriter, err error) {
+	p := AsProblem(err)
+	body, jsonErr := json.Marshal(p)
+	if jsonErr != nil {
+		panic("web: " + jsonErr.Error()) // strings and numbers always encode
+	}
+	h := w.Header()
+	h.Set("Content-Type", wire.ProblemType)
+	h.Set("Cache-Control", "no-store")
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10))
+	}
+	if p.Accept != "" {
+		h.Set("Accept", p.Accept)
+	}
+	if p.Code == wire.Unauthenticated {
+		h.Set("WWW-Authenticate", "Bearer, PrivateToken")
+	}
+	w.WriteHeader(p.Status)
+	w.Write(append(body, '\n'))
+}
+
+// ReadProblem is the problem that a response reports; nil for a status below
+// 400 (wire.ReadProblem). The response's body is read, not closed.
+func ReadProblem(r *http.Response) *wire.Problem {
+	if r.StatusCode < 400 {
+		return nil
+	}
+	return wire.ReadProblem(r.StatusCode, r.Header.Get("Content-Type"), r.Header.Get("Retry-After"), r.Body)
+}

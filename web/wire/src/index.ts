@@ -1,0 +1,14 @@
+export { fromBase64url, fromHex, toBase64url, toHex } from "./bytes";
+export { contribution } from "./device";
+export { type Axis, cellsOf, type Domain } from "./domain";
+export { EnvelopeError, envelopeLength, info, maxEnvelope, openLayer, overhead, type Place, seal, sealLayer, type Suite, suiteID, type Way } from "./envelope";
+export { features, type Kernel, UnfitError } from "./features";
+export { keyID, type KeySuite, parseKey, type PublicKey } from "./keys";
+export { type Batch, bodyOf, channelBody, type Contribution, decodeBatch, decodeContribution, encodeBatch, encodeContribution, payload } from "./messages";
+export { openSigned, openWithdrawal, parsePublishers, type Party, type Plan, PlanError, planHash, type Publishers, type Signed, trust, way, type Withdrawal } from "./plan";
+export { Problem, readProblem } from "./problem";
+export { checkChain, decodeHandover, decodeReceipt, encodeHandover, type Handover, type Receipt, verifyReceipt } from "./receipts";
+export { askTokens, blindAll, type Fetch, fetchPlan, type Tokens, upload } from "./service";
+export { sketchCell, sketchRows } from "./sketch";
+export { Rotation, Stream } from "./stream";
+export { type Ask, blind, type BlindedRequest, decodeTokenRequest, decodeTokenResponse, encodeTokenRequest, encodeTokenResponse, finalize, tokenAuthorization, tokenMessage, type TokenPlace, verifyToken } from "./tokens";
