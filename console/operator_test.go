@@ -1,0 +1,242 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// operated is a console with an operator's pages and a room, whose open plan its entry hop
+// tells of; the log is what was done.
+func operated(t *testing.T) (c *Console, s *services, asked string, log *strings.Builder) {
+	t.Helper()
+	s, asked, _, _ = several(t)
+	s.hopsOf(t, asked, "at least 1024")
+	alarm := "the disk is full"
+	status, err := json.Marshal(serve.Status{Service: "analyzer", Since: published, Now: published.Add(time.Hour), Alarms: []string{alarm}, Gauges: []serve.Gauge{{Name: "budget of everybody", Share: 0.3, Text: "epsilon 20 at delta 0.001 in all"}}, Facts: []serve.Fact{{Name: "on disk", Value: "3.1 MiB"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.answers[base+"/status.json"] = status
+	s.answers[base+"/v1/budgets/everybody"] = []byte(`{"population":"everybody","plans":[{"publisher":"ada","epsilon":1,"delta":1e-6},{"publisher":"bob","epsilon":2,"delta":1e-6}]}`)
+	hash, err := wire.ParsePlanName(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := plan.ParseSigned(s.answers[base+wire.PlanPath(hash)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = &strings.Builder{}
+	room := &Room{
+		Signed: signed, Address: "https://192.168.0.7:8480/answer", Bearers: []string{"one", "two"}, Carry: http.DefaultClient,
+		Device: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "// %s\nexport {};", r.URL.Path) }),
+	}
+	c, err = New(Options{Analyzer: base, Public: s, Operator: s, Room: room, Log: slog.New(slog.NewTextHandler(log, nil)), Backup: func(context.Context) (string, error) { return "copy.db", nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, s, asked, log
+}
+
+// login opens a link, and returns the cookie and the secret of the session's forms.
+func login(t *testing.T, c *Console) (cookie *http.Cookie, csrf string) {
+	t.Helper()
+	path := c.Login("ada")
+	if res, _ := get(t, c, path); res.StatusCode != http.StatusOK || len(res.Cookies()) > 0 {
+		t.Fatalf("looking at a link: %d %v", res.StatusCode, res.Cookies())
+	}
+	res, _ := post(t, c, path, nil, nil)
+	if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
+		t.Fatalf("opening a link: %d %v", res.StatusCode, res.Cookies())
+	}
+	cookie = res.Cookies()[0]
+	if again, _ := post(t, c, path, nil, nil); again.StatusCode != http.StatusForbidden {
+		t.Errorf("a link opens twice: %d", again.StatusCode)
+	}
+	_, text := get(t, c, "/operator", "Cookie", cookie.Name+"="+cookie.Value)
+	found := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("the operator's page has no form:\n%s", text)
+	}
+	return cookie, found[1]
+}
+
+func post(t *testing.T, c http.Handler, path string, cookie *http.Cookie, form url.Values) (*http.Response, string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if cookie != nil {
+		r.AddCookie(cookie)
+	}
+	return answered(t, c, r)
+}
+
+// Nothing is done by a GET, without a session, or by a form that is not of the session; all
+// that is done is written down, with who did it.
+func TestAnOperatorActs(t *testing.T) {
+	c, s, asked, log := operated(t)
+	cookie, csrf := login(t, c)
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" {
+		t.Errorf("%+v", cookie)
+	}
+	if res, text := get(t, c, "/operator"); res.StatusCode != http.StatusForbidden || strings.Contains(text, "disk") {
+		t.Errorf("a stranger sees the services: %d", res.StatusCode)
+	}
+	acts := map[string]url.Values{
+		"/operator/alarms":         {"url": {base}, "alarm": {serve.AlarmID("the disk is full")}},
+		"/operator/close/" + asked: {"sure": {"yes"}},
+		"/room/close":              {},
+		"/operator/backup":         {},
+	}
+	for path, form := range acts {
+		if res, _ := get(t, c, path, "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusNotFound {
+			t.Errorf("GET %s: %d", path, res.StatusCode)
+		}
+		if res, _ := post(t, c, path, nil, form); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s without a session: %d", path, res.StatusCode)
+		}
+		form.Set("csrf", "x")
+		if res, _ := post(t, c, path, cookie, form); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s with a form of another session: %d", path, res.StatusCode)
+		}
+	}
+	if len(s.asked) > 0 {
+		t.Fatalf("something was done: %q", s.asked)
+	}
+	for path, form := range acts {
+		form.Set("csrf", csrf)
+		if res, text := post(t, c, path, cookie, form); res.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s: %d\n%s", path, res.StatusCode, text)
+		}
+	}
+	if all := strings.Join(s.asked, "\n"); len(s.asked) != 3 || !strings.Contains(all, "/alarms") || !strings.Contains(all, asked+"/close") {
+		t.Errorf("asked was\n%s", all)
+	}
+	for _, want := range []string{"who=ada", "logged in", "closed plan " + asked, "acknowledged alarm", "backed the analyzer up to copy.db"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+	_, text := get(t, c, "/operator", "Cookie", cookie.Name+"="+cookie.Value)
+	wants(t, text, "The disk is full", "Make room on the disk", "at least 1024", "budget", "closed plan", "3.1 MiB")
+
+	// A confirmation is asked for, and the operator's token goes to services alone.
+	before := len(s.asked)
+	if res, _ := post(t, c, "/operator/close/"+asked, cookie, url.Values{"csrf": {csrf}}); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("closed without a confirmation: %d", res.StatusCode)
+	}
+	if res, _ := post(t, c, "/operator/alarms", cookie, url.Values{"csrf": {csrf}, "url": {"https://evil.example"}, "alarm": {"x"}}); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a service of nobody's: %d", res.StatusCode)
+	}
+	if len(s.asked) != before {
+		t.Errorf("asked was %q", s.asked[before:])
+	}
+	if res, _ := post(t, c, "/logout", cookie, url.Values{"csrf": {csrf}}); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("logging out: %d", res.StatusCode)
+	}
+	if res, _ := get(t, c, "/operator", "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a session outlives its end: %d", res.StatusCode)
+	}
+}
+
+// A phone has one credential however often it asks, and there are no more than devices.
+func TestAPhoneJoinsOnce(t *testing.T) {
+	c, _, _, _ := operated(t)
+	join := func(cookie *http.Cookie) (status int, bearer string, keep *http.Cookie) {
+		res, text := post(t, c, "/answer/join", cookie, nil)
+		var told struct{ Plan, Bearer string }
+		if res.StatusCode != http.StatusOK {
+			return res.StatusCode, "", nil
+		}
+		if err := json.Unmarshal([]byte(text), &told); err != nil || !strings.Contains(told.Plan, "come to work") {
+			t.Fatalf("%v: %s", err, text)
+		}
+		return res.StatusCode, told.Bearer, res.Cookies()[0]
+	}
+	_, one, keep := join(nil)
+	_, again, _ := join(keep)
+	_, two, _ := join(nil)
+	status, _, _ := join(nil)
+	if one != "one" || again != "one" || two != "two" || status != http.StatusConflict || !keep.HttpOnly || keep.SameSite != http.SameSiteStrictMode {
+		t.Errorf("%q %q %q %d %+v", one, again, two, status, keep)
+	}
+	if drawn, err := c.o.Room.Drawn(); err != nil || strings.Count(drawn, "\n") < 14 {
+		t.Errorf("%v:\n%s", err, drawn)
+	}
+}
+
+// What a phone seals is carried to the services of the plan, and to nobody and nothing else.
+func TestPhonesReachServicesOnly(t *testing.T) {
+	var seen []string
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = append(seen, r.Method+" "+r.URL.Path+" "+string(body)+" "+r.Header.Get("Authorization")+r.Header.Get("Cookie"))
+		w.Header().Set("Content-Type", "x/y")
+		w.Header().Set("Set-Cookie", "no=1")
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer service.Close()
+	c, _, _, _ := operated(t)
+	c.o.Room.Signed.Plan.Analyzer.URL = service.URL
+	ask := func(path string) *http.Response {
+		r := httptest.NewRequest(http.MethodPut, path, strings.NewReader("sealed"))
+		r.Header.Set("Authorization", "PrivateToken t")
+		r.Header.Set("Cookie", "confetti-console=x")
+		res, _ := answered(t, c, r)
+		return res
+	}
+	if res := ask("/answer/relay/0/v1/plans/x"); res.StatusCode != http.StatusAccepted || res.Header.Get("Content-Type") != "x/y" || len(res.Cookies()) > 0 {
+		t.Errorf("%d %v", res.StatusCode, res.Header)
+	}
+	for _, path := range []string{"/answer/relay/0/status.json", "/answer/relay/99/v1/plans", "/answer/relay/00/v1/plans", "/answer/relay/0/v1/..%2Fstatus.json", "/answer/relay/0/v1/%2E%2E%2Fmetrics", "/answer/relay/x/v1/plans"} {
+		if res := ask(path); res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+	if len(seen) != 1 || seen[0] != "PUT /v1/plans/x sealed PrivateToken t" {
+		t.Errorf("carried was %q", seen)
+	}
+}
+
+// The operator's pages and the room's, in a browser.
+func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
+	ctx := browser(t)
+	c, _, _, _ := operated(t)
+	served := httptest.NewServer(c)
+	defer served.Close()
+	for _, screen := range screens {
+		b := open(t, ctx, screen.width, screen.height, screen.phone)
+		b.do(chromedp.Navigate(served.URL + "/room"))
+		b.look(t, "room, "+screen.name)
+		b.do(chromedp.Navigate(served.URL + c.Login("ada")))
+		b.look(t, "login, "+screen.name)
+		b.do(chromedp.Click("main button"), chromedp.WaitVisible(".room details"))
+		b.look(t, "room of the operator, "+screen.name)
+		for _, dark := range []bool{false, true} {
+			b.darken(t, dark)
+			b.do(chromedp.Navigate(served.URL + "/operator"))
+			name := "operator, " + screen.name
+			if dark {
+				name += ", dark"
+			}
+			b.look(t, name)
+		}
+	}
+}

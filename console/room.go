@@ -1,0 +1,351 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"rsc.io/qr"
+
+	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/internal/session"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/findings"
+)
+
+// Room is a live poll: a screen that everybody in a room looks at, and a page on each phone
+// that is a device. It is for trials, in which one operator has every key: what phones seal is
+// carried by the room's own machine to the services that the plan names.
+type Room struct {
+	Signed  plan.Signed
+	Address string       // what phones open, such as https://192.168.0.7:8480/answer
+	Carry   *http.Client // reaches the plan's services
+	Device  http.Handler // files of the device in a browser; nil: phones cannot answer
+	Without string       // why, where they cannot
+	Bearers []string     // credentials for the issuer, one a phone
+
+	// Joined is how many of them were handed out before, and Hand writes down how many are now.
+	Joined int
+	Hand   func(int) error
+
+	mu     sync.Mutex
+	phones map[[sha256.Size]byte]int // by the hash of their cookies
+}
+
+// picture is a QR code, for a page and for a terminal.
+func picture(text string) (*qr.Code, error) { return qr.Encode(text, qr.M) }
+
+// Drawn is the address as a QR code of half blocks, for a dark or a light terminal.
+func (r *Room) Drawn() (string, error) {
+	code, err := picture(r.Address)
+	if err != nil {
+		return "", fmt.Errorf("console: %w", err)
+	}
+	var b strings.Builder
+	const margin = 2
+	black := func(x, y int) bool { return x >= 0 && y >= 0 && x < code.Size && y < code.Size && code.Black(x, y) }
+	for y := -margin; y < code.Size+margin; y += 2 {
+		b.WriteString("  \x1b[30;107m") // black on white, whatever the terminal's own colours
+		for x := -margin; x < code.Size+margin; x++ {
+			switch top, bottom := black(x, y), black(x, y+1); {
+			case top && bottom:
+				b.WriteRune('█')
+			case top:
+				b.WriteRune('▀')
+			case bottom:
+				b.WriteRune('▄')
+			default:
+				b.WriteRune(' ')
+			}
+		}
+		b.WriteString("\x1b[0m\n")
+	}
+	return b.String(), nil
+}
+
+// svg is the code as one path.
+func svg(code *qr.Code) template.HTML {
+	var b strings.Builder
+	for y := range code.Size {
+		for x := range code.Size {
+			if code.Black(x, y) {
+				fmt.Fprintf(&b, "M%d %dh1v1h-1z", x+4, y+4)
+			}
+		}
+	}
+	size := code.Size + 8
+	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="QR code of the address below"><rect class="ground" width="%d" height="%d"/><path class="ink" d="%s"/></svg>`, size, size, size, size, b.String()))
+}
+
+// join hands a phone its credential: the one it had, or the next.
+func (r *Room) join(cookie string) (bearer, keep string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := sha256.Sum256([]byte(cookie))
+	if n, there := r.phones[key]; there && cookie != "" {
+		return r.Bearers[n], cookie, nil
+	}
+	if r.Joined >= len(r.Bearers) {
+		return "", "", &pageError{http.StatusConflict, "All places in this poll are taken.", fmt.Sprintf("It has %d. Whoever runs it can start one with more: --devices.", len(r.Bearers))}
+	}
+	if r.Hand != nil {
+		if err := r.Hand(r.Joined + 1); err != nil {
+			return "", "", err
+		}
+	}
+	if r.phones == nil {
+		r.phones = map[[sha256.Size]byte]int{}
+	}
+	keep = session.Secret()
+	r.phones[sha256.Sum256([]byte(keep))] = r.Joined
+	r.Joined++
+	return r.Bearers[r.Joined-1], keep, nil
+}
+
+func (r *Room) joined() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Joined
+}
+
+// carried are the services of the plan that a device asks, by their addresses' place.
+func (r *Room) carried() (all []string) {
+	all = append(all, r.Signed.Plan.Analyzer.URL)
+	for _, s := range along(r.Signed.Plan.Route) {
+		all = append(all, s.url)
+	}
+	return all
+}
+
+// roomView is the screen of the room.
+type roomView struct {
+	Title    string
+	Code     template.HTML
+	Address  string
+	Plan     string
+	State    analyzerd.State
+	Closing  string
+	Joined   int
+	Progress *progress
+	Reason   string
+	Answer   string
+	Lines    []line
+	Of       int
+	Without  string
+}
+
+func (c *Console) roomView(ctx context.Context) (roomView, error) {
+	room := c.o.Room
+	p := room.Signed.Plan
+	v := roomView{Title: p.Title, Address: room.Address, Plan: p.Name(), Joined: room.joined(), Without: room.Without}
+	now, err := c.analyzer.find(ctx, v.Plan)
+	if err != nil {
+		return v, err
+	}
+	v.State, v.Reason, v.Closing = now.State, now.Reason, closing(now, c.o.Now())
+	switch v.State {
+	case analyzerd.Open:
+		v.Progress = c.progress(ctx, p)
+	case analyzerd.Released:
+		one, err := c.analyzer.plan(ctx, v.Plan)
+		if err != nil {
+			return v, err
+		}
+		out, err := c.analyzer.release(ctx, one)
+		if err != nil {
+			return v, err
+		}
+		if v.Answer = out.answer(); len(out.tables) > 0 {
+			var drawn releaseView
+			drawn.lines(out.tables[0][0], nil, nil)
+			v.Lines, v.Of = drawn.Lines, out.tables[0][0].Respondents
+		}
+	}
+	return v, nil
+}
+
+// room is the screen.
+func (c *Console) room(w http.ResponseWriter, r *http.Request) error {
+	v, err := c.roomView(r.Context())
+	if err != nil {
+		return err
+	}
+	code, err := picture(c.o.Room.Address)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	v.Code = svg(code)
+	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 5, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true}, v)
+}
+
+// postRoomClose closes the poll.
+func (c *Console) postRoomClose(w http.ResponseWriter, r *http.Request, who session.Session) error {
+	if err := c.closePlan(r.Context(), who, c.o.Room.Signed.Plan.Hash()); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/room", http.StatusSeeOther)
+	return nil
+}
+
+// closePlan tells the analyzer to close a collection.
+func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]byte) error {
+	_, _, err := c.o.Operator.Do(ctx, http.MethodPost, c.o.Analyzer+wire.ClosePath(hash), "", nil)
+	if err == nil {
+		c.audit.add(who.Name, fmt.Sprintf("closed plan %x", hash))
+	} else {
+		c.audit.add(who.Name, fmt.Sprintf("tried to close plan %x and could not", hash))
+	}
+	return err
+}
+
+const phoneCookie = "confetti-phone"
+
+// answerPolicy lets the page of a phone run the device, which is WebAssembly in a worker.
+const answerPolicy = "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// answer is the page of a phone.
+func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
+	p := c.o.Room.Signed.Plan
+	one, err := c.analyzer.plan(r.Context(), p.Name())
+	if err != nil {
+		return err
+	}
+	offers := findings.Offered(p.Question)
+	simple := len(offers) == 1 && len(offers[0].Answers) > 0 && p.Crowds() == 1
+	w.Header().Set("Content-Security-Policy", answerPolicy)
+	body := struct {
+		Title, Asked, Field string
+		Answers             []string
+		Cards               []card
+		Without, Plan       string
+		Minimum             int
+	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
+	switch {
+	case c.o.Room.Device == nil:
+		body.Without = c.o.Room.Without
+	case !simple:
+		body.Without = "A phone answers questions of one choice among names here, and this is another."
+	default:
+		body.Field, body.Answers = offers[0].Name, offers[0].Answers
+	}
+	return c.render(w, r, http.StatusOK, "answer", sheet{Title: p.Title, At: "answer", Script: "answer.js", Trial: oneOperator(p)}, body)
+}
+
+// postJoin gives a phone what its device needs: the plan, and a credential for one token a hop.
+func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
+	room := c.o.Room
+	had := ""
+	if cookie, err := r.Cookie(phoneCookie); err == nil {
+		had = cookie.Value
+	}
+	bearer, keep, err := room.join(had)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, &http.Cookie{Name: phoneCookie, Value: keep, Path: "/answer", MaxAge: 24 * 3600, Secure: r.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(struct {
+		Plan       string   `json:"plan"` // the signed text
+		Publishers []string `json:"publishers"`
+		Bearer     string   `json:"bearer"`
+	}{string(room.Signed.Marshal()), room.Signed.Signers(), bearer})
+}
+
+// deviceFile is a file of the device. Its worker is led to the services by way of the room.
+func (c *Console) deviceFile(w http.ResponseWriter, r *http.Request) error {
+	room := c.o.Room
+	if room.Device == nil {
+		return errNoPage
+	}
+	w.Header().Set("Content-Security-Policy", answerPolicy)
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	r = r.Clone(r.Context())
+	switch name := r.PathValue("file"); name {
+	case "worker.js":
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, err := io.WriteString(w, "import \"./relay.js\";\nimport \"./client.js\";\n")
+		return err
+	case "relay.js":
+		list, err := json.Marshal(room.carried())
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, err = fmt.Fprintf(w, relayScript, list)
+		return err
+	case "client.js":
+		r.URL.Path = "/worker.js"
+	default:
+		r.URL.Path = "/" + name
+	}
+	room.Device.ServeHTTP(w, r)
+	return nil
+}
+
+// relayScript has requests to the plan's services go by way of the room: a phone has no other
+// way to services of a machine that are that machine's own.
+const relayScript = `const carried = %s;
+const ask = self.fetch.bind(self);
+self.fetch = (to, how) => {
+  const url = String(to instanceof Request ? to.url : to);
+  const at = carried.findIndex((base) => url.startsWith(base + "/"));
+  return ask(at < 0 ? to : "/answer/relay/" + at + url.slice(carried[at].length), how);
+};
+`
+
+// maxRelayed bounds what is carried either way, in bytes.
+const maxRelayed = 16 << 20
+
+// relay carries a request of a phone's device to a service of the plan, and the answer back.
+func (c *Console) relay(w http.ResponseWriter, r *http.Request) error {
+	room := c.o.Room
+	all := room.carried()
+	at, err := strconv.Atoi(r.PathValue("service"))
+	if err != nil || at < 0 || at >= len(all) || r.PathValue("service") != strconv.Itoa(at) {
+		return errNoPage
+	}
+	to := "/" + r.PathValue("path")
+	if !strings.HasPrefix(to, "/v1/") || path.Clean(to) != to {
+		return errNoPage // status and metrics are no phone's
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRelayed))
+	if err != nil {
+		return &pageError{http.StatusRequestEntityTooLarge, "This is too long.", ""}
+	}
+	ask, err := http.NewRequestWithContext(r.Context(), r.Method, all[at]+to, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"Content-Type", "Authorization", "Accept"} {
+		if v := r.Header.Get(name); v != "" {
+			ask.Header.Set(name, v)
+		}
+	}
+	res, err := room.Carry.Do(ask)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxRelayed))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
+		if v := res.Header.Get(name); v != "" {
+			w.Header().Set(name, v)
+		}
+	}
+	w.WriteHeader(res.StatusCode)
+	_, err = w.Write(text)
+	return err
+}

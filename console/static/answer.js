@@ -1,0 +1,52 @@
+// The page of a phone: the device is WebAssembly in a worker, and this shows what it says.
+const form = document.getElementById("answer");
+if (form) {
+  const button = form.querySelector("button");
+  const status = document.getElementById("status");
+  const say = (text) => { status.textContent = text; };
+  const failed = (error) => { say(`${error.message}`); button.disabled = false; };
+  const { open } = await import("/answer/device/index.js");
+  let device;
+  const start = async () => {
+    const joined = await fetch("/answer/join", { method: "POST", headers: { Accept: "application/json" } });
+    if (!joined.ok) throw new Error(await joined.text());
+    const { plan, publishers, bearer } = await joined.json();
+    return open({ plan, publishers, bearer, delay: 0, wait: 60, store: "confetti-room" });
+  };
+  const show = async (sentence) => {
+    const ledger = await device.ledger();
+    document.getElementById("outcome").textContent = sentence;
+    document.getElementById("words").textContent = ledger.words;
+    document.getElementById("said").hidden = false;
+    form.hidden = true;
+  };
+  say("The device starts…");
+  try {
+    device = await start();
+    const asked = await device.charge();
+    say(`It has checked the plan: an answer costs epsilon ${asked.charge.epsilon.toPrecision(3)}.`);
+    button.disabled = false;
+    const ledger = await device.ledger();
+    if (ledger.entries?.some((e) => e.plan === asked.plan)) await show("This phone has answered already.");
+  } catch (error) {
+    failed(error);
+    button.disabled = true;
+  }
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    say("It draws, seals and sends…");
+    const value = new FormData(form).get("answer");
+    try {
+      const outcome = await device.report({ [form.dataset.field]: value }, { consent: true });
+      await show(outcome.state === "sent" ? "Sent. The first hop has it, and cannot read it." : `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
+    } catch (error) {
+      if (error.code === "answered") await show("This phone has answered already.");
+      else failed(error);
+    }
+  });
+  document.getElementById("off").addEventListener("click", async () => {
+    await device.optOut();
+    await show("This phone answers nothing any more, and what was waiting is gone.");
+  });
+}
