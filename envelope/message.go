@@ -114,6 +114,15 @@ const HeadSize = commonHeader + 5
 // Bytes is the length of the encoding of the whole batch, bytes.
 func (h Head) Bytes() int64 { return HeadSize + int64(h.Envelopes)*int64(h.Size) }
 
+// Write writes the head of a batch, behind which its envelopes belong.
+func (h Head) Write(w io.Writer) error {
+	if err := h.validate(int(h.Envelopes)); err != nil {
+		return err
+	}
+	_, err := w.Write(h.append(nil, kindBatch))
+	return err
+}
+
 // ParseHead decodes the first HeadSize bytes of a batch.
 func ParseHead(data []byte) (Head, error) {
 	h, err := parseHead(kindBatch, data)

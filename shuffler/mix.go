@@ -2,16 +2,12 @@ package shuffler
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -25,7 +21,7 @@ type Hop struct {
 	tokens token.PublicKey // that respondents' tokens must bear; the zero key: none are demanded
 
 	mu    sync.Mutex
-	mixed map[uint32]bool    // crowds that have left, or are about to
+	mixed map[uint32]bool    // crowds that have left, or may
 	spent map[TokenID]uint32 // tokens that have counted, and for which crowd
 }
 
@@ -36,8 +32,8 @@ type TokenID = [32]byte
 type Receipt struct {
 	In         int // envelopes that came
 	Out        int // that were handed on
-	Dropped    int // that did not open, or had another length than the plan's
-	Duplicates int // exact copies of another one that came
+	Dropped    int // that did not open, or had another length than the plan's, copies included
+	Duplicates int // exact copies of another one that came and opened
 	Tokens     int // distinct valid tokens that were not spent before; 0 where the plan demands none of this hop
 }
 
@@ -67,6 +63,9 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 	return h, nil
 }
 
+// SizeOut is the length in bytes of an envelope that leaves this hop.
+func (h *Hop) SizeOut() int { return h.in.size(h.hop + 1) }
+
 // Restore tells a new Hop what an earlier one has let leave: a crowd, and the
 // tokens that counted for it.
 func (h *Hop) Restore(crowd uint32, spent []TokenID) {
@@ -93,7 +92,7 @@ func (h *Hop) Spent(crowd uint32) []TokenID {
 	return ids
 }
 
-// Mix checks a batch, permutes it, takes off this hop's layer, and returns what
+// Mix checks a batch in memory, permutes it, takes off this hop's layer, and returns what
 // the next hop gets. With an error nothing may be handed on; the error is
 // ErrWithheld where too few respondents, or too few of their envelopes, are
 // there to hide among. Where the plan has a token key for this hop, respondents
@@ -103,55 +102,53 @@ func (h *Hop) Spent(crowd uint32) []TokenID {
 // One batch of a crowd leaves a hop, and no other: a second one that lacked a
 // single respondent would show, by what is missing, which envelopes were theirs.
 //
-// The permutation is drawn afresh from the system's randomness; nothing of it is kept.
+// The key that orders the crowd is drawn afresh from the system's randomness;
+// nothing of it is kept.
 func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) {
-	h.mu.Lock()
-	again := h.mixed[b.Crowd]
-	h.mixed[b.Crowd] = true
-	h.mu.Unlock()
-	if again {
-		return envelope.Batch{}, Receipt{}, fmt.Errorf("%w: crowd %d", ErrMixed, b.Crowd+1)
-	}
-	out, receipt, err := h.mix(rng.New(), b)
-	if err != nil { // nothing has left
-		h.mu.Lock()
-		delete(h.mixed, b.Crowd)
-		h.mu.Unlock()
-	}
-	return out, receipt, err
+	return h.mix(NewKey(), b)
 }
 
-func (h *Hop) mix(r *rand.Rand, b envelope.Batch) (envelope.Batch, Receipt, error) {
-	if err := h.accepts(b); err != nil {
+// mix is the case of one part and one bucket, which rest in memory.
+func (h *Hop) mix(k Key, b envelope.Batch) (envelope.Batch, Receipt, error) {
+	head := b.Head()
+	if err := h.Check(head); err != nil {
 		return envelope.Batch{}, Receipt{}, err
 	}
-	ids := make(map[TokenID]struct{})
-	var mu sync.Mutex
-	out, receipt := shuffle(r, b.Envelopes, func(e []byte) ([]byte, error) {
-		inner, err := h.opener.Open(b.Crowd, e)
-		if err != nil {
-			return nil, err
-		}
-		slot := h.in.slots[h.hop]
-		if id, ok := h.token(inner[:slot]); ok {
-			mu.Lock()
-			ids[id] = struct{}{}
-			mu.Unlock()
-		}
-		return inner[slot:], nil
-	})
-	if err := h.enough(b.Crowd, len(out)); err != nil {
+	opened := h.open(k, b.Crowd, b.Envelopes)
+	out, copies := arrange(opened.records)
+	receipt := Receipt{In: len(b.Envelopes), Out: len(out), Dropped: opened.dropped, Duplicates: copies}
+	receipt, err := h.Leave(head, receipt, slices.Collect(maps.Keys(opened.tokens)))
+	if err != nil {
 		return envelope.Batch{}, receipt, err
-	}
-	if h.in.slots[h.hop] > 0 {
-		var err error
-		if receipt.Tokens, err = h.spend(b.Crowd, ids); err != nil {
-			return envelope.Batch{}, receipt, err
-		}
 	}
 	b.Hop++
 	b.Envelopes = out
 	return b, receipt, nil
+}
+
+// Leave is the last step of a crowd before anything of it is handed on, when all of it
+// is opened and ordered: given what was counted and the tokens that were found, it
+// returns the whole receipt. The errors are those of Mix; with one, nothing may leave.
+func (h *Hop) Leave(head envelope.Head, did Receipt, tokens []TokenID) (Receipt, error) {
+	if int64(did.In) != int64(head.Envelopes) || did.Out+did.Dropped+did.Duplicates != did.In {
+		return did, fmt.Errorf("shuffler: crowd %d has %d envelopes and %d were ordered: a part or a bucket is missing", int64(head.Crowd)+1, head.Envelopes, did.Out+did.Dropped+did.Duplicates)
+	}
+	if err := h.enough(head.Crowd, did.Out); err != nil {
+		return did, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mixed[head.Crowd] {
+		return did, fmt.Errorf("%w: crowd %d", ErrMixed, int64(head.Crowd)+1)
+	}
+	if h.in.slots[h.hop] > 0 {
+		var err error
+		if did.Tokens, err = h.spend(head.Crowd, tokens); err != nil {
+			return did, err
+		}
+	}
+	h.mixed[head.Crowd] = true
+	return did, nil
 }
 
 // token looks for a valid one in a slot. Most slots are empty: a device puts its
@@ -167,22 +164,34 @@ func (h *Hop) token(slot []byte) (TokenID, bool) {
 	return token.ID(slot), true
 }
 
-// spend counts the tokens that have not counted before. Fewer than n_min: the
-// earlier hops speak of respondents whom no issuer has seen, and nothing leaves.
-func (h *Hop) spend(crowd uint32, ids map[TokenID]struct{}) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	maps.DeleteFunc(ids, func(id TokenID, _ struct{}) bool { _, before := h.spent[id]; return before })
-	if len(ids) < h.in.Minimum {
-		return len(ids), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, crowd+1, h.in.Minimum)
+// spend counts the distinct tokens that have not counted before. Fewer than n_min: the
+// earlier hops speak of respondents whom no issuer has seen, and nothing leaves. The
+// caller holds mu.
+func (h *Hop) spend(crowd uint32, tokens []TokenID) (int, error) {
+	fresh := make(map[TokenID]struct{}, len(tokens))
+	for _, id := range tokens {
+		if _, before := h.spent[id]; !before {
+			fresh[id] = struct{}{}
+		}
 	}
-	for id := range ids {
+	if len(fresh) < h.in.Minimum {
+		return len(fresh), fmt.Errorf("%w: crowd %d has tokens of fewer than %d distinct respondents, the plan's minimum", ErrWithheld, int64(crowd)+1, h.in.Minimum)
+	}
+	for id := range fresh {
 		h.spent[id] = crowd
 	}
-	return len(ids), nil
+	return len(fresh), nil
 }
 
-func (h *Hop) accepts(b envelope.Batch) error {
+// Check refuses a crowd that may not be mixed here, by what is said of it. The errors
+// are those of Mix.
+func (h *Hop) Check(b envelope.Head) error {
+	h.mu.Lock()
+	again := h.mixed[b.Crowd]
+	h.mu.Unlock()
+	if again {
+		return fmt.Errorf("%w: crowd %d", ErrMixed, int64(b.Crowd)+1)
+	}
 	if err := h.in.Accepts(b.Plan, b.Instance, b.Crowd); err != nil {
 		return err
 	}
@@ -190,17 +199,17 @@ func (h *Hop) accepts(b envelope.Batch) error {
 		return fmt.Errorf("shuffler: a batch for hop %d of the cascade: this is hop %d", int(b.Hop)+1, h.hop+1)
 	}
 	if int64(b.Respondents) < int64(h.in.Minimum) {
-		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, b.Crowd+1, h.in.Minimum)
+		return fmt.Errorf("%w: crowd %d has fewer than %d distinct respondents, the plan's minimum", ErrWithheld, int64(b.Crowd)+1, h.in.Minimum)
 	}
 	if h.in.Maximum > 0 && int64(b.Respondents) > int64(h.in.Maximum) {
 		return fmt.Errorf("shuffler: crowd %d has more than %d respondents, the plan's maximum", int64(b.Crowd)+1, h.in.Maximum)
 	}
 	whole := int64(b.Respondents) * int64(h.in.PerDevice) // below 2^32 * 2^20
-	n := int64(len(b.Envelopes))
+	n := int64(b.Envelopes)
 	if n > whole || h.hop == 0 && n != whole {
 		return fmt.Errorf("shuffler: %d envelopes from %d respondents: the plan wants %d from each", n, b.Respondents, h.in.PerDevice)
 	}
-	return h.enough(b.Crowd, len(b.Envelopes))
+	return h.enough(b.Crowd, int(b.Envelopes))
 }
 
 // enough holds back a batch that has lost so much on its way that it cannot
@@ -211,45 +220,4 @@ func (h *Hop) enough(crowd uint32, envelopes int) error {
 		return fmt.Errorf("%w: crowd %d has %d envelopes left and the guarantee counts on at least %d", ErrWithheld, crowd+1, envelopes, need)
 	}
 	return nil
-}
-
-// mix returns what opens, once each, in uniformly random order. The order is
-// drawn before anything is opened and each result keeps its place, so that it
-// does not depend on which worker was the faster.
-func shuffle(r *rand.Rand, in [][]byte, open func([]byte) ([]byte, error)) ([][]byte, Receipt) {
-	// Copies go, or an entry that sends a respondent's envelope twice would
-	// recognize what comes out twice. They go before the order is drawn: the
-	// earlier of two places would be an early place.
-	seen := make(map[[sha256.Size]byte]struct{}, len(in))
-	kept := make([]int, 0, len(in))
-	for i, e := range in {
-		digest := sha256.Sum256(e)
-		if _, again := seen[digest]; !again {
-			seen[digest] = struct{}{}
-			kept = append(kept, i)
-		}
-	}
-	rng.Shuffle(r, kept)
-
-	opened := make([][]byte, len(kept))
-	failed := make([]bool, len(kept))
-	workers := runtime.GOMAXPROCS(0)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(kept); i += workers {
-				inner, err := open(in[kept[i]])
-				opened[i], failed[i] = inner, err != nil
-			}
-		})
-	}
-	wg.Wait()
-
-	out := opened[:0]
-	for i, inner := range opened {
-		if !failed[i] {
-			out = append(out, inner)
-		}
-	}
-	return out, Receipt{In: len(in), Out: len(out), Dropped: len(kept) - len(out), Duplicates: len(in) - len(kept)}
 }

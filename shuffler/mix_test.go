@@ -5,35 +5,29 @@ import (
 	"crypto/ecdh"
 	"crypto/hpke"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
 func TestHopRefuses(t *testing.T) {
 	w := newWorld(t, envelope.X25519, 2, 2)
-	r := replay.New(2)
-	entry, second := w.hop(t, 0, 0), w.hop(t, 0, 1)
+	k := keyOf(2)
+	const entry, second = 0, 1
 	first := w.collect(t, 0, 1, minimum+1)
-	later, _, err := entry.mix(r, first)
+	later, _, err := w.hop(t, 0, entry).mix(k, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := second.mix(r, later); err != nil {
+	if _, _, err := w.hop(t, 0, second).mix(k, later); err != nil {
 		t.Fatal(err)
 	}
 	honest := w.plan.HonestMinimum() * perDevice
 	for _, c := range []struct {
 		name     string
-		hop      *Hop
+		hop      int
 		batch    envelope.Batch
 		change   func(*envelope.Batch)
 		withheld bool
@@ -56,7 +50,7 @@ func TestHopRefuses(t *testing.T) {
 	} {
 		b := c.batch
 		c.change(&b)
-		out, _, err := c.hop.mix(r, b)
+		out, _, err := w.hop(t, 0, c.hop).mix(k, b)
 		if err == nil || errors.Is(err, ErrWithheld) != c.withheld {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -75,7 +69,7 @@ func TestReceipt(t *testing.T) {
 	b.Envelopes[2] = bytes.Clone(b.Envelopes[3])
 	b.Envelopes[4] = b.Envelopes[3]
 	n := len(b.Envelopes)
-	out, receipt, err := w.hop(t, 0, 0).mix(replay.New(3), b)
+	out, receipt, err := w.hop(t, 0, 0).mix(keyOf(3), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,123 +77,8 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("receipt %+v, want %+v; %d envelopes", receipt, want, len(out.Envelopes))
 	}
 	// The next hop takes fewer than the respondents once sent.
-	if _, receipt, err := w.hop(t, 0, 1).mix(replay.New(4), out); err != nil || receipt != (Receipt{In: n - 4, Out: n - 4}) {
+	if _, receipt, err := w.hop(t, 0, 1).mix(keyOf(4), out); err != nil || receipt != (Receipt{In: n - 4, Out: n - 4}) {
 		t.Errorf("next hop: %+v, %v", receipt, err)
-	}
-}
-
-// TestOrderIsThatOfTheGenerator runs the same generator with one worker and
-// with many of uneven speed.
-func TestOrderIsThatOfTheGenerator(t *testing.T) {
-	in := make([][]byte, 40)
-	for i := range in {
-		in[i] = []byte{byte(i)}
-	}
-	uneven := func(e []byte) ([]byte, error) {
-		if e[0]%7 == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		if e[0]%5 == 0 {
-			return nil, errors.New("shut")
-		}
-		return e, nil
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	want, _ := shuffle(replay.New(5), in, uneven)
-	for _, workers := range []int{2, 3, 16} {
-		runtime.GOMAXPROCS(workers)
-		if got, _ := shuffle(replay.New(5), in, uneven); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%d workers give another order", workers)
-		}
-	}
-}
-
-// orders checks that a mixer brings the survivors of six envelopes into all 24
-// orders alike, when one of the six does not open and one is a copy. With
-// 24,000 draws it catches a relative entropy of 0.002 (see stattest.GTest): an
-// order that is more frequent than the others by a third, for example. The
-// twins below are much further off.
-func orders(t testing.TB, mixer func(*rand.Rand, [][]byte) [][]byte) {
-	in := [][]byte{{0}, {1}, {99}, {2}, {3}, {1}}
-	index := map[string]int{}
-	for a := range byte(4) {
-		for b := range byte(4) {
-			for c := range byte(4) {
-				if d := 6 - a - b - c; a != b && b != c && a != c {
-					index[string([]byte{a, b, c, d})] = len(index)
-				}
-			}
-		}
-	}
-	law, counts := make([]float64, len(index)), make([]int, len(index))
-	for i := range law {
-		law[i] = 1 / float64(len(law))
-	}
-	r := stattest.Rand(t)
-	for range 24_000 {
-		i, known := index[string(bytes.Join(mixer(r, in), nil))]
-		if !known {
-			t.Fatal("other envelopes came out")
-		}
-		counts[i]++
-	}
-	stattest.GTest(t, law, counts)
-}
-
-func opens(e []byte) ([]byte, error) {
-	if e[0] == 99 {
-		return nil, errors.New("shut")
-	}
-	return e, nil
-}
-
-func TestEveryOrderIsAsLikely(t *testing.T) {
-	orders(t, func(r *rand.Rand, in [][]byte) [][]byte {
-		out, _ := shuffle(r, in, opens)
-		return out
-	})
-}
-
-func TestBrokenMixersAreCaught(t *testing.T) {
-	survivors := func([][]byte) [][]byte { return [][]byte{{0}, {1}, {2}, {3}} }
-	for name, twin := range map[string]func(*rand.Rand, [][]byte) [][]byte{
-		"leaves everything": func(_ *rand.Rand, in [][]byte) [][]byte { return survivors(in) },
-		"leaves the first": func(r *rand.Rand, in [][]byte) [][]byte {
-			out := survivors(in)
-			rng.Shuffle(r, out[1:])
-			return out
-		},
-		"never leaves one in place": func(r *rand.Rand, in [][]byte) [][]byte { // Sattolo's cycles
-			out := survivors(in)
-			for i := len(out) - 1; i > 0; i-- {
-				j := r.IntN(i)
-				out[i], out[j] = out[j], out[i]
-			}
-			return out
-		},
-		"swaps each with any": func(r *rand.Rand, in [][]byte) [][]byte { // 256 paths to 24 orders
-			out := survivors(in)
-			for i := range out {
-				j := r.IntN(len(out))
-				out[i], out[j] = out[j], out[i]
-			}
-			return out
-		},
-		"puts what came twice first": func(r *rand.Rand, in [][]byte) [][]byte { // a copy is twice as often early
-			order := []int{0, 1, 3, 4, 5}
-			rng.Shuffle(r, order)
-			var out [][]byte
-			for _, i := range order {
-				if !slices.ContainsFunc(out, func(e []byte) bool { return bytes.Equal(e, in[i]) }) {
-					out = append(out, in[i])
-				}
-			}
-			return out
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			stattest.Caught(t, func(tb testing.TB) { orders(tb, twin) })
-		})
 	}
 }
 
@@ -209,27 +88,40 @@ func BenchmarkMix(b *testing.B) {
 	for _, suite := range []envelope.Suite{envelope.X25519, envelope.XWing} {
 		b.Run(string(suite), func(b *testing.B) {
 			w := newWorld(b, suite, 1, 2)
-			batch, hop, r := w.collect(b, 0, 0, 100), w.hop(b, 0, 0), rng.New()
+			batch := w.collect(b, 0, 0, 100)
 			bare := newBare(b, suite, len(batch.Envelopes[0]))
-			var mixed, opened time.Duration
+			var clock stopwatch
 			for b.Loop() {
-				start := time.Now()
-				if _, _, err := hop.mix(r, batch); err != nil {
+				clock.start()
+				if _, _, err := w.hop(b, 0, 0).Mix(batch); err != nil {
 					b.Fatal(err)
 				}
-				between := time.Now()
+				clock.mixed()
 				for range batch.Envelopes {
 					bare.open(b)
 				}
-				mixed, opened = mixed+between.Sub(start), opened+time.Since(between)
+				clock.opened()
 			}
-			n := float64(b.N * len(batch.Envelopes))
-			b.ReportMetric(float64(mixed.Nanoseconds())/n, "ns/envelope")
-			b.ReportMetric(float64(opened.Nanoseconds())/n, "bare-ns/envelope")
-			b.ReportMetric(float64(mixed)/float64(opened), "ratio")
-			b.ReportMetric(0, "ns/op") // both together: of no meaning
+			clock.report(b, b.N*len(batch.Envelopes))
 		})
 	}
+}
+
+// stopwatch times a mixer beside bare HPKE.
+type stopwatch struct {
+	begun      time.Time
+	mix, opens time.Duration
+}
+
+func (s *stopwatch) start()  { s.begun = time.Now() }
+func (s *stopwatch) mixed()  { s.mix += time.Since(s.begun); s.start() }
+func (s *stopwatch) opened() { s.opens += time.Since(s.begun) }
+
+func (s *stopwatch) report(b *testing.B, envelopes int) {
+	b.ReportMetric(float64(s.mix.Nanoseconds())/float64(envelopes), "ns/envelope")
+	b.ReportMetric(float64(s.opens.Nanoseconds())/float64(envelopes), "bare-ns/envelope")
+	b.ReportMetric(float64(s.mix)/float64(s.opens), "ratio")
+	b.ReportMetric(0, "ns/op") // both together: of no meaning
 }
 
 // bare is one ciphertext of the same length, with crypto/hpke alone.

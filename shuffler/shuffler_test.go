@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -154,7 +153,6 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 			w := newWorld(t, c.suite, c.instances, c.hops)
 			const devices, crowd = 5, 2
 			instance := c.instances - 1
-			r := replay.New(1)
 			b := w.collect(t, instance, crowd, devices)
 			for hop := range c.hops {
 				// On the wire and back, as between operators.
@@ -166,7 +164,7 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 					t.Fatal(err)
 				}
 				var receipt Receipt
-				if b, receipt, err = w.hop(t, instance, hop).mix(r, b); err != nil {
+				if b, receipt, err = w.hop(t, instance, hop).Mix(b); err != nil {
 					t.Fatal(err)
 				}
 				if want := (Receipt{In: devices * perDevice, Out: devices * perDevice}); receipt != want {

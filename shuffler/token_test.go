@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/replay"
+
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -75,7 +75,7 @@ func (w tokenWorld) batch(t *testing.T, crowd uint32, tokens [][]byte) envelope.
 			b.Envelopes = append(b.Envelopes, e)
 		}
 	}
-	out, receipt, err := w.hop(t, 0, 0).mix(replay.New(1), b)
+	out, receipt, err := w.hop(t, 0, 0).Mix(b)
 	if err != nil || receipt.Tokens != 0 {
 		t.Fatalf("the entry, of which the plan demands no token: %+v, %v", receipt, err)
 	}

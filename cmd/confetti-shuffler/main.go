@@ -13,7 +13,8 @@ import (
 
 type cli struct {
 	daemon.Flags
-	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end."`
+	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end." xor:"as"`
+	Worker   bool `help:"Take steps of the mixing of large crowds, beside the shuffler of the same configuration." xor:"as"`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -22,6 +23,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, out, err io.Writer) int {
 	var c cli
 	return daemon.Main("confetti-shuffler", "Mix contributions of a collection, without being able to read them.", &c, func(out, logs io.Writer) error {
+		if c.Worker {
+			return c.Start(&shufflerd.Worker{}, out, logs)
+		}
 		if c.SetAside {
 			return c.Start(&shufflerd.SetAside{}, out, logs)
 		}

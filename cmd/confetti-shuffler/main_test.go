@@ -90,6 +90,11 @@ func TestDeployedCommandLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	worker, err := os.ReadFile("../../deploy/systemd/confetti-shuffler-worker@.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit = append(unit, worker...)
 	compose, err := os.ReadFile("../../deploy/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -100,13 +105,13 @@ func TestDeployedCommandLines(t *testing.T) {
 	}
 	lines := regexp.MustCompile(`ExecStart(?:Pre)?=/usr/bin/confetti-shuffler (.*)`).FindAllSubmatch(unit, -1)
 	lines = append(lines, regexp.MustCompile(`command: \[("--config".*)\]`).FindAllSubmatch(compose, -1)...)
-	lines = append(lines, regexp.MustCompile(`args: \[("--config".*)\]`).FindAllSubmatch(chart, -1)...)
-	if len(lines) != 4 {
-		t.Fatalf("%d command lines, want 2 of the unit, 1 of the compose file, 1 of the chart", len(lines))
+	lines = append(lines, regexp.MustCompile(`args: \[("--(?:config|worker)".*)\]`).FindAllSubmatch(chart, -1)...)
+	if len(lines) != 7 {
+		t.Fatalf("%d command lines, want 2 of each unit, 1 of the compose file, 2 of the chart", len(lines))
 	}
 	for _, l := range lines {
 		var c cli
-		args := strings.Fields(strings.NewReplacer(`", "`, " ", `"`, "", "{{ .Values.role }}", "shuffler").Replace(string(l[1])))
+		args := strings.Fields(strings.NewReplacer(`", "`, " ", `"`, "", "{{ .Values.role }}", "shuffler", "%i", "1").Replace(string(l[1])))
 		parser, err := kong.New(&c)
 		if err != nil {
 			t.Fatal(err)

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -35,6 +37,13 @@ type Config struct {
 		Key         serve.Path `toml:"key"`
 		Credentials serve.Path `toml:"credentials"`
 	} `toml:"queue"`
+	// Mix says how crowds that do not fit memory are mixed.
+	Mix struct {
+		// Folder keeps their parts; without it "parts" in the embedded queue's folder, and
+		// with a cluster every crowd is mixed in memory.
+		Folder serve.Path `toml:"folder"`
+		Part   int        `toml:"part_bytes"` // of envelopes in a part, at least; some eight times as much memory is used. 0: 16 MiB
+	} `toml:"mix"`
 	// Limits bound what peers can make the service do; 0 is the default.
 	Limits Limits `toml:"limits"`
 	// Witness has the operator cosign a public log of plans; none without it.
@@ -73,11 +82,18 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	if c.Queue.Folder != "" {
 		fault("queue.folder", serve.Writable(c.Queue.Folder))
 	}
+	if c.Mix.Folder != "" {
+		fault("mix.folder", serve.Writable(c.Mix.Folder))
+	}
+	if c.Mix.Part < 0 {
+		fault("mix.part_bytes", errors.New("is negative"))
+	}
 	fault("limits", c.Limits.Validate())
 	cosigns, err := c.Witness.Open(string(c.Keys))
 	fault("witness", err)
 	s.options = Options{
 		Witness: cosigns, Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
+		PartBytes: c.Mix.Part,
 	}
 	return s, errors.Join(errs...)
 }
@@ -106,6 +122,9 @@ func (c SetAside) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer q.Close()
 	s.options.Queue, s.options.Damage = q, queue.SetAside
+	if s.options.Blobs, err = c.openBlobs(); err != nil {
+		return err
+	}
 	service, err := New(ctx, s.options)
 	if err != nil {
 		return err
@@ -140,6 +159,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	}
 	defer q.Close()
 	var errs []error
+	var fault error
 	err = q.Verify(ctx, func(name string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, damaged(err)))
@@ -148,7 +168,8 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 		say(name + " is whole")
 	})
 	s.options.Queue = q
-	if err = errors.Join(append(errs, err)...); err != nil {
+	s.options.Blobs, fault = c.openBlobs()
+	if err = errors.Join(append(errs, err, fault)...); err != nil {
 		return err
 	}
 	service, err := New(ctx, s.options)
@@ -167,6 +188,64 @@ func (c Config) openQueue(ctx context.Context, log *slog.Logger, d queue.Damage)
 		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: log,
 		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
 	})
+}
+
+// shared says why workers cannot share in the mixing.
+func (c Config) shared() error {
+	if c.Queue.URL == "" || c.Mix.Folder == "" {
+		return errors.New("workers share a cluster and a folder: set queue.url and mix.folder, as the shuffler has them; an embedded queue is in one process")
+	}
+	return nil
+}
+
+// Worker is a process that takes steps of a shuffler's crowds, with the shuffler's
+// configuration: any number of them, on machines that share the cluster and the folder.
+type Worker struct{ Config }
+
+// Check is Config.Check, for a worker.
+func (c Worker) Check() error { return errors.Join(c.shared(), c.Config.Check()) }
+
+// Run takes steps until the context ends; http.listen has its metrics.
+func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
+	if err := c.shared(); err != nil {
+		return fmt.Errorf("shuffler: %w", err)
+	}
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	q, err := c.openQueue(ctx, log, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	records, err := q.Records(ctx, recordsName)
+	if err != nil {
+		return err
+	}
+	s.options.Queue = q
+	if s.options.Blobs, err = c.openBlobs(); err != nil {
+		return err
+	}
+	w, err := newWorker(ctx, s.options, records)
+	if err != nil {
+		return err
+	}
+	s.http.Ready = q.Healthy
+	return serve.Run(ctx, s.http, w.run)
+}
+
+// openBlobs opens the store of parts, if there is one.
+func (c Config) openBlobs() (blob.Store, error) {
+	folder := string(c.Mix.Folder)
+	if folder == "" && c.Queue.Folder != "" {
+		folder = filepath.Join(string(c.Queue.Folder), "parts")
+	}
+	if folder == "" {
+		return nil, nil
+	}
+	return blob.OpenFolder(folder)
 }
 
 // cluster says what is wrong with how a cluster is reached.
@@ -218,6 +297,10 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer q.Close()
 	s.options.Queue = q
+	if s.options.Blobs, err = c.openBlobs(); err != nil {
+		return err
+	}
+	s.options.Share = c.shared() == nil
 	defer s.options.Client.CloseIdleConnections()
 	service, err := New(ctx, s.options)
 	if err != nil {

@@ -70,7 +70,9 @@ func (c collected) Withhold(ctx context.Context, crowd uint32) error {
 	return c.withhold(ctx, crowd, nil)
 }
 
-func (c collected) Mix(ctx context.Context, b envelope.Batch) error { return c.mix(ctx, b, crowd{}) }
+func (c collected) Mix(ctx context.Context, head envelope.Head, each func(func([]byte) error) error) error {
+	return c.mix(ctx, head, each, crowd{})
+}
 
 func (c collected) Alone(ctx context.Context, fn func() error) error { return c.alone(ctx, fn) }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // forward hands a mixed crowd to the next hop, or to the analyzer, and deletes
@@ -154,7 +155,7 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 		return &peerError{t.next().Operator, "is out of reach", err}
 	}
 	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		return &peerError{t.next().Operator, "refuses: " + string(p.Code), p}
 	}
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated { // a proxy on the way, perhaps

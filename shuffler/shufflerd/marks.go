@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/shuffler"
+	"github.com/confetti-dp/confetti/shuffler/mixer"
 )
 
 // A phase of a crowd at a hop. The empty one is before anything has happened.
@@ -18,6 +19,7 @@ type phase string
 
 const (
 	received  phase = "received"  // a later hop has the batch
+	laidOut   phase = "mixing"    // in parts
 	mixed     phase = "mixed"     // in the outbox
 	forwarded phase = "forwarded" // the next hop has it
 	withheld  phase = "withheld"  // too few respondents: destroyed
@@ -38,6 +40,8 @@ type crowd struct {
 	Whole   int64 `json:"whole,omitempty"`
 	Damaged int   `json:"damaged,omitempty"`
 	Before  int   `json:"before,omitempty"`
+
+	Laid *mixer.Crowd `json:"laid,omitempty"` // in parts: where they are, and the key
 
 	First []byte `json:"first,omitempty"` // SHA-256 of the batch that left before anything was set aside, if it did
 
@@ -126,12 +130,16 @@ func parseCrowd(value []byte) (crowd, error) {
 		}
 	}
 	switch {
-	case c.Phase != "" && c.Phase != received && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
+	case c.Phase != "" && c.Phase != received && c.Phase != laidOut && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
 		return crowd{}, errors.New("there is no such phase")
 	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0, c.Whole < 0, c.Damaged < 0, c.Before < 0:
 		return crowd{}, errors.New("a digest or a size that none has")
 	case (c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
 		return crowd{}, errors.New("without a receipt")
+	case (c.Phase == laidOut) != (c.Laid != nil):
+		return crowd{}, errors.New("in parts without saying which, or the other way round")
+	case c.Laid != nil:
+		return c, c.Laid.Validate()
 	}
 	return c, nil
 }

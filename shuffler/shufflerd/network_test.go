@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // RoundTrip is the network.
@@ -44,7 +45,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 			return rec.Result(), nil
 		}
 		if w.refuse != nil && r.Method == http.MethodPut {
-			wire.WriteProblem(rec, w.refuse())
+			web.WriteProblem(rec, w.refuse())
 			return rec.Result(), nil
 		}
 		w.analyze(rec, in)

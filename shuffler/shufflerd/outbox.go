@@ -70,15 +70,30 @@ func piped(write func(io.Writer) error) io.ReadCloser {
 	return r
 }
 
-// mix mixes a crowd, writes what comes out to the outbox, and marks it as mixed.
-// The mark is the one thing that counts: without it, all is done again with
-// another permutation, and nobody has seen the first.
-func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
-	if _, err := t.compareNext(ctx, b.Crowd); err != nil {
+// mix mixes a crowd that fits memory, and lays out in parts one that does not. What was
+// laid out is mixed later, and needs what came no more.
+//
+// The key of a crowd in memory is drawn again if the process ends before the mark: nobody
+// has seen the order that the first one gave.
+func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byte) error) error, came crowd) error {
+	if _, err := t.compareNext(ctx, head.Crowd); err != nil {
 		return err
 	}
 	mixer, err := t.mixer()
 	if err != nil {
+		return err
+	}
+	switch err := mixer.Check(head); {
+	case errors.Is(err, shuffler.ErrWithheld):
+		return t.withhold(ctx, head.Crowd, came.In)
+	case err != nil:
+		return err
+	}
+	if t.s.o.Blobs != nil && head.Bytes() > int64(t.s.o.PartBytes) {
+		return t.lay(ctx, head, each, came)
+	}
+	b := envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop, Respondents: head.Respondents}
+	if err := each(func(e []byte) error { b.Envelopes = append(b.Envelopes, e); return nil }); err != nil {
 		return err
 	}
 	out, did, err := mixer.Mix(b)
@@ -88,7 +103,20 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 	if err != nil {
 		return err
 	}
-	q, name := t.s.o.Queue, t.outName(b.Crowd)
+	came.Before = came.Damaged
+	return t.leave(ctx, came, head, did, mixer.Spent(b.Crowd), func(w io.Writer) error {
+		_, err := out.WriteTo(w)
+		return err
+	})
+}
+
+// leave writes what is to leave of a crowd to the outbox, as write gives it, and marks it
+// as mixed. The mark is the one thing that counts.
+func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did shuffler.Receipt, spent []shuffler.TokenID, write func(io.Writer) error) error {
+	if t.hop > 0 && len(came.Receipts) == 0 {
+		return errors.New("shuffler: a batch without receipts was kept")
+	}
+	q, name := t.s.o.Queue, t.outName(head.Crowd)
 	if err := q.Drop(ctx, name); err != nil { // of a process that got no further
 		return err
 	}
@@ -97,24 +125,24 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 		return err
 	}
 	w := newChunks(ctx, box)
-	if _, err := out.WriteTo(w); err != nil {
+	if err := write(w); err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil {
 		return err
 	}
-	if err := t.keepSpent(ctx, b.Crowd, mixer.Spent(b.Crowd)); err != nil {
+	if err := t.keepSpent(ctx, head.Crowd, spent); err != nil {
 		return err
 	}
 	receipt := wire.Receipt{
-		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: b.Crowd,
-		Respondents: b.Respondents, Tokens: uint32(did.Tokens),
+		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: head.Crowd,
+		Respondents: head.Respondents, Tokens: uint32(did.Tokens),
 		In: uint32(did.In), Out: uint32(did.Out), Dropped: uint32(did.Dropped), Duplicates: uint32(did.Duplicates),
 		BatchOut: w.sum(),
 	}
 	if t.hop == 0 {
 		if t.plan.Route.Instances()[t.instance].Hops[0].Tokens != "" {
-			receipt.Tokens = b.Respondents // each came with one
+			receipt.Tokens = head.Respondents // each came with one
 		}
 	} else {
 		receipt.BatchIn = [32]byte(came.In)
@@ -123,13 +151,13 @@ func (t *post) mix(ctx context.Context, b envelope.Batch, came crowd) error {
 	if err := t.s.o.Failpoint("outbox-written"); err != nil {
 		return err
 	}
-	next := crowd{Phase: mixed, In: came.In, Size: w.size, Before: came.Damaged}
+	next := crowd{Phase: mixed, In: came.In, Size: w.size, Before: came.Before}
 	next.Receipts = append(append(next.Receipts, came.Receipts...), receipt.Sign(t.sign).Bytes())
-	if err := t.mark(ctx, b.Crowd, next); err != nil {
+	if err := t.mark(ctx, head.Crowd, next); err != nil {
 		return err
 	}
 	t.mu.Lock()
-	t.spent[b.Crowd] = mixer.Spent(b.Crowd)
+	t.spent[head.Crowd] = spent
 	t.mu.Unlock()
 	t.s.meters.batches.Add(ctx, 1)
 	t.s.meters.envelopes.Add(ctx, int64(did.Out))

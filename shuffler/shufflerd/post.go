@@ -33,6 +33,14 @@ var Failpoints = []string{
 	"outbox-purged",
 }
 
+// PartFailpoints are those of crowds that are laid out in parts.
+var PartFailpoints = []string{
+	"parts-written", // not yet marked
+	"parts-marked",  // what came in still there
+	"step-done",     // each time
+	"parts-purged",
+}
+
 // post is one hop of one instance of a plan, with the entry before it if it is the first.
 // One goroutine at a time carries it on, the holder of working; batches come in and pages
 // are shown beside that.

@@ -34,7 +34,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r, wire.BatchType); err != nil {
+	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
 		return err
 	}
 	if int64(leg.Crowd) >= int64(len(t.crowds)) {
@@ -200,18 +200,19 @@ func (t *post) batchBounds(respondents uint32) (size int, least, most int64) {
 	return size, max(1, int64(t.plan.HonestMinimum())*perDevice), int64(respondents) * perDevice
 }
 
-// mixReceived mixes what came, and deletes it. What has rotted since it came is set
-// aside first.
+// mixReceived mixes what came, or lays it out in parts, and deletes it. What has rotted
+// since it came is set aside first.
 func (t *post) mixReceived(ctx context.Context, c uint32) error {
 	err := t.alone(ctx, func() error {
-		b, err := t.readBatch(ctx, c, t.state(c))
+		state := t.state(c)
+		head, each, err := t.openBatch(ctx, c, state)
+		if err == nil {
+			err = t.mix(ctx, head, each, state)
+		}
 		if errors.Is(err, queue.ErrDamaged) {
 			return errors.Join(err, t.setAside(ctx, c, err))
 		}
-		if err != nil {
-			return err
-		}
-		return t.mix(ctx, b, t.state(c))
+		return err
 	})
 	if err != nil {
 		return err

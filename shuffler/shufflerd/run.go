@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 func (t *post) poke() {
@@ -50,7 +51,7 @@ func (t *post) run(ctx context.Context) {
 func (t *post) note(err error) {
 	failed := ""
 	if err != nil && !errors.Is(err, context.Canceled) {
-		failed = string(wire.AsProblem(err).Code)
+		failed = string(web.AsProblem(err).Code)
 		if peer, ok := errors.AsType[*peerError](err); ok {
 			failed = peer.operator + " " + peer.what
 		}
@@ -128,6 +129,9 @@ func (t *post) advance(ctx context.Context) error {
 
 // tidy drops the boxes that a crash or a failure left behind a mark.
 func (t *post) tidy(ctx context.Context) error {
+	if err := t.tidyBlobs(ctx); err != nil {
+		return err
+	}
 	for begin, needed := range map[string]phase{"in_" + t.name + "_": received, "out_" + t.name + "_": mixed} {
 		names, err := t.s.o.Queue.Boxes(ctx, begin)
 		if err != nil {
@@ -177,6 +181,11 @@ func (t *post) carry(ctx context.Context, c uint32) error {
 			return err
 		}
 	}
+	if t.state(c).Phase == laidOut {
+		if err := t.mixLaid(ctx, c); err != nil {
+			return err
+		}
+	}
 	if t.state(c).Phase == mixed {
 		return t.forward(ctx, c)
 	}
@@ -186,7 +195,7 @@ func (t *post) carry(ctx context.Context, c uint32) error {
 // erase deletes all that is left of the post.
 func (t *post) erase(ctx context.Context) error {
 	for c := range uint32(len(t.crowds)) {
-		if phase := t.state(c).Phase; phase == received || phase == mixed {
+		if phase := t.state(c).Phase; phase == received || phase == laidOut || phase == mixed {
 			t.s.o.Log.Error("a batch is deleted that nobody has taken: the retention is over", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
 		}
 	}

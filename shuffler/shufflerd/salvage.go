@@ -74,20 +74,66 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 	return nil
 }
 
-// readBatch reads the batch of a crowd that is to be mixed.
-func (t *post) readBatch(ctx context.Context, c uint32, state crowd) (envelope.Batch, error) {
+// openBatch is the batch of a crowd that is to be mixed: its head, and what gives its
+// envelopes one after the other. ErrDamaged, of that too: it is not what was signed.
+func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.Head, func(func([]byte) error) error, error) {
 	if len(state.Aside) > 0 {
-		return t.rest(ctx, c, state)
+		b, err := t.rest(ctx, c, state)
+		return b.Head(), func(take func([]byte) error) error {
+			for _, e := range b.Envelopes {
+				if err := take(e); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, err
 	}
-	data := bytes.NewBuffer(make([]byte, 0, state.Size))
-	if err := t.walkBatch(ctx, c, state, data); err != nil {
-		return envelope.Batch{}, err
-	}
-	b, err := envelope.ParseBatch(data.Bytes())
+	box, err := t.s.o.Queue.Box(ctx, t.batchName(c), queue.Refuse)
 	if err != nil {
-		return envelope.Batch{}, fmt.Errorf("shuffler: a batch that was accepted: %w", err)
+		return envelope.Head{}, nil, err
 	}
-	return b, nil
+	first, err := box.Get(ctx, "0", "chunk")
+	if err != nil {
+		return envelope.Head{}, nil, err
+	}
+	head, err := envelope.ParseHead(first)
+	if err != nil {
+		return head, nil, fmt.Errorf("%w: of the batch of crowd %d: %w", queue.ErrDamaged, c+1, err)
+	}
+	return head, func(take func([]byte) error) error {
+		cut := cutter{skip: envelope.HeadSize, size: head.Size, take: take}
+		if err := t.walkBatch(ctx, c, state, &cut); err != nil {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// cutter cuts a stream into envelopes, which are whoever's takes them.
+type cutter struct {
+	skip, size int // bytes
+	part       []byte
+	take       func([]byte) error
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	n := len(p)
+	skipped := min(c.skip, len(p))
+	c.skip -= skipped
+	for p = p[skipped:]; len(p) > 0; {
+		if c.part == nil {
+			c.part = make([]byte, 0, c.size)
+		}
+		more := min(len(p), c.size-len(c.part))
+		c.part, p = append(c.part, p[:more]...), p[more:]
+		if len(c.part) == c.size {
+			if err := c.take(c.part); err != nil {
+				return 0, err
+			}
+			c.part = nil
+		}
+	}
+	return n, nil
 }
 
 // rest is a batch without what was set aside of it. ErrDamaged: there is more to

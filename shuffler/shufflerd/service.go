@@ -1,7 +1,7 @@
 // Package shufflerd is the mixing operator as it runs: it takes contributions and
 // batches over HTTP, keeps them on disk, and carries every crowd through
 //
-//	collecting -> closed -> mixed -> inbox purged -> forwarded -> outbox purged
+//	collecting -> closed -> (laid out in parts) -> mixed -> inbox purged -> forwarded -> outbox purged
 //
 // with a durable mark after each step, so that a process that is killed anywhere
 // goes on where it was: nothing acknowledged is lost, and nothing leaves twice.
@@ -11,18 +11,21 @@
 package shufflerd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/epoch"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/witness"
+	"github.com/confetti-dp/confetti/shuffler/mixer"
 )
 
 // Options are what a service is made of. Queue, Keys, Publishers and Client must
@@ -42,6 +45,15 @@ type Options struct {
 
 	// Damage is what to do about contributions that are damaged on disk.
 	Damage queue.Damage
+
+	// Blobs is where a crowd of more than PartBytes is laid out in parts; nil: every crowd
+	// is mixed in memory. PartBytes 0 is mixer.PartBytes.
+	Blobs     blob.Store
+	PartBytes int
+	// Share has the steps of such crowds in the queue, for workers on Queue, Blobs and Keys
+	// that are other processes.
+	Share bool
+	lease time.Duration // usualLease, but for tests
 
 	Operators *serve.Bearers // who may close an epoch early; nil: nobody
 
@@ -65,6 +77,7 @@ func (l Limits) Validate() error {
 }
 
 const (
+	recordsName      = "shuffler"
 	defaultRetention = 30 * 24 * time.Hour
 	poll             = time.Second // how late an epoch may end
 )
@@ -78,6 +91,7 @@ type Service struct {
 	meters   meters
 	mixing   chan struct{} // held by whoever has crowds in memory
 	together int           // the constant, but for tests
+	worker   *worker       // nil: steps are not shared
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]
@@ -98,7 +112,8 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 	}
 	o.Default(defaultRetention)
 	o.Limits.Default()
-	records, err := o.Queue.Records(ctx, "shuffler")
+	o.PartBytes = cmp.Or(o.PartBytes, mixer.PartBytes)
+	records, err := o.Queue.Records(ctx, recordsName)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +125,11 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	if o.Limits.Total > 0 {
 		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
+	}
+	if o.Share {
+		if s.worker, err = newWorker(ctx, s.o, records); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.takeUp(ctx); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type Status struct {
 // Crowd is a Status's crowd.
 type Crowd struct {
 	Crowd uint32 `json:"crowd"`
-	Phase string `json:"phase"`          // "collecting", "received", "mixed", "forwarded", "withheld"
+	Phase string `json:"phase"`          // "collecting", "received", "mixing", "mixed", "forwarded", "withheld"
 	Lost  bool   `json:"lost,omitzero"`  // withheld, because its batch was damaged on disk
 	Aside int    `json:"aside,omitzero"` // envelopes of its batch that were damaged on disk and set aside
 	About string `json:"about,omitzero"` // collecting: "fewer than n_min", "at least N", N a power of two or n_min; "private"
@@ -109,7 +109,7 @@ func (t *post) status() Status {
 				one.Respondents, one.In, one.Out, one.Dropped, one.Duplicates, one.Tokens = r.Respondents, r.In, r.Out, r.Dropped, r.Duplicates, r.Tokens
 			}
 			st.Phase = "closed"
-		case received, withheld:
+		case received, laidOut, withheld:
 			st.Phase = "closed"
 		}
 		st.Crowds = append(st.Crowds, one)

@@ -116,6 +116,11 @@ func (s *Service) erase(ctx context.Context, post string) error {
 			return err
 		}
 	}
+	if s.o.Blobs != nil {
+		if err := s.o.Blobs.Delete(ctx, post); err != nil {
+			return err
+		}
+	}
 	var marks []string
 	err := s.records.Each(ctx, "crowd."+post, func(key string, _ []byte, _ uint64) error {
 		marks = append(marks, key)

@@ -23,16 +23,21 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 func TestMain(m *testing.M) {
 	durabletest.InMemory()
+	if os.Getenv(workerDir) != "" {
+		os.Exit(workerProcess())
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -59,6 +64,9 @@ type world struct {
 	now       time.Time
 	failpoint func(hop int, name string) error
 	rates     Limits
+
+	url       string // of a server that all hops share; "": a folder for each
+	partBytes int    // of crowds in parts; 0: all are mixed in memory
 
 	hops []*node
 
@@ -166,6 +174,8 @@ func (w *world) keys(hop int) string {
 	return dir
 }
 
+func (w *world) blobs(hop int) string { return filepath.Join(w.dir, fmt.Sprint("blobs", hop)) }
+
 // start brings a hop up on what it left on disk.
 func (w *world) start(hop int) {
 	w.t.Helper()
@@ -178,7 +188,11 @@ func (w *world) start(hop int) {
 func (w *world) tryStart(hop int, d queue.Damage) error {
 	w.t.Helper()
 	ctx := context.Background()
-	q, err := queue.Open(ctx, queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("queue", hop)), Damage: d})
+	at := queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("queue", hop)), Damage: d}
+	if w.url != "" {
+		at = queue.Config{URL: w.url}
+	}
+	q, err := queue.Open(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -190,7 +204,14 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 	if w.clock {
 		watched = clock.Watch(func() time.Time { return w.now }, func() time.Duration { return w.mono })
 	}
+	var blobs blob.Store
+	if w.partBytes > 0 {
+		if blobs, err = blob.OpenFolder(w.blobs(hop)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	s, err := New(ctx, Options{
+		Blobs: blobs, PartBytes: w.partBytes, Share: w.url != "", lease: testLease,
 		Common: serve.Common{
 			Clock: watched, Keys: w.keys(hop), Client: &http.Client{Transport: w}, Now: func() time.Time { return w.now },
 			Failpoint: func(name string) error {
@@ -299,7 +320,7 @@ func (w *world) do(hop int, r *http.Request) (int, wire.Code) {
 	rec := httptest.NewRecorder()
 	w.hops[hop].server.ServeHTTP(rec, r)
 	res := rec.Result()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		return res.StatusCode, p.Code
 	}
 	return res.StatusCode, ""
@@ -338,6 +359,11 @@ func (w *world) settled(hop int) {
 	boxes = slices.DeleteFunc(boxes, func(name string) bool { return strings.HasPrefix(name, "spent_") })
 	if len(boxes) > 0 {
 		w.t.Errorf("hop %d still holds %v", hop, boxes)
+	}
+	if w.partBytes > 0 {
+		if left, err := os.ReadDir(filepath.Join(w.blobs(hop), postName(w.plan.Hash(), 0, hop))); err == nil && len(left) > 0 {
+			w.t.Errorf("hop %d still holds blobs of %d crowds", hop, len(left))
+		}
 	}
 }
 
