@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/confetti-dp/confetti/analyzer/shards"
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -19,7 +21,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r, wire.BatchType); err != nil {
+	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
 		return err
 	}
 	// {hop} is how many receipts there are: a body without room for them is no batch
@@ -47,6 +49,15 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return err
+	}
+	if s.shards != nil && r.ContentLength > int64(s.o.ShardBytes) {
+		outcome, err := s.shards.Take(w, r, leg, receipts)
+		s.taken(r.Context(), outcome, err)
+		if err != nil {
+			return err
+		}
+		w.WriteHeader(status(outcome))
+		return nil
 	}
 	batch, err := serve.ReadBody(w, r, s.o.BatchSize)
 	if err != nil {
@@ -105,18 +116,23 @@ func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.V
 // error is a *wire.Problem where the batch is at fault.
 func (s *Service) Take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
 	outcome, err := s.take(ctx, h)
+	s.taken(ctx, outcome, err)
+	return outcome, err
+}
+
+// taken notes what became of a batch that came.
+func (s *Service) taken(ctx context.Context, outcome store.Outcome, err error) {
 	s.metrics.batch(ctx, outcome)
 	if errors.Is(err, store.ErrFull) {
 		s.o.Log.Error("a batch was refused: the database's disk is full")
 	}
-	return outcome, err
 }
 
 func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
 	b := h.Batch
 	name := nameOf(b.Plan)
 	mark := store.Batch{
-		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: receipts(h.Receipts),
+		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: shards.Bytes(h.Receipts),
 		Respondents: int(b.Respondents), Counted: s.o.Now(),
 	}
 	if err := s.standing(ctx, b.Plan); err != nil {
@@ -134,7 +150,7 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 	if run.counter == nil || int(b.Instance) >= len(run.receipts) {
 		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance+1)
 	}
-	if err := s.bornOut(run, h); err != nil {
+	if err := s.bornOut(run, h.Receipts, b.Head(), h.Digest); err != nil {
 		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	if err := s.o.Failpoint("batch-arrived"); err != nil {
@@ -175,24 +191,16 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 }
 
 // bornOut checks the receipts against the plan's keys, each other and the batch.
-func (s *Service) bornOut(run *running, h wire.Handover) error {
-	keys := run.receipts[h.Batch.Instance]
-	if err := wire.CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err != nil {
+func (s *Service) bornOut(run *running, receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) error {
+	keys := run.receipts[head.Instance]
+	if err := wire.CheckChain(receipts, keys, head, digest); err != nil {
 		return err
 	}
 	p := run.signed.Plan
-	for i, hop := range p.Route.Instances()[h.Batch.Instance].Hops {
-		if hop.Tokens != "" && int64(h.Receipts[i].Tokens) < int64(p.Crowd.Minimum) {
+	for i, hop := range p.Route.Instances()[head.Instance].Hops {
+		if hop.Tokens != "" && int64(receipts[i].Tokens) < int64(p.Crowd.Minimum) {
 			return fmt.Errorf("analyzer: receipt of hop %d: fewer single-use tokens than the plan's minimum of %d", i+1, p.Crowd.Minimum)
 		}
 	}
 	return nil
-}
-
-func receipts(all []wire.SignedReceipt) []byte {
-	var b []byte
-	for _, r := range all {
-		b = append(b, r.Bytes()...)
-	}
-	return b
 }

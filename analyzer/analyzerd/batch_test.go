@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -72,7 +73,7 @@ func TestBatchesThatAreRefused(t *testing.T) {
 			if w.Code < 400 {
 				t.Fatalf("status %d", w.Code)
 			}
-			if p := wire.ReadProblem(w.Result()); p.Code != s.code || !strings.Contains(p.Detail, s.want) {
+			if p := web.ReadProblem(w.Result()); p.Code != s.code || !strings.Contains(p.Detail, s.want) {
 				t.Errorf("%s: %s; want %s with %q", p.Code, p.Detail, s.code, s.want)
 			}
 			if b, err := r.store.Batches(t.Context(), c.name); len(b) != 0 || err != nil {

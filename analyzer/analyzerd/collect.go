@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -118,7 +119,7 @@ func (s *Service) askLeader(ctx context.Context, p plan.Plan, t *task.Task) (bod
 		return nil, nil, fmt.Errorf("analyzer: %s: %w", leader.Operator, err)
 	}
 	defer res.Body.Close()
-	if problem := wire.ReadProblem(res); problem != nil {
+	if problem := web.ReadProblem(res); problem != nil {
 		if problem.Code == wire.Withheld || problem.Code == wire.UnknownPlan {
 			return nil, nil, nil // it never will be there, or not before the leader has the plan
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -59,6 +60,13 @@ type Config struct {
 	Grace serve.Duration `toml:"grace"`
 	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
 	BatchSize int64 `toml:"batch_size"`
+	// Count is where batches larger than memory are counted: a folder that workers share, and
+	// how many bytes of envelopes a shard has at least, 0 for 16 MiB; some eight times as much
+	// memory is used. Without a folder a batch is counted in memory.
+	Count struct {
+		Folder serve.Path `toml:"folder"`
+		Shard  int        `toml:"shard_bytes"`
+	} `toml:"count"`
 	// Audit attacks the devices of a plan before its release is published, which takes some
 	// half a minute, and adds what was found. A promise that is proved false is not published on.
 	Audit bool `toml:"audit"`
@@ -112,6 +120,13 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		o.Collector, err = serve.ReadSecretFile(c.Collector)
 		fault("collector", err)
 	}
+	if c.Count.Folder != "" {
+		fault("count.folder", serve.Writable(c.Count.Folder))
+	}
+	if c.Count.Shard < 0 {
+		fault("count.shard_bytes", errors.New("is negative"))
+	}
+	o.ShardBytes = c.Count.Shard
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))
 	}
@@ -213,20 +228,15 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, program Program) erro
 	if err != nil {
 		return err
 	}
-	dsn, err := c.DSN()
-	if err != nil {
+	defer o.Client.CloseIdleConnections()
+	if err := c.openStores(ctx, &o); err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o.Store, o.Software = s, program.Software
+	defer o.Store.Close()
+	o.Software = program.Software
 	if c.Audit {
 		o.Audit = program.Audit
 	}
-	defer o.Client.CloseIdleConnections()
 	service, err := New(o)
 	if err != nil {
 		return err
@@ -236,6 +246,57 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, program Program) erro
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, c.status(service)
 	return serve.Run(ctx, http, func(ctx context.Context) { service.Run(ctx) }) // returns no error
+}
+
+// openStores opens the database, and the store of shards if there is one.
+func (c Config) openStores(ctx context.Context, o *Options) error {
+	dsn, err := c.DSN()
+	if err != nil {
+		return err
+	}
+	if c.Count.Folder != "" {
+		if o.Blobs, err = blob.OpenFolder(string(c.Count.Folder)); err != nil {
+			return err
+		}
+	}
+	o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
+	return err
+}
+
+// Worker is a process that counts shards of an analyzer's batches, with the analyzer's
+// configuration: any number of them, that share the database and the folder.
+type Worker struct{ Config }
+
+func (c Worker) shared() error {
+	if c.Count.Folder == "" {
+		return errors.New("workers count what is in a folder: set count.folder, as the analyzer has it")
+	}
+	return nil
+}
+
+// Check is Config.Check, for a worker.
+func (c Worker) Check() error { return errors.Join(c.shared(), c.Config.Check()) }
+
+// Run counts until the context ends; http.listen has its metrics.
+func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
+	if err := c.shared(); err != nil {
+		return fmt.Errorf("analyzer: %w", err)
+	}
+	http, o, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	if err := c.openStores(ctx, &o); err != nil {
+		return err
+	}
+	defer o.Store.Close()
+	service, err := New(o)
+	if err != nil {
+		return err
+	}
+	http.Ready = o.Store.Ready
+	return serve.Run(ctx, http, service.Work)
 }
 
 // status is the service's page, with what SQLite takes of the disk.

@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -29,6 +30,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -39,6 +41,9 @@ import (
 
 func TestMain(m *testing.M) {
 	durabletest.InMemory()
+	if os.Getenv(workerDSN) != "" {
+		os.Exit(workerProcess())
+	}
 	code := storetest.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
 		os.Stderr.WriteString(err.Error() + "\n")
@@ -267,6 +272,8 @@ type rig struct {
 	point string // the failpoint at which something happens
 	then  func() error
 
+	blobs string // folder; "": batches are counted in memory
+
 	store   *store.Store
 	audit   func(plan.Plan, []byte) (analyzerd.Audited, error)
 	service *analyzerd.Service
@@ -315,7 +322,14 @@ func (r *rig) restart() {
 	if r.store, err = store.Open(context.Background(), store.Config{DSN: r.dsn, Failpoint: fail}); err != nil {
 		r.t.Fatal(err)
 	}
+	var blobs blob.Store
+	if r.blobs != "" {
+		if blobs, err = blob.OpenFolder(r.blobs); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 	r.service, err = analyzerd.New(analyzerd.Options{
+		Blobs: blobs, ShardBytes: shardBytes, ShardLease: shardLease,
 		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client},
 		Store:  r.store, Operators: r.bearers,
 		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
@@ -379,7 +393,7 @@ func (r *rig) wants(w *httptest.ResponseRecorder, status int, code wire.Code) st
 	if status < 400 {
 		return ""
 	}
-	p := wire.ReadProblem(w.Result())
+	p := web.ReadProblem(w.Result())
 	if p.Code != code {
 		r.t.Errorf("problem %s, want %s: %s", p.Code, code, p.Detail)
 	}

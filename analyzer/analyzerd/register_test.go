@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -60,7 +61,7 @@ func TestRegistrationRefuses(t *testing.T) {
 			if w.Code < 400 {
 				t.Fatalf("status %d", w.Code)
 			}
-			if p := wire.ReadProblem(w.Result()); p.Code != wire.PlanRefused || !strings.Contains(p.Detail, s.want) {
+			if p := web.ReadProblem(w.Result()); p.Code != wire.PlanRefused || !strings.Contains(p.Detail, s.want) {
 				t.Errorf("%s: %s does not mention %q", p.Code, p.Detail, s.want)
 			}
 			if plans, err := r.store.Plans(t.Context()); len(plans) != 0 || err != nil {

@@ -273,7 +273,7 @@ func (s *Service) putState(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r, wire.StateType); err != nil {
+	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.StateType); err != nil {
 		return err
 	}
 	body, err := serve.ReadBody(w, r, plan.MaxState)

@@ -9,6 +9,7 @@
 package analyzerd
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -19,6 +20,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/analyzer/shards"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -53,6 +57,12 @@ type Options struct {
 	// release is published. An error, which says that its promise is false, withholds the release for
 	// good; nil: no plan is attacked.
 	Audit func(p plan.Plan, state []byte) (Audited, error)
+
+	// Blobs is where a batch of more than ShardBytes (0: 16 MiB) is dealt to shards that are
+	// counted by this process and by workers; nil: a batch is counted in memory.
+	Blobs      blob.Store
+	ShardBytes int
+	ShardLease time.Duration // for which a shard is its taker's alone; nobody prolongs it; 0 is 2 minutes
 
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
@@ -112,6 +122,7 @@ type Service struct {
 	o          Options
 	publishers []string // their keys; "" for all others of Options.Trust
 	opening    chan struct{}
+	shards     *shards.Sharing // nil: batches are counted in memory
 	concluding sync.Mutex
 
 	registering sync.Mutex // or withdrawing: one at a time
@@ -151,6 +162,7 @@ func New(o Options) (*Service, error) {
 		o.Grace = defaultGrace
 	}
 	o.Default(defaultRetention)
+	o.ShardBytes, o.ShardLease = cmp.Or(o.ShardBytes, 16<<20), cmp.Or(o.ShardLease, 2*time.Minute)
 	if o.BatchSize == 0 {
 		o.BatchSize = defaultBatchSize
 	}
@@ -178,8 +190,26 @@ func New(o Options) (*Service, error) {
 	}
 	var err error
 	s.metrics, err = newMetrics(o.Metrics.Meter)
+	if o.Blobs != nil {
+		s.shards = &shards.Sharing{
+			Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Problem: storeProblem,
+			Counted: s.metrics.shard, Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log,
+			Find: func(ctx context.Context, name string) (shards.Plan, error) {
+				run, err := s.run(ctx, name)
+				if err != nil {
+					return shards.Plan{}, err
+				}
+				return shards.Plan{Counter: run.counter, Protocol: run.protocol, BornOut: func(r []wire.SignedReceipt, head envelope.Head, digest [32]byte) error {
+					return s.bornOut(run, r, head, digest)
+				}}, nil
+			},
+		}
+	}
 	return s, err
 }
+
+// Work counts shards until the context ends: all that a worker does.
+func (s *Service) Work(ctx context.Context) { s.shards.Work(ctx) }
 
 // Routes are the service's paths, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {

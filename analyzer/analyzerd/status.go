@@ -140,7 +140,7 @@ func (p planData) row() []string {
 
 // metrics count what the service does, of all plans together.
 type metrics struct {
-	batches, fragments, verdicts metric.Int64Counter
+	batches, fragments, verdicts, shards metric.Int64Counter
 }
 
 func newMetrics(m metric.Meter) (all metrics, err error) {
@@ -150,6 +150,7 @@ func newMetrics(m metric.Meter) (all metrics, err error) {
 	}{
 		{&all.batches, "analyzer_batches", "Batches that came, by what became of them."},
 		{&all.fragments, "analyzer_fragments", "Fragments of counted batches, by whether they were counted."},
+		{&all.shards, "analyzer_shards", "Shards of large batches that this process has counted."},
 		{&all.verdicts, "analyzer_verdicts", "Collections that were released or withheld."},
 	} {
 		if *c.counter, err = m.Int64Counter(c.name, metric.WithDescription(c.description)); err != nil {
@@ -163,6 +164,8 @@ func (m metrics) batch(ctx context.Context, o store.Outcome) {
 	name := map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o]
 	m.batches.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
 }
+
+func (m metrics) shard(ctx context.Context) { m.shards.Add(ctx, 1) }
 
 func (m metrics) opened(ctx context.Context, counted, dropped int) {
 	m.fragments.Add(ctx, int64(counted), metric.WithAttributes(attribute.String("outcome", "counted")))

@@ -96,6 +96,9 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	var err error
 	if registry.Final(name) {
 		err = s.o.Store.Withdraw(ctx, name, w.Marshal(), w.String(), s.o.Now())
+		if err == nil && s.shards != nil {
+			err = s.shards.Forget(ctx) // what workers have counted of a batch that is not whole yet
+		}
 	} else {
 		err = s.o.Store.KeepWithdrawal(ctx, name, w.Marshal())
 	}

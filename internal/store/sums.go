@@ -235,35 +235,43 @@ type Upload struct {
 func (s *Sums) Take(ctx context.Context, all []Upload) ([]error, error) {
 	var wrong []error
 	err := s.db.write(ctx, "take", func(tx *sql.Tx) error {
+		insert, err := tx.PrepareContext(ctx, "INSERT INTO reports (plan, respondent, id, crowd, job, body) VALUES ($1, $2, $3, $4, 0, $5) ON CONFLICT DO NOTHING")
+		if err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		defer insert.Close()
 		wrong = make([]error, len(all)) // of this attempt
+		open := map[string]bool{}
 		for i, u := range all {
-			err := take(ctx, tx, u)
-			if wrong[i] = err; err != nil && !errors.Is(err, ErrTaken) && !errors.Is(err, ErrClosed) {
+			if _, known := open[u.Plan]; !known {
+				if open[u.Plan], err = exists(ctx, tx, "SELECT 1 FROM served WHERE name = $1 AND closed = 0", u.Plan); err != nil {
+					return err
+				}
+			}
+			if !open[u.Plan] {
+				wrong[i] = ErrClosed
+				continue
+			}
+			r, err := insert.ExecContext(ctx, u.Plan, u.Respondent[:], u.ID[:], u.Crowd, u.Body)
+			if err != nil {
+				return fmt.Errorf("store: %w", err)
+			}
+			if n, err := r.RowsAffected(); err != nil {
+				return fmt.Errorf("store: %w", err)
+			} else if n == 1 {
+				continue
+			}
+			there, err := one(ctx, tx, "SELECT body FROM reports WHERE plan = $1 AND (respondent = $2 OR id = $3)", u.Plan, u.Respondent[:], u.ID[:])
+			if err != nil {
 				return err
+			}
+			if !bytes.Equal(there, u.Body) {
+				wrong[i] = ErrTaken
 			}
 		}
 		return nil
 	})
 	return wrong, err
-}
-
-func take(ctx context.Context, tx *sql.Tx, u Upload) error {
-	open, err := exists(ctx, tx, "SELECT 1 FROM served WHERE name = $1 AND closed = 0", u.Plan)
-	if err != nil {
-		return err
-	}
-	if !open {
-		return ErrClosed
-	}
-	there, err := one(ctx, tx, "SELECT body FROM reports WHERE plan = $1 AND (respondent = $2 OR id = $3)", u.Plan, u.Respondent[:], u.ID[:])
-	switch {
-	case err != nil || bytes.Equal(there, u.Body):
-		return err
-	case there != nil:
-		return ErrTaken
-	}
-	return execArgs(ctx, tx, "INSERT INTO reports (plan, respondent, id, crowd, job, body) VALUES ($1, $2, $3, $4, 0, $5)",
-		u.Plan, u.Respondent[:], u.ID[:], u.Crowd, u.Body)
 }
 
 // Reports is how many reports of a crowd have come.

@@ -44,3 +44,40 @@ func TestAChangedRowIsFound(t *testing.T) {
 		}
 	}
 }
+
+// What comes together is decided on one by one, and one that is refused takes nothing from the others.
+func TestReportsThatComeTogether(t *testing.T) {
+	ctx := t.Context()
+	s, err := OpenSums(ctx, Config{DSN: filepath.Join(t.TempDir(), "sums.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, name := range []string{"open", "closed"} {
+		if err := s.Serve(ctx, Served{Name: name, Signed: []byte{1}, Secret: []byte{2}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(ctx, "closed"); err != nil {
+		t.Fatal(err)
+	}
+	upload := func(plan string, respondent, id byte) Upload {
+		return Upload{Plan: plan, Respondent: [32]byte{respondent}, ID: [16]byte{id}, Body: []byte{respondent, id}}
+	}
+	all := []Upload{upload("open", 1, 1), upload("closed", 2, 2), upload("open", 1, 3), upload("open", 4, 1), upload("open", 1, 1), upload("unknown", 5, 5), upload("open", 6, 6)}
+	want := []error{nil, ErrClosed, ErrTaken, ErrTaken, nil, ErrClosed, nil}
+	for range 2 { // and the same once more
+		wrong, err := s.Take(ctx, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			if !errors.Is(wrong[i], want[i]) {
+				t.Errorf("report %d: %v, want %v", i, wrong[i], want[i])
+			}
+		}
+		if n, err := s.Reports(ctx, "open", 0); n != 2 || err != nil {
+			t.Errorf("%d reports are there, %v", n, err)
+		}
+	}
+}

@@ -1,0 +1,372 @@
+// Package shards counts a batch that does not fit memory, by any number of processes.
+package shards
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// A batch that does not fit memory is dealt to shards as it comes in, so that copies of an
+// envelope fall together, and each shard is counted by whoever leases it: the request that
+// brings the batch, and workers that are other processes on the same database and store.
+// The request is answered when all shards are counted and added up. Until then nothing of
+// the batch is in any tally, and a hop that comes again finds what was done.
+
+const (
+	poll      = time.Second
+	shardPoll = 200 * time.Millisecond
+)
+
+// Failpoints are those of batches in shards.
+var Failpoints = []string{
+	"batch-dealt",   // the shards are in the store of blobs, nobody counts them yet
+	"shard-counted", // each time
+	"shards-added",  // counted as a whole; the shards are still there
+}
+
+// Plan is one whose batches are counted.
+type Plan struct {
+	Counter  *analyzer.Counter // nil where answers are summed
+	Protocol *protocol.Protocol
+	// BornOut checks receipts against the plan's keys, each other and the batch.
+	BornOut func(receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) error
+}
+
+// Sharing is what a service and its workers count with. All must be set.
+type Sharing struct {
+	Store     *store.Store
+	Blobs     blob.Store
+	Bytes     int           // of a shard, at least
+	Lease     time.Duration // for which a shard is its taker's alone; nobody prolongs it
+	BatchSize int64         // most bytes of a batch
+	Alone     chan struct{} // held by who counts: it takes all cores
+	Find      func(ctx context.Context, plan string) (Plan, error)
+	Problem   func(error) error // of the store, as who asks is told
+	Counted   func(context.Context)
+	Opened    func(ctx context.Context, counted, dropped int)
+	Failpoint func(string) error
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Bytes are receipts as they are kept, one after the other.
+func Bytes(receipts []wire.SignedReceipt) (all []byte) {
+	for _, r := range receipts {
+		all = append(all, r.Bytes()...)
+	}
+	return all
+}
+
+func shardsOf(b store.Batch) string {
+	return fmt.Sprintf("%s/%d_%d/%x", b.Plan, b.Instance, b.Crowd, b.SHA256[:8])
+}
+
+// Take takes a batch whose body has not been read, and which the last of the
+// receipts vouches for.
+func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, receipts []wire.SignedReceipt) (store.Outcome, error) {
+	ctx := r.Context()
+	mark := store.Batch{
+		Plan: fmt.Sprintf("%x", leg.Plan), Instance: int(leg.Instance), Crowd: int(leg.Crowd), SHA256: receipts[len(receipts)-1].BatchOut,
+		Receipts: Bytes(receipts), Respondents: int(receipts[len(receipts)-1].Respondents), Counted: s.Now(),
+	}
+	if outcome, err := s.Store.Taken(ctx, mark); outcome != store.New {
+		return outcome, s.Problem(err)
+	}
+	run, err := s.Find(ctx, mark.Plan)
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	if run.Counter == nil {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan's answers are summed")
+	}
+	all, _, err := s.Store.Shared(ctx, mark)
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	if all == 0 {
+		if err := s.deal(ctx, w, r, run, leg, receipts, mark); err != nil {
+			return store.Failed, err
+		}
+	}
+	if err := s.countAll(ctx, mark); err != nil {
+		return store.Failed, err
+	}
+	outcome, err := s.addShards(context.WithoutCancel(ctx), run, mark)
+	refused, ok := errors.AsType[*wire.Problem](err)
+	if err == nil || errors.Is(err, errAgain) || ok && refused.Code == wire.BatchRefused {
+		err = errors.Join(err, s.Store.Unshare(context.WithoutCancel(ctx), mark), s.Blobs.Delete(context.WithoutCancel(ctx), shardsOf(mark)))
+	}
+	return outcome, err
+}
+
+// deal reads a batch and writes its shards, for everybody to count.
+func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []wire.SignedReceipt, mark store.Batch) error {
+	digest := sha256.New()
+	body := bufio.NewReaderSize(io.TeeReader(serve.Body(w, r, s.BatchSize), digest), 1<<20)
+	raw := make([]byte, envelope.HeadSize)
+	if _, err := io.ReadFull(body, raw); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return wire.Problemf(wire.BatchRefused, "the body is shorter than a batch's header")
+	} else if err != nil {
+		return err
+	}
+	head, err := envelope.ParseHead(raw)
+	if err != nil {
+		return wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	if leg != (wire.Leg{Plan: head.Plan, Instance: head.Instance, Hop: head.Hop, Crowd: head.Crowd}) {
+		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
+	}
+	if err := run.BornOut(receipts, head, mark.SHA256); err != nil {
+		return wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	if err := s.Failpoint("batch-arrived"); err != nil {
+		return err
+	}
+	if err := s.Blobs.Delete(ctx, shardsOf(mark)); err != nil { // of an attempt that was cut short
+		return err
+	}
+	size := blob.PartBytes(head.Bytes(), s.Bytes)
+	shards := int((head.Bytes() + int64(size) - 1) / int64(size))
+	dealt, held, part := make([][]byte, shards), 0, 0
+	flush := func() error {
+		for i, some := range dealt {
+			if len(some) == 0 {
+				continue
+			}
+			sum := sha256.Sum256(some)
+			if err := s.Blobs.Put(ctx, fmt.Sprintf("%s/%d/%d", shardsOf(mark), i, part), append(sum[:], some...)); err != nil {
+				return err
+			}
+			dealt[i] = some[:0]
+		}
+		held = 0
+		part++
+		return nil
+	}
+	one := make([]byte, head.Size)
+	for range head.Envelopes {
+		if _, err := io.ReadFull(body, one); err == io.EOF || err == io.ErrUnexpectedEOF {
+			return wire.Problemf(wire.BatchRefused, "truncated: fewer envelopes than are stated")
+		} else if err != nil {
+			return err
+		}
+		i := analyzer.Shard(one, shards)
+		dealt[i] = append(dealt[i], one...)
+		if held += len(one); held >= size {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if n, err := io.Copy(io.Discard, io.LimitReader(body, 1)); err != nil || n > 0 {
+		return errors.Join(err, wire.Problemf(wire.BatchRefused, "oversized: more than the envelopes that are stated"))
+	}
+	if [32]byte(digest.Sum(nil)) != mark.SHA256 {
+		return errors.Join(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", leg.Hop), s.Blobs.Delete(ctx, shardsOf(mark)))
+	}
+	if err := s.Failpoint("batch-dealt"); err != nil {
+		return err
+	}
+	return s.Problem(s.Store.Share(ctx, mark, raw, shards))
+}
+
+// countAll waits until every shard of a batch is counted, and counts itself meanwhile.
+func (s *Sharing) countAll(ctx context.Context, mark store.Batch) error {
+	for {
+		all, counted, err := s.Store.Shared(ctx, mark)
+		if err != nil {
+			return s.Problem(err)
+		}
+		if all == 0 {
+			return errAgain
+		}
+		if counted == all {
+			return nil
+		}
+		took, err := s.countOne(ctx)
+		if err != nil {
+			return err
+		}
+		if !took {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(shardPoll):
+			}
+		}
+	}
+}
+
+// errAgain is the error of a batch whose shards are not what was dealt: it has to be sent
+// again.
+var errAgain = errors.New("analyzer: the shards of a batch are not all there: it has to be sent again")
+
+// countOne leases a shard of any batch and counts it; false: there is none.
+func (s *Sharing) countOne(ctx context.Context) (took bool, err error) {
+	select {
+	case s.Alone <- struct{}{}:
+		defer func() { <-s.Alone }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	sh, there, err := s.Store.Lease(ctx, time.Now(), s.Lease)
+	if err != nil || !there {
+		return false, err
+	}
+	counted, err := s.countShard(ctx, sh)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errAgain) {
+		mark := store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}
+		s.Log.Error("a shard of a batch is damaged or lost, and the batch has to be sent again", "plan", sh.Plan, "instance", sh.Instance, "crowd", sh.Crowd)
+		return true, s.Store.Unshare(ctx, mark)
+	}
+	if err != nil {
+		return true, err
+	}
+	fresh, err := s.Store.CountShard(ctx, sh, counted)
+	if err == nil && fresh {
+		s.Counted(ctx)
+	}
+	return true, errors.Join(err, s.Failpoint("shard-counted"))
+}
+
+func (s *Sharing) countShard(ctx context.Context, sh store.Shard) (c store.ShardCount, err error) {
+	run, err := s.Find(ctx, sh.Plan)
+	if err != nil {
+		return c, err
+	}
+	if run.Counter == nil {
+		return c, fmt.Errorf("analyzer: a shard is of plan %s, whose answers are summed", sh.Plan)
+	}
+	head, err := envelope.ParseHead(sh.Head)
+	if err != nil {
+		return c, err
+	}
+	under := fmt.Sprintf("%s/%d", shardsOf(store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}), sh.Shard)
+	names, err := s.Blobs.List(ctx, under)
+	if err != nil {
+		return c, err
+	}
+	var envelopes [][]byte
+	for _, name := range names {
+		body, err := s.Blobs.Get(ctx, name)
+		if err != nil {
+			return c, err
+		}
+		if len(body) < sha256.Size || sha256.Sum256(body[sha256.Size:]) != [32]byte(body) {
+			return c, errAgain
+		}
+		for rest := body[sha256.Size:]; len(rest) >= head.Size; rest = rest[head.Size:] {
+			envelopes = append(envelopes, rest[:head.Size])
+		}
+	}
+	some, err := run.Counter.Some(head, envelopes)
+	if err != nil {
+		return c, err
+	}
+	tally, err := some.Tally.MarshalBinary()
+	return store.ShardCount{Opened: some.Opened, Dropped: some.Dropped, Tally: tally}, err
+}
+
+// addShards adds up what was counted, and writes it as the batch's tally.
+func (s *Sharing) addShards(ctx context.Context, run Plan, mark store.Batch) (store.Outcome, error) {
+	var whole *analyzer.Counted
+	err := s.Store.ShardCounts(ctx, mark, func(c store.ShardCount) error {
+		one := analyzer.Counted{Tally: run.Protocol.NewTally(), Opened: c.Opened, Dropped: c.Dropped}
+		if err := one.Tally.UnmarshalBinary(c.Tally); err != nil {
+			return err
+		}
+		if whole == nil {
+			whole = &one
+			return nil
+		}
+		whole.Opened, whole.Dropped = whole.Opened+one.Opened, whole.Dropped+one.Dropped
+		return whole.Tally.Merge(one.Tally)
+	})
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	last, err := wire.ParseReceipt(mark.Receipts[len(mark.Receipts)-wire.ReceiptSize:])
+	if err != nil {
+		return store.Failed, err
+	}
+	if whole == nil || whole.Opened+whole.Dropped != int(last.Out) {
+		return store.Failed, errAgain
+	}
+	head := envelope.Head{
+		Plan: last.Plan, Instance: last.Instance, Crowd: last.Crowd, Hop: last.Hop + 1, Respondents: last.Respondents, Envelopes: last.Out,
+		Size: 1, // which counting does not look at
+	}
+	crowd, err := run.Counter.Whole(head, *whole)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	mark.Smallest, mark.Dropped = crowd.Smallest, whole.Dropped
+	tally, err := crowd.Tally.MarshalBinary()
+	if err != nil {
+		return store.Failed, err
+	}
+	if err := s.Failpoint("batch-opened"); err != nil {
+		return store.Failed, err
+	}
+	outcome, err := s.Store.Count(ctx, mark, tally)
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	if outcome == store.New {
+		s.Opened(ctx, whole.Opened, whole.Dropped)
+		s.Log.Info("batch counted in shards", "plan", mark.Plan, "instance", mark.Instance, "crowd", mark.Crowd)
+	}
+	return outcome, s.Failpoint("shards-added")
+}
+
+// Forget deletes what is left of batches of plans that take none any more: what workers
+// have counted last, so that whoever is stopped in between finds the rest.
+func (s *Sharing) Forget(ctx context.Context) error {
+	if s.Blobs == nil {
+		return nil
+	}
+	plans, err := s.Store.Unfinished(ctx)
+	for _, name := range plans {
+		if deleting := s.Blobs.Delete(ctx, name); deleting != nil {
+			err = errors.Join(err, deleting)
+			continue
+		}
+		err = errors.Join(err, s.Store.Finish(ctx, name))
+	}
+	return err
+}
+
+// Work counts shards until the context ends: all that a worker does.
+func (s *Sharing) Work(ctx context.Context) {
+	for ctx.Err() == nil {
+		took, err := s.countOne(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("a shard was not counted, and will be tried again", "reason", err.Error())
+		}
+		if err != nil || !took {
+			select {
+			case <-ctx.Done():
+			case <-time.After(poll):
+			}
+		}
+	}
+}
