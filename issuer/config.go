@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/issuer/identity"
 )
 
 // Config is an issuer's configuration file.
@@ -17,6 +19,12 @@ type Config struct {
 	serve.Visited
 	// Folder is where plans and marks rest.
 	Folder serve.Path `toml:"folder"`
+	// OIDC, Assertions and Links are ways to tell people who have no bearer token, one of
+	// them at most: see package identity. Links is a file of bearer tokens whose names are those of
+	// links (confetti token links).
+	OIDC       *identity.OIDC       `toml:"oidc"`
+	Assertions *identity.Assertions `toml:"assertions"`
+	Links      serve.Path           `toml:"links"`
 	// Limits bound what peers can make the service do; 0 is the default.
 	Limits serve.Visits `toml:"limits"`
 }
@@ -41,13 +49,42 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	publishers, bearers, err := c.Visited.Open(c.Settings)
 	errs = append(errs, err)
-	if c.Bearers == "" && c.HTTP.Clients == "" {
-		fault("bearers", errors.New("nobody could be told apart: name a file of bearer tokens, or as http.clients authorities of certificates"))
+	who, err := c.identity(bearers != nil || c.HTTP.Clients != "")
+	errs = append(errs, err)
+	if c.Bearers == "" && c.HTTP.Clients == "" && c.OIDC == nil && c.Assertions == nil && c.Links == "" {
+		fault("bearers", errors.New("nobody could be told apart: name a file of bearer tokens, or as http.clients authorities of certificates, or set oidc, assertions or links"))
 	}
 	fault("limits", c.Limits.Validate())
 	return http, Options{
-		Common: common, Folder: string(c.Folder), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Limits: c.Limits,
+		Common: common, Folder: string(c.Folder), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Identity: who, Limits: c.Limits,
 	}, errors.Join(errs...)
+}
+
+// identity opens the one way to tell people that is set; nil if none is. others says that
+// respondents are told in another way already.
+func (c Config) identity(others bool) (who identity.Identifier, err error) {
+	var errs []error
+	set := func(setting string, open func() (identity.Identifier, error)) {
+		if others {
+			errs = append(errs, serve.Fault(setting, errors.New("a respondent who is told in two ways would count twice: set one of bearers, http.clients, oidc, assertions and links")))
+		}
+		others = true
+		one, err := open()
+		who, errs = one, append(errs, err)
+	}
+	if c.OIDC != nil {
+		set("oidc", func() (identity.Identifier, error) { return identity.OpenOIDC(*c.OIDC, time.Now) })
+	}
+	if c.Assertions != nil {
+		set("assertions", func() (identity.Identifier, error) { return identity.OpenAssertions(*c.Assertions, time.Now) })
+	}
+	if c.Links != "" {
+		set("links", func() (identity.Identifier, error) {
+			codes, err := serve.ReadBearers(string(c.Links))
+			return identity.Links(codes), serve.Fault("links", err)
+		})
+	}
+	return who, errors.Join(errs...)
 }
 
 // Check reads everything that the configuration names, and starts nothing. The

@@ -45,7 +45,22 @@ func (s *Service) Ready(context.Context) error {
 	if s.o.Bearers != nil {
 		return s.o.Bearers.Err()
 	}
+	if s.o.Identity != nil {
+		return s.o.Identity.Err()
+	}
 	return nil
+}
+
+// respondent tells whom the request is from, and by which kind of credential.
+func (s *Service) respondent(r *http.Request, p *served) (serve.Respondent, error) {
+	if s.o.Identity == nil {
+		return s.auth.Respondent(r)
+	}
+	who, err := s.o.Identity.Identify(r, p.plan.Name())
+	if err != nil {
+		return serve.Respondent{}, err
+	}
+	return s.auth.Secret.Respondent(s.o.Identity.Kind(), who), nil
 }
 
 // issue signs a respondent's requests, all or none.
@@ -58,38 +73,44 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r, wire.TokenRequestType); err != nil {
+	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.TokenRequestType); err != nil {
 		return err
 	}
 	if err := s.o.IsOpen(p.plan.Times, false); err != nil {
 		return err
 	}
-	respondent, err := s.auth.Respondent(r)
+	respondent, err := s.respondent(r, p)
 	if err != nil {
+		s.note(p, nil, err)
 		return err
 	}
-	if err := s.rates.Allow(respondent); err != nil {
-		return err
-	}
-	if err := serve.Enter(r, respondent); err != nil {
-		return err
-	}
-	body, err := serve.ReadBody(w, r, wire.MaxTokenBody)
-	if err != nil {
-		return err
-	}
-	request, err := wire.ParseTokenRequest(body)
-	if err != nil {
-		return wire.Problemf(wire.BadRequest, "%w", err)
-	}
-	answer, err := s.sign(r.Context(), p, respondent, request)
-	if err != nil {
+	answer, err := s.asked(w, r, p, respondent)
+	if s.note(p, &respondent, err); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", wire.TokenResponseType)
 	w.Header().Set("Cache-Control", "no-store")
 	_, err = w.Write(answer.Marshal())
 	return err
+}
+
+// asked reads a respondent's requests and signs them.
+func (s *Service) asked(w http.ResponseWriter, r *http.Request, p *served, respondent serve.Respondent) (none wire.TokenResponse, err error) {
+	if err := s.rates.Allow(respondent); err != nil {
+		return none, err
+	}
+	if err := serve.Enter(r, respondent); err != nil {
+		return none, err
+	}
+	body, err := serve.ReadBody(w, r, wire.MaxTokenBody)
+	if err != nil {
+		return none, err
+	}
+	request, err := wire.ParseTokenRequest(body)
+	if err != nil {
+		return none, wire.Problemf(wire.BadRequest, "%w", err)
+	}
+	return s.sign(r.Context(), p, respondent, request)
 }
 
 // full says that somebody new is one too many. Of as many respondents as the plan lets

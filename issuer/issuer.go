@@ -22,10 +22,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/issuer/identity"
 )
 
 // Options are what an issuer is made of. Folder, Keys, Publishers and one of
-// Bearers and Certificates must be set.
+// Bearers, Certificates and Identity must be set.
 type Options struct {
 	// Common has among the rest Client, which asks hops how many tokens they have counted,
 	// so that an older copy of the folder is found; Retention of marks, by default a day,
@@ -36,7 +37,8 @@ type Options struct {
 	Publishers *serve.Publishers // whose plans are served
 
 	Bearers      *serve.Bearers
-	Certificates bool // of the authorities that the server's TLS knows
+	Certificates bool                // of the authorities that the server's TLS knows
+	Identity     identity.Identifier // nil: people are not told by it
 
 	Limits serve.Visits
 }
@@ -50,6 +52,7 @@ const (
 type Service struct {
 	o      Options
 	auth   serve.Authenticator
+	audit  *audit
 	rates  *serve.Rates[serve.Respondent]
 	issued metric.Int64Counter
 	disk   *durable.Disk
@@ -65,7 +68,7 @@ type Service struct {
 // New opens an issuer on its folder, which it makes, and takes up what an
 // earlier process left.
 func New(o Options) (*Service, error) {
-	if o.Folder == "" || o.Keys == "" || o.Publishers == nil || o.Bearers == nil && !o.Certificates {
+	if o.Folder == "" || o.Keys == "" || o.Publishers == nil || o.Bearers == nil && !o.Certificates && o.Identity == nil {
 		return nil, errors.New("issuer: a folder, a folder of keys, publishers and a way to tell respondents apart must be given")
 	}
 	o.Default(defaultRetention)
@@ -78,6 +81,7 @@ func New(o Options) (*Service, error) {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: o.Limits.Rates()}
+	s.audit = newAudit(s.o.Now, o.Log)
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = closes

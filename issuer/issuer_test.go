@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -155,7 +156,7 @@ func (w *world) do(method, path, who, contentType string, body []byte) (*http.Re
 	r.Header.Set("Authorization", "Bearer "+w.bearers[who])
 	rec := httptest.NewRecorder()
 	w.server.ServeHTTP(rec, r)
-	return rec.Result(), rec.Body.Bytes(), wire.ReadProblem(rec.Result())
+	return rec.Result(), rec.Body.Bytes(), web.ReadProblem(rec.Result())
 }
 
 // at are the hops that demand tokens.
@@ -167,6 +168,9 @@ func (w *world) ask(seed token.Seed) (wire.TokenRequest, []*token.Request) {
 	var asks wire.TokenRequest
 	var requests []*token.Request
 	for i, c := range at {
+		if int(c.Instance) >= len(w.plan.Route.Mix.Instances) {
+			continue
+		}
 		c.Plan = w.plan.Hash()
 		request, err := token.NewRequest(seed, tokenKeys()[i].Public(), c)
 		if err != nil {

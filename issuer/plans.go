@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -66,7 +67,7 @@ func (s *Service) takeUp() error {
 		err = s.add(signed, true, func() error { return nil })
 		if errors.Is(err, errNoKey) {
 			// A key that was taken away stops its plans, not the others.
-			s.plans.Idle(signed, wire.AsProblem(err).Detail)
+			s.plans.Idle(signed, web.AsProblem(err).Detail)
 			continue
 		}
 		if err != nil {
@@ -131,6 +132,9 @@ func (s *Service) add(signed plan.Signed, before bool, last func() error) error 
 	}
 	if len(p.keys) == 0 {
 		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
+	}
+	if s.o.Identity != nil && slices.ContainsFunc(signed.Plan.Route.Ways(), func(hops []plan.Party) bool { return hops[0].Tokens == "" }) {
+		return wire.Problemf(wire.PlanRefused, "a device shows an entry that demands no token what it shows this issuer, which is who people are: have every entry demand tokens")
 	}
 	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
 		return wire.Problemf(wire.PlanRefused, "a study of which everybody answers all rounds has the same keys in each, and a respondent could use the tokens of all in one: have its hops demand no tokens")

@@ -94,7 +94,7 @@ func (s *Service) remove(hash, scope [32]byte) error {
 	// The plan first: without it the marks are nobody's, and no restart serves it.
 	paths := []string{s.path(hash, "plan")}
 	if s.alone(hash, scope) {
-		paths = append(paths, s.path(scope, "log"), s.path(scope, "end"))
+		paths = append(paths, s.path(scope, "log"), s.path(scope, "end"), s.path(scope, auditKind))
 	}
 	for _, path := range paths {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
