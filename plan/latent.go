@@ -6,8 +6,9 @@ package plan
 type Latent struct {
 	Features int      `json:"features"`          // numbers of a record, as the state takes them: of an image its pixels
 	Classes  []string `json:"classes,omitempty"` // of which each record has one, as private as the record; none: the record alone
-	Report   string   `json:"report"`            // LatentSymbols or LatentVector
-	// Clusters are those of the state; the randomizer is of the symbols, a cluster and a class each.
+	Report   string   `json:"report"`            // one of LatentReports
+	// Clusters are those of the state, or the classes of a model; the randomizer is of the symbols: a cluster and
+	// a class each, or no and yes.
 	Clusters   int         `json:"clusters,omitempty"`
 	Randomizer *Randomizer `json:"randomizer,omitempty"`
 	Vector     *Latents    `json:"vector,omitempty"` // LatentVector: how a vector and a class are told
@@ -16,11 +17,12 @@ type Latent struct {
 // What a device says of its record.
 const (
 	LatentSymbols = "symbols" // a public cluster and a class, jointly, at the whole epsilon
+	LatentRight   = "right"   // whether the class is the one that the state, a published model, gives the record
 	LatentVector  = "vector"  // the vector that a public encoder makes of the record, and beside it the class (LTN)
 )
 
 // LatentReports are the reports that a plan may name.
-var LatentReports = []string{LatentSymbols, LatentVector}
+var LatentReports = []string{LatentSymbols, LatentRight, LatentVector}
 
 // Latents are the mechanisms that tell of a vector and of a class, which share the local epsilon.
 type Latents struct {

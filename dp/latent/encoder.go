@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -31,13 +32,43 @@ type Trained struct {
 	Method  string `json:"method"`  // "vae", "pca"
 	Of      string `json:"of"`      // what the records were, in words
 	Records int    `json:"records"` // how many
-	// Claim is what the records were promised: ClaimPublic is the one that there is, and says
-	// nothing, since they are public.
+	// Claim is what the records were promised: one of ClaimPublic, ClaimPrivate and ClaimNone.
 	Claim string `json:"claim"`
+	// Epsilon and Delta are those of ClaimPrivate, where a record is left out or added, and Private is
+	// how many records have it: the others are public. All are zero of other claims.
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
+	Private int     `json:"private,omitempty"`
 }
 
-// ClaimPublic is of records that nothing was promised to.
-const ClaimPublic = "public"
+const (
+	// ClaimPublic is of records that nothing was promised to.
+	ClaimPublic = "public"
+	// ClaimPrivate is of an encoder of which a second stage was trained with noise on private records,
+	// and the first one on public records alone.
+	ClaimPrivate = "differentially private"
+	// ClaimNone is of LTN's two stages as they are printed: both have seen the same private records, and
+	// nothing is proved of what the first one leaves in the half that stays as it is.
+	ClaimNone = "none proved"
+)
+
+// check says what is wrong with a claim.
+func (t Trained) check() error {
+	number := t.Epsilon > 0 && t.Epsilon <= math.MaxFloat64 && t.Delta > 0 && t.Delta < 1 && t.Private > 0 && t.Private <= t.Records
+	switch t.Claim {
+	case ClaimPublic, ClaimNone:
+		if t.Epsilon == 0 && t.Delta == 0 && t.Private == 0 {
+			return nil
+		}
+	case ClaimPrivate:
+		if number {
+			return nil
+		}
+	default:
+		return fmt.Errorf("latent: an encoder whose records were promised %q: it must be %q, %q or %q", t.Claim, ClaimPublic, ClaimPrivate, ClaimNone)
+	}
+	return fmt.Errorf("latent: an encoder whose records were promised %q, with epsilon %v, delta %v and %d records: a promise has all three, and others none", t.Claim, t.Epsilon, t.Delta, t.Private)
+}
 
 // encoderForm is an encoder in JSON; numbers are bytes in base64.
 type encoderForm struct {
@@ -110,10 +141,7 @@ func (e *Encoder) Check() error {
 			return errors.New("latent: a number of a prototype is not finite")
 		}
 	}
-	if e.Trained.Claim != ClaimPublic {
-		return fmt.Errorf("latent: an encoder whose records were promised %q: it must be %q", e.Trained.Claim, ClaimPublic)
-	}
-	return nil
+	return e.Trained.check()
 }
 
 // Inputs is how many numbers a record has.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/dp/account/amplify"
 	"github.com/confetti-dp/confetti/dp/noise"
 )
 
@@ -131,6 +132,11 @@ func (m Laplace) LogProb(x []float32) func(report []byte) float64 {
 		}
 		return -decay * float64(apart)
 	}
+}
+
+// Event is what the accountant is told of the shuffled reports of so many users.
+func (m Laplace) Event(users int) account.Event {
+	return amplify.AnyRandomizer{Users: users, Epsilon: m.Epsilon}
 }
 
 // Local is what a device is promised against everybody else.

@@ -119,11 +119,36 @@ func TestDevicesDrawFromTheLaw(t *testing.T) {
 	}
 }
 
-// A cap's report is as likely, up to its epsilon, whatever the vector; its law is dp/direction's.
+// A cap's report with its class is as likely, up to the epsilon of both, whatever the vector and the
+// class; its law is dp/direction's. A twin does that has the cap of a larger epsilon. Alone a cap hides
+// in a crowd as its own law says, and with a class as any randomizer of the sum does.
 func TestCapByEnumeration(t *testing.T) {
-	m := BestCap(3, 1.5)
+	const epsilon, claimed = 1.5, 1.9
+	class := randomize.KRR{K: 3, Epsilon: claimed - epsilon}
+	if worst := capRatio(t, BestCap(3, epsilon), class); worst > claimed+1e-9 || worst < claimed-1e-6 {
+		t.Errorf("reports tell %v, and %v is claimed", worst, claimed)
+	}
+	if worst := capRatio(t, BestCap(3, 1.1*epsilon), class); worst <= claimed+1e-9 {
+		t.Errorf("a twin with more than its share tells %v, and keeps the claim", worst)
+	}
+	var shuffled [3]float64
+	for i, event := range []account.Event{Report{Vector: BestCap(8, epsilon)}.Event(1000), Report{Vector: Laplace{Dim: 8, Length: 1, Points: 9, Epsilon: epsilon}}.Event(1000), Report{BestCap(8, epsilon), class}.Event(1000)} {
+		g, err := account.Epsilon(event, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shuffled[i] = g.Epsilon
+	}
+	if !(shuffled[0] < shuffled[1] && shuffled[1] < shuffled[2]) {
+		t.Errorf("shuffled epsilons %v", shuffled)
+	}
+}
+
+// capRatio is the largest logarithm of a ratio of laws of some drawn reports.
+func capRatio(t *testing.T, m Cap, class randomize.KRR) (worst float64) {
+	t.Helper()
 	vectors := [][]float32{{1, 0, 0}, {-5, 0, 0}, {0, 1e-20, 3}, {0, 0, 0}, {float32(math.NaN()), 0, 0}, {1e30, -1e30, 1e30}}
-	r, worst := rng.New(), 0.0
+	r := rng.New()
 	for range 400 {
 		report := m.Randomize(r, vectors[r.IntN(len(vectors))])
 		for _, a := range vectors {
@@ -132,15 +157,13 @@ func TestCapByEnumeration(t *testing.T) {
 			}
 		}
 	}
-	if worst > 1.5+1e-9 || worst < 1.5-1e-6 {
-		t.Errorf("directions tell %v, and 1.5 is claimed", worst)
-	}
 	for range 100 { // a vector of any length but zero has a direction that is certain
 		report := m.Randomize(r, vectors[0])
 		if p := m.LogProb(vectors[0])(report); p != m.LogProb([]float32{7, 0, 0})(report) {
 			t.Fatal("the length of a vector is told")
 		}
 	}
+	return worst + math.Log(class.Prob(0, 0)/class.Prob(1, 0))
 }
 
 func small(t testing.TB) *Encoder {
@@ -168,9 +191,12 @@ func TestTheEncodersForm(t *testing.T) {
 		t.Errorf("%v, %v", a, b)
 	}
 	for name, change := range map[string]func(*Encoder){
-		"a claim": func(e *Encoder) { e.Trained.Claim = "trust us" },
-		"no ball": func(e *Encoder) { e.Length = 0 },
-		"a size":  func(e *Encoder) { e.Sizes = []int{1, -1} },
+		"a claim":              func(e *Encoder) { e.Trained.Claim = "trust us" },
+		"a promise of nothing": func(e *Encoder) { e.Trained.Claim = ClaimPrivate },
+		"a public promise":     func(e *Encoder) { e.Trained.Epsilon = 1 },
+		"more than there are":  func(e *Encoder) { e.Trained = Trained{"vae", "", 8, ClaimPrivate, 1, 1e-5, 9} },
+		"no ball":              func(e *Encoder) { e.Length = 0 },
+		"a size":               func(e *Encoder) { e.Sizes = []int{1, -1} },
 		"a layer": func(e *Encoder) {
 			e.Net.Layers = append(e.Net.Layers, nn.Laplace{Size: 2, Length: 1, Scale: 1, Prior: 1, Weight: 1})
 		},

@@ -21,6 +21,7 @@ type Mechanism interface {
 	Randomize(r *rand.Rand, x []float32) []byte
 	LogProb(x []float32) func(report []byte) float64
 	Size() int
+	Event(users int) account.Event
 	Local(adj account.Adjacency) account.Guarantee
 }
 
@@ -86,8 +87,12 @@ func (m Report) epsilon() float64 {
 	return e
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users.
+// Event is what the accountant is told of the shuffled reports of so many users: of a vector
+// beside a class what holds of any randomizer at their sum.
 func (m Report) Event(users int) account.Event {
+	if m.Class.K == 0 {
+		return m.Vector.Event(users)
+	}
 	return amplify.AnyRandomizer{Users: users, Epsilon: m.epsilon()}
 }
 

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
+	device "github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -24,31 +24,11 @@ import (
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// Applications are what is learned.
-const (
-	collection = "collection" // classes, from records with labels
-	novel      = "novel"      // a class that no public record has, from the features of two groups
-)
-
-// Applications and Mechanisms are what a cell may name.
-var (
-	Applications = []string{collection, novel}
-	Mechanisms   = []string{symbols, "vlm", privUnit, "pca", "direct"}
-)
-
-const (
-	symbols  = "symbols"  // a public cluster and the class, jointly
-	privUnit = "privunit" // a direction from a cap about the code of a variational encoder
-)
-
 // Cell is one measurement.
 type Cell struct {
-	Dataset     string  `json:"dataset"`
-	Application string  `json:"application"`
-	Mechanism   string  `json:"mechanism"`
-	Epsilon     float64 `json:"epsilon"`  // local, of all that a respondent says
-	Clusters    int     `json:"clusters"` // 0: by the rule, from public numbers alone
-	Seed        uint64  `json:"seed"`
+	Dataset string `json:"dataset"`
+	experiments.Records
+	Seed uint64 `json:"seed"`
 	// Encoder, where a vector is told, is the file of the encoder, which is made and kept there
 	// where it is missing; none: it is made and not kept.
 	Encoder string `json:"-"`
@@ -56,19 +36,13 @@ type Cell struct {
 
 // Validate lists what is wrong with the cell.
 func (c Cell) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, a...))
-		}
+	if c.Level == experiments.FeatureLevel && c.Encoder != "" {
+		return errors.New("a file of an encoder has no way back to records, which this level needs: leave it out")
 	}
-	check(slices.Contains(Applications, c.Application), "application %q: choose one of %v", c.Application, Applications)
-	check(slices.Contains(Mechanisms, c.Mechanism), "mechanism %q: choose one of %v", c.Mechanism, Mechanisms)
-	check(c.Epsilon >= 0.01 && c.Epsilon <= 20, "epsilon %v: give a number from 0.01 to 20", c.Epsilon)
-	check(c.Mechanism == symbols || c.Clusters == 0 && c.Application == collection, "mechanism %q has no clusters, and learns from collections alone: leave out the clusters, or take %q", c.Mechanism, symbols)
-	check(c.Mechanism != symbols || c.Encoder == "", "an encoder is of vectors: leave it out of %q", symbols)
-	check(c.Clusters == 0 || c.Clusters >= 2 && c.Clusters <= 1000, "%d clusters: give 2 to 1000, or 0 for the rule", c.Clusters)
-	return errors.Join(errs...)
+	if c.Mechanism == experiments.Symbols && c.Encoder != "" {
+		return errors.New("an encoder is of vectors: leave it out, or name another mechanism")
+	}
+	return c.Records.Validate()
 }
 
 // Result is what came out.
@@ -82,11 +56,18 @@ type Result struct {
 	AccuracyLatent    float64  `json:"accuracy_latent,omitempty"`
 	AccuracyNoPrivacy float64  `json:"accuracy_no_privacy,omitempty"`
 	AccuracyPaper     *float64 `json:"accuracy_paper_loss,omitempty"`
-	EpsilonLocal      float64  `json:"epsilon_local"`
-	EpsilonCentral    float64  `json:"epsilon_central"` // the same reports behind one honest hop
-	Delta             float64  `json:"delta"`           // of EpsilonCentral
-	Respondents       int      `json:"respondents"`
-	Public            int      `json:"public"` // records without labels that made the clusters
+	// AccuracyAlone is of joined columns without those of the other party. AccuracyNoPrivacy is then of
+	// all of them as they are, and AccuracyPrivate of rows that are joined with noise.
+	AccuracyAlone  float64 `json:"accuracy_alone,omitempty"`
+	EpsilonLocal   float64 `json:"epsilon_local"`
+	EpsilonCentral float64 `json:"epsilon_central"` // the same reports behind one honest hop
+	Delta          float64 `json:"delta"`           // of EpsilonCentral
+	// EpsilonMade, with delta 1e-5, is what the private records keep that clusters, encoder and network
+	// were made of, where one is left out or added; Claim says what was promised to these records.
+	EpsilonMade float64 `json:"epsilon_made,omitempty"`
+	Claim       string  `json:"claim"`
+	Respondents int     `json:"respondents"`
+	Public      int     `json:"public"` // records without labels that made the clusters
 	// Purity is the share of public records whose class is the commonest of their cluster. It
 	// is for the reader: no setting comes of it.
 	Purity  float64    `json:"purity,omitempty"`
@@ -109,11 +90,13 @@ const (
 	forNet
 	forEncoder
 	forTest
+	forNoise
 )
 
 // task is a measurement on its way.
 type task struct {
 	Cell
+	*shared
 	set         *dataset.Set
 	side        int            // of a picture, in pixels; 0: records are no pictures
 	train, test blas32.General // what clusters are made of, of all training and test records: oriented gradients of pictures
@@ -123,20 +106,32 @@ type task struct {
 
 // Run measures a cell on a set of square pictures, or on loans.
 func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
+	return run(c, set, &shared{made: map[string]*encoding{}}, tell)
+}
+
+// shared is what cells of one data set have in common.
+type shared struct {
+	made     map[string]*encoding
+	oriented [2]blas32.General // gradients of all training and test pictures; none: not yet found
+}
+
+func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
 	side := int(math.Round(math.Sqrt(float64(set.Dimension()))))
-	switch {
-	case set.Name == LoansName && (c.Mechanism != symbols || c.Application != collection):
-		return Result{}, fmt.Errorf("ltn: %s is measured with %q and %q alone", set.Name, collection, symbols)
-	case set.Name == LoansName:
+	switch loans := set.Name == LoansName; {
+	case loans && c.Application == experiments.Novel || !loans && c.Application == experiments.Joining:
+		return Result{}, fmt.Errorf("ltn: %s is not measured with %q: pictures have novel classes, and %s has columns to be joined", set.Name, c.Application, LoansName)
+	case loans && c.Central > 0:
+		return Result{}, fmt.Errorf("ltn: a central epsilon of %s: columns are scaled by the very records that it would be promised to: leave it out, or take pictures", set.Name)
+	case loans:
 		side = 0
 	case side*side != set.Dimension() || side < 16:
 		return Result{}, fmt.Errorf("ltn: %s has no square pictures, of which clusters are made", set.Name)
 	}
 	start := time.Now()
-	t := &task{Cell: c, set: set, side: side, tell: tell}
+	t := &task{Cell: c, shared: s, set: set, side: side, tell: tell}
 	t.order = t.stream(forSplit).Perm(set.Train.Len())
 	res, err := t.run()
 	res.Seconds = time.Since(start).Seconds()
@@ -144,32 +139,37 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 }
 
 func (t *task) run() (res Result, err error) {
-	if t.Mechanism != symbols {
-		s := *t.set
-		s.Train.X, s.Test.X = learn.Greys(s.Train.X), learn.Greys(s.Test.X)
-		t.set = &s
-		return t.vectors()
-	}
-	if t.side == 0 {
+	switch {
+	case t.side == 0:
 		public, _ := t.split()
 		t.set = standard(t.set, public)
 		t.train, t.test = t.set.Train.X, t.set.Test.X
+	case t.Mechanism != experiments.Symbols:
+		s := *t.set
+		s.Train.X, s.Test.X = learn.Greys(s.Train.X), learn.Greys(s.Test.X)
+		t.set = &s
+	default:
+		for i, of := range []blas32.General{t.set.Train.X, t.set.Test.X} {
+			if t.oriented[i].Rows > 0 {
+				continue
+			}
+			if t.oriented[i], err = fit.Oriented(of, inputs.Size{Width: t.side, Height: t.side}, fit.Progress(t.tell)); err != nil {
+				return res, err
+			}
+		}
+		t.train, t.test = t.oriented[0], t.oriented[1]
+	}
+	switch {
+	case t.Application == experiments.Joining:
+		return t.joining()
+	case t.Application == experiments.Novel && t.Mechanism == experiments.Symbols:
+		return t.novel()
+	case t.Application == experiments.Novel:
+		return t.novelVectors()
+	case t.Mechanism == experiments.Symbols:
 		return t.collection()
 	}
-	if t.train, err = oriented(t.set.Train.X, t.side, t.tell); err != nil {
-		return res, err
-	}
-	if t.test, err = oriented(t.set.Test.X, t.side, t.tell); err != nil {
-		return res, err
-	}
-	if t.Application == novel {
-		return t.novel()
-	}
-	return t.collection()
-}
-
-func oriented(x blas32.General, side int, tell simulate.Progress) (blas32.General, error) {
-	return fit.Oriented(x, inputs.Size{Width: side, Height: side}, fit.Progress(tell))
+	return t.vectors()
 }
 
 func (t *task) stream(part uint64) *rand.Rand { return replay.New(t.Seed, part) }
@@ -186,6 +186,9 @@ func (t *task) finish(res Result, p plan.Plan, kinds int) Result {
 	answer, a := randomize.KRR{K: kinds, Epsilon: t.Epsilon}, res.AccuracyClean
 	res.AccuracyPrivate = a*answer.Prob(0, 0) + (1-a)*answer.Prob(0, 1)
 	res.EpsilonLocal, res.EpsilonCentral, res.Delta = p.Budget.LocalEpsilon, min(p.Budget.Epsilon, p.Budget.LocalEpsilon), p.Budget.Delta
+	if res.Claim == "" {
+		res.Claim = device.ClaimPublic
+	}
 	res.Plan = experiments.WithoutKeys(p)
 	return res
 }

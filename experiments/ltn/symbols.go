@@ -6,8 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	device "github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/cluster"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/labels"
@@ -19,8 +21,10 @@ import (
 
 // clusters are public ones: as a state, and in which each public record lies.
 type clusters struct {
-	state []byte
-	all   func(features blas32.General) []int
+	state   []byte
+	centres blas32.General // of means; none of a network's
+	all     func(features blas32.General) []int
+	epsilon float64 // of private records that they were made of
 }
 
 const (
@@ -36,6 +40,8 @@ const (
 // found are clusters of the features of public records.
 func (t *task) found(x blas32.General, n int) (*clusters, error) {
 	switch {
+	case t.Central > 0:
+		return t.privateMeans(x, n)
 	case t.side == 0:
 		return t.means(x, n, directionsOfLoans)
 	case n > byGraph:
@@ -53,7 +59,7 @@ func (t *task) found(x blas32.General, n int) (*clusters, error) {
 	}
 	e.Width, e.Height = t.side, t.side
 	state, err := e.Marshal()
-	return &clusters{state, e.All}, err
+	return &clusters{state: state, all: e.All}, err
 }
 
 // means are clusters by k-means in so many principal directions (0: 50).
@@ -66,7 +72,7 @@ func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
 		return nil, err
 	}
 	s.Width, s.Height = t.side, t.side
-	return &clusters{s.Marshal(), func(x blas32.General) []int { return cluster.All(s, x) }}, s.Prepare()
+	return &clusters{state: s.Marshal(), centres: s.Centres, all: func(x blas32.General) []int { return cluster.All(s, x) }}, s.Prepare()
 }
 
 // ask puts a plan of symbols to respondents, and gives what the analyzer learns. The smallest of
@@ -113,7 +119,13 @@ func (t *task) collection() (Result, error) {
 		return res, err
 	}
 	of := g.all(x)
-	learned, err := labels.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), fit.Progress(t.tell))
+	var learned *nn.Model
+	if t.Central > 0 {
+		learned, res.EpsilonMade, err = t.privateNet(x, of, targets)
+		res.EpsilonMade, res.Claim = res.EpsilonMade+g.epsilon, device.ClaimPrivate
+	} else {
+		learned, err = labels.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), fit.Progress(t.tell))
+	}
 	if err != nil {
 		return res, err
 	}

@@ -1,18 +1,13 @@
 package ltn
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	device "github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/labels"
@@ -25,9 +20,6 @@ import (
 	"github.com/confetti-dp/confetti/question/law"
 )
 
-// codeDim is how many numbers of a record are told, but where it is told as it is.
-const codeDim = 8
-
 // vectors learns classes from a noisy vector and a class of each respondent.
 func (t *task) vectors() (Result, error) {
 	public, asked := t.split()
@@ -36,35 +28,38 @@ func (t *task) vectors() (Result, error) {
 	if err != nil {
 		return res, err
 	}
+	res.EpsilonMade, res.Claim = e.Trained.Epsilon, e.Trained.Claim
 	values, y := make(law.Values, len(asked)), make([]int, len(asked))
 	for k, i := range asked {
 		y[k] = t.set.Train.Y[i]
 		values[k] = t.record(i, 0, y[k])
 	}
-	m, p, err := t.askVectors(e, values)
+	v, p, err := t.askVectors(e.Encoder, t.set.Classes, nil, len(asked), values)
 	if err != nil {
 		return res, err
 	}
-	v := m.Vectors
 	told := make([]int, len(v.Reports))
 	for i, r := range v.Reports {
 		told[i] = r.Class
 	}
 	classes := len(t.set.Classes)
-	weights := learn.Weights(len(told), e.Sizes, likely(e, v.How.Vector, v.Reports))
+	if t.Level == experiments.FeatureLevel {
+		res.AccuracyClean, res.AccuracyLatent, err = t.decoded(e, v, told)
+		return t.finish(res, p, classes), err
+	}
+	weights := learn.Weights(len(told), e.Sizes, likely(e.Encoder, v.How.Vector, v.Reports))
 	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, v.How.Class.Epsilon, classes, fit.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
-	codes := learn.Codes(e, t.set.Test.X)
+	codes := learn.Codes(e.Encoder, t.set.Test.X)
 	res.AccuracyClean = right(c.Classes(codes), t.set.Test.Y)
-	if res.AccuracyLatent, err = t.private(e, v.How, c); err != nil {
+	alone, reports := t.alone(e.Encoder, v.How)
+	res.AccuracyLatent = right(c.OfReports(e.Prototypes, learn.Weights(len(reports), e.Sizes, likely(e.Encoder, alone, reports))), t.set.Test.Y)
+	if res.AccuracyPaper, err = t.paper(e.Encoder, v, told, codes); err != nil {
 		return res, err
 	}
-	if res.AccuracyPaper, err = t.paper(e, v, told, codes); err != nil {
-		return res, err
-	}
-	own := learn.Codes(e, dataset.Rows(t.set.Train.X, asked))
+	own := learn.Codes(e.Encoder, dataset.Rows(t.set.Train.X, asked))
 	scale := labels.NewScale(own)
 	known, err := labels.Known(t.stream(forNet), scale.Examples(own), y, classes, fit.Progress(t.tell))
 	if err != nil {
@@ -74,20 +69,76 @@ func (t *task) vectors() (Result, error) {
 	return t.finish(res, p, classes), nil
 }
 
-// askVectors puts a plan of vectors to respondents.
-func (t *task) askVectors(e *device.Encoder, who law.Values) (*latent.Model, plan.Plan, error) {
+// novelVectors tells a novel class from the vectors of two groups.
+func (t *task) novelVectors() (Result, error) {
+	public, group := t.groups()
+	size := len(group[0])
+	res := Result{Cell: t.Cell, Respondents: 2 * size, Public: len(public)}
+	e, err := t.encoder(dataset.Rows(t.set.Train.X, public))
+	if err != nil {
+		return res, err
+	}
+	v, p, err := t.askVectors(e.Encoder, nil, groupNames, size, t.members(group))
+	if err != nil {
+		return res, err
+	}
+	of := make([]int, len(v.Reports))
+	for i, r := range v.Reports {
+		of[i] = r.Crowd
+	}
+	const certain = 30 // an epsilon: groups are told as they are
+	weights := learn.Weights(len(of), e.Sizes, likely(e.Encoder, v.How.Vector, v.Reports))
+	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, of, certain, len(groupNames), fit.Progress(t.tell))
+	if err != nil {
+		return res, err
+	}
+	res.AccuracyClean = t.balanced(c.Classes(learn.Codes(e.Encoder, t.set.Test.X)))
+	alone, reports := t.alone(e.Encoder, v.How)
+	res.AccuracyLatent = t.balanced(c.OfReports(e.Prototypes, learn.Weights(len(reports), e.Sizes, likely(e.Encoder, alone, reports))))
+	return t.finish(res, p, 2), nil
+}
+
+// decoded learns from records that noisy codes stand for, as LTN does at the level of features: the
+// accuracy on test records as they are, and on those whose vector alone was told.
+func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, private float64, err error) {
+	seen, err := e.records(v.How.Vector, v.Reports)
+	if err != nil {
+		return 0, 0, err
+	}
+	learned, err := labels.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), fit.Progress(t.tell))
+	if err != nil {
+		return 0, 0, err
+	}
+	alone, reports := t.alone(e.Encoder, v.How)
+	if seen, err = e.records(alone, reports); err != nil {
+		return 0, 0, err
+	}
+	return net.Accuracy(learned, t.set.Test.X, t.set.Test.Y), net.Accuracy(learned, seen, t.set.Test.Y), nil
+}
+
+// askVectors puts a plan of vectors, with classes or of groups of which the smallest has so many, to
+// respondents.
+func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest int, who law.Values) (*latent.Vectors, plan.Plan, error) {
 	state, err := e.Marshal()
 	if err != nil {
 		return nil, plan.Plan{}, err
 	}
 	z := &plan.Latents{Mechanism: plan.LatentLaplace, Dim: e.Dim(), Length: e.Length}
-	if t.Mechanism == privUnit {
+	if len(classes) > 0 && t.Split > 0 {
+		z.Epsilon = t.Split * t.Epsilon * (1 - 1e-12) // the sum is rounded up
+	}
+	if t.Mechanism == experiments.PrivUnit {
 		z.Mechanism, z.Length = plan.LatentCap, 0
 	}
 	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
-		Features: e.Inputs(), Classes: t.set.Classes, Report: plan.LatentVector, Vector: z,
-	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, len(who))
-	return t.put(p, state, who)
+		Features: e.Inputs(), Classes: classes, Report: plan.LatentVector, Vector: z,
+	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
+	p.Crowd.Names = groups
+	m, p, err := t.put(p, state, who)
+	if err != nil {
+		return nil, p, err
+	}
+	return m.Vectors, p, nil
 }
 
 // likely is the logarithm of the probability of a report of each prototype.
@@ -99,23 +150,26 @@ func likely(e *device.Encoder, how device.Mechanism, reports []latent.Report) fu
 	return func(i, j int) float64 { return of[j](reports[i].Vector) }
 }
 
-// private is the accuracy on test records of which a device tells the vector alone, at the whole
-// epsilon.
-func (t *task) private(e *device.Encoder, how device.Report, c *learn.Classifier) (float64, error) {
-	alone := how.Vector
-	switch m := alone.(type) {
-	case device.Laplace:
-		m.Epsilon = t.Epsilon
-		alone = m
-	case device.Cap:
-		alone = device.BestCap(m.Dim, t.Epsilon)
-	}
+// alone are reports of test records of which a device tells the vector alone, at the whole epsilon.
+func (t *task) alone(e *device.Encoder, how device.Report) (device.Mechanism, []latent.Report) {
+	alone := atEpsilon(how.Vector, t.Epsilon)
 	r, reports := t.stream(forTest), make([]latent.Report, t.set.Test.Len())
 	for i := range reports {
 		reports[i].Vector = alone.Randomize(r, e.Encode(t.set.Test.X.Data[i*t.set.Test.X.Stride:][:t.set.Test.X.Cols]))
 	}
-	weights := learn.Weights(len(reports), e.Sizes, likely(e, alone, reports))
-	return right(c.OfReports(e.Prototypes, weights), t.set.Test.Y), nil
+	return alone, reports
+}
+
+// atEpsilon is a mechanism at another local epsilon.
+func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
+	switch m := m.(type) {
+	case device.Laplace:
+		m.Epsilon = epsilon
+		return m
+	case device.Cap:
+		return device.BestCap(m.Dim, epsilon)
+	}
+	return m
 }
 
 // paper is the accuracy of LTN's own learner from the same reports: a network on the noisy vectors,
@@ -150,63 +204,6 @@ func right(said, want []int) float64 {
 		}
 	}
 	return float64(n) / float64(max(1, len(want)))
-}
-
-// encoder is that of the cell's file, or made of public records and kept there.
-func (t *task) encoder(public blas32.General) (*device.Encoder, error) {
-	method := map[string]string{"vlm": "vae", privUnit: "vae", "pca": "pca", "direct": "direct"}[t.Mechanism]
-	trained := device.Trained{Method: method, Of: fmt.Sprintf("%s, the public part of seed %d", t.set.Name, t.Seed), Records: public.Rows, Claim: device.ClaimPublic}
-	if t.Encoder != "" {
-		text, err := os.ReadFile(t.Encoder)
-		switch {
-		case err == nil:
-			e, err := device.ParseEncoder(text)
-			if err == nil && e.Trained != trained {
-				err = errors.New("is of another method, data set or seed")
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.Encoder, err)
-			}
-			return e, nil
-		case !errors.Is(err, os.ErrNotExist):
-			return nil, err
-		}
-	}
-	r := t.stream(forEncoder)
-	made, length, err := t.network(r, method, public)
-	if err != nil {
-		return nil, err
-	}
-	e, err := learn.Encoder(r, made, length, public, trained, fit.Progress(t.tell))
-	if err != nil || t.Encoder == "" {
-		return e, err
-	}
-	text, err := e.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	return e, durable.Replace(t.Encoder, text, 0o644)
-}
-
-// network is the encoder's network, and the ball that its vectors are in.
-func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.Model, float64, error) {
-	switch method {
-	case "pca":
-		return learn.PCA(public, codeDim)
-	case "direct": // pixels less a half: all of them are in this ball
-		n := public.Cols
-		same := &nn.Model{Layers: []nn.Layer{nn.Dense{In: n, Out: n}}, Params: make([]float32, n*n+n)}
-		for i := range n {
-			same.Params[i*n+i], same.Params[n*n+i] = 1, -0.5
-		}
-		return same, float64(n) / 2, nil
-	}
-	v := learn.Paper()
-	m, err := v.Fit(r, public, fit.Progress(t.tell))
-	if err != nil {
-		return nil, 0, err
-	}
-	return m.Encoder, v.Length, nil
 }
 
 // put puts a designed plan with its state to respondents, each report drawn by law, and gives what

@@ -103,7 +103,7 @@ func (l Laplace) backward(s *scratch, _, x, _, dy, dx []float32, n int) {
 		}
 		along /= magnitudes(of)
 		for j, v := range of {
-			back[j] = float32(pull * (float64(back[j]) - math.Copysign(along, float64(v))))
+			back[j] = float32(pull * (float64(back[j]) - math.Copysign(1, float64(v))*along))
 		}
 	}
 }

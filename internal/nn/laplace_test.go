@@ -7,14 +7,15 @@ import (
 )
 
 // sampling is a network with a sampling layer in the middle, whose means are partly pulled back.
-func sampling(learned bool) []Layer {
-	return []Layer{Dense{In: 5, Out: 4}, Laplace{Size: 4, Length: 3, Scale: 0.7, Prior: 0.5, Weight: 0.6, Learned: learned}, Dense{In: 4, Out: 3}}
+func sampling(learned bool, weight float64) []Layer {
+	return []Layer{Dense{In: 5, Out: 4}, Laplace{Size: 4, Length: 3, Scale: 0.7, Prior: 0.5, Weight: weight, Learned: learned}, Dense{In: 4, Out: 3}}
 }
 
 // The loss, divergence included, falls along a direction as the gradient says, with the same noise.
 func TestASampledGradientIsADifference(t *testing.T) {
-	for _, learned := range []bool{false, true} {
-		m := made(t, sampling(learned)...)
+	for i := range 4 {
+		learned, weight := i%2 == 1, []float64{0.6, 0}[i/2] // of little weight the divergence leaves means that the rest pushes outwards
+		m := made(t, sampling(learned, weight)...)
 		const n = 12
 		r := rand.New(rand.NewPCG(8, 1))
 		x, y, dy := random(r, n*5), labels(r, n, 3), make([]float32, n*3)
@@ -64,7 +65,7 @@ func TestASampledGradientIsADifference(t *testing.T) {
 			}
 			got := (move(step) - move(-step)) / (2 * step)
 			copy(part, kept)
-			if math.Abs(got-slope) > 1e-2*slope {
+			if math.Abs(got-slope) > 1e-4*slope {
 				t.Errorf("layer %d: the loss changes by %v, the gradient says %v", i, got, slope)
 			}
 		}
@@ -122,7 +123,7 @@ func TestSamplesLieAroundTheirMeans(t *testing.T) {
 
 // The scale that is learned has its part in the norms by which gradients are clipped, and comes back from the model's bytes.
 func TestALearnedScaleIsClipped(t *testing.T) {
-	m := made(t, sampling(true)...)
+	m := made(t, sampling(true, 0.6)...)
 	b, err := m.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)

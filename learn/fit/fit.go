@@ -158,19 +158,40 @@ func Columns(names []string, public blas32.General, dimension int, reg float64) 
 // Standard are columns with the mean and the deviation of public rows.
 func Standard(names []string, public blas32.General) *inputs.Map {
 	m := &inputs.Map{}
+	mean, deviation := Moments(public)
 	for j, name := range names {
+		m.Columns = append(m.Columns, inputs.Column{Name: name, Middle: mean[j], Scale: deviation[j]})
+	}
+	return m
+}
+
+// Moments are the mean and the deviation of each column of public rows; the deviation one of a
+// column that is the same for all, which says nothing.
+func Moments(public blas32.General) (mean, deviation []float64) {
+	mean, deviation = make([]float64, public.Cols), make([]float64, public.Cols)
+	for j := range public.Cols {
 		sum, squares, n := 0.0, 0.0, float64(public.Rows)
 		for i := range public.Rows {
 			v := float64(public.Data[i*public.Stride+j])
 			sum, squares = sum+v, squares+v*v
 		}
-		deviation := math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
-		if !(deviation > 0) {
-			deviation = 1 // a column that is the same for all says nothing
+		mean[j], deviation[j] = sum/n, math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
+		if !(deviation[j] > 0) {
+			deviation[j] = 1
 		}
-		m.Columns = append(m.Columns, inputs.Column{Name: name, Middle: sum / n, Scale: deviation})
 	}
-	return m
+	return mean, deviation
+}
+
+// Scaled are rows less a mean and over a deviation of each column.
+func Scaled(x blas32.General, mean, deviation []float64) blas32.General {
+	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, x.Rows*x.Cols)}
+	for i := range x.Rows {
+		for j := range x.Cols {
+			out.Data[i*x.Cols+j] = float32((float64(x.Data[i*x.Stride+j]) - mean[j]) / deviation[j])
+		}
+	}
+	return out
 }
 
 // whitened adds the principal directions of public rows, and the cut.

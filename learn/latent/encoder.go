@@ -60,19 +60,8 @@ func Greys(x blas32.General) blas32.General {
 // Standard are records whose columns have mean zero and deviation one, and what takes a network's
 // first layer from these to records as they are.
 func Standard(x blas32.General) (blas32.General, func(*nn.Model)) {
-	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, x.Rows*x.Cols)}
-	mean, deviation := make([]float64, x.Cols), make([]float64, x.Cols)
-	for j := range x.Cols {
-		for i := range x.Rows {
-			v := float64(x.Data[i*x.Stride+j])
-			mean[j], deviation[j] = mean[j]+v/float64(x.Rows), deviation[j]+v*v/float64(x.Rows)
-		}
-		deviation[j] = math.Sqrt(max(deviation[j]-mean[j]*mean[j], 1e-12))
-		for i := range x.Rows {
-			out.Data[i*x.Cols+j] = float32((float64(x.Data[i*x.Stride+j]) - mean[j]) / deviation[j])
-		}
-	}
-	return out, func(m *nn.Model) {
+	mean, deviation := fit.Moments(x)
+	return fit.Scaled(x, mean, deviation), func(m *nn.Model) {
 		h := m.Layers[0].(nn.Dense).Out
 		for j := range x.Cols {
 			for k := range h {

@@ -64,8 +64,14 @@ func counted(p plan.Plan) plan.Plan {
 	return p
 }
 
-// symbols is how many there are: of cluster c and class y of k, the symbol is c k + y.
-func symbols(ask *plan.Latent) int { return ask.Clusters * max(1, len(ask.Classes)) }
+// symbols is how many there are: of cluster c and class y of k, the symbol is c k + y; of whether the class is
+// right, it is 1 where it is.
+func symbols(ask *plan.Latent) int {
+	if ask.Report == plan.LatentRight {
+		return 2
+	}
+	return ask.Clusters * max(1, len(ask.Classes))
+}
 
 // WithState is the question with its clusters, or its encoder.
 func (q *Question) WithState(text []byte) (question.Question, error) {
@@ -131,7 +137,14 @@ func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
 	}
 	symbol, k := -1, max(1, len(q.ask.Classes))
 	if c, ok := q.finder.Find(r.Features); ok && r.Class >= 0 && r.Class < k {
-		symbol = c*k + r.Class
+		switch {
+		case q.ask.Report != plan.LatentRight:
+			symbol = c*k + r.Class
+		case c == r.Class:
+			symbol = 1
+		default:
+			symbol = 0
+		}
 	}
 	return histogram.Answers{Crowd: r.Crowd, Values: []any{symbol}}, nil
 }

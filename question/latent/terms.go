@@ -53,7 +53,10 @@ func (q *Question) Words() question.Words {
 		reference = "the vector zero with a class drawn at random."
 	}
 	w.Asked = what + "?"
-	if k := len(q.ask.Classes); k > 0 {
+	if q.ask.Report == plan.LatentRight {
+		w.Asked, made, claim = fmt.Sprintf("Is the class of a record, of %d, the one that a published model gives it?", len(q.ask.Classes)), "model", "What it was learned from is its own matter, and the respondents who are asked here had no part in it."
+		reference = "yes or no, drawn at random."
+	} else if k := len(q.ask.Classes); k > 0 {
 		w.Asked = fmt.Sprintf("%s, and which of %d classes do they have?", what, k)
 	}
 	if q.plan.State != "" {

@@ -63,6 +63,7 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 		ps.Require(ask.Clusters >= 2 && ask.Clusters <= cluster.Most, at+"clusters must be between 2 and %d", cluster.Most)
 		ps.Require(ask.Randomizer == nil || ask.Randomizer.Name == subset, at+"randomizer must be %q, or be left to the design", subset)
 		ps.Require(ask.Vector == nil, at+"vector is of another report: leave it out of %s", ask.Report)
+		ps.Require(ask.Report != plan.LatentRight || k >= 2 && ask.Clusters == k, at+"clusters must be the %d classes: a model gives one of these", k)
 	}
 	ps.Require(k == 0 || len(p.Crowd.Names) == 0, "crowd.names: whoever has a class says it with the record, and there is one crowd of everybody: leave them out, or the classes")
 	ps.Require(p.Budget.LocalEpsilon > 0, "budget.local_epsilon is missing: nobody is trusted, and it is all that a device's report may tell")

@@ -1,0 +1,68 @@
+package ltn
+
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/learn/cluster"
+	"github.com/confetti-dp/confetti/learn/dpsgd"
+	"github.com/confetti-dp/confetti/learn/fit"
+	learn "github.com/confetti-dp/confetti/learn/latent"
+)
+
+// Where the records that clusters and the network are made of are the collector's private ones (LTN's D1), half of
+// their epsilon and of delta is for each of the two: sums of both are what is promised.
+
+// roundsOfPrivate are those of k-means once there are enough clusters.
+const roundsOfPrivate = 5
+
+// privateMeans are clusters by k-means with noise.
+func (t *task) privateMeans(x blas32.General, n int) (*clusters, error) {
+	p := cluster.Private{Clusters: n, Rounds: roundsOfPrivate, NoiseMultiplier: 1}
+	event := func(noise float64) account.Event {
+		q := p
+		q.NoiseMultiplier = noise
+		return q.Event()
+	}
+	var err error
+	target := account.Target{Users: x.Rows, Rounds: 1, Epsilon: t.Central / 2, Delta: deltaMade / 2}
+	if p.NoiseMultiplier, err = target.Least(event); err != nil {
+		return nil, err
+	}
+	g, err := account.Epsilon(p.Event(), target.Delta)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Fit(t.stream(forNoise), t.stream(forClusters), x, fit.Progress(t.tell))
+	if err != nil {
+		return nil, err
+	}
+	s.Width, s.Height = t.side, t.side
+	return &clusters{state: s.Marshal(), centres: s.Centres, all: func(x blas32.General) []int { return cluster.All(s, x) }, epsilon: g.Epsilon}, s.Prepare()
+}
+
+// privateNet learns the likeliest class of each record's cluster by noisy gradients of a linear model.
+func (t *task) privateNet(x blas32.General, of []int, targets [][]float64) (*nn.Model, float64, error) {
+	const epochs, forGradients = 10, 100
+	second := learn.Second{Batch: min(1024, x.Rows), Epochs: epochs, Rate: 4, Epsilon: t.Central / 2, Delta: deltaMade / 2}
+	how, g, err := second.Training(x.Rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	examples := make([]dpsgd.Example, 0, x.Rows)
+	for i, c := range of {
+		class := 0
+		for y, share := range targets[c] {
+			if share > targets[c][class] {
+				class = y
+			}
+		}
+		examples = append(examples, dpsgd.Example{X: x.Data[i*x.Stride:][:x.Cols], Class: class})
+	}
+	m, err := nn.New(t.stream(forNet), nn.Dense{In: x.Cols, Out: len(t.set.Classes)})
+	if err != nil {
+		return nil, 0, err
+	}
+	return m, g.Epsilon, how.Fit(t.stream(forGradients), m, examples)
+}
