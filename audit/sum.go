@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/sum"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -60,35 +61,76 @@ func (g *leg) split(t tally.Tally, vector []uint64) error {
 }
 
 // noised are cells that are summed as they are, with noise: what is known of one respondent
-// who has everything of all others, but for the noise that it does not know.
+// who has everything of all others, but for the noise that it does not know, and for what a
+// device draws in secret: which attribute it answers, and in which row of a sketch.
 type noised struct {
-	leg      *leg
-	question *histogram.Question
-	symbols  [2]question.Symbol
-	cells    [2][]uint64 // that the two records hold
+	leg     *leg
+	symbols [2]question.Symbol
+	drawn   [2][]draws // of the two records
 }
 
-// newNoised looks at what a pair of records holds. It is an error where a device draws which
-// attribute it answers, or in which row of a sketch.
+// draws are sets of numbers, of which a device counts in one, each as likely: of the same draw.
+type draws [][]int
+
+// newNoised looks at what a pair of records may count in. It is an error where a record that
+// holds no cell of a sketch counts in one at random.
 func (g *leg) newNoised(pair records) (n noised, err error) {
-	n.leg, n.question = g, g.protocol.Question.(*histogram.Question)
-	if ask := g.protocol.Plan.Question.Histogram; ask.Collect == plan.CollectSample || ask.Sketch != nil {
-		return n, errors.New("audit: no attack is known of cells that are summed as they are where devices draw what they answer")
-	}
+	n.leg = g
 	for i := range n.symbols {
-		if n.symbols[i], err = g.encode(pair[i]); err != nil {
-			return n, err
+		if n.symbols[i], err = g.encode(pair[i]); err == nil {
+			n.drawn[i], err = g.drawn(n.symbols[i])
 		}
-		n.cells[i] = make([]uint64, len(g.protocol.NewTally().(*tally.Sums).N))
-		_, held := histogram.Held(n.symbols[i])
-		for attribute, cells := range held {
-			of := n.question.Of(n.cells[i], attribute)
-			for _, cell := range cells {
-				of[cell] = 1
-			}
+		if err != nil {
+			return n, err
 		}
 	}
 	return n, nil
+}
+
+// drawn are the draws of a device that holds a symbol.
+func (g *leg) drawn(s question.Symbol) (all []draws, err error) {
+	q, first := g.protocol.Question.(*histogram.Question), 0
+	_, held := histogram.Held(s)
+	for attribute, cells := range held {
+		rows, width := q.Law(attribute).Rows()
+		ways := make(draws, rows)
+		if rows > 1 && len(cells) == 0 {
+			return nil, errors.New("audit: no attack is known of a record that holds no cell of a sketch: it is summed in one at random")
+		}
+		r := replay.New(uint64(attribute))
+		for row := 0; row < rows; { // which is drawn, until each has been
+			q.Law(attribute).Place(r, cells, rows, func(at int, cells []uint32, n int) {
+				if at != row || n == 0 {
+					return
+				}
+				for _, c := range cells {
+					ways[row] = append(ways[row], first+row*width+int(c))
+				}
+				row++
+			})
+		}
+		first += rows * width
+		if all = append(all, ways); attribute > 0 && g.protocol.Plan.Question.Histogram.Collect == plan.CollectSample {
+			all = []draws{append(all[0], ways...)}
+		}
+	}
+	return all, nil
+}
+
+// score is the logarithm of how likely sums are of a record, over how likely of no record.
+func score(record []draws, sums []int64, log func(k int) float64) (all float64) {
+	for _, ways := range record {
+		likely := math.Inf(-1)
+		for _, way := range ways {
+			one := -math.Log(float64(len(ways)))
+			for _, i := range way {
+				one += log(int(sums[i])-1) - log(int(sums[i]))
+			}
+			likely = prob.LogAdd(likely, one)
+		}
+		all += likely
+	}
+	return all
 }
 
 // The attacker of cells looks at sums alone, as noisedView says.
@@ -143,7 +185,7 @@ func (n noised) aggregators(p plan.Plan, unknown int) Observed {
 // shares is the view of who knows everything but the noise of so many respondents.
 func (n noised) shares(honest int) Observed {
 	p := n.leg.protocol.Plan
-	m, raised, _ := n.question.Scattered()
+	m, raised, _ := n.leg.protocol.Question.(*histogram.Question).Scattered()
 	sees := fmt.Sprintf("the sums without everybody else, and the noise of %d respondents", honest)
 	return n.view(sees, 4*p.Route.Sum.Circuit.Length, partsOfLaplace(p.Route.Sum.Decay, 1), func(r *rand.Rand, numbers []int64) error {
 		for i := range numbers { // beside that of the one attacked, which is in its vector
@@ -153,12 +195,12 @@ func (n noised) shares(honest int) Observed {
 	})
 }
 
-// view draws what a device splits, with the noise that is added, and scores the numbers that
-// the two records do not share by the law of all noise.
+// view draws what a device splits, with the noise that is added, and scores how much more likely
+// that is of the second record than of the first, by the law of all noise.
 func (n noised) view(sees string, work int, log func(k int) float64, add func(r *rand.Rand, numbers []int64) error) Observed {
 	return Observed{Sees: sees, Work: work, New: func() View {
-		numbers := make([]int64, len(n.cells[0]))
-		return func(r *rand.Rand, second bool) (score float64) {
+		numbers := make([]int64, len(n.leg.protocol.NewTally().(*tally.Sums).N))
+		return func(r *rand.Rand, second bool) float64 {
 			symbol := n.symbols[0]
 			if second {
 				symbol = n.symbols[1]
@@ -173,12 +215,7 @@ func (n noised) view(sees string, work int, log func(k int) float64, add func(r 
 			if err != nil {
 				panic("audit: " + err.Error()) // these devices have answered before
 			}
-			for i, x := range numbers {
-				if a, b := int64(n.cells[0][i]), int64(n.cells[1][i]); a != b {
-					score += log(int(x-b)) - log(int(x-a))
-				}
-			}
-			return score
+			return score(n.drawn[1], numbers, log) - score(n.drawn[0], numbers, log)
 		}
 	}}
 }

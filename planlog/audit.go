@@ -17,6 +17,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -107,17 +108,17 @@ func check(text []byte, e plan.Entry) (plan.Signed, error) {
 }
 
 // get reads a text of at most so many bytes.
-func get(ctx context.Context, web *http.Client, address string, most int64) ([]byte, error) {
+func get(ctx context.Context, through *http.Client, address string, most int64) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := web.Do(request)
+	answer, err := through.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	if p := wire.ReadProblem(answer); p != nil {
+	if p := web.ReadProblem(answer); p != nil {
 		return nil, fmt.Errorf("%s: %w", address, p)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, most+1))

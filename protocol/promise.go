@@ -84,10 +84,15 @@ func (p *Protocol) Promise() (Promise, error) {
 
 // Shuffled is the guarantee of the noise for an honest shuffler after so many collections
 // of the plan from the same respondents, with what Design leaves of delta. It is known of
-// noise that takes more messages than a device may send, too, and is for simulations.
+// noise that takes more messages than a device may send, too, and is for simulations. Of a sum
+// all is charged that devices' shares are cut off.
 func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 	delta := p.Plan.Budget.Delta
-	left := delta - min(p.overflowDelta(), question.OverflowShare*delta) - float64(times)*p.risks().Slack
+	spent := p.overflowDelta()
+	if p.Plan.Route.Sum == nil {
+		spent = min(spent, question.OverflowShare*delta)
+	}
+	left := delta - spent - float64(times)*p.risks().Slack
 	loss := p.loss()
 	if times > 1 {
 		loss = account.Repeat{Event: loss, Rounds: times}

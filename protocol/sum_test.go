@@ -43,3 +43,18 @@ func TestObserversOfASumOfFlippedBits(t *testing.T) {
 		}
 	}
 }
+
+// Of devices' shares of noise, all that are cut off is charged, in simulations too: it may be half of
+// delta, where a mix's overflow is a hundredth.
+func TestCutSharesAreChargedInSimulations(t *testing.T) {
+	p := example.Summed(example.Histogram(plan.Histogram{Attributes: []plan.Attribute{example.Drinks()}, Randomizer: plan.Randomizer{Name: plan.RandomizerNone}}), plan.NoiseDevices)
+	p.Budget.DishonestShare, p.Budget.Adjacency = 0.1, "replacement"
+	proto := example.Runnable(t, example.Design(t, p))
+	promise, err := proto.Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := proto.Shuffled(1); err != nil || g != promise.Shuffled {
+		t.Errorf("simulated under %v, %v, promised %v", g, err, promise.Shuffled)
+	}
+}

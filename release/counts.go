@@ -2,7 +2,11 @@ package release
 
 import (
 	"encoding/csv"
+	"errors"
+	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 )
 
@@ -25,6 +29,8 @@ type ValueCount struct {
 	Truth           *float64 // of a simulation; nil: nobody knows it
 }
 
+var countColumns = []string{"attribute", "crowd", "value", "estimate", "std_err", "low", "high", "low_all", "high_all", "consistent"}
+
 // WriteCounts writes the counts as CSV (RFC 4180) with the columns attribute, crowd,
 // value, estimate, std_err, low, high, low_all, high_all, consistent and, where the
 // first count has it, truth. Numbers are in respondents, in their shortest form that
@@ -32,7 +38,7 @@ type ValueCount struct {
 func WriteCounts(w io.Writer, counts []ValueCount) error {
 	known := len(counts) > 0 && counts[0].Truth != nil
 	c := csv.NewWriter(w)
-	head := []string{"attribute", "crowd", "value", "estimate", "std_err", "low", "high", "low_all", "high_all", "consistent"}
+	head := slices.Clone(countColumns)
 	if known {
 		head = append(head, "truth")
 	}
@@ -54,4 +60,44 @@ func WriteCounts(w io.Writer, counts []ValueCount) error {
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// ReadCounts reads what WriteCounts wrote, at most so many counts.
+func ReadCounts(r io.Reader, most int) ([]ValueCount, error) {
+	c := csv.NewReader(r)
+	c.ReuseRecord = true
+	head, err := c.Read()
+	if err != nil {
+		return nil, fmt.Errorf("release: reading counts: %w", err)
+	}
+	known := len(head) == len(countColumns)+1 && head[len(countColumns)] == "truth"
+	if !known && len(head) != len(countColumns) || !slices.Equal(head[:len(countColumns)], countColumns) {
+		return nil, fmt.Errorf("release: reading counts: the columns are %q, and not those of a release", head)
+	}
+	var counts []ValueCount
+	for {
+		row, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			return counts, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("release: reading counts: %w", err)
+		}
+		if len(counts) == most {
+			return nil, fmt.Errorf("release: reading counts: there are more than %d", most)
+		}
+		n := ValueCount{Attribute: row[0], Crowd: row[1], Value: row[2]}
+		into := []*float64{&n.Estimate, &n.StdErr, &n.Low, &n.High, &n.LowAll, &n.HighAll, &n.Consistent}
+		if known && row[len(countColumns)] != "" {
+			n.Truth = new(float64)
+			into = append(into, n.Truth)
+		}
+		for i, to := range into {
+			if *to, err = strconv.ParseFloat(row[3+i], 64); err != nil || math.IsNaN(*to) || math.IsInf(*to, 0) {
+				line, _ := c.FieldPos(0)
+				return nil, fmt.Errorf("release: reading counts: line %d: %q in column %s is no number", line, row[3+i], head[3+i])
+			}
+		}
+		counts = append(counts, n)
+	}
 }

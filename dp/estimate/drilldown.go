@@ -27,12 +27,20 @@ func Sum(values []Value) Value {
 //
 // of variance Var v (1 - share): the part alone and the total less the rest, each
 // weighted by the other's variance. A total that is only a bound may not be given.
-func (v Value) Given(all Value, total float64) Value {
+func (v Value) Given(all Value, total float64) Value { return v.GivenShared(all, 0, total) }
+
+// GivenShared is Given where the errors of v and of the other cells have the covariance
+// shared: then share = (Var v + shared) / Var all, and the variance is Var v - share (Var v + shared).
+func (v Value) GivenShared(all Value, shared, total float64) Value {
 	if all.StdErr == 0 {
 		return v
 	}
-	share := min(1, v.StdErr*v.StdErr/(all.StdErr*all.StdErr))
-	return Value{Mean: v.Mean + share*(total-all.Mean), StdErr: v.StdErr * math.Sqrt(1-share)}
+	common := v.StdErr*v.StdErr + shared
+	share := common / (all.StdErr * all.StdErr)
+	if shared == 0 {
+		share = min(1, share)
+	}
+	return Value{Mean: v.Mean + share*(total-all.Mean), StdErr: math.Sqrt(max(0, v.StdErr*v.StdErr-share*common))}
 }
 
 // CombineGiven is Combine improved by the knowledge that the quantities sum to
@@ -79,26 +87,26 @@ func Marginals(cells []Value, columns int) (rows, cols []Value) {
 	return rows, cols
 }
 
-// Share is the estimate of part / (part + rest), two counts whose errors are
-// independent, with its interval of the given level after Fieller: the shares r for
+// Share is the estimate of part / (part + rest), two counts whose errors have the covariance
+// shared, with its interval of the given level after Fieller: the shares r for
 // which (1-r) part - r rest, whose truth is zero, is not further from zero than its
 // own standard error allows. Unlike the standard error, which takes the ratio for
 // linear, it holds when the whole is small beside its error: then it is all of [0, 1],
 // for the noise leaves the share open, and the estimate is 1/2 with an error of 1/2.
 // Estimate and interval lie within [0, 1].
-func Share(part, rest Value, level float64) (share Value, lo, hi float64) {
+func Share(part, rest Value, shared, level float64) (share Value, lo, hi float64) {
 	z := Quantile(level)
 	whole := part.Mean + rest.Mean
 	p, q := part.StdErr*part.StdErr, rest.StdErr*rest.StdErr
-	// ((1-r) part - r rest)^2 <= z^2 ((1-r)^2 p + r^2 q) is a r^2 - 2 b r + c <= 0:
-	a := whole*whole - z*z*(p+q)
-	b := part.Mean*whole - z*z*p
+	// ((1-r) part - r rest)^2 <= z^2 ((1-r)^2 p - 2 r (1-r) shared + r^2 q) is a r^2 - 2 b r + c <= 0:
+	a := whole*whole - z*z*(p+q+2*shared)
+	b := part.Mean*whole - z*z*(p+shared)
 	c := part.Mean*part.Mean - z*z*p
 	if !(a > 0 && whole > 0) {
 		return Value{Mean: 0.5, StdErr: 0.5}, 0, 1
 	}
 	r := within(part.Mean/whole, 1)
 	root := math.Sqrt(max(0, b*b-a*c))
-	share = Value{Mean: r, StdErr: math.Hypot((1-r)*part.StdErr, r*rest.StdErr) / whole}
+	share = Value{Mean: r, StdErr: math.Sqrt(max(0, (1-r)*(1-r)*p-2*r*(1-r)*shared+r*r*q)) / whole}
 	return share, within((b-root)/a, 1), within((b+root)/a, 1)
 }

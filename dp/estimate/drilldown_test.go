@@ -91,7 +91,7 @@ func TestShareIsFiellersInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := Value{rapid.Float64Range(0, 100).Draw(t, "part"), rapid.Float64Range(0.1, 20).Draw(t, "sd")}
 		rest := Value{rapid.Float64Range(1, 100).Draw(t, "rest"), rapid.Float64Range(0.1, 20).Draw(t, "sd")}
-		share, lo, hi := Share(part, rest, 0.9)
+		share, lo, hi := Share(part, rest, 0, 0.9)
 		if !(0 <= lo && lo <= share.Mean && share.Mean <= hi && hi <= 1) {
 			t.Fatalf("%v in %v to %v", share, lo, hi)
 		}
@@ -122,7 +122,7 @@ func TestShareCovers(t *testing.T) {
 		return n
 	}
 	stattest.Binomial(t, 0.9, draws, covered(func(part, rest Value) (float64, float64) {
-		_, lo, hi := Share(part, rest, 0.9)
+		_, lo, hi := Share(part, rest, 0, 0.9)
 		return lo, hi
 	}))
 	stattest.Caught(t, func(tb testing.TB) {
@@ -135,7 +135,7 @@ func TestShareCovers(t *testing.T) {
 
 func TestShareOfNothingIsOpen(t *testing.T) {
 	for _, c := range [][2]Value{{{1, 5}, {2, 5}}, {{-30, 1}, {-30, 1}}, {{0, 0}, {0, 0}}} {
-		if share, lo, hi := Share(c[0], c[1], 0.95); lo != 0 || hi != 1 || math.IsNaN(share.Mean) {
+		if share, lo, hi := Share(c[0], c[1], 0, 0.95); lo != 0 || hi != 1 || math.IsNaN(share.Mean) {
 			t.Errorf("%v of %v: %v in %v to %v", c[0], c[1], share, lo, hi)
 		}
 	}

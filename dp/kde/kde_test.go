@@ -3,13 +3,13 @@ package kde
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/dp/encode"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/datatest"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"gonum.org/v1/gonum/blas/blas32"
@@ -309,14 +309,7 @@ func TestExactGaussianClassifiesNews(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: two seconds")
 	}
-	dir := os.Getenv("CONFETTI_DATA")
-	if dir == "" {
-		dir = "../../../shared/data"
-	}
-	if _, err := os.Stat(dir + "/agnews"); err != nil {
-		t.Skip("AG news is not here: set CONFETTI_DATA to the data folder")
-	}
-	s, err := dataset.Load(dir, "agnews")
+	s, err := dataset.Load(datatest.Folder(t, "agnews"), "agnews")
 	if err != nil {
 		t.Fatal(err)
 	}

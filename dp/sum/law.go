@@ -71,7 +71,10 @@ func Shares(decay, shares float64) Law {
 		return beyond
 	})
 	return Law{shares * noise.DiscreteLaplace{Decay: decay}.Variance(), func(k int) float64 {
-		return beyond()[min(k, reach)] + float64(max(0, k-reach))*math.Log(fall)
+		if k <= reach {
+			return beyond()[k]
+		}
+		return beyond()[reach] + float64(k-reach)*math.Log(fall)
 	}}
 }
 

@@ -85,6 +85,20 @@ func TestFarTailsAreBounds(t *testing.T) {
 	}
 }
 
+// Where noise is so rare that its decay is no number any more, a tail is less than any, and no NaN.
+func TestTailsOfNextToNoNoise(t *testing.T) {
+	for _, decay := range []float64{1, 700, 746, 1e4} {
+		law, before := sum.Shares(decay, 0.5), 0.0
+		for _, k := range []int{1, 2, 20, 100, 1 << 40} {
+			got := law.LogAtLeast(k)
+			if !(got < before || math.IsInf(got, -1)) || got > -decay*float64(k-1) {
+				t.Errorf("decay %v: ln P(Z >= %d) = %v, after %v", decay, k, got, before)
+			}
+			before = got
+		}
+	}
+}
+
 // totalOf is the law of a draw, or of the sum of two, on -top..top.
 func totalOf(log func(k int) float64, once bool, top int) []float64 {
 	one, both := make([]float64, 2*top+1), make([]float64, 2*top+1)

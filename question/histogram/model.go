@@ -185,34 +185,6 @@ func (t *Table) Consistent() ([]float64, error) {
 	return estimate.Project(t.Values, float64(t.Respondents))
 }
 
-// Group is the number of respondents who hold one of the cells (of a set: who hold
-// them in all, each counted), and what share of all respondents that is, with the
-// share's interval at the given level. ok is false where the errors of cells are
-// correlated, so that the error of their sum is not known (all but one-hot answers).
-func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool) {
-	if !t.errors.independent {
-		return count, share, 0, 0, false
-	}
-	in := make([]bool, len(t.Values))
-	for _, cell := range cells {
-		in[cell] = true
-	}
-	var part, rest []estimate.Value
-	for cell, v := range t.Values {
-		if in[cell] {
-			part = append(part, v)
-		} else {
-			rest = append(rest, v)
-		}
-	}
-	count = estimate.Sum(part)
-	if t.attribute.all { // everybody holds one cell: together they are known
-		count = count.Given(estimate.Sum(t.Values), float64(t.Respondents))
-	}
-	share, low, high = estimate.Share(estimate.Sum(part), estimate.Sum(rest), level)
-	return count, share, low, high, true
-}
-
 // Proved is how many respondents a device can move each cell by at most, which it proves: one,
 // or where its noise is in range, as many as the range has. ok is false where it proves nothing.
 func (m *Model) Proved() (most int, ok bool) {

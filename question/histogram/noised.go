@@ -8,9 +8,11 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/dp/bitsum"
 	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/dp/sum"
+	"github.com/confetti-dp/confetti/dp/sum/hiding"
 	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -31,6 +33,21 @@ func Noised(p plan.Plan) bool {
 // shares says that the devices of a plan's sums add the noise, by flips or in shares.
 func shares(p plan.Plan) bool { return p.Route.Sum.Noise == plan.NoiseDevices }
 
+// scattered is the noise of a plan's devices, where these add it to cells as they are.
+func scattered(p plan.Plan) hiding.Devices {
+	return hiding.DevicesOf(p, 2*weight(*p.Question.Histogram))
+}
+
+// Scattered is the noise of each device, and by how much every number is raised, so that none
+// is below zero: ok is false where devices add none to cells as they are.
+func (h *Question) Scattered() (m bitsum.DistributedLaplace, raised int, ok bool) {
+	if !h.noised() || !shares(h.plan) {
+		return m, 0, false
+	}
+	d := scattered(h.plan)
+	return d.Noise, d.Reach(), true
+}
+
 func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error) {
 	ask.Randomizer = plan.Randomizer{Name: "one-hot", Keep: 1}
 	b, err := newBits(ask, a, account.Replacement, 1)
@@ -42,24 +59,12 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 		return t, nil // a design has yet to find it
 	}
 	if shares(p) {
-		t.law = func(respondents int) sum.Law { return scattered(p).law(respondents) }
+		t.law = func(respondents int) sum.Law { return scattered(p).Law(respondents) }
 		return t, err
 	}
-	law, err := lawOf(p)
+	law, err := hiding.Law(p)
 	t.law = func(int) sum.Law { return law }
 	return t, err
-}
-
-// lawOf is that of the aggregators' noise of a plan, which may have no circuit yet.
-func lawOf(p plan.Plan) (sum.Law, error) {
-	s := *p.Route.Sum
-	s.Circuit, s.Chunk = plan.Circuit{Kind: plan.CircuitHistogram, Length: 1}, 1
-	p.Route.Sum = &s
-	r, err := sum.New(p)
-	if err != nil {
-		return sum.Law{}, err
-	}
-	return r.Total(), nil
 }
 
 // read: of those who were asked with probability share, T holders of a cell count in place
@@ -103,6 +108,9 @@ func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 	e := errorLaw{
 		mean: &estimate.Cell{N: respondents, Keep: share}, fragments: 1, independent: true,
 		null: func(mean float64) float64 { return law.LogAtLeast(int(math.Round(mean * share))) },
+	}
+	if share < 1 {
+		e.together = &together{} // respondents who hold one cell each have nothing in common
 	}
 	if share == 1 {
 		e.exact = true
@@ -157,7 +165,7 @@ func (h *Question) exact() bool {
 // counts for nothing, or at most so many; of cells with noise, that each is in range.
 func (h *Question) noisedCircuit() plan.Circuit {
 	if shares(h.plan) {
-		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*scattered(h.plan).reach() + 1}
+		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*scattered(h.plan).Reach() + 1}
 	}
 	if w := weight(h.ask); w > 1 {
 		return plan.Circuit{Kind: plan.CircuitMultihot, Length: h.channels, Weight: min(w, h.channels)}
@@ -185,7 +193,7 @@ func (h *Question) measure(r *rand.Rand, s question.Symbol) (crowd int, vector [
 		vector[channel] = 1
 	}
 	if shares(h.plan) {
-		scattered(h.plan).add(r, vector)
+		scattered(h.plan).Add(r, vector)
 	} else if len(report.Parts[0]) == 0 && c.Kind == plan.CircuitHistogram {
 		vector[c.Length-1] = 1
 	}
@@ -201,7 +209,7 @@ func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error
 	t := tally.NewSums(h.channels)
 	copy(t.N, sums)
 	if shares(h.plan) {
-		raised := int64(respondents) * int64(scattered(h.plan).reach())
+		raised := int64(respondents) * int64(scattered(h.plan).Reach())
 		for i := range t.N {
 			t.N[i] -= raised
 		}
@@ -233,35 +241,10 @@ func (h *Question) changed() int {
 // do, as many of these as the promise counts on.
 func (h *Question) loss(honest int) account.Event {
 	if shares(h.plan) {
-		return h.noise(scattered(h.plan).event(honest))
+		d := scattered(h.plan)
+		return h.noise(d.Event(question.Relied(honest, d.Noise.Users)))
 	}
-	return h.noise(hiding(*h.plan.Route.Sum, promised(*h.plan.Route.Sum)))
-}
-
-// hiding is the event of one number, where so many aggregators' noise is not known.
-func hiding(s plan.Sum, honest int) account.Event {
-	if s.Law == plan.LawGaussian {
-		if honest == 1 {
-			return additive.DiscreteGaussian{Sigma: s.Sigma, Sensitivity: 1}
-		}
-		return additive.DistributedGaussian{Users: honest, Sigma: s.Sigma, Sensitivity: 1}
-	}
-	shares := float64(honest)
-	if s.Noise == plan.NoiseShared {
-		shares /= 2
-	}
-	if shares == 1 {
-		return additive.DiscreteLaplace{Noise: s.Decay, Sensitivity: 1}
-	}
-	return additive.LaplaceShares{Noise: s.Decay, Shares: shares}
-}
-
-// promised is how many aggregators' noise the promise counts on.
-func promised(s plan.Sum) int {
-	if s.Noise == plan.NoiseShared {
-		return 2
-	}
-	return 1
+	return h.noise(hiding.Aggregators(*h.plan.Route.Sum, hiding.Promised(*h.plan.Route.Sum)))
 }
 
 // Who sees what, where aggregators add the noise.
@@ -280,8 +263,8 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 			{Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: question.ShufflerHonest(h.plan)},
 		}, nil
 	}
-	count := promised(*h.plan.Route.Sum)
-	other, err := account.Epsilon(h.noise(hiding(*h.plan.Route.Sum, 3-count)), h.plan.Budget.Delta)
+	count := hiding.Promised(*h.plan.Route.Sum)
+	other, err := account.Epsilon(h.noise(hiding.Aggregators(*h.plan.Route.Sum, 3-count)), h.plan.Budget.Delta)
 	if err != nil { // so little noise that nothing is proved of it
 		other = shuffled
 		other.Epsilon = math.Inf(1)
@@ -296,4 +279,32 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 		{Observer: account.OneAggregator, Who: whoOne, Guarantee: one, Note: h.note()},
 		{Observer: account.OnlyTheReader, Who: whoReader, Guarantee: reader, Note: h.note()},
 	}, nil
+}
+
+// designNoised finds the least noise that keeps the budget.
+func designNoised(p *plan.Plan, ask *plan.Histogram) error {
+	if !(p.Budget.Epsilon > 0) {
+		return errors.New("histogram: budget.epsilon is missing: there is noise that keeps it")
+	}
+	ask.Randomizer = plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(account.ExactAccounting)}
+	if len(ask.Attributes) > 1 && ask.Collect == "" {
+		// Of A attributes, each of A times as many numbers needs A times the noise; a sampled
+		// estimate is scaled up by A, and has the error of a sample beside it.
+		ask.Collect = plan.CollectSplit
+	}
+	h, err := New(unnoised(*p))
+	if err != nil {
+		return err
+	}
+	s, err := hiding.Calibrate(*p, h.changed())
+	p.Route.Sum = &s // the caller's stays as it is
+	return err
+}
+
+// unnoised is a plan before its noise is known.
+func unnoised(p plan.Plan) plan.Plan {
+	s := *p.Route.Sum
+	s.Law, s.Decay, s.Sigma = "", 0, 0
+	p.Route.Sum = &s
+	return p
 }

@@ -22,8 +22,10 @@ type errorLaw struct {
 	// ends holds the number of holders with probability at least 1-alpha, given the
 	// estimate, at any depth; nil where the normal law has to do.
 	ends func(mean, alpha float64) [2]float64
-	// independent says that those of different cells are.
+	// independent says that those of different cells are, but for together.
 	independent bool
+	// together is what they have in common where only some respondents are asked; nil: nothing.
+	together *together
 	// exact says that ends are those of the very law, and not only bounds of them.
 	exact bool
 }

@@ -70,8 +70,7 @@ func (h *Question) Risks() question.Risks {
 	r := question.Risks{}
 	switch {
 	case h.noised() && shares(h.plan):
-		d := scattered(h.plan)
-		r.Overflow = float64(h.changed()) * d.mechanism().Beyond(d.reach())
+		r.Overflow = scattered(h.plan).Cut(h.changed())
 	case !h.noised():
 		r = question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
 	}

@@ -18,6 +18,9 @@ const (
 	figureBuckets = 40
 	listItems     = 100
 	truthColumn   = "truth" // of a simulation
+
+	respondentsMetric = "respondents"
+	crowdsTitle       = "Crowds"
 )
 
 // answers is a histogram's model with the truth beside it, where that is known.
@@ -47,7 +50,7 @@ func (m *answers) describeAll(public Public) ([]release.Metric, []release.Sectio
 	for _, n := range m.Respondents {
 		total += n
 	}
-	headline := []release.Metric{{Name: "respondents", Label: "Respondents counted", Value: float64(total), Unit: release.Count}}
+	headline := []release.Metric{{Name: respondentsMetric, Label: "Respondents counted", Value: float64(total), Unit: release.Count}}
 	var sections []release.Section
 	if len(m.Respondents) > 1 {
 		sections = append(sections, m.crowds())
@@ -158,7 +161,7 @@ func (m *answers) crowds() release.Section {
 		}
 		t.Rows = append(t.Rows, []release.Cell{release.Text(m.Crowds[crowd]), cell})
 	}
-	return release.Section{Title: "Crowds", Tables: []release.Table{t}}
+	return release.Section{Title: crowdsTitle, Tables: []release.Table{t}}
 }
 
 // largest lists cells with their errors.

@@ -30,7 +30,7 @@ func (c inClusters) agreement(label string) release.Metric {
 			}
 		}
 	}
-	share, low, high := estimate.Share(estimate.Sum(own), estimate.Sum(others), level)
+	share, low, high := estimate.Share(estimate.Sum(own), estimate.Sum(others), 0, level)
 	return release.Metric{Name: "agreement", Label: label, Value: share.Mean, Low: low, High: high, Level: level, Unit: release.Share, Note: "from the same counts, which flatters it a little"}
 }
 

@@ -101,7 +101,7 @@ func (c *clustered) errors() release.Table {
 			}
 		}
 		all := estimate.Sum(append(slices.Clone(wrong), right...))
-		share, low, high := estimate.Share(estimate.Sum(wrong), estimate.Sum(right), level)
+		share, low, high := estimate.Share(estimate.Sum(wrong), estimate.Sum(right), 0, level)
 		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(all.Mean, all.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)})
 	}
 	return t

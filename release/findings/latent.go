@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
@@ -28,6 +29,9 @@ func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release
 	}
 	if respondents == 0 {
 		return headline, nil, nil
+	}
+	if m.Asked.Report == plan.LatentRight {
+		return describeRight(m, headline[:1])
 	}
 	section := release.Section{
 		Title: "Where records lie",
@@ -51,6 +55,25 @@ func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release
 	}
 	headline, err = by.judged(headline, &section, public.Test, "of the likeliest class of the cluster, on %d public test records")
 	return headline, []release.Section{section}, err
+}
+
+// describeRight states how often a published model is right, with the exact interval.
+func describeRight(m *latent.Model, headline []release.Metric) ([]release.Metric, []release.Section, error) {
+	share, low, high, ok := m.Right(m.Counts.Tables[0], 1-level)
+	if !ok {
+		return headline, nil, nil
+	}
+	headline = append([]release.Metric{{Name: "accuracy", Label: "Accuracy of the published model", Value: share.Mean, StdErr: share.StdErr, Low: low, High: high, Level: level, Unit: release.Share,
+		Note: "the interval is exact, of those whom respondents were drawn from"}}, headline...)
+	t := release.Table{Title: "Respondents by what the model gives them", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}}}
+	for i, name := range []string{"another than theirs", "theirs"} {
+		v := m.Counts.Tables[0].Values[i]
+		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(v.Mean, v.StdErr)})
+	}
+	return headline, []release.Section{{
+		Title: "How often a model is right", Tables: []release.Table{t},
+		Text: "Each respondent says whether the class that the model gives its record is its own, by randomized response. The interval is of the binomial law of those who say yes. Who judges several models pays for each: groups that judge different ones are to be disjoint.",
+	}}, nil
 }
 
 // decoded is what counts of clusters and classes say.
@@ -178,11 +201,28 @@ func groupName(m *latent.Model, crowd int) string {
 	return m.Counts.Crowds[crowd]
 }
 
+// rightSheet lists how many the model is wrong and right about.
+func rightSheet(m *latent.Model) (Sheet, error) {
+	var text bytes.Buffer
+	c := csv.NewWriter(&text)
+	c.Write([]string{"model", "respondents", "std_err"}) // Error tells, as of the rest
+	for _, t := range m.Counts.Tables {
+		for i, v := range t.Values {
+			c.Write([]string{[]string{"wrong", "right"}[i], strconv.FormatFloat(v.Mean, 'g', -1, 64), strconv.FormatFloat(v.StdErr, 'g', -1, 64)})
+		}
+	}
+	c.Flush()
+	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Estimates are unbiased, and may be below zero."}, c.Error()
+}
+
 // latentSheet lists the estimates of all symbols, and the shares of classes that they are
 // likeliest to have come of.
 func latentSheet(m *latent.Model) (Sheet, error) {
 	if m.Vectors != nil {
 		return vectorSheet(m)
+	}
+	if m.Asked.Report == plan.LatentRight {
+		return rightSheet(m)
 	}
 	var text bytes.Buffer
 	c := csv.NewWriter(&text)

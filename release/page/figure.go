@@ -209,18 +209,8 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 		p.Legend.Add(s.Label, points)
 		return marks(p, s.X, s)
 	}
-	if len(s.Low) > 0 {
-		outline := xys(s.X, s.High)
-		for j := len(s.X) - 1; j >= 0; j-- {
-			outline = append(outline, plotter.XY{X: s.X[j], Y: s.Low[j]})
-		}
-		band, err := plotter.NewPolygon(outline)
-		if err != nil {
-			return err
-		}
-		band.Color = pale(seriesColor(i))
-		band.LineStyle.Width = 0
-		p.Add(band)
+	if err := band(p, s, pale(seriesColor(i))); err != nil {
+		return err
 	}
 	curve, err := plotter.NewLine(xys(s.X, s.Y))
 	if err != nil {
@@ -232,6 +222,24 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 	if len(s.Truth) > 0 {
 		p.Add(hollow(xys(s.X, s.Truth)))
 	}
+	return nil
+}
+
+// band shades what lies between the low and the high ends of a series, where it has any.
+func band(p *plot.Plot, s release.Series, c color.Color) error {
+	if len(s.Low) == 0 {
+		return nil
+	}
+	outline := xys(s.X, s.High)
+	for j := len(s.X) - 1; j >= 0; j-- {
+		outline = append(outline, plotter.XY{X: s.X[j], Y: s.Low[j]})
+	}
+	of, err := plotter.NewPolygon(outline)
+	if err != nil {
+		return err
+	}
+	of.Color, of.LineStyle.Width = c, 0
+	p.Add(of)
 	return nil
 }
 
@@ -284,7 +292,7 @@ func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 
 // marks are the errors of a series and, where it is known, the truth.
 func marks(p *plot.Plot, x []float64, s release.Series) error {
-	if err := errorBars(p, x, s); err != nil {
+	if err := errorBars(p, x, s, ink); err != nil {
 		return err
 	}
 	if len(s.Truth) > 0 {
@@ -293,7 +301,7 @@ func marks(p *plot.Plot, x []float64, s release.Series) error {
 	return nil
 }
 
-func errorBars(p *plot.Plot, x []float64, s release.Series) error {
+func errorBars(p *plot.Plot, x []float64, s release.Series, c color.Color) error {
 	if len(s.Low) == 0 {
 		return nil
 	}
@@ -308,7 +316,7 @@ func errorBars(p *plot.Plot, x []float64, s release.Series) error {
 	if err != nil {
 		return err
 	}
-	bars.LineStyle = draw.LineStyle{Color: ink, Width: 0.9}
+	bars.LineStyle = draw.LineStyle{Color: c, Width: 0.9}
 	bars.CapWidth = 5
 	p.Add(bars)
 	return nil

@@ -65,6 +65,9 @@ func (m *Map) Check() error {
 		if err := gradients.CheckSize(m.Image.Width, m.Image.Height); err != nil {
 			return err
 		}
+		if m.Scatter != nil && !m.Scatter.Of(m.Image.Width, m.Image.Height) {
+			return errors.New("inputs: scattering is for images of another size")
+		}
 	}
 	for i, c := range m.Columns {
 		if !(c.Scale > 0) || math.IsInf(c.Scale, 1) || c.Middle-c.Middle != 0 {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/confetti-dp/confetti/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/internal/origintest"
 )
 
@@ -60,5 +61,18 @@ func TestHostile(t *testing.T) {
 		if m, err := f.Map(); err == nil {
 			t.Errorf("%s: %+v", name, m)
 		}
+	}
+}
+
+func TestScatteringOfAnotherSize(t *testing.T) {
+	of, err := scattering.New(28, 28)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Map{Image: &Size{Width: 28, Height: 28}, Scatter: of}).Check(); err != nil {
+		t.Error(err)
+	}
+	if err := (&Map{Image: &Size{Width: 32, Height: 28}, Scatter: of}).Check(); err == nil {
+		t.Error("scattering of another size is taken")
 	}
 }

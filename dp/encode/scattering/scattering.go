@@ -29,6 +29,9 @@ type Map struct {
 	transforms   [scales]*transform
 }
 
+// Of says whether the map is for images of so many pixels.
+func (m *Map) Of(width, height int) bool { return m.width == width && m.height == height }
+
 // New is for images of so many pixels, multiples of 4.
 func New(width, height int) (*Map, error) {
 	if err := checkSize(width, height); err != nil {

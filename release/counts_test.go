@@ -1,0 +1,56 @@
+package release
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
+)
+
+func TestCountsReadBackTheSame(t *testing.T) {
+	truth := 12.0
+	for name, counts := range map[string][]ValueCount{
+		"a collection": {{Attribute: "drink", Value: `tea, "green"`, Estimate: -0.25, StdErr: 1e-3, Low: 0, High: 4, LowAll: 0, HighAll: 5.5, Consistent: 0}},
+		"a simulation": {{Attribute: "drink", Crowd: "north", Value: "tea", Estimate: 10, Truth: &truth}, {Attribute: "drink", Crowd: "north", Value: "x"}},
+		"none":         nil,
+	} {
+		var b bytes.Buffer
+		if err := WriteCounts(&b, counts); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadCounts(&b, 2)
+		if err != nil || !reflect.DeepEqual(read, counts) {
+			t.Errorf("%s: %+v, %v", name, read, err)
+		}
+	}
+	head := strings.Join(countColumns, ",") + "\n"
+	for name, text := range map[string]string{
+		"nothing": "", "other columns": "a,b\n1,2\n", "no number": head + "a,,v,one,0,0,0,0,0,0\n",
+		"not finite": head + "a,,v,NaN,0,0,0,0,0,0\n", "a short row": head + "a,,v\n", "too many": head + strings.Repeat("a,,v,0,0,0,0,0,0,0\n", 3),
+	} {
+		if read, err := ReadCounts(strings.NewReader(text), 2); err == nil {
+			t.Errorf("%s: read as %+v", name, read)
+		}
+	}
+}
+
+func FuzzReadCounts(f *testing.F) {
+	f.Add(strings.Join(countColumns, ",") + "\ncolour,,red,1,2,0,4,0,5,1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var counts []ValueCount
+		var err error
+		costtest.Heap(t, costtest.Factor, len(text), func() { counts, err = ReadCounts(strings.NewReader(text), 100) })
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := WriteCounts(&b, counts); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ReadCounts(&b, 100); err != nil || len(again) != len(counts) {
+			t.Fatalf("%d counts, then %d: %v", len(counts), len(again), err)
+		}
+	})
+}

@@ -1,0 +1,236 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+	"regexp"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Look is how a line is drawn wherever it appears, so that readers of several figures know it
+// again: its colour, its mark and its dashes.
+type Look struct {
+	Colour Colour
+	Mark   Mark
+	Dashed bool
+	Alone  bool // marks without a line: what others printed
+}
+
+// Colour is one of the palette.
+type Colour int
+
+// The palette, and the ink and a grey for what is compared with.
+const (
+	Blue Colour = iota
+	Vermilion
+	Green
+	Purple
+	Orange
+	Sky
+	Ink
+	Grey
+)
+
+func (c Colour) rgba() color.RGBA {
+	switch {
+	case int(c) < len(palette):
+		return palette[c]
+	case c == Ink:
+		return ink
+	}
+	return color.RGBA{0x7a, 0x80, 0x88, 0xff}
+}
+
+// Mark is the shape of a point.
+type Mark int
+
+// Marks that are told apart in print without colour: three full, three hollow, and two of lines.
+const (
+	Circle Mark = iota
+	Square
+	Triangle
+	Ring
+	Box
+	Pyramid
+	Plus
+	Cross
+)
+
+var markGlyphs = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, ring{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}, draw.CrossGlyph{},
+}
+
+// Chart is a figure of lines for print, with a look for each of its series.
+type Chart struct {
+	release.Figure
+	Looks []Look
+}
+
+// Sizes of a chart, and of its legend's columns: type of ten points on a page as wide.
+const (
+	chartWidth  = 6.5 * vg.Inch
+	chartHeight = 4.4 * vg.Inch
+	legendGap   = 14
+)
+
+// named is a line of the legend.
+type named struct {
+	words  string
+	thumbs []plot.Thumbnailer
+}
+
+// add puts a series into the plot: a line with its marks and its band, or marks alone with error bars.
+func (l Look) add(p *plot.Plot, s release.Series) (named, error) {
+	points, err := plotter.NewScatter(xys(s.X, s.Y))
+	if err != nil {
+		return named{}, err
+	}
+	of := l.Colour.rgba()
+	points.GlyphStyle = draw.GlyphStyle{Color: of, Radius: 2.6, Shape: markGlyphs[l.Mark]}
+	if l.Alone {
+		points.GlyphStyle.Radius = 4.5
+		err := errorBars(p, s.X, s, of)
+		p.Add(points)
+		return named{s.Label, []plot.Thumbnailer{points}}, err
+	}
+	if err := band(p, s, color.NRGBA{of.R, of.G, of.B, 0x1c}); err != nil { // a dozen may lie over each other
+		return named{}, err
+	}
+	line, err := plotter.NewLine(xys(s.X, s.Y))
+	if err != nil {
+		return named{}, err
+	}
+	line.LineStyle = draw.LineStyle{Color: of, Width: 1.2}
+	if l.Dashed {
+		line.Dashes = dashes[1]
+	}
+	p.Add(line, points)
+	return named{s.Label, []plot.Thumbnailer{line, points}}, nil
+}
+
+// draw fills the canvas: the title above, the legend below in columns, nothing over the data.
+func (f Chart) draw(c draw.Canvas) error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	if f.Kind != release.Lines || len(f.Looks) != len(f.Series) {
+		return fmt.Errorf("page: chart %s: give lines, and a look for each", f.Name)
+	}
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	p := plot.New()
+	p.BackgroundColor = nil
+	axes(p, f.Figure, c)
+	var all []named
+	for i, s := range f.Series {
+		e, err := f.Looks[i].add(p, s)
+		if err != nil {
+			return fmt.Errorf("page: chart %s: %w", f.Name, err)
+		}
+		all = append(all, e)
+	}
+	if err := ticks(p, f.Figure); err != nil {
+		return err
+	}
+	p.X.Label.Text = f.X.Label
+	c = draw.Crop(c, 10, -14, 8, -8)
+	title := style(12.5)
+	title.XAlign, title.YAlign = draw.XLeft, draw.YTop
+	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Title)
+	up := style(9.5) // what is drawn upwards stands above the axis: turned and long, it would take room from the data
+	up.XAlign, up.YAlign = draw.XLeft, draw.YTop
+	c.FillText(up, vg.Point{X: c.Min.X, Y: c.Max.Y - 19}, f.Y.Label)
+	columns := legends(all, c.Size().X)
+	height, across := vg.Length(0), -vg.Length(legendGap)
+	for _, l := range columns {
+		height, across = max(height, l.size.Y), across+l.size.X+legendGap
+	}
+	for what, wide := range map[string]vg.Length{"title": title.Width(f.Title), "label of y": up.Width(f.Y.Label), "label of x": p.X.Label.TextStyle.Width(f.X.Label), "legend": across} {
+		if wide > c.Size().X {
+			return fmt.Errorf("page: chart %s: the %s would be cut: shorten it", f.Name, what)
+		}
+	}
+	if height > c.Size().Y/2 {
+		return fmt.Errorf("page: chart %s: a legend of %d lines leaves no room for the data", f.Name, len(all))
+	}
+	x := c.Min.X
+	for _, l := range columns {
+		at := c
+		at.Min.X, at.Max.X, at.Max.Y = x, x+l.size.X, c.Min.Y+height
+		l.Draw(at)
+		x += l.size.X + legendGap
+	}
+	p.Draw(draw.Crop(c, 0, 0, height+10, -38))
+	return nil
+}
+
+// column is a part of the legend with its size.
+type column struct {
+	plot.Legend
+	size vg.Point
+}
+
+// legends are as many columns as fit beside each other, up to three.
+func legends(all []named, width vg.Length) []column {
+	for n := min(3, len(all)); ; n-- {
+		var columns []column
+		each, wide := (len(all)+n-1)/n, vg.Length(0)
+		for from := 0; from < len(all); from += each {
+			l := column{Legend: plot.NewLegend()}
+			l.Top, l.Left, l.TextStyle, l.Padding, l.ThumbnailWidth = true, true, style(9.5), 2, 24
+			for _, e := range all[from:min(from+each, len(all))] {
+				l.Add(e.words, e.thumbs...)
+			}
+			r := l.Rectangle(draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: width, Y: width}}})
+			const wider = 1.1 // a reader's font may be, than that by which it is measured
+			l.size = vg.Point{X: wider * r.Size().X, Y: r.Size().Y}
+			columns, wide = append(columns, l), wide+l.size.X+legendGap
+		}
+		if wide-legendGap <= width || n == 1 {
+			return columns
+		}
+	}
+}
+
+// WriteChart draws a chart as SVG.
+func WriteChart(w io.Writer, f Chart) error {
+	c := vgsvg.New(chartWidth, chartHeight)
+	if err := f.draw(draw.New(c)); err != nil {
+		return err
+	}
+	_, err := c.WriteTo(w)
+	return err
+}
+
+var created = regexp.MustCompile(`/(CreationDate|ModDate) \(D:[0-9]{14}\)`)
+
+// WriteCharts draws charts as PDF, each on a page of its own size, with their font inside. The date of its
+// making is left out, so that the same numbers give the same file.
+func WriteCharts(w io.Writer, charts []Chart) error {
+	c := vgpdf.New(chartWidth, chartHeight)
+	c.EmbedFonts(true)
+	for i, f := range charts {
+		if i > 0 {
+			c.NextPage()
+		}
+		if err := f.draw(draw.New(c)); err != nil {
+			return err
+		}
+	}
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(created.ReplaceAll(b.Bytes(), []byte("/$1 (D:20000101000000)")))
+	return err
+}

@@ -1,0 +1,84 @@
+package page
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+func chartOf(labels ...string) Chart {
+	f := Chart{Figure: release.Figure{Name: "chart", Title: "Accuracy of everything against epsilon", Alt: "Lines.", Kind: release.Lines, X: release.Axis{Label: "epsilon", Log: true}, Y: release.Axis{Label: "accuracy"}}}
+	for i, l := range labels {
+		f.Series = append(f.Series, release.Series{Label: l, X: []float64{0.5, 1, 2}, Y: []float64{0.1, 0.2, 0.3 + float64(i)/10}, Low: []float64{0.05, 0.1, 0.2}, High: []float64{0.2, 0.3, 0.5 + float64(i)/10}})
+		f.Looks = append(f.Looks, Look{Colour: Colour(i % 8), Mark: Mark(i % 8), Dashed: i%2 == 1, Alone: i == 3})
+	}
+	return f
+}
+
+// A series is drawn in its own colour wherever it stands, and every name is there.
+func TestAChartsLooks(t *testing.T) {
+	first, alone := chartOf("ours", "theirs", "a curator", "printed"), chartOf("theirs")
+	alone.Looks[0] = first.Looks[1]
+	var a, b bytes.Buffer
+	if err := WriteChart(&a, first); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteChart(&b, alone); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range append([]string{"#D55E00", "Accuracy of everything"}, "ours", "theirs", "a curator", "printed") {
+		if !strings.Contains(a.String(), l) {
+			t.Errorf("the chart has no %s", l)
+		}
+	}
+	if !strings.Contains(b.String(), "#D55E00") || strings.Contains(b.String(), "#0072B2") {
+		t.Error("a series has another colour where it stands alone")
+	}
+}
+
+// The same charts give the same PDF, with a page for each.
+func TestChartsAsPDF(t *testing.T) {
+	var a, b bytes.Buffer
+	charts := []Chart{chartOf("ours"), chartOf("theirs", "ours")}
+	if err := WriteCharts(&a, charts); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteCharts(&b, charts); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) || !bytes.HasPrefix(a.Bytes(), []byte("%PDF-")) || !bytes.Contains(a.Bytes(), []byte("/Count 2")) {
+		t.Errorf("%d and %d bytes, %q", a.Len(), b.Len(), a.Bytes()[:20])
+	}
+}
+
+// What would be cut is refused, not drawn: titles, labels, and legends in any number of columns.
+func TestNothingOfAChartIsCut(t *testing.T) {
+	long := strings.Repeat("a long name ", 9)
+	for name, spoil := range map[string]func(c *Chart){
+		"title": func(c *Chart) { c.Title = long }, "label of x": func(c *Chart) { c.X.Label = long }, "label of y": func(c *Chart) { c.Y.Label = long + long }, "legend": func(c *Chart) { c.Series[1].Label = long + long },
+	} {
+		c := chartOf("ours", "theirs")
+		spoil(&c)
+		if err := WriteChart(&bytes.Buffer{}, c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("a %s that is too long: %v", name, err)
+		}
+	}
+	var names []string
+	for range 12 {
+		names = append(names, "a curator's noise on the same sums")
+	}
+	if err := WriteChart(&bytes.Buffer{}, chartOf(names...)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A chart without a look for each line is refused.
+func TestBadCharts(t *testing.T) {
+	bad := chartOf("ours", "theirs")
+	bad.Looks = bad.Looks[:1]
+	if WriteChart(&bytes.Buffer{}, bad) == nil || WriteCharts(&bytes.Buffer{}, []Chart{bad}) == nil {
+		t.Error("a chart of two lines and one look was drawn")
+	}
+}
