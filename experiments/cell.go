@@ -12,7 +12,7 @@ import (
 )
 
 // Cell is one point: a question with its budget, put to a data set. One of Density,
-// Histogram, Labels and Gradient is set. Cells that are equal are measured once.
+// Histogram, Labels, Gradient and Records is set. Cells that are equal are measured once.
 type Cell struct {
 	Dataset   string    `json:"dataset"`
 	Seed      uint64    `json:"seed"`
@@ -21,6 +21,7 @@ type Cell struct {
 	Histogram Histogram `json:"histogram,omitzero"`
 	Labels    Labels    `json:"labels,omitzero"`
 	Gradient  Gradient  `json:"gradient,omitzero"`
+	Records   Records   `json:"records,omitzero"`
 }
 
 // Key names the cell: a digest of all that determines its result.
@@ -43,6 +44,8 @@ func (c Cell) Validate() error {
 		c.Histogram.validate(f)
 	case c.Gradient != (Gradient{}):
 		c.Gradient.validate(f)
+	case c.Records != (Records{}):
+		c.Records.validate(f)
 	default:
 		c.Density.validate(f)
 	}
@@ -58,6 +61,8 @@ func (c Cell) String() string {
 		return fmt.Sprintf("%s, %s", c.Dataset, c.Histogram)
 	case c.Gradient != (Gradient{}):
 		return fmt.Sprintf("%s, %s", c.Dataset, c.Gradient)
+	case c.Records != (Records{}):
+		return fmt.Sprintf("%s, %s", c.Dataset, c.Records)
 	}
 	return fmt.Sprintf("%s, %s", c.Dataset, c.Density)
 }

@@ -12,6 +12,7 @@ import (
 type Result struct {
 	Dataset     string `json:"dataset"`
 	Synthetic   bool   `json:"synthetic"`
+	Data        string `json:"data_sha256,omitempty"` // of the files of the data set; none: it is made up
 	Respondents int    `json:"devices"`
 	Users       int    `json:"users"` // smallest crowd, which noise is calibrated to
 	Runs        int    `json:"runs"`
@@ -24,9 +25,10 @@ type Result struct {
 	*Accuracies
 	*CountErrors
 	*Survey
-	Learned *Learned `json:"learned,omitempty"`
-	Trained *Trained `json:"trained,omitempty"`
-	Seconds float64  `json:"seconds"`
+	Learned  *Learned  `json:"learned,omitempty"`
+	Trained  *Trained  `json:"trained,omitempty"`
+	Recorded *Recorded `json:"recorded,omitempty"`
+	Seconds  float64   `json:"seconds"`
 }
 
 // Promised is the guarantee, and what it costs a device. An epsilon that is null is none.

@@ -40,25 +40,32 @@ func PerDataset(cells []Measured, section func(set string, cells []Measured) rel
 
 // facts are what the cells of a data set have in common.
 func facts(cells []Measured) string {
-	fewest, runs := math.MaxInt, 0
+	fewest, runs, data := math.MaxInt, 0, ""
 	for _, m := range cells {
 		runs = max(runs, m.Cell.Runs)
 		if m.Result != nil {
 			fewest = min(fewest, m.Result.Users)
+			data = m.Result.Data
 		}
 	}
 	if fewest == math.MaxInt {
 		return ""
 	}
+	if data != "" {
+		data = " Data: SHA-256 " + data + "."
+	}
 	c := cells[0].Cell
 	if c.Labels != (Labels{}) {
-		return fmt.Sprintf("%d labels, seed %d, up to %d runs.", fewest, c.Seed, runs)
+		return fmt.Sprintf("%d labels, seed %d, up to %d runs.", fewest, c.Seed, runs) + data
 	}
 	if c.Histogram != (Histogram{}) {
-		return fmt.Sprintf("%d respondents, delta %g, seed %d, up to %d runs.", fewest, c.Histogram.Delta, c.Seed, runs)
+		return fmt.Sprintf("%d respondents, delta %g, seed %d, up to %d runs.", fewest, c.Histogram.Delta, c.Seed, runs) + data
 	}
 	if c.Gradient != (Gradient{}) {
-		return fmt.Sprintf("Delta %g, seeds from %d on, up to %d runs.", c.Gradient.Delta, c.Seed, runs)
+		return fmt.Sprintf("Delta %g, seeds from %d on, up to %d runs.", c.Gradient.Delta, c.Seed, runs) + data
+	}
+	if c.Records != (Records{}) {
+		return fmt.Sprintf("At least %d respondents, delta 1e-6 of what is shuffled, seeds from %d on, up to %d runs.", fewest, c.Seed, runs) + data
 	}
 	labels := "labels as they are"
 	if slices.ContainsFunc(cells, func(m Measured) bool { return m.Cell.Density.LabelEpsilon != c.Density.LabelEpsilon }) {
@@ -66,5 +73,5 @@ func facts(cells []Measured) string {
 	} else if c.Density.LabelEpsilon > 0 {
 		labels = fmt.Sprintf("labels at epsilon %g", c.Density.LabelEpsilon)
 	}
-	return fmt.Sprintf("Smallest class %d, delta %g, %s, seed %d, up to %d runs.", fewest, c.Density.Delta, labels, c.Seed, runs)
+	return fmt.Sprintf("Smallest class %d, delta %g, %s, seed %d, up to %d runs.", fewest, c.Density.Delta, labels, c.Seed, runs) + data
 }

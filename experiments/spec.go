@@ -3,6 +3,7 @@ package experiments
 import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // Spec is a named measurement: which cells it takes, and how they are shown.
@@ -33,7 +34,17 @@ type Kind struct {
 type Data struct {
 	Set        func(name string) (*dataset.Set, error)
 	Population func(name string) (*dataset.Population, error)
+	Texts      func(name string) (*dataset.Texts, error)
 	Out        string
+	Tell       simulate.Progress // of what goes on within a cell; nil: nobody is told
+}
+
+// Progress is Tell, and tells nobody where there is none.
+func (d Data) Progress() simulate.Progress {
+	if d.Tell == nil {
+		return func(string, int, int) {}
+	}
+	return d.Tell
 }
 
 // Bench measures cells one after the other, and holds what they share.

@@ -48,15 +48,25 @@ func boundTables(s experiments.Spec, cells []experiments.Measured) []release.Sec
 			if row, ok := printedBounds[set]; ok && i < len(row) {
 				printed = release.Number(row[i], 0)
 			}
+			whole := Bounds(h)
 			t.Rows = append(t.Rows, []release.Cell{
-				release.Text(budgetOf(m.Cell.Histogram)), release.Text(fmt.Sprintf("%.3f", local)), printed,
-				release.Number(wholeBound(h.Respondents, local, h.Delta, blanket)/2, 0), release.Number(wholeBound(h.Respondents, local, h.Delta, theorems.StrongerClonesClosedForm), 0),
+				release.Text(budgetOf(m.Cell.Histogram)), release.Text(fmt.Sprintf("%.3f", local)), printed, release.Number(whole[0], 0), release.Number(whole[1], 0),
 				release.Number(*h.Epsilon, 0), release.Number(*h.EpsilonExact, 0),
 			})
 		}
 		return release.Section{Tables: []release.Table{t}}
 	})
 }
+
+// Bounds are two on the reports of a result as a whole, under replacement: half of the privacy blanket with Hoeffding's
+// inequality, which is near to what ESA prints, and the stronger clones.
+func Bounds(r *experiments.Result) [2]float64 {
+	local := *r.EpsilonLocal
+	return [2]float64{wholeBound(r.Respondents, local, r.Delta, blanket) / 2, wholeBound(r.Respondents, local, r.Delta, theorems.StrongerClonesClosedForm)}
+}
+
+// PrintedBound is what Table X prints of a population: of local epsilon 2, and of central epsilons 0.05 and 1.
+func PrintedBound(set string, row int) float64 { return printedBounds[set][row] }
 
 func blanket(n int, epsilon, delta float64) (account.Guarantee, error) {
 	return theorems.BlanketAny(n, epsilon, delta, theorems.Hoeffding)

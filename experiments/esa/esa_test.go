@@ -203,7 +203,7 @@ func TestESASpecsAreWhole(t *testing.T) {
 			if takes, folder := s.Kind.Takes(c.Dataset); !takes || folder {
 				t.Errorf("%s: %s is not made up", s.Name, c.Dataset)
 			}
-			if _, ok := printedFor(s.Name, c.Dataset, c.Histogram); ok {
+			if _, ok := Printed(s.Name, c.Dataset, c.Histogram); ok {
 				compared[s.Name]++
 			}
 		}

@@ -34,7 +34,7 @@ func measure(c experiments.Cell, p *dataset.Population, progress simulate.Progre
 		return experiments.Result{}, nil, err
 	}
 	res := experiments.Result{
-		Dataset: p.Name, Synthetic: p.Synthetic, Respondents: n, Users: n, Runs: c.Runs, Seed: c.Seed,
+		Dataset: p.Name, Synthetic: p.Synthetic, Data: p.Checksum, Respondents: n, Users: n, Runs: c.Runs, Seed: c.Seed,
 		Plan: d.plan, Sigma: d.sigma, Promised: d.promised, CountErrors: &experiments.CountErrors{Cells: len(p.Holders)},
 	}
 	var first []estimate.Value

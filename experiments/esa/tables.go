@@ -27,7 +27,7 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 				continue
 			}
 			printed := release.Text("–")
-			if x, ok := printedFor(s.Name, set, m.Cell.Histogram); ok {
+			if x, ok := Printed(s.Name, set, m.Cell.Histogram); ok {
 				printed = release.Number(x, 0)
 			}
 			central := "–"

@@ -17,11 +17,12 @@ import (
 // Kind is what measurements of data sets have in common.
 var Kind = &experiments.Kind{
 	Takes: func(set string) (takes, folder bool) {
-		folder = slices.Contains(dataset.Names(), set)
+		set = base(set)
+		folder = slices.Contains(dataset.Names(), set) || slices.Contains(written, set)
 		return folder || slices.Contains(MadeUp(), set), folder
 	},
-	Choices: slices.Concat(dataset.Names(), MadeUp()),
-	Bench:   func(d experiments.Data) experiments.Bench { return newBench(d.Set) },
+	Choices: slices.Concat(dataset.Names(), written, MadeUp()),
+	Bench:   func(d experiments.Data) experiments.Bench { return newBench(withTexts(d)) },
 }
 
 // bench holds what cells share: one data set, the populations of one kernel on
@@ -93,7 +94,7 @@ func (b *bench) result(c experiments.Cell) (experiments.Measured, error) {
 	set := b.records
 	m.Unproved = w.unproved
 	m.Result = &experiments.Result{
-		Dataset: set.Name, Synthetic: set.Synthetic, Respondents: len(set.Train.Y), Users: least, Runs: c.Runs, Seed: c.Seed,
+		Dataset: set.Name, Synthetic: set.Synthetic, Data: set.Checksum, Respondents: len(set.Train.Y), Users: least, Runs: c.Runs, Seed: c.Seed,
 		Sigma: w.sigma, Promised: w.promised, Accuracies: &experiments.Accuracies{Classifier: experiments.HighestDensity, RMSEBitsum: w.rmse},
 	}
 	if w.plan != nil {

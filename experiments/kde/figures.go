@@ -108,7 +108,7 @@ const mostBands = 4
 // figure draws lines over epsilon; false if none has a point.
 func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure, bool) {
 	f := release.Figure{
-		Name: strings.ReplaceAll(name, "_", "-"), Title: title, Kind: release.Lines,
+		Name: strings.NewReplacer("_", "-", repeatSign, "-").Replace(name), Title: title, Kind: release.Lines,
 		X: release.Axis{Label: "epsilon of the features"}, Y: release.Axis{Label: y, Log: logarithmic},
 	}
 	var at []string

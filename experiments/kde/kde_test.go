@@ -3,7 +3,6 @@ package kde_test
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/datatest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -156,16 +156,9 @@ func TestKDERefusesBadCells(t *testing.T) {
 // One bit of randomized response a channel, accounted for exactly, keeps most
 // of the accuracy: issue 2's figure on real news.
 func TestRROnNews(t *testing.T) {
-	dir := os.Getenv("CONFETTI_DATA")
-	if dir == "" {
-		dir = "../../../shared/data"
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no data folder: %v; name it with CONFETTI_DATA", err)
-	}
-	set, err := dataset.Load(dir, "agnews")
+	set, err := dataset.Load(datatest.Folder(t, "agnews"), "agnews")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	e := cell()
 	e.Density.Epsilon, e.Density.Repetitions, e.Runs = 2, 1024, 1

@@ -115,6 +115,13 @@ func loadRecords(name string, seed uint64, load func(name string) (*dataset.Set,
 	if s, ok := shapes[name]; ok {
 		return s.records(name, seed), nil
 	}
+	if base, perClass, ok := repeats(name); ok {
+		of, err := loadRecords(base, seed, load)
+		if err != nil {
+			return nil, err
+		}
+		return of.repeated(name, perClass)
+	}
 	if name == generated {
 		load = func(string) (*dataset.Set, error) {
 			return dataset.Generate(seed, dataset.GenerateOptions{Train: 3000, Test: 600})

@@ -145,7 +145,7 @@ func (t *task) measure(c experiments.Cell) (res experiments.Result, err error) {
 		return res, err
 	}
 	n := len(t.labels)
-	res = experiments.Result{Dataset: t.set.Name, Synthetic: t.set.Synthetic, Respondents: n, Users: n, Runs: c.Runs, Seed: c.Seed}
+	res = experiments.Result{Dataset: t.set.Name, Synthetic: t.set.Synthetic, Data: t.set.Checksum, Respondents: n, Users: n, Runs: c.Runs, Seed: c.Seed}
 	res.Learned = &experiments.Learned{AccuracyNoPrivacy: exact}
 	way, ok := methods[c.Labels.Method]
 	if !ok {

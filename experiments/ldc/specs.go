@@ -246,19 +246,25 @@ func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
 				continue
 			}
 			l, got := m.Cell.Labels, m.Result.Learned
-			const classes, dimension = 10, 10 * (components + 1)
-			base := math.Sqrt(dimension / float64(m.Result.Users))
-			rate, stays := classes/l.Epsilon*base, 0.0
-			if c := got.Clusters; c != nil {
-				stays = classes * classes * c.Phi / (1 + math.Expm1(l.Epsilon/3)*c.Phi)
-				rate = classes*base + stays
-			}
+			rate, stays, base := Rate(m)
 			t.Rows = append(t.Rows, []release.Cell{
 				release.Text(way(m)), release.Number(l.Epsilon, 0), release.Number(rate, 0), release.Number(stays, 0), release.Number(base, 0), release.Number(got.AccuracyNoPrivacy-got.Accuracy, got.AccuracyStd),
 			})
 		}
 		return release.Section{Tables: []release.Table{t}}
 	}), association())
+}
+
+// Rate is what Table 1 says of a cell at its data set's size, without constants and logarithms: the rate, what of it
+// stays however many labels there are, and the rate without privacy.
+func Rate(m experiments.Measured) (rate, stays, base float64) {
+	const classes, dimension = 10, 10 * (components + 1)
+	base = math.Sqrt(dimension / float64(m.Result.Users))
+	if c := m.Result.Learned.Clusters; c != nil {
+		stays = classes * classes * c.Phi / (1 + math.Expm1(m.Cell.Labels.Epsilon/3)*c.Phi)
+		return classes*base + stays, stays, base
+	}
+	return classes / m.Cell.Labels.Epsilon * base, 0, base
 }
 
 // association is Theorem 5 in numbers: the best threshold of noisy counts, and what any mechanism

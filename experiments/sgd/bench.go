@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // Kind is what measurements of models that learn in rounds have in common.
@@ -16,7 +17,9 @@ var Kind = &experiments.Kind{
 		return takes, takes
 	},
 	Choices: pictures,
-	Bench:   func(d experiments.Data) experiments.Bench { return &bench{load: d.Set} },
+	Bench: func(d experiments.Data) experiments.Bench {
+		return &bench{load: d.Set, keep: d.Out, tell: d.Progress()}
+	},
 }
 
 var pictures = []string{"mnist", "fashion-mnist", cifar}
@@ -24,6 +27,8 @@ var pictures = []string{"mnist", "fashion-mnist", cifar}
 // bench measures studies, and holds the last population.
 type bench struct {
 	load   func(name string) (*dataset.Set, error)
+	keep   string // a folder for what takes minutes
+	tell   simulate.Progress
 	shared string
 	last   population
 }
@@ -46,13 +51,14 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 			m.Reason = err.Error()
 			return m, nil
 		}
-		r, err := s.run(func(string, int, int) {})
+		r, err := s.run(b.tell)
 		if err != nil {
 			return m, err
 		}
 		runs = append(runs, r)
 	}
 	m.Result = mean(c, runs)
+	m.Result.Data = p.checksum
 	m.Result.Seconds = time.Since(start).Seconds()
 	return m, nil
 }
@@ -67,7 +73,7 @@ func (b *bench) population(c experiments.Cell) (population, error) {
 	if err != nil {
 		return b.last, err
 	}
-	p, err := prepare(Cell{Gradient: c.Gradient}, set, func(string, int, int) {})
+	p, err := prepare(Cell{Gradient: c.Gradient}, set, b.keep, b.tell)
 	if err == nil {
 		b.shared, b.last = b.Shared(c), p
 	}

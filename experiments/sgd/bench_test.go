@@ -32,8 +32,8 @@ func drawn(string) (*dataset.Set, error) {
 func TestACellOfTableXII(t *testing.T) {
 	cells := papersWay("mnist", []int{10_000}, 5)
 	cells[0].Gradient.Rounds, cells[0].Gradient.Population, cells[0].Runs = 6, 60_000, 2
-	loads := 0
-	b := Kind.Bench(experiments.Data{Set: func(name string) (*dataset.Set, error) { loads++; return drawn(name) }})
+	loads, told := 0, 0
+	b := Kind.Bench(experiments.Data{Set: func(name string) (*dataset.Set, error) { loads++; return drawn(name) }, Tell: func(string, int, int) { told++ }})
 	for range 2 {
 		m, err := b.Measure(cells[0])
 		if err != nil || m.Result == nil {
@@ -46,6 +46,9 @@ func TestACellOfTableXII(t *testing.T) {
 		if *r.Epsilon > 0.2 || *r.Trained.PrintedOrder < *r.Epsilon || r.Trained.LowerEpsilon > 1 {
 			t.Errorf("proved %v, printed %v, shown %v", *r.Epsilon, *r.Trained.PrintedOrder, r.Trained.LowerEpsilon)
 		}
+	}
+	if told < 2*6 {
+		t.Errorf("progress was told %d times of two runs of six rounds", told)
 	}
 	if loads != 1 {
 		t.Errorf("the set was read %d times", loads)

@@ -22,6 +22,7 @@ import (
 // population is who is asked, and the records that the model is judged on.
 type population struct {
 	network     string // of the plan
+	checksum    string // of the data set's files
 	dimension   int
 	classes     []string
 	values      []question.Value
@@ -29,15 +30,15 @@ type population struct {
 	testClasses []int
 }
 
-// prepare turns a set's records into examples.
-func prepare(c Cell, set *dataset.Set, progress simulate.Progress) (population, error) {
-	p := population{network: c.Architecture, classes: set.Classes, testClasses: set.Test.Y}
+// prepare turns a set's records into examples. What takes minutes is kept in a folder, if one is given.
+func prepare(c Cell, set *dataset.Set, keep string, progress simulate.Progress) (population, error) {
+	p := population{network: c.Architecture, checksum: set.Checksum, classes: set.Classes, testClasses: set.Test.Y}
 	if c.Architecture == "xiv" {
 		p.network = "linear" // of what the layers before give
 		if set.Dimension() != 3*colourSide*colourSide {
 			return p, fmt.Errorf("architecture xiv takes pictures of 32x32 in three colours, which %s has none of", set.Name)
 		}
-		set, err := pretrained(set, progress)
+		set, err := pretrained(set, keep, progress)
 		if err != nil {
 			return p, err
 		}

@@ -1,12 +1,18 @@
 package sgd
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/simulate"
@@ -19,15 +25,15 @@ const (
 	// xivLength is what features of pretrained layers are scaled to, beside the one of a bias.
 	xivLength = 3
 
-	epochs, minibatch = 3, 64 // two minutes of two cores
+	epochs, minibatch = 3, 64 // seven minutes of processor time
 	pretrainedFrom    = 1     // seed
 )
 
 // pretrained trains the network of ESA's Table XIV on the first half of a set's training records, which
 // are public then, and gives what its layers but the last make of the other half, who are the
 // respondents, and of the test records. ESA trains on CIFAR-100 instead, which shares no record either and is
-// not among our data.
-func pretrained(set *dataset.Set, progress simulate.Progress) (*dataset.Set, error) {
+// not among our data. Where keep is a folder, each epoch is kept there, and one that was stopped goes on.
+func pretrained(set *dataset.Set, keep string, progress simulate.Progress) (*dataset.Set, error) {
 	half := set.Train.Len() / 2
 	r := replay.New(pretrainedFrom)
 	m, err := nn.New(r, nn.ESATableXIV(len(set.Classes))...)
@@ -38,9 +44,16 @@ func pretrained(set *dataset.Set, progress simulate.Progress) (*dataset.Set, err
 	if err != nil {
 		return nil, err
 	}
-	adam, mean := nn.Adam{Rate: 1e-3}, make([]float32, len(m.Params))
 	for epoch := range epochs {
 		order := r.Perm(half)
+		done, err := goOn(keep, epoch, m)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			continue
+		}
+		adam, mean := nn.Adam{Rate: 1e-3}, make([]float32, len(m.Params)) // anew, so that nothing of it has to be kept
 		for from := 0; from+minibatch <= half; from += minibatch {
 			progress("pretraining", epoch*half+from, epochs*half)
 			part := order[from : from+minibatch]
@@ -48,6 +61,15 @@ func pretrained(set *dataset.Set, progress simulate.Progress) (*dataset.Set, err
 				mean[i] = float32(v / minibatch)
 			}
 			adam.Step(m.Params, mean)
+		}
+		if keep != "" {
+			text, err := m.MarshalBinary()
+			if err == nil {
+				err = durable.Replace(epochFile(keep, epoch), text, 0o644)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 	tests, err := mapped(set.Test.X, set.Test.X.Cols, scaled(colourLength))
@@ -59,6 +81,31 @@ func pretrained(set *dataset.Set, progress simulate.Progress) (*dataset.Set, err
 	out.Test = dataset.Labelled{X: outer(m, tests), Y: set.Test.Y}
 	runtime.GC() // the pictures are large
 	return out, nil
+}
+
+func epochFile(folder string, epoch int) string {
+	return filepath.Join(folder, fmt.Sprintf("table-xiv-after-epoch-%d.model", epoch+1))
+}
+
+// goOn gives the model what an epoch that was kept made of it; false where there is none.
+func goOn(folder string, epoch int, m *nn.Model) (bool, error) {
+	if folder == "" {
+		return false, nil
+	}
+	name := epochFile(folder, epoch)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	kept := &nn.Model{}
+	if err := kept.UnmarshalBinary(text); err != nil || len(kept.Params) != len(m.Params) {
+		return false, fmt.Errorf("%s is not the network of Table XIV: remove it", name)
+	}
+	copy(m.Params, kept.Params)
+	return true, nil
 }
 
 // outer are the features of pictures, each xivLength long.

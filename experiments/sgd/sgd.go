@@ -67,7 +67,7 @@ func Run(c Cell, set *dataset.Set, progress simulate.Progress) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
-	p, err := prepare(c, set, progress)
+	p, err := prepare(c, set, "", progress)
 	if err != nil {
 		return Result{}, err
 	}

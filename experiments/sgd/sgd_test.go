@@ -67,7 +67,7 @@ func TestCohortsAnswerInTurn(t *testing.T) {
 	}
 	set := madeUp(t)
 	for _, c := range []struct{ users, rounds, answers int }{{0, 3, 3}, {200, 4, 1}, {200, 5, 2}, {300, 3, 2}} {
-		p, err := prepare(Cell{Gradient: experiments.Gradient{Architecture: "linear"}}, set, func(string, int, int) {})
+		p, err := prepare(Cell{Gradient: experiments.Gradient{Architecture: "linear"}}, set, "", func(string, int, int) {})
 		if err != nil {
 			t.Fatal(err)
 		}

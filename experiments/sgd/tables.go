@@ -29,10 +29,10 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 			}
 			r := m.Result.Trained
 			t.Rows = append(t.Rows, []release.Cell{
-				release.Text(way(m.Cell.Gradient)), release.Text(fmt.Sprint(m.Result.Users)), release.Text(fmt.Sprint(m.Cell.Gradient.Rounds)), accuracyOf(set, m.Cell.Gradient),
+				release.Text(Way(m.Cell.Gradient)), release.Text(fmt.Sprint(m.Result.Users)), release.Text(fmt.Sprint(m.Cell.Gradient.Rounds)), accuracyOf(set, m.Cell.Gradient),
 				release.Number(r.Accuracy, r.AccuracyStd), epsilon(r.PrintedOrder), epsilon(m.Result.Epsilon), meaningful(m.Result.EpsilonLocal), ratio(r.NoiseRatio),
 			})
-			line := release.Series{Label: fmt.Sprintf("%s, %d a round, %d rounds", way(m.Cell.Gradient), m.Result.Users, m.Cell.Gradient.Rounds)}
+			line := release.Series{Label: fmt.Sprintf("%s, %d a round, %d rounds", Way(m.Cell.Gradient), m.Result.Users, m.Cell.Gradient.Rounds)}
 			for _, p := range r.Curve {
 				line.X, line.Y = append(line.X, float64(p.Round)), append(line.Y, p.Accuracy)
 			}
@@ -62,7 +62,7 @@ func attacks(_ experiments.Spec, cells []experiments.Measured) []release.Section
 				theirs, claimed = release.Text(fmt.Sprint(printed[of].difference)), release.Text(fmt.Sprint(printed[of].claimed))
 			}
 			r := m.Result.Trained
-			t.Rows = append(t.Rows, []release.Cell{release.Text(way(m.Cell.Gradient)), theirs, claimed, release.Number(r.Advantage, r.AdvantageStd), epsilon(m.Result.Epsilon), release.Number(r.LowerEpsilon, 0)})
+			t.Rows = append(t.Rows, []release.Cell{release.Text(Way(m.Cell.Gradient)), theirs, claimed, release.Number(r.Advantage, r.AdvantageStd), epsilon(m.Result.Epsilon), release.Number(r.LowerEpsilon, 0)})
 		}
 		return release.Section{Text: gaps(cells) + halves(set), Tables: []release.Table{t}}
 	})
@@ -85,24 +85,41 @@ func halves(set string) string {
 	return "All layers but the last learned without privacy from half of the training records, which are public here; respondents are the other half, 5,000. ESA learns these layers from CIFAR-100, which is not among our data: records of the same kind that nobody answers for stand in, fewer, so that every accuracy is lower. Of ESA's way each respondent stands for ten."
 }
 
-// way is what is measured, but for numbers.
-func way(g experiments.Gradient) string {
+// Way is what is measured, but for numbers.
+func Way(g experiments.Gradient) string {
 	model := map[string]string{"linear": "linear, public features", "xiii": "Table XIII", "xiv": "Table XIV, last layer"}[g.Architecture]
 	return model + map[string]string{"direction": ", directions", "cap": ", caps", "vector": ", rotated bits", experiments.Curator: ", a curator's DP-SGD", experiments.NoPrivacy: ", no privacy"}[g.Report]
 }
 
 // accuracyOf is what ESA prints for a cell by its way.
 func accuracyOf(set string, g experiments.Gradient) release.Cell {
+	if x, ok := Printed(set, g); ok {
+		return release.Number(x, 0)
+	}
+	return release.Text("–")
+}
+
+// Printed is the accuracy that ESA prints in Table XII for a cell by its way.
+func Printed(set string, g experiments.Gradient) (accuracy float64, ok bool) {
 	row := slices.Index(batches[set], g.Users)
 	if g.Examples == 0 || row < 0 {
-		return release.Text("–")
+		return 0, false
 	}
 	for i, e := range columns {
 		if (printedOrder{respondents: respondentsOf(set), users: g.Users, local: g.LocalEpsilon, delta: g.Delta}).rounds(e) == g.Rounds {
-			return release.Number(printedXII[set][row][i], 0)
+			return printedXII[set][row][i], true
 		}
 	}
-	return release.Text("–")
+	return 0, false
+}
+
+// PrintedAttack is what Table XI prints of a data set: the difference of rates for ESA's model and for DP-SGD's, and the
+// epsilons that it claims for these.
+func PrintedAttack(set string) (difference, claimed [2]float64) {
+	for i, p := range printedXI[set] {
+		difference[i], claimed[i] = p.difference, p.claimed
+	}
+	return difference, claimed
 }
 
 func epsilon(e *float64) release.Cell {

@@ -27,6 +27,7 @@ type Set struct {
 	Words     []string       // vocabulary in the feature space; may be empty
 	WordX     blas32.General // one row per word
 	Synthetic bool           // generated, not observed
+	Checksum  string         // of the files that it was read from; empty: of none
 }
 
 // Dimension is the number of features.

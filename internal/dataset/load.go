@@ -45,6 +45,9 @@ func Load(dir, name string) (*Set, error) {
 		return nil, fmt.Errorf("data set %s: %w", name, err)
 	}
 	s.Name = name
+	if s.Checksum, err = checksum(dir); err != nil {
+		return nil, fmt.Errorf("data set %s: %w", name, err)
+	}
 	if err := s.Train.check(len(s.Classes)); err != nil {
 		return nil, fmt.Errorf("data set %s: training part: %w", name, err)
 	}

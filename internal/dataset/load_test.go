@@ -10,18 +10,13 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/datatest"
 )
 
 func load(t *testing.T, name string) *Set {
 	t.Helper()
-	dir := os.Getenv("CONFETTI_DATA")
-	if dir == "" {
-		dir = "../../../shared/data"
-	}
-	if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-		t.Skipf("data set %s is not here: set CONFETTI_DATA to the data folder", name)
-	}
-	s, err := Load(dir, name)
+	s, err := Load(datatest.Folder(t, name), name)
 	if err != nil {
 		t.Fatal(err)
 	}

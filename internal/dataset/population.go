@@ -16,6 +16,7 @@ type Population struct {
 	Holders   []int    // by cell
 	Names     []string // of the cells; empty: a grid, or cells by number
 	Columns   int      // of a grid, whose cells are listed row by row from the top; 0: there is none
+	Checksum  string   // of the file that it was read from; empty: of none
 	Most      int      // a bound that the public knows for every cell, such as white; 0: there is none
 }
 
@@ -91,5 +92,6 @@ func LoadPopulation(dir, name string) (*Population, error) {
 		return nil, err
 	}
 	p.Name = name
-	return p, nil
+	p.Checksum, err = checksum(path)
+	return p, err
 }

@@ -23,10 +23,16 @@ type Written struct {
 type Texts struct {
 	Classes             []string
 	Public, Train, Test Written
+	Checksum            string // of the files that they were read from
 }
 
 // textNames are the data sets that LoadTexts knows.
-func textNames() []string { return []string{"agnews", "agnews_lsa256", "dbpedia14", "sst2"} }
+func textNames() []string {
+	return []string{"agnews", "agnews_lsa256", "dbpedia14", "sst2", "sst2_glue"}
+}
+
+// gluePublic is how many phrases at the head of sst2_glue are public.
+const gluePublic = 10_000
 
 // newsPublic is how many rows at the head of the news of agnews_lsa256 are public; of dbpedia14 as many.
 const newsPublic = 12_406
@@ -48,10 +54,20 @@ func LoadTexts(dir, name string) (*Texts, error) {
 		if t.Classes, err = readLines(filepath.Join(dir, name, "classes.txt")); err == nil {
 			err = t.readNews(filepath.Join(dir, name))
 		}
+	case "sst2_glue":
+		t.Classes = []string{"negative", "positive"}
+		err = t.readGLUE(filepath.Join(dir, name))
 	default:
 		err = fmt.Errorf("data set %q has no texts: choose one of %s", name, strings.Join(textNames(), ", "))
 	}
 	if err != nil {
+		return nil, err
+	}
+	from := name
+	if name == "agnews_lsa256" {
+		from = "agnews_csv"
+	}
+	if t.Checksum, err = checksum(filepath.Join(dir, from)); err != nil {
 		return nil, err
 	}
 	if len(t.Public.Texts) == 0 || len(t.Train.Texts) == 0 || len(t.Test.Texts) == 0 {
@@ -138,4 +154,38 @@ func (w *Written) readNews(r io.Reader, classes int) error {
 			return fmt.Errorf("record %d: %w", line, err)
 		}
 	}
+}
+
+// readGLUE reads a line that names the columns and then texts, each with a class after a tab. What others know as the
+// validation set is tested on: the classes of the test set are not published.
+func (t *Texts) readGLUE(dir string) error {
+	var train Written
+	for name, to := range map[string]*Written{"train.tsv.gz": &train, "dev.tsv.gz": &t.Test} {
+		err := plainFile(filepath.Join(dir, name), func(r io.Reader) error {
+			all, err := io.ReadAll(r)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(strings.TrimRight(string(all), "\n"), "\n") {
+				text, class, found := strings.Cut(line, "\t")
+				if i == 0 {
+					continue
+				}
+				if !found {
+					return fmt.Errorf("line %d is not a text, a tab and a class", i+1)
+				}
+				if err := to.add(class, 0, text, len(t.Classes)); err != nil {
+					return fmt.Errorf("line %d: %w", i+1, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	public := min(gluePublic, len(train.Texts))
+	t.Public = Written{train.Texts[:public], train.Y[:public]}
+	t.Train = Written{train.Texts[public:], train.Y[public:]}
+	return nil
 }

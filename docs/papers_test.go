@@ -1,0 +1,68 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// numbered are the tables and figures of the four papers.
+func numbered() map[string][]string {
+	roman := []string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV"}
+	all := map[string][]string{"esa": {"Figure 1", "Figure 2"}, "ldc": {"Table 1", "Figure 1", "Figure 2"}}
+	for _, n := range roman {
+		all["esa"] = append(all["esa"], "Table "+n)
+	}
+	for n := range 8 {
+		all["kde"] = append(all["kde"], fmt.Sprintf("Table %d", n+1), fmt.Sprintf("Figure %d", n+1))
+	}
+	for n := range 7 {
+		all["ltn"] = append(all["ltn"], fmt.Sprintf("Figure %d", n+1))
+	}
+	for n := range 4 {
+		all["ltn"] = append(all["ltn"], fmt.Sprintf("Table %d", n+1))
+	}
+	return all
+}
+
+// Every numbered table and figure of the papers has its place, with numbers or a sentence; and what the pages show is there.
+func TestEveryTableAndFigureOfThePapersIsThere(t *testing.T) {
+	shown := map[string]bool{}
+	results := read(t, "results.md")
+	for name, items := range numbered() {
+		page := filepath.Join("results", name+".md")
+		text := read(t, page)
+		if !strings.Contains(results, "results/"+name+".md") {
+			t.Errorf("results.md does not lead to %s", page)
+		}
+		for _, it := range items {
+			_, body, found := strings.Cut(text, "\n## "+it+": ")
+			body, _, _ = strings.Cut(body, "\n## ")
+			_, body, _ = strings.Cut(body, "\n")
+			if body = strings.TrimSpace(body); !found || len(body) < 30 {
+				t.Errorf("%s has no %s, or nothing below it: %q", page, it, body)
+			}
+		}
+		for _, link := range regexp.MustCompile(`\]\(([\w-]+\.(?:svg|pdf|png))\)`).FindAllStringSubmatch(text, -1) {
+			shown[link[1]] = true
+			if _, err := os.Stat(filepath.Join("results", link[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	for _, link := range regexp.MustCompile(`\]\(results/([\w-]+\.(?:svg|pdf|png))\)`).FindAllStringSubmatch(results, -1) {
+		shown[link[1]] = true
+	}
+	files, err := filepath.Glob("results/*.[sp][vdn][gf]")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if !shown[filepath.Base(f)] {
+			t.Errorf("no page shows %s: remove it", f)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package papers
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/release"
+)
+
+const docs = "../../docs/results"
+
+// The pages in the tree are those that their cells give, to the byte, and so are their figures.
+func TestThePagesAreThoseOfTheirCells(t *testing.T) {
+	for _, p := range All() {
+		dir := t.TempDir()
+		cells, err := p.Kept(docs)
+		if len(cells) == 0 {
+			t.Fatalf("%s has no cells: %v", p.Name, err)
+		}
+		if err == nil {
+			err = p.Write(dir, cells)
+		}
+		if err != nil {
+			t.Fatal(p.Name, err)
+		}
+		made, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(made) < 3 {
+			t.Fatal(p.Name, made, err)
+		}
+		for _, file := range made {
+			got, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := os.ReadFile(filepath.Join(docs, filepath.Base(file)))
+			if err != nil || !bytes.Equal(got, kept) {
+				t.Errorf("docs/results/%s is not what its cells give (%v): go run ./experiments/papers/draw", filepath.Base(file), err)
+			}
+		}
+	}
+}
+
+// What is kept of cells is what was measured, each once, without plans.
+func TestCellsAreKept(t *testing.T) {
+	p, ok := Named("ldc")
+	if !ok {
+		t.Fatal("no ldc")
+	}
+	measured := experiments.Measured{
+		Cell:   experiments.Cell{Dataset: "mnist", Runs: 2, Labels: experiments.Labels{Method: experiments.UniformRR, Epsilon: 1}},
+		Result: &experiments.Result{Dataset: "mnist", Users: 100, Learned: &experiments.Learned{Accuracy: 0.625, AccuracyNoPrivacy: 0.75}},
+	}
+	dir := t.TempDir()
+	refused := experiments.Measured{Cell: experiments.Cell{Dataset: "mnist"}, Reason: "none"}
+	if err := p.Keep(dir, Cells{measured, refused, measured}); err != nil {
+		t.Fatal(err)
+	}
+	if none, err := p.Kept(t.TempDir()); none != nil || err != nil {
+		t.Errorf("nobody kept anything: %v %v", none, err)
+	}
+	got, err := p.Kept(dir)
+	if err != nil || len(got) != 1 || got[0].Result.Learned.Accuracy != 0.625 || got[0].Cell.Key() != measured.Cell.Key() {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if err := p.Write(dir, got); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "ldc.md"))
+	if err != nil || !strings.Contains(string(text), "| MNIST | UniformRR (local) | 1 | nobody | K/eps sqrt(d/n) | 22.6 | 12.5 |") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+// A protocol has one look in every figure, and no two protocols that meet have the same.
+func TestLooksAreTheirOwn(t *testing.T) {
+	all := []protocol{noPrivacy, curator, rotated, rrExact, rrPaper, rrLocal, threeExact, threePaper, threeAuthors, pureExact, purePaper}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.look == b.look || a.words == b.words {
+				t.Errorf("%s looks like %s", a.words, b.words)
+			}
+		}
+	}
+}
+
+func TestNumbersForReaders(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 0.0223: "0.0223", 13.2512: "13.3", 139.4: "139", 1853.7: "1,854", 236559063: "2.37e+08", 5e-8: "5e-08", 18: "18"} {
+		if got := number(x); got != want {
+			t.Errorf("%v is written %s, want %s", x, got, want)
+		}
+	}
+	if got := count(236559063); got != "236,559,063" {
+		t.Error(got)
+	}
+	var w bytes.Buffer
+	markdown(&w, release.Table{Columns: columns("a", "b", "c"), Rows: [][]release.Cell{row("x|y", "", "1"), row("z", "", "")}})
+	if w.String() != "\n| a | c |\n| --- | --- |\n| x\\|y | 1 |\n| z | – |\n" {
+		t.Errorf("%q", w.String())
+	}
+}
+
+// Cells whose encoders are of private records stand in Table 2 with what these keep, and not among those of public
+// records; joined rows, which nobody shuffles, have no central epsilon.
+func TestPromisesOfRecords(t *testing.T) {
+	epsilon := 2.0
+	cell := func(application string, central float64) experiments.Measured {
+		return experiments.Measured{
+			Cell:   experiments.Cell{Dataset: "mnist", Runs: 1, Records: experiments.Records{Application: application, Mechanism: experiments.VLM, Epsilon: 8, Central: central}},
+			Result: &experiments.Result{Promised: experiments.Promised{Epsilon: &epsilon}, Recorded: &experiments.Recorded{AccuracyClean: 0.5, EpsilonMade: central, Claim: "differentially private"}},
+		}
+	}
+	cells := Cells{cell(experiments.Collecting, 0), cell(experiments.Collecting, 5), cell(experiments.Joining, 0)}
+	text := func(c Cells) string {
+		var w bytes.Buffer
+		markdown(&w, recorded(c))
+		return w.String()
+	}
+	if got := text(noisy(cells, "mnist", experiments.Collecting, anyLevel)); strings.Contains(got, "private") || strings.Count(got, "noisy code") != 1 {
+		t.Error(got)
+	}
+	if got := text(centrally(cells, "mnist")); !strings.Contains(got, "| 2 | differentially private, epsilon 5, delta 1e-5 |") {
+		t.Error(got)
+	}
+	if got := text(noisy(cells, "mnist", experiments.Joining, anyLevel)); strings.Contains(got, "shuffled") {
+		t.Error(got)
+	}
+}
