@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // The steps at which something of a crowd is kept before it leaves.
@@ -269,7 +270,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 		return wrong(err)
 	}
 	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		return wrong(p)
 	}
 	// A share has 16 bytes for each number, an answer a hundred for each report.

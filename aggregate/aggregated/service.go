@@ -22,7 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // Options are what a service is made of. Store, Keys, Publishers, Pair and Client must be
@@ -169,7 +169,7 @@ func (s *Service) advance(ctx context.Context, p *served) error {
 	err := s.due(ctx, p)
 	failing := ""
 	if err != nil {
-		failing = string(wire.AsProblem(err).Code)
+		failing = string(web.AsProblem(err).Code)
 		if peer, ok := errors.AsType[*peerError](err); ok {
 			failing = peer.Error()
 		}

@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // version names the draft, in plans and in every seal.
@@ -75,7 +74,7 @@ func SharesPath(t TaskID) string { return "/tasks/" + t.String() + "/aggregate_s
 func CollectionPath(t TaskID) string { return "/tasks/" + t.String() + "/collection_jobs" }
 
 // PathTask reads {task}.
-func PathTask(r *http.Request) (t TaskID, err error) {
+func PathTask(r interface{ PathValue(string) string }) (t TaskID, err error) {
 	text := r.PathValue("task")
 	b, err := base64url.DecodeString(text)
 	if err != nil || len(b) != len(t) || base64url.EncodeToString(b) != text {

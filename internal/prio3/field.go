@@ -79,44 +79,7 @@ func (w *wide) add(a, b *fp128.Fp) {
 	h01, l01 := bits.Mul64(a[0], b[1])
 	h10, l10 := bits.Mul64(a[1], b[0])
 	h11, l11 := bits.Mul64(a[1], b[1])
-	w0, c := bits.Add64(w[0], l00, 0)
-	w1, c := bits.Add64(w[1], h00, c)
-	w2, c := bits.Add64(w[2], l11, c)
-	w3, c := bits.Add64(w[3], h11, c)
-	w4 := w[4] + c
-	w1, c = bits.Add64(w1, l01, 0)
-	w2, c = bits.Add64(w2, h01, c)
-	w3, c = bits.Add64(w3, 0, c)
-	w4 += c
-	w1, c = bits.Add64(w1, l10, 0)
-	w2, c = bits.Add64(w2, h10, c)
-	w3, c = bits.Add64(w3, 0, c)
-	*w = wide{w0, w1, w2, w3, w4 + c}
-}
-
-// addBoth adds a x to one and b x to another.
-func addBoth(v, w *wide, a, b, x *fp128.Fp) {
-	x0, x1 := x[0], x[1]
-	h00, l00 := bits.Mul64(a[0], x0)
-	h01, l01 := bits.Mul64(a[0], x1)
-	h10, l10 := bits.Mul64(a[1], x0)
-	h11, l11 := bits.Mul64(a[1], x1)
 	h00, c := bits.Add64(h00, l01, 0) // the product, which has four words
-	l11, c = bits.Add64(l11, h01, c)
-	h11 += c
-	h00, c = bits.Add64(h00, l10, 0)
-	l11, c = bits.Add64(l11, h10, c)
-	h11 += c
-	v[0], c = bits.Add64(v[0], l00, 0)
-	v[1], c = bits.Add64(v[1], h00, c)
-	v[2], c = bits.Add64(v[2], l11, c)
-	v[3], c = bits.Add64(v[3], h11, c)
-	v[4] += c
-	h00, l00 = bits.Mul64(b[0], x0)
-	h01, l01 = bits.Mul64(b[0], x1)
-	h10, l10 = bits.Mul64(b[1], x0)
-	h11, l11 = bits.Mul64(b[1], x1)
-	h00, c = bits.Add64(h00, l01, 0)
 	l11, c = bits.Add64(l11, h01, c)
 	h11 += c
 	h00, c = bits.Add64(h00, l10, 0)

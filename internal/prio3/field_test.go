@@ -54,21 +54,6 @@ func TestFieldIsThatOfWholeNumbers(t *testing.T) {
 			}
 		}
 		want.Mul(want, inverse).Mod(want, modulus)
-		var both [2]wide
-		for i := range a {
-			for range repeat {
-				addBoth(&both[0], &both[1], &a[i], &b[i], &b[i])
-			}
-		}
-		var square wide
-		for i := range b {
-			for range repeat {
-				square.add(&b[i], &b[i])
-			}
-		}
-		if both[0] != w || both[1] != square {
-			t.Fatalf("both at once %v, want %v and %v", both, w, square)
-		}
 		sum, one := new(big.Int), append(fp128.Vec{}, a...)
 		accumulate(one, b)
 		for i := range a {

@@ -142,7 +142,8 @@ func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
 		step.Sqr(&joint[i])
 		for j := range row {
 			power := &powers[j&1]
-			addBoth(&all[2*j], &all[2*j+1], power, &at[1+i], &row[j])
+			all[2*j].add(power, &row[j])
+			all[2*j+1].add(&at[1+i], &row[j])
 			power.MulAssign(&step)
 		}
 	}

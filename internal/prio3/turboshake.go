@@ -130,7 +130,7 @@ func permute(a *[25]uint64) {
 }
 
 // round writes one round of from (FIPS 202, 3.3) to to, row by row: a lane of from goes with
-// its column's parity, turned by 3.2.2, where 3.2.3 has it, and 3.2.4 mixes the row.
+// its column's parity, turned by 3.2.2, where 3.2.3 has it, and the row is mixed.
 func round(to, from *[25]uint64, constant uint64) {
 	c0 := from[0] ^ from[5] ^ from[10] ^ from[15] ^ from[20]
 	c1 := from[1] ^ from[6] ^ from[11] ^ from[16] ^ from[21]
@@ -142,21 +142,27 @@ func round(to, from *[25]uint64, constant uint64) {
 
 	r0, r1, r2 := from[0]^d0, bits.RotateLeft64(from[6]^d1, 44), bits.RotateLeft64(from[12]^d2, 43)
 	r3, r4 := bits.RotateLeft64(from[18]^d3, 21), bits.RotateLeft64(from[24]^d4, 14)
-	to[0], to[1], to[2], to[3], to[4] = r0^constant^r2&^r1, r1^r3&^r2, r2^r4&^r3, r3^r0&^r4, r4^r1&^r0
+	mix((*[5]uint64)(to[:]), r0, r1, r2, r3, r4)
+	to[0] ^= constant
 
 	r0, r1, r2 = bits.RotateLeft64(from[3]^d3, 28), bits.RotateLeft64(from[9]^d4, 20), bits.RotateLeft64(from[10]^d0, 3)
 	r3, r4 = bits.RotateLeft64(from[16]^d1, 45), bits.RotateLeft64(from[22]^d2, 61)
-	to[5], to[6], to[7], to[8], to[9] = r0^r2&^r1, r1^r3&^r2, r2^r4&^r3, r3^r0&^r4, r4^r1&^r0
+	mix((*[5]uint64)(to[5:]), r0, r1, r2, r3, r4)
 
 	r0, r1, r2 = bits.RotateLeft64(from[1]^d1, 1), bits.RotateLeft64(from[7]^d2, 6), bits.RotateLeft64(from[13]^d3, 25)
 	r3, r4 = bits.RotateLeft64(from[19]^d4, 8), bits.RotateLeft64(from[20]^d0, 18)
-	to[10], to[11], to[12], to[13], to[14] = r0^r2&^r1, r1^r3&^r2, r2^r4&^r3, r3^r0&^r4, r4^r1&^r0
+	mix((*[5]uint64)(to[10:]), r0, r1, r2, r3, r4)
 
 	r0, r1, r2 = bits.RotateLeft64(from[4]^d4, 27), bits.RotateLeft64(from[5]^d0, 36), bits.RotateLeft64(from[11]^d1, 10)
 	r3, r4 = bits.RotateLeft64(from[17]^d2, 15), bits.RotateLeft64(from[23]^d3, 56)
-	to[15], to[16], to[17], to[18], to[19] = r0^r2&^r1, r1^r3&^r2, r2^r4&^r3, r3^r0&^r4, r4^r1&^r0
+	mix((*[5]uint64)(to[15:]), r0, r1, r2, r3, r4)
 
 	r0, r1, r2 = bits.RotateLeft64(from[2]^d2, 62), bits.RotateLeft64(from[8]^d3, 55), bits.RotateLeft64(from[14]^d4, 39)
 	r3, r4 = bits.RotateLeft64(from[15]^d0, 41), bits.RotateLeft64(from[21]^d1, 2)
-	to[20], to[21], to[22], to[23], to[24] = r0^r2&^r1, r1^r3&^r2, r2^r4&^r3, r3^r0&^r4, r4^r1&^r0
+	mix((*[5]uint64)(to[20:]), r0, r1, r2, r3, r4)
+}
+
+// mix mixes a row (3.2.4).
+func mix(to *[5]uint64, r0, r1, r2, r3, r4 uint64) {
+	to[0], to[1], to[2], to[3], to[4] = r0^r2&^r1, r1^r3&^r2, r2^r4&^r3, r3^r0&^r4, r4^r1&^r0
 }
