@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // The traffic of a whole collection, altered in every way, is refused by every
@@ -118,7 +119,7 @@ func (w *world) alter(t *testing.T, r *rand.Rand, traffic []*parcel, n int, code
 			}
 			continue
 		}
-		p := wire.ReadProblem(res)
+		p := web.ReadProblem(res)
 		if p == nil || p.Remedy == "" || p.Status != res.StatusCode || res.StatusCode >= 500 {
 			t.Errorf("%s answers %s of %s %s with %d and %v", to.name, how, x.method, x.path, res.StatusCode, p)
 			continue
@@ -223,7 +224,7 @@ func TestEndlessBodies(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+w.ring.bearers[0])
 		rec := httptest.NewRecorder()
 		w.nodes[c.to].handler.ServeHTTP(rec, r)
-		p := wire.ReadProblem(rec.Result())
+		p := web.ReadProblem(rec.Result())
 		if p == nil || p.Status >= 500 {
 			t.Errorf("%s: %v", name, p)
 		}

@@ -17,12 +17,15 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
 	counts "github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -154,7 +157,7 @@ func newTown(t testing.TB, seed uint64) *town {
 		check(w.registerWith(c))
 	}
 	for d := range w.shape.devices {
-		check(client.Consent(filepath.Join(w.dir, deviceName(d)), true))
+		check(client.Consent(folder.Folder{Path: filepath.Join(w.dir, deviceName(d))}, true))
 	}
 	return w
 }
@@ -193,7 +196,7 @@ func (w *town) registerWith(c *child) error {
 		return err
 	}
 	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		return p
 	}
 	return nil
@@ -214,7 +217,7 @@ func (w *town) end() {
 // send answers on a device, and delivers until nothing waits or done.
 func (w *town) send(ctx context.Context, d int, done <-chan struct{}) {
 	o := client.Options{
-		Publishers: plan.Trust(w.ring.trusted()), Folder: filepath.Join(w.dir, deviceName(d)), Bearer: w.ring.bearers[d], Roots: w.authority.Pool(),
+		Publishers: plan.Trust(w.ring.trusted()), Store: folder.Folder{Path: filepath.Join(w.dir, deviceName(d))}, Bearer: w.ring.bearers[d], Transport: &https.Transport{Roots: w.authority.Pool()},
 		Delay: client.NoDelay, Wait: time.Minute,
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
 	}
@@ -337,7 +340,7 @@ func (w *town) heal() {
 // takeLedgers takes down what devices believe was acknowledged.
 func (w *town) takeLedgers() {
 	for d := range w.shape.devices {
-		l, err := client.ReadLedger(filepath.Join(w.dir, deviceName(d)))
+		l, err := client.ReadLedger(folder.Folder{Path: filepath.Join(w.dir, deviceName(d))})
 		if err != nil || len(l.Entries) != 1 {
 			w.t.Fatalf("ledger of device %d: %v", d, err)
 		}

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
 	counts "github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // observe sees every request when it is sent.
@@ -58,7 +60,7 @@ func (w *world) heard(x *parcel, res *http.Response) {
 	if res.StatusCode >= 300 {
 		text, _ := io.ReadAll(res.Body) // from memory
 		res.Body = io.NopCloser(bytes.NewReader(text))
-		if p := wire.ReadProblem(res); p != nil {
+		if p := web.ReadProblem(res); p != nil {
 			seen.add("answer " + string(p.Code))
 		}
 		res.Body = io.NopCloser(bytes.NewReader(text)) // whoever asked reads it too
@@ -291,7 +293,7 @@ func (w *world) checkDisks() {
 
 // readLedger tells the cells of what a device has said from its own ledger.
 func (w *world) readLedger(d int) {
-	l, err := client.ReadLedger(w.nodes[deviceName(d)].dir)
+	l, err := client.ReadLedger(folder.Folder{Path: w.nodes[deviceName(d)].dir})
 	if err != nil {
 		w.violation("ledger of %s: %v", deviceName(d), err)
 		return

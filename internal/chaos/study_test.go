@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -333,7 +334,7 @@ func TestPlantedBugsOfStudiesAreCaught(t *testing.T) {
 				for d := range w.shape.devices {
 					w.readLedger(d)
 					dir := w.nodes[deviceName(d)].dir
-					if os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil || client.Consent(dir, true) != nil {
+					if os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil || client.Consent(folder.Folder{Path: dir}, true) != nil {
 						w.say("no new folder for device %d", d)
 					}
 				}

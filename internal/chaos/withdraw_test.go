@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -45,7 +47,7 @@ func (w *world) call(name, method, path string, header http.Header, body []byte)
 		return 0, "", nil
 	}
 	text := bytes.Clone(rec.Body.Bytes())
-	if p := wire.ReadProblem(rec.Result()); p != nil {
+	if p := web.ReadProblem(rec.Result()); p != nil {
 		return rec.Code, p.Code, nil
 	}
 	return rec.Code, "", text
@@ -250,7 +252,7 @@ func (w *withdrawing) run(tb testing.TB, r *rand.Rand) {
 
 // charged: what a device has spent stays spent, and nothing of it waits any more.
 func (w *withdrawing) charged(tb testing.TB, d int) {
-	l, err := client.ReadLedger(w.nodes[deviceName(d)].dir)
+	l, err := client.ReadLedger(folder.Folder{Path: w.nodes[deviceName(d)].dir})
 	if err != nil {
 		tb.Fatal(err)
 	}

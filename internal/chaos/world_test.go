@@ -12,9 +12,13 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
+	"github.com/confetti-dp/confetti/client/policy"
 	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -110,7 +114,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 			return w, err
 		}
 		if strings.HasPrefix(name, "device") {
-			if err := client.Consent(n.dir, true); err != nil {
+			if err := client.Consent(folder.Folder{Path: n.dir}, true); err != nil {
 				return w, err
 			}
 			continue
@@ -152,7 +156,7 @@ func (w *world) register(name string) error {
 		return err
 	}
 	if res.StatusCode >= 300 {
-		return fmt.Errorf("chaos: %s refuses the plan: %v", name, wire.ReadProblem(res))
+		return fmt.Errorf("chaos: %s refuses the plan: %v", name, web.ReadProblem(res))
 	}
 	return nil
 }
@@ -225,12 +229,12 @@ func (w *world) device(d int, learns bool, do func(context.Context, *client.Clie
 func (w *world) options(d int, cancel context.CancelFunc) client.Options {
 	n := w.nodes[deviceName(d)]
 	o := client.Options{
-		Publishers: plan.Trust(w.ring.trusted()), Folder: n.dir, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
+		Publishers: plan.Trust(w.ring.trusted()), Store: folder.Folder{Path: n.dir}, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
 		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
-		Transport: &hasty{w.net.from(n.name), cancel},
+		Transport: &https.Transport{RoundTripper: &hasty{w.net.from(n.name), cancel}},
 	}
 	if len(w.shape.hops) > 1 {
-		o.Policy = w.policy(w.instanceOf(d))
+		o.Policy = policy.File(w.policy(w.instanceOf(d)))
 	}
 	return o
 }

@@ -48,9 +48,9 @@ func Heap(t testing.TB, factor, received int, do func()) {
 // all threads together; ten times as much under the race detector.
 func Processor(t testing.TB, most time.Duration, do func()) {
 	t.Helper()
-	before := used(t)
+	before := Used(t)
 	do()
-	if took := used(t) - before; took > slower*most {
+	if took := Used(t) - before; took > slower*most {
 		t.Errorf("%v of processor time: at most %v is allowed", took, slower*most)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// used is the processor time that the process has taken, in user mode and system.
-func used(t testing.TB) time.Duration {
+// Used is the processor time that the process has taken, in user mode and system.
+func Used(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		t.Fatal(err)

@@ -18,12 +18,13 @@ type Crowds interface {
 	// Settled says why the time of day is not reason enough to end the epoch.
 	Settled(context.Context) error
 	// Decided says that Withhold or Mix has returned for a crowd, in this process or an
-	// earlier one: that lasts.
+	// earlier one: that lasts, and nothing more is read of it.
 	Decided(crowd uint32) bool
 	// Withhold destroys a crowd of too few.
 	Withhold(ctx context.Context, crowd uint32) error
-	// Mix takes those of a crowd who stay, in the order in which they came.
-	Mix(context.Context, envelope.Batch) error
+	// Mix takes those of a crowd who stay, in the order in which they came: each gives
+	// their envelopes, as often as it is called. The head says how many.
+	Mix(ctx context.Context, head envelope.Head, each func(func(envelope []byte) error) error) error
 	// Alone runs what holds crowds in memory.
 	Alone(context.Context, func() error) error
 }
@@ -112,11 +113,12 @@ func (e *Epoch) empty(ctx context.Context) error {
 // the whole inbox so many times.
 const Together = 64 << 20
 
-// drawn is a crowd of which it is known who stays, on its way into memory.
+// drawn is a crowd of which it is known who stays, on its way out.
 type drawn struct {
-	kept  []bool // by order of arrival
-	seen  int
-	batch envelope.Batch
+	kept      []bool // by order of arrival
+	seen      int
+	head      envelope.Head
+	envelopes [][]byte // in memory, unless the crowd goes alone
 }
 
 // endCrowds deletes at random where the plan says so, and mixes or destroys what
@@ -147,16 +149,62 @@ func (e *Epoch) endCrowds(ctx context.Context, crowds Crowds, together int) erro
 			}
 		}
 		bytes += size
-		pass[c] = &drawn{kept: kept, batch: envelope.Batch{Plan: e.rules.Plan, Instance: e.rules.Instance, Crowd: c, Respondents: uint32(respondents)}}
+		pass[c] = &drawn{kept: kept, head: envelope.Head{
+			Plan: e.rules.Plan, Instance: e.rules.Instance, Crowd: c, Respondents: uint32(respondents),
+			Envelopes: uint32(respondents * e.rules.PerDevice), Size: e.rules.Size,
+		}}
 	}
 	return flush()
 }
 
-// mixDrawn reads the crowds of one pass and hands them on, one after the other.
+// mixDrawn reads the crowds of one pass and hands them on, one after the other. One that
+// is alone in its pass is never in memory as a whole.
 func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*drawn) error {
-	if len(pass) == 0 {
+	switch len(pass) {
+	case 0:
 		return nil
+	case 1:
+		for _, d := range pass {
+			return crowds.Mix(ctx, d.head, func(take func([]byte) error) error {
+				d.seen = 0
+				return e.readDrawn(ctx, pass, func(_ *drawn, envelopes [][]byte) error {
+					for _, one := range envelopes {
+						if err := take(one); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		}
 	}
+	err := e.readDrawn(ctx, pass, func(d *drawn, envelopes [][]byte) error {
+		d.envelopes = append(d.envelopes, envelopes...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Sorted(maps.Keys(pass)) {
+		d := pass[c]
+		err := crowds.Mix(ctx, d.head, func(take func([]byte) error) error {
+			for _, one := range d.envelopes {
+				if err := take(one); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		delete(pass, c)
+	}
+	return nil
+}
+
+// readDrawn gives the envelopes of each contribution that stays, whose they are to keep.
+func (e *Epoch) readDrawn(ctx context.Context, pass map[uint32]*drawn, take func(*drawn, [][]byte) error) error {
 	err := e.inbox.Each(ctx, func(_ [16]byte, label uint32, body []byte) error {
 		d := pass[label]
 		if d == nil {
@@ -169,21 +217,15 @@ func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*dr
 		if err != nil {
 			return err
 		}
-		d.batch.Envelopes = append(d.batch.Envelopes, one.Envelopes...)
-		return nil
+		return take(d, one.Envelopes)
 	})
 	if err != nil {
 		return err
 	}
-	for _, c := range slices.Sorted(maps.Keys(pass)) {
-		d := pass[c]
+	for _, d := range pass {
 		if d.seen != len(d.kept) {
 			return errors.New("epoch: an inbox changed after it was sealed")
 		}
-		if err := crowds.Mix(ctx, d.batch); err != nil {
-			return err
-		}
-		delete(pass, c)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func coverKey(r serve.Respondent, id [32]byte) [16]byte {
 // disk before it is acknowledged, and once for a respondent. id is what the path says of
 // it; allow says why a respondent comes too often.
 func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow func(serve.Respondent) error) error {
-	if err := wire.CheckType(r, wire.ContributionType); err != nil {
+	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.ContributionType); err != nil {
 		return err
 	}
 	if err := e.o.IsOpen(e.plan.Times, e.Mark().Closed); err != nil {

@@ -209,7 +209,7 @@ func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again
 		if err != nil {
 			return err
 		}
-		if err := wire.CheckType(r, wire.WithdrawalType); err != nil {
+		if err := wire.CheckType(r.Header.Get("Content-Type"), wire.WithdrawalType); err != nil {
 			return err
 		}
 		text, err := serve.ReadBody(w, r, plan.MaxWithdrawalBytes)

@@ -37,6 +37,9 @@ type HTTP struct {
 	// OpenPages says that whoever reaches the service may read /metrics and the
 	// pages, exact counts included, in the place of operators.
 	OpenPages bool `toml:"open_pages"`
+	// Origins are those of pages, such as "https://app.example.org", whose scripts may ask
+	// what respondents ask and read what is public; none without it.
+	Origins []string `toml:"origins"`
 	// Connections may be open at once, PerAddress of them of one address; 0 is 4096,
 	// and a quarter. Behind a balancer that has one address for all, set both alike.
 	Connections int `toml:"connections"`
@@ -129,6 +132,8 @@ func beside(v reflect.Value, dir string) {
 			}
 		case f.Kind() == reflect.Struct:
 			beside(f, dir)
+		case f.Kind() == reflect.Pointer && !f.IsNil() && f.Elem().Kind() == reflect.Struct:
+			beside(f.Elem(), dir)
 		}
 	}
 }
@@ -145,7 +150,7 @@ func Fault(setting string, err error) error {
 // error joins everything that is wrong.
 func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 	c := Config{
-		Name: name, Listen: h.Listen, Debug: h.Debug, Log: logger, Metrics: NewMetrics(),
+		Name: name, Listen: h.Listen, Debug: h.Debug, Log: logger, Metrics: NewMetrics(), Origins: h.Origins,
 		Limits: Limits{Connections: h.Connections, PerAddress: h.PerAddress, Requests: h.Requests, Memory: h.Memory, Stop: time.Duration(h.Stop)},
 	}
 	var errs []error
@@ -155,6 +160,7 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 		err = errors.New("need host:port, such as 127.0.0.1:8443")
 	}
 	fault("listen", err)
+	fault("origins", checkOrigins(h.Origins))
 	if h.Debug != "" {
 		fault("debug", loopback(h.Debug))
 	}

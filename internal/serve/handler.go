@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // handler is the whole of a service: its routes, those of every service, and
@@ -23,9 +24,15 @@ func (s *Server) handler() http.Handler {
 			s.answer(pattern, h, routed.answer, r)
 		})
 	}
+	var paged []string
 	for pattern, h := range s.config.Routes {
-		handle(pattern, s.admitted(s.config.kindOf(pattern), h))
+		h = s.admitted(s.config.kindOf(pattern), h)
+		if s.paged(pattern) {
+			paged, h = append(paged, pattern), readable(h)
+		}
+		handle(pattern, h)
 	}
+	s.handlePreflights(mux, paged)
 	handle("GET /healthz", s.healthz)
 	handle("GET /readyz", s.readyz)
 	handle("GET /metrics", s.operators(s.metrics))
@@ -38,7 +45,7 @@ func (s *Server) handler() http.Handler {
 		if conn, ok := r.Context().Value(connKey{}).(*connection); ok {
 			defer conn.begin()()
 		}
-		r = keepCookie(r)
+		r = s.keepPage(keepCookie(r))
 		forget(r)
 		out := &unrouted{answer: w, header: http.Header{}}
 		if mux.ServeHTTP(out, r); !out.found {
@@ -81,7 +88,7 @@ func (s *Server) answer(pattern string, h Handler, w http.ResponseWriter, r *htt
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := h(out, r); err != nil {
 		out.fail(err)
-		if p := wire.AsProblem(err); p.Code == wire.Internal {
+		if p := web.AsProblem(err); p.Code == wire.Internal {
 			s.config.Log.Error("a request failed", "route", pattern, "reason", err.Error())
 		}
 	}
@@ -180,7 +187,7 @@ func (r *recorder) fail(err error) {
 	if r.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	wire.WriteProblem(r, err)
+	web.WriteProblem(r, err)
 }
 
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {

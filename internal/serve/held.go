@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // AskFor is how long neighbours are waited for, in all, by a service that starts or is
@@ -37,7 +38,7 @@ func Get(ctx context.Context, client *http.Client, url, path string, most int64)
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		return nil, p
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, most+1))

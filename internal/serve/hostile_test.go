@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 func TestLimits(t *testing.T) {
@@ -69,7 +70,7 @@ func TestLimits(t *testing.T) {
 	response, err := s.client.Do(request)
 	reader.Close()
 	if err == nil {
-		if p := wire.ReadProblem(response); p == nil || p.Code != wire.RequestTimeout {
+		if p := web.ReadProblem(response); p == nil || p.Code != wire.RequestTimeout {
 			t.Errorf("a slow body: %v", p)
 		}
 		response.Body.Close()

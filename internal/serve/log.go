@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -40,7 +41,7 @@ func putIntoLog(ctx context.Context, client *http.Client, address, kind string, 
 		return plan.Evidence{}, err // names the address
 	}
 	defer answer.Body.Close()
-	if p := wire.ReadProblem(answer); p != nil {
+	if p := web.ReadProblem(answer); p != nil {
 		return plan.Evidence{}, fmt.Errorf("%s: %w", address, p)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, plan.MaxEvidenceBytes+1))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // unreachable is an answer to nobody.
@@ -180,7 +181,7 @@ func TestATricklingBodyMakesRoom(t *testing.T) {
 				codes <- wire.Code(err.Error())
 				return
 			}
-			codes <- wire.ReadProblem(response).Code
+			codes <- web.ReadProblem(response).Code
 			response.Body.Close()
 		})
 	}
@@ -233,7 +234,7 @@ func TestABodyKeepsComing(t *testing.T) {
 		io.ReadFull(c, answer)
 		var status int
 		fmt.Sscanf(string(answer), "HTTP/1.1 %d", &status)
-		return wire.ReadProblem(&http.Response{StatusCode: status, Body: http.NoBody})
+		return web.ReadProblem(&http.Response{StatusCode: status, Body: http.NoBody})
 	}
 	if p := send(func(w io.Writer, pause func(time.Duration)) {
 		for range 20 { // in each window comes twice what must

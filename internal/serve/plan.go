@@ -26,7 +26,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 	if err != nil {
 		return plan.Signed{}, false, err
 	}
-	if err := wire.CheckType(r, wire.SignedPlanType, wire.SignedPlansType, wire.SignedRoundType, wire.LoggedPlanType); err != nil {
+	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.SignedPlanType, wire.SignedPlansType, wire.SignedRoundType, wire.LoggedPlanType); err != nil {
 		return plan.Signed{}, false, err
 	}
 	if r.ContentLength > plan.MaxSignedBytes {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -83,7 +84,7 @@ const (
 )
 
 // Handler answers one request, or returns why not: an error becomes the problem
-// that wire.AsProblem makes of it.
+// that web.AsProblem makes of it.
 type Handler func(http.ResponseWriter, *http.Request) error
 
 // Config is a service to run.
@@ -101,6 +102,10 @@ type Config struct {
 	// respondents make, and that other services make who hand something over. Their
 	// handlers call Enter once they have checked the credential.
 	Visited, Handed []string
+
+	// Origins are those of pages whose scripts may make requests of respondents and read what is public, such
+	// as https://app.example.org.
+	Origins []string
 
 	// Private are patterns whose requests are not counted in the metrics,
 	// because their number is what a plan keeps private.
@@ -121,7 +126,7 @@ type Server struct {
 	listener     net.Listener
 	debug        *debugServer
 	started      time.Time
-	sessions     sessions
+	sessions     *session.Sessions
 	acknowledged acknowledgements
 	stopping     chan struct{} // closed when no new work is wanted
 	patterns     []string      // of all routes
@@ -139,7 +144,8 @@ func New(c Config) (*Server, error) {
 		c.Metrics = NewMetrics()
 	}
 	s := &Server{
-		config: c, started: time.Now(), stopping: make(chan struct{}),
+		sessions: session.New(linkTime, time.Now),
+		config:   c, started: time.Now(), stopping: make(chan struct{}),
 		checking: make(chan struct{}, checking),
 	}
 	l, known, unknown := c.Limits, &memory{free: c.Limits.Memory}, &memory{free: min(c.Limits.Memory, strangerMemory)}

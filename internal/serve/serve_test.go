@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // started is a service on a loopback port, and a client that trusts it.
@@ -99,7 +100,7 @@ func (s *started) do(method, path string, body io.Reader, header ...string) (*ht
 		s.t.Fatal(err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(text))
-	return response, string(text), wire.ReadProblem(response)
+	return response, string(text), web.ReadProblem(response)
 }
 
 func (s *started) wants(code wire.Code, method, path string, body io.Reader, header ...string) {

@@ -87,28 +87,3 @@ func TestABrowserIsLetInByALinkOnce(t *testing.T) {
 		}
 	}
 }
-
-// Of links and sessions there are no more than so many, and old ones do not open.
-func TestSessionsAreFewAndEnd(t *testing.T) {
-	var s sessions
-	first := s.add(&s.links, "ada")
-	for range maxSessions {
-		s.add(&s.links, "ada")
-	}
-	if _, ok := s.follow(first); ok || len(s.links) != maxSessions {
-		t.Errorf("%d links", len(s.links))
-	}
-	late, open := s.add(&s.links, "ada"), s.add(&s.open, "ada")
-	for _, of := range []map[[32]byte]session{s.links, s.open} {
-		for key, one := range of {
-			one.since = one.since.Add(-13 * time.Hour)
-			of[key] = one
-		}
-	}
-	if _, ok := s.follow(late); ok {
-		t.Error("an old link opens")
-	}
-	if _, ok := s.find(open); ok {
-		t.Error("an old session goes on")
-	}
-}
