@@ -124,6 +124,36 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// A release of workers has as many as are asked for, and the shared folder.
+func TestChartOfWorkers(t *testing.T) {
+	for _, role := range []string{"shuffler", "analyzer"} {
+		t.Run(role, func(t *testing.T) { checkWorkers(t, chartValues(t, role)) })
+	}
+}
+
+func checkWorkers(t *testing.T, values map[string]any) {
+	values["workers"], values["sharedClaim"] = 3, "parts"
+	docs, err := render(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range docs {
+		if d["kind"] != "StatefulSet" {
+			continue
+		}
+		pod := at(d, "spec", "template", "spec")
+		args, _ := at(pod, "containers", 0, "args").([]any)
+		if n := at(d, "spec", "replicas"); n != 3 || !slices.Contains(args, any("--worker")) {
+			t.Errorf("%v replicas of %v", n, args)
+		}
+		if !slices.Contains(names(at(pod, "containers", 0, "volumeMounts"), "mountPath"), "/var/lib/confetti-parts") || at(pod, "volumes", 0, "persistentVolumeClaim", "claimName") != "parts" {
+			t.Error("the shared folder is not there")
+		}
+		return
+	}
+	t.Error("no StatefulSet")
+}
+
 func checkChart(t *testing.T, role string) {
 	values := chartValues(t, role)
 	docs, err := render(values)

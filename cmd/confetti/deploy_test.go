@@ -71,7 +71,7 @@ func settings(of reflect.Type) (names []string) {
 		switch inner := f.Type; inner.Kind() {
 		case reflect.Struct:
 			names = append(names, settings(inner)...)
-		case reflect.Slice, reflect.Map:
+		case reflect.Slice, reflect.Map, reflect.Pointer:
 			if inner.Elem().Kind() == reflect.Struct {
 				names = append(names, settings(inner.Elem())...)
 			}
@@ -80,7 +80,7 @@ func settings(of reflect.Type) (names []string) {
 	return names
 }
 
-var commented = regexp.MustCompile(`(?m)^# ([a-z_]+ = )`)
+var commented = regexp.MustCompile(`(?m)^# ([a-z_]+ = |\[[a-z_]+\]$)`)
 
 // The examples have every setting, and can be read as they are and with those
 // that are commented out.

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -46,7 +47,7 @@ func TestServicesDoNotWriteToTheTerminal(t *testing.T) {
 		default:
 			p := wire.Problemf(wire.BadRequest, "%s", e)
 			p.Title, p.Code, p.Remedy = e, wire.Code(e), e
-			wire.WriteProblem(w, p)
+			web.WriteProblem(w, p)
 		}
 	}))
 	hostile.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -123,7 +124,7 @@ func post(t *testing.T, at trial.Folder, url, mediaType, authorization string, b
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		t.Fatal(p)
 	}
 	answer, err := io.ReadAll(res.Body)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
 	"github.com/confetti-dp/confetti/client/words"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
@@ -241,12 +243,12 @@ func answered(t *testing.T, a asked) string {
 		mix.Instances[i].Hops = hops
 	}
 	p.Analyzer.URL = "https://127.0.0.1:1"
-	folder := filepath.Join(t.TempDir(), "device")
-	if err := client.Consent(folder, true); err != nil {
+	store := folder.Folder{Path: filepath.Join(t.TempDir(), "device")}
+	if err := client.Consent(store, true); err != nil {
 		t.Fatal(err)
 	}
 	signed := plan.Sign(p, publisher.Private())
-	c, err := client.Open(signed, client.Options{Folder: folder, Publishers: plan.Trust(publisher.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
+	c, err := client.Open(signed, client.Options{Store: store, Transport: &https.Transport{}, Publishers: plan.Trust(publisher.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +256,7 @@ func answered(t *testing.T, a asked) string {
 	if err := c.Answer(a.value); err != nil {
 		t.Fatal(err)
 	}
-	l, err := client.ReadLedger(folder)
+	l, err := client.ReadLedger(store)
 	if err != nil {
 		t.Fatal(err)
 	}

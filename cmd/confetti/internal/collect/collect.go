@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
@@ -46,6 +47,7 @@ type collectSimulate struct {
 	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
 	experiment.KDEFlags
 	collectLesson    `group:"Learning:"`
+	collectRecords   `group:"Private records:"`
 	collectHistogram `group:"Histograms of columns:"`
 
 	Missing     string `help:"What an empty cell is: refuse, a fault of the file; skip, its row is left out; value=TEXT, that value. An empty cell of a set is the empty set." default:"refuse" placeholder:"WHAT" group:"Collection:"`
@@ -58,7 +60,7 @@ type collectSimulate struct {
 }
 
 func (collectSimulate) Help() string {
-	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page"
+	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page\n  confetti collect simulate people.csv --label class --clusters clusters.json --local-epsilon 4 --out page"
 }
 
 func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
@@ -79,6 +81,8 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 	switch {
 	case c.CSV != "":
 		return c.runHistogram(std, given)
+	case c.Clusters != "":
+		return c.runRecords(std, given)
 	case c.Learn:
 		return c.runLesson(std, given)
 	}
@@ -135,12 +139,9 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 	if err := c.checkDensity(); err != nil {
 		return err
 	}
-	set, notes, err := c.load()
+	set, notes, err := c.load(std)
 	if err != nil {
 		return err
-	}
-	for _, note := range notes {
-		fmt.Fprintln(std.Err, "note: "+note)
 	}
 	counts := set.Train.Counts(len(set.Classes))
 	// Classes are counted, not named: of a column that was named by mistake they
@@ -201,8 +202,8 @@ func (c collectSimulate) checkDensity() error {
 	return nil
 }
 
-// load reads the records, with what a reader must know of how they were read.
-func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
+// load reads the records, and says what a reader must know of how they were read.
+func (c collectSimulate) load(std terminal.Streams) (set *dataset.Set, notes []string, err error) {
 	choice := table.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop}
 	if choice.Missing, err = c.missing(); err != nil {
 		return nil, nil, err
@@ -239,6 +240,9 @@ func (c collectSimulate) load() (set *dataset.Set, notes []string, err error) {
 	}
 	if c.Test == "" {
 		set.Test, set.Train = set.Train.Split(replay.New(c.Seed), c.TestShare)
+	}
+	for _, note := range notes {
+		fmt.Fprintln(std.Err, "note: "+note)
 	}
 	return set, notes, nil
 }
@@ -293,13 +297,18 @@ func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set 
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
 	out.Release.Headline = append(out.Release.Headline, beside...)
-	table, err := releases.Sheet(out.Learned, out.Public, &out.Release)
-	if err != nil {
-		return res, err
-	}
-	err = c.save(std, given, out.Release, out.Plan, table)
+	err = c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public)
 	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	return res, err
+}
+
+// publish saves a release with the sheet of what was learned.
+func (c collectSimulate) publish(std terminal.Streams, given *kong.Context, r *release.Release, p plan.Plan, learned question.Model, public findings.Public) error {
+	sheet, err := releases.Sheet(learned, public, r)
+	if err != nil {
+		return err
+	}
+	return c.save(std, given, *r, p, sheet)
 }
 
 func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet findings.Sheet) error {
@@ -325,4 +334,12 @@ func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r relea
 	}
 	fmt.Fprintf(std.Err, "page: %s\n", filepath.Join(c.Out, page.PageFile))
 	return nil
+}
+
+// verdicts are a release's guarantees, a line for each observer.
+func verdicts(r release.Release) (rows []string) {
+	for _, s := range r.Guarantees {
+		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
+	}
+	return rows
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/sketch"
 	"github.com/confetti-dp/confetti/experiments/collection"
@@ -160,11 +159,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
 	}
 	if c.Out != "" {
-		table, err := releases.Sheet(out.Model, out.Public, &out.Release)
-		if err != nil {
-			return err
-		}
-		if err := c.save(std, given, out.Release, out.Plan, table); err != nil {
+		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {
 			return err
 		}
 	}
@@ -228,9 +223,7 @@ func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 		fmt.Sprintf("devices              %d", r.Respondents),
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.Unbiased, over, r.LinfUnbiased),
 	}
-	for _, s := range s.Release.Guarantees {
-		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
-	}
+	rows = append(rows, verdicts(s.Release)...)
 	rows = append(rows, "accounted by         "+r.Method)
 	if sum := s.Plan.Route.Sum; sum != nil {
 		rows = append(rows, fmt.Sprintf("numbers per device   %d, in two shares", sum.Circuit.Length))

@@ -9,7 +9,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
@@ -65,7 +64,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	}
 	l := collection.Lesson{Title: "What tells classes apart", Bits: c.Bits, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum, Noise: c.Route.Adds("vector"),
 		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: string(account.Replacement)}}
-	set, notes, err := c.load()
+	set, notes, err := c.load(std)
 	if err != nil {
 		return err
 	}
@@ -77,9 +76,6 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	if l.Minimum == 0 {
 		l.Minimum = set.Train.Len()
 	}
-	for _, note := range notes {
-		fmt.Fprintln(std.Err, "note: "+note)
-	}
 	report, finish := terminal.Progress(std.Err)
 	out, err := l.Run(set, report)
 	finish()
@@ -88,11 +84,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
 	if c.Out != "" {
-		sheet, err := releases.Sheet(out.Learned, out.Public, &out.Release)
-		if err == nil {
-			err = c.save(std, given, out.Release, out.Plan, sheet)
-		}
-		if err != nil {
+		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
 			return err
 		}
 	}
@@ -144,9 +136,7 @@ func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned
 		fmt.Sprintf("with a curator       %.4f", central),
 		fmt.Sprintf("without privacy      %.4f", exact.Value),
 	}
-	for _, s := range out.Release.Guarantees {
-		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
-	}
+	rows = append(rows, verdicts(out.Release)...)
 	sent := fmt.Sprintf("%d envelopes", out.Plan.Envelopes.PerDevice)
 	if out.Plan.Route.Sum != nil {
 		sent = "two shares"

@@ -3,13 +3,19 @@ package device
 import (
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/page"
+	"github.com/confetti-dp/confetti/client/policy"
 	"github.com/confetti-dp/confetti/client/words"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 type Ledger struct {
@@ -19,28 +25,30 @@ type Ledger struct {
 }
 
 type ledgerShow struct {
-	Folder string  `arg:"" help:"The device's folder." type:"path"`
-	Prior  float64 `help:"How firmly somebody believed something of an answer before: a probability." default:"0.5"`
-	Policy string  `help:"The administrator's policy file, whose caps count beside the default ones." type:"path" placeholder:"FILE"`
-	Plan   string  `help:"A plan, signed or not: say whether it would fit." type:"path" placeholder:"FILE"`
-	JSON   bool    `help:"Print JSON."`
+	Folder string   `arg:"" help:"The device's folder." type:"path"`
+	Prior  float64  `help:"How firmly somebody believed something of an answer before: a probability." default:"0.5"`
+	Policy string   `help:"The administrator's policy file, whose caps count beside the default ones." type:"path" placeholder:"FILE"`
+	Plan   string   `help:"A plan, signed or not: say whether it would fit." type:"path" placeholder:"FILE"`
+	JSON   bool     `help:"Print JSON." xor:"form"`
+	HTML   bool     `help:"Print a page for the person whose device it is." name:"html" xor:"form"`
+	Asked  []string `help:"With --html: signed plans that were answered, so that the page says messages in words, and who carried them; those in the folder are read anyway." type:"path" placeholder:"FILE"`
 }
 
 func (ledgerShow) Help() string {
-	return "Example:\n  confetti ledger show ~/.confetti\n  confetti ledger show ~/.confetti --plan next.toml"
+	return "Example:\n  confetti ledger show ~/.confetti\n  confetti ledger show ~/.confetti --plan next.toml\n  confetti ledger show ~/.confetti --html"
 }
 
 func (c ledgerShow) Run(std terminal.Streams) error {
 	if !(c.Prior > 0 && c.Prior < 1) {
 		return terminal.Usagef("--prior is %v: give a probability above 0 and below 1", c.Prior)
 	}
-	l, err := client.ReadLedger(c.Folder)
+	l, err := client.ReadLedger(folder.Folder{Path: c.Folder})
 	if err != nil {
 		return err
 	}
 	all := []client.Caps{client.DefaultCaps}
 	if c.Policy != "" {
-		p, err := client.ReadPolicy(c.Policy)
+		p, err := policy.Read(c.Policy)
 		if err != nil {
 			return err
 		}
@@ -72,6 +80,13 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 		view.Forecast = asked
 		return terminal.WriteJSON(std.Out, view)
 	}
+	if c.HTML {
+		answered, err := c.answered()
+		if err != nil {
+			return err
+		}
+		return page.Write(std.Out, l, page.Options{Prior: c.Prior, Rooms: rooms, Plans: answered, Off: "confetti ledger opt-out " + c.Folder})
+	}
 	if err := words.Show(std.Out, l, c.Prior); err != nil {
 		return err
 	}
@@ -85,6 +100,29 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 		}
 	}
 	return nil
+}
+
+// answered are the plans in the device's folder, and those that are named.
+func (c ledgerShow) answered() ([]plan.Plan, error) {
+	kept, err := filepath.Glob(filepath.Join(c.Folder, "*.plan.json"))
+	if err != nil {
+		return nil, err
+	}
+	rounds, err := filepath.Glob(filepath.Join(c.Folder, "*.study.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all []plan.Plan
+	for _, path := range append(append(kept, rounds...), c.Asked...) {
+		signed, err := plan.ReadSigned(path)
+		if err != nil && slices.Contains(c.Asked, path) {
+			return nil, err
+		}
+		if err == nil {
+			all = append(all, signed.Plan)
+		}
+	}
+	return all, nil
 }
 
 // shownRoom is what is spent of one cap on a period, in JSON.
@@ -166,7 +204,7 @@ type ledgerOptIn struct {
 func (ledgerOptIn) Help() string { return "Example:\n  confetti ledger opt-in ~/.confetti" }
 
 func (c ledgerOptIn) Run(std terminal.Streams) error {
-	if err := client.Consent(c.Folder, true); err != nil {
+	if err := client.Consent(folder.Folder{Path: c.Folder}, true); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(std.Out, "this device answers plans of the publishers that it is told to trust; to stop:\n  confetti ledger opt-out %s\n", c.Folder)
@@ -180,7 +218,7 @@ type ledgerOptOut struct {
 func (ledgerOptOut) Help() string { return "Example:\n  confetti ledger opt-out ~/.confetti" }
 
 func (c ledgerOptOut) Run(std terminal.Streams) error {
-	if err := client.Consent(c.Folder, false); err != nil {
+	if err := client.Consent(folder.Folder{Path: c.Folder}, false); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(std.Out, "this device answers nothing any more; what had not been sent is gone")

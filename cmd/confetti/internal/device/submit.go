@@ -4,6 +4,7 @@ package device
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
+	"github.com/confetti-dp/confetti/client/policy"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
@@ -39,6 +43,8 @@ type Submit struct {
 	Delay   *time.Duration `help:"The longest that an answer waits here after its token was asked for: each a random part of it. Without: 1h where the plan demands tokens, 0 in a trial. With 0, issuer and entry can tell by time whose an answer is." placeholder:"TIME"`
 	Devices bool           `help:"For trials: every row is a device of its own, which opts in."`
 	JSON    bool           `help:"Print JSON."`
+
+	roots *x509.CertPool // of Roots
 }
 
 func (Submit) Help() string {
@@ -95,7 +101,7 @@ func (c Submit) Run(std terminal.Streams) error {
 }
 
 // options are those of the one device, or the first, and the tokens of all.
-func (c Submit) options(ctx context.Context) (signed plan.Signed, o client.Options, bearers []string, err error) {
+func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Options, bearers []string, err error) {
 	if c.Dir != "" {
 		t := trial.Folder(c.Dir)
 		key, _, err := wire.ReadSignKeyFile(t.Path(trial.Publisher))
@@ -142,12 +148,19 @@ func (c Submit) options(ctx context.Context) (signed plan.Signed, o client.Optio
 	if c.Secret != "" && c.Devices {
 		return signed, o, nil, terminal.Usagef("--secret is one device's: leave out --devices")
 	}
-	o = client.Options{Publishers: trusted, Folder: c.Folder, Secret: c.Secret, Policy: c.Policy, Bearer: bearers[0], Delay: c.delay()}
-	o.Wait = longest(o) + patience
 	if c.Roots != "" {
-		o.Roots, err = serve.ReadPool(c.Roots)
+		if c.roots, err = serve.ReadPool(c.Roots); err != nil {
+			return signed, o, nil, err
+		}
 	}
-	if err == nil && c.addressed() {
+	o = client.Options{
+		Publishers: trusted, Store: folder.Folder{Path: c.Folder, Secret: c.Secret}, Transport: &https.Transport{Roots: c.roots}, Bearer: bearers[0], Delay: c.delay(),
+	}
+	if c.Policy != "" {
+		o.Policy = policy.File(c.Policy)
+	}
+	o.Wait = longest(o) + patience
+	if c.addressed() {
 		signed, o, err = client.FetchURL(ctx, c.Plan, o)
 	}
 	return signed, o, bearers, err
@@ -229,7 +242,7 @@ func report(ctx context.Context, signed plan.Signed, o client.Options, v questio
 func (c Submit) one(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, v question.Value) error {
 	charge, unfit, err := report(ctx, signed, o, v)
 	if errors.Is(err, client.ErrNotOptedIn) {
-		return fmt.Errorf("%w: confetti ledger opt-in %s", err, o.Folder)
+		return fmt.Errorf("%w: confetti ledger opt-in %s", err, c.Folder)
 	}
 	if err != nil {
 		return err
@@ -244,7 +257,7 @@ func (c Submit) one(ctx context.Context, std terminal.Streams, signed plan.Signe
 			Fits   bool          `json:"fits"` // whether the plan has room for the answer, or what it has for such an answer was sent
 		}{signed.Plan.Name(), charge, unfit == nil})
 	}
-	_, err = fmt.Fprintf(std.Out, "answered: spent %s; to see what was said:\n  confetti ledger show %s\n", account.Verdict(&charge.Epsilon, charge.Delta, account.Replacement), o.Folder)
+	_, err = fmt.Fprintf(std.Out, "answered: spent %s; to see what was said:\n  confetti ledger show %s\n", account.Verdict(&charge.Epsilon, charge.Delta, account.Replacement), c.Folder)
 	return err
 }
 
@@ -264,7 +277,7 @@ type outcome struct {
 }
 
 func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Signed, o client.Options, bearers []string, values []question.Value) error {
-	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
+	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
 		return err
 	}
 	var (
@@ -280,9 +293,9 @@ func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Sign
 		workers.Go(func() {
 			for i := range rows {
 				one := o
-				one.Folder, one.Bearer = device(o.Folder, i), bearers[i]
+				one.Store, one.Transport, one.Bearer = folder.Folder{Path: device(c.Folder, i)}, &https.Transport{Roots: c.roots}, bearers[i]
 				var unfit error
-				err := client.Consent(one.Folder, true)
+				err := client.Consent(one.Store, true)
 				if err == nil {
 					_, unfit, err = report(ctx, signed, one, values[i])
 				}

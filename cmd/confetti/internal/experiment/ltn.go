@@ -7,15 +7,17 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/experiments/ltn"
 	"github.com/confetti-dp/confetti/internal/dataset"
 )
 
 type experimentLTN struct {
 	flags.DataSets
-	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures; lending_club, loans that were paid or charged off (collection of symbols)." default:"mnist"`
-	Application string  `help:"What is learned: collection (classes, from records with labels) or novel (a class that no public record has)." default:"collection"`
+	Dataset     string  `help:"mnist, fashion-mnist, or another set of square pictures; lending_club, loans that were paid or charged off (collection and joining)." default:"mnist"`
+	Application string  `help:"What is learned: collection (classes, from records with labels) novel (a class that no public record has), or joining (of loans: columns as they are beside noisy ones of another party)." default:"collection"`
 	Mechanism   string  `help:"What a respondent says: symbols, its public cluster jointly with its label (of a novel class the cluster alone), by subset selection; or its label beside a vector: vlm, the code of a variational encoder with Laplace noise (LTN); privunit, a direction about that code; pca, principal components with Laplace noise; direct, the record itself with Laplace noise." default:"symbols"`
+	Level       string  `help:"Of vlm, what classifiers see: latent, codes; or feature, the records that noisy codes stand for." default:"latent"`
 	Encoder     string  `help:"File of the encoder of vectors: made and kept there where it is missing, so that cells of one seed share it." type:"path" placeholder:"FILE"`
 	Epsilon     float64 `help:"Local epsilon of all that a respondent says, though everyone colludes." default:"2"`
 	Clusters    int     `help:"Public clusters; 0: by the rule, from public numbers alone."`
@@ -32,10 +34,13 @@ Example:
 }
 
 func (c experimentLTN) Run(std terminal.Streams) error {
-	if err := errors.Join(flags.Word("application", c.Application, ltn.Applications), flags.Word("mechanism", c.Mechanism, ltn.Mechanisms)); err != nil {
+	if err := errors.Join(flags.Word("application", c.Application, experiments.RecordApplications), flags.Word("mechanism", c.Mechanism, experiments.RecordMechanisms), flags.Word("level", c.Level, experiments.RecordLevels)); err != nil {
 		return err
 	}
-	cell := ltn.Cell{Dataset: c.Dataset, Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Seed: c.Seed, Encoder: c.Encoder}
+	cell := ltn.Cell{Dataset: c.Dataset, Seed: c.Seed, Encoder: c.Encoder, Records: experiments.Records{Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters}}
+	if c.Level != experiments.RecordLevels[0] {
+		cell.Level = c.Level
+	}
 	return measured(std, withLoans{source{c.DataSets, c.Dataset, c.Seed}}, cell, c.JSON, ltn.Run, showLTN)
 }
 
@@ -51,7 +56,10 @@ func (s withLoans) load() (*dataset.Set, error) {
 
 func showLTN(res ltn.Result) []string {
 	made := fmt.Sprintf("public clusters      %d of %d records without labels, purity %.3f", res.Clusters, res.Public, res.Purity)
-	if res.Clusters == 0 {
+	switch {
+	case res.Application == experiments.Joining:
+		made = fmt.Sprintf("without the others    %.4f; %.4f with all columns as they are; encoder or clusters of %d public records", res.AccuracyAlone, res.AccuracyNoPrivacy, res.Public)
+	case res.Clusters == 0:
 		made = fmt.Sprintf("vectors              %.4f without any privacy, %.4f of a record whose vector alone is told; encoder of %d public records", res.AccuracyNoPrivacy, res.AccuracyLatent, res.Public)
 	}
 	return []string{

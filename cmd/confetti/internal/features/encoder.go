@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
 	"image/png"
 	"path/filepath"
 	"slices"
@@ -19,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/learn/fit"
 	"github.com/confetti-dp/confetti/learn/latent"
 	"github.com/confetti-dp/confetti/plan"
@@ -39,6 +38,11 @@ type encoded struct {
 	Scale      string  `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
 	Likelihood string  `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
 	Epochs     int     `help:"vae: times that each record is seen." default:"15"`
+	Stages     string  `help:"vae: one, of public records; two: half of the records, public ones, train all, and of the other half the encoder alone is trained once more with noise, which promises them --epsilon; paper-two-stage: all records train both, as LTN prints it, and nothing is proved." enum:"one,two,paper-two-stage" default:"one"`
+	Epsilon    float64 `help:"Promise of a second stage to a record that is left out or added." default:"5"`
+	Delta      float64 `help:"Its delta." default:"1e-5"`
+	Again      float64 `help:"Times that a record is seen in a second stage, in expectation." default:"5"`
+	Group      int     `help:"Records that take part in a step of a second stage, in expectation; each is drawn by a coin of its own." default:"1024"`
 	Out        string  `help:"The file to write; of images, a picture of what codes keep is beside it." type:"path" default:"encoder.json"`
 	JSON       bool    `help:"End with one JSON object."`
 }
@@ -46,10 +50,11 @@ type encoded struct {
 func (encoded) Help() string {
 	return `Records are public: nothing is promised to whoever they are of, and the file says so. Images are taken with their
 brightest pixel at one, as devices are to give them. A device needs the
-file alone, which plans name by its hash.
+file alone, which plans name by its hash. A second stage (--stages two) is for records that are private.
 
-Example:
-  confetti learn encoder --dataset synthetic --images 500 --epochs 2 --out encoder.json`
+Examples:
+  confetti learn encoder --dataset synthetic --images 500 --epochs 2 --out encoder.json
+  confetti learn encoder --dataset synthetic --images 500 --epochs 2 --hidden 20 --stages two --epsilon 5 --again 2 --group 50`
 }
 
 func (c encoded) check() error {
@@ -60,6 +65,10 @@ func (c encoded) check() error {
 		return terminal.Usagef("--length is %v, --noise %v: give numbers above 0, at most 1e6", c.Length, c.Noise)
 	case c.Epochs < 1 || c.Epochs > 10_000 || slices.ContainsFunc(c.Hidden, func(h int) bool { return h < 1 || h > 1<<14 }):
 		return terminal.Usagef("--epochs is %d, --hidden %v: give 1 to 10000, and layers of 1 to %d", c.Epochs, c.Hidden, 1<<14)
+	case c.Stages != "one" && c.Method != "vae":
+		return terminal.Usagef("--stages %s: principal directions have one", c.Stages)
+	case !(c.Epsilon > 0 && c.Epsilon <= 100) || !(c.Delta > 0 && c.Delta < 1) || !(c.Again > 0 && c.Again <= 1000) || c.Group < 1:
+		return terminal.Usagef("--epsilon is %v, --delta %v, --again %v, --group %d: give an epsilon above 0, at most 100, a delta between 0 and 1, up to 1000 epochs, and a group", c.Epsilon, c.Delta, c.Again, c.Group)
 	case c.Map != "":
 		return terminal.Usagef("--map: an encoder takes records as devices have them: leave it out")
 	}
@@ -100,7 +109,14 @@ func (c encoded) Run(std terminal.Streams) error {
 			Trained    device.Trained `json:"trained"`
 		}{c.Out, plan.StateName(text), e.Inputs(), e.Dim(), len(e.Sizes), len(text), e.Trained})
 	}
-	_, err = fmt.Fprintf(std.Out, "%s: %d numbers to %d, of %d public records, to which nothing is promised (%d bytes, %s)\n", c.Out, e.Inputs(), e.Dim(), e.Trained.Records, len(text), plan.StateName(text))
+	promised := fmt.Sprintf("%d public records, to which nothing is promised", e.Trained.Records)
+	switch t := e.Trained; t.Claim {
+	case device.ClaimPrivate:
+		promised = fmt.Sprintf("%d public records and %d private ones, each of which keeps epsilon %.4g, delta %g where it is left out or added", t.Records-t.Private, t.Private, t.Epsilon, t.Delta)
+	case device.ClaimNone:
+		promised = fmt.Sprintf("%d records in two stages as LTN prints them: none proved", t.Records)
+	}
+	_, err = fmt.Fprintf(std.Out, "%s: %d numbers to %d, of %s (%d bytes, %s)\n", c.Out, e.Inputs(), e.Dim(), promised, len(text), plan.StateName(text))
 	if err == nil && picture != nil {
 		_, err = fmt.Fprintf(std.Out, "picture: %s\n", drawn)
 	}
@@ -133,20 +149,42 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	v := latent.VAE{Dim: c.Dim, Hidden: c.Hidden, Length: c.Length, Epsilon: c.Noise, Learned: c.Scale == "learned", Likelihood: c.likelihood(x), Epochs: c.Epochs, Batch: min(128, x.Rows), Rate: 1e-3}
 	seen, unfold := x, func(*nn.Model) {}
 	if v.Likelihood == latent.Normal {
+		if c.Stages == "two" {
+			return nil, nil, terminal.Usagef("--stages two: columns are scaled by all records, of which half are private: give numbers from 0 to 1, or one stage")
+		}
 		seen, unfold = latent.Standard(x)
 	}
-	m, err := v.Fit(r, seen, report)
+	public, private := seen, seen
+	if c.Stages == "two" { // what is said of records as a whole is of the public half
+		public, private = latent.Halves(seen)
+		x.Rows = public.Rows
+	}
+	m, err := v.Fit(r, public, report)
 	if err != nil {
 		return nil, nil, err
+	}
+	if c.Stages != "one" {
+		second := latent.Second{Batch: min(c.Group, private.Rows), Epochs: c.Again, Rate: 5e-4, Epsilon: c.Epsilon, Delta: c.Delta}
+		if m, err = second.Train(v, rng.New(), r, m, private, c.Stages == "two", &trained, report); err != nil {
+			return nil, nil, err
+		}
 	}
 	unfold(m.Encoder)
 	e, err := latent.Encoder(r, m.Encoder, c.Length, x, trained, report)
 	if err != nil || g.size == nil {
 		return e, nil, err
 	}
-	picture, err := kept(e, m, v.Likelihood, g.row, min(10, x.Rows), g.size.Width, g.size.Height, c.Seed)
-	return e, picture, err
+	picture, err := latent.Picture(replay.New(c.Seed, forPicture), e, m, v.Likelihood, blas32.General{Rows: min(10, x.Rows), Cols: x.Cols, Stride: x.Stride, Data: x.Data}, g.size.Width, g.size.Height)
+	if err != nil {
+		return nil, nil, err
+	}
+	var b bytes.Buffer
+	err = png.Encode(&b, picture)
+	return e, b.Bytes(), err
 }
+
+// forPicture is the stream of the noise that is shown.
+const forPicture = 1
 
 func (c encoded) likelihood(x blas32.General) string {
 	if c.Likelihood != "auto" {
@@ -156,37 +194,4 @@ func (c encoded) likelihood(x blas32.General) string {
 		return latent.Normal
 	}
 	return latent.Bernoulli
-}
-
-// local epsilons of the vector at which a picture shows what is left.
-var seenAt = []float64{10, 5, 2}
-
-// kept is a picture: a column for each of some images, and below it what the code stands for, and
-// what codes with the noise of devices do.
-func kept(e *device.Encoder, m *latent.Trained, likelihood string, of func(i int) []float32, n, width, height int, seed uint64) ([]byte, error) {
-	out := image.NewGray(image.Rect(0, 0, n*(width+1), (2+len(seenAt))*(height+1)))
-	draw := func(column, row int, grey []float32) {
-		for p, v := range grey {
-			out.SetGray(column*(width+1)+p%width, row*(height+1)+p/width, color.Gray{Y: uint8(255 * min(1, max(0, v)))})
-		}
-	}
-	const forPicture = 1
-	r := replay.New(seed, forPicture)
-	for i := range n {
-		record := of(i)
-		code := latent.Codes(e, blas32.General{Rows: 1, Cols: len(record), Stride: len(record), Data: record})
-		draw(i, 0, record)
-		draw(i, 1, m.Reconstruct(likelihood, code.Data))
-		for row, epsilon := range seenAt {
-			how := device.Laplace{Dim: e.Dim(), Length: e.Length, Points: 1 << 12, Epsilon: epsilon}
-			noisy, err := how.Read(how.Randomize(r, code.Data))
-			if err != nil {
-				return nil, err
-			}
-			draw(i, 2+row, m.Reconstruct(likelihood, noisy))
-		}
-	}
-	var b bytes.Buffer
-	err := png.Encode(&b, out)
-	return b.Bytes(), err
 }

@@ -33,8 +33,9 @@ import (
 type taught struct {
 	Release string `arg:"" help:"The folder of a release of labels, as confetti release fetch writes it." type:"path"`
 	public
-	Out  string `help:"The file of the model." type:"path" default:"labels.model"`
-	JSON bool   `help:"End with one JSON object."`
+	Out   string `help:"The file of the model." type:"path" default:"labels.model"`
+	State string `help:"Of images: also write the model as a state that plans name and devices fetch, which then say privately which class it gives them (confetti plan new latent --clusters FILE), or whether it is right (--model FILE)." type:"path" placeholder:"FILE"`
+	JSON  bool   `help:"End with one JSON object."`
 }
 
 func (taught) Help() string {
@@ -59,7 +60,16 @@ func (c taught) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := terminal.Uninterrupted(func() error { return durable.Replace(c.Out, text, 0o644) }); err != nil {
+	state, err := c.asState(m)
+	if err != nil {
+		return err
+	}
+	if err := terminal.Uninterrupted(func() error {
+		if state == nil {
+			return durable.Replace(c.Out, text, 0o644)
+		}
+		return errors.Join(durable.Replace(c.Out, text, 0o644), durable.Replace(c.State, state, 0o644))
+	}); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -72,6 +82,19 @@ func (c taught) Run(std terminal.Streams) error {
 	}
 	_, err = fmt.Fprintf(std.Out, "%s: a network that tells %d labels apart, learned from %d public inputs (%d bytes)\nNow type: confetti predict %s FILE\n", c.Out, len(m.Classes), n, len(text), c.Out)
 	return err
+}
+
+// asState is a model of images as devices fetch it; nothing where none is asked for.
+func (c taught) asState(m *model.Model) ([]byte, error) {
+	f := m.Features
+	switch {
+	case c.State == "":
+		return nil, nil
+	case f.Image == nil || f.Scatter != nil || len(f.Maps) > 0:
+		return nil, terminal.Usagef("--state: devices find classes of images by their oriented gradients, and this model takes other features: leave it out")
+	}
+	e := &cluster.Encoder{Width: f.Image.Width, Height: f.Image.Height, Net: m.Net, Sizes: make([]int, len(m.Classes))}
+	return e.Marshal()
 }
 
 // labelled is a release of labels.

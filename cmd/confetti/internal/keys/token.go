@@ -2,14 +2,18 @@ package keys
 
 import (
 	"fmt"
+	"net/url"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/issuer/identity"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 type Token struct {
-	Add tokenAdd `cmd:"" help:"Draw bearer tokens for respondents or operators."`
+	Add   tokenAdd   `cmd:"" help:"Draw bearer tokens for respondents or operators."`
+	Links tokenLinks `cmd:"" help:"Draw links, with each of which one person answers a plan."`
 }
 
 type tokenAdd struct {
@@ -32,6 +36,57 @@ func (c tokenAdd) Run(std terminal.Streams) error {
 	}
 	for _, t := range tokens {
 		if _, err := fmt.Fprintln(std.Out, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type tokenLinks struct {
+	File   string `arg:"" help:"The issuer's file of links; it gets the codes' hashes." type:"path"`
+	Plan   string `required:"" placeholder:"FILE" help:"The signed plan that they are for." type:"path"`
+	Number int    `default:"1" help:"How many."`
+	URL    string `placeholder:"URL" help:"The page that they open, before the code; without it codes alone are printed."`
+}
+
+func (tokenLinks) Help() string {
+	return `Prints the links, one a line: they are kept nowhere else. Each is good for one person, who
+asks the issuer once with its code; the setting links of the issuer names the file. The
+code stands behind a #, which browsers send to nobody: the page reads it.
+
+Example:
+  confetti token links links --plan plan.signed.json --number 200 --url https://app.example.org/answer`
+}
+
+// maxLinks bounds what one command draws.
+const maxLinks = 1 << 20
+
+func (c tokenLinks) Run(std terminal.Streams) error {
+	if c.Number < 1 || c.Number > maxLinks {
+		return terminal.Usagef("--number %d: draw 1 to %d links", c.Number, maxLinks)
+	}
+	if u, err := url.Parse(c.URL); err != nil || c.URL != "" && (u.Scheme != "https" && !(u.Scheme == "http" && serve.Local(u.Hostname())) || u.Host == "" || u.Fragment != "") {
+		return terminal.Usagef("--url %s: give the page's URL, https://... and without a #: whoever is on the way would read the code otherwise", c.URL)
+	}
+	signed, err := plan.ReadSigned(c.Plan)
+	if err != nil {
+		return err
+	}
+	r := rng.New()
+	names := make([]string, c.Number)
+	for i := range names {
+		names[i] = identity.NewLink(r, signed.Plan.Name())
+	}
+	codes, err := serve.AddBearers(r, c.File, names...)
+	if err != nil {
+		return err
+	}
+	before := ""
+	if c.URL != "" {
+		before = c.URL + "#confetti="
+	}
+	for _, code := range codes {
+		if _, err := fmt.Fprintln(std.Out, before+code); err != nil {
 			return err
 		}
 	}

@@ -25,13 +25,18 @@ func (analyzerBackup) Help() string {
 }
 
 func (c analyzerBackup) Run(std terminal.Streams) error {
-	return withStore(c.Config, func(ctx context.Context, s *store.Store) error {
-		if err := s.Backup(ctx, c.File); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(std.Out, "everything is in %s\n", c.File)
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	if err := Backup(ctx, c.Config, c.File); err != nil {
 		return err
-	})
+	}
+	_, err := fmt.Fprintf(std.Out, "everything is in %s\n", c.File)
+	return err
+}
+
+// Backup writes a consistent copy of the database that an analyzer's configuration names.
+func Backup(ctx context.Context, config, file string) error {
+	return withStore(ctx, config, func(s *store.Store) error { return s.Backup(ctx, file) })
 }
 
 type analyzerRestore struct {
@@ -44,7 +49,9 @@ func (analyzerRestore) Help() string {
 }
 
 func (c analyzerRestore) Run(std terminal.Streams) error {
-	return withStore(c.Config, func(ctx context.Context, s *store.Store) error {
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	return withStore(ctx, c.Config, func(s *store.Store) error {
 		if err := s.Restore(ctx, c.File); err != nil {
 			return err
 		}
@@ -54,7 +61,7 @@ func (c analyzerRestore) Run(std terminal.Streams) error {
 }
 
 // withStore opens the database that the configuration names, for as long as do runs.
-func withStore(path string, do func(context.Context, *store.Store) error) error {
+func withStore(ctx context.Context, path string, do func(*store.Store) error) error {
 	var c analyzerd.Config
 	if err := serve.ReadConfig(path, &c); err != nil {
 		return terminal.Usage(err)
@@ -63,12 +70,10 @@ func withStore(path string, do func(context.Context, *store.Store) error) error 
 	if err != nil {
 		return terminal.Usage(fmt.Errorf("%s: %w", path, err))
 	}
-	ctx, stop := terminal.UntilStopped()
-	defer stop()
 	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return do(ctx, s)
+	return do(s)
 }

@@ -26,6 +26,7 @@ type Serve struct {
 	Log      serveLog      `cmd:"" help:"Keep a public log of signed plans, so that everybody is shown the same."`
 	Leader   serveLeader   `cmd:"" help:"Add up answers that arrive in shares: take them from devices, and have the helper verify them."`
 	Helper   serveHelper   `cmd:"" help:"Add up answers that arrive in shares: verify what the leader brings."`
+	Console  serveConsole  `cmd:"" help:"Show collections, releases and services in a browser."`
 }
 
 // configFlags are those of every service.
@@ -42,7 +43,8 @@ func (f configFlags) run(std terminal.Streams, c daemon.Service) error {
 
 type serveShuffler struct {
 	configFlags
-	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end."`
+	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end." xor:"as"`
+	Worker   bool `help:"Take steps of the mixing of large crowds, beside the shuffler of the same configuration." xor:"as"`
 }
 
 func (serveShuffler) Help() string {
@@ -50,19 +52,28 @@ func (serveShuffler) Help() string {
 }
 
 func (c serveShuffler) Run(std terminal.Streams) error {
+	if c.Worker {
+		return c.run(std, &shufflerd.Worker{})
+	}
 	if c.SetAside {
 		return c.run(std, &shufflerd.SetAside{})
 	}
 	return c.run(std, &shufflerd.Config{})
 }
 
-type serveAnalyzer struct{ configFlags }
+type serveAnalyzer struct {
+	configFlags
+	Worker bool `help:"Count shards of large batches, beside the analyzer of the same configuration."`
+}
 
 func (serveAnalyzer) Help() string {
 	return "Example:\n  confetti serve analyzer --config analyzer.toml --check"
 }
 
 func (c serveAnalyzer) Run(std terminal.Streams) error {
+	if c.Worker {
+		return c.run(std, &analyzerd.Worker{})
+	}
 	return c.run(std, &AnalyzerService{version: std.Version})
 }
 

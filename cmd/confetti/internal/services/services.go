@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -61,6 +62,12 @@ func (f Flags) Open() (*Services, error) {
 	}
 	return s, nil
 }
+
+// Credential reports whether there is an operator's token.
+func (s *Services) Credential() bool { return s.token != "" }
+
+// Stranger asks without the token, over the same connections.
+func (s *Services) Stranger() *Services { return &Services{client: s.client} }
 
 // Close ends the connections.
 func (s *Services) Close() { s.client.CloseIdleConnections() }
@@ -109,7 +116,7 @@ func (s *Services) ask(ctx context.Context, method, url, mediaType string, body 
 		return 0, err // names method and address
 	}
 	defer res.Body.Close()
-	if p := wire.ReadProblem(res); p != nil {
+	if p := web.ReadProblem(res); p != nil {
 		err := fmt.Errorf("%s: %w", url, p)
 		if p.Remedy != "" {
 			err = fmt.Errorf("%w: %s", err, p.Remedy)

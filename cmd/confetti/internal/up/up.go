@@ -34,6 +34,9 @@ type Command struct {
 	Devices int           `help:"Devices that get a token." default:"200"`
 	Route   string        `help:"How the sample's answers travel: mix, through two hops, or sum, in shares to two aggregators." enum:"mix,sum" default:"mix"`
 
+	Open bool   `help:"Show the trial in a browser too, as a live poll: a screen for the room, and a page on which phones answer."`
+	LAN  string `help:"With --open: let phones on the network in, at this address of this machine. Without it the pages are this machine's alone." name:"lan" placeholder:"ADDRESS"`
+
 	Rounds int `help:"Ask in so many rounds at most, one after the other by themselves (a study), each open as long as --closes says; 0: once." default:"0" placeholder:"N"`
 	study.Terms
 }
@@ -45,7 +48,8 @@ trial shows how it works and is no collection: one operator has all the keys.
 
 Example:
   confetti up trial --closes 10m
-  confetti up summed --route sum --devices 500`
+  confetti up summed --route sum --devices 500
+  confetti up poll --open --lan 192.168.0.7`
 }
 
 func (c Command) Run(std terminal.Streams) error {
@@ -56,6 +60,9 @@ func (c Command) Run(std terminal.Streams) error {
 
 // RunUntil is the trial until the context ends.
 func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
+	if _, err := c.lanAddress(); err != nil {
+		return err
+	}
 	t := trial.Folder(c.Dir)
 	if _, err := os.Stat(t.Path(trial.Plan)); errors.Is(err, os.ErrNotExist) {
 		if err := c.Make(t); err != nil {
@@ -93,7 +100,7 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 			}
 		})
 	}
-	err = c.attend(ctx, std, t, signed)
+	err = c.attend(ctx, std, logger, t, signed)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause // the service's own error, rather than that it was out of reach
 	}
@@ -105,7 +112,7 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 
 // attend waits until all services answer, gives them the plan, tells what to do
 // next, and says when there is a release.
-func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folder, signed plan.Signed) error {
+func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed) error {
 	s, err := services.Flags{Dir: string(t)}.Open()
 	if err != nil {
 		return err
@@ -138,6 +145,16 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, t trial.Folde
 		return err
 	}
 	fmt.Fprintf(std.Out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.Path(trial.Roots), link)
+	if c.Open {
+		ctx, stop := context.WithCancel(ctx)
+		done, err := c.open(ctx, std, log, t, signed, s)
+		if err != nil {
+			stop()
+			return err
+		}
+		defer done()
+		defer stop() // before that
+	}
 	decided, over := false, false
 	for {
 		select {

@@ -1,0 +1,81 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/experiments/collection"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// collectRecords are the flags of records that are private as a whole.
+type collectRecords struct {
+	Clusters string `help:"Public clusters of records (confetti clusters fit): each respondent says its cluster and its class jointly, at --local-epsilon though everyone colludes." type:"path" placeholder:"FILE"`
+}
+
+// runRecords collects symbols of a public cluster and a class.
+func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) error {
+	start := time.Now()
+	switch {
+	case c.Learn:
+		return terminal.Usagef("--clusters beside --learn: the one or the other")
+	case c.LocalEpsilon == 0:
+		return terminal.Usagef("--clusters: nobody is trusted: give the --local-epsilon of all that a respondent says")
+	case c.Noise != "":
+		return terminal.Usagef("--noise: a symbol is no sum: leave it out")
+	}
+	if err := (flags.Budget{Epsilon: 1, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta}).Check(); err != nil {
+		return err
+	}
+	if err := c.checkDensity(); err != nil {
+		return err
+	}
+	state, err := os.ReadFile(c.Clusters)
+	if err != nil {
+		return err
+	}
+	set, notes, err := c.load(std)
+	if err != nil {
+		return err
+	}
+	r := collection.Records{Title: "Which class goes with which cluster", Clusters: state, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum,
+		Budget: plan.Budget{LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: string(account.Replacement)}}
+	if r.Minimum == 0 {
+		r.Minimum = set.Train.Len()
+	}
+	report, finish := terminal.Progress(std.Err)
+	out, err := r.Run(set, report)
+	finish()
+	if err != nil {
+		return flags.InDomain(fmt.Errorf("%s: %w", c.Clusters, err))
+	}
+	out.Release.Notes = append(out.Release.Notes, notes...)
+	if c.Out != "" {
+		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
+			return err
+		}
+	}
+	accuracy, b := collection.Metric(out.Release, "accuracy"), out.Plan.Budget
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, struct {
+			Accuracy     float64    `json:"accuracy"`
+			Interval     [2]float64 `json:"accuracy_interval"`
+			EpsilonLocal float64    `json:"epsilon_local"`
+			Epsilon      float64    `json:"epsilon"`
+			Delta        float64    `json:"delta"`
+			Devices      int        `json:"respondents"`
+			Seconds      float64    `json:"seconds"`
+		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, b.LocalEpsilon, b.Epsilon, b.Delta, out.Devices, time.Since(start).Seconds()})
+	}
+	rows := []string{fmt.Sprintf("accuracy             %.4f (%.4f to %.4f), of the likeliest class of the cluster, on public test records", accuracy.Value, accuracy.Low, accuracy.High)}
+	rows = append(rows, verdicts(out.Release)...)
+	_, err = fmt.Fprintln(std.Out, strings.Join(append(rows, fmt.Sprintf("respondents          %d", out.Devices)), "\n"))
+	return err
+}

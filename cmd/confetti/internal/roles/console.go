@@ -1,0 +1,127 @@
+package roles
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/console"
+)
+
+type serveConsole struct {
+	Analyzer string `help:"Address of the analyzer whose collections are shown; with --dir the trial's." placeholder:"URL"`
+	Listen   string `help:"Where the pages are: host and port. Other machines are let in over TLS only." default:"127.0.0.1:8480"`
+	services.Flags
+	Certificate string `help:"PEM file of the console's own certificate." type:"path" placeholder:"FILE"`
+	Key         string `help:"PEM file of its private key." type:"path" placeholder:"FILE"`
+}
+
+func (serveConsole) Help() string {
+	return `Shows collections, releases and studies to whoever opens the page. With an operator's
+token it also shows how far collections have come, and prints a link that logs
+one browser in as the operator, once.
+
+Example:
+  confetti serve console --analyzer https://analyzer.example:8443
+  confetti serve console --dir trial`
+}
+
+func (c serveConsole) Run(std terminal.Streams) error {
+	o := console.Options{Analyzer: c.Analyzer, Log: slog.New(slog.NewTextHandler(std.Err, nil))}
+	if c.Dir != "" && c.Analyzer == "" {
+		signed, err := services.SignedPlan{}.Read(c.Dir)
+		if err != nil {
+			return err
+		}
+		o.Analyzer = signed.Plan.Analyzer.URL
+	}
+	if o.Analyzer == "" {
+		return terminal.Usagef("name the --analyzer, or with --dir a trial that has one")
+	}
+	if (c.Certificate == "") != (c.Key == "") {
+		return terminal.Usagef("--certificate and --key go together")
+	}
+	if err := c.reach(&o); err != nil {
+		return err
+	}
+	l, err := c.listen(&o)
+	if err != nil {
+		return err
+	}
+	pages, err := console.New(o)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	fmt.Fprintf(std.Out, "The console is at %s\n", c.address(l))
+	if o.Operator != nil {
+		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(c.address(l), "/")+pages.Login("operator"))
+	}
+	return pages.Serve(ctx, l)
+}
+
+// reach opens the ways to ask services: without a credential, and with one where there is.
+func (c serveConsole) reach(o *console.Options) error {
+	asker, err := c.Flags.Open()
+	if err != nil {
+		return err
+	}
+	if !asker.Credential() {
+		o.Public = asker
+		return nil
+	}
+	o.Operator = asker
+	o.Public = asker.Stranger()
+	return nil
+}
+
+// listen takes the port. Names by which browsers may call it are those of this machine where
+// it is for this machine alone.
+func (c serveConsole) listen(o *console.Options) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return nil, terminal.Usagef("--listen is %q: give host and port, such as 127.0.0.1:8480", c.Listen)
+	}
+	ip := net.ParseIP(host)
+	local := host == "localhost" || ip != nil && ip.IsLoopback()
+	if !local && c.Certificate == "" {
+		return nil, terminal.Usagef("--listen %s would let other machines in without TLS: give --certificate and --key, or listen on 127.0.0.1", c.Listen)
+	}
+	var pair tls.Certificate
+	if c.Certificate != "" {
+		if pair, err = tls.LoadX509KeyPair(c.Certificate, c.Key); err != nil {
+			return nil, fmt.Errorf("--certificate: %w", err)
+		}
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	if local {
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		o.Hosts = []string{l.Addr().String(), net.JoinHostPort("localhost", port), net.JoinHostPort(host, port)}
+	}
+	if c.Certificate != "" {
+		o.Secure = true
+		l = tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}})
+	}
+	return l, nil
+}
+
+func (c serveConsole) address(l net.Listener) string {
+	scheme := "http"
+	if c.Certificate != "" {
+		scheme = "https"
+	}
+	at := l.Addr().String()
+	if strings.HasPrefix(at, "[::]:") { // every address of this machine
+		at = "localhost" + strings.TrimPrefix(at, "[::]")
+	}
+	return scheme + "://" + at + "/"
+}
