@@ -16,7 +16,7 @@ import (
 )
 
 // followed are run in this order, in one folder: a reader goes through them so.
-var followed = []string{"README.md", "docs/operating.md", "docs/auditing.md", "docs/sums.md"}
+var followed = []string{"README.md", "docs/operating.md", "docs/auditing.md", "docs/sums.md", "docs/console.md"}
 
 // exempt are the printed commands that the test does not run, and why.
 var exempt = map[string]string{
@@ -29,6 +29,8 @@ var exempt = map[string]string{
 var lasting = map[string]string{
 	"confetti up":  "Now type, in another terminal:",
 	"confetti top": "analyzer at ",
+
+	"confetti serve console": "The console is at ",
 }
 
 // Every command of the README and of the manuals works as it is printed, from

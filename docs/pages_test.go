@@ -3,6 +3,7 @@ package docs_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,30 @@ func TestEveryPageIsOnTheMap(t *testing.T) {
 	for _, page := range pages {
 		if page != "README.md" && !strings.Contains(guide, "("+page+")") {
 			t.Errorf("docs/README.md does not lead to %s", page)
+		}
+	}
+}
+
+// Every command that the list of needs names is run: by a script of the commands' own, or by
+// whoever types a page.
+func TestNeedsNameCommandsThatAreRun(t *testing.T) {
+	scripts, err := filepath.Glob("../cmd/confetti/testdata/script/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	run := ""
+	for _, file := range append(scripts, "../README.md", "operating.md", "auditing.md", "sums.md", "console.md") {
+		run += read(t, file)
+	}
+	needs := read(t, "needs.md")
+	named := regexp.MustCompile("`(confetti( [a-z][a-z-]*)+)").FindAllStringSubmatch(needs, -1)
+	if len(named) < 15 || strings.Count(needs, "\n| 1") != 7 {
+		t.Fatalf("%d commands are named", len(named))
+	}
+	for _, one := range named {
+		words := strings.Fields(one[1])
+		if !strings.Contains(run, strings.Join(words[:min(3, len(words))], " ")) {
+			t.Errorf("%q is run nowhere", one[1])
 		}
 	}
 }
