@@ -342,15 +342,24 @@ func TestPlantedBugsOfStudiesAreCaught(t *testing.T) {
 		}, plan.TakesOne, "rounds of a study that takes one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, plant := range []func(*world){twin.plant, nil} {
+			run := func(plant func(*world)) (said []string, caught bool) {
 				w, err := quiet(twin.takes).run(name, plant)
 				if err != nil {
 					t.Fatal(err)
 				}
-				caught := slices.ContainsFunc(w.violations, func(v string) bool { return strings.Contains(v, twin.says) })
-				if planted := plant != nil; caught != planted || !planted && len(w.violations) > 0 {
-					t.Errorf("planted: %v; %q", planted, w.violations)
+				return w.violations, slices.ContainsFunc(w.violations, func(v string) bool { return strings.Contains(v, twin.says) })
+			}
+			// A device of two rounds that has forgotten its draw answers twice once in four
+			// times: that none of twelve does happens in 3 of a hundred runs, and in 3 of 10^8
+			// times five.
+			caught := false
+			for range 5 {
+				if _, caught = run(twin.plant); caught {
+					break
 				}
+			}
+			if said, _ := run(nil); !caught || len(said) > 0 {
+				t.Errorf("the planted bug was caught: %v; without it: %q", caught, said)
 			}
 		})
 	}
