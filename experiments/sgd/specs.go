@@ -11,6 +11,8 @@ const (
 	// stand of a round are the examples that stand for all its respondents; in ESA half of them or a fifth do. Their choice
 	// adds less than a hundredth to the length of the noise of reports.
 	stand = 100
+	// runs of each cell, of one population; where layers learn in public beforehand, they do so once.
+	runs = 3
 )
 
 // Specs are all measurements of models that learn in rounds.
@@ -60,7 +62,7 @@ func papersWay(set string, users []int, epsilons ...float64) (cells []experiment
 				g.Population = respondentsOf(set)
 			}
 			g.Rate = rate(g)
-			cells = append(cells, experiments.Cell{Gradient: g, Runs: 1})
+			cells = append(cells, experiments.Cell{Gradient: g, Runs: runs})
 		}
 	}
 	return cells
@@ -93,7 +95,7 @@ func others(set string) []experiments.Cell {
 	}
 	var cells []experiments.Cell
 	for _, g := range []experiments.Gradient{directed, curator, free, vector} {
-		cells = append(cells, experiments.Cell{Gradient: g, Runs: 1})
+		cells = append(cells, experiments.Cell{Gradient: g, Runs: runs})
 	}
 	return cells
 }
