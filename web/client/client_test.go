@@ -307,17 +307,9 @@ func TestDevicesOfNodeAndOfGoAreCountedOnceEach(t *testing.T) {
 	}
 }
 
-// Devices in Chromium, of which some workers and then the whole browser are killed, are
-// counted once each beside devices of Go.
-func TestDevicesOfChromiumAreCountedOnceEach(t *testing.T) {
-	node := webtest.Node(t, "..")
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CONFETTI_NODE") == "require" {
-			t.Fatal("there is no chromium here: install Debian's package")
-		}
-		t.Skip("there is no chromium here: install Debian's package chromium")
-	}
+// page serves the client's files to a browser, below /client/.
+func page(t *testing.T) string {
+	t.Helper()
 	all, err := webclient.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -328,14 +320,38 @@ func TestDevicesOfChromiumAreCountedOnceEach(t *testing.T) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self' https:")
 		io.WriteString(w, "<!DOCTYPE html><title>A device</title>")
 	})
-	page := httptest.NewServer(mux)
-	defer page.Close()
+	served := httptest.NewServer(mux)
+	t.Cleanup(served.Close)
+	return served.URL
+}
 
+// chromium is its program; where there is none the test is skipped, unless CONFETTI_NODE=require.
+func chromium(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CONFETTI_NODE") == "require" {
+			t.Fatal("there is no chromium here: install Debian's package")
+		}
+		t.Skip("there is no chromium here: install Debian's package chromium")
+	}
+	return program
+}
+
+func TestABrowsersStoreAppends(t *testing.T) {
+	node, program := webtest.Node(t, ".."), chromium(t)
+	(&trial{t: t}).run(node, "test/store.test.js", "CONFETTI_PAGE="+page(t)+"/", "CONFETTI_CHROMIUM="+program)
+}
+
+// Devices in Chromium, of which some workers and then the whole browser are killed, are
+// counted once each beside devices of Go.
+func TestDevicesOfChromiumAreCountedOnceEach(t *testing.T) {
+	node, program, at := webtest.Node(t, ".."), chromium(t), page(t)
 	const others, devices = 100, 8
 	c := collect(t, others+devices+1)
-	c.allow(page.URL)
+	c.allow(at)
 	c.submit(others)
-	c.run(node, "test/chromium.test.js", "CONFETTI_PAGE="+page.URL+"/", "CONFETTI_CHROMIUM="+chromium, fmt.Sprint("CONFETTI_FIRST=", others), fmt.Sprint("CONFETTI_EACH=", devices))
+	c.run(node, "test/chromium.test.js", "CONFETTI_PAGE="+at+"/", "CONFETTI_CHROMIUM="+program, fmt.Sprint("CONFETTI_FIRST=", others), fmt.Sprint("CONFETTI_EACH=", devices))
 	if n := c.respondents(); n != others+devices+1 {
 		t.Errorf("%d respondents are counted, not %d", n, others+devices+1)
 	}

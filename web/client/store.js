@@ -13,111 +13,142 @@
  */
 
 /**
- * One thing that is kept: its bytes in pieces, as they were appended.
- * @typedef {{pieces: Uint8Array[], bytes: number, change: string}} Kept
- */
-
-/**
- * The pieces of a thing with data behind its first so many bytes.
- * @param {Uint8Array[]} pieces
- * @param {number} at
- * @param {Uint8Array} data
- * @returns {Uint8Array[]}
- */
-export function appended(pieces, at, data) {
-  /** @type {Uint8Array[]} */
-  const kept = [];
-  for (const piece of pieces) {
-    if (at <= 0) break;
-    kept.push(piece.length <= at ? piece : piece.slice(0, at));
-    at -= piece.length;
-  }
-  kept.push(data);
-  return kept;
-}
-
-/** @param {Uint8Array[]} pieces @returns {Uint8Array} */
-export function joined(pieces) {
-  const all = new Uint8Array(pieces.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
-}
-
-/**
  * A store in IndexedDB. Every write is on the disk when it is acknowledged (durability
  * "strict"), and one worker at a time has the lock (Web Locks), which the browser gives back
  * when a worker dies.
+ *
+ * Under each name are its bytes in pieces, as they were appended: an append writes its own
+ * piece and how long the whole is now, however much stands before it.
  * @param {string} name
  * @returns {Promise<Store>}
  */
 export async function database(name) {
   // Without it a browser that is short of room may clear what was spent.
   await navigator.storage?.persist?.().catch(() => false);
-  const opening = indexedDB.open(name, 1);
-  opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
+  const opening = indexedDB.open(name, 2);
+  opening.onupgradeneeded = (event) => {
+    opening.result.createObjectStore("pieces"); // Uint8Array under [name, where it begins]
+    if (event.oldVersion === 0) opening.result.createObjectStore("kept"); // Kept under its name
+    else divide(/** @type {IDBTransaction} */ (opening.transaction));
+  };
   const db = await settled(opening);
   db.onversionchange = () => db.close();
 
-  /** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
-  function settled(request) {
-    return new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
-  }
-
   /**
-   * Writes in one transaction; the promise is kept when it is on the disk.
+   * Changes in one transaction; the promise is kept when it is on the disk.
    * @template T
-   * @param {(kept: IDBObjectStore) => Promise<T> | T} change
+   * @param {(kept: IDBObjectStore, pieces: IDBObjectStore) => Promise<T> | T} change
    * @returns {Promise<T>}
    */
   function write(change) {
     return new Promise((resolve, reject) => {
-      const transaction = db.transaction("kept", "readwrite", { durability: "strict" });
+      const transaction = db.transaction(["kept", "pieces"], "readwrite", { durability: "strict" });
       /** @type {T} */
       let result;
       transaction.oncomplete = () => resolve(result);
       transaction.onabort = transaction.onerror = () => reject(transaction.error ?? new Error("the transaction was aborted"));
-      Promise.resolve(change(transaction.objectStore("kept"))).then((r) => { result = r; }, (error) => { reject(error); transaction.abort(); });
+      Promise.resolve(change(transaction.objectStore("kept"), transaction.objectStore("pieces"))).then((r) => { result = r; }, (error) => { reject(error); transaction.abort(); });
     });
   }
-
-  /** @param {string} key @returns {Promise<Kept | undefined>} */
-  const read = (key) => settled(db.transaction("kept").objectStore("kept").get(key));
-
-  /** @param {Uint8Array[]} pieces @returns {Kept} */
-  const kept = (pieces) => ({ pieces, bytes: pieces.reduce((n, p) => n + p.length, 0), change: crypto.randomUUID() });
 
   return {
     lock: () => new Promise((resolve, reject) => {
       navigator.locks.request(`confetti:${name}`, () => new Promise((/** @type {(value?: unknown) => void} */ release) => resolve(() => release()))).catch(reject);
     }),
     async load(key) {
-      const found = await read(key);
-      return found && joined(found.pieces);
+      const all = db.transaction(["kept", "pieces"]);
+      const [found, pieces] = await Promise.all([settled(all.objectStore("kept").get(key)), settled(all.objectStore("pieces").getAll(from(key, 0)))]);
+      return found && joined(pieces, found.bytes);
     },
-    append: (key, at, data) => write(async (all) => {
+    append: (key, at, data) => write(async (kept, pieces) => {
       /** @type {Kept | undefined} */
-      const found = await settled(all.get(key));
+      const found = await settled(kept.get(key));
       if (!found) return false;
       if (at > found.bytes) throw new Error("an append behind the end");
-      all.put(kept(appended(found.pieces, at, data)), key);
+      if (at < found.bytes) await cut(pieces, key, at);
+      if (data.length) pieces.put(data, [key, at]);
+      kept.put(changed(at + data.length), key);
       return true;
     }),
-    replace: (key, data) => write((all) => { all.put(kept([data]), key); }),
-    remove: (key) => write((all) => { all.delete(key); }),
+    replace: (key, data) => write((kept, pieces) => {
+      pieces.delete(from(key, 0));
+      if (data.length) pieces.put(data, [key, 0]);
+      kept.put(changed(data.length), key);
+    }),
+    remove: (key) => write((kept, pieces) => {
+      pieces.delete(from(key, 0));
+      kept.delete(key);
+    }),
     async list() {
       const all = db.transaction("kept").objectStore("kept");
       const [keys, values] = await Promise.all([settled(all.getAllKeys()), settled(all.getAll())]);
       return keys.map((key, i) => /** @type {[string, number]} */ ([String(key), values[i].bytes]));
     },
     async stamp(key) {
-      return (await read(key))?.change;
+      return (await settled(db.transaction("kept").objectStore("kept").get(key)))?.change;
     },
   };
+}
+
+/** What is known of a thing without its bytes. @typedef {{bytes: number, change: string}} Kept */
+
+/** @param {number} bytes @returns {Kept} */
+const changed = (bytes) => ({ bytes, change: crypto.randomUUID() });
+
+/** The pieces of a thing that begin at a byte or behind it. @param {string} key @param {number} at */
+const from = (key, at) => IDBKeyRange.bound([key, at], [key, Infinity]);
+
+/** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
+function settled(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/**
+ * Takes away what is behind the first so many bytes: whole pieces, and the end of one.
+ * @param {IDBObjectStore} pieces
+ * @param {string} key
+ * @param {number} at
+ */
+async function cut(pieces, key, at) {
+  pieces.delete(from(key, at));
+  const last = await settled(pieces.openCursor(IDBKeyRange.bound([key, 0], [key, at], false, true), "prev"));
+  if (!last) return;
+  const begins = /** @type {[string, number]} */ (last.key)[1];
+  if (begins + last.value.length > at) last.update(last.value.slice(0, at - begins));
+}
+
+/**
+ * Turns what the first form of the database had, all pieces of a thing in one record, into this
+ * one: a ledger that a browser has is not lost.
+ * @param {IDBTransaction} upgrade
+ */
+function divide(upgrade) {
+  const pieces = upgrade.objectStore("pieces"), all = upgrade.objectStore("kept").openCursor();
+  all.onsuccess = () => {
+    const one = all.result;
+    if (!one) return;
+    const whole = joined(one.value.pieces, one.value.bytes);
+    if (whole.length) pieces.put(whole, [one.key, 0]);
+    one.update({ bytes: one.value.bytes, change: one.value.change });
+    one.continue();
+  };
+}
+
+/**
+ * All pieces of a thing, one behind the other.
+ * @param {Uint8Array[]} pieces
+ * @param {number} bytes
+ */
+function joined(pieces, bytes) {
+  const all = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  if (at !== bytes) throw new Error("a piece is missing");
+  return all;
 }

@@ -74,12 +74,23 @@ func build(ctx context.Context) (dir string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	if _, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, wasm), command); err != nil {
+	// Several programs may do this at once: each makes its own, and puts it there whole.
+	mine, err := os.MkdirTemp(dir, "making-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(mine)) }()
+	if _, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(mine, wasm), command); err != nil {
 		return "", err
 	}
 	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", wasmExec))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, wasmExec), script, 0o644)
+		err = os.WriteFile(filepath.Join(mine, wasmExec), script, 0o644)
+	}
+	for _, name := range []string{wasmExec, wasm} {
+		if err == nil {
+			err = os.Rename(filepath.Join(mine, name), filepath.Join(dir, name))
+		}
 	}
 	return dir, err
 }

@@ -1,11 +1,9 @@
 // A store in memory, which outlives the workers that use it: they ask for it by messages, as
 // those of a browser ask its database, and what a killed one holds is given back.
-import { appended, joined } from "../store.js";
-
 /** @typedef {import("../store.js").Store} Store */
 
 export class Memory {
-  /** @type {Map<string, Uint8Array[]>} */
+  /** @type {Map<string, Uint8Array>} */
   #kept = new Map();
   #changes = 0;
   /** @type {Map<string, string>} */
@@ -26,21 +24,23 @@ export class Memory {
 
   /** @param {string} name */
   async load(name) {
-    const found = this.#kept.get(name);
-    return found && joined(found);
+    return this.#kept.get(name);
   }
 
   /** @param {string} name @param {number} at @param {Uint8Array} data */
   async append(name, at, data) {
     const found = this.#kept.get(name);
     if (!found) return false;
-    this.#put(name, appended(found, at, data));
+    const all = new Uint8Array(at + data.length);
+    all.set(found.subarray(0, at));
+    all.set(data, at);
+    this.#put(name, all);
     return true;
   }
 
   /** @param {string} name @param {Uint8Array} data */
   async replace(name, data) {
-    this.#put(name, [data]);
+    this.#put(name, data);
   }
 
   /** @param {string} name */
@@ -51,7 +51,7 @@ export class Memory {
 
   /** @returns {Promise<[string, number][]>} */
   async list() {
-    return [...this.#kept].map(([name, pieces]) => [name, joined(pieces).length]);
+    return [...this.#kept].map(([name, data]) => [name, data.length]);
   }
 
   /** @param {string} name */
@@ -59,9 +59,9 @@ export class Memory {
     return this.#stamps.get(name);
   }
 
-  /** @param {string} name @param {Uint8Array[]} pieces */
-  #put(name, pieces) {
-    this.#kept.set(name, pieces);
+  /** @param {string} name @param {Uint8Array} data */
+  #put(name, data) {
+    this.#kept.set(name, data);
     this.#stamps.set(name, `${++this.#changes}`);
   }
 }
