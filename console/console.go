@@ -9,6 +9,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"embed"
 	"errors"
 	"fmt"
@@ -49,10 +50,9 @@ type Options struct {
 
 	Room *Room // a live poll; nil: none
 
-	Hosts  []string // names and addresses that browsers may call the console by, with the port
-	Secure bool     // it is served over TLS: cookies are for TLS alone
-	Log    *slog.Logger
-	Now    func() time.Time // nil: time.Now
+	Hosts []string // names and addresses that browsers may call the console by, with the port
+	Log   *slog.Logger
+	Now   func() time.Time // nil: time.Now
 }
 
 // Console is the pages. It is safe for concurrent use.
@@ -61,6 +61,7 @@ type Console struct {
 	analyzer reader
 	sessions *session.Sessions
 	audit    auditLog
+	doors    doors // of the room
 	handler  http.Handler
 }
 
@@ -82,7 +83,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	o.Analyzer = strings.TrimSuffix(o.Analyzer, "/")
-	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}}
+	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, doors: newDoors()}
 	c.sessions = session.New(linkTime, o.Now)
 	c.audit = auditLog{log: o.Log, now: o.Now}
 	mux := http.NewServeMux()
@@ -260,6 +261,16 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	w.WriteHeader(status)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// Listen opens a port for Serve, over TLS by the certificate; nil: in the clear, which is for this
+// machine alone.
+func Listen(address string, certificate *tls.Certificate) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil || certificate == nil {
+		return l, err
+	}
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*certificate}, NextProtos: []string{"http/1.1"}}), nil
 }
 
 // Serve answers at the listener until the context ends.

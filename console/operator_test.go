@@ -182,6 +182,54 @@ func TestAPhoneJoinsOnce(t *testing.T) {
 	}
 }
 
+// A phone that deletes its cookie again and again does not get all places: neither by one
+// address nor by many. It is told when to come back, and one that is in stays in.
+func TestOnePhoneDoesNotTakeAllPlaces(t *testing.T) {
+	c, _, _, _ := operated(t)
+	c.o.Room.Bearers = make([]string, 1000)
+	join := func(address string, cookie *http.Cookie) *http.Response {
+		r := httptest.NewRequest(http.MethodPost, "/answer/join", nil)
+		r.Header.Set("Accept", "application/json")
+		r.RemoteAddr = address
+		if cookie != nil {
+			r.AddCookie(cookie)
+		}
+		res, text := answered(t, c, r)
+		if res.StatusCode == http.StatusTooManyRequests && (res.Header.Get("Retry-After") == "" || len(res.Cookies()) > 0 || text == "") {
+			t.Errorf("refused with %v: %s", res.Header, text)
+		}
+		return res
+	}
+	var first *http.Cookie
+	for i := range joinsOfAddress {
+		res := join(fmt.Sprintf("192.0.2.1:%d", 1000+i), nil)
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("join %d of an address: %d", i, res.StatusCode)
+		}
+		first = res.Cookies()[0]
+	}
+	for _, same := range []string{"192.0.2.1:9", "[::ffff:192.0.2.1]:9"} {
+		if res := join(same, nil); res.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("one more from %s: %d", same, res.StatusCode)
+		}
+	}
+	if res := join("192.0.2.1:9", first); res.StatusCode != http.StatusOK {
+		t.Errorf("a phone that was in: %d", res.StatusCode)
+	}
+	in := joinsOfAddress
+	for i := range 2 * joinsInAll {
+		if res := join(fmt.Sprintf("10.0.0.%d:1", i), nil); res.StatusCode == http.StatusOK {
+			in++
+		}
+	}
+	if in < joinsInAll || in > joinsInAll+20 { // some more come in while the test runs
+		t.Errorf("%d phones of many addresses joined at once, of at most %d", in, joinsInAll)
+	}
+	if joined := c.o.Room.joined(); joined != in {
+		t.Errorf("%d places are taken by %d phones", joined, in)
+	}
+}
+
 // What a phone seals is carried to the services of the plan, and to nobody and nothing else.
 func TestPhonesReachServicesOnly(t *testing.T) {
 	var seen []string

@@ -5,18 +5,23 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"net/http"
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"rsc.io/qr"
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -87,8 +92,61 @@ func svg(code *qr.Code) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="QR code of the address below"><rect class="ground" width="%d" height="%d"/><path class="ink" d="%s"/></svg>`, size, size, size, size, b.String()))
 }
 
-// join hands a phone its credential: the one it had, or the next.
-func (r *Room) join(cookie string) (bearer, keep string, err error) {
+// What of a room's places may be taken: whoever deletes the cookie is another phone to it, so
+// that one that does so again and again must not get them all.
+const (
+	joinsOfAddress = 5 // at once
+	addressRests   = 30 * time.Second
+	joinsInAll     = 60 // at once
+	joinsASecond   = 2
+	addressesKept  = 1 << 12
+)
+
+// doors are the limits of how fast the places of a room are taken, by phones of one address
+// and of all.
+type doors struct {
+	ofAddress *serve.Rates[netip.Addr]
+	inAll     *serve.Rates[struct{}]
+}
+
+func newDoors() doors {
+	return doors{serve.NewRates[netip.Addr](1/addressRests.Seconds(), joinsOfAddress, addressesKept), serve.NewRates[struct{}](joinsASecond, joinsInAll, 1)}
+}
+
+// crowdedError says that a place cannot be had yet.
+type crowdedError struct {
+	title string
+	after time.Duration
+}
+
+func (e *crowdedError) Error() string { return e.title }
+
+// enter takes a place for a phone of this address, as net/http writes it, with its port; the
+// error is a *crowdedError.
+func (d doors) enter(remote string) error {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return fmt.Errorf("console: a request has the address %q", remote)
+	}
+	if wait := waits(d.ofAddress.Allow(at.Addr().Unmap())); wait > 0 {
+		return &crowdedError{fmt.Sprintf("From one address %d phones may join at once, and then one each %v.", joinsOfAddress, addressRests), wait}
+	}
+	if wait := waits(d.inAll.Allow(struct{}{})); wait > 0 {
+		return &crowdedError{"Many phones join at this moment.", wait}
+	}
+	return nil
+}
+
+// waits is how long a limit says to wait.
+func waits(err error) time.Duration {
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return max(p.RetryAfter, time.Second)
+	}
+	return 0
+}
+
+// join hands a phone its credential: the one it had, or the next, if enter lets it in.
+func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := sha256.Sum256([]byte(cookie))
@@ -97,6 +155,9 @@ func (r *Room) join(cookie string) (bearer, keep string, err error) {
 	}
 	if r.Joined >= len(r.Bearers) {
 		return "", "", &pageError{http.StatusConflict, "All places in this poll are taken.", fmt.Sprintf("It has %d. Whoever runs it can start one with more: --devices.", len(r.Bearers))}
+	}
+	if err := enter(); err != nil {
+		return "", "", err
 	}
 	if r.Hand != nil {
 		if err := r.Hand(r.Joined + 1); err != nil {
@@ -248,7 +309,12 @@ func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
 	if cookie, err := r.Cookie(phoneCookie); err == nil {
 		had = cookie.Value
 	}
-	bearer, keep, err := room.join(had)
+	bearer, keep, err := room.join(had, func() error { return c.doors.enter(r.RemoteAddr) })
+	if crowded, ok := errors.AsType[*crowdedError](err); ok {
+		seconds := int(math.Ceil(crowded.after.Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		return &pageError{http.StatusTooManyRequests, crowded.title, fmt.Sprintf("There are places left: try again in %d seconds.", seconds)}
+	}
 	if err != nil {
 		return err
 	}

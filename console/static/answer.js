@@ -8,7 +8,14 @@ if (form) {
   const { open } = await import("/answer/device/index.js");
   let device;
   const start = async () => {
-    const joined = await fetch("/answer/join", { method: "POST", headers: { Accept: "application/json" } });
+    const join = () => fetch("/answer/join", { method: "POST", headers: { Accept: "application/json" } });
+    let joined = await join();
+    while (joined.status === 429) {
+      const wait = Number(joined.headers.get("Retry-After")) || 30;
+      say(`${(await joined.text()).trim()} It goes on by itself in ${wait} seconds.`);
+      await new Promise((go) => setTimeout(go, wait * 1000));
+      joined = await join();
+    }
     if (!joined.ok) throw new Error(await joined.text());
     const { plan, publishers, bearer } = await joined.json();
     return open({ plan, publishers, bearer, delay: 0, wait: 60, store: "confetti-room" });

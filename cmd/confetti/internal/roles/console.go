@@ -93,23 +93,21 @@ func (c serveConsole) listen(o *console.Options) (net.Listener, error) {
 	if !local && c.Certificate == "" {
 		return nil, terminal.Usagef("--listen %s would let other machines in without TLS: give --certificate and --key, or listen on 127.0.0.1", c.Listen)
 	}
-	var pair tls.Certificate
+	var pair *tls.Certificate
 	if c.Certificate != "" {
-		if pair, err = tls.LoadX509KeyPair(c.Certificate, c.Key); err != nil {
+		read, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
+		if err != nil {
 			return nil, fmt.Errorf("--certificate: %w", err)
 		}
+		pair = &read
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	l, err := console.Listen(c.Listen, pair)
 	if err != nil {
 		return nil, err
 	}
 	if local {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		o.Hosts = []string{l.Addr().String(), net.JoinHostPort("localhost", port), net.JoinHostPort(host, port)}
-	}
-	if c.Certificate != "" {
-		o.Secure = true
-		l = tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}})
 	}
 	return l, nil
 }

@@ -47,33 +47,25 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
+	scheme := "http"
+	var certificate *tls.Certificate
+	if c.LAN != "" { // a browser runs no device that came over the network in the clear
+		if certificate, err = certify(ip); err != nil {
+			return nil, err
+		}
+		scheme = "https"
+	}
+	l, err := console.Listen(net.JoinHostPort(ip.String(), "0"), certificate)
 	if err != nil {
 		return nil, err
 	}
-	host, scheme := l.Addr().String(), "http"
-	if c.LAN != "" { // a browser runs no device that came over the network in the clear
-		authority, err := serve.NewAuthority("Confetti trial", 30*24*time.Hour)
-		if err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-		certificate, key, err := authority.Server(ip.String())
-		if err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-		pair, err := tls.X509KeyPair(certificate, key)
-		if err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-		l = tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}})
-		scheme = "https"
-	}
+	host := l.Addr().String()
 	room, err := c.room(ctx, t, signed, scheme+"://"+host+"/answer")
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	pages, err := console.New(console.Options{
-		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Hosts: []string{host}, Secure: c.LAN != "", Log: log,
+		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Hosts: []string{host}, Log: log,
 		Backup: func(ctx context.Context) (string, error) {
 			file := t.Path("backup-" + time.Now().UTC().Format("20060102-150405") + ".db")
 			return file, roles.Backup(ctx, t.Config(plans.Party{Role: "analyzer"}), file)
@@ -88,6 +80,20 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 	ended := make(chan error, 1)
 	go func() { ended <- pages.Serve(ctx, l) }()
 	return func() error { return <-ended }, nil
+}
+
+// certify makes a certificate for an address, by an authority of its own.
+func certify(ip net.IP) (*tls.Certificate, error) {
+	authority, err := serve.NewAuthority("Confetti trial", 30*24*time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	certificate, key, err := authority.Server(ip.String())
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	return &pair, err
 }
 
 // tell says where the room's screen is, and what phones open.
