@@ -19,53 +19,88 @@ type Distribution struct {
 	Level    float64
 }
 
-// Distribute is the distribution of a number in [low, high] from the counts of
-// buckets of equal width, whose errors are independent and near normal, over
-// respondents who hold one bucket each; level in (0, 1) is that of the band, and open
-// says that the edge buckets hold what lies outside, too.
+// Buckets are the counts of buckets of equal width of [Low, High], over respondents who hold one
+// bucket each, or no bucket but others, where that is counted. Errors are near normal.
+type Buckets struct {
+	Low, High   float64
+	Open        bool // the edge buckets hold what lies outside, too
+	Counts      []Value
+	Others      *Value // nil where everybody holds a bucket
+	Respondents int
+	Together    Together // what the errors of cells have in common
+}
+
+// blocks are the first j buckets, the others, and who holds none.
+func (b Buckets) blocks(j int) []block {
+	all := []block{blockOf(b.Counts[:j]...), blockOf(b.Counts[j:]...), {}}
+	if b.Others != nil {
+		all[2] = blockOf(*b.Others)
+	}
+	return all
+}
+
+// Within is how many respondents hold a bucket.
+func (b Buckets) Within() Value {
+	if b.Others == nil {
+		return Exact(float64(b.Respondents))
+	}
+	return b.Together.given([]float64{0, 1, 0}, b.blocks(0), float64(b.Respondents))
+}
+
+// Distribution is that of a number of those who hold a bucket; level in (0, 1) is that of the
+// band. An error says what is wrong with the range or the level, or that nobody holds one.
 //
-// Every point uses that the counts sum to respondents (Value.Given), so that its
-// error is largest in the middle and none at the end. The band has one width: the
-// errors of the running sums, tied to the known total, are a Brownian bridge watched
-// at some of its times, so the supremum of the bridge over all times, Kolmogorov's
-// law, bounds them: half of the width is its quantile times the standard error of
-// the sum of all buckets, 1.36 of them at 95 % whatever the number of buckets. Cut to
-// what a distribution function can be, the band holds it as surely as before. It
+// Every point uses that the cells sum to the respondents, so that its error is largest in the
+// middle and none at the end. Where errors are independent and everybody holds a bucket, the
+// band has one width: the errors of the running sums, tied to the known total, are a Brownian
+// bridge watched at some of its times, so the supremum of the bridge over all times,
+// Kolmogorov's law, bounds them: half of the width is its quantile times the standard error of
+// the sum of all buckets, 1.36 of them at 95 % whatever the number of buckets. Elsewhere the
+// band is of intervals for each edge that hold at once, whatever the errors have in common.
+// Cut to what a distribution function can be, the band holds it as surely as before. It
 // covers the noise of the collection, not a sampling of the respondents.
-func Distribute(low, high float64, open bool, buckets []Value, respondents int, level float64) (Distribution, error) {
+func (b Buckets) Distribution(level float64) (Distribution, error) {
+	k := len(b.Counts)
 	switch {
-	case !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0):
-		return Distribution{}, fmt.Errorf("estimate: a range from %v to %v: give two finite ends in order", low, high)
-	case len(buckets) < 1 || respondents < 1:
-		return Distribution{}, fmt.Errorf("estimate: %d buckets over %d respondents: give at least one of each", len(buckets), respondents)
+	case !(b.Low < b.High) || math.IsInf(b.Low, 0) || math.IsInf(b.High, 0):
+		return Distribution{}, fmt.Errorf("estimate: a range from %v to %v: give two finite ends in order", b.Low, b.High)
+	case k < 1 || b.Respondents < 1:
+		return Distribution{}, fmt.Errorf("estimate: %d buckets over %d respondents: give at least one of each", k, b.Respondents)
 	case !(level > 0 && level < 1):
 		return Distribution{}, fmt.Errorf("estimate: level %v outside (0, 1)", level)
 	}
-	n, k := float64(respondents), len(buckets)
-	all := Sum(buckets)
-	half := kolmogorov(level) * all.StdErr / n
+	n, total := b.Within().Mean, float64(b.Respondents)
+	if !(n >= 1) {
+		return Distribution{}, fmt.Errorf("estimate: %.3g of %d respondents in %d buckets: nobody's distribution is none", n, b.Respondents, k)
+	}
 	d := Distribution{
-		Low: low, High: high, Open: open, Level: level,
+		Low: b.Low, High: b.High, Open: b.Open, Level: level,
 		At: make([]Value, k), Lo: make([]float64, k), Hi: make([]float64, k),
 	}
-	var mean, variance float64
+	half := func(v Value) float64 { return Quantile(Joint(level, max(1, k-1))) * v.StdErr }
+	if b.Others == nil && b.Together == (Together{}) {
+		width := kolmogorov(level) * Sum(b.Counts).StdErr / n
+		half = func(Value) float64 { return width }
+	}
 	sums := make([]float64, k-1)
-	for j, v := range buckets[:k-1] {
-		mean += v.Mean
-		variance += v.StdErr * v.StdErr
-		d.At[j] = Value{Mean: mean, StdErr: math.Sqrt(variance)}.Given(all, n).Scale(1 / n)
-		sums[j] = d.At[j].Mean
+	at, whole := b.blocks(0), b.blocks(0)[1]
+	for j, v := range b.Counts[:k-1] {
+		at[0].cells, at[0].mean, at[0].variance = at[0].cells+1, at[0].mean+v.Mean, at[0].variance+v.StdErr*v.StdErr
+		at[1] = block{whole.cells - at[0].cells, whole.mean - at[0].mean, max(0, whole.variance-at[0].variance)}
+		share := b.Together.given([]float64{1, 0, 0}, at, total).Mean / n
+		d.At[j] = Value{Mean: share, StdErr: b.Together.given([]float64{1 - share, -share, 0}, at, total).StdErr / n}
+		sums[j] = share
 	}
 	d.At[k-1] = Exact(1)
 	d.Monotone = append(Isotonic(sums), 1)
 	floor, ceiling := 0.0, 1.0
 	for j := range sums {
 		d.Monotone[j] = within(d.Monotone[j], 1)
-		floor = max(floor, within(sums[j]-half, 1))
+		floor = max(floor, within(sums[j]-half(d.At[j]), 1))
 		d.Lo[j] = floor
 	}
 	for j := k - 2; j >= 0; j-- {
-		ceiling = min(ceiling, within(sums[j]+half, 1))
+		ceiling = min(ceiling, within(sums[j]+half(d.At[j]), 1))
 		d.Hi[j] = ceiling
 	}
 	d.Lo[k-1], d.Hi[k-1] = 1, 1
@@ -126,23 +161,33 @@ func (d Distribution) Ends() (first, last Value) {
 	return d.At[0], Exact(1).Sub(d.At[k-2])
 }
 
-// BucketMean is the mean over the respondents of a number clipped to [low, high] (taken
-// to the nearer end where it lies outside) from the counts of buckets of equal width,
-// taking each number for the middle of its bucket. That, which is no noise, moves the
-// mean of clipped numbers by at most halfBucket. Of the mean of the numbers themselves
-// the buckets say nothing where an open edge bucket holds somebody. The counts sum to
-// respondents, and their errors are independent.
-func BucketMean(low, high float64, buckets []Value, respondents int) (mean Value, halfBucket float64) {
-	if len(buckets) < 1 || respondents < 1 {
+// Mean is the mean over those who hold a bucket of a number clipped to [Low, High] (taken
+// to the nearer end where it lies outside), taking each number for the middle of its bucket.
+// That, which is no noise, moves the mean of clipped numbers by at most halfBucket. Of the mean of
+// the numbers themselves the buckets say nothing where an open edge bucket holds somebody.
+func (b Buckets) Mean() (mean Value, halfBucket float64) {
+	if len(b.Counts) < 1 || b.Respondents < 1 {
 		panic("estimate: the mean of no buckets, or over nobody")
 	}
-	width := (high - low) / float64(len(buckets))
-	middles := make([]float64, len(buckets))
-	for j := range middles {
-		middles[j] = low + width*(float64(j)+0.5)
+	width := (b.High - b.Low) / float64(len(b.Counts))
+	var middles, apart []float64
+	var cells []block
+	for j, v := range b.Counts {
+		middles, cells = append(middles, b.Low+width*(float64(j)+0.5)), append(cells, blockOf(v))
 	}
-	n := float64(respondents)
-	return CombineGiven(middles, buckets, n).Scale(1 / n), width / 2
+	if b.Others != nil {
+		middles, cells = append(middles, 0), append(cells, blockOf(*b.Others))
+	}
+	n, total := b.Within().Mean, float64(b.Respondents)
+	mean.Mean = b.Together.given(middles, cells, total).Mean / n
+	for j := range b.Counts {
+		apart = append(apart, middles[j]-mean.Mean)
+	}
+	if b.Others != nil {
+		apart = append(apart, 0)
+	}
+	mean.StdErr = b.Together.given(apart, cells, total).StdErr / n
+	return mean, width / 2
 }
 
 // kolmogorov is the x with P(sup |B| <= x) = level for a Brownian bridge B, rounded

@@ -18,7 +18,7 @@ func TestKolmogorovsQuantiles(t *testing.T) {
 }
 
 func TestDistributionOfExactCounts(t *testing.T) {
-	d, err := Distribute(0, 40, false, []Value{Exact(10), Exact(50), Exact(0), Exact(40)}, 100, 0.95)
+	d, err := Buckets{Low: 0, High: 40, Counts: []Value{Exact(10), Exact(50), Exact(0), Exact(40)}, Respondents: 100}.Distribution(0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestDistributionOfExactCounts(t *testing.T) {
 			t.Errorf("quantile %v is %v in %v to %v, want %v", q, x, lo, hi, want)
 		}
 	}
-	mean, half := BucketMean(0, 40, []Value{Exact(10), Exact(50), Exact(0), Exact(40)}, 100)
+	mean, half := Buckets{Low: 0, High: 40, Counts: []Value{Exact(10), Exact(50), Exact(0), Exact(40)}, Respondents: 100}.Mean()
 	if !near(mean.Mean, 0.1*5+0.5*15+0.4*35, 1e-12) || mean.StdErr != 0 || half != 5 {
 		t.Errorf("the mean is %v within %v", mean, half)
 	}
@@ -44,7 +44,7 @@ func TestDistributionIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		buckets := drawValues(t, rapid.Float64Range(0, 20))
 		n := rapid.IntRange(1, 500).Draw(t, "n")
-		d, err := Distribute(-1, 3, false, buckets, n, 0.9)
+		d, err := Buckets{Low: -1, High: 3, Counts: buckets, Respondents: n}.Distribution(0.9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestBandCoversTheWholeFunction(t *testing.T) {
 		for j := range buckets {
 			buckets[j] = Value{Mean: truth[j] + sd*r.NormFloat64(), StdErr: sd}
 		}
-		d, err := Distribute(0, 1, false, buckets, n, level)
+		d, err := Buckets{Low: 0, High: 1, Counts: buckets, Respondents: n}.Distribution(level)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,24 +127,132 @@ func TestMeanOfBucketsHasTheStatedError(t *testing.T) {
 			buckets[j] = Value{Mean: 100 + sd*r.NormFloat64(), StdErr: sd}
 			middles[j] = 20 + float64(j) + 0.5
 		}
-		mean, _ := BucketMean(20, 30, buckets, 1000)
+		mean, _ := Buckets{Low: 20, High: 30, Counts: buckets, Respondents: 1000}.Mean()
 		z := (mean.Mean - 25) / mean.StdErr
 		squares[i] = z * z
-		z = (mean.Mean - 25) / Combine(middles, buckets).Scale(1.0/1000).StdErr
+		z = (mean.Mean - 25) / Together{}.sum(middles, blocksOf(buckets)).Scale(1.0/1000).StdErr
 		twin[i] = z * z
 	}
 	stattest.Mean(t, 1, 2, squares)
 	stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, 2, twin) })
 }
 
-func TestDistributeRefusesNonsense(t *testing.T) {
+// Eight buckets and a cell for others, of 2,000 respondents of whom a tenth is asked: bits that keep
+// with 0.9 and flip with 0.3, drawn 3,000 times. The errors of all points and of the mean are the
+// stated ones, and the band covers all points at least as often as it says. The twins take
+// errors for independent or the number of others for known.
+func TestDistributionOfSampledAnswers(t *testing.T) {
+	const n, share, keep, flip, runs = 2000, 0.1, 0.9, 0.3, 3000
+	held := []int{10, 20, 30, 40, 50, 60, 90, 1100, 600}
+	r := stattest.Rand(t)
+	binomial := func(n int, p float64) int { // near normal, but for the smallest
+		if n < 200 {
+			k := 0
+			for range n {
+				if r.Float64() < p {
+					k++
+				}
+			}
+			return k
+		}
+		return int(math.Round(float64(n)*p + math.Sqrt(float64(n)*p*(1-p))*r.NormFloat64()))
+	}
+	odds, gap := (1-share)/share, keep-flip
+	together := Together{Fixed: odds * n * flip * flip / (gap * gap), Each: odds * flip / gap}
+	buckets := Buckets{High: 8, Counts: make([]Value, 8), Others: new(Value), Respondents: n, Together: together}
+	kept := [2]float64{share * keep, share * flip}
+	points, means, covered := make([][]float64, 7), []float64{}, 0
+	twins := map[string][]float64{}
+	truth, trueMean := make([]float64, 7), 0.0
+	for j, h := range held[:8] {
+		trueMean += (float64(j) + 0.5) * float64(h) / 1400
+		for i := j; i < 7; i++ {
+			truth[i] += float64(h) / 1400
+		}
+	}
+	squared := func(v Value, truth float64) float64 {
+		return (v.Mean - truth) * (v.Mean - truth) / (v.StdErr * v.StdErr)
+	}
+	for range runs {
+		asked, all := make([]int, len(held)), 0
+		for j, h := range held {
+			asked[j] = binomial(h, share)
+			all += asked[j]
+		}
+		for j, a := range asked {
+			ones := float64(binomial(a, keep) + binomial(all-a, flip))
+			h := float64(held[j])
+			v := Value{Mean: (ones - n*kept[1]) / (share * gap), StdErr: math.Sqrt(h*kept[0]*(1-kept[0])+(n-h)*kept[1]*(1-kept[1])) / (share * gap)}
+			if j < 8 {
+				buckets.Counts[j] = v
+			} else {
+				*buckets.Others = v
+			}
+		}
+		d, err := buckets.Distribution(0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inBand := true
+		for j, x := range truth {
+			points[j] = append(points[j], squared(d.At[j], x))
+			inBand = inBand && d.Lo[j] <= x && x <= d.Hi[j]
+		}
+		if inBand {
+			covered++
+		}
+		mean, _ := buckets.Mean()
+		means = append(means, squared(mean, trueMean))
+		alone := buckets
+		alone.Together = Together{}
+		known := buckets
+		known.Others, known.Respondents = nil, int(math.Round(buckets.Within().Mean))
+		for name, b := range map[string]Buckets{"independent": alone, "others known": known} {
+			wrong, err := b.Distribution(0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			twins[name] = append(twins[name], squared(wrong.At[6], truth[6]))
+		}
+	}
+	const stated = 2.0 // variance of a normal square
+	for j := range points {
+		stattest.Mean(t, 1, stated, points[j])
+	}
+	stattest.Mean(t, 1, stated, means)
+	if covered < runs*9/10 {
+		t.Errorf("the band covers %d of %d", covered, runs)
+	}
+	for name, squares := range twins {
+		t.Run(name, func(t *testing.T) {
+			stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, stated, squares) })
+		})
+	}
+}
+
+func TestDistributionRefusesNonsense(t *testing.T) {
 	one := []Value{Exact(1)}
 	for name, err := range map[string]error{
-		"order":      func() error { _, err := Distribute(1, 1, false, one, 1, 0.5); return err }(),
-		"infinite":   func() error { _, err := Distribute(0, math.Inf(1), false, one, 1, 0.5); return err }(),
-		"no buckets": func() error { _, err := Distribute(0, 1, false, nil, 1, 0.5); return err }(),
-		"nobody":     func() error { _, err := Distribute(0, 1, false, one, 0, 0.5); return err }(),
-		"level":      func() error { _, err := Distribute(0, 1, false, one, 1, 1); return err }(),
+		"order": func() error {
+			_, err := Buckets{Low: 1, High: 1, Counts: one, Respondents: 1}.Distribution(0.5)
+			return err
+		}(),
+		"infinite": func() error {
+			_, err := Buckets{Low: 0, High: math.Inf(1), Counts: one, Respondents: 1}.Distribution(0.5)
+			return err
+		}(),
+		"no buckets": func() error {
+			_, err := Buckets{Low: 0, High: 1, Counts: nil, Respondents: 1}.Distribution(0.5)
+			return err
+		}(),
+		"nobody": func() error {
+			_, err := Buckets{Low: 0, High: 1, Counts: one, Respondents: 0}.Distribution(0.5)
+			return err
+		}(),
+		"level": func() error {
+			_, err := Buckets{Low: 0, High: 1, Counts: one, Respondents: 1}.Distribution(1)
+			return err
+		}(),
 	} {
 		if err == nil {
 			t.Errorf("%s: accepted", name)
@@ -157,11 +265,11 @@ func TestDistributeRefusesNonsense(t *testing.T) {
 // upper bound.
 func TestOpenBucketsHaveOneEnd(t *testing.T) {
 	counts := []Value{{30, 1}, {50, 1}, {10, 1}, {10, 1}} // of 0 to 40, a tenth of them from 30 on
-	open, err := Distribute(0, 40, true, counts, 100, 0.95)
+	open, err := Buckets{Low: 0, High: 40, Open: true, Counts: counts, Respondents: 100}.Distribution(0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed, err := Distribute(0, 40, false, counts, 100, 0.95)
+	closed, err := Buckets{Low: 0, High: 40, Counts: counts, Respondents: 100}.Distribution(0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +290,7 @@ func TestOpenBucketsHaveOneEnd(t *testing.T) {
 	if !near(first.Mean, 0.3, 1e-9) || !near(last.Mean, 0.1, 1e-9) || last.StdErr <= 0 {
 		t.Errorf("the edge buckets hold %v and %v", first, last)
 	}
-	one, err := Distribute(0, 40, true, []Value{{100, 1}}, 100, 0.95)
+	one, err := Buckets{Low: 0, High: 40, Open: true, Counts: []Value{{100, 1}}, Respondents: 100}.Distribution(0.95)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // Regrouping what reports already carry is post-processing: it costs no privacy, and
-// can be done after the collection. The errors of the cells must be independent, as
-// they are under one-hot response.
+// can be done after the collection. What the errors of the cells have in common must be
+// known: nothing under one-hot response, where everybody is asked.
 
 // Sum is the estimate of a sum of quantities whose errors are independent.
 func Sum(values []Value) Value {
@@ -19,70 +19,108 @@ func Sum(values []Value) Value {
 	return Value{Mean: mean, StdErr: math.Sqrt(variance)}
 }
 
-// Given improves v, the Sum of some of the cells that all is the Sum of, by the
-// knowledge that all of them together are exactly total. It is the best linear
-// unbiased estimate of both facts,
-//
-//	v + share (total - all)    with share = Var v / Var all,
-//
-// of variance Var v (1 - share): the part alone and the total less the rest, each
-// weighted by the other's variance. A total that is only a bound may not be given.
-func (v Value) Given(all Value, total float64) Value { return v.GivenShared(all, 0, total) }
+// Together is what the errors of two different cells have in common: Fixed + Each (n_a + n_b) is
+// their covariance where n_a and n_b hold them. Of nothing, errors are independent.
+type Together struct{ Fixed, Each float64 }
 
-// GivenShared is Given where the errors of v and of the other cells have the covariance
-// shared: then share = (Var v + shared) / Var all, and the variance is Var v - share (Var v + shared).
-func (v Value) GivenShared(all Value, shared, total float64) Value {
+// block is cells that get one weight in a sum.
+type block struct{ cells, mean, variance float64 }
+
+func blockOf(values ...Value) (b block) {
+	for _, v := range values {
+		b.cells++
+		b.mean += v.Mean
+		b.variance += v.StdErr * v.StdErr
+	}
+	return b
+}
+
+// covariance is that of two sums of all cells, those of each block by its weights u and w: over
+// all ordered pairs of different cells it adds up to
+//
+//	Fixed (U W - sum of u w) + Each (U sum of w n + W sum of u n - 2 sum of u w n),   U = sum of u, W = sum of w ,
+//
+// beside what each cell has by itself. Estimates below zero are taken for nobody.
+func (t Together) covariance(u, w []float64, blocks []block) float64 {
+	var own, same, heldByBoth, allU, allW, heldU, heldW float64
+	for i, b := range blocks {
+		held := max(0, b.mean)
+		own += u[i] * w[i] * b.variance
+		same += u[i] * w[i] * b.cells
+		heldByBoth += u[i] * w[i] * held
+		allU += u[i] * b.cells
+		allW += w[i] * b.cells
+		heldU += u[i] * held
+		heldW += w[i] * held
+	}
+	return own + t.Fixed*(allU*allW-same) + t.Each*(allU*heldW+allW*heldU-2*heldByBoth)
+}
+
+// sum is that of all cells, those of each block by its weight.
+func (t Together) sum(weights []float64, blocks []block) (v Value) {
+	for i, b := range blocks {
+		v.Mean += weights[i] * b.mean
+	}
+	v.StdErr = math.Sqrt(max(0, t.covariance(weights, weights, blocks)))
+	return v
+}
+
+// given improves sum by the knowledge that all cells together are exactly total: it is the best
+// linear unbiased estimate of both facts,
+//
+//	sum + share (total - all)    with share = Cov(sum, all) / Var all,
+//
+// of variance Var sum - share Cov(sum, all).
+func (t Together) given(weights []float64, blocks []block, total float64) Value {
+	ones := make([]float64, len(blocks))
+	for i := range ones {
+		ones[i] = 1
+	}
+	return t.sum(weights, blocks).given(t.sum(ones, blocks), t.covariance(weights, ones, blocks), total)
+}
+
+// Parts are the sums of two groups of cells that have none in common, and the covariance of
+// their errors.
+func (t Together) Parts(part, rest []Value) (p, r Value, shared float64) {
+	both := []block{blockOf(part...), blockOf(rest...)}
+	first, second := []float64{1, 0}, []float64{0, 1}
+	return t.sum(first, both), t.sum(second, both), t.covariance(first, second, both)
+}
+
+// Given improves v, the sum of some of the cells that all is the sum of, by the knowledge that
+// all of them together are exactly total; shared is the covariance of the errors of v and of the
+// sum of the other cells. Where that is 0 the result is v and the total less the rest, each
+// weighted by the other's variance. A total that is only a bound may not be given.
+func (v Value) Given(all Value, shared, total float64) Value {
+	return v.given(all, v.StdErr*v.StdErr+shared, total)
+}
+
+// given is Given for a v of any weights, whose errors have that covariance with those of all.
+func (v Value) given(all Value, covariance, total float64) Value {
 	if all.StdErr == 0 {
 		return v
 	}
-	common := v.StdErr*v.StdErr + shared
-	share := common / (all.StdErr * all.StdErr)
-	if shared == 0 {
-		share = min(1, share)
-	}
-	return Value{Mean: v.Mean + share*(total-all.Mean), StdErr: math.Sqrt(max(0, v.StdErr*v.StdErr-share*common))}
-}
-
-// CombineGiven is Combine improved by the knowledge that the quantities sum to
-// exactly total. Taking the constant c from every weight and adding c total changes
-// nothing in the truth; the best c is the mean of the weights, weighted by variance.
-func CombineGiven(weights []float64, values []Value, total float64) Value {
-	raw := Combine(weights, values)
-	all := Sum(values)
-	if all.StdErr == 0 {
-		return raw
-	}
-	var covariance float64
-	for i, w := range weights {
-		covariance += w * values[i].StdErr * values[i].StdErr
-	}
-	c := covariance / (all.StdErr * all.StdErr)
-	var variance float64
-	for i, w := range weights {
-		sd := (w - c) * values[i].StdErr
-		variance += sd * sd
-	}
-	return Value{Mean: raw.Mean + c*(total-all.Mean), StdErr: math.Sqrt(variance)}
+	share := covariance / (all.StdErr * all.StdErr)
+	return Value{Mean: v.Mean + share*(total-all.Mean), StdErr: math.Sqrt(max(0, v.StdErr*v.StdErr-share*covariance))}
 }
 
 // Marginals are the sums of a grid over its rows and over its columns: rows[y] is the
 // sum of the cells y columns to y columns + columns - 1, and columns[x] that of x,
 // x + columns, x + 2 columns and so on. It panics unless the cells fill whole rows.
-func Marginals(cells []Value, columns int) (rows, cols []Value) {
+func (t Together) Marginals(cells []Value, columns int) (rows, cols []Value) {
 	if columns < 1 || len(cells)%columns != 0 {
 		panic(fmt.Sprintf("estimate: %d cells are no grid of %d columns", len(cells), columns))
 	}
-	rows, cols = make([]Value, len(cells)/columns), make([]Value, columns)
-	for y := range rows {
-		row := cells[y*columns : (y+1)*columns]
-		rows[y] = Sum(row)
-		for x, v := range row {
-			cols[x].Mean += v.Mean
-			cols[x].StdErr += v.StdErr * v.StdErr
-		}
+	one := []float64{1}
+	for y := range len(cells) / columns {
+		rows = append(rows, t.sum(one, []block{blockOf(cells[y*columns : (y+1)*columns]...)}))
 	}
-	for x := range cols {
-		cols[x].StdErr = math.Sqrt(cols[x].StdErr)
+	for x := range columns {
+		var column []Value
+		for at := x; at < len(cells); at += columns {
+			column = append(column, cells[at])
+		}
+		cols = append(cols, t.sum(one, []block{blockOf(column...)}))
 	}
 	return rows, cols
 }

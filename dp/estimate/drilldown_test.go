@@ -9,22 +9,32 @@ import (
 	"github.com/confetti-dp/confetti/internal/stattest"
 )
 
-// Given is the part and the total less the rest, each weighted by the other's
-// variance; CombineGiven with weights 0 and 1 is the same.
+func blocksOf(values []Value) (cells []block) {
+	for _, v := range values {
+		cells = append(cells, blockOf(v))
+	}
+	return cells
+}
+
+// Of independent errors Given is the part and the total less the rest, each weighted by the other's
+// variance; given of single cells, of which those of the part weigh 1, is the same.
 func TestGivenIsTheWeightedMeanOfBothWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := drawValues(t, rapid.Float64Range(0.1, 20))
 		total := rapid.Float64Range(0, 1000).Draw(t, "total")
 		m := rapid.IntRange(0, len(values)).Draw(t, "m")
-		part, rest := Sum(values[:m]), Sum(values[m:])
-		got := part.Given(Sum(values), total)
+		part, rest, shared := Together{}.Parts(values[:m], values[m:])
+		if part != Sum(values[:m]) || rest != Sum(values[m:]) || shared != 0 {
+			t.Fatalf("%v and %v share %v", part, rest, shared)
+		}
+		got := part.Given(Sum(values), 0, total)
 		p, q := part.StdErr*part.StdErr, rest.StdErr*rest.StdErr
 		want := Value{(part.Mean*q + (total-rest.Mean)*p) / (p + q), math.Sqrt(p * q / (p + q))}
 		weights := make([]float64, len(values))
 		for i := range m {
 			weights[i] = 1
 		}
-		combined := CombineGiven(weights, values, total)
+		combined := Together{}.given(weights, blocksOf(values), total)
 		for _, v := range []Value{got, combined} {
 			if !near(v.Mean, want.Mean, 1e-8) || math.Abs(v.StdErr-want.StdErr) > 1e-6 {
 				t.Fatalf("%v, want %v", v, want)
@@ -34,37 +44,72 @@ func TestGivenIsTheWeightedMeanOfBothWays(t *testing.T) {
 }
 
 // No other unbiased linear estimate has a smaller error: subtracting any other
-// constant from the weights gives a larger one.
-func TestCombineGivenHasTheSmallestError(t *testing.T) {
+// constant from the weights gives a larger one, whatever the errors have in common.
+func TestGivenHasTheSmallestError(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := drawValues(t, rapid.Float64Range(0.1, 20))
+		together := Together{Fixed: rapid.Float64Range(0, 0.01).Draw(t, "fixed")} // less than each cell's variance
 		total, c := rapid.Float64Range(0, 1000).Draw(t, "total"), rapid.Float64Range(-3, 3).Draw(t, "c")
 		weights, other := make([]float64, len(values)), make([]float64, len(values))
 		for i := range weights {
 			weights[i] = rapid.Float64Range(-2, 2).Draw(t, "weight")
 			other[i] = weights[i] - c
 		}
-		best, else0 := CombineGiven(weights, values, total), Combine(other, values).Shift(c*total)
+		cells := blocksOf(values)
+		best, else0 := together.given(weights, cells, total), together.sum(other, cells).Shift(c*total)
 		if best.StdErr > else0.StdErr*(1+1e-9) {
 			t.Fatalf("%v has a larger error than %v", best, else0)
 		}
 		// Where the estimates already sum to the total, nothing moves.
-		same := CombineGiven(weights, values, Sum(values).Mean)
-		if !near(same.Mean, Combine(weights, values).Mean, 1e-9) {
-			t.Fatalf("%v moved from %v", same, Combine(weights, values))
+		same, raw := together.given(weights, cells, Sum(values).Mean), together.sum(weights, cells)
+		if !near(same.Mean, raw.Mean, 1e-9) {
+			t.Fatalf("%v moved from %v", same, raw)
 		}
 	})
-	if v := CombineGiven([]float64{1, 2}, []Value{Exact(3), Exact(4)}, 7); v != Exact(11) {
+	exact := []block{blockOf(Exact(3)), blockOf(Exact(4))}
+	if v := (Together{}).given([]float64{1, 2}, exact, 7); v != Exact(11) {
 		t.Errorf("of exact numbers: %v", v)
 	}
-	if v := Exact(3).Given(Exact(7), 7); v != Exact(3) {
+	if v := Exact(3).Given(Exact(7), 0, 7); v != Exact(3) {
 		t.Errorf("of exact numbers: %v", v)
 	}
 }
 
+// Blocks add up what single cells do, pair by pair.
+func TestCovarianceIsThatOfAllPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := drawValues(t, rapid.Float64Range(0.1, 20))
+		together := Together{Fixed: rapid.Float64Range(0, 2).Draw(t, "fixed"), Each: rapid.Float64Range(0, 2).Draw(t, "each")}
+		for i := range values {
+			values[i].Mean = math.Abs(values[i].Mean) // holders
+		}
+		m := rapid.IntRange(0, len(values)).Draw(t, "m")
+		u, w := []float64{rapid.Float64Range(-2, 2).Draw(t, "u"), 1}, []float64{rapid.Float64Range(-2, 2).Draw(t, "w"), -1}
+		of := func(weights []float64, i int) float64 {
+			if i < m {
+				return weights[0]
+			}
+			return weights[1]
+		}
+		want := 0.0
+		for i, a := range values {
+			for j, b := range values {
+				if i == j {
+					want += of(u, i) * of(w, i) * a.StdErr * a.StdErr
+				} else {
+					want += of(u, i) * of(w, j) * (together.Fixed + together.Each*(a.Mean+b.Mean))
+				}
+			}
+		}
+		if got := together.covariance(u, w, []block{blockOf(values[:m]...), blockOf(values[m:]...)}); !near(got, want, 1e-7) && math.Abs(got-want) > 1e-6 {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	})
+}
+
 func TestMarginals(t *testing.T) {
 	cells := []Value{{1, 1}, {2, 2}, {3, 2}, {10, 3}, {20, 4}, {30, 6}}
-	rows, cols := Marginals(cells, 3)
+	rows, cols := Together{}.Marginals(cells, 3)
 	want := func(name string, got []Value, want ...Value) {
 		if len(got) != len(want) {
 			t.Fatalf("%s: %v", name, got)
@@ -77,12 +122,15 @@ func TestMarginals(t *testing.T) {
 	}
 	want("row", rows, Value{6, 3}, Value{60, math.Sqrt(61)})
 	want("column", cols, Value{11, math.Sqrt(10)}, Value{22, math.Sqrt(20)}, Value{33, math.Sqrt(40)})
+	rows, cols = Together{Fixed: 2, Each: 0.5}.Marginals(cells, 3)
+	want("row of cells that share", rows, Value{6, math.Sqrt(9 + 2*3*2 + 2*0.5*(3+4+5))}, Value{60, math.Sqrt(61 + 2*3*2 + 2*0.5*(30+40+50))})
+	want("column of cells that share", cols, Value{11, math.Sqrt(10 + 2*2 + 2*0.5*11)}, Value{22, math.Sqrt(20 + 2*2 + 2*0.5*22)}, Value{33, math.Sqrt(40 + 2*2 + 2*0.5*33)})
 	defer func() {
 		if recover() == nil {
 			t.Error("six cells in four columns did not panic")
 		}
 	}()
-	Marginals(cells, 4)
+	Together{}.Marginals(cells, 4)
 }
 
 // The interval of a share is that of r for which (1-r) part - r rest is compatible

@@ -48,20 +48,5 @@ func (v Value) Add(w Value) Value {
 // Sub is the estimate of v less w, whose errors are independent.
 func (v Value) Sub(w Value) Value { return v.Add(w.Scale(-1)) }
 
-// Combine is the estimate of the weighted sum of quantities whose errors are
-// independent; the slices have one length.
-func Combine(weights []float64, values []Value) Value {
-	if len(weights) != len(values) {
-		panic(fmt.Sprintf("estimate: %d weights for %d values", len(weights), len(values)))
-	}
-	var mean, variance float64
-	for i, w := range weights {
-		mean += w * values[i].Mean
-		sd := w * values[i].StdErr
-		variance += sd * sd
-	}
-	return Value{Mean: mean, StdErr: math.Sqrt(variance)}
-}
-
 // String writes the estimate as mean +- standard error.
 func (v Value) String() string { return fmt.Sprintf("%.6g +- %.2g", v.Mean, v.StdErr) }

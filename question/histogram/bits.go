@@ -183,7 +183,7 @@ func (t *bits) errors(_ []uint64, respondents int, share float64) errorLaw {
 		law := t.perDevice(share)
 		e = errorLaw{mean: &mean, fragments: t.tau(), null: law.null(respondents), ends: law.ends(respondents)}
 	}
-	e.independent, e.together = true, newTogether(respondents, t.mechanism.Prob(true), t.mechanism.Prob(false), share)
+	e.independent, e.sampled, e.together = true, share < 1, together(respondents, t.mechanism.Prob(true), t.mechanism.Prob(false), share)
 	return e
 }
 

@@ -106,11 +106,9 @@ func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 	}
 	law := t.law(respondents)
 	e := errorLaw{
-		mean: &estimate.Cell{N: respondents, Keep: share}, fragments: 1, independent: true,
+		mean: &estimate.Cell{N: respondents, Keep: share}, fragments: 1,
+		independent: true, sampled: share < 1, // respondents who hold one cell each have nothing in common
 		null: func(mean float64) float64 { return law.LogAtLeast(int(math.Round(mean * share))) },
-	}
-	if share < 1 {
-		e.together = &together{} // respondents who hold one cell each have nothing in common
 	}
 	if share == 1 {
 		e.exact = true

@@ -24,8 +24,9 @@ type errorLaw struct {
 	ends func(mean, alpha float64) [2]float64
 	// independent says that those of different cells are, but for together.
 	independent bool
-	// together is what they have in common where only some respondents are asked; nil: nothing.
-	together *together
+	// together is what they have in common; sampled says that only some respondents are asked.
+	together estimate.Together
+	sampled  bool
 	// exact says that ends are those of the very law, and not only bounds of them.
 	exact bool
 }

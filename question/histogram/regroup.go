@@ -24,7 +24,7 @@ func (h *Question) Released(crowd, attribute, respondents int, values []estimate
 	e := errorLaw{}
 	if h.ask.Randomizer.OneHot() || h.noised() { // whose law needs no counts
 		law := h.randomizers[attribute].errors(nil, respondents, h.share())
-		e.independent, e.together = law.independent, law.together
+		e.independent, e.sampled, e.together = law.independent, law.sampled, law.together
 	}
 	return &Table{Crowd: crowd, Attribute: attribute, Respondents: respondents, Values: values, Asked: h.ask.Attributes[attribute], attribute: a, errors: e}, nil
 }
@@ -34,7 +34,7 @@ func (h *Question) Released(crowd, attribute, respondents int, values []estimate
 // share's interval at the given level. ok is false where the error of their sum is not
 // known: of all answers but one-hot ones, and of a set that only some were asked.
 func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool) {
-	if !t.errors.independent || t.errors.together != nil && t.attribute.items > 1 {
+	if !t.errors.independent || t.errors.sampled && t.attribute.items > 1 {
 		return count, share, 0, 0, false
 	}
 	in := make([]bool, len(t.Values))
@@ -49,15 +49,18 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 			rest = append(rest, v)
 		}
 	}
-	p, r, shared := t.errors.sums(part, rest)
+	p, r, shared := t.errors.together.Parts(part, rest)
 	count = p
 	if t.attribute.all { // everybody holds one cell: together they are known
 		all := estimate.Value{Mean: p.Mean + r.Mean, StdErr: math.Sqrt(max(0, p.StdErr*p.StdErr+r.StdErr*r.StdErr+2*shared))}
-		count = count.GivenShared(all, shared, float64(t.Respondents))
+		count = count.Given(all, shared, float64(t.Respondents))
 	}
 	share, low, high = estimate.Share(p, r, shared, level)
 	return count, share, low, high, true
 }
+
+// Together is what the errors of the cells have in common, of which everybody holds one.
+func (t *Table) Together() estimate.Together { return t.errors.together }
 
 // together is what the errors of two cells have in common where a respondent is asked with
 // a probability alone: who is not asked sets the bit of neither, and one who is asked may
@@ -65,32 +68,8 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 // where they are held and flip where they are not, the counts of cells a and b that nobody
 // holds both have the covariance, over the square of the gap g = keep - flip,
 //
-//	s (1-s) (n flip^2 + flip g (n_a + n_b)) / (s g)^2 = fixed + (n_a + n_b) each.
-type together struct{ fixed, each float64 }
-
-func newTogether(respondents int, keep, flip, share float64) *together {
-	if share == 1 {
-		return nil
-	}
-	gap := keep - flip
-	odds := (1 - share) / share
-	return &together{fixed: odds * float64(respondents) * flip * flip / (gap * gap), each: odds * flip / gap}
-}
-
-// sums are those of two groups of cells, and what their errors have in common.
-func (e errorLaw) sums(part, rest []estimate.Value) (p, r estimate.Value, shared float64) {
-	p, r = estimate.Sum(part), estimate.Sum(rest)
-	if e.together == nil {
-		return p, r, 0
-	}
-	a, b := float64(len(part)), float64(len(rest))
-	within := func(v *estimate.Value, cells float64) {
-		// Over all ordered pairs of different cells.
-		pairs := cells*(cells-1)*e.together.fixed + 2*(cells-1)*v.Mean*e.together.each
-		v.StdErr = math.Sqrt(v.StdErr*v.StdErr + max(0, pairs))
-	}
-	shared = max(0, a*b*e.together.fixed+(b*p.Mean+a*r.Mean)*e.together.each)
-	within(&p, a)
-	within(&r, b)
-	return p, r, shared
+//	s (1-s) (n flip^2 + flip g (n_a + n_b)) / (s g)^2 .
+func together(respondents int, keep, flip, share float64) estimate.Together {
+	gap, odds := keep-flip, (1-share)/share
+	return estimate.Together{Fixed: odds * float64(respondents) * flip * flip / (gap * gap), Each: odds * flip / gap}
 }

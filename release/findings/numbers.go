@@ -21,20 +21,20 @@ func distribution(m *answers, t *table, s *release.Section) error {
 	if open && axis.Cells == 1 {
 		return nil // one bucket of everything
 	}
-	values := t.Values[:axis.Cells]
-	n := t.Respondents
+	buckets := estimate.Buckets{Low: axis.Low, High: axis.High, Open: open, Counts: t.Values[:axis.Cells], Respondents: t.Respondents, Together: t.Together()}
 	if t.Asked.Others {
-		if n -= int(t.Values[axis.Cells].Mean); n < 1 {
-			return nil
-		}
+		buckets.Others = &t.Values[axis.Cells]
 	}
-	d, err := estimate.Distribute(axis.Low, axis.High, open, values, n, level)
+	if buckets.Within().Mean < 1 {
+		return nil
+	}
+	d, err := buckets.Distribution(level)
 	if err != nil {
 		return err
 	}
 	s.Figures = append(s.Figures, m.cumulative(t, axis, d))
 	s.Tables = append(s.Tables, m.quantiles(t, axis, d))
-	mean, half := estimate.BucketMean(axis.Low, axis.High, values, n)
+	mean, half := buckets.Mean()
 	clipped := release.Metric{
 		Name: m.key(t, "mean", "_"), Label: fmt.Sprintf("Mean of %s", m.title(t)), Value: mean.Mean, StdErr: mean.StdErr, Truth: t.truth.mean(axis),
 		Note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half),
@@ -161,7 +161,7 @@ func (m *answers) places(t *table) release.Figure {
 // marginals are the sums of a grid along its axes.
 func marginals(t *table) []release.Table {
 	columns := t.Asked.X.Cells
-	rows, cols := estimate.Marginals(t.Values[:columns*t.Asked.Y.Cells], columns)
+	rows, cols := t.Together().Marginals(t.Values[:columns*t.Asked.Y.Cells], columns)
 	table := func(axis string, a encode.Axis, sums []estimate.Value, cellsOf func(i int) []int) release.Table {
 		out := release.Table{
 			Title:   fmt.Sprintf("Respondents along %s", axis),
