@@ -71,6 +71,7 @@ var layers = [][]string{
 	{"shuffler/shufflerd", "aggregate/aggregated", "analyzer/analyzerd", "client/words", "client/https", "client/policy"},
 	{"simulate", "internal/chaos", "console", "client/page"},
 	{"experiments", "audit"},
+	{"release/verify"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc", "experiments/ltn"},
 	{"experiments/labels"},
 	{"experiments/papers"},

@@ -8,6 +8,12 @@ import (
 	"io"
 )
 
+// JSONFile and PageFile are the names of a release's files.
+const (
+	JSONFile = "release.json"
+	PageFile = "release.html"
+)
+
 // Schema is the version of the JSON form. It grows when a key changes meaning or
 // goes away; a reader refuses any version but its own.
 const Schema = 2

@@ -16,8 +16,8 @@ import (
 
 // Names of what Save writes, beside NAME.svg and NAME.png of every figure.
 const (
-	JSONFile = "release.json"
-	PageFile = "release.html"
+	JSONFile = release.JSONFile
+	PageFile = release.PageFile
 )
 
 // Save writes the release into the folder dir, which it makes if need be: JSONFile,

@@ -27,6 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
 	"github.com/confetti-dp/confetti/release/page"
+	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // taught learns from a release of labels.
@@ -109,7 +110,7 @@ func told(dir string) (t labelled, err error) {
 	if t.release, err = page.Open(dir); err != nil {
 		return t, err
 	}
-	p, err := plans.Read(filepath.Join(dir, releases.PlanFile))
+	p, err := plans.Read(filepath.Join(dir, verify.PlanFile))
 	if err != nil {
 		return t, err
 	}

@@ -5,41 +5,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/page"
+	"github.com/confetti-dp/confetti/release/verify"
 )
 
-// Names of files beside a release that was fetched: of the plan, signed and for people, and
-// of the public state that it names.
-const (
-	SignedFile = "plan.signed.json"
-	PlanFile   = "plan.toml"
-	StateFile  = "state"
-)
-
-// StudyFile is the release of all rounds so far, where a study merges them.
-const StudyFile = "study.json"
-
-// Published are the files that an analyzer publishes of a plan; counts only of questions
-// that count, of all rounds so far
-// only where a study merges them, an audit only where it attacks plans, and evidence only
-// where a public log has them.
-var Published = []string{page.JSONFile, page.PageFile, release.CountsFile, StudyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.EvidenceFile}
-
-// Format is the end of a published file's name at the analyzer.
-func Format(file string) string {
-	switch file {
-	case page.JSONFile:
-		return "json"
-	case page.PageFile:
-		return "html"
-	}
-	return file
-}
+// StateFile is beside a release that was fetched: the public state that its plan names.
+const StateFile = "state"
 
 // Keep writes what was fetched of a release to a folder, and removes what is there of
 // another one.
@@ -49,7 +24,7 @@ func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
 	}
 	return terminal.Uninterrupted(func() error {
 		errs := []error{os.MkdirAll(dir, 0o755)}
-		for _, name := range append(Published, SignedFile, PlanFile, StateFile) {
+		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, StateFile) {
 			if text, there := files[name]; there {
 				errs = append(errs, durable.Replace(filepath.Join(dir, name), text, 0o644))
 			} else if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -11,13 +11,14 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/release/page"
+	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // Published is what there is of the release of a plan, by name, at its analyzer.
 func (s *Services) Published(ctx context.Context, base, name string) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for _, file := range releases.Published {
-		text, err := s.Get(ctx, fmt.Sprintf("%s/v1/releases/%s.%s", base, name, releases.Format(file)))
+	for _, file := range verify.Published {
+		text, err := s.Get(ctx, fmt.Sprintf("%s/v1/releases/%s.%s", base, name, verify.Format(file)))
 		var problem *wire.Problem
 		if errors.As(err, &problem) && problem.Code == wire.NotFound && file != page.JSONFile {
 			continue
@@ -38,7 +39,7 @@ func (s *Services) Release(ctx context.Context, signed plan.Signed) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	files[releases.SignedFile], files[releases.PlanFile] = append(signed.Marshal(), '\n'), author.TOML(p)
+	files[verify.SignedFile], files[verify.PlanFile] = append(signed.Marshal(), '\n'), author.TOML(p)
 	if p.State != "" {
 		var state bytes.Buffer
 		if err := s.State(ctx, p.Analyzer.URL, p.State, &state); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // ask names a study, and says how its analyzer is reached.
@@ -134,13 +135,13 @@ func (c studyFetch) Run(std terminal.Streams) error {
 	if newest == nil {
 		newest = &signed
 	}
-	return errors.Join(os.MkdirAll(c.Out, 0o755), durable.Replace(filepath.Join(c.Out, releases.SignedFile), append(newest.Marshal(), '\n'), 0o644))
+	return errors.Join(os.MkdirAll(c.Out, 0o755), durable.Replace(filepath.Join(c.Out, verify.SignedFile), append(newest.Marshal(), '\n'), 0o644))
 }
 
 // fetch gets the release of one round, where it is not here.
 func (c studyFetch) fetch(ctx context.Context, std terminal.Streams, s *services.Services, signed plan.Signed, r analyzerd.Plan) error {
 	dir := filepath.Join(c.Out, fmt.Sprintf("round-%d", r.Round))
-	if kept, err := plan.ReadSigned(filepath.Join(dir, releases.SignedFile)); err == nil && kept.Plan.Name() == r.Plan {
+	if kept, err := plan.ReadSigned(filepath.Join(dir, verify.SignedFile)); err == nil && kept.Plan.Name() == r.Plan {
 		fmt.Fprintf(std.Out, "round %d is in %s\n", r.Round, dir)
 		return nil
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-package release
+package verify
 
 import (
 	"bytes"
@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -35,7 +33,7 @@ const lower = 1 - 1e-6
 // merged compares what the release of all rounds so far states with what follows for one.
 func merged(text []byte, newest release.Release, promise protocol.Promise) error {
 	if text == nil {
-		return fmt.Errorf("there is none: its study publishes one beside each release, %s", releases.StudyFile)
+		return fmt.Errorf("there is none: its study publishes one beside each release, %s", StudyFile)
 	}
 	r, err := release.Read(bytes.NewReader(text))
 	if err != nil {
@@ -85,12 +83,12 @@ func vouched(batches []wire.Vouched) string {
 		unsigned += b.Unsigned
 		hops += b.Hops
 	}
-	text := fmt.Sprintf("%s by %s of hops, each following the one before it", serve.Count(len(batches), "batch, signed for", "batches, signed for"), serve.Count(hops-unsigned, "receipt", "receipts"))
+	text := fmt.Sprintf("%s by %s of hops, each following the one before it", count(len(batches), "batch, signed for", "batches, signed for"), count(hops-unsigned, "receipt", "receipts"))
 	if unsigned > 0 {
-		text += fmt.Sprintf("; %s not signed, since the plan names no key", serve.Count(unsigned, "other is", "others are"))
+		text += fmt.Sprintf("; %s not signed, since the plan names no key", count(unsigned, "other is", "others are"))
 	}
 	if lost > 0 {
-		text += fmt.Sprintf("; %s on the way or did not open", serve.Count(lost, "envelope was dropped", "envelopes were dropped"))
+		text += fmt.Sprintf("; %s on the way or did not open", count(lost, "envelope was dropped", "envelopes were dropped"))
 	}
 	return text
 }
@@ -103,4 +101,12 @@ func claimed(r release.Release, most int) error {
 		}
 	}
 	return nil
+}
+
+// count is so many of them.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

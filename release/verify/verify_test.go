@@ -1,4 +1,4 @@
-package release
+package verify
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -66,23 +65,22 @@ func TestAReleaseIsInTheLog(t *testing.T) {
 		if err := os.WriteFile(file, bytes.Join([][]byte{[]byte("confetti-publishers/v1\ned25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w"), []byte(c.log)}, []byte("\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		all := &checks{
-			releaseVerify: releaseVerify{Trust: flags.Trust{Publishers: file}}, signed: plan.Signed{Plan: p},
-			evidence: evidenceOf(receipts, c.evidence),
-		}
-		if err := all.shown(); err != nil {
+		trusted, err := plan.ReadPublishers(file)
+		if err != nil {
 			t.Fatal(what, err)
 		}
+		all := &checks{Evidence: Evidence{Files: filesOf(receipts, c.evidence), Trusted: &trusted}, signed: plan.Signed{Plan: p}}
+		all.shown()
 		if len(all.all) != c.findings || c.findings > 0 && all.all[0].Holds != c.holds {
 			t.Errorf("%s: %+v", what, all.all)
 		}
 	}
 }
 
-func evidenceOf(receipts, proof []byte) evidence {
+func filesOf(receipts, proof []byte) map[string][]byte {
 	files := map[string][]byte{wire.ReceiptsFile: receipts}
 	if proof != nil {
 		files[wire.EvidenceFile] = proof
 	}
-	return evidence{files: files}
+	return files
 }

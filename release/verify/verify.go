@@ -1,0 +1,260 @@
+// Package verify checks a release by what stands beside it: the plan's signatures, the promise
+// that follows from its numbers, and the receipts that hops have signed. Whoever looks has a
+// terminal or a browser; it is the same code.
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/audit"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Names of files beside a release that was fetched: of the plan, signed and for people.
+const (
+	SignedFile = "plan.signed.json"
+	PlanFile   = "plan.toml"
+)
+
+// StudyFile is the release of all rounds so far, where a study merges them.
+const StudyFile = "study.json"
+
+// Published are the files that an analyzer publishes of a plan; counts only of questions
+// that count, of all rounds so far
+// only where a study merges them, an audit only where it attacks plans, and evidence only
+// where a public log has them.
+var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, StudyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.EvidenceFile}
+
+// Format is the end of a published file's name at the analyzer.
+func Format(file string) string {
+	switch file {
+	case release.JSONFile:
+		return "json"
+	case release.PageFile:
+		return "html"
+	}
+	return file
+}
+
+// Shows says what is known after a verification.
+const Shows = `It shows that the publisher signed this plan, or the study that it is a round of, whose
+coordinator signed the round; that the promise follows from its numbers; that the public
+state is the one that the plan names; and that the hops that the plan names signed for the batches, with so many
+respondents in each, that the analyzer says it counted. It cannot show that a hop kept
+its permutation to itself, that respondents exist and told the truth, or that the
+numbers are those that were in the batches: the analyzer alone has opened them.`
+
+// Evidence is what there is to verify.
+type Evidence struct {
+	Files map[string][]byte // by Published, SignedFile and PlanFile
+	// State copies the public state that the plan names, which may be too large to be held.
+	State func(to io.Writer, name string) error
+	// Trusted are the publishers that somebody expects; nil: it is said who signed, and not
+	// asked whether that is the one.
+	Trusted *plan.Publishers
+	// Again draws the collections of the release's audit again, and says where they say
+	// something else; nil: they are not drawn.
+	Again func(p plan.Plan, report audit.Report) error
+}
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	What  string `json:"what"`
+	Holds bool   `json:"holds"`
+	Says  string `json:"says"`
+}
+
+// checks are what was looked at of a release, one after the other.
+type checks struct {
+	Evidence
+	release  release.Release
+	signed   plan.Signed
+	protocol *protocol.Protocol
+	promise  protocol.Promise
+	all      []Finding
+}
+
+// found adds a finding, and reports whether it holds.
+func (c *checks) found(what string, err error, format string, a ...any) bool {
+	says := fmt.Sprintf(format, a...)
+	if err != nil {
+		says = err.Error()
+	}
+	c.all = append(c.all, Finding{what, err == nil, says})
+	return err == nil
+}
+
+// Release looks at everything. The error is of what cannot be read at all.
+func Release(e Evidence) ([]Finding, error) {
+	r, err := release.Read(bytes.NewReader(e.Files[release.JSONFile]))
+	if err != nil {
+		return nil, err
+	}
+	all := &checks{Evidence: e, release: r}
+	if !all.plan() {
+		return all.all, nil
+	}
+	all.signature()
+	if all.promised() {
+		all.audited()
+		all.rounds()
+		all.received()
+		all.shown()
+	}
+	return all.all, nil
+}
+
+// plan finds the plan that the release is of.
+func (c *checks) plan() bool {
+	var err error
+	c.signed, err = c.signedPlan()
+	return c.found("plan", err, "%s %q, of which the release is", plan.Short(c.signed.Plan.Name()), c.release.Title)
+}
+
+// signature looks at whose the plan is, and what it was asked with.
+func (c *checks) signature() {
+	p, publisher := c.signed.Plan, strings.Join(c.signed.Signers(), " ")
+	switch {
+	case publisher == "":
+		c.found("signature", errors.New(unsigned(c.release)), "")
+	case c.Trusted == nil:
+		c.found("signature", nil, "of %s; whether that is the publisher you expect, --publisher asks", publisher)
+	default:
+		c.found("signature", c.signed.Verify(*c.Trusted), "of %s", publisher)
+	}
+	if study := c.signed.Study; study != nil { // or it would not have been read
+		c.found("round", nil, "%d of at most %d of study %s, of which each respondent answers %s; its coordinator signed it, and could choose number, state and times only", p.Round.Number, study.Rounds, plan.Short(p.Round.Study), study.Takes)
+	}
+	if p.State != "" {
+		c.found("state", c.State(io.Discard, p.State), "%s, the one that the plan names", plan.Short(p.State))
+	}
+}
+
+// promised computes the promise anew, and compares what the release states.
+func (c *checks) promised() bool {
+	var err error
+	if c.protocol, err = protocol.New(c.signed.Plan); err == nil {
+		c.promise, err = c.protocol.Promise()
+	}
+	if !c.found("promise", err, "%s, of the %g promised", c.promise.Shuffled.Verdict(), c.signed.Plan.Budget.Epsilon) {
+		return false
+	}
+	c.found("guarantees", states(c.release, c.promise.Statements), "the release states no less than what follows from the plan")
+	return true
+}
+
+// audited looks at the report of the analyzer's own attacks.
+func (c *checks) audited() {
+	text := c.Files[release.AuditFile]
+	if text == nil {
+		switch {
+		case audit.Told(c.release):
+			c.found("audit", fmt.Errorf("the release tells of one, and its report is missing (%s)", release.AuditFile), "")
+		case c.Again != nil:
+			c.found("audit", errors.New("there is none: its analyzer attacks no plans"), "")
+		}
+		return
+	}
+	report, err := audit.ParseReport(text)
+	if err == nil {
+		err = report.Check(c.signed.Plan, c.promise.Statements, c.release)
+	}
+	if c.found("audit", err, "of this plan's claims, none of which it proves false, and what the release says of it") && c.Again != nil {
+		c.found("audit again", c.Again(c.signed.Plan, report), "the same collections were drawn again, and say the same")
+	}
+}
+
+// rounds looks at what is said of the study, and of all its rounds so far.
+func (c *checks) rounds() {
+	if text := c.Files[StudyFile]; text != nil || c.signed.Study != nil && c.signed.Study.Merged {
+		c.found("all rounds", merged(text, c.release, c.promise), "the release of all rounds so far states no less, since each respondent answers one")
+	}
+	if c.signed.Study != nil {
+		c.found("study", inStudy(c.release, c.protocol, c.promise, *c.signed.Study), "the release says which round it is of, and no less than what follows for all rounds together")
+	}
+}
+
+// shown looks at whether everybody is shown the same release, where the file of publishers
+// names a log.
+func (c *checks) shown() {
+	if c.Trusted == nil || c.Trusted.Log.Key == "" {
+		return
+	}
+	var e *plan.Evidence
+	var err error
+	if text := c.Files[wire.EvidenceFile]; text != nil {
+		e, err = plan.ParseEvidence(text)
+	}
+	if err == nil {
+		of := plan.Entry{Release: true, Plan: c.signed.Plan.Hash(), Digest: sha256.Sum256(c.Files[wire.ReceiptsFile])}
+		err = c.Trusted.Log.Verify(of.Marshal(), e)
+	}
+	c.found("log", err, "its receipts stand in the public log, where everybody sees whether there is another release")
+}
+
+// received looks at what the hops have signed for, and at what the receipts are of.
+func (c *checks) received() {
+	if c.Files[wire.ReceiptsFile] == nil {
+		c.found("receipts", errors.New(receiptless(c.release)), "")
+		return
+	}
+	receipts, err := wire.ParseReceipts(c.Files[wire.ReceiptsFile])
+	if err != nil {
+		c.found("receipts", err, "")
+		return
+	}
+	for _, name := range Published {
+		if text, there := c.Files[name]; there && name != wire.ReceiptsFile && name != wire.EvidenceFile {
+			var err error
+			if receipts.Files[Format(name)] != wire.FileDigest(text) {
+				err = errors.New("the receipts are of other bytes: the file was changed, or belongs to another release")
+			}
+			c.found(name, err, "byte for byte what the receipts are of")
+		}
+	}
+	batches, err := receipts.Check(c.signed.Plan)
+	if !c.found("receipts", err, "%s", vouched(batches)) {
+		return
+	}
+	smallest, respondents := 0, 0
+	for i, b := range batches {
+		if i == 0 || b.Whole < smallest {
+			smallest = b.Whole
+		}
+		respondents += b.Respondents
+	}
+	respondents /= c.signed.Plan.Contributions()
+	c.found("kept", analyzer.KeptBy(c.protocol, smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
+	c.found("respondents", claimed(c.release, respondents), "the release counts no more than the %d that the hops have signed for", respondents)
+}
+
+// signedPlan is the plan and who has signed it; nobody where there is only a plan.
+func (c *checks) signedPlan() (s plan.Signed, err error) {
+	files := c.Files
+	switch {
+	case files[SignedFile] != nil:
+		if s, err = plan.ParseSigned(files[SignedFile]); err == nil {
+			err = s.Verify(plan.Trust(s.Signers()...))
+		}
+	case files[PlanFile] != nil:
+		if s.Plan, err = author.Parse(files[PlanFile]); err == nil {
+			err = protocol.Validate(s.Plan)
+		}
+	default:
+		err = errors.New("the plan is not here, without which nothing can be recomputed: get the release with confetti release fetch")
+	}
+	if err == nil && s.Plan.Name() != c.release.Plan {
+		err = errors.New("the release is of another plan")
+	}
+	return s, err
+}
