@@ -3,12 +3,10 @@ package ltn
 import (
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/cluster"
 	"github.com/confetti-dp/confetti/learn/dpsgd"
 	"github.com/confetti-dp/confetti/learn/fit"
-	learn "github.com/confetti-dp/confetti/learn/latent"
 )
 
 // Where the records that clusters and the network are made of are the collector's private ones (LTN's D1), half of
@@ -19,18 +17,7 @@ const roundsOfPrivate = 5
 
 // privateMeans are clusters by k-means with noise.
 func (t *task) privateMeans(x blas32.General, n int) (*clusters, error) {
-	p := cluster.Private{Clusters: n, Rounds: roundsOfPrivate, NoiseMultiplier: 1}
-	event := func(noise float64) account.Event {
-		q := p
-		q.NoiseMultiplier = noise
-		return q.Event()
-	}
-	var err error
-	target := account.Target{Users: x.Rows, Rounds: 1, Epsilon: t.Central / 2, Delta: deltaMade / 2}
-	if p.NoiseMultiplier, err = target.Least(event); err != nil {
-		return nil, err
-	}
-	g, err := account.Epsilon(p.Event(), target.Delta)
+	p, g, err := cluster.Private{Clusters: n, Rounds: roundsOfPrivate}.Keeping(x.Rows, t.Central/2, deltaMade/2)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +32,11 @@ func (t *task) privateMeans(x blas32.General, n int) (*clusters, error) {
 // privateNet learns the likeliest class of each record's cluster by noisy gradients of a linear model.
 func (t *task) privateNet(x blas32.General, of []int, targets [][]float64) (*nn.Model, float64, error) {
 	const epochs, forGradients = 10, 100
-	second := learn.Second{Batch: min(1024, x.Rows), Epochs: epochs, Rate: 4, Epsilon: t.Central / 2, Delta: deltaMade / 2}
-	how, g, err := second.Training(x.Rows)
+	how, err := dpsgd.Batches(x.Rows, min(1024, x.Rows), epochs, 4)
+	if err != nil {
+		return nil, 0, err
+	}
+	how, g, err := how.Keeping(x.Rows, t.Central/2, deltaMade/2)
 	if err != nil {
 		return nil, 0, err
 	}

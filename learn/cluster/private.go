@@ -36,8 +36,13 @@ func (p Private) noise() dpsgd.Training {
 	return dpsgd.Training{Sampling: 1, NoiseMultiplier: p.NoiseMultiplier, Steps: steps + p.Rounds, Clip: math.Sqrt2, Expected: 1, Rate: 1}
 }
 
-// Event is what the accountant is told: neighbours add or remove a row.
-func (p Private) Event() account.Event { return p.noise().Event() }
+// Keeping has the least noise that keeps epsilon at delta of each of so many rows, where one is left out or
+// added, and says what it then keeps.
+func (p Private) Keeping(rows int, epsilon, delta float64) (Private, account.Guarantee, error) {
+	t, g, err := p.noise().Keeping(rows, epsilon, delta)
+	p.NoiseMultiplier = t.NoiseMultiplier
+	return p, g, err
+}
 
 // Fit makes clusters of rows whose length is one at most; longer ones are shortened. The noise is drawn by
 // r, and by chance along which directions clusters are parted, which is no secret.

@@ -51,7 +51,7 @@ func TestPrivateClusters(t *testing.T) {
 			t.Errorf("cluster %d of %d rows stands out of noise of 1e5", c, n)
 		}
 	}
-	g, err := account.Epsilon(Private{Clusters: 8, Rounds: 6, NoiseMultiplier: 4}.Event(), 1e-5)
+	g, err := account.Epsilon(Private{Clusters: 8, Rounds: 6, NoiseMultiplier: 4}.noise().Event(), 1e-5)
 	if err != nil || g.Adjacency != account.Removal || g.Rounds != 10 || g.Epsilon < 3 || g.Epsilon > 4.5 {
 		t.Errorf("%+v, %v", g, err)
 	}

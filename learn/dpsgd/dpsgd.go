@@ -45,6 +45,37 @@ func (t Training) Event() account.Event {
 	return account.Repeat{Event: additive.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: t.NoiseMultiplier}, Rounds: t.Steps}
 }
 
+// Batches is a training in which each of n examples is seen epochs times in expectation, batch of them in a
+// step: all but its noise. Gradients have length one at most.
+func Batches(n, batch int, epochs, rate float64) (Training, error) {
+	t := Training{Sampling: float64(batch) / float64(max(1, n)), Clip: 1, Expected: float64(batch), Rate: rate}
+	if batch < 1 || batch > n || !(epochs/t.Sampling >= 1 && epochs/t.Sampling <= 1e9) || !(rate > 0) {
+		return t, fmt.Errorf("dpsgd: %v epochs in batches of %d of %d examples at rate %v: give a batch of 1 to as many as there are, a positive rate, and at least one step", epochs, batch, n, rate)
+	}
+	t.Steps = int(epochs / t.Sampling)
+	return t, nil
+}
+
+// Keeping is the training with the least noise that keeps epsilon at delta of each of n examples, where one is
+// left out or added, and what it then keeps.
+func (t Training) Keeping(n int, epsilon, delta float64) (Training, account.Guarantee, error) {
+	target := account.Target{Users: n, Rounds: 1, Epsilon: epsilon, Delta: delta} // all steps are one event
+	if err := target.Check(); err != nil {
+		return t, account.Guarantee{}, err
+	}
+	with := func(noise float64) Training {
+		t.NoiseMultiplier = noise
+		return t
+	}
+	noise, err := target.Least(func(noise float64) account.Event { return with(noise).Event() })
+	if err != nil {
+		return t, account.Guarantee{}, err
+	}
+	t = with(noise)
+	g, err := account.Epsilon(t.Event(), delta)
+	return t, g, err
+}
+
 // Partakers draws which of n examples take part in a step.
 func (t Training) Partakers(r *rand.Rand, n int) (who []int) {
 	coin := rng.Prob(t.Sampling)

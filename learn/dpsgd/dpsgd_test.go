@@ -88,3 +88,32 @@ func TestImpossibleTrainingIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The noise that is found keeps what is asked for and is no more than that needs; what cannot be is refused.
+func TestTheLeastNoiseOfAPromise(t *testing.T) {
+	train, err := Batches(4500, 64, 2, 5e-4)
+	if err != nil || train.Steps != 140 {
+		t.Fatalf("%+v, %v", train, err)
+	}
+	train, g, err := train.Keeping(4500, 5, 1e-5)
+	if err != nil || g.Epsilon > 5 || g.Adjacency != account.Removal {
+		t.Fatalf("%+v, %+v, %v", train, g, err)
+	}
+	train.NoiseMultiplier *= 0.98
+	if less, err := account.Epsilon(train.Event(), 1e-5); err != nil || less.Epsilon <= 5 {
+		t.Errorf("less noise has epsilon %v, %v", less.Epsilon, err)
+	}
+	if _, _, err := train.Keeping(4500, 0, 1e-5); err == nil {
+		t.Error("an epsilon of zero is kept")
+	}
+	for name, of := range map[string]func() (Training, error){
+		"no batch":            func() (Training, error) { return Batches(4500, 0, 1, 1) },
+		"more than there are": func() (Training, error) { return Batches(4500, 5000, 1, 1) },
+		"no step":             func() (Training, error) { return Batches(4500, 4500, 0.5, 1) },
+		"no rate":             func() (Training, error) { return Batches(4500, 10, 1, 0) },
+	} {
+		if _, err := of(); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}

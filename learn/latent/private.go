@@ -1,14 +1,11 @@
 package latent
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
 	"github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/dpsgd"
@@ -24,39 +21,23 @@ type Second struct {
 	Delta   float64
 }
 
-// Training is that of so many records, with the least noise that keeps the promise.
-func (s Second) Training(records int) (dpsgd.Training, account.Guarantee, error) {
-	t := dpsgd.Training{Sampling: float64(s.Batch) / float64(max(1, records)), Clip: 1, Expected: float64(s.Batch), Rate: s.Rate}
-	t.Steps = int(s.Epochs / t.Sampling)
-	if s.Batch < 1 || s.Batch > records || t.Steps < 1 || !(s.Rate > 0) {
-		return t, account.Guarantee{}, fmt.Errorf("latent: %v epochs in batches of %d of %d records at rate %v: give a batch of 1 to as many as there are, a positive rate, and at least one step", s.Epochs, s.Batch, records, s.Rate)
-	}
-	target := account.Target{Users: records, Rounds: t.Steps, Epsilon: s.Epsilon, Delta: s.Delta}
-	if err := target.Check(); err != nil {
-		return t, account.Guarantee{}, err
-	}
-	var err error
-	if t.NoiseMultiplier, err = target.Least(func(noise float64) account.Event {
-		return additive.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: noise}
-	}); err != nil {
-		return t, account.Guarantee{}, err
-	}
-	g, err := account.Epsilon(t.Event(), s.Delta)
-	return t, g, err
-}
-
 // Halves are the first half of records, for the first stage, and the others.
 func Halves(x blas32.General) (first, others blas32.General) {
 	first, others = x, x
 	first.Rows = x.Rows / 2
-	others.Rows, others.Data = x.Rows-first.Rows, x.Data[first.Rows*x.Stride:]
+	others.Rows = x.Rows - first.Rows
+	first.Data, others.Data = x.Data[:first.Rows*x.Stride], x.Data[first.Rows*x.Stride:]
 	return first, others
 }
 
 // Train is the second stage on private records, and writes what it promises them. Apart says that the first
 // stage saw others alone: else nothing is promised. Noise is drawn by r, codes by chance.
 func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas32.General, apart bool, promised *latent.Trained, tell fit.Progress) (*Trained, error) {
-	t, g, err := s.Training(private.Rows)
+	t, err := dpsgd.Batches(private.Rows, s.Batch, s.Epochs, s.Rate)
+	if err != nil {
+		return nil, err
+	}
+	t, g, err := t.Keeping(private.Rows, s.Epsilon, s.Delta)
 	if err != nil {
 		return nil, err
 	}
