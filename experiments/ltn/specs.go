@@ -87,13 +87,13 @@ func Specs() []experiments.Spec {
 				if set == LoansName {
 					return records(experiments.Collecting, "", 3, budgets, every...)(o, set)
 				}
-				return both(centrally(1, []float64{2, 8}, false, experiments.Symbols), centrally(1, few[1:2], false, experiments.VLM), centrally(1, few[1:2], true, experiments.VLM), records(experiments.Collecting, "", 1, budgets, every[:3]...), records(experiments.Collecting, experiments.FeatureLevel, 1, few, experiments.VLM), records(experiments.Collecting, "", 1, few, every[3:]...))(o, set)
+				return both(centrally(3, []float64{2, 8}, false, experiments.Symbols), centrally(3, few[1:2], false, experiments.VLM), centrally(3, few[1:2], true, experiments.VLM), records(experiments.Collecting, "", 3, budgets, every[:3]...), records(experiments.Collecting, experiments.FeatureLevel, 3, few, experiments.VLM), records(experiments.Collecting, "", 3, few, every[3:]...))(o, set)
 			},
 		},
 		{
 			Name: "ltn-figure2", Datasets: pictures, Title: "A class that nobody has published", Kind: kind, Sections: cleanly,
 			Paper: "LTN, Figure 2: nines told from other digits, by an encoder or clusters of records without nines. LTN says approximately 75 % at 2. " + noNumbers + "Here who is in which group is no secret.",
-			Of:    both(records(experiments.Novel, "", 3, []float64{1, 2, 4, 8}, experiments.Symbols), records(experiments.Novel, "", 1, []float64{1, 2, 4, 8}, experiments.VLM, experiments.PrivUnit), records(experiments.Novel, "", 1, []float64{4, 8}, experiments.PCA, experiments.Direct)),
+			Of:    both(records(experiments.Novel, "", 3, []float64{1, 2, 4, 8}, experiments.Symbols), records(experiments.Novel, "", 3, []float64{1, 2, 4, 8}, experiments.VLM, experiments.PrivUnit), records(experiments.Novel, "", 3, []float64{4, 8}, experiments.PCA, experiments.Direct)),
 		},
 		{
 			Name: "ltn-figure3", Datasets: []string{LoansName}, Title: "Joining noisy columns by a key", Kind: kind, Sections: joinedly,
@@ -103,17 +103,17 @@ func Specs() []experiments.Spec {
 		{
 			Name: "ltn-figure4", Datasets: pictures, Title: "Private records classified", Kind: kind, Sections: privately,
 			Paper: "LTN, Figure 4: accuracy on records of which a device tells a private code, and equation 10, which bounds it for noise of Laplace. The answer of the published model told by k-ary response is no such mechanism: all of its epsilon is in the one thing that is asked, so that it passes the bound.",
-			Of:    records(experiments.Collecting, "", 1, budgets, every[:3]...),
+			Of:    records(experiments.Collecting, "", 3, budgets, every[:3]...),
 		},
 		{
 			Name: "ltn-figure7", Datasets: pictures, Title: "Private records classified as records", Kind: kind, Sections: privately,
 			Paper: "LTN, Figure 7: as Figure 4, where the noisy code is turned back into a record, which is classified.",
-			Of:    records(experiments.Collecting, experiments.FeatureLevel, 1, few, experiments.VLM),
+			Of:    records(experiments.Collecting, experiments.FeatureLevel, 3, few, experiments.VLM),
 		},
 		{
 			Name: "ltn-table2", Datasets: pictures, Title: "Noise of the second stage", Kind: kind, Sections: stages,
 			Paper: "LTN, Table 2: multipliers of DP-Adam's noise for a central epsilon of 5 and 1, delta 1e-5. The paper leaves the number of epochs to follow from these: here it is what our accountant allows, with batches that are really drawn by a coin for each record. Below, encoders of our own second stage (batches of 1,024, five epochs).",
-			Of:    both(centrally(1, few[1:2], false, experiments.VLM), centrally(1, few[1:2], true, experiments.VLM)),
+			Of:    both(centrally(3, few[1:2], false, experiments.VLM), centrally(3, few[1:2], true, experiments.VLM)),
 		},
 		{
 			Name: "ltn-table3", Datasets: []string{LoansName}, Title: "Settings of joining", Kind: kind, Sections: joinedly,
@@ -123,7 +123,7 @@ func Specs() []experiments.Spec {
 		{
 			Name: "ltn-table4", Datasets: pictures, Title: "Settings of collection", Kind: kind, Sections: cleanly,
 			Paper: "LTN, Table 4, clean accuracy of codes on MNIST: the settings that a grid search chose there, with a vector's part of 0.7, beside our one setting for all epsilons.",
-			Of:    both(settled(experiments.Collecting, 1, 0.7, setting{10, 8, 10, 27}, setting{8, 8, 5, 29}, setting{6, 8, 5, 15}), records(experiments.Collecting, "", 1, []float64{6, 8, 10}, experiments.VLM)),
+			Of:    both(settled(experiments.Collecting, 3, 0.7, setting{10, 8, 10, 27}, setting{8, 8, 5, 29}, setting{6, 8, 5, 15}), records(experiments.Collecting, "", 3, []float64{6, 8, 10}, experiments.VLM)),
 		},
 	}
 }

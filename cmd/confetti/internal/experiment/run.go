@@ -26,6 +26,7 @@ type experimentRun struct {
 	Name    string   `arg:"" help:"Which measurement; confetti experiment list names them all. With --all a paper: kde, esa, ltn or ldc."`
 	Dataset []string `help:"Data sets to measure on, instead of the measurement's own." placeholder:"NAME"`
 	Runs    int      `help:"Repeat each cell with new features and noise; 0 for the measurement's own number."`
+	Only    []string `help:"Only cells whose name has one of these texts: progress names them, such as 'by vlm at 8'." sep:"none" placeholder:"TEXT"`
 	Quick   bool     `help:"The least and the largest epsilon, one run, the first data set."`
 	Seed    uint64   `help:"The same seed gives the same experiment." default:"1"`
 	All     bool     `help:"Every table and figure of a paper, and its page."`
@@ -70,12 +71,22 @@ func (c experimentRun) Run(std terminal.Streams) error {
 
 // cells are those of a measurement under the flags.
 func (c experimentRun) cells(spec experiments.Spec) []experiments.Cell {
-	return spec.Cells(experiments.Options{Datasets: c.Dataset, Runs: c.Runs, Quick: c.Quick, Seed: c.Seed})
+	all := spec.Cells(experiments.Options{Datasets: c.Dataset, Runs: c.Runs, Quick: c.Quick, Seed: c.Seed})
+	if len(c.Only) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(cell experiments.Cell) bool {
+		return !slices.ContainsFunc(c.Only, func(text string) bool { return strings.Contains(cell.String(), text) })
+	})
 }
 
 // check refuses data sets that a measurement does not take, or that are in no folder.
 func (c experimentRun) check(spec experiments.Spec) error {
-	for _, cell := range c.cells(spec) {
+	cells := c.cells(spec)
+	if len(c.Only) > 0 && len(cells) == 0 && !c.All {
+		return terminal.Usagef("--only: no cell of %s has any of these texts in its name: run it without, and progress names them", spec.Name)
+	}
+	for _, cell := range cells {
 		switch takes, folder := spec.Kind.Takes(cell.Dataset); {
 		case !takes:
 			return terminal.Usagef("--dataset %s is unknown: choose from %s", cell.Dataset, strings.Join(spec.Kind.Choices, ", "))
@@ -183,6 +194,9 @@ func (c experimentRun) command() string {
 	}
 	if c.Runs > 0 {
 		s += fmt.Sprintf(" --runs %d", c.Runs)
+	}
+	for _, text := range c.Only {
+		s += fmt.Sprintf(" --only %q", text)
 	}
 	if c.Quick {
 		s += " --quick"

@@ -36,7 +36,7 @@ type encoded struct {
 	Length     float64 `help:"vae: of the ball that codes are pulled back to, in the sum of magnitudes." default:"10"`
 	Noise      float64 `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"200"`
 	Scale      string  `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
-	Likelihood string  `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
+	Likelihood string  `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all (with --stages two, all of the public half) are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
 	Epochs     int     `help:"vae: times that each record is seen." default:"15"`
 	Stages     string  `help:"vae: one, of public records; two: half of the records, public ones, train all, and of the other half the encoder alone is trained once more with noise, which promises them --epsilon; paper-two-stage: all records train both, as LTN prints it, and nothing is proved." enum:"one,two,paper-two-stage" default:"one"`
 	Epsilon    float64 `help:"Promise of a second stage to a record that is left out or added." default:"5"`
@@ -137,6 +137,13 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 		g.rows = latent.Greys(g.rows)
 	}
 	x, r := g.rows, replay.New(c.Seed)
+	fewest := 8 // of which there are two prototypes
+	if c.Stages == "two" {
+		fewest *= 2
+	}
+	if x.Rows < fewest {
+		return nil, nil, fmt.Errorf("%d records: an encoder takes at least %d", x.Rows, fewest)
+	}
 	trained := device.Trained{Method: c.Method, Of: fmt.Sprintf("%d %s", x.Rows, g.what), Records: x.Rows, Claim: device.ClaimPublic}
 	if c.Method == "pca" {
 		net, length, err := latent.PCA(x, min(c.Dim, x.Cols))
@@ -146,18 +153,20 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 		e, err := latent.Encoder(r, net, length, x, trained, report)
 		return e, nil, err
 	}
-	v := latent.VAE{Dim: c.Dim, Hidden: c.Hidden, Length: c.Length, Epsilon: c.Noise, Learned: c.Scale == "learned", Likelihood: c.likelihood(x), Epochs: c.Epochs, Batch: min(128, x.Rows), Rate: 1e-3}
-	seen, unfold := x, func(*nn.Model) {}
-	if v.Likelihood == latent.Normal {
-		if c.Stages == "two" {
-			return nil, nil, terminal.Usagef("--stages two: columns are scaled by all records, of which half are private: give numbers from 0 to 1, or one stage")
-		}
-		seen, unfold = latent.Standard(x)
+	all := x
+	if c.Stages == "two" { // what is said of records as a whole, and chosen by it, is of the public half
+		x, _ = latent.Halves(all)
 	}
-	public, private := seen, seen
-	if c.Stages == "two" { // what is said of records as a whole is of the public half
-		public, private = latent.Halves(seen)
-		x.Rows = public.Rows
+	v := latent.VAE{Dim: c.Dim, Hidden: c.Hidden, Length: c.Length, Epsilon: c.Noise, Learned: c.Scale == "learned", Likelihood: c.likelihood(x), Epochs: c.Epochs, Batch: min(128, x.Rows), Rate: 1e-3}
+	public, private, unfold := all, all, func(*nn.Model) {}
+	switch {
+	case c.Stages == "two" && v.Likelihood == latent.Normal:
+		return nil, nil, terminal.Usagef("--stages two: columns of any numbers are scaled by all records, of which half are private: give numbers from 0 to 1 (and --likelihood bernoulli or logit), or one stage")
+	case c.Stages == "two":
+		public, private = latent.Halves(all)
+	case v.Likelihood == latent.Normal:
+		public, unfold = latent.Standard(all)
+		private = public
 	}
 	m, err := v.Fit(r, public, report)
 	if err != nil {
