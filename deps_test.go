@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"plan/author"},
 	{"internal/token", "internal/dap"},
 	{"internal/wire"},
-	{"internal/wire/web"},
+	{"internal/wire/web", "web/module"},
 	{"internal/queue", "internal/store", "internal/serve", "internal/blob", "web"},
 	{"internal/serve/servetest", "internal/registry", "internal/blob/blobtest", "internal/queue/queuetest"},
 	{"internal/witness"},

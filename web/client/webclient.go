@@ -3,154 +3,21 @@
 package webclient
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"embed"
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"sync"
-	"time"
+
+	"github.com/confetti-dp/confetti/web/module"
 )
 
 //go:embed index.js worker.js device.js store.js
 var scripts embed.FS
 
-// The module, and the toolchain's script that starts it. Neither is in the tree.
-const (
-	wasm     = "confetti.wasm"
-	wasmExec = "wasm_exec.js"
-	command  = "github.com/confetti-dp/confetti/cmd/confetti-web"
-)
+var client = module.Module{Scripts: scripts, Wasm: "confetti.wasm", Command: "github.com/confetti-dp/confetti/cmd/confetti-web"}
 
-// Files are all files of the client. The module is found beside the running program, where
-// images and releases have it; in a checkout of the source the Go toolchain makes it, in the
-// user's cache, which takes a minute at first.
-func Files(ctx context.Context) (fs.FS, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("webclient: %w", err)
-	}
-	beside := filepath.Dir(program)
-	if there(beside) {
-		return files{os.DirFS(beside)}, nil
-	}
-	made, err := build(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("webclient: %s is not beside %s, and cannot be made: %w: put both files of a release there, or run in a checkout of the source, with Go", wasm, program, err)
-	}
-	return files{os.DirFS(made)}, nil
-}
+// Files are all files of the client.
+func Files(ctx context.Context) (fs.FS, error) { return client.Files(ctx) }
 
-func there(dir string) bool {
-	_, module := os.Stat(filepath.Join(dir, wasm))
-	_, starts := os.Stat(filepath.Join(dir, wasmExec))
-	return errors.Join(module, starts) == nil
-}
-
-// build makes both files with the Go toolchain, from the checkout that the program runs in,
-// and returns their folder.
-func build(ctx context.Context) (dir string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	root, err := run(ctx, nil, "go", "env", "GOROOT")
-	if err != nil {
-		return "", err
-	}
-	version, err := run(ctx, nil, "go", "env", "GOVERSION")
-	if err != nil {
-		return "", err
-	}
-	dir = filepath.Join(cache, "confetti", "web", version)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	// Several programs may do this at once: each makes its own, and puts it there whole.
-	mine, err := os.MkdirTemp(dir, "making-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(mine)) }()
-	if _, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(mine, wasm), command); err != nil {
-		return "", err
-	}
-	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", wasmExec))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(mine, wasmExec), script, 0o644)
-	}
-	for _, name := range []string{wasmExec, wasm} {
-		if err == nil {
-			err = os.Rename(filepath.Join(mine, name), filepath.Join(dir, name))
-		}
-	}
-	return dir, err
-}
-
-func run(ctx context.Context, env []string, name string, args ...string) (string, error) {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Env = append(os.Environ(), env...)
-	var said bytes.Buffer
-	c.Stderr = &said
-	out, err := c.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", name, args[0], err, said.Bytes())
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
-// files are the scripts and, from a folder, the module.
-type files struct{ made fs.FS }
-
-// Open implements fs.FS.
-func (f files) Open(name string) (fs.File, error) {
-	if name == wasm || name == wasmExec {
-		return f.made.Open(name)
-	}
-	return scripts.Open(name)
-}
-
-// Handler serves Files, the module compressed for browsers that take it so. A page needs a
-// content security policy that allows 'wasm-unsafe-eval' and workers of its own origin.
-func Handler(all fs.FS) http.Handler {
-	plain := http.FileServerFS(all)
-	packed := sync.OnceValues(func() ([]byte, error) { return compress(all) })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Vary", "Accept-Encoding")
-		if strings.TrimPrefix(r.URL.Path, "/") == wasm && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			if data, err := packed(); err == nil {
-				w.Header().Set("Content-Encoding", "gzip")
-				w.Header().Set("Content-Type", "application/wasm")
-				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
-				return
-			}
-		}
-		plain.ServeHTTP(w, r)
-	})
-}
-
-func compress(all fs.FS) ([]byte, error) {
-	module, err := all.Open(wasm)
-	if err != nil {
-		return nil, err
-	}
-	defer module.Close()
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err == nil {
-		_, err = io.Copy(z, module)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	return b.Bytes(), err
-}
+// Handler serves Files, the module compressed for browsers that take it so.
+func Handler(all fs.FS) http.Handler { return client.Handler(all) }

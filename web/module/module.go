@@ -1,0 +1,146 @@
+// Package module finds a WebAssembly module that a page loads, or makes it, and serves it.
+package module
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Module is a program of this tree as WebAssembly, with the scripts round it.
+type Module struct {
+	Scripts fs.FS
+	Wasm    string // its file, such as "confetti.wasm"
+	Command string // the import path of what it is made of
+}
+
+// wasmExec is the toolchain's script that starts a module. Neither is in the tree.
+const wasmExec = "wasm_exec.js"
+
+// Files are the scripts, and the module with what starts it. The module is found beside the
+// running program, where images and releases have it; in a checkout of the source the Go
+// toolchain makes it, in the user's cache, which takes a minute at first.
+func (m Module) Files(ctx context.Context) (fs.FS, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("module: %w", err)
+	}
+	beside := filepath.Dir(program)
+	if m.there(beside) {
+		return files{m, os.DirFS(beside)}, nil
+	}
+	made, err := m.build(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("module: %s is not beside %s, and cannot be made: %w: put both files of a release there, or run in a checkout of the source, with Go", m.Wasm, program, err)
+	}
+	return files{m, os.DirFS(made)}, nil
+}
+
+func (m Module) there(dir string) bool {
+	_, module := os.Stat(filepath.Join(dir, m.Wasm))
+	_, starts := os.Stat(filepath.Join(dir, wasmExec))
+	return errors.Join(module, starts) == nil
+}
+
+// build makes both files with the Go toolchain, from the checkout that the program runs in,
+// and returns their folder.
+func (m Module) build(ctx context.Context) (dir string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	root, err := run(ctx, nil, "go", "env", "GOROOT")
+	if err != nil {
+		return "", err
+	}
+	version, err := run(ctx, nil, "go", "env", "GOVERSION")
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(cache, "confetti", "web", version)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if _, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, m.Wasm), m.Command); err != nil {
+		return "", err
+	}
+	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", wasmExec))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, wasmExec), script, 0o644)
+	}
+	return dir, err
+}
+
+func run(ctx context.Context, env []string, name string, args ...string) (string, error) {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Env = append(os.Environ(), env...)
+	var said bytes.Buffer
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, args[0], err, said.Bytes())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// files are the scripts and, from a folder, the module.
+type files struct {
+	Module
+	made fs.FS
+}
+
+// Open implements fs.FS.
+func (f files) Open(name string) (fs.File, error) {
+	if name == f.Wasm || name == wasmExec {
+		return f.made.Open(name)
+	}
+	return f.Scripts.Open(name)
+}
+
+// Handler serves Files, the module compressed for browsers that take it so. A page needs a
+// content security policy that allows 'wasm-unsafe-eval' and workers of its own origin.
+func (m Module) Handler(all fs.FS) http.Handler {
+	plain := http.FileServerFS(all)
+	packed := sync.OnceValues(func() ([]byte, error) { return compress(all, m.Wasm) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Vary", "Accept-Encoding")
+		if strings.TrimPrefix(r.URL.Path, "/") == m.Wasm && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			if data, err := packed(); err == nil {
+				w.Header().Set("Content-Encoding", "gzip")
+				w.Header().Set("Content-Type", "application/wasm")
+				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+				return
+			}
+		}
+		plain.ServeHTTP(w, r)
+	})
+}
+
+func compress(all fs.FS, name string) ([]byte, error) {
+	module, err := all.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer module.Close()
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = io.Copy(z, module)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	return b.Bytes(), err
+}
