@@ -32,7 +32,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/origintest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/datatest"},
+	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/origintest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/datatest", "internal/strict"},
 	{"internal/durable/durabletest", "internal/replay", "internal/session", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn"},
 	{"internal/stattest", "internal/dataset"},
 	{"plan", "envelope"},
@@ -96,10 +96,10 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/intake", "internal/epoch", "internal/witness", "internal/blob"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/intake", "internal/epoch", "internal/witness", "internal/blob", "internal/strict"}
 
 // adding is all that an aggregator may be made of.
-var adding = []string{"plan", "envelope", "dp/noise", "dp/sum", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/session", "internal/serve", "internal/registry", "internal/store", "internal/prio3", "internal/dap"}
+var adding = []string{"plan", "envelope", "dp/noise", "dp/sum", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/session", "internal/serve", "internal/registry", "internal/store", "internal/prio3", "internal/dap", "internal/strict"}
 
 var reaches = []reach{
 	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

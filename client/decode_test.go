@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -111,7 +112,7 @@ func TestBodiesArePackedAgainAsTheyWere(t *testing.T) {
 		for version, s := range map[int]spokenPart{3: spoken(p), 2: {Instance: 3, Size: size, Payloads: slices.Concat(p.Payloads...)}} {
 			text, err := json.Marshal(s)
 			var read spokenPart
-			if err != nil || strict(text, &read) != nil {
+			if err != nil || strict.JSON(text, &read) != nil {
 				t.Fatal(err)
 			}
 			kept, ok := read.current()

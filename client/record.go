@@ -1,13 +1,11 @@
 package client
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // record is one line of the journal. Kind says which fields it has.
@@ -62,23 +60,10 @@ type keptBackstop struct {
 
 // parseRecord is strict: a record of a later version must not be passed over.
 func parseRecord(line []byte) (r record, err error) {
-	if strict(line, &r) != nil {
+	if strict.JSON(line, &r) != nil {
 		return r, journal.ErrDamaged
 	}
 	return r, nil
-}
-
-// strict reads one JSON document whose fields are all known, and nothing after it.
-func strict(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("text goes on after the closing brace")
-	}
-	return nil
 }
 
 func (r record) bytes() []byte {

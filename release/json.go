@@ -1,11 +1,12 @@
 package release
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // JSONFile and PageFile are the names of a release's files.
@@ -65,7 +66,7 @@ func Read(r io.Reader) (Release, error) {
 		return Release{}, fmt.Errorf("reading the release: schema %d, but this version reads schema %d: use the confetti that wrote it", version.Schema, Schema)
 	}
 	var d document
-	if err := strict(data, &d); err != nil {
+	if err := strict.JSON(data, &d); err != nil {
 		return Release{}, fmt.Errorf("reading the release: %w", err)
 	}
 	if d.Synthetic == nil {
@@ -76,16 +77,4 @@ func Read(r io.Reader) (Release, error) {
 		return Release{}, fmt.Errorf("reading the release: %w", err)
 	}
 	return d.Release, nil
-}
-
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("text after the end of the document")
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // File is client.Options.Policy of a file, which is read each time (Read).
@@ -72,13 +73,8 @@ func parse(text []byte) (client.Policy, error) {
 	if err := uniqueKeys(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return client.Policy{}, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&form); err != nil {
+	if err := strict.JSON(text, &form); err != nil {
 		return client.Policy{}, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return client.Policy{}, errors.New("text goes on after the closing brace")
 	}
 	var p client.Policy
 	p.Off = form.Off

@@ -56,7 +56,7 @@ func TestReadPolicy(t *testing.T) {
 		"not a duration":   {`{"caps": {"period": "a month"}}`, "duration"},
 		"no period":        {`{"caps": {"window": {"epsilon": 1}}}`, "period"},
 		"negative cap":     {`{"caps": {"plan": {"epsilon": -1}}}`, "negative"},
-		"trailing text":    {`{} {}`, "goes on"},
+		"trailing text":    {`{} {}`, "something follows"},
 		"cut short":        {`{"off": true`, "EOF"},
 		"empty":            {"", "EOF"},
 		"an array":         {"[]", "array"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -80,9 +81,7 @@ func Parse(data []byte) (c Contribution, err error) {
 		return c, ErrDamaged
 	}
 	var h head
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if d.Decode(&h) != nil || d.More() || h.Format != format {
+	if strict.JSON(line, &h) != nil || h.Format != format {
 		return c, ErrDamaged
 	}
 	c = Contribution{Instance: h.Instance, Created: h.Created, NotBefore: h.NotBefore, Body: body}

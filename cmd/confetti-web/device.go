@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/words"
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -61,7 +62,7 @@ type device struct {
 // open checks a plan, and prepares to answer it.
 func open(s store, text string) (any, error) {
 	var o options
-	if err := strict(text, &o); err != nil {
+	if err := strict.JSON([]byte(text), &o); err != nil {
 		return nil, fmt.Errorf("the options: %w", err)
 	}
 	c, err := o.client(s)
@@ -96,14 +97,6 @@ func open(s store, text string) (any, error) {
 		})
 	}
 	return functions, nil
-}
-
-// strict reads one JSON document, which device.js wrote, and refuses members that it does
-// not know: they are the page's, and a slip in one must not pass for a default.
-func strict(text string, into any) error {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }
 
 // field is what the plan asks by a name.
@@ -161,7 +154,7 @@ func (d *device) report(text string) (any, error) {
 		Answers client.Answers `json:"answers"`
 		Consent bool           `json:"consent"`
 	}
-	if err := strict(text, &asked); err != nil {
+	if err := strict.JSON([]byte(text), &asked); err != nil {
 		return nil, fmt.Errorf("the answers: %w", err)
 	}
 	if asked.Consent {

@@ -1,11 +1,11 @@
 package account
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // Statement is a guarantee together with the observer it speaks of.
@@ -75,13 +75,8 @@ func (s Statement) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote; unknown keys are errors.
 func (s *Statement) UnmarshalJSON(data []byte) error {
 	var w written
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
+	if err := strict.JSON(data, &w); err != nil {
 		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("text after the end of a statement")
 	}
 	if w.Guarantee.Epsilon == nil || w.Guarantee.Delta == nil {
 		return errors.New("a guarantee lacks its epsilon or its delta")

@@ -47,8 +47,8 @@ func (p Poison) Shift(c Cell) (down, up float64) {
 
 // ShiftSum is Shift for the weighted sum of the estimates of cells of the law c: a
 // marginal has weights 0 and 1, a mean the middles of its buckets over the
-// respondents. A sum improved by a known total (CombineGiven) has its weights less
-// the constant c named there. An honest device holds up to Holds of all cells, those
+// respondents. A sum improved by a known total (Given) has its weights less
+// the share named there. An honest device holds up to Holds of all cells, those
 // with no weight here included.
 func (p Poison) ShiftSum(c Cell, weights []float64) (down, up float64) {
 	c.must()

@@ -3,7 +3,6 @@
 package keyfile
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 const (
@@ -164,14 +164,9 @@ func parse(text []byte) (File, error) {
 		return File{}, fmt.Errorf("more than %d bytes: this is no key file", maxSize)
 	}
 	var doc document
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&doc); err != nil {
+	if strict.JSON(text, &doc) != nil {
 		// Not wrapped: the decoder may quote the text, which holds the key.
 		return File{}, errors.New("not the JSON of a key file: restore it from a copy, or make a new key")
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return File{}, errors.New("something follows the key")
 	}
 	if doc.Format != format {
 		return File{}, fmt.Errorf("the format is not %q", format)

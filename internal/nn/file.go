@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // The form of a model as bytes: the magic with its version, the length of a
@@ -126,13 +128,8 @@ func (m *Model) UnmarshalBinary(b []byte) error {
 
 func layersOf(text []byte) ([]Layer, error) {
 	var all []described
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&all); err != nil {
+	if err := strict.JSON(text, &all); err != nil {
 		return nil, fmt.Errorf("nn: the description of the layers: %w", err)
-	}
-	if d.More() {
-		return nil, fmt.Errorf("nn: something stands behind the description of the layers")
 	}
 	layers := make([]Layer, len(all))
 	for i, one := range all {

@@ -1,14 +1,13 @@
 package wire
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -61,13 +60,8 @@ func (r Receipts) Marshal() ([]byte, error) {
 // ParseReceipts reads what Marshal writes. It checks the form and no signature.
 func ParseReceipts(text []byte) (Receipts, error) {
 	var r Receipts
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil || r.Format != ReceiptsFormat {
+	if strict.JSON(text, &r) != nil || r.Format != ReceiptsFormat {
 		return Receipts{}, fmt.Errorf("wire: not the receipts of a release in the format %s", ReceiptsFormat)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return Receipts{}, errors.New("wire: something follows the receipts of a release")
 	}
 	return r, nil
 }

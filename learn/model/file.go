@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/learn/moments"
 )
 
@@ -111,13 +111,8 @@ func readForm(r io.Reader) (f form, err error) {
 	if len(text) > maxBytes {
 		return f, fmt.Errorf("model: a file of more than %d bytes", maxBytes)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
+	if strict.JSON(text, &f) != nil {
 		return f, errors.New("model: not a file of a model or of features")
-	}
-	if d.More() {
-		return f, errors.New("model: something follows the file's one object")
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/floats"
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -95,9 +96,7 @@ func (s *State) Marshal() []byte {
 // parseState reads a state for features and classes.
 func parseState(text []byte, s record.Shape) (*State, error) {
 	var f form
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if d.Decode(&f) != nil {
+	if strict.JSON(text, &f) != nil {
 		return nil, errState
 	}
 	state := &State{}

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/kernel"
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // Most bounds the clusters of a state.
@@ -89,9 +90,7 @@ func (s *State) Marshal() []byte {
 // parse reads a state in its one form.
 func parse(text []byte) (*State, error) {
 	var f form
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if d.Decode(&f) != nil {
+	if strict.JSON(text, &f) != nil {
 		return nil, errForm
 	}
 	rows := len(f.Sizes)

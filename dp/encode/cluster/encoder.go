@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/strict"
 )
 
 // Encoder finds clusters that no centres describe, such as those of a graph: by a network that
@@ -44,9 +45,7 @@ func (e *Encoder) Marshal() ([]byte, error) {
 // parseEncoder reads an encoder in its one form.
 func parseEncoder(text []byte) (*Encoder, error) {
 	var f encoderForm
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if d.Decode(&f) != nil || f.Version != version {
+	if strict.JSON(text, &f) != nil || f.Version != version {
 		return nil, errEncoder
 	}
 	e := &Encoder{Sizes: f.Sizes, Net: new(nn.Model)}
