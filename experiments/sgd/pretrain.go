@@ -46,7 +46,11 @@ func pretrained(set *dataset.Set, keep string, progress simulate.Progress) (*dat
 	}
 	for epoch := range epochs {
 		order := r.Perm(half)
-		done, err := goOn(keep, epoch, m)
+		kept := ""
+		if keep != "" {
+			kept = epochFile(keep, set.Checksum, epoch)
+		}
+		done, err := goOn(kept, m)
 		if err != nil {
 			return nil, err
 		}
@@ -62,10 +66,10 @@ func pretrained(set *dataset.Set, keep string, progress simulate.Progress) (*dat
 			}
 			adam.Step(m.Params, mean)
 		}
-		if keep != "" {
+		if kept != "" {
 			text, err := m.MarshalBinary()
 			if err == nil {
-				err = durable.Replace(epochFile(keep, epoch), text, 0o644)
+				err = durable.Replace(kept, text, 0o644)
 			}
 			if err != nil {
 				return nil, err
@@ -83,16 +87,16 @@ func pretrained(set *dataset.Set, keep string, progress simulate.Progress) (*dat
 	return out, nil
 }
 
-func epochFile(folder string, epoch int) string {
-	return filepath.Join(folder, fmt.Sprintf("table-xiv-after-epoch-%d.model", epoch+1))
+// epochFile names the data, too: an epoch of others is not gone on from.
+func epochFile(folder, checksum string, epoch int) string {
+	return filepath.Join(folder, fmt.Sprintf("table-xiv-of-%.12s-after-epoch-%d.model", checksum, epoch+1))
 }
 
-// goOn gives the model what an epoch that was kept made of it; false where there is none.
-func goOn(folder string, epoch int, m *nn.Model) (bool, error) {
-	if folder == "" {
+// goOn gives the model what an epoch that was kept in a file made of it; false where there is none.
+func goOn(name string, m *nn.Model) (bool, error) {
+	if name == "" {
 		return false, nil
 	}
-	name := epochFile(folder, epoch)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -21,29 +21,32 @@ func TestEpochsAreKept(t *testing.T) {
 		return m
 	}
 	learned, m := network(1, 2), network(2, 2)
-	for _, folder := range []string{"", dir} {
-		if done, err := goOn(folder, 0, m); done || err != nil {
-			t.Errorf("in %q: %v %v", folder, done, err)
+	file := epochFile(dir, "5eed5eed5eed5eed", 0)
+	for _, name := range []string{"", file} {
+		if done, err := goOn(name, m); done || err != nil {
+			t.Errorf("in %q: %v %v", name, done, err)
 		}
 	}
 	keep := func(of *nn.Model) {
 		text, err := of.MarshalBinary()
 		if err == nil {
-			err = os.WriteFile(epochFile(dir, 0), text, 0o644)
+			err = os.WriteFile(file, text, 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	keep(learned)
-	if done, err := goOn(dir, 0, m); !done || err != nil || !slices.Equal(m.Params, learned.Params) {
+	if done, err := goOn(file, m); !done || err != nil || !slices.Equal(m.Params, learned.Params) {
 		t.Errorf("%v %v: %v", done, err, m.Params)
 	}
-	if done, err := goOn(dir, 1, m); done || err != nil {
-		t.Errorf("an epoch that nobody kept: %v %v", done, err)
+	for what, name := range map[string]string{"an epoch that nobody kept": epochFile(dir, "5eed5eed5eed5eed", 1), "an epoch of other data": epochFile(dir, "0ddba11", 0)} {
+		if done, err := goOn(name, m); done || err != nil {
+			t.Errorf("%s: %v %v", what, done, err)
+		}
 	}
 	keep(network(1, 5))
-	if _, err := goOn(dir, 0, m); err == nil || !strings.Contains(err.Error(), epochFile(dir, 0)) {
+	if _, err := goOn(file, m); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("another network: %v", err)
 	}
 }
