@@ -19,6 +19,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/issuer/identity"
@@ -73,10 +74,11 @@ func firstInstance(p plan.Plan) plan.Plan {
 // signIn gives a person a new identity token: no two are alike.
 func (p *people) signIn(subject string) {
 	p.times++
+	secret := session.Secret()
 	p.bearers[subject] = identitytest.Sign(p.t, jose.RS256, p.provider.Key("first"), "first", "JWT", map[string]any{
-		"iss": p.provider.URL, "aud": "app", "sub": subject, "email": subject + "@example.org",
+		"iss": p.provider.URL, "aud": "app", "sub": subject, "email": subject + "@example.org", "nonce": wire.SignInNonce(p.plan.Hash(), secret),
 		"iat": p.now.Unix(), "exp": p.now.Add(time.Hour).Unix(), "jti": fmt.Sprint(p.times),
-	})
+	}) + "~" + secret
 }
 
 // One token of a hop for each person, whatever identity tokens they show and wherever the

@@ -18,6 +18,8 @@ import (
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/internal/session"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/issuer/identity/identitytest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/web/webtest"
@@ -63,10 +65,11 @@ func TestPeopleWhoSignInAnswerFromTypeScript(t *testing.T) {
 		Channel int    `json:"channel"`
 	}
 	token := func(subject, audience string, key any, n int) string {
+		secret := session.Secret()
 		return identitytest.Sign(t, jose.RS256, key, "first", "JWT", map[string]any{
 			"iss": provider.URL, "aud": audience, "sub": subject, "email": subject + "@people.example", "jti": fmt.Sprint(n),
-			"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
-		})
+			"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "nonce": wire.SignInNonce(signed.Plan.Hash(), secret),
+		}) + "~" + secret
 	}
 	key := provider.Key("first")
 	const people = 6

@@ -8,6 +8,7 @@ package identity
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -84,8 +85,11 @@ type signed struct {
 	issuer   string
 	keys     *keySet
 	verifier *oidc.IDTokenVerifier
-	// more are the rules of the kind beside those of all; typ is what the token calls itself.
-	more func(token *oidc.IDToken, typ, plan string) error
+	// more are the rules of the kind beside those of all; typ is what the token calls itself,
+	// and secret what came with it.
+	more func(token *oidc.IDToken, typ, plan, secret string) error
+	// bound is whether a token comes with the secret that its nonce was made of.
+	bound bool
 }
 
 func (s *signed) Kind() string { return s.kind }
@@ -116,8 +120,8 @@ func OpenOIDC(o OIDC, now func() time.Time) (Identifier, error) {
 		most = defaultMaxAge
 	}
 	return &signed{
-		kind: "oidc", issuer: o.Issuer, keys: keys, verifier: verifier(o.Issuer, o.Audience, keys, now),
-		more: func(t *oidc.IDToken, typ, _ string) error {
+		kind: "oidc", issuer: o.Issuer, keys: keys, verifier: verifier(o.Issuer, o.Audience, keys, now), bound: true,
+		more: func(t *oidc.IDToken, typ, plan, secret string) error {
 			var claims struct {
 				Party string `json:"azp"`
 			}
@@ -129,6 +133,10 @@ func OpenOIDC(o OIDC, now func() time.Time) (Identifier, error) {
 				return errors.New("it was given to another app, which is its authorized party")
 			case t.IssuedAt.IsZero() || age < -leeway || age > most:
 				return fmt.Errorf("it was not given out within the last %v", most)
+			}
+			hash, err := wire.ParsePlanName(plan)
+			if err != nil || subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(wire.SignInNonce(hash, secret))) != 1 {
+				return errors.New("its nonce is not of this plan and of the secret that came with it")
 			}
 			return nil
 		},
@@ -149,7 +157,7 @@ func OpenAssertions(a Assertions, now func() time.Time) (Identifier, error) {
 	errs = append(errs, serve.Fault("assertions.keys", err))
 	return &signed{
 		kind: "assertion", issuer: a.Issuer, keys: keys, verifier: verifier(a.Issuer, a.Audience, keys, now),
-		more: func(t *oidc.IDToken, typ, plan string) error {
+		more: func(t *oidc.IDToken, typ, plan, _ string) error {
 			var claims struct {
 				Plan string `json:"plan"`
 			}
@@ -177,6 +185,13 @@ func verifier(issuer, audience string, keys *keySet, now func() time.Time) *oidc
 // Identify verifies the token that the request bears.
 func (s *signed) Identify(r *http.Request, plan string) ([]byte, error) {
 	raw, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	var secret string
+	if s.bound {
+		var whole bool
+		if raw, secret, whole = wire.SignedIn(raw); found && !whole {
+			return nil, wire.Problemf(wire.Unauthenticated, "a signed token with the secret of its nonce behind it is needed here")
+		}
+	}
 	if !found || len(raw) > maxToken || strings.Count(raw, ".") != 2 {
 		return nil, wire.Problemf(wire.Unauthenticated, "a signed token that says who asks is needed here")
 	}
@@ -189,7 +204,7 @@ func (s *signed) Identify(r *http.Request, plan string) ([]byte, error) {
 	if err != nil {
 		return nil, wire.Problemf(wire.Unauthenticated, "the token %s", reason(err))
 	}
-	if err := s.more(token, typeOf(raw), plan); err != nil {
+	if err := s.more(token, typeOf(raw), plan, secret); err != nil {
 		return nil, wire.Problemf(wire.Unauthenticated, "the token is not good here: %w", err)
 	}
 	if token.Subject == "" || len(token.Subject) > maxSubject {

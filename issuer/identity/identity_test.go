@@ -39,9 +39,20 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
+// secret is what the device drew for its sign-in.
+var secret = base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+
+// identify shows a credential, with the secret behind it where it is an identity token.
 func identify(who Identifier, token string) ([]byte, *wire.Problem) {
+	if who.Kind() == "oidc" {
+		token += "~" + secret
+	}
+	return shown(who, token)
+}
+
+func shown(who Identifier, credential string) ([]byte, *wire.Problem) {
 	r := httptest.NewRequest(http.MethodPost, "/", nil)
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+credential)
 	got, err := who.Identify(r, planName)
 	p, _ := errors.AsType[*wire.Problem](err)
 	if err != nil && p == nil {
@@ -52,7 +63,11 @@ func identify(who Identifier, token string) ([]byte, *wire.Problem) {
 
 // good is what a provider says of a person.
 func good(p *identitytest.Provider) map[string]any {
-	return map[string]any{"iss": p.URL, "aud": client, "sub": subject, "iat": start.Unix(), "exp": start.Add(time.Hour).Unix(), "email": "bea@example.org"}
+	hash, err := wire.ParsePlanName(planName)
+	if err != nil {
+		panic(err)
+	}
+	return map[string]any{"iss": p.URL, "aud": client, "sub": subject, "nonce": wire.SignInNonce(hash, secret), "iat": start.Unix(), "exp": start.Add(time.Hour).Unix(), "email": "bea@example.org"}
 }
 
 func with(claims map[string]any, name string, value any) map[string]any {
@@ -87,7 +102,7 @@ func TestIdentityTokens(t *testing.T) {
 		"several audiences":         sign(with(with(claims, "aud", []string{"other", client}), "azp", client)),
 		"given out later":           sign(with(claims, "iat", start.Add(30*time.Second).Unix())),
 		"another e-mail address":    sign(with(claims, "email", "b@example.org")),
-		"the provider's own things": sign(with(claims, "nonce", "n-0S6_WzA2Mj")),
+		"the provider's own things": sign(with(claims, "at_hash", "n-0S6_WzA2Mj")),
 	} {
 		if again, problem := identify(who, token); problem != nil || !bytes.Equal(again, first) {
 			t.Errorf("%s: %s, %v", name, again, problem)
@@ -151,6 +166,50 @@ func TestIdentityTokens(t *testing.T) {
 	// Strangers with keys of their own invention do not make us ask the provider each time.
 	if n := p.Fetched(); n > 2 {
 		t.Errorf("the keys were fetched %d times within a second", n)
+	}
+}
+
+// A token that was given out for something else serves nobody who finds it: its nonce is of the
+// plan, and of a secret that whoever signed in has kept.
+func TestAnIdentityTokenIsOfOnePlanAndDevice(t *testing.T) {
+	p := identitytest.New(t)
+	c := &clock{start}
+	who, err := OpenOIDC(OIDC{Issuer: p.URL, Audience: client, Roots: serve.Path(p.Roots)}, c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(nonce any) string {
+		return identitytest.Sign(t, jose.RS256, p.Key("first"), "first", "JWT", with(good(p), "nonce", nonce))
+	}
+	own := good(p)["nonce"].(string)
+	hash, err := wire.ParsePlanName(planName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, problem := shown(who, sign(own)+"~"+secret); problem != nil {
+		t.Fatal(problem)
+	}
+	other := base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{8}, 32))
+	const nonce, behind = "nonce", "behind it"
+	for name, bad := range map[string]struct{ credential, says string }{
+		"no secret":               {sign(own), behind},
+		"an empty secret":         {sign(own) + "~", behind},
+		"a short secret":          {sign(wire.SignInNonce(hash, secret[:40])) + "~" + secret[:40], behind},
+		"a long secret":           {sign(own) + "~" + secret + "AA", behind},
+		"two secrets":             {sign(own) + "~" + secret + "~" + secret, behind},
+		"another form of it":      {sign(own) + "~" + secret[:42] + "d", behind},
+		"another secret":          {sign(own) + "~" + other, nonce},
+		"no nonce":                {sign(nil) + "~" + secret, nonce},
+		"an empty nonce":          {sign("") + "~" + secret, nonce},
+		"a nonce of another app":  {sign("n-0S6_WzA2Mj") + "~" + secret, nonce},
+		"a nonce that is no text": {sign(7) + "~" + secret, "not signed"},
+		"another plan's":          {sign(wire.SignInNonce([32]byte{0x0b}, secret)) + "~" + secret, nonce},
+		"the secret itself":       {sign(secret) + "~" + secret, nonce},
+	} {
+		got, problem := shown(who, bad.credential)
+		if got != nil || problem == nil || problem.Code != wire.Unauthenticated || !strings.Contains(problem.Detail, bad.says) || strings.Contains(problem.Detail, secret) {
+			t.Errorf("%s: %s, %v, want %q", name, got, problem, bad.says)
+		}
 	}
 }
 

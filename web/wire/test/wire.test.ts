@@ -6,6 +6,7 @@ import { fromBase64url, fromHex, toHex } from "../src/bytes";
 import { parseKey } from "../src/keys";
 import { encodeBatch } from "../src/messages";
 import { checkChain, decodeHandover, encodeHandover } from "../src/receipts";
+import { signedIn, signIn } from "../src/signin";
 import { blind, decodeTokenRequest, decodeTokenResponse, encodeTokenRequest, encodeTokenResponse, finalize, tokenMessage, verifyToken } from "../src/tokens";
 import { vectors } from "./vectors";
 
@@ -87,4 +88,18 @@ test("a token is made of an issuer's answer, whatever the issuer is", async () =
   await assert.rejects(finalize(request, answer.slice(1)), RangeError);
   assert.equal(createPrivateKey({ key: Buffer.from(pkcs8), format: "der", type: "pkcs8" }).asymmetricKeyDetails?.modulusLength, 2048);
   assert.throws(() => parseKey(v.public_key.slice(0, -4) + "AAAA", "rsa2048"), SyntaxError);
+});
+
+test("a sign-in is for one plan and one secret", () => {
+  const all = vectors<{ comment: string; plan: string; secret: string; nonce: string }[]>("internal/wire/testdata/vectors/v1/sign_in.json");
+  for (const { comment, plan, secret, nonce } of all) {
+    assert.deepEqual(signIn(fromHex(plan), secret), { secret, nonce }, comment);
+  }
+  assert.ok(all.length >= 3);
+  const plan = fromHex(all[0]!.plan), one = signIn(plan), other = signIn(plan);
+  assert.notEqual(one.secret, other.secret);
+  assert.notEqual(one.nonce, other.nonce);
+  assert.equal(signedIn("a.b.c", one), `a.b.c~${one.secret}`);
+  assert.throws(() => signIn(plan, one.secret.slice(1)));
+  assert.throws(() => signIn(plan.subarray(1)));
 });
