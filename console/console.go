@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -36,6 +37,16 @@ type Asker interface {
 	Do(ctx context.Context, method, url, mediaType string, body []byte) (status int, answer []byte, err error)
 }
 
+// Provider signs operators in, elsewhere.
+type Provider interface {
+	// Begin is the address where a browser signs in, and what that browser keeps until it is
+	// back, which nobody else may read.
+	Begin(ctx context.Context) (url, kept string, err error)
+	// Finish is the name of the operator who has signed in, by what the browser has kept and
+	// what it came back with.
+	Finish(ctx context.Context, kept, state, code string) (name string, err error)
+}
+
 // Options are what a console is made of. Analyzer and Public must be set.
 type Options struct {
 	Analyzer string // its address, without a slash at the end
@@ -44,15 +55,18 @@ type Options struct {
 	// Operator asks with an operator's token: pages show then how far collections have come,
 	// and whoever has opened a link of Login may act. nil: neither.
 	Operator Asker
+	// SignIn lets in operators who have signed in elsewhere; nil: a link of Login does alone.
+	SignIn Provider
 	// Backup writes a copy of the analyzer's database on this machine, and says where; nil: the
 	// console cannot.
 	Backup func(context.Context) (file string, err error)
 
 	Room *Room // a live poll; nil: none
 
-	Hosts []string // names and addresses that browsers may call the console by, with the port
-	Log   *slog.Logger
-	Now   func() time.Time // nil: time.Now
+	Hosts  []string // names and addresses that browsers may call the console by, with the port
+	Secure bool     // browsers reach it over TLS alone, which something before it may end
+	Log    *slog.Logger
+	Now    func() time.Time // nil: time.Now
 }
 
 // Console is the pages. It is safe for concurrent use.
@@ -61,7 +75,8 @@ type Console struct {
 	analyzer reader
 	sessions *session.Sessions
 	audit    auditLog
-	doors    doors // of the room
+	doors    doors                  // of the room
+	signIns  *serve.Rates[struct{}] // as each asks the provider
 	handler  http.Handler
 }
 
@@ -83,7 +98,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	o.Analyzer = strings.TrimSuffix(o.Analyzer, "/")
-	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, doors: newDoors()}
+	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, doors: newDoors(), signIns: serve.NewRates[struct{}](1, 20, 1)}
 	c.sessions = session.New(linkTime, o.Now)
 	c.audit = auditLog{log: o.Log, now: o.Now}
 	mux := http.NewServeMux()
@@ -104,6 +119,12 @@ func New(o Options) (*Console, error) {
 	if o.Operator != nil {
 		page("GET /login/{code}", c.getLogin)
 		page("POST /login/{code}", c.postLogin)
+		if o.SignIn != nil {
+			page("GET /login", c.loginPage)
+			page("GET /login/oidc", c.beginSignIn)
+			page("GET /login/oidc/callback", c.backFromSignIn)
+			page("POST /login/oidc", c.finishSignIn)
+		}
 		page("POST /logout", c.acting(c.postLogout))
 		page("GET /operator", c.operator)
 		page("POST /operator/alarms", c.acting(c.postAlarm))

@@ -88,7 +88,10 @@ type stack struct {
 
 // operator is the page of the services.
 func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
-	if _, ok := c.session(r); !ok {
+	if _, ok := c.session(r); !ok && c.o.SignIn != nil {
+		http.Redirect(w, r, "/login", http.StatusSeeOther)
+		return nil
+	} else if !ok {
 		return errNoSession
 	}
 	all, err := c.analyzer.list(r.Context())

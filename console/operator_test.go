@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,6 +21,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/issuer/identity"
+	"github.com/confetti-dp/confetti/issuer/identity/identitytest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -86,6 +91,122 @@ func post(t *testing.T, c http.Handler, path string, cookie *http.Cookie, form u
 		r.AddCookie(cookie)
 	}
 	return answered(t, c, r)
+}
+
+// at is where browsers reach the console whose operators sign in at a provider.
+const at = "https://console.example"
+
+// provided is a provider that knows the operator ada.
+func provided(t *testing.T) (*identitytest.Provider, *identity.SignIn) {
+	t.Helper()
+	p := identitytest.New(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(identitytest.Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signIn, err := identity.OpenSignIn(identity.Operators{Issuer: p.URL, Client: "console", Secret: serve.Path(secret), Roots: serve.Path(p.Roots), Back: at + "/login/oidc/callback", Names: map[string]string{"248289": "ada"}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, signIn
+}
+
+// An operator who has signed in at the provider is let in: the one browser that began it, once,
+// and nothing is done by what another site leads to.
+func TestAnOperatorSignsInAtAProvider(t *testing.T) {
+	p, signIn := provided(t)
+	_, s, _, log := operated(t)
+	c, err := New(Options{Analyzer: base, Public: s, Operator: s, SignIn: signIn, Secure: true, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, _ := get(t, c, "/operator"); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/login" {
+		t.Errorf("a stranger is led to %d %s", res.StatusCode, res.Header.Get("Location"))
+	}
+	_, text := get(t, c, "/login")
+	wants(t, text, `href="/login/oidc"`)
+
+	// begin goes to the provider and back, as a browser does, and is what its page then posts.
+	begin := func() (began *http.Cookie, form url.Values) {
+		res, _ := get(t, c, "/login/oidc")
+		if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
+			t.Fatalf("beginning: %d %v", res.StatusCode, res.Cookies())
+		}
+		began = res.Cookies()[0]
+		if !began.HttpOnly || !began.Secure || began.SameSite != http.SameSiteStrictMode || !strings.HasPrefix(began.Name, "__Host-") || began.MaxAge > 600 {
+			t.Errorf("%+v", began)
+		}
+		client := p.Client()
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		there, err := client.Get(res.Header.Get("Location"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		there.Body.Close()
+		back := strings.TrimPrefix(there.Header.Get("Location"), at)
+		res, text := get(t, c, back)
+		if res.StatusCode != http.StatusOK || len(res.Cookies()) > 0 {
+			t.Fatalf("coming back does something: %d %v", res.StatusCode, res.Cookies())
+		}
+		form = url.Values{}
+		for _, field := range regexp.MustCompile(`name="(state|code)" value="([^"]+)"`).FindAllStringSubmatch(text, -1) {
+			form.Set(field[1], html.UnescapeString(field[2]))
+		}
+		return began, form
+	}
+	p.SignedIn("248289", nil)
+	began, form := begin()
+	if res, _ := post(t, c, "/login/oidc", nil, form); res.StatusCode != http.StatusForbidden {
+		t.Errorf("another browser finishes: %d", res.StatusCode)
+	}
+	otherBegan, otherForm := begin()
+	if res, _ := post(t, c, "/login/oidc", otherBegan, form); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a browser that has begun another sign-in finishes: %d", res.StatusCode)
+	}
+	res, _ := post(t, c, "/login/oidc", began, form)
+	var session *http.Cookie
+	for _, cookie := range res.Cookies() {
+		if cookie.MaxAge > 0 {
+			session = cookie
+		}
+	}
+	if res.StatusCode != http.StatusSeeOther || session == nil || !session.HttpOnly || !session.Secure || session.SameSite != http.SameSiteStrictMode || session.Name != "__Host-confetti-console" {
+		t.Fatalf("signing in: %d %+v", res.StatusCode, res.Cookies())
+	}
+	if res, text := get(t, c, "/operator", "Cookie", session.Name+"="+session.Value); res.StatusCode != http.StatusOK || !strings.Contains(text, "logged in as ada") {
+		t.Errorf("ada is not let in: %d", res.StatusCode)
+	}
+	if res, _ := post(t, c, "/login/oidc", began, form); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a code serves twice: %d", res.StatusCode)
+	}
+	for name, change := range map[string]func(map[string]any){
+		"somebody else":   func(c map[string]any) { c["sub"] = "7-stranger" },
+		"another nonce":   func(c map[string]any) { c["nonce"] = "x" },
+		"another's token": func(c map[string]any) { c["aud"] = "x" },
+	} {
+		p.SignedIn("248289", change)
+		began, form := begin()
+		if res, text := post(t, c, "/login/oidc", began, form); res.StatusCode != http.StatusForbidden || strings.Contains(text, "7-stranger") {
+			t.Errorf("%s: %d\n%s", name, res.StatusCode, text)
+		}
+	}
+	for _, back := range []string{"", "?error=access_denied&state=" + otherForm.Get("state"), "?code=x", "?state=x"} {
+		if res, _ := get(t, c, "/login/oidc/callback"+back); res.StatusCode != http.StatusForbidden {
+			t.Errorf("coming back with %q: %d", back, res.StatusCode)
+		}
+	}
+	many := 0
+	for range 40 {
+		if res, _ := get(t, c, "/login/oidc"); res.StatusCode == http.StatusTooManyRequests {
+			many++
+		}
+	}
+	if many == 0 {
+		t.Error("strangers begin as many sign-ins as they like")
+	}
+	if said := log.String(); !strings.Contains(said, "logged in at the provider") || strings.Contains(said, "248289") || strings.Contains(said, form.Get("code")) || strings.Contains(said, began.Value) {
+		t.Errorf("the log says\n%s", said)
+	}
 }
 
 // Nothing is done by a GET, without a session, or by a form that is not of the session; all
@@ -269,6 +390,8 @@ func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
 	c, _, _, _ := operated(t)
 	served := httptest.NewServer(c)
 	defer served.Close()
+	_, signIn := provided(t)
+	_, signing := start(t, Options{Analyzer: base, Public: c.o.Public, Operator: c.o.Operator, SignIn: signIn})
 	for _, screen := range screens {
 		b := open(t, ctx, screen.width, screen.height, screen.phone)
 		b.do(chromedp.Navigate(served.URL + "/room"))
@@ -277,6 +400,10 @@ func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
 		b.look(t, "login, "+screen.name)
 		b.do(chromedp.Click("main button"), chromedp.WaitVisible(".room details"))
 		b.look(t, "room of the operator, "+screen.name)
+		b.do(chromedp.Navigate(signing + "/login"))
+		b.look(t, "signing in, "+screen.name)
+		b.do(chromedp.Navigate(signing + "/login/oidc/callback?state=x&code=y"))
+		b.look(t, "back from the provider, "+screen.name)
 		for _, dark := range []bool{false, true} {
 			b.darken(t, dark)
 			b.do(chromedp.Navigate(served.URL + "/operator"))

@@ -318,7 +318,7 @@ func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, &http.Cookie{Name: phoneCookie, Value: keep, Path: "/answer", MaxAge: 24 * 3600, Secure: r.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: phoneCookie, Value: keep, Path: "/answer", MaxAge: 24 * 3600, Secure: c.secure(r), HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(struct {
 		Plan       string   `json:"plan"` // the signed text

@@ -13,12 +13,15 @@ const linkTime = 15 * time.Minute
 
 // session is that of the browser, if it has one.
 func (c *Console) session(r *http.Request) (session.Session, bool) {
-	cookie, err := r.Cookie(cookieName(r.TLS != nil))
+	cookie, err := r.Cookie(cookieName(c.secure(r)))
 	if err != nil {
 		return session.Session{}, false
 	}
 	return c.sessions.Find(cookie.Value)
 }
+
+// secure reports whether the browser speaks TLS, to the console or to what stands before it.
+func (c *Console) secure(r *http.Request) bool { return c.o.Secure || r.TLS != nil }
 
 // cookieName is one that only this host can set, where there is TLS.
 func cookieName(secure bool) string {
@@ -45,21 +48,26 @@ func (c *Console) postLogin(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &pageError{http.StatusForbidden, "This link was opened before, or is too old.", "Start the console again for another one: a link opens once."}
 	}
+	c.letIn(w, r, name, "by a link")
+	return nil
+}
+
+// letIn begins a session of the browser, and leads it to its page.
+func (c *Console) letIn(w http.ResponseWriter, r *http.Request, name, how string) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(r.TLS != nil), Value: c.sessions.Open(name), Path: "/", MaxAge: int(session.Time.Seconds()),
-		Secure: r.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: cookieName(c.secure(r)), Value: c.sessions.Open(name), Path: "/", MaxAge: int(session.Time.Seconds()),
+		Secure: c.secure(r), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
-	c.audit.add(name, "logged in")
+	c.audit.add(name, "logged in "+how)
 	to := "/operator"
 	if c.o.Room != nil {
 		to = "/room"
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
-	return nil
 }
 
 func (c *Console) postLogout(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	if cookie, err := r.Cookie(cookieName(r.TLS != nil)); err == nil {
+	if cookie, err := r.Cookie(cookieName(c.secure(r))); err == nil {
 		c.sessions.End(cookie.Value)
 	}
 	c.audit.add(who.Name, "logged out")

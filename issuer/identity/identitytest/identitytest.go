@@ -6,14 +6,20 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -31,17 +37,68 @@ type Provider struct {
 	keys    map[string]crypto.Signer
 	down    bool
 	fetched int
+	subject string
+	change  func(claims map[string]any)
+	codes   map[string]url.Values // what was asked for where they were given out
+}
+
+// Secret is that of the client of the same name as its ID: others have none.
+const Secret = "what only the client knows"
+
+// SignedIn has everybody be signed in as the subject, with claims that are changed before they
+// are signed, if change is not nil.
+func (p *Provider) SignedIn(subject string, change func(claims map[string]any)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.subject, p.change = subject, change
+}
+
+// authorize sends the browser back with a code, as if a person had just agreed.
+func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
+	asked := r.URL.Query()
+	back, err := url.Parse(asked.Get("redirect_uri"))
+	if err != nil || asked.Get("response_type") != "code" || !strings.Contains(" "+asked.Get("scope")+" ", " openid ") || asked.Get("code_challenge_method") != "S256" {
+		http.Error(w, "not a request of the code flow with PKCE", http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	code := fmt.Sprintf("code-%d", len(p.codes)+1)
+	p.codes[code] = asked
+	p.mu.Unlock()
+	back.RawQuery = url.Values{"code": {code}, "state": {asked.Get("state")}}.Encode()
+	http.Redirect(w, r, back.String(), http.StatusSeeOther)
+}
+
+// exchange gives an identity token for a code, once, and only to who has begun.
+func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id, secret, basic := r.BasicAuth()
+	asked, there := p.codes[r.PostFormValue("code")]
+	delete(p.codes, r.PostFormValue("code"))
+	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
+	if !there || !basic || secret != url.QueryEscape(Secret) || id != asked.Get("client_id") || r.PostFormValue("redirect_uri") != asked.Get("redirect_uri") ||
+		base64.RawURLEncoding.EncodeToString(sum[:]) != asked.Get("code_challenge") {
+		http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
+		return
+	}
+	claims := map[string]any{"iss": p.URL, "aud": id, "sub": p.subject, "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
+	if p.change != nil {
+		p.change(claims)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": Sign(p.t, jose.RS256, p.keys["first"], "first", "JWT", claims)})
 }
 
 // New starts a provider with a key of RSA that is called "first".
 func New(t testing.TB) *Provider {
 	t.Helper()
-	p := &Provider{t: t, keys: map[string]crypto.Signer{}}
+	p := &Provider{t: t, keys: map[string]crypto.Signer{}, codes: map[string]url.Values{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(map[string]any{
-			"issuer": p.URL, "jwks_uri": p.URL + "/keys", "authorization_endpoint": p.URL + "/authorize",
-			"response_types_supported": []string{"id_token"}, "subject_types_supported": []string{"pairwise"},
+			"issuer": p.URL, "jwks_uri": p.URL + "/keys", "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+			"response_types_supported": []string{"id_token", "code"}, "subject_types_supported": []string{"pairwise"},
 			// What a provider offers is no reason to take it.
 			"id_token_signing_alg_values_supported": []string{"RS256", "none", "HS256"},
 		})
@@ -55,6 +112,8 @@ func New(t testing.TB) *Provider {
 		}
 		w.Write(p.jwks())
 	})
+	mux.HandleFunc("GET /authorize", p.authorize)
+	mux.HandleFunc("POST /token", p.exchange)
 	p.Server = httptest.NewTLSServer(mux)
 	t.Cleanup(p.Close)
 	p.Roots = filepath.Join(t.TempDir(), "provider.crt")

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/console"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/issuer/identity"
 )
 
 type serveConsole struct {
@@ -19,6 +23,39 @@ type serveConsole struct {
 	services.Flags
 	Certificate string `help:"PEM file of the console's own certificate." type:"path" placeholder:"FILE"`
 	Key         string `help:"PEM file of its private key." type:"path" placeholder:"FILE"`
+	Address     string `help:"Address by which browsers call the console, where it is not that of --listen." placeholder:"URL"`
+	OIDC        oidc   `embed:"" prefix:"oidc-"`
+}
+
+// oidc are the flags of a provider at which operators sign in.
+type oidc struct {
+	Issuer   string            `help:"URL of an OpenID provider at which operators sign in, beside the link that is printed." placeholder:"URL"`
+	Client   string            `help:"Client ID that the provider gave the console. Its redirect URI is the console's address with /login/oidc/callback." placeholder:"ID"`
+	Secret   string            `help:"File of the client's secret, if the provider gave one." type:"path" placeholder:"FILE"`
+	Roots    string            `help:"PEM file of the provider's authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Operator map[string]string `help:"Who is let in: the operator's name in logs, and the subject (sub) with the provider." placeholder:"NAME=SUBJECT"`
+}
+
+// open is how operators sign in; nil if no flag says so.
+func (f oidc) open(address string) (console.Provider, error) {
+	if f.Issuer == "" && f.Client == "" && f.Secret == "" && f.Roots == "" && len(f.Operator) == 0 {
+		return nil, nil
+	}
+	names := map[string]string{}
+	for name, subject := range f.Operator {
+		if names[subject] != "" {
+			return nil, terminal.Usagef("--oidc-operator gives %s and %s one subject", min(name, names[subject]), max(name, names[subject]))
+		}
+		names[subject] = name
+	}
+	found, err := identity.OpenSignIn(identity.Operators{
+		Issuer: f.Issuer, Client: f.Client, Secret: serve.Path(f.Secret), Roots: serve.Path(f.Roots), Names: names,
+		Back: strings.TrimSuffix(address, "/") + "/login/oidc/callback",
+	}, time.Now)
+	if err != nil {
+		return nil, terminal.Usagef("--oidc-...: %v", err)
+	}
+	return found, nil
 }
 
 func (serveConsole) Help() string {
@@ -28,7 +65,9 @@ one browser in as the operator, once.
 
 Example:
   confetti serve console --analyzer https://analyzer.example:8443
-  confetti serve console --dir trial`
+  confetti serve console --dir trial
+  confetti serve console --dir trial --oidc-issuer https://accounts.example.org \
+      --oidc-client confetti-console --oidc-operator ada=248289761001`
 }
 
 func (c serveConsole) Run(std terminal.Streams) error {
@@ -53,15 +92,25 @@ func (c serveConsole) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
+	address := c.Address
+	if address == "" {
+		address = c.address(l)
+	}
+	if o.SignIn, err = c.OIDC.open(address); err == nil && o.SignIn != nil && o.Operator == nil {
+		err = terminal.Usagef("operators have nothing to do here: give an operator's token, too, with --dir or --token")
+	}
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	pages, err := console.New(o)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	ctx, stop := terminal.UntilStopped()
 	defer stop()
-	fmt.Fprintf(std.Out, "The console is at %s\n", c.address(l))
+	fmt.Fprintf(std.Out, "The console is at %s\n", address)
 	if o.Operator != nil {
-		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(c.address(l), "/")+pages.Login("operator"))
+		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(address, "/")+pages.Login("operator"))
 	}
 	return pages.Serve(ctx, l)
 }
@@ -108,6 +157,13 @@ func (c serveConsole) listen(o *console.Options) (net.Listener, error) {
 	if local {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		o.Hosts = []string{l.Addr().String(), net.JoinHostPort("localhost", port), net.JoinHostPort(host, port)}
+	}
+	if c.Address != "" {
+		at, err := url.Parse(c.Address)
+		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.Path != "" && at.Path != "/" {
+			return nil, errors.Join(terminal.Usagef("--address is %q: give a scheme, host and port, such as https://console.example.org", c.Address), l.Close())
+		}
+		o.Hosts, o.Secure = append(o.Hosts, at.Host), at.Scheme == "https"
 	}
 	return l, nil
 }
