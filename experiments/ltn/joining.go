@@ -161,7 +161,7 @@ func (t *task) second(public blas32.General, respondents int) (func(x blas32.Gen
 				}
 			}
 		}
-		weights := learn.Weights(x.Rows, e.Sizes, likely(e.Encoder, how, reports))
+		weights := learn.Reported(e.Encoder, how, bodies(reports))
 		out := toldRows{means(weights, e.Prototypes), learn.Codes(e.Encoder, x)}
 		for _, all := range [][]float32{out.mean.Data, out.clean.Data, raw.Data} {
 			for i := range all {

@@ -47,7 +47,7 @@ func (t *task) vectors() (Result, error) {
 		res.AccuracyClean, res.AccuracyLatent, err = t.decoded(e, v, told)
 		return t.finish(res, p, classes), err
 	}
-	weights := learn.Weights(len(told), e.Sizes, likely(e.Encoder, v.How.Vector, v.Reports))
+	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
 	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, v.How.Class.Epsilon, classes, fit.Progress(t.tell))
 	if err != nil {
 		return res, err
@@ -55,7 +55,7 @@ func (t *task) vectors() (Result, error) {
 	codes := learn.Codes(e.Encoder, t.set.Test.X)
 	res.AccuracyClean = right(c.Classes(codes), t.set.Test.Y)
 	alone, reports := t.alone(e.Encoder, v.How)
-	res.AccuracyLatent = right(c.OfReports(e.Prototypes, learn.Weights(len(reports), e.Sizes, likely(e.Encoder, alone, reports))), t.set.Test.Y)
+	res.AccuracyLatent = right(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))), t.set.Test.Y)
 	if res.AccuracyPaper, err = t.paper(e.Encoder, v, told, codes); err != nil {
 		return res, err
 	}
@@ -87,14 +87,14 @@ func (t *task) novelVectors() (Result, error) {
 		of[i] = r.Crowd
 	}
 	const certain = 30 // an epsilon: groups are told as they are
-	weights := learn.Weights(len(of), e.Sizes, likely(e.Encoder, v.How.Vector, v.Reports))
+	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
 	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, of, certain, len(groupNames), fit.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
 	res.AccuracyClean = t.balanced(c.Classes(learn.Codes(e.Encoder, t.set.Test.X)))
 	alone, reports := t.alone(e.Encoder, v.How)
-	res.AccuracyLatent = t.balanced(c.OfReports(e.Prototypes, learn.Weights(len(reports), e.Sizes, likely(e.Encoder, alone, reports))))
+	res.AccuracyLatent = t.balanced(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))))
 	return t.finish(res, p, 2), nil
 }
 
@@ -141,13 +141,13 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 	return m.Vectors, p, nil
 }
 
-// likely is the logarithm of the probability of a report of each prototype.
-func likely(e *device.Encoder, how device.Mechanism, reports []latent.Report) func(report, prototype int) float64 {
-	x, of := e.Prototypes, make([]func([]byte) float64, e.Prototypes.Rows)
-	for j := range of {
-		of[j] = how.LogProb(x.Data[j*x.Stride:][:x.Cols])
+// bodies are the vectors of reports.
+func bodies(reports []latent.Report) [][]byte {
+	out := make([][]byte, len(reports))
+	for i, r := range reports {
+		out[i] = r.Vector
 	}
-	return func(i, j int) float64 { return of[j](reports[i].Vector) }
+	return out
 }
 
 // alone are reports of test records of which a device tells the vector alone, at the whole epsilon.

@@ -105,9 +105,7 @@ func learns(t *testing.T, e *device.Encoder, x blas32.General, y []int) {
 			}
 			told, reports = append(told, class), append(reports, vector)
 		}
-		weights := Weights(len(told), e.Sizes, func(i, j int) float64 {
-			return how.Vector.LogProb(e.Prototypes.Data[j*e.Prototypes.Stride:][:e.Dim()])(reports[i])
-		})
+		weights := Reported(e, how.Vector, reports)
 		c, err := ByPrototypes(rand.New(rand.NewPCG(4, 4)), e.Prototypes, weights, told, 3, 4, quiet)
 		if err != nil {
 			t.Fatal(err)

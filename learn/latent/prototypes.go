@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/latent"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/learn/fit"
@@ -53,6 +54,15 @@ func Weights(n int, sizes []int, logProb func(report, prototype int) float64) []
 	}
 	wait.Wait()
 	return out
+}
+
+// Reported are the weights of reports by which a mechanism told vectors of an encoder.
+func Reported(e *latent.Encoder, how latent.Mechanism, reports [][]byte) []float32 {
+	x, of := e.Prototypes, make([]func([]byte) float64, e.Prototypes.Rows)
+	for j := range of {
+		of[j] = how.LogProb(x.Data[j*x.Stride:][:x.Cols])
+	}
+	return Weights(len(reports), e.Sizes, func(i, j int) float64 { return of[j](reports[i]) })
 }
 
 // Classifier scores the classes of codes.

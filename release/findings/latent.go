@@ -17,7 +17,7 @@ import (
 // describeLatent states how many lie in which cluster: with which class, or of which group.
 func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release.Section, error) {
 	if m.Vectors != nil {
-		return describeVectors(m)
+		return describeVectors(m, public)
 	}
 	respondents := 0
 	for _, n := range m.Counts.Respondents {

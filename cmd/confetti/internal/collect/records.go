@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -17,19 +18,30 @@ import (
 
 // collectRecords are the flags of records that are private as a whole.
 type collectRecords struct {
-	Clusters string `help:"Public clusters of records (confetti clusters fit): each respondent says its cluster and its class jointly, at --local-epsilon though everyone colludes." type:"path" placeholder:"FILE"`
+	Clusters    string  `help:"Public clusters of records (confetti clusters fit): each respondent says its cluster and its class jointly, at --local-epsilon though everyone colludes." type:"path" placeholder:"FILE"`
+	Encoder     string  `help:"A public encoder (confetti learn encoder) in the place of clusters: each respondent says its vector and its class, with noise." type:"path" placeholder:"FILE"`
+	Vector      string  `help:"How a vector is told: laplace, noise on a grid, or cap, a direction." enum:"laplace,cap" default:"laplace"`
+	VectorShare float64 `help:"Of the local epsilon, that of a vector: the class has the rest." default:"0.7"`
 }
 
-// runRecords collects symbols of a public cluster and a class.
+// runRecords collects symbols of a public cluster and a class, or vectors beside a class.
 func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) error {
 	start := time.Now()
+	file, flag := cmp.Or(c.Encoder, c.Clusters), "--clusters"
+	if c.Encoder != "" {
+		flag = "--encoder"
+	}
 	switch {
+	case c.Encoder != "" && c.Clusters != "":
+		return terminal.Usagef("--encoder beside --clusters: the one or the other")
 	case c.Learn:
-		return terminal.Usagef("--clusters beside --learn: the one or the other")
+		return terminal.Usagef("%s beside --learn: the one or the other", flag)
 	case c.LocalEpsilon == 0:
-		return terminal.Usagef("--clusters: nobody is trusted: give the --local-epsilon of all that a respondent says")
+		return terminal.Usagef("%s: nobody is trusted: give the --local-epsilon of all that a respondent says", flag)
 	case c.Noise != "":
-		return terminal.Usagef("--noise: a symbol is no sum: leave it out")
+		return terminal.Usagef("--noise: what a respondent says of its record is no sum: leave it out")
+	case !(c.VectorShare > 0 && c.VectorShare < 1):
+		return terminal.Usagef("--vector-share is %v: give a number between 0 and 1", c.VectorShare)
 	}
 	if err := (flags.Budget{Epsilon: 1, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta}).Check(); err != nil {
 		return err
@@ -37,7 +49,7 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 	if err := c.checkDensity(); err != nil {
 		return err
 	}
-	state, err := os.ReadFile(c.Clusters)
+	state, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -45,8 +57,12 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 	if err != nil {
 		return err
 	}
-	r := collection.Records{Title: "Which class goes with which cluster", Clusters: state, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum,
+	r := collection.Records{Title: "Which class goes with which record", State: state, Full: c.full(), Seed: c.Seed, Minimum: c.Minimum,
 		Budget: plan.Budget{LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: string(account.Replacement)}}
+	said := "the likeliest class of the cluster"
+	if c.Encoder != "" {
+		r.Vector, said = &plan.Latents{Mechanism: c.Vector, Epsilon: c.VectorShare * c.LocalEpsilon}, "a classifier that learned from the reports"
+	}
 	if r.Minimum == 0 {
 		r.Minimum = set.Train.Len()
 	}
@@ -54,7 +70,7 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 	out, err := r.Run(set, report)
 	finish()
 	if err != nil {
-		return flags.InDomain(fmt.Errorf("%s: %w", c.Clusters, err))
+		return flags.InDomain(fmt.Errorf("%s: %w", file, err))
 	}
 	out.Release.Notes = append(out.Release.Notes, notes...)
 	if c.Out != "" {
@@ -72,9 +88,9 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 			Delta        float64    `json:"delta"`
 			Devices      int        `json:"respondents"`
 			Seconds      float64    `json:"seconds"`
-		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, b.LocalEpsilon, b.Epsilon, b.Delta, out.Devices, time.Since(start).Seconds()})
+		}{accuracy.Value, [2]float64{accuracy.Low, accuracy.High}, b.LocalEpsilon, min(b.Epsilon, b.LocalEpsilon), b.Delta, out.Devices, time.Since(start).Seconds()})
 	}
-	rows := []string{fmt.Sprintf("accuracy             %.4f (%.4f to %.4f), of the likeliest class of the cluster, on public test records", accuracy.Value, accuracy.Low, accuracy.High)}
+	rows := []string{fmt.Sprintf("accuracy             %.4f (%.4f to %.4f), of %s, on public test records", accuracy.Value, accuracy.Low, accuracy.High, said)}
 	rows = append(rows, verdicts(out.Release)...)
 	_, err = fmt.Fprintln(std.Out, strings.Join(append(rows, fmt.Sprintf("respondents          %d", out.Devices)), "\n"))
 	return err
