@@ -66,6 +66,19 @@ func (d Density) noise() float64 {
 	return 4*r*r/(n*n)*flips + (r*r*float64(len(d.Sums))-isometry.Energy*float64(d.Features.Repetitions()))/n
 }
 
+// SupRMSE bounds the root mean square error of the density at any point, over what was drawn of features, rounding and
+// noise (encode.Features.SupRMSE), with the errors of the sums that there are.
+func (d Density) SupRMSE() (float64, error) {
+	if err := d.check(); err != nil {
+		return 0, err
+	}
+	largest := 0.0
+	for _, sum := range d.Sums {
+		largest = max(largest, sum.StdErr)
+	}
+	return d.Features.SupRMSE(largest, d.Respondents), nil
+}
+
 // Merge is the density of both groups together, which share no respondent.
 func (d Density) Merge(other Density) (Density, error) {
 	if err := errors.Join(d.check(), other.check()); err != nil {

@@ -35,7 +35,7 @@ func TestTheTableOfDensities(t *testing.T) {
 	}
 	rows, err := csv.NewReader(&text).ReadAll()
 	classes, tests := len(set.Classes), set.Test.Len()
-	if err != nil || len(rows) != 1+classes*(tests+len(set.Words)) || len(rows[0]) != 7 {
+	if err != nil || len(rows) != 1+classes*(tests+len(set.Words)) || len(rows[0]) != 9 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	number := func(s string) float64 {
@@ -56,7 +56,7 @@ func TestTheTableOfDensities(t *testing.T) {
 		}
 		exact[class] = kde.ExactGaussian(own, set.Test.X, c.Kernel.Bandwidth)
 	}
-	right, held := 0, 0
+	right, held, together, bounded := 0, 0, 0, false
 	for i := range tests {
 		best, of := -math.MaxFloat64, 0
 		for class, row := range rows[1+i*classes : 1+(i+1)*classes] {
@@ -69,6 +69,9 @@ func TestTheTableOfDensities(t *testing.T) {
 			if x := exact[class][i]; number(row[5]) <= x && x <= number(row[6]) {
 				held++
 			}
+			if x := exact[class][i]; number(row[7]) <= x && x <= number(row[8]) {
+				together++
+			}
 		}
 		if of == set.Test.Y[i] {
 			right++
@@ -79,6 +82,29 @@ func TestTheTableOfDensities(t *testing.T) {
 	}
 	if share := float64(held) / float64(tests*classes); share < 0.9 || share > 0.99 { // the errors of one class are correlated
 		t.Errorf("95 %% intervals hold %.3f of the densities", share)
+	}
+	if together != tests*classes {
+		t.Errorf("of %d intervals that are to hold at once %d do", tests*classes, together)
+	}
+	for _, section := range out.Release.Sections {
+		if section.Title != "How far a density may be off" {
+			continue
+		}
+		square := 0.0
+		for i := range tests {
+			for class, row := range rows[1+i*classes : 1+(i+1)*classes] {
+				square += math.Pow(number(row[3])-exact[class][i], 2) / float64(tests*classes)
+			}
+		}
+		for _, row := range section.Tables[0].Rows {
+			if bound := *row[1].Value; !(math.Sqrt(square) < bound && bound < 5*math.Sqrt(square)) {
+				t.Errorf("densities are off by %v, and %v is said of the class %s", math.Sqrt(square), bound, row[0].Text)
+			}
+		}
+		bounded = true
+	}
+	if !bounded {
+		t.Error("the release does not say how far a density may be off")
 	}
 	if last := rows[len(rows)-1]; last[0] != set.Words[len(set.Words)-1] || last[1] != "" || last[2] != set.Classes[classes-1] {
 		t.Errorf("last row %v", last)

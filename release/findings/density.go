@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/kde"
 	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/learn/hdc"
 	"github.com/confetti-dp/confetti/question/density"
@@ -18,6 +19,7 @@ type Classifier struct {
 
 	labels   *randomize.KRR
 	features *encode.Features
+	learned  []kde.Density // by reported class
 	truth    *Truth
 }
 
@@ -27,7 +29,7 @@ func NewClassifier(m *density.Model) (*Classifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Classifier{Model: model, labels: m.Labels, features: m.Densities[0].Features}
+	c := &Classifier{Model: model, labels: m.Labels, features: m.Densities[0].Features, learned: m.Densities}
 	for _, d := range m.Densities {
 		c.Reported = append(c.Reported, d.Respondents)
 	}
@@ -78,7 +80,34 @@ func (m *Classifier) describe(public Public) ([]release.Metric, []release.Sectio
 		total += n
 	}
 	headline = append(headline, release.Metric{Name: "respondents", Label: "Respondents counted", Value: float64(total), Unit: release.Count})
-	return headline, append(sections, m.sizes()), nil
+	errors, err := m.errors()
+	return headline, append(sections, errors, m.sizes()), err
+}
+
+// errors say how far densities may be off where nobody has looked yet.
+func (m *Classifier) errors() (release.Section, error) {
+	s := release.Section{Title: "How far a density may be off"}
+	t := release.Table{
+		Title:   "Error of a density at any point",
+		Columns: []release.Column{{Label: "class"}, {Label: "root mean square, at most"}},
+		Note:    "Over all that was drawn: noise, rounding, random features. It holds at the worst point and whatever the records are (KDE, Theorem 3.2, with the constants of these features and the errors of these sums); at most points the error is less.",
+	}
+	if m.features.Spec().Kernel == encode.InnerRotated {
+		t.Note += " What clipping biases comes to it."
+	}
+	for c, d := range m.learned {
+		cell := release.Text("withheld")
+		if d.Respondents > 0 {
+			bound, err := d.SupRMSE()
+			if err != nil {
+				return s, err
+			}
+			cell = release.Number(bound, 0)
+		}
+		t.Rows = append(t.Rows, []release.Cell{release.Text(m.Classes()[c]), cell})
+	}
+	s.Tables = []release.Table{t}
+	return s, nil
 }
 
 func accuracy(name, label string, e hdc.Evaluation, note string) release.Metric {

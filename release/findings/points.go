@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -46,6 +47,10 @@ func (m *Classifier) densities(public Public, most int) (all []release.PointDens
 	err = add(public.Test.X, func(i int) (string, string) { return strconv.Itoa(i + 1), classes[public.Test.Y[i]] })
 	if err == nil {
 		err = add(public.WordVectors, func(i int) (string, string) { return public.Words[i], "" })
+	}
+	for i := range all { // by the union bound, whatever their errors have in common
+		d := &all[i]
+		d.LowAll, d.HighAll = estimate.Value{Mean: d.Estimate, StdErr: d.StdErr}.Interval(1 - (1-level)/float64(len(all)))
 	}
 	return all, note, err
 }

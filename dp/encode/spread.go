@@ -1,0 +1,53 @@
+package encode
+
+import "math"
+
+// Spread is how far one repetition of features is from the kernel at the worst query, over the draws of the public
+// randomness and for the worst values: what KDE's Theorem 3.2 bounds by powers of R and S.
+type Spread struct {
+	Beta   float64 // the most that E f(x).g(y) is from the kernel; of InnerRotated what clipping adds is not in it (ClipBias)
+	Sample float64 // the most that the variance of the mean of f(x).g(y) over values x can be
+	Query  float64 // the most that the expected sum of g(y)^2 over a repetition's channels can be
+}
+
+// Spread is derived family by family. The variance of a mean over values is at most the largest of one value's, so that
+// one value at a distance of which the kernel is k is to be looked at.
+//
+//   - Gaussian: f g = cos(w.(x-y)) + cos(w.(x+y) + 2b), of variance 1 + k^4/2 - k^2 <= 1, and E g^2 = 1.
+//   - GaussianPaired: f g = cos(w.(x-y)), of variance (1 - k^2)^2/2 <= 1/2, and cos^2 + sin^2 = 1. Its repetitions
+//     count as independent, which errs more than rows of one rotation do, and Beta is that of the rotations: both by
+//     measurement (TestPairedBias) and not by proof.
+//   - Signed cells: f g = +-1 of mean k.
+//   - Buckets: f g is 1 or -1/(B-1), so of variance at most (B/(B-1))^2/4, and the squares of g add up to B/(B-1).
+//   - InnerSigns: f g = <s, x><s, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
+//   - InnerIdentity and InnerRotated: nothing is drawn that the mean depends on; g is y, or U y over the gain of clipping.
+func (f *Features) Spread() Spread {
+	const longest = (1 + UnitTolerance) * (1 + UnitTolerance) // squared
+	switch s := f.spec; s.Kernel {
+	case Gaussian, LaplacianSign, ExponentialSign:
+		return Spread{Sample: 1, Query: 1}
+	case GaussianPaired:
+		return Spread{Beta: pairedBeta / float64(s.Dimension), Sample: 0.5, Query: 1}
+	case Laplacian, Exponential:
+		beyond := float64(s.Buckets) / float64(s.Buckets-1)
+		return Spread{Sample: beyond * beyond / 4, Query: beyond}
+	case InnerSigns:
+		return Spread{Sample: 2 * longest * longest, Query: longest}
+	case InnerRotated:
+		gain := clipped(s.Dimension, s.Clip).Gain
+		return Spread{Query: slack / (gain * gain)}
+	}
+	return Spread{Query: longest}
+}
+
+// pairedBeta times 1/d bounds how far structured rotations are from uniform ones.
+const pairedBeta = 0.6
+
+// SupRMSE bounds the root mean square error of a density at any point, whatever the values: KDE's Theorem 3.2, with the
+// family's own spread in the place of its bound. sum is the standard error of a channel's number of ones, n respondents.
+// Random rounding of n values adds at most n/4 to its square.
+func (f *Features) SupRMSE(sum float64, n int) float64 {
+	s, step := f.Spread(), 2*f.Bound()/float64(n)
+	variance := step * step * (sum*sum + float64(n)/4)
+	return math.Sqrt(s.Beta*s.Beta + (s.Sample+s.Query*variance)/float64(f.Repetitions()))
+}
