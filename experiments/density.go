@@ -29,8 +29,10 @@ type Density struct {
 
 // Baselines beside the bitsums of plans.
 const (
-	Curator   = "central" // a curator's Gaussian noise
-	Local     = "local"   // rr without a shuffler
+	Curator   = "central"      // a curator's Gaussian noise, on the sums of the rounded bits
+	Holder    = "central-real" // the same on the features as they are, by how far a record moves all of them together
+	RealSums  = "real-sums"    // those features on a grid, a discrete Gaussian of each device's own, nothing but the sums revealed (KDE, Appendix B.2)
+	Local     = "local"        // rr without a shuffler
 	NoPrivacy = "none"
 )
 
@@ -39,7 +41,7 @@ const (
 const AuthorsAccounting account.Accounting = "authors"
 
 // Bitsums are what Density.Bitsum may be.
-var Bitsums = append(slices.Clone(plan.Bitsums), Curator, Local, NoPrivacy)
+var Bitsums = append(slices.Clone(plan.Bitsums), Curator, Holder, RealSums, Local, NoPrivacy)
 
 // InnerProduct says whether there is a mean to be near to.
 func (d Density) InnerProduct() bool { return strings.HasPrefix(d.Kernel.Name, "ip-") }

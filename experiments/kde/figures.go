@@ -83,6 +83,10 @@ func byWay(m experiments.Measured) string {
 		return "Pure, " + string(m.Cell.Density.Accounting)
 	case experiments.Curator:
 		return "central"
+	case experiments.Holder:
+		return "central, of numbers"
+	case experiments.RealSums:
+		return "sums of numbers, discrete Gaussian"
 	case experiments.Local:
 		return "RR, local"
 	}

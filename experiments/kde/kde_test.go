@@ -84,6 +84,14 @@ func TestKDESaysWhatItMeasured(t *testing.T) {
 		{"central", func(e *experiments.Density) { e.Bitsum = "central" }, account.Central, func(r experiments.Result) bool {
 			return r.Sigma > 0 && r.RMSEBitsum == r.Sigma && r.MessagesPerDevice == 1
 		}},
+		{"who holds the records", func(e *experiments.Density) {
+			e.Kernel, e.Repetitions, e.Bitsum = plan.Kernel{Name: "ip-identity"}, 0, "central-real"
+		}, account.Central, func(r experiments.Result) bool {
+			return r.Sigma > 0 && r.Sigma < 2 && r.RMSEBitsum == r.Sigma // bits of the same would need the root of 256 times as much
+		}},
+		{"real sums", func(e *experiments.Density) {
+			e.Kernel, e.Repetitions, e.Bitsum = plan.Kernel{Name: "ip-identity"}, 0, "real-sums"
+		}, "only sums revealed", func(r experiments.Result) bool { return r.Sigma > 0 && r.Sigma < 2 && r.Accuracy > 0.5 }},
 		{"local", func(e *experiments.Density) { e.Bitsum = "local" }, account.Local, func(r experiments.Result) bool { return noise(r).FlipProbability > 0.3 }},
 		{"none", func(e *experiments.Density) { e.Bitsum = "none" }, "", func(r experiments.Result) bool {
 			return r.RMSEBitsum == 0 && r.Epsilon == nil && r.Accuracy == r.AccuracyNoPrivacy

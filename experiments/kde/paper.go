@@ -63,7 +63,7 @@ func Specs() []experiments.Spec {
 		labelTable("table2", "DBPedia-14", "dbpedia14@40000", []float64{2, 4.5, 7}), labelTable("table3", "AG News", "agnews_lsa256@30000", []float64{2, 4.5, 7}),
 		labelTable("table4", "SST2", "sst2_glue@33674", []float64{2, 4.5, 7}), labelTable("table5", "CIFAR-10", "fashion-mnist", []float64{1.5, 3, 4.7}),
 		wordTable("table1", 3.2), wordTable("table6", 5.7), wordTable("table7", 4.4), wordTable("table8", 3.2),
-		beyond(), kernels(), extrapolation(),
+		beyond(), kernels(), extrapolation(), again(), apart(), contrast(), numbers(),
 		spec("appendix-signs", "Inner products by random signs, labels at epsilon 5",
 			"Appendix A.3: as many random signs as dimensions in the place of the coordinates, beside figure 1.",
 			textSets[:1], accuracyFigures, part{common(5), append(signs[:1:1], paperKernels[1]), append(ways[:5:5], curator)}),

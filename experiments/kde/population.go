@@ -30,6 +30,7 @@ type population struct {
 	features *encode.Features
 	rounded  *law.Rounded // nil until asked for
 	open     *law.Rounded // with the true labels; nil until asked for
+	grid     *law.Rounded // steps of numbers in the place of bits, of the reported labels; nil until asked for
 	exact    [][]float64
 	progress simulate.Progress
 }

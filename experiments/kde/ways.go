@@ -28,8 +28,9 @@ type way struct {
 	sigma    float64 // of a curator's noise
 	rmse     float64 // of one channel's sum
 	unproved string  // why the plan's noise keeps no promise
-	// draw draws a baseline's estimate of a channel.
-	draw func(r *rand.Rand, ones, users int) estimate.Value
+	// draw draws a baseline's estimate of a channel; on a grid, from the sum of what respondents hold there.
+	draw   func(r *rand.Rand, ones, users int) estimate.Value
+	onGrid bool
 }
 
 // way finds the least noise that keeps the cell's budget where the smallest and the largest
@@ -43,6 +44,8 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 		w := way{promised: experiments.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}
 		w.promised.MessagesPerDevice = 1
 		return w, err
+	case experiments.Holder, experiments.RealSums:
+		return realSums(d, p.features, least)
 	case experiments.NoPrivacy:
 		return way{promised: experiments.Promised{MessagesPerDevice: 1}, draw: bitsum.Exact{}.DrawEstimate}, nil
 	}
@@ -178,6 +181,10 @@ func outsideDomain(p plan.Plan, users int, err error) (flip float64, why string)
 // sums draws the estimates of all channels of all classes of a population, from their law.
 func (w way) sums(p *population) ([][]estimate.Value, error) {
 	r := seeded(p, forTotals)
+	if w.onGrid {
+		of, err := p.onGrid()
+		return drawn(of, func(sum, users int) estimate.Value { return w.draw(r, sum, users) }), err
+	}
 	if w.plan == nil {
 		return drawn(p.rounded, func(ones, users int) estimate.Value { return w.draw(r, ones, users) }), nil
 	}
