@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +90,7 @@ var (
 // once leaves again byte for byte.
 func TestKilledAtEveryStep(t *testing.T) {
 	points := append(slices.Clone(Failpoints), store.SumsFailpoints...)
-	reached := map[string]bool{}
+	reached, onFile := map[string]bool{}, false
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 		for _, point := range points {
 			if role == dap.Helper != strings.HasPrefix(point, "helper-") && !slices.Contains(shared, point) {
@@ -99,6 +102,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%d/%s/%d", role, point, nth), func(t *testing.T) {
 					w := newWorld(t, nil)
+					onFile = strings.HasSuffix(w.databases[role], ".db")
 					hit := false
 					w.killed(role, point, nth)
 					inner := w.failpoint
@@ -135,7 +139,11 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"2job-verified", "2share-drawn", "2helper-shared", "2store/add", "2store/share", "3helper-verified", "3helper-added", "3share-drawn", "3store/share/committed"} {
+	must := []string{"2job-verified", "2share-drawn", "2helper-shared", "2store/add", "2store/share", "3helper-verified", "3helper-added", "3share-drawn", "3store/share/committed"}
+	if onFile {
+		must = append(must, "2store/body/written", "2store/body/synced", "2store/body/removed")
+	}
+	for _, must := range must {
 		if !reached[must] {
 			t.Errorf("nobody was killed at %s: %v", must, reached)
 		}
@@ -364,6 +372,53 @@ func TestRetention(t *testing.T) {
 		w.start(role)
 		if w.nodes[role].service.Load(t.Context(), w.signed) == nil {
 			t.Error("a plan that was erased is served again")
+		}
+	}
+}
+
+// Reports that are damaged on disk stop their plan, at the start or where they are added, and
+// nothing of it leaves; withdrawn, none of it is left.
+func TestDamagedReportsStopTheirPlan(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		w := newWorld(t, nil)
+		w.all(said...)
+		file := filepath.Join(w.databases[dap.Leader]+".reports", w.plan.Name())
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if open {
+			w.kill(dap.Leader)
+			w.start(dap.Leader)
+			if status := w.upload(11, w.report(1)); status != http.StatusNotFound {
+				t.Errorf("the leader answers a device %d", status)
+			}
+		} else {
+			w.close()
+			if err := w.step(); !errors.Is(err, store.ErrReports) {
+				t.Errorf("the leader adds damaged reports: %v", err)
+			}
+		}
+		s := w.nodes[dap.Leader].service
+		if alarms := s.Status(t.Context()).Alarms; len(alarms) != 1 {
+			t.Errorf("the alarms are %q", alarms)
+		}
+		if kept, err := w.nodes[dap.Leader].store.Sum(t.Context(), w.plan.Name(), 0); len(kept) > 0 || err != nil {
+			t.Errorf("something was added: %v", err)
+		}
+		statement, err := plan.Withdraw(plan.Withdrawal{Plan: w.plan.Hash(), At: w.time(), Reason: "its reports are lost"}, w.publisher)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Withdraw(t.Context(), statement); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("reports of a plan that was withdrawn are left: %v", err)
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package aggregated
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/confetti-dp/confetti/aggregate"
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -113,6 +115,10 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	}
 	for _, alarm := range service.Status(ctx).Alarms {
 		say("alarm: " + alarm)
+	}
+	damaged, err := o.Store.Damaged(ctx)
+	if err != nil || len(damaged) > 0 {
+		return cmp.Or(err, fmt.Errorf("%w: %s", store.ErrReports, strings.Join(damaged, ", ")))
 	}
 	say(whole)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/aggregate"
@@ -61,10 +62,18 @@ func (s *Service) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	damaged, err := s.o.Store.Damaged(ctx)
+	if err != nil {
+		return err
+	}
 	for _, one := range all {
 		signed, err := plan.ParseSigned(one.Signed)
 		if err != nil {
 			return fmt.Errorf("aggregator: a plan that was served before: %w", err)
+		}
+		if slices.Contains(damaged, one.Name) { // the others go on
+			s.plans.Idle(signed, "reports that devices sent are damaged on disk: withdraw it")
+			continue
 		}
 		err = s.add(signed, one)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {

@@ -69,7 +69,8 @@ type Service struct {
 	o       Options
 	rates   *serve.Rates[serve.Respondent]
 	uploads chan upload
-	most    int // reports of a job: the constant, but for tests
+	buffers sync.Pool // of *[]byte
+	most    int       // reports of a job: the constant, but for tests
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]

@@ -49,7 +49,7 @@ func (s *Service) putReport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	size := c.ReportSize()
-	body, err := serve.ReadBody(w, r, int64(size))
+	body, err := serve.ReadBodyInto(w, r, int64(size), s.buffer())
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,16 @@ func (s *Service) putReport(w http.ResponseWriter, r *http.Request) error {
 	if err := s.keep(r.Context(), store.Upload{Plan: p.name, Respondent: respondent, ID: all[0].ID, Crowd: c.number, Body: body}); err != nil {
 		return err
 	}
+	s.buffers.Put(&body) // nobody has it any more
 	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// buffer is memory for the body of a report, perhaps of one that is kept.
+func (s *Service) buffer() []byte {
+	if b, ok := s.buffers.Get().(*[]byte); ok {
+		return *b
+	}
 	return nil
 }
 
@@ -114,16 +123,13 @@ func (s *Service) keepUploads(ctx context.Context) {
 			return
 		case first := <-s.uploads:
 			all := []upload{first}
-			// The first wakes this goroutine at once. Those who are about to send one do so
-			// before it goes on: a write of many costs hardly more than one of a single one.
-			runtime.Gosched()
-		gather:
-			for len(all) < together {
-				select {
-				case next := <-s.uploads:
-					all = append(all, next)
-				default:
-					break gather
+			// The first wakes this goroutine at once. As long as somebody sends one when others
+			// are let run, it waits: a write of many costs hardly more than one of a single one.
+			for before := 0; len(all) < together && before < len(all); {
+				before = len(all)
+				runtime.Gosched()
+				for n := min(len(s.uploads), together-len(all)); n > 0; n-- {
+					all = append(all, <-s.uploads)
 				}
 			}
 			s.keepAll(ctx, all)

@@ -53,13 +53,14 @@ var errKilled = errors.New("killed")
 
 // world is the two aggregators of a plan, and a network that is a function call.
 type world struct {
-	t        testing.TB
-	dir      string
-	plan     plan.Plan
-	signed   plan.Signed
-	analyzer envelope.PrivateKey
-	tokens   []string // bearer tokens
-	random   *rand.Rand
+	t         testing.TB
+	dir       string
+	plan      plan.Plan
+	signed    plan.Signed
+	publisher ed25519.PrivateKey
+	analyzer  envelope.PrivateKey
+	tokens    []string // bearer tokens
+	random    *rand.Rand
 
 	mu        sync.Mutex
 	now       time.Time
@@ -117,7 +118,7 @@ func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 	if err := w.plan.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w.signed = plan.Sign(w.plan, publish)
+	w.signed, w.publisher = plan.Sign(w.plan, publish), publish
 	names := make([]string, devices)
 	for d := range names {
 		names[d] = fmt.Sprint("device", d)

@@ -92,6 +92,12 @@ func (p *paced) Read(b []byte) (n int, err error) {
 // for a request. The error is a *wire.Problem: TooLarge, Overloaded, RequestTimeout
 // or BadRequest.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	return ReadBodyInto(w, r, limit, nil)
+}
+
+// ReadBodyInto is ReadBody for who has memory that nobody else uses: the body lies there if
+// there is room. What the memory held is gone.
+func ReadBodyInto(w http.ResponseWriter, r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, wire.Problemf(wire.TooLarge, "the body has %d bytes; at most %d fit here", r.ContentLength, limit)
 	}
@@ -109,7 +115,11 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 				return nil, overloaded("the bodies under way fill the memory set aside for them")
 			}
 			h.body = size
-			b = append(make([]byte, 0, size), b...)
+			if b == nil && int64(cap(buf)) >= size {
+				b = buf[:0:size]
+			} else {
+				b = append(make([]byte, 0, size), b...)
+			}
 		}
 		n, err := body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]

@@ -18,11 +18,16 @@ var sumsMigrations embed.FS
 // Sums is what an aggregator must not lose: the plans that it serves, reports that wait,
 // what was added up, and the shares that left. It knows their bytes only. It is safe for
 // concurrent use.
-type Sums struct{ db *Store }
+type Sums struct {
+	db     *Store
+	bodies *bodies // of reports, beside a SQLite file; nil: PostgreSQL has them in its rows
+	take   *sql.Stmt
+}
 
 // SumsFailpoints are the steps that Config.Failpoint is called at: before each transaction
 // commits, and after.
 var SumsFailpoints = []string{
+	"store/body/written", "store/body/synced", "store/body/removed", // of a report, in the file beside a SQLite file
 	"store/take", "store/take/committed", // reports
 	"store/job", "store/job/committed", // some become one
 	"store/add", "store/add/committed", // they are in the sum
@@ -32,23 +37,32 @@ var SumsFailpoints = []string{
 
 // OpenSums opens an aggregator's database, as Open does an analyzer's.
 func OpenSums(ctx context.Context, c Config) (*Sums, error) {
-	s := &Store{failpoint: c.Failpoint, turns: "served"}
-	err := s.open(ctx, c.DSN, func() (*goose.Provider, error) {
+	db := &Store{failpoint: c.Failpoint, turns: "served"}
+	s := &Sums{db: db}
+	err := db.open(ctx, c.DSN, func() (*goose.Provider, error) {
 		files, err := fs.Sub(sumsMigrations, "migrations/sums")
 		if err != nil {
 			return nil, err
 		}
-		return goose.NewProvider(s.dialect(), s.writer, files, goose.WithTableName("goose_sums_version"))
+		return goose.NewProvider(db.dialect(), db.writer, files, goose.WithTableName("goose_sums_version"))
 	})
+	if err == nil && db.kind == sqlite {
+		if s.bodies, err = openBodies(db.path+".reports", db.failpoint); err == nil {
+			err = db.write(ctx, "sweep", func(tx *sql.Tx) error { return s.bodies.sweep(ctx, tx) })
+		}
+	}
+	if err == nil {
+		s.take, err = db.writer.PrepareContext(ctx, "INSERT INTO reports (plan, respondent, id, crowd, job, body, place, bytes, crc) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8) ON CONFLICT DO NOTHING")
+	}
 	if err != nil {
-		s.Close()
+		db.Close()
 		return nil, err
 	}
-	return &Sums{s}, nil
+	return s, nil
 }
 
 // Close lets go of the database.
-func (s *Sums) Close() error { return s.db.Close() }
+func (s *Sums) Close() error { return errors.Join(s.take.Close(), s.db.Close()) }
 
 // Ready asks the database whether it answers, and its disk whether it takes anything.
 func (s *Sums) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
@@ -93,7 +107,7 @@ func (s *Sums) End(ctx context.Context, plan string) error {
 
 // Forget deletes a plan's reports, and the secret under which respondents were known.
 func (s *Sums) Forget(ctx context.Context, plan string) error {
-	return s.clean(ctx, "end", func(tx *sql.Tx) error {
+	return s.clean(ctx, "end", plan, func(tx *sql.Tx) error {
 		if err := execArgs(ctx, tx, "UPDATE served SET secret = $2 WHERE name = $1", plan, []byte{}); err != nil {
 			return err
 		}
@@ -104,7 +118,7 @@ func (s *Sums) Forget(ctx context.Context, plan string) error {
 // Erase deletes all that there is of a plan, for good: it is never served again. A
 // statement, if there is one, is kept as Revoke does.
 func (s *Sums) Erase(ctx context.Context, plan string, statement []byte) error {
-	return s.clean(ctx, "erase", func(tx *sql.Tx) error {
+	return s.clean(ctx, "erase", plan, func(tx *sql.Tx) error {
 		for _, table := range []string{"reports", "spent", "answers", "sums", "shares"} {
 			if err := execArgs(ctx, tx, "DELETE FROM "+table+" WHERE plan = $1", plan); err != nil {
 				return err
@@ -180,10 +194,16 @@ func (s *Sums) Keep(ctx context.Context, plan string, crowd int, step string, dr
 	return kept, nil
 }
 
-// clean is write, after which no byte of what was deleted is left behind.
-func (s *Sums) clean(ctx context.Context, name string, do func(*sql.Tx) error) error {
+// clean is write, after which no byte of what was deleted of a plan, its reports among it, is
+// left behind.
+func (s *Sums) clean(ctx context.Context, name, plan string, do func(*sql.Tx) error) error {
 	if err := s.db.write(ctx, name, do); err != nil {
 		return err
+	}
+	if s.bodies != nil {
+		if err := s.bodies.remove(plan); err != nil {
+			return err
+		}
 	}
 	return s.db.reclaim(ctx, "reports, served, spent, answers, sums, shares")
 }
@@ -234,12 +254,13 @@ type Upload struct {
 // no more. The same one again is fine.
 func (s *Sums) Take(ctx context.Context, all []Upload) ([]error, error) {
 	var wrong []error
-	err := s.db.write(ctx, "take", func(tx *sql.Tx) error {
-		insert, err := tx.PrepareContext(ctx, "INSERT INTO reports (plan, respondent, id, crowd, job, body) VALUES ($1, $2, $3, $4, 0, $5) ON CONFLICT DO NOTHING")
-		if err != nil {
-			return fmt.Errorf("store: %w", err)
+	err := s.db.write(ctx, "take", func(tx *sql.Tx) (err error) {
+		insert := tx.StmtContext(ctx, s.take)
+		var files *appending
+		if s.bodies != nil {
+			files = s.bodies.begin()
+			defer func() { files.close(err != nil) }()
 		}
-		defer insert.Close()
 		wrong = make([]error, len(all)) // of this attempt
 		open := map[string]bool{}
 		for i, u := range all {
@@ -252,26 +273,84 @@ func (s *Sums) Take(ctx context.Context, all []Upload) ([]error, error) {
 				wrong[i] = ErrClosed
 				continue
 			}
-			r, err := insert.ExecContext(ctx, u.Plan, u.Respondent[:], u.ID[:], u.Crowd, u.Body)
+			row, at := u.Body, place{}
+			if files != nil {
+				row = []byte{}
+				if at, err = files.next(u.Plan, u.Body); err != nil {
+					return err
+				}
+			}
+			r, err := insert.ExecContext(ctx, u.Plan, u.Respondent[:], u.ID[:], u.Crowd, row, at.at, at.bytes, int64(at.crc))
 			if err != nil {
 				return fmt.Errorf("store: %w", err)
 			}
 			if n, err := r.RowsAffected(); err != nil {
 				return fmt.Errorf("store: %w", err)
 			} else if n == 1 {
+				if files != nil {
+					err = files.put(u.Plan, u.Body)
+				}
+				if err != nil {
+					return err
+				}
 				continue
 			}
-			there, err := one(ctx, tx, "SELECT body FROM reports WHERE plan = $1 AND (respondent = $2 OR id = $3)", u.Plan, u.Respondent[:], u.ID[:])
-			if err != nil {
+			_, there, err := s.reports(ctx, tx, u.Plan, "respondent = $2 OR id = $3", u.Respondent[:], u.ID[:])
+			switch {
+			case errors.Is(err, ErrReports):
+				wrong[i] = err
+			case err != nil:
 				return err
-			}
-			if !bytes.Equal(there, u.Body) {
+			case len(there) != 1 || !bytes.Equal(there[0], u.Body):
 				wrong[i] = ErrTaken
 			}
+		}
+		if files != nil {
+			return files.sync()
 		}
 		return nil
 	})
 	return wrong, err
+}
+
+// reports are the jobs and bodies of a plan's reports that a condition names, in the order of
+// their names.
+func (s *Sums) reports(ctx context.Context, q query, plan, condition string, args ...any) (jobs []int, found [][]byte, err error) {
+	var places []place
+	var where []int
+	err = each(ctx, q, func(r *sql.Rows) error {
+		var job int
+		var body []byte
+		var p place
+		if err := r.Scan(&job, &body, &p.at, &p.bytes, &p.crc); err != nil {
+			return err
+		}
+		if p.bytes > 0 {
+			where, places = append(where, len(found)), append(places, p)
+		}
+		jobs, found = append(jobs, job), append(found, body)
+		return nil
+	}, "SELECT job, body, place, bytes, crc FROM reports WHERE plan = $1 AND ("+condition+") ORDER BY id", append([]any{plan}, args...)...)
+	if err != nil || len(places) == 0 {
+		return jobs, found, err
+	}
+	lying, err := s.bodies.read(plan, places...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, body := range lying {
+		found[where[i]] = body
+	}
+	return jobs, found, nil
+}
+
+// Damaged reads every report that waits and names the plans of those that are not what was
+// kept. In rows they are the database's to look after.
+func (s *Sums) Damaged(ctx context.Context) (plans []string, err error) {
+	if s.bodies == nil {
+		return nil, nil
+	}
+	return s.bodies.damaged(ctx, s.db.reader)
 }
 
 // Reports is how many reports of a crowd have come.
@@ -284,15 +363,13 @@ func (s *Sums) Reports(ctx context.Context, plan string, crowd int) (n int, err 
 // at most so many, and the number that they have together. Asked again before Add, they
 // are the same. None are left where there are none.
 func (s *Sums) Job(ctx context.Context, plan string, crowd, most int) (number int, bodies [][]byte, err error) {
-	find := func(q query) error {
-		bodies = nil
-		return each(ctx, q, func(r *sql.Rows) error {
-			var body []byte
-			bodies = append(bodies, nil)
-			err := r.Scan(&number, &body)
-			bodies[len(bodies)-1] = body
-			return err
-		}, "SELECT job, body FROM reports WHERE plan = $1 AND crowd = $2 AND job > 0 ORDER BY id", plan, crowd)
+	find := func(q query) (err error) {
+		var jobs []int
+		jobs, bodies, err = s.reports(ctx, q, plan, "crowd = $2 AND job > 0", crowd)
+		if len(jobs) > 0 {
+			number = jobs[0]
+		}
+		return err
 	}
 	if err := find(s.db.reader); err != nil || len(bodies) > 0 {
 		return number, bodies, err
@@ -311,7 +388,7 @@ func (s *Sums) Job(ctx context.Context, plan string, crowd, most int) (number in
 // more.
 func (s *Sums) Add(ctx context.Context, plan string, crowd, job int, sum []byte) error {
 	return s.db.write(ctx, "add", func(tx *sql.Tx) error {
-		if err := execArgs(ctx, tx, "UPDATE reports SET job = -job, body = $4 WHERE plan = $1 AND crowd = $2 AND job = $3", plan, crowd, job, []byte{}); err != nil {
+		if err := execArgs(ctx, tx, "UPDATE reports SET job = -job, body = $4, bytes = 0 WHERE plan = $1 AND crowd = $2 AND job = $3", plan, crowd, job, []byte{}); err != nil {
 			return err
 		}
 		return keepSum(ctx, tx, plan, crowd, sum)
