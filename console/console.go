@@ -129,6 +129,9 @@ func New(o Options) (*Console, error) {
 		page("GET /operator", c.operator)
 		page("POST /operator/alarms", c.acting(c.postAlarm))
 		page("POST /operator/close/{plan}", c.acting(c.postClose))
+		page("GET /operator/backup", c.askBackup)
+		page("GET /operator/drain", c.askDrain)
+		page("POST /operator/drain", c.acting(c.postDrain))
 		page("POST /operator/backup", c.acting(c.postBackup))
 	}
 	if o.Room != nil {

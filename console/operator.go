@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,10 @@ type party struct {
 	Status *serve.Status
 	Uptime string
 	Facts  []serve.Fact
+	Keys   []serve.Key
 	Alarms []alarm
+
+	Draining string // since when; empty: it takes work
 }
 
 // alarm is what a service wants looked at.
@@ -45,6 +49,8 @@ var remedies = []struct{ has, remedy string }{
 	{"private key", "Bring the key's file to the service's folder of keys: it takes it up without a restart."},
 	{"publishers", "Mend the file of publishers: what was read last counts until then."},
 	{"clock", "Set the clocks of both machines, by NTP."},
+	{"the certificate ends", "Have its files renewed: the service reads them again by itself, without a restart."},
+	{"drains", "Stop the service when nothing waits there any more, or let it take work again, below."},
 	{"full", "Make room on the disk; what was acknowledged is safe."},
 	{"waits to be written up", "It is tried again by itself. If it lasts, the reason that it gives is to be mended."},
 }
@@ -77,6 +83,8 @@ type budget struct {
 	Full   float64 // in [0, 1]
 	Words  string
 	Stacks []stack
+	Ghost  string // what the pale part is of
+	Over   bool   // it does not fit, by epsilon
 }
 
 // stack is one plan's part of the bar, in percent.
@@ -106,8 +114,16 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 		Budgets   []budget
 		Deeds     []deed
 		Backup    bool
+		Planned   string
 		Refreshed time.Time
-	}{Deeds: c.audit.newest(), Backup: c.o.Backup != nil, Refreshed: c.o.Now()}
+	}{Deeds: c.audit.newest(), Backup: c.o.Backup != nil, Planned: r.FormValue("planned"), Refreshed: c.o.Now()}
+	planned := 0.0
+	if body.Planned != "" {
+		var err error
+		if planned, err = strconv.ParseFloat(body.Planned, 64); err != nil || !(planned > 0 && planned <= 1e6) {
+			return &pageError{http.StatusBadRequest, "The planned epsilon is a number above 0.", "Give it as 0.5, say."}
+		}
+	}
 	roles := map[string][]string{}
 	var urls []string
 	add := func(url, role string) {
@@ -147,7 +163,7 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 		for i := range body.Lives {
 			body.Lives[i].Rows = append(body.Lives[i].Rows, rowsOf(p, body.Lives[i].Plan.Plan)...)
 		}
-		body.Budgets = append(body.Budgets, c.budgets(r.Context(), p)...)
+		body.Budgets = append(body.Budgets, c.budgets(r.Context(), p, planned)...)
 	}
 	return c.render(w, r, http.StatusOK, "operator", sheet{Title: "Operator", At: "operator"}, body)
 }
@@ -185,7 +201,10 @@ func (c *Console) parties(ctx context.Context, urls []string, roles map[string][
 			if err != nil {
 				p.Failed = plain.Text(err.Error())
 			} else {
-				p.Up, p.Status, p.Facts, p.Uptime = true, &st, st.Facts, span(st.Now.Sub(st.Since))
+				p.Up, p.Status, p.Facts, p.Keys, p.Uptime = true, &st, st.Facts, keysOf(st), span(st.Now.Sub(st.Since))
+				if !st.Draining.IsZero() {
+					p.Draining = moment(st.Draining)
+				}
 				for _, text := range st.Alarms {
 					p.Alarms = append(p.Alarms, alarm{ID: serve.AlarmID(text), Text: text, Remedy: remedy(text), URL: url})
 				}
@@ -197,6 +216,20 @@ func (c *Console) parties(ctx context.Context, urls []string, roles map[string][
 		})
 	}
 	asking.Wait()
+	return all
+}
+
+// keysOf are the keys that a service says it has.
+func keysOf(st serve.Status) (all []serve.Key) {
+	for _, t := range st.Tables {
+		if t.Title != serve.KeysTitle {
+			continue
+		}
+		text, err := json.Marshal(t.Data)
+		if err != nil || json.Unmarshal(text, &all) != nil {
+			return nil
+		}
+	}
 	return all
 }
 
@@ -218,9 +251,9 @@ func rowsOf(p party, name string) (rows []lifeRow) {
 	return rows
 }
 
-// budgets are those that an analyzer keeps: each plan a part of the bar, and after them as much
-// as the last one took, which the next one like it would take.
-func (c *Console) budgets(ctx context.Context, p party) (all []budget) {
+// budgets are those that an analyzer keeps: each plan a part of the bar, and after them a pale one
+// of a plan that may come, of the planned epsilon, or of that of the last plan where it is 0.
+func (c *Console) budgets(ctx context.Context, p party, planned float64) (all []budget) {
 	for _, g := range p.Status.Gauges {
 		name, ok := strings.CutPrefix(g.Name, "budget of ")
 		if !ok {
@@ -230,23 +263,32 @@ func (c *Console) budgets(ctx context.Context, p party) (all []budget) {
 		text, err := c.o.Operator.Get(ctx, p.URL+"/v1/budgets/"+url.PathEscape(name))
 		var of analyzerd.Budget
 		if err == nil && json.Unmarshal(text, &of) == nil && len(of.Plans) > 0 {
-			sum := 0.0
-			for _, s := range of.Plans {
-				sum += s.Epsilon
-			}
-			at := 0.0
-			for i, s := range of.Plans {
-				width := 100 * g.Share * s.Epsilon / max(sum, 1e-300)
-				b.Stacks = append(b.Stacks, stack{at, width, i % 6, s.Publisher})
-				at += width
-				if i == len(of.Plans)-1 {
-					b.Stacks = append(b.Stacks, stack{at, min(width, 100-at), -1, "the next one like the last"})
-				}
-			}
+			b.stack(of, g.Share, planned)
 		}
 		all = append(all, b)
 	}
 	return all
+}
+
+// stack draws a budget of which so much is spent. Widths are by epsilon, and so rough: what fits
+// the analyzer computes when a plan is registered.
+func (b *budget) stack(of analyzerd.Budget, share, planned float64) {
+	sum := 0.0
+	for _, s := range of.Plans {
+		sum += s.Epsilon
+	}
+	wide := func(epsilon float64) float64 { return 100 * share * epsilon / max(sum, 1e-300) }
+	at := 0.0
+	for i, s := range of.Plans {
+		b.Stacks = append(b.Stacks, stack{at, wide(s.Epsilon), i % 6, fmt.Sprintf("%s: epsilon %.3g", s.Publisher, s.Epsilon)})
+		at += wide(s.Epsilon)
+	}
+	ghost, words := planned, fmt.Sprintf("planned: epsilon %.3g", planned)
+	if planned == 0 {
+		ghost, words = of.Plans[len(of.Plans)-1].Epsilon, "one more like the last"
+	}
+	b.Ghost, b.Over = words, at+wide(ghost) > 100
+	b.Stacks = append(b.Stacks, stack{at, min(wide(ghost), 100-at), -1, words})
 }
 
 // postAlarm says of an alarm that it was looked at.
@@ -295,7 +337,7 @@ func (c *Console) postClose(w http.ResponseWriter, r *http.Request, who session.
 		return errNoPage
 	}
 	if r.PostFormValue("sure") != "yes" {
-		return &pageError{http.StatusBadRequest, "It was not confirmed, and nothing was done.", "Tick the box beside the button if you mean it."}
+		return notSure
 	}
 	if err := c.closePlan(r.Context(), who, hash); err != nil {
 		return err
@@ -304,10 +346,41 @@ func (c *Console) postClose(w http.ResponseWriter, r *http.Request, who session.
 	return nil
 }
 
+// confirmation is a page that asks whether something is to be done; its form has it done.
+type confirmation struct {
+	Asked, About string
+	To, Button   string
+	Fields       map[string]string
+}
+
+func (c *Console) confirm(w http.ResponseWriter, r *http.Request, what confirmation) error {
+	if _, ok := c.session(r); !ok {
+		return errNoSession
+	}
+	return c.render(w, r, http.StatusOK, "confirm", sheet{Title: what.Asked, At: "operator"}, what)
+}
+
+// notSure refuses a form that did not come from a confirmation.
+var notSure = &pageError{http.StatusBadRequest, "It was not confirmed, and nothing was done.", "Go back to the services, and confirm what you mean."}
+
+// askBackup asks whether to write a backup.
+func (c *Console) askBackup(w http.ResponseWriter, r *http.Request) error {
+	if c.o.Backup == nil {
+		return errNoPage
+	}
+	return c.confirm(w, r, confirmation{
+		Asked: "Write a backup?", Button: "Write it", To: "/operator/backup",
+		About: "A consistent copy of all plans, batches, releases and budgets, on the disk of this machine, while the analyzer runs. Private keys are not in it. Restored later, it has forgotten what was spent since.",
+	})
+}
+
 // postBackup writes a copy of the analyzer's database.
 func (c *Console) postBackup(w http.ResponseWriter, r *http.Request, who session.Session) error {
 	if c.o.Backup == nil {
 		return errNoPage
+	}
+	if r.PostFormValue("sure") != "yes" {
+		return notSure
 	}
 	file, err := c.o.Backup(r.Context())
 	if err != nil {
@@ -315,6 +388,42 @@ func (c *Console) postBackup(w http.ResponseWriter, r *http.Request, who session
 		return err
 	}
 	c.audit.add(who.Name, "backed the analyzer up to "+file)
+	http.Redirect(w, r, "/operator", http.StatusSeeOther)
+	return nil
+}
+
+// askDrain asks whether a service is to drain, or to take work again.
+func (c *Console) askDrain(w http.ResponseWriter, r *http.Request) error {
+	at := r.FormValue("url")
+	if _, ok := c.session(r); !ok || !c.knows(r.Context(), at) {
+		return errNoPage
+	}
+	what := confirmation{
+		Asked: "Drain this service?", Button: "Drain it", To: "/operator/drain", Fields: map[string]string{"url": at, "drain": "true"},
+		About: at + " takes no new work then: no contributions, batches, plans or requests for tokens. Whoever sends it some is told to come back, and loses nothing. What is there it finishes. It works again when you let it, or when it is started anew.",
+	}
+	if r.FormValue("drain") == "false" {
+		what.Asked, what.Button, what.Fields["drain"] = "Let this service take work again?", "Let it", "false"
+		what.About = at + " takes contributions, batches, plans and requests for tokens again."
+	}
+	return c.confirm(w, r, what)
+}
+
+// postDrain has a service take no new work and finish what it has, or take work again.
+func (c *Console) postDrain(w http.ResponseWriter, r *http.Request, who session.Session) error {
+	at, drain := r.PostFormValue("url"), r.PostFormValue("drain")
+	if !c.knows(r.Context(), at) {
+		return errNoPage
+	}
+	if r.PostFormValue("sure") != "yes" || drain != "true" && drain != "false" {
+		return notSure
+	}
+	did := map[string]string{"true": "drain: " + at, "false": "take work again: " + at}[drain]
+	if _, _, err := c.o.Operator.Do(r.Context(), http.MethodPost, at+"/drain", "application/json", []byte(`{"drain": `+drain+`}`)); err != nil {
+		c.audit.add(who.Name, "could not have a service "+did)
+		return err
+	}
+	c.audit.add(who.Name, "had a service "+did)
 	http.Redirect(w, r, "/operator", http.StatusSeeOther)
 	return nil
 }

@@ -224,10 +224,20 @@ func TestAnOperatorActs(t *testing.T) {
 		"/operator/alarms":         {"url": {base}, "alarm": {serve.AlarmID("the disk is full")}},
 		"/operator/close/" + asked: {"sure": {"yes"}},
 		"/room/close":              {},
-		"/operator/backup":         {},
+		"/operator/backup":         {"sure": {"yes"}},
+		"/operator/drain":          {"sure": {"yes"}, "url": {base}, "drain": {"true"}},
+	}
+	asks := []string{"/operator/backup", "/operator/drain?drain=true&url=" + url.QueryEscape(base), "/operator/drain?drain=false&url=" + url.QueryEscape(base)}
+	for _, path := range asks {
+		if res, text := get(t, c, path, "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusOK || !strings.Contains(text, `name="sure" value="yes"`) || !strings.Contains(text, csrf) {
+			t.Errorf("GET %s: %d\n%s", path, res.StatusCode, text)
+		}
+		if res, text := get(t, c, path); res.StatusCode == http.StatusOK || strings.Contains(text, `name="sure"`) {
+			t.Errorf("GET %s without a session: %d", path, res.StatusCode)
+		}
 	}
 	for path, form := range acts {
-		if res, _ := get(t, c, path, "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusNotFound {
+		if res, _ := get(t, c, path, "Cookie", cookie.Name+"="+cookie.Value); path != "/operator/backup" && res.StatusCode != http.StatusNotFound {
 			t.Errorf("GET %s: %d", path, res.StatusCode)
 		}
 		if res, _ := post(t, c, path, nil, form); res.StatusCode != http.StatusForbidden {
@@ -247,10 +257,10 @@ func TestAnOperatorActs(t *testing.T) {
 			t.Errorf("%s: %d\n%s", path, res.StatusCode, text)
 		}
 	}
-	if all := strings.Join(s.asked, "\n"); len(s.asked) != 3 || !strings.Contains(all, "/alarms") || !strings.Contains(all, asked+"/close") {
+	if all := strings.Join(s.asked, "\n"); len(s.asked) != 4 || !strings.Contains(all, "/alarms") || !strings.Contains(all, base+`/drain {"drain": true}`) || !strings.Contains(all, asked+"/close") {
 		t.Errorf("asked was\n%s", all)
 	}
-	for _, want := range []string{"who=ada", "logged in", "closed plan " + asked, "acknowledged alarm", "backed the analyzer up to copy.db"} {
+	for _, want := range []string{"who=ada", "logged in", "closed plan " + asked, "acknowledged alarm", "backed the analyzer up to copy.db", "had a service drain: " + base} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
@@ -266,6 +276,23 @@ func TestAnOperatorActs(t *testing.T) {
 	if res, _ := post(t, c, "/operator/alarms", cookie, url.Values{"csrf": {csrf}, "url": {"https://evil.example"}, "alarm": {"x"}}); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a service of nobody's: %d", res.StatusCode)
 	}
+	for _, bad := range []url.Values{
+		{"url": {base}, "drain": {"true"}},
+		{"url": {base}, "sure": {"yes"}},
+		{"url": {base}, "sure": {"yes"}, "drain": {"1}{"}},
+		{"url": {"https://evil.example"}, "sure": {"yes"}, "drain": {"true"}},
+	} {
+		bad.Set("csrf", csrf)
+		if res, _ := post(t, c, "/operator/drain", cookie, bad); res.StatusCode != http.StatusBadRequest && res.StatusCode != http.StatusNotFound {
+			t.Errorf("draining by %v: %d", bad, res.StatusCode)
+		}
+	}
+	if res, _ := post(t, c, "/operator/backup", cookie, url.Values{"csrf": {csrf}}); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("a backup without a confirmation: %d", res.StatusCode)
+	}
+	if res, _ := get(t, c, "/operator/drain?drain=true&url="+url.QueryEscape("https://evil.example"), "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusNotFound {
+		t.Errorf("the page for a service of nobody's: %d", res.StatusCode)
+	}
 	if len(s.asked) != before {
 		t.Errorf("asked was %q", s.asked[before:])
 	}
@@ -274,6 +301,43 @@ func TestAnOperatorActs(t *testing.T) {
 	}
 	if res, _ := get(t, c, "/operator", "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a session outlives its end: %d", res.StatusCode)
+	}
+}
+
+// The services tell of themselves, and the bar of a budget has each plan and the one to come.
+func TestServicesTellOfThemselves(t *testing.T) {
+	c, s, _, _ := operated(t)
+	key := serve.Key{ID: "0123456789abcdef", Suite: "x25519", Purpose: "analyzer", Since: published}
+	status, err := json.Marshal(serve.Status{
+		Service: "analyzer", Since: published, Now: published.Add(time.Hour), Draining: published, Alarms: []string{"the certificate ends at 2026-12-01T00:00:00Z"},
+		Facts:  []serve.Fact{{Name: "version", Value: "v1.2.3"}, {Name: "99 of 100 answers", Value: "within 25ms since the start"}, {Name: "backlog", Value: "2 batches wait, the oldest for 3m0s"}},
+		Gauges: []serve.Gauge{{Name: "budget of everybody", Share: 0.3, Text: "epsilon 20"}},
+		Tables: []serve.Table{{Title: serve.KeysTitle, Data: []serve.Key{key}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.answers[base+"/status.json"] = status
+	cookie, _ := login(t, c)
+	page := func(query string) string {
+		_, text := get(t, c, "/operator"+query, "Cookie", cookie.Name+"="+cookie.Value)
+		return text
+	}
+	text := page("")
+	wants(t, text, "v1.2.3", "within 25ms", "the oldest for 3m0s", key.ID, "Take work again", "Have its files renewed", "one more like the last", "ada: epsilon 1")
+	// 30 % are taken by epsilon 3 in all: one of 2 takes 20 % more, one of 8 does not fit.
+	if parts := regexp.MustCompile(`x="([0-9.]+)%" width="([0-9.]+)%"`).FindAllStringSubmatch(text, -1); len(parts) < 3 || parts[0][2] != "10.00" || parts[1][1] != "10.00" || parts[1][2] != "20.00" || parts[2][1] != "30.00" || parts[2][2] != "20.00" {
+		t.Errorf("the bar is %v", parts)
+	}
+	if strings.Contains(text, "It would not fit") {
+		t.Error("a plan that fits does not")
+	}
+	wants(t, page("?planned=8"), "planned: epsilon 8", "It would not fit", `x="30.00%" width="70.00%"`)
+	wants(t, page("?planned=0.5"), "planned: epsilon 0.5", `x="30.00%" width="5.00%"`)
+	for _, bad := range []string{"x", "-1", "0", "NaN", "Inf"} {
+		if res, _ := get(t, c, "/operator?planned="+bad, "Cookie", cookie.Name+"="+cookie.Value); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("planned %s: %d", bad, res.StatusCode)
+		}
 	}
 }
 
@@ -412,6 +476,10 @@ func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
 				name += ", dark"
 			}
 			b.look(t, name)
+			if !dark {
+				b.do(chromedp.Click(`form[action="/operator/drain"] button`), chromedp.WaitVisible(`a.quiet[href="/operator"]`))
+				b.look(t, "draining, "+screen.name)
+			}
 		}
 	}
 }

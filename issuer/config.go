@@ -137,5 +137,6 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer service.Close()
 	http.Routes, http.Private, http.Ready, http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	http.Disk = serve.DiskOf(c.Folder)
 	return serve.Run(ctx, http, service.Run)
 }

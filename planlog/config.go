@@ -114,6 +114,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
+	http.Disk = serve.DiskOf(c.Folder)
 	err = serve.Run(ctx, http, func(context.Context) {})
 	return errors.Join(err, service.Close())
 }

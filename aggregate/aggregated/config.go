@@ -144,6 +144,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
+	http.Disk = serve.DiskOf(c.Database)
 	http.Private, http.Visited, http.Handed = private, visited, handed
 	return serve.Run(ctx, http, service.Run)
 }

@@ -245,6 +245,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, program Program) erro
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, c.status(service)
+	http.Disk = serve.DiskOf(c.Database)
 	return serve.Run(ctx, http, func(ctx context.Context) { service.Run(ctx) }) // returns no error
 }
 

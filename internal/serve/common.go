@@ -114,6 +114,7 @@ func (s Settings) Open(name string, log *slog.Logger, enough func(folder string)
 		fault("keys", enough(string(s.Keys)))
 	}
 	fault("keys", Closed(s.Keys))
+	http.Keys = string(s.Keys)
 	client, err := Client(s.Roots)
 	fault("roots", err)
 	return http, Common{

@@ -26,7 +26,7 @@ func (s *Server) handler() http.Handler {
 	}
 	var paged []string
 	for pattern, h := range s.config.Routes {
-		h = s.admitted(s.config.kindOf(pattern), h)
+		h = s.undrained(pattern, s.admitted(s.config.kindOf(pattern), h))
 		if s.paged(pattern) {
 			paged, h = append(paged, pattern), readable(h)
 		}
@@ -39,6 +39,7 @@ func (s *Server) handler() http.Handler {
 	handle("GET /status.json", s.operators(s.statusJSON))
 	handle("GET /{$}", s.viewers(s.statusPage))
 	handle("POST /alarms", s.operators(s.postAlarm))
+	handle("POST /drain", s.operators(s.postDrain))
 	handle("POST /session", s.postSession)
 	handle("GET /session/{code}", s.getSession)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,6 +201,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	case <-s.stopping:
 		return errStopping()
 	default:
+	}
+	if !s.drained().IsZero() {
+		return overloaded("the service drains")
 	}
 	if s.config.Ready != nil {
 		if err := s.config.Ready(r.Context()); err != nil {

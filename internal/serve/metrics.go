@@ -27,6 +27,7 @@ type Metrics struct {
 	requests metric.Int64Counter
 	seconds  metric.Float64Histogram
 	page     http.Handler
+	registry *prometheus.Registry
 
 	labels sync.Map // of requests, by outcome: they are dear to make
 }
@@ -48,7 +49,7 @@ func NewMetrics() *Metrics {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reader := must(exporter.New(exporter.WithRegisterer(registry), exporter.WithNamespace("confetti"), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo()))
 	provider := sdk.NewMeterProvider(sdk.WithReader(reader), sdk.WithCardinalityLimit(maxSeries))
-	m := &Metrics{Meter: provider.Meter("confetti"), page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
+	m := &Metrics{registry: registry, Meter: provider.Meter("confetti"), page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
 	m.requests = must(m.Meter.Int64Counter("http_requests", metric.WithDescription("Requests answered, by route and status.")))
 	m.seconds = must(m.Meter.Float64Histogram("http_request_duration", metric.WithUnit("s"), metric.WithDescription("Time to answer, by route."),
 		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)))

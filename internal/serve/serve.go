@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/session"
@@ -116,6 +117,12 @@ type Config struct {
 	// Operators may read /metrics and the status pages; nil: whoever reaches them may.
 	Operators *Bearers
 	Metrics   *Metrics // nil: New makes some
+
+	// Keys is the folder of private keys whose names and ages the status page tells; empty: none.
+	Keys string
+	// Disk is a folder on the disk whose room it tells, and none where that would tell the
+	// size of a crowd that is private; nil: none.
+	Disk func() string
 }
 
 // Server is a service that is set up. It is an http.Handler for tests.
@@ -129,6 +136,7 @@ type Server struct {
 	sessions     *session.Sessions
 	acknowledged acknowledgements
 	stopping     chan struct{} // closed when no new work is wanted
+	draining     atomic.Pointer[time.Time]
 	patterns     []string      // of all routes
 	pools        [4]*pool      // by kind
 	checking     chan struct{} // a place for each credential that is looked at

@@ -25,7 +25,9 @@ type Status struct {
 	Service string    `json:"service"`
 	Since   time.Time `json:"since"` // when the service started
 	Now     time.Time `json:"now"`
-	Alarms  []string  `json:"alarms,omitempty"` // what the operator should look after
+	// Draining is since when the service takes no new work and finishes what it has.
+	Draining time.Time `json:"draining,omitzero"`
+	Alarms   []string  `json:"alarms,omitempty"` // what the operator should look after
 	// Acknowledged are alarms that are still there, and that an operator has seen.
 	Acknowledged []Acknowledged `json:"acknowledged,omitempty"`
 	Facts        []Fact         `json:"facts,omitempty"`
@@ -95,6 +97,8 @@ func (s *Server) status(ctx context.Context) Status {
 		st = *s.config.Status(ctx)
 	}
 	st.Service, st.Since, st.Now = s.config.Name, s.started.UTC().Truncate(time.Second), time.Now().UTC().Truncate(time.Second)
+	st.Draining = s.drained()
+	s.about(&st)
 	if s.config.Ready != nil {
 		if err := s.config.Ready(ctx); err != nil {
 			st.Alarms = append(st.Alarms, "not ready: "+err.Error())

@@ -45,8 +45,8 @@ type Operators struct {
 // signInAge is how old the identity token of a sign-in may be.
 const signInAge = 10 * time.Minute
 
-// ErrNobody says that who has signed in is none of the operators.
-var ErrNobody = errors.New("issuer: who has signed in is none of the operators")
+// errNobody says that who has signed in is none of the operators.
+var errNobody = errors.New("issuer: who has signed in is none of the operators")
 
 // OpenSignIn reads what the settings name. Nothing is fetched before the first sign-in.
 func OpenSignIn(o Operators, now func() time.Time) (*SignIn, error) {
@@ -87,7 +87,7 @@ func (s *SignIn) Begin(ctx context.Context) (url, kept string, err error) {
 }
 
 // Finish is the name of the operator who has signed in, by what the browser has kept and what it
-// came back with. The error is ErrNobody of a person whom the provider knows and who is none.
+// came back with. The error is errNobody of a person whom the provider knows and who is none.
 func (s *SignIn) Finish(ctx context.Context, kept, state, code string) (name string, err error) {
 	parts := strings.Split(kept, ".")
 	if len(parts) != 3 || slices.Contains(parts, "") || code == "" || subtle.ConstantTimeCompare([]byte(parts[0]), []byte(state)) != 1 {
@@ -130,7 +130,7 @@ func (s *SignIn) Finish(ctx context.Context, kept, state, code string) (name str
 		return "", fmt.Errorf("issuer: the provider's identity token is not good here: %w", err)
 	}
 	if name = s.settings.Names[token.Subject]; name == "" {
-		return "", ErrNobody
+		return "", errNobody
 	}
 	return name, nil
 }

@@ -89,7 +89,7 @@ func TestOperatorsSignIn(t *testing.T) {
 		"no code of theirs":  {kept, url.Values{"code": {"x"}, "state": came["state"]}},
 		"a verifier of none": {strings.Join(append(strings.Split(kept, ".")[:2], "x"), "."), came},
 	} {
-		if name2, err := finish(bad.kept, bad.came); err == nil || name2 != "" || errors.Is(err, ErrNobody) {
+		if name2, err := finish(bad.kept, bad.came); err == nil || name2 != "" || errors.Is(err, errNobody) {
 			t.Errorf("%s: %q, %v", name, name2, err)
 		} else if strings.Contains(err.Error(), subject) || bad.kept != "" && bad.kept != ".." && strings.Contains(err.Error(), bad.kept) {
 			t.Errorf("%s: the error says too much: %v", name, err)
@@ -108,8 +108,8 @@ func TestOperatorsSignIn(t *testing.T) {
 		"an old one":       {func(c map[string]any) { c["iat"] = time.Now().Add(-time.Hour).Unix() }, "within"},
 		"expired":          {func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }, "expired"},
 		"another issuer":   {func(c map[string]any) { c["iss"] = "https://evil.example" }, "issuer"},
-		"somebody else":    {func(c map[string]any) { c["sub"] = "another" }, ErrNobody.Error()},
-		"nobody":           {func(c map[string]any) { c["sub"] = "" }, ErrNobody.Error()},
+		"somebody else":    {func(c map[string]any) { c["sub"] = "another" }, errNobody.Error()},
+		"nobody":           {func(c map[string]any) { c["sub"] = "" }, errNobody.Error()},
 	} {
 		p.SignedIn(subject, c.change)
 		name2, err := finish(begin())

@@ -307,6 +307,12 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	s.http.Disk = func() string {
+		if service.disclosing() {
+			return ""
+		}
+		return string(c.Queue.Folder) // none where the queue is a cluster's
+	}
 	return serve.Run(ctx, s.http, service.Run)
 }
 

@@ -66,7 +66,7 @@ func (t *post) restore(ctx context.Context) error {
 			return fmt.Errorf("shuffler: the record %s is damaged: %w", key, err)
 		}
 		state.revision = revision
-		t.crowds[c] = state
+		t.crowds[c], t.changed[c] = state, t.s.o.Now()
 		return nil
 	})
 	if err != nil {
@@ -163,6 +163,9 @@ func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.crowds[c].Phase != next.Phase {
+		t.changed[c] = t.s.o.Now()
+	}
 	t.crowds[c] = next
 	return nil
 }

@@ -61,6 +61,7 @@ type post struct {
 	untidy  bool // under working: boxes may be there that nobody needs
 
 	mu        sync.Mutex                    // over all below
+	changed   map[uint32]time.Time          // when crowds got the mark that they have, or this process found it
 	crowds    []crowd                       // marks as they are on disk; written by the holder of working, and of received ones by the holder of busy
 	spent     map[uint32][]shuffler.TokenID // by the holder of working
 	busy      map[uint32]bool               // crowds whose batch somebody takes in, or tidies
@@ -77,7 +78,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	hash := p.Hash()
 	t := &post{
 		s: s, name: postName(hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
-		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()),
+		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()), changed: map[uint32]time.Time{},
 		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, silent: map[string]time.Time{},
 	}
 	for h, party := range hops {

@@ -138,6 +138,12 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	} else if n, err := s.o.Queue.Bytes(ctx); err == nil {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)), Data: onDisk{n}})
 	}
+	if n, oldest := s.backlog(); n > 0 {
+		waits := s.o.Now().Sub(oldest).Round(time.Second)
+		page.Facts = append(page.Facts, serve.Fact{Name: "backlog", Value: fmt.Sprintf("%s, the oldest for %s", serve.Count(n, "batch waits", "batches wait"), waits), Data: waiting{n, oldest.UTC()}})
+	} else {
+		page.Facts = append(page.Facts, serve.Fact{Name: "backlog", Value: "no batch waits", Data: waiting{}})
+	}
 	for _, st := range s.Statuses() {
 		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
 		if st.Failing != "" {
@@ -188,6 +194,10 @@ type (
 	onDisk struct {
 		Bytes any `json:"bytes"`
 	}
+	waiting struct {
+		Batches int       `json:"batches"`
+		Oldest  time.Time `json:"oldest,omitzero"`
+	}
 	filling struct {
 		Plan     string `json:"plan"`
 		Instance int    `json:"instance"`
@@ -196,6 +206,26 @@ type (
 		Crowds   int    `json:"crowds"`
 	}
 )
+
+// backlog is how many crowds are here to be mixed or handed on, and since when the one is that
+// has waited longest, as far as this process has seen.
+func (s *Service) backlog() (n int, oldest time.Time) {
+	posts, _ := s.posts()
+	for _, t := range posts {
+		t.mu.Lock()
+		for c, state := range t.crowds {
+			if state.Phase != received && state.Phase != laidOut && state.Phase != mixed {
+				continue
+			}
+			if at := t.changed[uint32(c)]; n == 0 || at.Before(oldest) {
+				oldest = at
+			}
+			n++
+		}
+		t.mu.Unlock()
+	}
+	return n, oldest
+}
 
 // disclosing reports whether the bytes on disk would tell the size of a crowd that
 // is private: contributions are of one length, and lie there until they are mixed.
