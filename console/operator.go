@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/session"
@@ -29,7 +30,7 @@ type party struct {
 	Status *serve.Status
 	Uptime string
 	Facts  []serve.Fact
-	Keys   []serve.Key
+	Keys   []keyfile.Name
 	Alarms []alarm
 
 	Draining string // since when; empty: it takes work
@@ -220,7 +221,7 @@ func (c *Console) parties(ctx context.Context, urls []string, roles map[string][
 }
 
 // keysOf are the keys that a service says it has.
-func keysOf(st serve.Status) (all []serve.Key) {
+func keysOf(st serve.Status) (all []keyfile.Name) {
 	for _, t := range st.Tables {
 		if t.Title != serve.KeysTitle {
 			continue

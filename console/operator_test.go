@@ -19,6 +19,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/issuer/identity"
@@ -307,12 +308,12 @@ func TestAnOperatorActs(t *testing.T) {
 // The services tell of themselves, and the bar of a budget has each plan and the one to come.
 func TestServicesTellOfThemselves(t *testing.T) {
 	c, s, _, _ := operated(t)
-	key := serve.Key{ID: "0123456789abcdef", Suite: "x25519", Purpose: "analyzer", Since: published}
+	key := keyfile.Name{ID: "0123456789abcdef", Suite: "x25519", Purpose: "analyzer", Since: published}
 	status, err := json.Marshal(serve.Status{
 		Service: "analyzer", Since: published, Now: published.Add(time.Hour), Draining: published, Alarms: []string{"the certificate ends at 2026-12-01T00:00:00Z"},
 		Facts:  []serve.Fact{{Name: "version", Value: "v1.2.3"}, {Name: "99 of 100 answers", Value: "within 25ms since the start"}, {Name: "backlog", Value: "2 batches wait, the oldest for 3m0s"}},
 		Gauges: []serve.Gauge{{Name: "budget of everybody", Share: 0.3, Text: "epsilon 20"}},
-		Tables: []serve.Table{{Title: serve.KeysTitle, Data: []serve.Key{key}}},
+		Tables: []serve.Table{{Title: serve.KeysTitle, Data: []keyfile.Name{key}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/strict"
@@ -179,4 +182,29 @@ func parse(text []byte) (File, error) {
 		return File{}, errors.New("the id does not belong to the public key: the file was damaged or edited")
 	}
 	return File{Suite: doc.Suite, Purpose: doc.Purpose, PublicKey: doc.PublicKey, PrivateKey: raw}, nil
+}
+
+// Name is what may be told of a private key: nothing of it is private.
+type Name struct {
+	ID      string    `json:"id"`
+	Suite   string    `json:"suite"`
+	Purpose string    `json:"purpose"`
+	Since   time.Time `json:"since"` // when its file was written
+}
+
+// Names are those of the keys of a folder, by the order of their files; none for an empty path.
+// Files that cannot be read are not there: ReadFolder says why.
+func Names(dir string) (all []Name) {
+	if dir == "" {
+		return nil
+	}
+	files, _ := ReadFolder(dir)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		n := Name{ID: ID(files[path].PublicKey), Suite: files[path].Suite, Purpose: files[path].Purpose}
+		if status, err := os.Stat(path); err == nil {
+			n.Since = status.ModTime().UTC()
+		}
+		all = append(all, n)
+	}
+	return all
 }

@@ -23,16 +23,8 @@ const endsSoon = 14 * 24 * time.Hour
 // scarce is how little free disk is an alarm, in bytes.
 const scarce = 1 << 30
 
-// KeysTitle is that of the table of a status whose data are Keys.
+// KeysTitle is that of the table of a status whose data are of type []keyfile.Name.
 const KeysTitle = "Private keys"
-
-// Key is a private key of a service's folder, without what is private of it.
-type Key struct {
-	ID      string    `json:"id"`
-	Suite   string    `json:"suite"`
-	Purpose string    `json:"purpose"`
-	Since   time.Time `json:"since"` // when its file was written
-}
 
 // about adds to a status what every service tells of itself: its version, its certificate's end,
 // the free disk, how long requests take, and which keys it has.
@@ -66,7 +58,7 @@ func (s *Server) about(st *Status) {
 	if !st.Draining.IsZero() {
 		st.Alarms = append(st.Alarms, fmt.Sprintf("the service drains since %s: it takes no new work", st.Draining.Format(time.RFC3339)))
 	}
-	if keys := keysOf(s.config.Keys); len(keys) > 0 {
+	if keys := keyfile.Names(s.config.Keys); len(keys) > 0 {
 		table := Table{Title: KeysTitle, Columns: []string{"key", "suite", "for", "since"}, Data: keys}
 		for _, k := range keys {
 			table.Rows = append(table.Rows, []string{k.ID, k.Suite, k.Purpose, k.Since.Format(time.DateOnly)})
@@ -117,23 +109,6 @@ func (s *Server) leaf() *x509.Certificate {
 		return nil
 	}
 	return shown.Leaf
-}
-
-// keysOf lists the private keys of a folder, in the order of their names. Those that cannot be
-// read are not there: the service tells of them elsewhere.
-func keysOf(folder string) (all []Key) {
-	if folder == "" {
-		return nil
-	}
-	files, _ := keyfile.ReadFolder(folder)
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		k := Key{ID: keyfile.ID(files[path].PublicKey), Suite: files[path].Suite, Purpose: files[path].Purpose}
-		if status, err := os.Stat(path); err == nil {
-			k.Since = status.ModTime().UTC()
-		}
-		all = append(all, k)
-	}
-	return all
 }
 
 // slow is the time within which 99 of 100 answers of these routes came, and how many there were.
