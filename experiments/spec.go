@@ -35,6 +35,7 @@ type Data struct {
 	Set        func(name string) (*dataset.Set, error)
 	Population func(name string) (*dataset.Population, error)
 	Texts      func(name string) (*dataset.Texts, error)
+	Words      func() (*dataset.WordVectors, error)
 	Out        string
 	Tell       simulate.Progress // of what goes on within a cell; nil: nobody is told
 }

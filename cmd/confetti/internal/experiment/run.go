@@ -116,6 +116,7 @@ func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec) (exp
 		Out: c.Out, Tell: report,
 		Set:        c.set,
 		Texts:      func(name string) (*dataset.Texts, error) { return dataset.LoadTexts(c.Data, name) },
+		Words:      func() (*dataset.WordVectors, error) { return dataset.LoadWordVectors(c.Data) },
 		Population: func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) },
 	})}
 	return runner.Run(c.cells(spec))
