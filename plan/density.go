@@ -12,12 +12,13 @@ type Density struct {
 
 // Kernel names a kernel with its family of feature maps (KDE, Definition 2.1).
 type Kernel struct {
-	Name      string  `json:"name"`                // of those in encode.Kernels
-	Bandwidth float64 `json:"bandwidth,omitempty"` // h, in units of distance; kernels of a distance only
-	Clip      float64 `json:"clip,omitempty"`      // in standard deviations of a rotated coordinate; ip-rotated only
-	Radius    float64 `json:"radius,omitempty"`    // of the ball round zero that holds all vectors; exponential kernels only
-	Buckets   int     `json:"buckets,omitempty"`   // that cells are hashed to; laplacian and exponential only
-	Seed      string  `json:"seed"`                // 64 hex digits: public randomness of the feature maps
+	Name       string  `json:"name"`                 // of those in encode.Kernels
+	Bandwidth  float64 `json:"bandwidth,omitempty"`  // h, in units of distance; kernels of a distance only
+	Clip       float64 `json:"clip,omitempty"`       // in standard deviations of a rotated coordinate; ip-rotated only
+	Radius     float64 `json:"radius,omitempty"`     // of the ball round zero that holds all vectors; exponential kernels only
+	Buckets    int     `json:"buckets,omitempty"`    // that cells are hashed to; laplacian and exponential only
+	Projection int     `json:"projection,omitempty"` // m: to how many dimensions vectors are projected first; gaussian-projected only
+	Seed       string  `json:"seed"`                 // 64 hex digits: public randomness of the feature maps
 }
 
 // Bitsum names the protocol that adds up one bit per device and channel, with

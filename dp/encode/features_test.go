@@ -64,6 +64,47 @@ func TestGaussianFeaturesHaveTheKernelAsExpectation(t *testing.T) {
 	}
 }
 
+// The weights that New draws are those that the expectation above is taken over: normals of their stream, times sqrt2 over
+// the bandwidth, and offsets over the whole circle. So are those of a projection, of as many numbers as it has directions.
+func TestGaussianWeightsAreNormalsOverTheBandwidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := Spec{Kernel: Gaussian, Dimension: rapid.IntRange(1, 9).Draw(t, "d"), Repetitions: rapid.IntRange(1, 9).Draw(t, "repetitions"), Bandwidth: rapid.Float64Range(0.01, 100).Draw(t, "h")}
+		spec.Seed[0] = rapid.Byte().Draw(t, "seed")
+		numbers := spec.Dimension
+		if rapid.Bool().Draw(t, "projected") {
+			numbers = rapid.IntRange(1, spec.Dimension).Draw(t, "m")
+			spec.Kernel, spec.Projection = GaussianProjected, numbers
+		}
+		f, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a affine
+		switch of := f.family.(type) {
+		case *affine:
+			a = *of
+		case *projected:
+			a = of.affine
+		}
+		normals, uniforms := newStream(spec.Seed, string(spec.Kernel)+"/weights"), newStream(spec.Seed, string(spec.Kernel)+"/offsets")
+		z := make([]float64, numbers)
+		for i := range spec.Repetitions {
+			normals.normals(z)
+			for j, want := range z {
+				if got := float64(a.weights.Data[i*a.weights.Stride+j]) * spec.Bandwidth / math.Sqrt2; math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+					t.Fatalf("weight %d of repetition %d is %v bandwidths over sqrt2, want %v", j, i, got, want)
+				}
+			}
+			if got, want := float64(a.offsets[i]), 2*math.Pi*uniforms.uniform(); math.Abs(got-want) > 1e-6 || got < 0 || got > 2*math.Pi {
+				t.Fatalf("offset %v, want %v", got, want)
+			}
+		}
+		if a.bound != math.Sqrt2 || f.Bound() != math.Sqrt2 || f.QueryBound() != math.Sqrt2 {
+			t.Fatalf("bounds %v and %v", f.Bound(), f.QueryBound())
+		}
+	})
+}
+
 // All 2^d sign vectors, once each.
 func TestSignFeaturesHaveTheKernelAsExpectation(t *testing.T) {
 	const d = 5
@@ -124,6 +165,10 @@ func TestFeaturesAgree(t *testing.T) {
 		}
 		if has.buckets {
 			spec.Buckets = rapid.IntRange(2, 9).Draw(t, "buckets")
+		}
+		if has.projection {
+			spec.Projection = rapid.IntRange(1, d).Draw(t, "projection")
+			spec.Bandwidth = max(spec.Bandwidth, 0.1) // what is left of a value may be sqrt(d) times as long, in float32
 		}
 		device, err := New(spec)
 		if err != nil {
@@ -231,6 +276,9 @@ func TestBadSpecs(t *testing.T) {
 		{Spec{Kernel: ExponentialSign, Dimension: 9, Repetitions: 1, Bandwidth: 1, Radius: 2, Normalize: true}, []string{"must be 1"}},
 		{Spec{Kernel: ExponentialSign, Dimension: 768, Repetitions: 768, Bandwidth: 1e-3, Radius: 1}, []string{"at most"}},
 		{Spec{Kernel: ExponentialSign, Dimension: 768, Repetitions: 768, Bandwidth: 1}, []string{"radius"}},
+		{Spec{Kernel: GaussianProjected, Dimension: 9, Repetitions: 1, Bandwidth: 1}, []string{"projection 0: must be from 1 to the dimension, 9"}},
+		{Spec{Kernel: GaussianProjected, Dimension: 9, Repetitions: 1, Bandwidth: 1, Projection: 10}, []string{"projection 10"}},
+		{Spec{Kernel: Gaussian, Dimension: 9, Repetitions: 1, Bandwidth: 1, Projection: 3}, []string{"projection 3: only the kernels gaussian-projected have one"}},
 	} {
 		_, err := New(c.spec)
 		for _, want := range c.want {

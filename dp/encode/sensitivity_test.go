@@ -31,6 +31,9 @@ func small(k Kernel, d int) Spec {
 	if kernels[k].buckets {
 		s.Buckets = 5
 	}
+	if kernels[k].projection {
+		s.Projection = (d + 1) / 2
+	}
 	return s
 }
 

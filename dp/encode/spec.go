@@ -21,6 +21,10 @@ const (
 	// rows of random rotations with the lengths of normal vectors: f = g =
 	// (cos sqrt2/h <w, x>, sin sqrt2/h <w, x>). (Q, R, S) = (2, 1, 2).
 	GaussianPaired Kernel = "gaussian-paired"
+	// GaussianProjected is Gaussian of the first m coordinates of a public random rotation of the value, lengthened by
+	// sqrt(d/m): I m multiplications a value in the place of I d, and an error of its own, beta, below 0.6/sqrt m.
+	// (Q, R, S) = (1, sqrt2, 1).
+	GaussianProjected Kernel = "gaussian-projected"
 	// Laplacian is exp(-|x-y|_1/h) by random binning, the cell hashed to B buckets:
 	// f is one in the cell's bucket and zero elsewhere, g the same without what
 	// collisions add. (Q, R, S) = (B, 1, 1).
@@ -55,6 +59,7 @@ type Spec struct {
 	Clip        float64  // C, in standard deviations of a rotated coordinate, for InnerRotated; 0 otherwise
 	Radius      float64  // of the ball round zero that holds all values, 1 with Normalize, for the exponential kernels; 0 otherwise
 	Buckets     int      // B, from 2, for Laplacian and Exponential; 0 otherwise
+	Projection  int      // m, from 1 to d, for GaussianProjected; 0 otherwise
 	Normalize   bool     // scale values to unit length, instead of refusing others where the kernel needs it
 	Seed        [32]byte // public
 }
@@ -62,6 +67,7 @@ type Spec struct {
 // kernel is what sets the families apart before any is expanded.
 type kernel struct {
 	bandwidth, clip, radius, buckets bool // which parameters it has
+	projection                       bool
 	unit                             bool // is an inner product of unit vectors
 	exactly                          bool // has their length made 1 to the last digit, for the sake of Sensitivity
 	single                           bool // has one repetition
@@ -71,15 +77,16 @@ type kernel struct {
 
 // kernels are all families.
 var kernels = map[Kernel]kernel{
-	Gaussian:        {bandwidth: true, weights: dense, expand: newGaussian},
-	GaussianPaired:  {bandwidth: true, weights: dense, expand: newPaired},
-	Laplacian:       {bandwidth: true, buckets: true, weights: grids, expand: newBucketed(newBinning)},
-	LaplacianSign:   {bandwidth: true, weights: grids, expand: newSigned(newBinning)},
-	Exponential:     {bandwidth: true, buckets: true, radius: true, weights: cuts, expand: newBucketed(newHyperplanes)},
-	ExponentialSign: {bandwidth: true, radius: true, weights: cuts, expand: newSigned(newHyperplanes)},
-	InnerSigns:      {unit: true, weights: dense, expand: newSigns},
-	InnerIdentity:   {unit: true, single: true, expand: newIdentity},
-	InnerRotated:    {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
+	Gaussian:          {bandwidth: true, weights: dense, expand: newGaussian},
+	GaussianPaired:    {bandwidth: true, weights: dense, expand: newPaired},
+	GaussianProjected: {bandwidth: true, projection: true, weights: func(s Spec) float64 { return float64(s.Projection)*float64(s.Repetitions) + 4*float64(s.Dimension) }, expand: newProjected},
+	Laplacian:         {bandwidth: true, buckets: true, weights: grids, expand: newBucketed(newBinning)},
+	LaplacianSign:     {bandwidth: true, weights: grids, expand: newSigned(newBinning)},
+	Exponential:       {bandwidth: true, buckets: true, radius: true, weights: cuts, expand: newBucketed(newHyperplanes)},
+	ExponentialSign:   {bandwidth: true, radius: true, weights: cuts, expand: newSigned(newHyperplanes)},
+	InnerSigns:        {unit: true, weights: dense, expand: newSigns},
+	InnerIdentity:     {unit: true, single: true, expand: newIdentity},
+	InnerRotated:      {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
 }
 
 // dense is a weight for each coordinate in each repetition (or, for GaussianPaired, half a
@@ -109,14 +116,14 @@ const (
 
 // Parameters are those that a kernel has.
 type Parameters struct {
-	Bandwidth, Clip, Radius, Buckets bool
-	Single                           bool // one repetition holds all of a value
+	Bandwidth, Clip, Radius, Buckets, Projection bool
+	Single                                       bool // one repetition holds all of a value
 }
 
 // Parameters are the kernel's; none of one that is not known.
 func (k Kernel) Parameters() Parameters {
 	has := kernels[k]
-	return Parameters{has.bandwidth, has.clip, has.radius, has.buckets, has.single}
+	return Parameters{has.bandwidth, has.clip, has.radius, has.buckets, has.projection, has.single}
 }
 
 // Kernels names all kernels, in order.
@@ -163,6 +170,10 @@ func (s Spec) Validate() error {
 	only(func(k kernel) bool { return k.buckets }, "buckets", float64(s.Buckets))
 	if k.buckets {
 		check(s.Buckets >= 2 && s.Buckets <= maxBuckets, "buckets %d: must be from 2 to %d", s.Buckets, maxBuckets)
+	}
+	only(func(k kernel) bool { return k.projection }, "projection", float64(s.Projection))
+	if k.projection {
+		check(s.Projection >= 1 && s.Projection <= max(1, s.Dimension), "projection %d: must be from 1 to the dimension, %d", s.Projection, s.Dimension)
 	}
 	each := max(1, s.each())
 	check(s.Repetitions <= MaxChannels/each, "%d repetitions of %d channels: at most %d of both", s.Repetitions, each, MaxChannels)

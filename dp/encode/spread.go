@@ -17,6 +17,8 @@ type Spread struct {
 //   - GaussianPaired: f g = cos(w.(x-y)), of variance (1 - k^2)^2/2 <= 1/2, and cos^2 + sin^2 = 1. Its repetitions
 //     count as independent, which errs more than rows of one rotation do, and Beta is that of the rotations: both by
 //     measurement (TestPairedBias) and not by proof.
+//   - GaussianProjected: as Gaussian, of what is projected; Beta is that of uniform rotations (projectedBeta), a root mean
+//     square over them.
 //   - Signed cells: f g = +-1 of mean k.
 //   - Buckets: f g is 1 or -1/(B-1), so of variance at most (B/(B-1))^2/4, and the squares of g add up to B/(B-1).
 //   - InnerSigns: f g = <s, x><s, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
@@ -26,6 +28,8 @@ func (f *Features) Spread() Spread {
 	switch s := f.spec; s.Kernel {
 	case Gaussian, LaplacianSign, ExponentialSign:
 		return Spread{Sample: 1, Query: 1}
+	case GaussianProjected:
+		return Spread{Beta: projectedBeta(s.Dimension, s.Projection), Sample: 1, Query: 1}
 	case GaussianPaired:
 		return Spread{Beta: pairedBeta / float64(s.Dimension), Sample: 0.5, Query: 1}
 	case Laplacian, Exponential:

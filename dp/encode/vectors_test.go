@@ -123,6 +123,7 @@ type familySample struct {
 	Clip        float64   `json:"clip,omitempty"`
 	Radius      float64   `json:"radius,omitempty"`
 	Buckets     int       `json:"buckets,omitempty"`
+	Projection  int       `json:"projection,omitempty"`
 	Normalize   bool      `json:"normalize"`
 	Seed        string    `json:"seed"`
 	X           []float32 `json:"x"`
@@ -159,6 +160,10 @@ func TestGoldenFamilies(t *testing.T) {
 			{Kernel: GaussianPaired, Dimension: 4, Repetitions: 6, Bandwidth: 0.8, Seed: seed},
 			{Kernel: GaussianPaired, Dimension: 21, Repetitions: 4, Bandwidth: 2, Normalize: true, Seed: seed},
 		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, {0, 0, 0, 1e5}, long}},
+		{"projected", []Spec{
+			{Kernel: GaussianProjected, Dimension: 4, Repetitions: 5, Bandwidth: 0.8, Projection: 3, Seed: seed},
+			{Kernel: GaussianProjected, Dimension: 21, Repetitions: 4, Bandwidth: 2, Projection: 5, Normalize: true, Seed: seed},
+		}, [][]float32{{0.6, 0, -0.8, 0}, {3, 0, -4, 1}, {0, 0, 0, 1e5}, long}},
 		{"hashed", []Spec{
 			{Kernel: Laplacian, Dimension: 4, Repetitions: 3, Bandwidth: 0.8, Buckets: 3, Seed: seed},
 			{Kernel: LaplacianSign, Dimension: 21, Repetitions: 12, Bandwidth: 3, Normalize: true, Seed: seed},
@@ -176,7 +181,7 @@ func TestGoldenFamilies(t *testing.T) {
 				f := mustNew(t, spec)
 				for _, x := range c.x {
 					s := familySample{
-						Kernel: spec.Kernel, Dimension: spec.Dimension, Repetitions: spec.Repetitions, Bandwidth: spec.Bandwidth, Clip: spec.Clip, Radius: spec.Radius, Buckets: spec.Buckets,
+						Kernel: spec.Kernel, Dimension: spec.Dimension, Repetitions: spec.Repetitions, Bandwidth: spec.Bandwidth, Clip: spec.Clip, Radius: spec.Radius, Buckets: spec.Buckets, Projection: spec.Projection,
 						Normalize: spec.Normalize, Seed: hexOf(spec.Seed), X: x, Bound: f.Bound(),
 						Features: make([]float32, f.Channels()), Query: make([]float32, f.Channels()),
 					}

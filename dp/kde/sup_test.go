@@ -19,6 +19,7 @@ func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 	for _, spec := range []encode.Spec{
 		{Kernel: encode.Gaussian, Dimension: 6, Repetitions: 20, Bandwidth: 1},
 		{Kernel: encode.GaussianPaired, Dimension: 6, Repetitions: 12, Bandwidth: 1},
+		{Kernel: encode.GaussianProjected, Dimension: 6, Repetitions: 20, Bandwidth: 1, Projection: 3},
 		{Kernel: encode.LaplacianSign, Dimension: 6, Repetitions: 20, Bandwidth: 4},
 		{Kernel: encode.ExponentialSign, Dimension: 6, Repetitions: 20, Bandwidth: 1, Radius: 1.001},
 		{Kernel: encode.Laplacian, Dimension: 6, Repetitions: 20, Bandwidth: 4, Buckets: 8},
@@ -31,7 +32,7 @@ func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 			y := part(values(replay.New(32), 1, 6), 0, 1)
 			want := ExactInner(x, y)[0]
 			switch spec.Kernel {
-			case encode.Gaussian, encode.GaussianPaired:
+			case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:
 				want = ExactGaussian(x, y, spec.Bandwidth)[0]
 			case encode.Laplacian, encode.LaplacianSign:
 				want = ExactLaplacian(x, y, spec.Bandwidth)[0]

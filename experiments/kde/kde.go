@@ -40,7 +40,7 @@ func Run(c experiments.Cell, set *dataset.Set, classifier string, progress simul
 // Exact is the density of the records at each query without any randomness.
 func Exact(k plan.Kernel, records, queries blas32.General) []float64 {
 	switch encode.Kernel(k.Name) {
-	case encode.Gaussian, encode.GaussianPaired:
+	case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:
 		return kde.ExactGaussian(records, queries, k.Bandwidth)
 	case encode.Laplacian, encode.LaplacianSign:
 		return kde.ExactLaplacian(records, queries, k.Bandwidth)

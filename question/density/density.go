@@ -41,7 +41,7 @@ func spec(q plan.Density) (encode.Spec, error) {
 	k := q.Kernel
 	s := encode.Spec{
 		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
-		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Normalize: q.Normalize,
+		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Projection: k.Projection, Normalize: q.Normalize,
 	}
 	var err error
 	if s.Seed, err = encode.ParseSeed(k.Seed); err != nil {

@@ -11,6 +11,7 @@ export interface Kernel {
   readonly bandwidth?: number;
   readonly radius?: number;
   readonly buckets?: number;
+  readonly projection?: number;
   readonly clip?: number;
 }
 
@@ -65,6 +66,12 @@ export function features(k: Kernel, value: readonly number[]): number[] {
         const angle = ((v * Math.SQRT2) / k.bandwidth!) * lengths.chi(k.dimension);
         return [Math.cos(angle), Math.sin(angle)];
       });
+    }
+    case "gaussian-projected": {
+      const [weights, offsets, m] = [stream("weights"), stream("offsets"), k.projection!];
+      const low = new Rotation(k.dimension, stream("rotation")).apply(x).slice(0, m);
+      const scale = (Math.SQRT2 / k.bandwidth!) * Math.sqrt(k.dimension / m);
+      return times(k.repetitions, () => Math.cos(scale * dot(weights.normals(m), low) + 2 * Math.PI * offsets.uniform()));
     }
     case "ip-signs": {
       const weights = stream("weights");

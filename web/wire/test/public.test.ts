@@ -18,7 +18,7 @@ const near = (got: readonly number[], want: readonly number[], tolerance: number
   got.forEach((g, i) => assert.ok(Math.abs(g - want[i]!) <= tolerance, `${what}: ${g} is ${want[i]}`));
 };
 
-for (const name of ["features", "paired", "rotated", "hashed"]) {
+for (const name of ["features", "paired", "projected", "rotated", "hashed"]) {
   test(`${name} of fixed values are the golden ones`, () => {
     const v = vectors<Vectors>(`dp/encode/testdata/vectors/v1/${name}.json`);
     for (const s of v.streams ?? []) {

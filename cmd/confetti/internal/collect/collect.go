@@ -124,7 +124,7 @@ func (c collectSimulate) oneQuestion(given *kong.Context) error {
 // kernelChosen reports whether the command line says anything of the kernel.
 func kernelChosen(given *kong.Context) bool {
 	for _, p := range given.Path {
-		if p.Flag != nil && slices.Contains([]string{"kernel", "bandwidth", "clip", "radius", "kernel-buckets", "repetitions"}, p.Flag.Name) {
+		if p.Flag != nil && slices.Contains([]string{"kernel", "bandwidth", "clip", "radius", "kernel-buckets", "projection", "repetitions"}, p.Flag.Name) {
 			return true
 		}
 	}

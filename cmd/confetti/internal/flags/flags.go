@@ -2,6 +2,7 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -68,6 +69,7 @@ type KernelChoice struct {
 	Clip        float64 `help:"Where ip-rotated clips, in standard deviations of a rotated coordinate." default:"2"`
 	Radius      float64 `help:"Of the ball round zero that holds all vectors, for the exponential kernels." default:"1"`
 	Buckets     int     `name:"kernel-buckets" help:"That laplacian and exponential hash cells to: bits per feature map." default:"16"`
+	Projection  int     `help:"To how many dimensions gaussian-projected takes vectors first; 0 for a quarter of theirs."`
 	Repetitions int     `help:"Feature maps; 0 for as many as the dimension. Kernels that hold a whole value in one map take 1."`
 }
 
@@ -97,6 +99,9 @@ func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int
 	if has.Buckets {
 		kernel.Buckets = k.Buckets
 	}
+	if has.Projection {
+		kernel.Projection = cmp.Or(k.Projection, max(1, dimension/4))
+	}
 	switch {
 	case has.Single:
 		repetitions = 1
@@ -120,6 +125,9 @@ func (k KernelChoice) Check() error {
 	}
 	if k.Buckets < 2 || k.Buckets > 1<<16 {
 		errs = append(errs, terminal.Usagef("--kernel-buckets is %d: give 2 to %d", k.Buckets, 1<<16))
+	}
+	if k.Projection < 0 || k.Projection > encode.MaxDimension {
+		errs = append(errs, terminal.Usagef("--projection is %d: give 1 to the dimension, or 0 for a quarter of it", k.Projection))
 	}
 	if k.Repetitions < 0 || k.Repetitions > encode.MaxChannels {
 		errs = append(errs, terminal.Usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, encode.MaxChannels))

@@ -3,7 +3,7 @@
 Nothing here is shared with the Go code: it was written from docs/wire.md ("Public randomness"),
 with the standard library alone. It says which number is another.
 
-    python3 origin.py v1/features.json v1/paired.json v1/rotated.json v1/hashed.json v1/cells.json ../../../sketch/testdata/vectors/v1/sketch.json
+    python3 origin.py v1/features.json v1/paired.json v1/projected.json v1/rotated.json v1/hashed.json v1/cells.json ../../../sketch/testdata/vectors/v1/sketch.json
 """
 import hashlib
 import json
@@ -144,6 +144,11 @@ def features(c):
             angle = v * math.sqrt(2) / c["bandwidth"] * lengths.chi(d)
             f += [math.cos(angle), math.sin(angle)]
         return f, f, 1
+    if kernel == "gaussian-projected":
+        m, weights, offsets = c["projection"], stream("weights"), stream("offsets")
+        low = [math.sqrt(d / m) * v for v in Rotation(d, stream("rotation"))(x)[:m]]
+        f = [math.cos(math.sqrt(2) / c["bandwidth"] * dot(weights.normals(m), low) + 2 * math.pi * offsets.uniform()) for _ in range(n)]
+        return f, [math.sqrt(2) * v for v in f], math.sqrt(2)
     if kernel == "ip-signs":
         weights, root = stream("weights"), math.sqrt(d)
         f = [clamp(dot(weights.signs(d), x) / root) for _ in range(n)]
