@@ -25,10 +25,10 @@ import (
 //	vdaf     its part of the verification by Prio3, of a share that lies open
 //	prepare  the same, and before it decoding what is kept of a report, and opening its share by HPKE
 //	accept   taking a report: from the bytes of an HTTP request to those of the answer, between which
-//	         it is in SQLite as in a service, a commit on disk before anybody in it is answered
+//	         it is kept as in a service, written, synced and committed before anybody in the commit is answered
 //
 // In accept are net/http's server, all of package serve (limits, the credential), decoding, and the
-// database with its syncs; 64 connections send one request after another. The requests are made
+// store with its syncs (where tests write: durabletest); 64 connections send one request after another. The requests are made
 // beforehand, and a connection is memory: TLS, the system's network and the sender are not in it.
 // cpu-µs is processor time of the whole process, ns/op is by the clock.
 func BenchmarkLeader(b *testing.B) {
