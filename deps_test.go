@@ -69,9 +69,10 @@ var layers = [][]string{
 	{"client", "shuffler", "analyzer", "issuer", "aggregate", "planlog"},
 	{"shuffler/mixer", "analyzer/shards"},
 	{"shuffler/shufflerd", "aggregate/aggregated", "analyzer/analyzerd", "client/words", "client/https", "client/policy"},
-	{"simulate", "internal/chaos", "console", "client/page"},
+	{"simulate", "internal/chaos", "studio", "client/page"},
 	{"experiments", "audit"},
 	{"release/verify"},
+	{"console"},
 	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc", "experiments/ltn"},
 	{"experiments/labels"},
 	{"experiments/papers"},
@@ -223,7 +224,7 @@ var naming = []string{"question", "protocol", "release/findings", "experiments",
 
 // authoring are the packages that may write the section of a kind, beside those: plans are
 // made by the commands that ask for them.
-var authoring = []string{"plan", "cmd/confetti/internal/plan", "cmd/confetti/internal/up", "cmd/confetti/internal/collect"}
+var authoring = []string{"plan", "studio", "cmd/confetti/internal/plan", "cmd/confetti/internal/up", "cmd/confetti/internal/collect"}
 
 // named lists the packages that import a kind without being among them.
 func named(found architecture.Imports) (bad []string) {

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,6 +120,7 @@ func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 // released is a release, with its counts where it has any.
 type released struct {
 	release.Release
+	digest [sha256.Size]byte // of release.json
 	counts []release.ValueCount
 	tables [][]table // by attribute and crowd
 	apart  string    // why there are no tables
@@ -150,7 +152,7 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	if err != nil {
 		return nil, err
 	}
-	one = &released{Release: r}
+	one = &released{Release: r, digest: sha256.Sum256(text)}
 	if len(findings.Offered(of.signed.Plan.Question)) > 0 { // there are counts of what has a name
 		if err := one.count(ctx, a, of); err != nil {
 			return nil, err

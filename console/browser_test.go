@@ -151,7 +151,7 @@ func (b *tab) found() []string {
 func (b *tab) look(t *testing.T, name string) {
 	t.Helper()
 	b.do(chromedp.WaitVisible("main"))
-	fits := ask(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth <= innerWidth`))
+	fits := ask(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
 	paint := ask(b, chromedp.Evaluate[float64](`(performance.getEntriesByName("first-contentful-paint")[0] ?? {startTime: -1}).startTime`))
 	for _, fault := range b.found() {
 		t.Errorf("%s: %s", name, fault)
@@ -164,7 +164,7 @@ func (b *tab) look(t *testing.T, name string) {
 		t.Errorf("%s takes %.0f bytes, of at most %d", name, bytes, maxPage)
 	}
 	if !fits {
-		wide := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map(e => e.tagName + "." + e.className.toString()).join(" ")`))
+		wide := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).slice(0, 5).map(e => e.tagName + "." + e.className.toString()).join(" ")`))
 		t.Errorf("%s is wider than the screen: %s", name, wide)
 	}
 	t.Logf("%s: %.0f bytes, first paint after %.0f ms", name, bytes, paint)

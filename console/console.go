@@ -63,6 +63,10 @@ type Options struct {
 
 	Room *Room // a live poll; nil: none
 
+	// Studio serves what pages compute in the browser (webstudio.Handler): a question made of
+	// somebody's own values, and the verification of a release. nil: the console has neither.
+	Studio func() (http.Handler, error)
+
 	Hosts  []string // names and addresses that browsers may call the console by, with the port
 	Secure bool     // browsers reach it over TLS alone, which something before it may end
 	Log    *slog.Logger
@@ -116,6 +120,10 @@ func New(o Options) (*Console, error) {
 	page("GET /releases/{plan}/{file}", c.releaseFile)
 	page("GET /releases/{plan}/figures/{figure}", c.figure)
 	page("GET /studies/{study}", c.study)
+	if o.Studio != nil {
+		page("GET /new", c.newQuestion)
+		page("GET /studio/{file}", c.studioFile)
+	}
 	if o.Operator != nil {
 		page("GET /login/{code}", c.getLogin)
 		page("POST /login/{code}", c.postLogin)
@@ -249,10 +257,10 @@ type sheet struct {
 // shown is what a template is given.
 type shown struct {
 	sheet
-	Rooms, Operators bool // there are such pages
-	Operator         string
-	CSRF             string
-	Body             any
+	Rooms, Operators, Studio bool // there are such pages
+	Operator                 string
+	CSRF                     string
+	Body                     any
 }
 
 // templates has one for each page, with the parts that they share.
@@ -273,7 +281,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 })
 
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, p sheet, body any) error {
-	s := shown{sheet: p, Rooms: c.o.Room != nil, Operators: c.o.Operator != nil, Body: body}
+	s := shown{sheet: p, Rooms: c.o.Room != nil, Operators: c.o.Operator != nil, Studio: c.o.Studio != nil, Body: body}
 	if one, ok := c.session(r); ok {
 		s.Operator, s.CSRF = one.Name, one.Form
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"mime"
@@ -16,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	drawn "github.com/confetti-dp/confetti/release/page"
+	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // level of every interval here.
@@ -58,10 +60,17 @@ type releaseView struct {
 	Files      []string
 	Figures    []string
 	Respondent int
-	Others     []string // crowds that this one can be set beside
-	Verify     string
+	Others     []string   // crowds that this one can be set beside
+	Verify     string     // the command that does the same as the button
+	Checked    []evidence // what the button looks at; none: there is no button
+	Digest     string     // SHA-256 of release.json
+	Cite       string
+	Address    string // of the release at its analyzer
 	Round      int
 }
+
+// evidence is a file by the name that release fetch gives it, and where a page gets it.
+type evidence struct{ Name, URL string }
 
 // release is the page of a release: the chart first, then who is protected from whom, then
 // what it all rests on.
@@ -79,7 +88,9 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: cards(out.Guarantees), Files: p.Formats}
-	v.Verify = fmt.Sprintf("confetti release fetch --url %s %s --out release && confetti release verify release", c.o.Analyzer, plan.Short(p.Plan))
+	if err := v.prove(c, out, one.signed); err != nil {
+		return err
+	}
 	for _, f := range out.Figures() {
 		v.Figures = append(v.Figures, f.Name)
 	}
@@ -89,6 +100,44 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return c.render(w, r, http.StatusOK, "release", sheet{Title: p.Title, At: "collections", Script: "release.js", Trial: out.Source == release.Trial}, v)
+}
+
+// prove fills in what the release rests on, and how to cite it.
+func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error {
+	hash, err := wire.ParsePlanName(v.Plan.Plan)
+	if err != nil {
+		return errNoPage
+	}
+	v.Address = strings.TrimSuffix(c.o.Analyzer+wire.ReleasePath(hash, "json"), ".json")
+	v.Verify = "confetti release verify " + v.Address
+	v.Digest = hex.EncodeToString(out.digest[:])
+	v.Cite = fmt.Sprintf("“%s”. Release of %s, %s, plan %s, release.json with SHA-256 %s. %s", out.Title, signed.Plan.Analyzer.Operator, out.Created.UTC().Format("2 January 2006"), plan.Short(v.Plan.Plan), v.Digest, v.Address)
+	if c.o.Studio == nil {
+		return nil
+	}
+	at := "/releases/" + v.Plan.Plan + "/"
+	for _, format := range v.Files {
+		v.Checked = append(v.Checked, evidence{fileName(format), at + format})
+	}
+	v.Checked = append(v.Checked, evidence{verify.SignedFile, "/plans/" + v.Plan.Plan + "/signed.json"})
+	if signed.Plan.State != "" {
+		v.Checked = append(v.Checked, evidence{stateFile, at + stateFile})
+	}
+	return nil
+}
+
+// stateFile is the public state that a release's plan names, which is no file of the release.
+const stateFile = "state"
+
+// fileName is the name of a published file beside the others.
+func fileName(format string) string {
+	switch format {
+	case "json":
+		return release.JSONFile
+	case "html":
+		return release.PageFile
+	}
+	return format
 }
 
 // draw fills in the chart that was asked for.
@@ -204,6 +253,9 @@ const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 // releaseFile hands on a file of a release.
 func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("file")
+	if format == stateFile {
+		return c.stateFile(w, r)
+	}
 	if releaseTypes[format] == "" {
 		return errNoPage
 	}
@@ -216,12 +268,27 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	if strings.HasSuffix(format, "html") {
 		h.Set("Content-Security-Policy", releasePolicy)
 	} else {
-		name := format
-		if format == "json" {
-			name = drawn.JSONFile
-		}
-		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(format)}))
 	}
+	_, err = w.Write(text)
+	return err
+}
+
+// stateFile hands on the public state that a plan names.
+func (c *Console) stateFile(w http.ResponseWriter, r *http.Request) error {
+	one, err := c.analyzer.plan(r.Context(), r.PathValue("plan"))
+	if err != nil {
+		return err
+	}
+	hash, err := wire.ParsePlanName(one.signed.Plan.State) // the same form: 64 hex digits
+	if err != nil {
+		return errNoPage
+	}
+	text, err := c.analyzer.ask.Get(r.Context(), c.o.Analyzer+wire.StatePath(hash))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
 	_, err = w.Write(text)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -21,6 +22,7 @@ var funcs = template.FuncMap{
 	"lower":   strings.ToLower,
 	"upper":   func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
 	"percent": func(x float64) string { return fmt.Sprintf("%.2f%%", 100*min(1, max(0, x))) },
+	"about":   func(format string) string { return aboutFiles[format] },
 	"sub":     func(a, b int) int { return a - b },
 	"add":     func(a, b int) int { return a + b },
 }
@@ -93,4 +95,14 @@ func share(x float64) string {
 func points(x float64) string {
 	s := fmt.Sprintf("%+.1f points", 100*x)
 	return strings.Replace(s, "-", "−", 1)
+}
+
+// aboutFiles says what there is in a file of a release, by its format at the analyzer.
+var aboutFiles = map[string]string{
+	"json":             "every number and every guarantee, for programs",
+	release.CountsFile: "a row for each value, for a spreadsheet",
+	wire.ReceiptsFile:  "what the hops signed for",
+	release.AuditFile:  "what attacks found",
+	wire.EvidenceFile:  "where it stands in the public log",
+	"study.json":       "all rounds of the study so far",
 }

@@ -16,3 +16,47 @@ if (form) {
   });
   form.addEventListener("submit", () => sessionStorage.setItem("place", String(scrollY)));
 }
+
+// The check of the release, by what stands beside it: the module looks at it in a worker.
+const verify = document.getElementById("verify");
+if (verify) {
+  const by = (id) => document.getElementById(id);
+  const button = verify.querySelector("button");
+  const line = (className, text) => Object.assign(document.createElement("span"), { className, textContent: text });
+  const check = async () => {
+    const files = {};
+    let state = null;
+    for (const pair of verify.dataset.files.split(" ")) {
+      const at = pair.indexOf("=");
+      const [name, url] = [pair.slice(0, at), pair.slice(at + 1)];
+      const answer = await fetch(url, { headers: { Accept: "application/json, */*" } });
+      if (!answer.ok) throw new Error(`${name} cannot be had`);
+      if (name === "state") state = new Uint8Array(await answer.arrayBuffer());
+      else files[name] = await answer.text();
+    }
+    const { Studio } = await import("/studio/index.js");
+    return new Studio().ask("verify", JSON.stringify(files), state);
+  };
+  verify.hidden = false;
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    by("verifying").textContent = "Your browser computes the guarantee anew…";
+    try {
+      const { findings, shows } = await check();
+      const failed = findings.filter((f) => !f.holds).length;
+      by("verdict").textContent = failed === 0 ? `All ${findings.length} checks hold.` : `${failed} of ${findings.length} checks did not hold: do not rely on this release.`;
+      by("checks").replaceChildren(...findings.map((f) => {
+        const item = document.createElement("li");
+        item.className = f.holds ? "holds" : "fails";
+        item.append(line("mark", f.holds ? "✓" : "✗"), line("what", f.what), line("says", `${f.holds ? "" : "Does not hold: "}${f.says}`));
+        return item;
+      }));
+      by("shows").textContent = shows;
+      by("verified").hidden = false;
+      by("verifying").textContent = "";
+    } catch (error) {
+      by("verifying").textContent = `It could not be checked here: ${error.message}. The command below does the same.`;
+      button.disabled = false;
+    }
+  });
+}

@@ -33,7 +33,7 @@ const lower = 1 - 1e-6
 // merged compares what the release of all rounds so far states with what follows for one.
 func merged(text []byte, newest release.Release, promise protocol.Promise) error {
 	if text == nil {
-		return fmt.Errorf("there is none: its study publishes one beside each release, %s", StudyFile)
+		return fmt.Errorf("there is none: its study publishes one beside each release, %s", studyFile)
 	}
 	r, err := release.Read(bytes.NewReader(text))
 	if err != nil {

@@ -26,14 +26,14 @@ const (
 	PlanFile   = "plan.toml"
 )
 
-// StudyFile is the release of all rounds so far, where a study merges them.
-const StudyFile = "study.json"
+// studyFile is the release of all rounds so far, where a study merges them.
+const studyFile = "study.json"
 
 // Published are the files that an analyzer publishes of a plan; counts only of questions
 // that count, of all rounds so far
 // only where a study merges them, an audit only where it attacks plans, and evidence only
 // where a public log has them.
-var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, StudyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.EvidenceFile}
+var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.EvidenceFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {
@@ -176,7 +176,7 @@ func (c *checks) audited() {
 
 // rounds looks at what is said of the study, and of all its rounds so far.
 func (c *checks) rounds() {
-	if text := c.Files[StudyFile]; text != nil || c.signed.Study != nil && c.signed.Study.Merged {
+	if text := c.Files[studyFile]; text != nil || c.signed.Study != nil && c.signed.Study.Merged {
 		c.found("all rounds", merged(text, c.release, c.promise), "the release of all rounds so far states no less, since each respondent answers one")
 	}
 	if c.signed.Study != nil {

@@ -1,13 +1,16 @@
 package roles
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
@@ -15,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/console"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/issuer/identity"
+	"github.com/confetti-dp/confetti/web/studio"
 )
 
 type serveConsole struct {
@@ -71,7 +75,7 @@ Example:
 }
 
 func (c serveConsole) Run(std terminal.Streams) error {
-	o := console.Options{Analyzer: c.Analyzer, Log: slog.New(slog.NewTextHandler(std.Err, nil))}
+	o := console.Options{Analyzer: c.Analyzer, Studio: Studio(), Log: slog.New(slog.NewTextHandler(std.Err, nil))}
 	if c.Dir != "" && c.Analyzer == "" {
 		signed, err := services.SignedPlan{}.Read(c.Dir)
 		if err != nil {
@@ -113,6 +117,12 @@ func (c serveConsole) Run(std terminal.Streams) error {
 		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(address, "/")+pages.Login("operator"))
 	}
 	return pages.Serve(ctx, l)
+}
+
+// Studio is the module that pages compute with in a browser, which is looked for, or made, when it
+// is first asked for.
+func Studio() func() (http.Handler, error) {
+	return sync.OnceValues(func() (http.Handler, error) { return webstudio.Handler(context.Background()) })
 }
 
 // reach opens the ways to ask services: without a credential, and with one where there is.

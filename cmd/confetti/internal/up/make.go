@@ -154,7 +154,7 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 // Draft is the plan without parties' keys and addresses.
 func (c Command) Draft() (plan.Plan, error) {
 	if c.Plan != "" {
-		return plans.Read(c.Plan)
+		return plans.ReadDraft(c.Plan)
 	}
 	randomizer := plan.Randomizer{Name: "one-hot", Accounting: "exact"}
 	if c.Route == plan.RouteSum { // whose aggregators add the noise

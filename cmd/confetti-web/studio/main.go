@@ -1,0 +1,106 @@
+//go:build js && wasm
+
+// Command studio is what the console's pages compute in a browser: a question made of
+// somebody's own values, and the verification of a release. It speaks JavaScript alone, in a
+// worker (web/studio/worker.js), and asks nobody for anything.
+//
+// It sets globalThis.confettiStudio, whose functions take texts of JSON, or bytes where it says so,
+// and answer with {"result": ...} or {"error": "..."} as text.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall/js"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/verify"
+	"github.com/confetti-dp/confetti/studio"
+)
+
+func main() {
+	var sheet *studio.Sheet
+	js.Global().Set("confettiStudio", map[string]any{
+		// read(bytes, asTable): the values that draw is asked about.
+		"read": answering(func(args []js.Value) (any, error) {
+			text := make([]byte, args[0].Get("length").Int())
+			js.CopyBytesToGo(text, args[0])
+			var err error
+			sheet, err = studio.Read(text, args[1].Truthy())
+			return sheet, err
+		}),
+		// draw(choice)
+		"draw": answering(func(args []js.Value) (any, error) {
+			if sheet == nil {
+				return nil, errors.New("there are no values yet")
+			}
+			var c studio.Choice
+			if err := strict(args[0].String(), &c); err != nil {
+				return nil, err
+			}
+			return sheet.Draw(c)
+		}),
+		// verify(files, state): texts by name, and the bytes of the public state or null.
+		"verify": answering(func(args []js.Value) (any, error) {
+			var texts map[string]string
+			if err := strict(args[0].String(), &texts); err != nil {
+				return nil, err
+			}
+			var state []byte
+			if given := args[1]; given.Truthy() {
+				state = make([]byte, given.Get("length").Int())
+				js.CopyBytesToGo(state, given)
+			}
+			return verified(texts, state)
+		}),
+	})
+	select {} // until the worker ends
+}
+
+// answering is a function of JavaScript.
+func answering(f func([]js.Value) (any, error)) js.Func {
+	return js.FuncOf(func(_ js.Value, args []js.Value) any {
+		result, err := f(args)
+		var answer struct {
+			Result any    `json:"result,omitempty"`
+			Error  string `json:"error,omitempty"`
+		}
+		if answer.Result = result; err != nil {
+			answer.Result, answer.Error = nil, err.Error()
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			return fmt.Sprintf(`{"error":%q}`, "the answer has no JSON form")
+		}
+		return string(text)
+	})
+}
+
+// strict reads one JSON document, which a page of the console wrote.
+func strict(text string, into any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// verified is what was looked at of a release.
+func verified(texts map[string]string, state []byte) (any, error) {
+	files := map[string][]byte{}
+	for name, text := range texts {
+		files[name] = []byte(text)
+	}
+	findings, err := verify.Release(verify.Evidence{Files: files, State: func(to io.Writer, name string) error {
+		if state == nil {
+			return errors.New("the public state that the plan names is not here, or too large for this page: confetti release verify looks at it")
+		}
+		return plan.CopyState(to, bytes.NewReader(state), name)
+	}})
+	return struct {
+		Findings []verify.Finding `json:"findings"`
+		Shows    string           `json:"shows"`
+	}{findings, verify.Shows}, err
+}

