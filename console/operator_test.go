@@ -25,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/issuer/identity"
 	"github.com/confetti-dp/confetti/issuer/identity/identitytest"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // operated is a console with an operator's pages and a room, whose open plan its entry hop
@@ -451,35 +452,35 @@ func TestPhonesReachServicesOnly(t *testing.T) {
 
 // The operator's pages and the room's, in a browser.
 func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
-	ctx := browser(t)
+	ctx := webtest.Browser(t)
 	c, _, _, _ := operated(t)
 	served := httptest.NewServer(c)
 	defer served.Close()
 	_, signIn := provided(t)
 	_, signing := start(t, Options{Analyzer: base, Public: c.o.Public, Operator: c.o.Operator, SignIn: signIn})
-	for _, screen := range screens {
-		b := open(t, ctx, screen.width, screen.height, screen.phone)
-		b.do(chromedp.Navigate(served.URL + "/room"))
-		b.look(t, "room, "+screen.name)
-		b.do(chromedp.Navigate(served.URL + c.Login("ada")))
-		b.look(t, "login, "+screen.name)
-		b.do(chromedp.Click("main button"), chromedp.WaitVisible(".room details"))
-		b.look(t, "room of the operator, "+screen.name)
-		b.do(chromedp.Navigate(signing + "/login"))
-		b.look(t, "signing in, "+screen.name)
-		b.do(chromedp.Navigate(signing + "/login/oidc/callback?state=x&code=y"))
-		b.look(t, "back from the provider, "+screen.name)
+	for _, screen := range webtest.Screens {
+		b := webtest.Open(t, ctx, screen)
+		b.Do(chromedp.Navigate(served.URL + "/room"))
+		b.Look(t, "room, "+screen.Name)
+		b.Do(chromedp.Navigate(served.URL + c.Login("ada")))
+		b.Look(t, "login, "+screen.Name)
+		b.Do(chromedp.Click("main button"), chromedp.WaitVisible(".room details"))
+		b.Look(t, "room of the operator, "+screen.Name)
+		b.Do(chromedp.Navigate(signing + "/login"))
+		b.Look(t, "signing in, "+screen.Name)
+		b.Do(chromedp.Navigate(signing + "/login/oidc/callback?state=x&code=y"))
+		b.Look(t, "back from the provider, "+screen.Name)
 		for _, dark := range []bool{false, true} {
-			b.darken(t, dark)
-			b.do(chromedp.Navigate(served.URL + "/operator"))
-			name := "operator, " + screen.name
+			b.Darken(t, dark)
+			b.Do(chromedp.Navigate(served.URL + "/operator"))
+			name := "operator, " + screen.Name
 			if dark {
 				name += ", dark"
 			}
-			b.look(t, name)
+			b.Look(t, name)
 			if !dark {
-				b.do(chromedp.Click(`form[action="/operator/drain"] button`), chromedp.WaitVisible(`a.quiet[href="/operator"]`))
-				b.look(t, "draining, "+screen.name)
+				b.Do(chromedp.Click(`form[action="/operator/drain"] button`), chromedp.WaitVisible(`a.quiet[href="/operator"]`))
+				b.Look(t, "draining, "+screen.Name)
 			}
 		}
 	}

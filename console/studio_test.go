@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -18,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/web/studio"
+	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // module serves what pages compute with; it is made once for all tests.
@@ -68,29 +68,13 @@ func typed(field, text, event string) chromedp.Action[chromedp.Void] {
 	return chromedp.Evaluate[chromedp.Void](`{ const e = document.querySelector("` + field + `"); e.value = ` + "`" + text + "`" + `; e.dispatchEvent(new Event("` + event + `", {bubbles: true})); }`)
 }
 
-// until waits until an expression of the page is true.
-func until(expression string) chromedp.Action[chromedp.Void] {
-	return func(ctx context.Context, target *chromedp.Target) (done chromedp.Void, err error) {
-		for {
-			if is, err := chromedp.Evaluate[bool](expression)(ctx, target); is || err != nil {
-				return done, err
-			}
-			select {
-			case <-ctx.Done():
-				return done, fmt.Errorf("%w: it is not so that %s", ctx.Err(), expression)
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}
-}
-
 // drawnWhole says that a whole drawing is shown.
 const drawnWhole = `document.getElementById("plan")?.href !== "" && document.getElementById("working").textContent === "" && !document.getElementById("result").hidden`
 
 // A question is made of values that do not leave the browser: no request has any of them, and
 // after they are there the module is all that is asked for.
 func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
-	ctx := browser(t)
+	ctx := webtest.Browser(t)
 	s, _, _, _ := several(t)
 	kept, url := recorded(t, Options{Analyzer: base, Public: s})
 	secrets := []string{"zanzibar", "quagga", "okapi"}
@@ -100,34 +84,34 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 		fmt.Fprintf(&lines, "zanzibar\t%d.125\nquagga\t977.5\nquagga\t3.25\nokapi\t41.125\nquagga\t\n", i)
 	}
 	text := lines.String()
-	for _, screen := range screens {
-		b := open(t, ctx, screen.width, screen.height, screen.phone)
-		b.do(chromedp.Navigate(url + "/new"))
-		b.look(t, "new question, nothing yet, "+screen.name)
+	for _, screen := range webtest.Screens {
+		b := webtest.Open(t, ctx, screen)
+		b.Do(chromedp.Navigate(url + "/new"))
+		b.Look(t, "new question, nothing yet, "+screen.Name)
 		kept.asked()
-		b.do(typed("#values", text, "input"), until(drawnWhole))
-		first := ask(b, chromedp.Text("#answer"))
+		b.Do(typed("#values", text, "input"), webtest.Until(drawnWhole))
+		first := webtest.Ask(b, chromedp.Text("#answer"))
 		if !strings.Contains(first, "“quagga”, which 60.0\u00a0% of your rows hold") {
 			t.Errorf("the answer reads %q", first)
 		}
 		// By keys alone: the slider of people goes down, and less is known.
-		b.do(chromedp.Focus("#people"), chromedp.SendKeys("#people", strings.Repeat(kb.ArrowLeft, 8)))
-		b.do(until(drawnWhole + ` && document.getElementById("answer").textContent !== ` + "`" + first + "`"))
+		b.Do(chromedp.Focus("#people"), chromedp.SendKeys("#people", strings.Repeat(kb.ArrowLeft, 8)))
+		b.Do(webtest.Until(drawnWhole + ` && document.getElementById("answer").textContent !== ` + "`" + first + "`"))
 		// Numbers have steps, and empty cells a meaning.
-		b.do(typed("#column", "1", "change"), until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
-		if kind := ask(b, chromedp.Evaluate[string](`document.getElementById("kind").value`)); kind != "buckets" {
+		b.Do(typed("#column", "1", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
+		if kind := webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("kind").value`)); kind != "buckets" {
 			t.Errorf("numbers are guessed to be %q", kind)
 		}
-		b.do(typed("#column", "0", "change"), typed("#title", "Which animal?", "change"), until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
+		b.Do(typed("#column", "0", "change"), typed("#title", "Which animal?", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
 		for _, dark := range []bool{false, true} {
-			b.darken(t, dark)
-			name := "new question, " + screen.name
+			b.Darken(t, dark)
+			name := "new question, " + screen.Name
 			if dark {
 				name += ", dark"
 			}
-			b.look(t, name)
+			b.Look(t, name)
 		}
-		p, err := author.Parse([]byte(ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
+		p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
 		if err != nil || p.Title != "Which animal?" || len(p.Question.Histogram.Attributes[0].Values) != 3 {
 			t.Errorf("the plan is %+v, %v", p, err)
 		}
@@ -142,8 +126,8 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 			}
 		}
 		// The page could not send them if it tried, nor could its worker.
-		sent := ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
-		refused := b.found()
+		sent := webtest.Ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
+		refused := b.Found()
 		if sent != "rejected rejected" || len(refused) < 2 {
 			t.Errorf("a page that sends: %s, %q", sent, refused)
 		}
@@ -164,14 +148,14 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 // A browser finds what does not hold of a release: nobody signed for these batches, and one was
 // changed after its numbers were promised.
 func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
-	ctx := browser(t)
+	ctx := webtest.Browser(t)
 	s, _, crowds, _ := several(t)
 	_, url := recorded(t, Options{Analyzer: base, Public: s})
-	b := open(t, ctx, 390, 844, true)
+	b := webtest.Open(t, ctx, webtest.Phone)
 	verified := func(name string) string {
-		b.do(chromedp.Navigate(url+"/releases/"+crowds), until(`document.readyState === "complete"`), chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
-		b.look(t, "verified, "+name)
-		return ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
+		b.Do(chromedp.Navigate(url+"/releases/"+crowds), webtest.Until(`document.readyState === "complete"`), chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
+		b.Look(t, "verified, "+name)
+		return webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
 	}
 	if text := verified("simulated"); !strings.Contains(text, "1 of 5 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") {
 		t.Errorf("of a release without receipts it says %s", text)

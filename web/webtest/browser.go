@@ -1,0 +1,249 @@
+package webtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var screenshots = flag.String("screenshots", "", "folder for pictures of every page, for a person to look at")
+
+// axeFile is what finds faults that keep people out, in the tree; .ci/run installs it.
+const axeFile = "console/testdata/browser/node_modules/axe-core/axe.min.js"
+
+// Axe is what axeFile holds; the error says that it is not installed.
+func Axe() (script string, err error) {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, at := os.Stat(filepath.Join(dir, "go.mod")); at == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(axeFile)))
+	return string(text), err
+}
+
+// maxPage bounds the bytes that a page and all that it loads take.
+const maxPage = 300_000
+
+// Screen is the size of one.
+type Screen struct {
+	Name          string
+	Width, Height int64
+	Phone         bool
+}
+
+// Screens are those that pages must fit.
+var Screens = []Screen{{"desktop", 1280, 900, false}, Phone}
+
+// Phone is one that is held upright.
+var Phone = Screen{"phone", 390, 844, true}
+
+// Browser starts Chromium, or says loudly why it cannot.
+func Browser(t testing.TB) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("drives a browser")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("NO BROWSER: there is no chromium on this machine, so no page was looked at (apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// Tab is a page in the browser, with what went wrong there.
+type Tab struct {
+	context.Context
+	t      testing.TB
+	mu     sync.Mutex
+	faults []string
+	bytes  float64
+}
+
+// Open opens a page, in a profile of its own or with those before it.
+func Open(t testing.TB, ctx context.Context, screen Screen, options ...chromedp.ContextOption) *Tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(ctx, options...)
+	t.Cleanup(cancel)
+	b := &Tab{Context: ctx, t: t}
+	size := chromedp.EmulateViewport(screen.Width, screen.Height)
+	if screen.Phone {
+		size = chromedp.EmulateViewport(screen.Width, screen.Height, chromedp.EmulateMobile)
+	}
+	if err := chromedp.Do(ctx, size); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.faults = append(b.faults, fmt.Sprintf("exception: %+v", *e.ExceptionDetails))
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+				b.faults = append(b.faults, fmt.Sprintf("console: %s", e.Args[0].Value))
+			}
+		case *cdplog.EventEntryAdded:
+			if e.Entry.Level == cdplog.EntryLevelError || e.Entry.Level == cdplog.EntryLevelWarning {
+				b.faults = append(b.faults, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+			}
+		case *network.EventLoadingFinished:
+			b.bytes += e.EncodedDataLength
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, errLog := chromedp.Call(ctx, cdplog.Enable, cdp.Empty{})
+	_, errNet := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	_, errRun := chromedp.Call(ctx, runtime.Enable, cdp.Empty{})
+	if err := errors.Join(errLog, errNet, errRun); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Do runs steps, for half a minute at most.
+func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatalf("%v; %q", err, b.Found())
+	}
+}
+
+// Ask runs a step that has a value, likewise.
+func Ask[T any](b *Tab, step chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	defer cancel()
+	value, err := chromedp.Run(ctx, step)
+	if err != nil {
+		b.t.Fatalf("%v; %q", err, b.Found())
+	}
+	return value
+}
+
+// Found is what went wrong since it was last asked.
+func (b *Tab) Found() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	faults := b.faults
+	b.faults = nil
+	return faults
+}
+
+// Look checks a page that is there: nothing went wrong, it fits the screen, it is small, and
+// Axe finds nothing. It records the first paint.
+func (b *Tab) Look(t testing.TB, name string) {
+	t.Helper()
+	b.Do(chromedp.WaitVisible("main"))
+	fits := Ask(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
+	paint := Ask(b, chromedp.Evaluate[float64](`(performance.getEntriesByName("first-contentful-paint")[0] ?? {startTime: -1}).startTime`))
+	for _, fault := range b.Found() {
+		t.Errorf("%s: %s", name, fault)
+	}
+	b.mu.Lock()
+	bytes := b.bytes
+	b.bytes = 0
+	b.mu.Unlock()
+	if bytes > maxPage {
+		t.Errorf("%s takes %.0f bytes, of at most %d", name, bytes, maxPage)
+	}
+	if !fits {
+		wide := Ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).slice(0, 5).map(e => e.tagName + "." + e.className.toString()).join(" ")`))
+		t.Errorf("%s is wider than the screen: %s", name, wide)
+	}
+	t.Logf("%s: %.0f bytes, first paint after %.0f ms", name, bytes, paint)
+	if *screenshots != "" {
+		picture := Ask(b, chromedp.FullScreenshot(100))
+		if err := os.WriteFile(filepath.Join(*screenshots, strings.NewReplacer(" ", "-", ",", "").Replace(name)+".png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, v := range b.Axe(t) {
+		t.Errorf("%s: axe: %s", name, v)
+	}
+}
+
+// Axe checks what keeps people out who read with a screen reader, or see little.
+func (b *Tab) Axe(t testing.TB) (faults []string) {
+	t.Helper()
+	axe, err := Axe()
+	if err != nil {
+		t.Logf("NOT CHECKED with axe-core, which is not installed (npm ci --prefix console/testdata/browser): %v", err)
+		return
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](axe))
+	found := Ask(b, chromedp.Evaluate[string](`axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => n.html.slice(0, 160) + " " + n.failureSummary)}))))`, chromedp.EvalAwaitPromise))
+	var violations []struct {
+		ID, Help string
+		Nodes    []string
+	}
+	if err := json.Unmarshal([]byte(found), &violations); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		faults = append(faults, fmt.Sprintf("%s: %s: %q", v.ID, v.Help, v.Nodes[:min(3, len(v.Nodes))]))
+	}
+	return faults
+}
+
+// Darken has the page ask for its dark form, or for its light one.
+func (b *Tab) Darken(t testing.TB, dark bool) {
+	t.Helper()
+	value := "light"
+	if dark {
+		value = "dark"
+	}
+	if _, err := chromedp.Call(b.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Until waits until an expression of the page is true.
+func Until(expression string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, target *chromedp.Target) (done chromedp.Void, err error) {
+		for {
+			if is, err := chromedp.Evaluate[bool](expression)(ctx, target); is || err != nil {
+				return done, err
+			}
+			select {
+			case <-ctx.Done():
+				return done, fmt.Errorf("%w: it is not so that %s", ctx.Err(), expression)
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+}
