@@ -7,6 +7,9 @@ type Latent struct {
 	Features int      `json:"features"`          // numbers of a record, as the state takes them: of an image its pixels
 	Classes  []string `json:"classes,omitempty"` // of which each record has one, as private as the record; none: the record alone
 	Report   string   `json:"report"`            // one of LatentReports
+	// Records, where it is given, is how many public records there are: each respondent says beside its report which
+	// of them it is of, so that other parties' columns can be joined to it. Of symbols and vectors.
+	Records int `json:"records,omitempty"`
 	// Clusters are those of the state, or the classes of a model; the randomizer is of the symbols: a cluster and
 	// a class each, or no and yes.
 	Clusters   int         `json:"clusters,omitempty"`
@@ -43,3 +46,6 @@ const (
 
 // LatentMechanisms are those that a plan may name.
 var LatentMechanisms = []string{LatentLaplace, LatentCap}
+
+// MaxRecords is how many public records a plan may number.
+const MaxRecords = 1 << 24

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -15,9 +16,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/klog/v2"
 
+	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/witness"
+	"github.com/confetti-dp/confetti/learn/fit"
+	"github.com/confetti-dp/confetti/learn/synthetic"
 	"github.com/confetti-dp/confetti/planlog"
 )
 
@@ -81,6 +85,76 @@ func table(ts *testscript.TestScript, neg bool, args []string) {
 		save(strings.TrimSuffix(path, ".npy")+"-labels.npy", npyLabels(class))
 	default:
 		ts.Fatalf("table: %s is none of .csv, .parquet, .npy", args[0])
+	}
+}
+
+// columns writes some columns of a table; record, which no table has, has the numbers of its rows, and NAME* is all
+// whose names begin so.
+func columns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: columns FILE NEW-FILE NAME...")
+	}
+	rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(args[0]))).ReadAll()
+	ts.Check(err)
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, name := range args[2:] {
+			start, all := strings.CutSuffix(name, "*")
+			switch {
+			case name == "record" && i == 0:
+				out[i] = append(out[i], name)
+			case name == "record":
+				out[i] = append(out[i], strconv.Itoa(i-1))
+			}
+			for j, of := range rows[0] {
+				if of == name || all && strings.HasPrefix(of, start) {
+					out[i] = append(out[i], row[j])
+				}
+			}
+		}
+	}
+	var b bytes.Buffer
+	ts.Check(csv.NewWriter(&b).WriteAll(out))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o644))
+}
+
+// images writes drawn pictures as a table of grey levels.
+func images(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: images FILE ROWS")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	x := fit.Stacked(synthetic.Images(replay.New(1), n))
+	grey := make([][]float32, n)
+	for i := range grey {
+		grey[i] = x.Data[i*x.Stride:][:x.Cols]
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), csvTable(grey, make([]int32, n)), 0o644))
+}
+
+// inferred checks that each record of a release was told to have the class that the last command printed for it.
+func inferred(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: inferred COUNTS CLASS CLASS")
+	}
+	rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(args[0]))).ReadAll()
+	ts.Check(err)
+	printed := strings.Fields(ts.ReadFile("stdout"))
+	if len(rows) != len(printed)+1 {
+		ts.Fatalf("%d records were told of, and %d were printed", len(rows)-1, len(printed))
+	}
+	both := map[string]bool{}
+	for i, row := range rows[1:] {
+		class, err := strconv.Atoi(row[1])
+		ts.Check(err)
+		if row[0] != strconv.Itoa(i) || args[class] != printed[i] {
+			ts.Fatalf("record %s is told to be of class %d, and %q was printed", row[0], class, printed[i])
+		}
+		both[printed[i]] = true
+	}
+	if len(both) != 2 {
+		ts.Fatalf("the model gives all records one class: this tells nothing")
 	}
 }
 

@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonOutput, "table": table, "people": people, "until": until,
+			"exits": exits, "json": jsonOutput, "table": table, "columns": columns, "images": images, "inferred": inferred, "people": people, "until": until,
 			"keep": keep, "prepend": prepend, "logged": logged,
 		},
 	})

@@ -45,7 +45,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 		if err != nil {
 			return experiments.Measured{}, err
 		}
-		b.set, b.name, b.made = set, c.Dataset, &shared{made: map[string]*encoding{}}
+		b.set, b.name, b.made = set, c.Dataset, newShared()
 	}
 	var clean, private, told, plain, paper, alone []float64
 	var out experiments.Result

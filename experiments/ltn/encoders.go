@@ -74,14 +74,14 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 			return nil, err
 		}
 	}
-	r := t.stream(forEncoder)
 	if t.Central > 0 {
-		e, err := t.inTwoStages(r, public, trained)
+		e, err := t.inTwoStages(public, trained)
 		if err == nil {
 			t.made[key] = e
 		}
 		return e, err
 	}
+	r := t.stream(forEncoder)
 	made, length, e, err := t.network(r, method, public)
 	if err != nil {
 		return nil, err
@@ -134,13 +134,14 @@ const deltaMade = 1e-5
 
 // inTwoStages makes an encoder of public records and then, by DP-Adam, of others that are private: half of them
 // each. Prototypes are public ones. As LTN prints it both stages see all records, and nothing is proved.
-func (t *task) inTwoStages(r *rand.Rand, x blas32.General, trained device.Trained) (*encoding, error) {
+func (t *task) inTwoStages(x blas32.General, trained device.Trained) (*encoding, error) {
+	r := t.stream(forSecond)
 	public, private := x, x
 	if !t.PaperStages {
 		public, private = learn.Halves(x)
 	}
 	v := t.settings()
-	first, err := v.Fit(r, public, fit.Progress(t.tell))
+	first, err := t.firstStage(v, public)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +152,20 @@ func (t *task) inTwoStages(r *rand.Rand, x blas32.General, trained device.Traine
 	}
 	e, err := learn.Encoder(r, m.Encoder, v.Length, public, trained, fit.Progress(t.tell))
 	return &encoding{Encoder: e, back: m, likelihood: v.Likelihood}, err
+}
+
+// firstStage is an autoencoder of public records, or of those that LTN takes for its first stage. It is made once
+// for all that is promised to the records of a second one.
+func (t *task) firstStage(v learn.VAE, x blas32.General) (*learn.Trained, error) {
+	key := fmt.Sprint(t.set.Name, t.Seed, x.Rows, v)
+	if m := t.first[key]; m != nil {
+		return m, nil
+	}
+	m, err := v.Fit(t.stream(forEncoder), x, fit.Progress(t.tell))
+	if err == nil {
+		t.first[key] = m
+	}
+	return m, err
 }
 
 // asItIs brings each number to between minus and plus a half: of pixels from 0 to 1, and else from the

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	device "github.com/confetti-dp/confetti/dp/latent"
-	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -15,7 +14,10 @@ import (
 	"github.com/confetti-dp/confetti/learn/fit"
 	learn "github.com/confetti-dp/confetti/learn/latent"
 	"github.com/confetti-dp/confetti/learn/net"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/law"
+	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // ofFirst are the columns of the party that has the outcome: those of LTN's (appendix E.1.3) that the
@@ -26,8 +28,8 @@ var ofFirst = []string{"open_acc", "pub_rec_bankruptcies", "credit_years", "emp_
 var joined = net.Training{Epochs: 30, Batch: 128, Rate: 0.01, Decay: 0.01, Loss: nn.CrossEntropy}
 
 // joining learns from some columns as they are, with the outcome, and others that another party tells
-// with noise of its own, joined by a public key. Such rows are no collection: who tells which is known,
-// there is no plan, and nothing is shuffled. Records that are classified are joined rows as well.
+// with noise of its own, joined by a public key: a plan of numbered records. Who tells which is known, and nothing hides
+// among others. Records that are classified are joined rows as well.
 func (t *task) joining() (Result, error) {
 	public, asked := t.split()
 	first, second := t.columns()
@@ -56,20 +58,18 @@ func (t *task) joining() (Result, error) {
 	if res.AccuracyNoPrivacy, _, err = accuracy(beside(ours, others), beside(testOurs, testOthers)); err != nil {
 		return res, err
 	}
-	tell, err := t.second(pick(t.set.Train.X, public, second), len(asked))
+	told, testTold, p, err := t.second(pick(t.set.Train.X, public, second), others, testOthers)
 	if err != nil {
 		return res, err
 	}
-	res.Clusters = t.Clusters
-	noisy, raw := tell(others)
-	testNoisy, testRaw := tell(testOthers)
+	res.Clusters, res.Delta, res.Plan = t.Clusters, p.Budget.Delta, experiments.WithoutKeys(p)
 	var m *nn.Model
-	if res.AccuracyPrivate, m, err = accuracy(beside(ours, noisy.mean), beside(testOurs, testNoisy.mean)); err != nil {
+	if res.AccuracyPrivate, m, err = accuracy(beside(ours, told.mean), beside(testOurs, testTold.mean)); err != nil {
 		return res, err
 	}
-	res.AccuracyClean = net.Accuracy(m, beside(testOurs, testNoisy.clean), t.set.Test.Y)
-	if raw.Rows > 0 {
-		paper, _, err := accuracy(beside(ours, raw), beside(testOurs, testRaw))
+	res.AccuracyClean = net.Accuracy(m, beside(testOurs, testTold.clean), t.set.Test.Y)
+	if told.raw.Rows > 0 {
+		paper, _, err := accuracy(beside(ours, told.raw), beside(testOurs, testTold.raw))
 		if err != nil {
 			return res, err
 		}
@@ -110,81 +110,83 @@ func beside(a, b blas32.General) blas32.General {
 	return out
 }
 
-// toldRows are what is known of rows: the mean of public prototypes, as likely as what was told says,
-// and as they are.
-type toldRows struct{ mean, clean blas32.General }
+// toldRows are what is known of rows: the mean of public prototypes, as likely as what was told says; as they are;
+// and for LTN's own reading the noisy vectors as they came, where there are such.
+type toldRows struct{ mean, clean, raw blas32.General }
 
-// second is how the other party tells its columns: with noise, and for LTN's own reading the noisy
-// vectors as they came, where there are such.
-func (t *task) second(public blas32.General, respondents int) (func(x blas32.General) (toldRows, blas32.General), error) {
-	r := t.stream(forReports)
+// second has the other party's rows told under a plan, each beside its number: those that are trained on and those
+// of the test, with noise of their own.
+func (t *task) second(public, train, test blas32.General) (told, tested toldRows, p plan.Plan, err error) {
+	all := blas32.General{Rows: train.Rows + test.Rows, Cols: train.Cols, Stride: train.Cols, Data: append(slices.Clone(train.Data), test.Data...)}
+	ask, state, clean, err := t.numbered(public, all, train.Rows)
+	if err != nil {
+		return told, tested, p, err
+	}
+	who := make(law.Values, all.Rows)
+	for i := range who {
+		who[i] = latent.Record{Number: i, Features: all.Data[i*all.Stride:][:all.Cols]}
+	}
+	ask.Features, ask.Records = all.Cols, all.Rows
+	m, p, err := t.put(experiments.Draft(plan.Question{Kind: "latent", Latent: &ask}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, all.Rows), state, who)
+	if err != nil {
+		return told, tested, p, err
+	}
+	rows := toldRows{clean: clean}
+	if rows.mean, _, err = findings.Joined(m); err != nil {
+		return told, tested, p, err
+	}
+	if how, ok := m.Numbered.How.Vector.(device.Laplace); ok {
+		rows.raw = blas32.General{Rows: all.Rows, Cols: how.Dim, Stride: how.Dim}
+		for _, r := range m.Numbered.Reports {
+			x, err := how.Read(r.Body)
+			if err != nil {
+				return told, tested, p, err
+			}
+			rows.raw.Data = append(rows.raw.Data, x...)
+		}
+	}
+	if m.Encoder != nil { // whose codes have any length
+		by := 1 / scaleOf(m.Encoder.Prototypes)
+		for _, numbers := range [][]float32{rows.mean.Data, rows.clean.Data, rows.raw.Data} {
+			for i := range numbers {
+				numbers[i] *= by
+			}
+		}
+	}
+	told, tested = rows.part(0, train.Rows), rows.part(train.Rows, all.Rows)
+	return told, tested, p, nil
+}
+
+// part has the rows from one to before another.
+func (r toldRows) part(from, to int) toldRows {
+	of := func(x blas32.General) blas32.General {
+		if x.Rows == 0 {
+			return x
+		}
+		return blas32.General{Rows: to - from, Cols: x.Cols, Stride: x.Stride, Data: x.Data[from*x.Stride : to*x.Stride]}
+	}
+	return toldRows{of(r.mean), of(r.clean), of(r.raw)}
+}
+
+// numbered is what is asked of so many respondents beside the numbers of their rows, with its public state, and what
+// would be told of all rows without noise.
+func (t *task) numbered(public, all blas32.General, respondents int) (ask plan.Latent, state []byte, clean blas32.General, err error) {
 	if t.Mechanism == experiments.Symbols {
 		if t.Clusters == 0 {
 			t.Clusters = cluster.ForSymbols(respondents, 1, t.Epsilon)
 		}
 		s, err := cluster.Means(t.stream(forClusters), public, cluster.Options{Clusters: t.Clusters, Components: min(directionsOfLoans, public.Cols)}, fit.Progress(t.tell))
 		if err != nil {
-			return nil, err
+			return ask, nil, clean, err
 		}
-		m := randomize.SubsetSelection{K: t.Clusters, W: randomize.SubsetSize(t.Clusters, t.Epsilon), Epsilon: t.Epsilon}
-		return func(x blas32.General) (toldRows, blas32.General) {
-			of, told := cluster.All(s, x), make([][]bool, x.Rows)
-			for i := range told {
-				told[i] = make([]bool, m.K)
-				m.Randomize(r, of[i], func(c uint32) { told[i][c] = true })
-			}
-			weights := learn.Weights(x.Rows, s.Sizes, func(i, c int) float64 {
-				if told[i][c] {
-					return m.LogProb(true)
-				}
-				return m.LogProb(false)
-			})
-			return toldRows{means(weights, s.Centres), dataset.Rows(s.Centres, of)}, blas32.General{}
-		}, nil
+		return plan.Latent{Report: plan.LatentSymbols, Clusters: t.Clusters}, s.Marshal(), dataset.Rows(s.Centres, cluster.All(s, all)), nil
 	}
 	e, err := t.encoder(public)
 	if err != nil {
-		return nil, err
+		return ask, nil, clean, err
 	}
-	var how device.Mechanism = device.BestCap(max(2, e.Dim()), t.Epsilon)
-	if t.Mechanism != experiments.PrivUnit {
-		how = device.Laplace{Dim: e.Dim(), Length: e.Length, Points: 1 << 12, Epsilon: t.Epsilon}
-	}
-	scale := 1 / scaleOf(e.Prototypes)
-	return func(x blas32.General) (toldRows, blas32.General) {
-		reports, raw := make([]latent.Report, x.Rows), blas32.General{Cols: e.Dim(), Stride: e.Dim()}
-		for i := range reports {
-			reports[i].Vector = how.Randomize(r, e.Encode(x.Data[i*x.Stride:][:x.Cols]))
-			if m, ok := how.(device.Laplace); ok {
-				if v, err := m.Read(reports[i].Vector); err == nil {
-					raw.Rows, raw.Data = raw.Rows+1, append(raw.Data, v...)
-				}
-			}
-		}
-		weights := learn.Reported(e.Encoder, how, bodies(reports))
-		out := toldRows{means(weights, e.Prototypes), learn.Codes(e.Encoder, x)}
-		for _, all := range [][]float32{out.mean.Data, out.clean.Data, raw.Data} {
-			for i := range all {
-				all[i] *= scale
-			}
-		}
-		return out, raw
-	}, nil
-}
-
-// means are those of prototypes, by the weights that each row gives them.
-func means(weights []float32, prototypes blas32.General) blas32.General {
-	k := prototypes.Rows
-	n := len(weights) / k
-	out := blas32.General{Rows: n, Cols: prototypes.Cols, Stride: prototypes.Cols, Data: make([]float32, n*prototypes.Cols)}
-	for i := range n {
-		for c, w := range weights[i*k:][:k] {
-			for j, v := range prototypes.Data[c*prototypes.Stride:][:prototypes.Cols] {
-				out.Data[i*out.Cols+j] += w * v
-			}
-		}
-	}
-	return out
+	state, err = e.Marshal()
+	return plan.Latent{Report: plan.LatentVector, Vector: t.told(e.Encoder, false)}, state, learn.Codes(e.Encoder, all), err
 }
 
 // scaleOf is the root of the mean square of numbers, which are public.

@@ -91,6 +91,7 @@ const (
 	forEncoder
 	forTest
 	forNoise
+	forSecond
 )
 
 // task is a measurement on its way.
@@ -106,13 +107,18 @@ type task struct {
 
 // Run measures a cell on a set of square pictures, or on loans.
 func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
-	return run(c, set, &shared{made: map[string]*encoding{}}, tell)
+	return run(c, set, newShared(), tell)
 }
 
 // shared is what cells of one data set have in common.
 type shared struct {
 	made     map[string]*encoding
-	oriented [2]blas32.General // gradients of all training and test pictures; none: not yet found
+	first    map[string]*learn.Trained // stages
+	oriented [2]blas32.General         // gradients of all training and test pictures; none: not yet found
+}
+
+func newShared() *shared {
+	return &shared{made: map[string]*encoding{}, first: map[string]*learn.Trained{}}
 }
 
 func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, error) {

@@ -155,7 +155,7 @@ func TestJoinedColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %s", mechanism, says(res))
-		if res.AccuracyPrivate < res.AccuracyAlone+least[mechanism] || res.AccuracyNoPrivacy < 0.95 || res.AccuracyAlone > 0.75 || res.EpsilonLocal != 20 || res.Plan != nil {
+		if res.AccuracyPrivate < res.AccuracyAlone+least[mechanism] || res.AccuracyNoPrivacy < 0.95 || res.AccuracyAlone > 0.75 || res.EpsilonLocal != 20 || res.Plan == nil || res.Plan.Question.Latent.Records != res.Respondents+400 {
 			t.Errorf("%s: %s", mechanism, says(res))
 		}
 	}

@@ -123,13 +123,7 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 	if err != nil {
 		return nil, plan.Plan{}, err
 	}
-	z := &plan.Latents{Mechanism: plan.LatentLaplace, Dim: e.Dim(), Length: e.Length}
-	if len(classes) > 0 && t.Split > 0 {
-		z.Epsilon = t.Split * t.Epsilon * (1 - 1e-12) // the sum is rounded up
-	}
-	if t.Mechanism == experiments.PrivUnit {
-		z.Mechanism, z.Length = plan.LatentCap, 0
-	}
+	z := t.told(e, len(classes) > 0)
 	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
 		Features: e.Inputs(), Classes: classes, Report: plan.LatentVector, Vector: z,
 	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
@@ -139,6 +133,18 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 		return nil, p, err
 	}
 	return m.Vectors, p, nil
+}
+
+// told is how a vector of an encoder is told, beside a class or alone.
+func (t *task) told(e *device.Encoder, classes bool) *plan.Latents {
+	z := &plan.Latents{Mechanism: plan.LatentLaplace, Dim: e.Dim(), Length: e.Length}
+	if classes && t.Split > 0 {
+		z.Epsilon = t.Split * t.Epsilon * (1 - 1e-12) // the sum is rounded up
+	}
+	if t.Mechanism == experiments.PrivUnit {
+		z.Mechanism, z.Length = plan.LatentCap, 0
+	}
+	return z
 }
 
 // bodies are the vectors of reports.

@@ -65,6 +65,21 @@ func Reported(e *latent.Encoder, how latent.Mechanism, reports [][]byte) []float
 	return Weights(len(reports), e.Sizes, func(i, j int) float64 { return of[j](reports[i]) })
 }
 
+// Means are those of prototypes, by the weights that each report gives them: what is known of its record.
+func Means(weights []float32, prototypes blas32.General) blas32.General {
+	k := prototypes.Rows
+	n := len(weights) / k
+	out := blas32.General{Rows: n, Cols: prototypes.Cols, Stride: prototypes.Cols, Data: make([]float32, n*prototypes.Cols)}
+	for i := range n {
+		for c, w := range weights[i*k:][:k] {
+			for j, v := range prototypes.Data[c*prototypes.Stride:][:prototypes.Cols] {
+				out.Data[i*out.Cols+j] += w * v
+			}
+		}
+	}
+	return out
+}
+
 // Classifier scores the classes of codes.
 type Classifier struct {
 	net *nn.Model

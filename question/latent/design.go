@@ -20,6 +20,9 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	if undesigned(p, &ps); ps.Err() != nil {
 		return p, ps.Err()
 	}
+	if ask.Records > 0 {
+		return designNumbered(p, &ask)
+	}
 	if ask.Report == plan.LatentVector {
 		return designVectors(p, &ask)
 	}

@@ -23,6 +23,7 @@ type Record struct {
 	Crowd    int // of the plan's groups; 0 where there are none
 	Features []float32
 	Class    int // index of the plan's classes; 0 where there are none
+	Number   int // which of the plan's public records it is; 0 where these have no numbers
 }
 
 // Question is the plan's report, made runnable.
@@ -45,9 +46,12 @@ type reporter interface {
 func New(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Latent}
 	var err error
-	if q.ask.Report == plan.LatentVector {
+	switch {
+	case q.ask.Records > 0:
+		q.report, err = newNumbered(p)
+	case q.ask.Report == plan.LatentVector:
 		q.report, err = newVectors(p)
-	} else {
+	default:
 		q.report, err = histogram.New(counted(p))
 	}
 	return q, err
@@ -110,6 +114,9 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	if len(r.Features) != q.ask.Features {
 		return nil, fmt.Errorf("latent: a record of %d numbers, and the plan has %d", len(r.Features), q.ask.Features)
 	}
+	if n, ok := q.report.(*numbered); ok {
+		return q.encodeNumbered(n, r)
+	}
 	if q.ask.Report == plan.LatentVector {
 		return q.encodeVector(r)
 	}
@@ -120,7 +127,8 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	return q.Inner().Encode(inner)
 }
 
-// Inner is the histogram of symbols that the question goes by, nil of vectors; InnerPlan is its plan.
+// Inner is the histogram of symbols that the question goes by, nil of vectors and of numbered records; InnerPlan is
+// its plan.
 func (q *Question) Inner() *histogram.Question {
 	h, _ := q.report.(*histogram.Question)
 	return h
@@ -132,21 +140,31 @@ func (q *Question) InnerPlan() plan.Plan { return counted(q.plan) }
 // InnerValue is what Inner is asked of a record; the symbol -1, which does not fit, of one that
 // has none.
 func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
-	if q.finder == nil {
-		return histogram.Answers{}, errStateless
-	}
-	symbol, k := -1, max(1, len(q.ask.Classes))
-	if c, ok := q.finder.Find(r.Features); ok && r.Class >= 0 && r.Class < k {
-		switch {
-		case q.ask.Report != plan.LatentRight:
-			symbol = c*k + r.Class
-		case c == r.Class:
-			symbol = 1
-		default:
-			symbol = 0
-		}
+	symbol, err := q.symbol(r)
+	if err != nil {
+		return histogram.Answers{}, err
 	}
 	return histogram.Answers{Crowd: r.Crowd, Values: []any{symbol}}, nil
+}
+
+var errNoSymbol = errors.New("latent: the record lies in no cluster, or its class is none of the plan's")
+
+// symbol is a record's; -1 of one that has none.
+func (q *Question) symbol(r Record) (int, error) {
+	if q.finder == nil {
+		return 0, errStateless
+	}
+	k := max(1, len(q.ask.Classes))
+	c, ok := q.finder.Find(r.Features)
+	switch {
+	case !ok || r.Class < 0 || r.Class >= k:
+		return -1, nil
+	case q.ask.Report != plan.LatentRight:
+		return c*k + r.Class, nil
+	case c == r.Class:
+		return 1, nil
+	}
+	return 0, nil
 }
 
 // Randomize is the report's.

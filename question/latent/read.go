@@ -2,6 +2,8 @@ package latent
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
 	"github.com/confetti-dp/confetti/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/dp/estimate"
@@ -18,6 +20,9 @@ type Model struct {
 	Counts  *histogram.Model // of symbols: cell c k + y is of cluster c and class y
 	Finder  *cluster.Finder  // of symbols, of the state; nil: not known
 	Vectors *Vectors
+	// Numbered are reports of public records, each beside its number; Encoder or Finder is of the state.
+	Numbered *Numbered
+	Encoder  *latent.Encoder // of Numbered; nil: not known
 }
 
 // Vectors are reports of vectors and classes as they came, in no order that tells anything.
@@ -37,8 +42,11 @@ type Report struct {
 
 // Learn estimates the number of holders of each symbol, or reads reports.
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
-	if v, ok := q.report.(*vectors); ok {
+	switch v := q.report.(type) {
+	case *vectors:
 		return q.readVectors(v, crowds)
+	case *numbered:
+		return &Model{Asked: q.ask, Numbered: v.read(crowds), Finder: q.finder, Encoder: q.encoder}, nil
 	}
 	learned, err := q.Inner().Learn(crowds)
 	if err != nil {
@@ -113,8 +121,15 @@ func (m *Model) Targets(t *histogram.Table) ([][]float64, error) {
 	return targets, nil
 }
 
-// Fields are the group, or the class, and the numbers of the record.
-func (q *Question) Fields() []question.Field { return question.LabelledFields(q.names()) }
+// Fields are the group, or the class, the number of the public record where the plan has such, and the numbers of
+// the record.
+func (q *Question) Fields() []question.Field {
+	fields := question.LabelledFields(q.names())
+	if q.ask.Records == 0 {
+		return fields
+	}
+	return slices.Insert(fields, len(fields)-1, question.Field{Name: "record", Numbers: 1})
+}
 
 // names are the groups, or the classes: a plan has no more than one of these.
 func (q *Question) names() []string {
@@ -126,12 +141,28 @@ func (q *Question) names() []string {
 
 // Value is the Record in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
+	number, last := 0, len(row)-1
+	if q.ask.Records > 0 {
+		var bad error
+		if number, bad = question.Cell(row[last-1]); bad == nil && (number < 0 || number >= q.ask.Records) {
+			bad = fmt.Errorf("is none of the plan's %d records", q.ask.Records)
+		}
+		if bad != nil {
+			errs := make([]error, len(row))
+			errs[last-1] = bad
+			return nil, errs
+		}
+		row = slices.Delete(slices.Clone(row), last-1, last)
+	}
 	features, at, errs := question.LabelledRow(q.names(), row)
 	if errs != nil {
+		if q.ask.Records > 0 {
+			errs = slices.Insert(errs, last-1, error(nil))
+		}
 		return nil, errs
 	}
 	if len(q.plan.Crowd.Names) > 0 {
 		return Record{Crowd: at, Features: features}, nil
 	}
-	return Record{Features: features, Class: at}, nil
+	return Record{Features: features, Class: at, Number: number}, nil
 }

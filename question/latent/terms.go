@@ -33,6 +33,9 @@ func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 		default:
 			s.Note = what + ", and rests on who is honest; what holds though everyone colludes holds here too."
 		}
+		if q.ask.Records > 0 {
+			s.Note += " The analyzer sees which public record a report is of, and the release lists it: it hides among no others, and that you answered is no secret."
+		}
 		if len(q.plan.Crowd.Names) > 0 {
 			s.Note += " Which group a respondent is in is sent as it is."
 		}
@@ -58,6 +61,10 @@ func (q *Question) Words() question.Words {
 		reference = "yes or no, drawn at random."
 	} else if k := len(q.ask.Classes); k > 0 {
 		w.Asked = fmt.Sprintf("%s, and which of %d classes do they have?", what, k)
+	}
+	if q.ask.Records > 0 {
+		w.Asked += fmt.Sprintf(" Each answer stands beside the number of its record, one of %d, so that other columns of the same records can be joined to it.", q.ask.Records)
+		w.Assumptions = append(w.Assumptions, "Nothing keeps a respondent from naming the number of another's record: what is joined is as right as respondents are.")
 	}
 	if q.plan.State != "" {
 		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The %s %.12s came before anybody answered, and no respondent had part in the making. %s", made, q.plan.State, claim))

@@ -26,6 +26,10 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	}
 	ask := p.Question.Latent
 	ps.Require(p.State != "", "state is missing: name the public clusters, or the encoder, by their hash")
+	if ask.Records > 0 {
+		validNumbered(p, ps)
+		return
+	}
 	if ask.Report == plan.LatentVector {
 		v, err := newVectors(p)
 		if err != nil {
@@ -65,6 +69,8 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 		ps.Require(ask.Vector == nil, at+"vector is of another report: leave it out of %s", ask.Report)
 		ps.Require(ask.Report != plan.LatentRight || k >= 2 && ask.Clusters == k, at+"clusters must be the %d classes: a model gives one of these", k)
 	}
+	ps.Require(ask.Records >= 0 && ask.Records <= plan.MaxRecords && (ask.Records == 0 || ask.Report != plan.LatentRight), at+"records: say how many public ones there are, at most %d, and leave it out of %s", plan.MaxRecords, plan.LatentRight)
+	ps.Require(ask.Records == 0 || len(p.Crowd.Names) == 0, "crowd.names: records that are numbered are in one crowd: leave them out")
 	ps.Require(k == 0 || len(p.Crowd.Names) == 0, "crowd.names: whoever has a class says it with the record, and there is one crowd of everybody: leave them out, or the classes")
 	ps.Require(p.Budget.LocalEpsilon > 0, "budget.local_epsilon is missing: nobody is trusted, and it is all that a device's report may tell")
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is part of the record: leave it out")

@@ -24,7 +24,7 @@ func drawLatent(p plan.Plan, q *latent.Question, who Population, stream Stream, 
 	return drawHistogram(q.InnerPlan(), q.Inner(), inner, stream, progress)
 }
 
-// drawReports has every device report a vector, each in its crowd.
+// drawReports has every device report a vector, or beside the number of its record, each in its crowd.
 func drawReports(p plan.Plan, q *latent.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forReports = 0, 1
 	by := make([][]int, p.Crowds())

@@ -16,8 +16,11 @@ import (
 
 // describeLatent states how many lie in which cluster: with which class, or of which group.
 func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release.Section, error) {
-	if m.Vectors != nil {
+	switch {
+	case m.Vectors != nil:
 		return describeVectors(m, public)
+	case m.Numbered != nil:
+		return describeNumbered(m)
 	}
 	respondents := 0
 	for _, n := range m.Counts.Respondents {
@@ -218,8 +221,11 @@ func rightSheet(m *latent.Model) (Sheet, error) {
 // latentSheet lists the estimates of all symbols, and the shares of classes that they are
 // likeliest to have come of.
 func latentSheet(m *latent.Model) (Sheet, error) {
-	if m.Vectors != nil {
+	switch {
+	case m.Vectors != nil:
 		return vectorSheet(m)
+	case m.Numbered != nil:
+		return numberedSheet(m)
 	}
 	if m.Asked.Report == plan.LatentRight {
 		return rightSheet(m)

@@ -1,13 +1,18 @@
 package cluster
 
-import "github.com/confetti-dp/confetti/dp/encode/gradients"
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/dp/encode/gradients"
+)
 
 // Finder finds the clusters of records as their holders have them: of images, whose oriented
 // gradients it takes, or of features. It is safe for concurrent use.
 type Finder struct {
-	Inputs        int   // numbers of a record
-	Sizes         []int // public inputs in each cluster
-	width, height int   // of images; zero: records are features
+	Inputs        int            // numbers of a record
+	Sizes         []int          // public inputs in each cluster
+	Centres       blas32.General // a row each, where records are features of which there are centres; else no rows
+	width, height int            // of images; zero: records are features
 	nearest       func(features []float32) int
 }
 
@@ -22,6 +27,9 @@ func ParseFinder(text []byte) (*Finder, error) {
 	case *State:
 		f.Sizes = p.Sizes
 		f.ofImages(p.Width, p.Height)
+		if p.Width == 0 {
+			f.Centres = p.Centres
+		}
 	case *Encoder:
 		f.Sizes = p.Sizes
 		f.ofImages(p.Width, p.Height)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,7 +144,7 @@ func named(names []string, fields []question.Field) error {
 }
 
 // vectors reads a table in which all columns are the numbers of one field, but for that
-// which names the crowd.
+// which names the crowd and those of other fields, by their names.
 func vectors(path string, missing table.Missing, q question.Read, fields []question.Field, rest int) ([]question.Value, []string, error) {
 	choice, crowd := table.Choice{Missing: missing}, slices.IndexFunc(fields, func(f question.Field) bool { return f.Crowd })
 	if crowd >= 0 {
@@ -153,11 +154,32 @@ func vectors(path string, missing table.Missing, q question.Read, fields []quest
 	if err != nil {
 		return nil, nil, err
 	}
+	own := map[int]int{} // columns of other fields
+	for f, of := range fields {
+		if f == rest || f == crowd {
+			continue
+		}
+		if own[f] = slices.Index(t.Columns, of.Name); own[f] < 0 {
+			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about", path, of.Name)
+		}
+	}
 	values := make([]question.Value, t.X.Rows)
 	var faults table.Faults
 	for i := range values {
-		row := make([]any, len(fields))
-		row[rest] = t.X.Data[i*t.X.Stride : i*t.X.Stride+t.X.Cols]
+		row, numbers := make([]any, len(fields)), t.X.Data[i*t.X.Stride:i*t.X.Stride+t.X.Cols]
+		for f, at := range own {
+			row[f] = float64(numbers[at])
+		}
+		if len(own) > 0 {
+			var others []float32
+			for at, v := range numbers {
+				if !slices.Contains(slices.Collect(maps.Values(own)), at) {
+					others = append(others, v)
+				}
+			}
+			numbers = others
+		}
+		row[rest] = numbers
 		if crowd >= 0 {
 			row[crowd] = t.Labels[i]
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ type experimentRun struct {
 	Name    string   `arg:"" help:"Which measurement; confetti experiment list names them all. With --all a paper: kde, esa, ltn or ldc."`
 	Dataset []string `help:"Data sets to measure on, instead of the measurement's own." placeholder:"NAME"`
 	Runs    int      `help:"Repeat each cell with new features and noise; 0 for the measurement's own number."`
-	Only    []string `help:"Only cells whose name has one of these texts: progress names them, such as 'by vlm at 8'." sep:"none" placeholder:"TEXT"`
+	Only    string   `help:"Only cells whose name, as progress shows it, matches a regular expression: 'by vlm at (6|8)$$'." placeholder:"PATTERN"`
 	Quick   bool     `help:"The least and the largest epsilon, one run, the first data set."`
 	Seed    uint64   `help:"The same seed gives the same experiment." default:"1"`
 	All     bool     `help:"Every table and figure of a paper, and its page."`
@@ -72,19 +73,21 @@ func (c experimentRun) Run(std terminal.Streams) error {
 // cells are those of a measurement under the flags.
 func (c experimentRun) cells(spec experiments.Spec) []experiments.Cell {
 	all := spec.Cells(experiments.Options{Datasets: c.Dataset, Runs: c.Runs, Quick: c.Quick, Seed: c.Seed})
-	if len(c.Only) == 0 {
-		return all
+	named, err := regexp.Compile(c.Only)
+	if err != nil { // which is refused before
+		return nil
 	}
-	return slices.DeleteFunc(all, func(cell experiments.Cell) bool {
-		return !slices.ContainsFunc(c.Only, func(text string) bool { return strings.Contains(cell.String(), text) })
-	})
+	return slices.DeleteFunc(all, func(cell experiments.Cell) bool { return !named.MatchString(cell.String()) })
 }
 
 // check refuses data sets that a measurement does not take, or that are in no folder.
 func (c experimentRun) check(spec experiments.Spec) error {
 	cells := c.cells(spec)
-	if len(c.Only) > 0 && len(cells) == 0 && !c.All {
-		return terminal.Usagef("--only: no cell of %s has any of these texts in its name: run it without, and progress names them", spec.Name)
+	if _, err := regexp.Compile(c.Only); err != nil {
+		return terminal.Usagef("--only: %w", err)
+	}
+	if len(cells) == 0 && !c.All {
+		return terminal.Usagef("--only: no cell of %s has a name that matches: run it without, and progress names them", spec.Name)
 	}
 	for _, cell := range cells {
 		switch takes, folder := spec.Kind.Takes(cell.Dataset); {
@@ -196,8 +199,8 @@ func (c experimentRun) command() string {
 	if c.Runs > 0 {
 		s += fmt.Sprintf(" --runs %d", c.Runs)
 	}
-	for _, text := range c.Only {
-		s += fmt.Sprintf(" --only %q", text)
+	if c.Only != "" {
+		s += fmt.Sprintf(" --only %q", c.Only)
 	}
 	if c.Quick {
 		s += " --quick"

@@ -25,6 +25,7 @@ import (
 
 // Learn is confetti learn.
 type Learn struct {
+	Join    joined  `cmd:"" help:"Put what another party's records told with noise beside your columns of them."`
 	Encoder encoded `cmd:"" help:"Train an encoder of public records, by whose code devices tell theirs with noise."`
 }
 

@@ -23,6 +23,7 @@ type latentPlan struct {
 	Model        string   `help:"A published model of the classes (confetti clusters learn --state), in the place of clusters: devices say whether it is right about their record, and nothing else." type:"path" placeholder:"FILE"`
 	Settings     int      `help:"With --model: how many models are judged, each by a plan and a group of its own." default:"1"`
 	Deviation    float64  `help:"With --model: of the accuracy that each group gives, at most; where --minimum respondents give more, the plan is refused." default:"0.05"`
+	Records      int      `help:"How many public records there are: each device says beside its report which of them it is of (column record), so that others can join their columns of the same records to it, or read what a model gives each." placeholder:"N"`
 	Mechanism    string   `help:"Of vectors: laplace, noise on a grid, or cap, a direction." enum:"laplace,cap" default:"laplace"`
 	Split        float64  `help:"Of vectors: their part of the local epsilon, where the class has the rest." default:"0.7"`
 	LocalEpsilon float64  `help:"Privacy of the whole record though everyone colludes: all that a device says keeps it." required:"" placeholder:"E"`
@@ -34,6 +35,7 @@ func (latentPlan) Help() string {
 the whole --local-epsilon; or with --encoder a noisy vector and beside it the class (LTN). What the same reports tell behind an honest hop is stated beside it.
 
 With --clusters a model's state and no --classes, devices say which class it gives them: private inference. With --model they say whether that is right: private validation, in disjoint groups of one plan each.
+With --records each report stands beside the number of its public record: other parties join their columns to it (confetti learn join).
 
 Examples:
   confetti plan new latent plan.toml --classes tea,coffee --clusters clusters.json --local-epsilon 2 --minimum 2000 --keys keys
@@ -45,7 +47,7 @@ func (c latentPlan) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.write(std, p, "classes", "crowds", "clusters", "encoder", "model", "settings", "deviation", "mechanism", "split", "local-epsilon")
+	return c.write(std, p, "classes", "crowds", "clusters", "encoder", "model", "settings", "deviation", "records", "mechanism", "split", "local-epsilon")
 }
 
 // draft is the plan as asked for, without keys and noise.
@@ -60,6 +62,8 @@ func (c latentPlan) draft() (plan.Plan, error) {
 		}
 	}
 	errs.Require(given == 1, "--clusters, --encoder and --model: give one of them")
+	errs.Require(c.Records >= 0 && c.Records <= plan.MaxRecords, "--records is %d: give 1 to %d", c.Records, plan.MaxRecords)
+	errs.Require(c.Records == 0 || len(c.Crowds) == 0 && c.Model == "", "--records: of --clusters or --encoder, without --crowds")
 	errs.Require(c.Model == "" || len(c.Classes) > 0, "--model without --classes: name the classes that it tells")
 	errs.Require(c.Settings >= 1 && c.Settings <= 10_000 && c.Deviation > 0 && c.Deviation < 1, "--settings is %d, --deviation %v: give 1 to 10000, and a number between 0 and 1", c.Settings, c.Deviation)
 	if c.Model != "" && c.LocalEpsilon > 0 && c.Minimum > 0 && c.Settings >= 1 && c.Deviation > 0 {
@@ -81,7 +85,7 @@ func (c latentPlan) draft() (plan.Plan, error) {
 
 // asked is the section of the state that is there, and the state.
 func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
-	ask.Classes = c.Classes
+	ask.Classes, ask.Records = c.Classes, c.Records
 	if file := cmp.Or(c.Clusters, c.Model); file != "" {
 		if text, err = os.ReadFile(file); err != nil {
 			return ask, nil, err
