@@ -67,6 +67,7 @@ var layers = [][]string{
 	{"internal/epoch"},
 	{"internal/example"},
 	{"client", "shuffler", "analyzer", "issuer", "aggregate", "planlog"},
+	{"analyzer/parts"},
 	{"shuffler/mixer", "analyzer/shards"},
 	{"shuffler/shufflerd", "aggregate/aggregated", "analyzer/analyzerd", "client/words", "client/https", "client/policy"},
 	{"simulate", "internal/chaos", "studio", "client/page"},

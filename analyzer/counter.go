@@ -67,7 +67,7 @@ func (c *Counter) Count(b envelope.Batch) (tally.Crowd, int, error) {
 // Some opens and counts whole shards of a batch, on all cores: any worker may, in any
 // order. A batch that does not belong to the plan is refused.
 func (c *Counter) Some(h envelope.Head, envelopes [][]byte) (Counted, error) {
-	if err := c.accepts(h); err != nil {
+	if err := accepts(c.protocol, h); err != nil {
 		return Counted{}, err
 	}
 	kept := distinct(envelopes)
@@ -122,14 +122,19 @@ func (c *Counter) count(t tally.Tally, payloads [][]byte) (n int) {
 	return n
 }
 
-// Whole is what all shards of a batch together hold. It takes over their tallies. A
-// batch of which shards are missing, or in which too few of the guarantee's honest
-// respondents can be, is refused.
+// Whole is what all shards of a batch together hold: the function of that name.
 func (c *Counter) Whole(h envelope.Head, all ...Counted) (tally.Crowd, error) {
-	if err := c.accepts(h); err != nil {
+	return Whole(c.protocol, h, all...)
+}
+
+// Whole is what all shards of a batch of a plan together hold. It takes over their
+// tallies. A batch of which shards are missing, or in which too few of the guarantee's
+// honest respondents can be, is refused.
+func Whole(from *protocol.Protocol, h envelope.Head, all ...Counted) (tally.Crowd, error) {
+	if err := accepts(from, h); err != nil {
 		return tally.Crowd{}, err
 	}
-	whole := Counted{Tally: c.protocol.NewTally()}
+	whole := Counted{Tally: from.NewTally()}
 	for i, s := range all {
 		if i == 0 {
 			whole = s
@@ -145,20 +150,21 @@ func (c *Counter) Whole(h envelope.Head, all ...Counted) (tally.Crowd, error) {
 	}
 	// A hop that claims n_min respondents and forwards only a few of them would
 	// leave those without the others' noise.
-	p := c.protocol.Plan
+	p := from.Plan
 	if whole.Opened < p.HonestMinimum()*p.Envelopes.PerDevice {
 		return tally.Crowd{}, fmt.Errorf("analyzer: fewer envelopes of the batch open than %d respondents send, the plan's honest minimum: it is withheld", p.HonestMinimum())
 	}
 	return tally.Crowd{Tally: whole.Tally, Respondents: int(h.Respondents), Smallest: whole.Opened / p.Envelopes.PerDevice}, nil
 }
 
-func (c *Counter) accepts(h envelope.Head) error {
-	p := c.protocol.Plan
+// accepts refuses a batch that does not belong to the plan.
+func accepts(from *protocol.Protocol, h envelope.Head) error {
+	p := from.Plan
 	switch {
-	case h.Plan != c.protocol.Hash:
+	case h.Plan != from.Hash:
 		return fmt.Errorf("analyzer: the batch belongs to another plan (%x...)", h.Plan[:6])
-	case int(h.Instance) >= len(c.openers):
-		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", int(h.Instance)+1, len(c.openers))
+	case int(h.Instance) >= len(p.Route.Instances()):
+		return fmt.Errorf("analyzer: the batch names instance %d; the plan has %d", int(h.Instance)+1, len(p.Route.Instances()))
 	case int64(h.Crowd) >= int64(p.Crowds()):
 		return fmt.Errorf("analyzer: the batch names crowd %d; the plan has %d", int64(h.Crowd)+1, p.Crowds())
 	case int(h.Hop) != len(p.Route.Instances()[h.Instance].Hops):

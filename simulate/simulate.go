@@ -68,9 +68,16 @@ type Keys struct {
 // NewKeys makes a key for every party of the plan's route and writes the
 // public ones into the plan.
 func NewKeys(p *plan.Plan) (Keys, error) {
+	return newKeys(p, func(string) (envelope.PrivateKey, error) {
+		return envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
+	})
+}
+
+// newKeys takes the keys that get gives for the names of parties.
+func newKeys(p *plan.Plan, get func(name string) (envelope.PrivateKey, error)) (Keys, error) {
 	var k Keys
-	generate := func(party *plan.Party) (envelope.PrivateKey, error) {
-		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
+	generate := func(party *plan.Party, name string, a ...any) (envelope.PrivateKey, error) {
+		key, err := get(fmt.Sprintf(name, a...))
 		if err == nil {
 			party.Key = key.Public().String()
 		}
@@ -80,17 +87,17 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 		route := *s // the caller's may be another plan's too
 		p.Route.Sum = &route
 		var err error
-		if k.Leader, err = generate(&route.Leader); err != nil {
+		if k.Leader, err = generate(&route.Leader, "leader"); err != nil {
 			return k, err
 		}
-		if k.Helper, err = generate(&route.Helper); err != nil {
+		if k.Helper, err = generate(&route.Helper, "helper"); err != nil {
 			return k, err
 		}
 	}
-	for _, in := range p.Route.Instances() {
+	for i, in := range p.Route.Instances() {
 		var hops []envelope.PrivateKey
 		for h := range in.Hops {
-			key, err := generate(&in.Hops[h])
+			key, err := generate(&in.Hops[h], "instance-%d-hop-%d", i+1, h+1)
 			if err != nil {
 				return k, err
 			}
@@ -99,7 +106,7 @@ func NewKeys(p *plan.Plan) (Keys, error) {
 		k.Hops = append(k.Hops, hops)
 	}
 	var err error
-	k.Analyzer, err = generate(&p.Analyzer)
+	k.Analyzer, err = generate(&p.Analyzer, "analyzer")
 	return k, err
 }
 
@@ -160,8 +167,8 @@ func Full(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64,
 // entry hop, know of it. An entry hop says which of them it destroyed, and each
 // device finds its own.
 type destination struct {
-	instance uint16
-	crowd    uint32
+	Instance uint16 `json:"i"`
+	Crowd    uint32 `json:"c"`
 }
 
 // collect lets every device contribute, on all processors.

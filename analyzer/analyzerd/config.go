@@ -66,6 +66,9 @@ type Config struct {
 	Count struct {
 		Folder serve.Path `toml:"folder"`
 		Shard  int        `toml:"shard_bytes"`
+		// Elsewhere says that shards are counted by others, who leave tables beside them
+		// (confetti count): this service waits for those.
+		Elsewhere bool `toml:"elsewhere"`
 	} `toml:"count"`
 	// Audit attacks the devices of a plan before its release is published, which takes some
 	// half a minute, and adds what was found. A promise that is proved false is not published on.
@@ -126,7 +129,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.Count.Shard < 0 {
 		fault("count.shard_bytes", errors.New("is negative"))
 	}
-	o.ShardBytes = c.Count.Shard
+	if c.Count.Elsewhere && c.Count.Folder == "" {
+		fault("count.elsewhere", errors.New("others count what is in a folder: set count.folder"))
+	}
+	o.ShardBytes, o.Elsewhere = c.Count.Shard, c.Count.Elsewhere
 	if c.BatchSize < 0 {
 		fault("batch_size", errors.New("is negative"))
 	}
@@ -269,6 +275,9 @@ func (c Config) openStores(ctx context.Context, o *Options) error {
 type Worker struct{ Config }
 
 func (c Worker) shared() error {
+	if c.Count.Elsewhere {
+		return errors.New("count.elsewhere is set: what is in the folder is counted by confetti count, and not by workers")
+	}
 	if c.Count.Folder == "" {
 		return errors.New("workers count what is in a folder: set count.folder, as the analyzer has it")
 	}

@@ -272,7 +272,8 @@ type rig struct {
 	point string // the failpoint at which something happens
 	then  func() error
 
-	blobs string // folder; "": batches are counted in memory
+	blobs     string // folder; "": batches are counted in memory
+	elsewhere bool   // others count what is in it
 
 	store   *store.Store
 	audit   func(plan.Plan, []byte) (analyzerd.Audited, error)
@@ -329,7 +330,7 @@ func (r *rig) restart() {
 		}
 	}
 	r.service, err = analyzerd.New(analyzerd.Options{
-		Blobs: blobs, ShardBytes: shardBytes, ShardLease: shardLease,
+		Blobs: blobs, ShardBytes: shardBytes, ShardLease: shardLease, Elsewhere: r.elsewhere,
 		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client},
 		Store:  r.store, Operators: r.bearers,
 		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},

@@ -63,6 +63,8 @@ type Options struct {
 	Blobs      blob.Store
 	ShardBytes int
 	ShardLease time.Duration // for which a shard is its taker's alone; nobody prolongs it; 0 is 2 minutes
+	// Elsewhere says that others count what is in Blobs, and leave tables there.
+	Elsewhere bool
 
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
@@ -192,7 +194,7 @@ func New(o Options) (*Service, error) {
 	s.metrics, err = newMetrics(o.Metrics.Meter)
 	if o.Blobs != nil {
 		s.shards = &shards.Sharing{
-			Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Problem: storeProblem,
+			Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Elsewhere: o.Elsewhere, Problem: storeProblem,
 			Counted: s.metrics.shard, Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log,
 			Find: func(ctx context.Context, name string) (shards.Plan, error) {
 				run, err := s.run(ctx, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,13 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/analyzer/parts"
 	"github.com/confetti-dp/confetti/analyzer/shards"
 	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 const (
@@ -222,6 +226,90 @@ func TestShardsAreRefusedAndLost(t *testing.T) {
 	}
 	if left := r.left(); len(left) > 0 {
 		t.Errorf("%d blobs are left of a plan that is over", len(left))
+	}
+}
+
+// Where others count, the service waits until tables of all shards lie beside them, and the
+// release is that of one process. Tables that are damaged, of another batch or of shards that
+// are there already are left out; whoever deletes the parts has the batch sent again.
+func TestTablesFromElsewhere(t *testing.T) {
+	c := collect(t, nil)
+	want := inMemory(t, c)
+	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r.blobs, r.elsewhere = t.TempDir(), true
+	r.restart()
+	r.wants(r.register(c), created, "")
+	p, err := protocol.New(c.signed.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter, err := analyzer.NewCounter(p, c.analyzer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := blob.OpenFolder(r.blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const workers = 3
+	var foreign []byte // a table of the batch before
+	for i, h := range c.handovers {
+		dealt := make(chan struct{}, 1)
+		r.hook("batch-dealt", func() error { dealt <- struct{}{}; return nil })
+		answered := make(chan *httptest.ResponseRecorder)
+		go func() { answered <- r.put(h) }()
+		<-dealt
+		if i == 1 { // lost before anybody has counted
+			if err := os.RemoveAll(filepath.Join(r.blobs, c.name)); err != nil {
+				t.Fatal(err)
+			}
+			if w := <-answered; w.Code < 500 {
+				t.Fatalf("without parts: %d", w.Code)
+			}
+			go func() { answered <- r.put(h) }()
+			<-dealt
+		}
+		names, err := blobs.List(t.Context(), c.name)
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		under := filepath.ToSlash(filepath.Dir(filepath.Dir(names[0])))
+		leave := func(name string, body []byte) {
+			if err := blobs.Put(t.Context(), under+"/tables/"+name, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leave("0-damaged", []byte("confetti table 1\nand so on"))
+		leave("0-foreign", foreign)
+		for worker := range workers {
+			table, err := parts.Share(t.Context(), counter, blobs, names, worker, workers, func(int, int) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := table.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case w := <-answered:
+				t.Fatalf("answered with %d of %d tables: %d", worker, workers, w.Code)
+			case <-time.After(250 * time.Millisecond):
+			}
+			leave(fmt.Sprint(worker), body)
+			if worker < workers-1 {
+				leave(fmt.Sprint(worker)+"-again", body)
+			}
+			foreign = body
+		}
+		r.wants(<-answered, created, "")
+		r.wants(r.put(h), ok, "")
+	}
+	r.countedOnce(c, 4)
+	if got := r.released(c); got != want {
+		t.Error("another release came out than of one process")
+	}
+	if left := r.left(); len(left) > 0 {
+		t.Errorf("%d blobs are left", len(left))
 	}
 }
 

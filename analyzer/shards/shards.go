@@ -11,9 +11,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
+	"github.com/confetti-dp/confetti/analyzer/parts"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/serve"
@@ -56,6 +59,7 @@ type Sharing struct {
 	Lease     time.Duration // for which a shard is its taker's alone; nobody prolongs it
 	BatchSize int64         // most bytes of a batch
 	Alone     chan struct{} // held by who counts: it takes all cores
+	Elsewhere bool          // others count, and leave tables beside the shards (package parts)
 	Find      func(ctx context.Context, plan string) (Plan, error)
 	Problem   func(error) error // of the store, as who asks is told
 	Counted   func(context.Context)
@@ -104,10 +108,14 @@ func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, rec
 			return store.Failed, err
 		}
 	}
-	if err := s.countAll(ctx, mark); err != nil {
+	whole, err := s.counted(ctx, run, mark)
+	if err != nil && !errors.Is(err, errAgain) {
 		return store.Failed, err
 	}
-	outcome, err := s.addShards(context.WithoutCancel(ctx), run, mark)
+	outcome := store.Failed
+	if err == nil {
+		outcome, err = s.count(context.WithoutCancel(ctx), run, mark, whole)
+	}
 	refused, ok := errors.AsType[*wire.Problem](err)
 	if err == nil || errors.Is(err, errAgain) || ok && refused.Code == wire.BatchRefused {
 		err = errors.Join(err, s.Store.Unshare(context.WithoutCancel(ctx), mark), s.Blobs.Delete(context.WithoutCancel(ctx), shardsOf(mark)))
@@ -141,24 +149,9 @@ func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err := s.Blobs.Delete(ctx, shardsOf(mark)); err != nil { // of an attempt that was cut short
 		return err
 	}
-	size := blob.PartBytes(head.Bytes(), s.Bytes)
-	shards := int((head.Bytes() + int64(size) - 1) / int64(size))
-	dealt, held, part := make([][]byte, shards), 0, 0
-	flush := func() error {
-		for i, some := range dealt {
-			if len(some) == 0 {
-				continue
-			}
-			sum := sha256.Sum256(some)
-			if err := s.Blobs.Put(ctx, fmt.Sprintf("%s/%d/%d", shardsOf(mark), i, part), append(sum[:], some...)); err != nil {
-				return err
-			}
-			dealt[i] = some[:0]
-		}
-		held = 0
-		part++
-		return nil
-	}
+	dealer := parts.NewDealer(head, s.Bytes, func(name string, body []byte) error {
+		return s.Blobs.Put(ctx, shardsOf(mark)+"/"+name, body)
+	})
 	one := make([]byte, head.Size)
 	for range head.Envelopes {
 		if _, err := io.ReadFull(body, one); err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -166,15 +159,11 @@ func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		} else if err != nil {
 			return err
 		}
-		i := analyzer.Shard(one, shards)
-		dealt[i] = append(dealt[i], one...)
-		if held += len(one); held >= size {
-			if err := flush(); err != nil {
-				return err
-			}
+		if err := dealer.Add(one); err != nil {
+			return err
 		}
 	}
-	if err := flush(); err != nil {
+	if err := dealer.Close(); err != nil {
 		return err
 	}
 	if n, err := io.Copy(io.Discard, io.LimitReader(body, 1)); err != nil || n > 0 {
@@ -186,7 +175,7 @@ func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err := s.Failpoint("batch-dealt"); err != nil {
 		return err
 	}
-	return s.Problem(s.Store.Share(ctx, mark, raw, shards))
+	return s.Problem(s.Store.Share(ctx, mark, raw, dealer.Shards()))
 }
 
 // countAll waits until every shard of a batch is counted, and counts itself meanwhile.
@@ -256,66 +245,123 @@ func (s *Sharing) countShard(ctx context.Context, sh store.Shard) (c store.Shard
 	if run.Counter == nil {
 		return c, fmt.Errorf("analyzer: a shard is of plan %s, whose answers are summed", sh.Plan)
 	}
-	head, err := envelope.ParseHead(sh.Head)
-	if err != nil {
-		return c, err
-	}
 	under := fmt.Sprintf("%s/%d", shardsOf(store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}), sh.Shard)
 	names, err := s.Blobs.List(ctx, under)
 	if err != nil {
 		return c, err
 	}
-	var envelopes [][]byte
-	for _, name := range names {
-		body, err := s.Blobs.Get(ctx, name)
-		if err != nil {
-			return c, err
-		}
-		if len(body) < sha256.Size || sha256.Sum256(body[sha256.Size:]) != [32]byte(body) {
-			return c, errAgain
-		}
-		for rest := body[sha256.Size:]; len(rest) >= head.Size; rest = rest[head.Size:] {
-			envelopes = append(envelopes, rest[:head.Size])
-		}
+	found, err := parts.Shards(names)
+	if err != nil || len(found) != 1 || found[0].Number != sh.Shard {
+		return c, errors.Join(errAgain, err)
 	}
-	some, err := run.Counter.Some(head, envelopes)
+	table, err := found[0].Count(ctx, run.Counter, s.Blobs)
+	if fault, ok := errors.AsType[parts.Error](err); ok {
+		return c, errors.Join(errAgain, fault)
+	}
 	if err != nil {
 		return c, err
 	}
+	some := table.Counted
 	tally, err := some.Tally.MarshalBinary()
 	return store.ShardCount{Opened: some.Opened, Dropped: some.Dropped, Tally: tally}, err
 }
 
-// addShards adds up what was counted, and writes it as the batch's tally.
-func (s *Sharing) addShards(ctx context.Context, run Plan, mark store.Batch) (store.Outcome, error) {
-	var whole *analyzer.Counted
-	err := s.Store.ShardCounts(ctx, mark, func(c store.ShardCount) error {
+// counted waits until all shards of a batch are counted, here or elsewhere, and adds up.
+func (s *Sharing) counted(ctx context.Context, run Plan, mark store.Batch) (whole analyzer.Counted, err error) {
+	if s.Elsewhere {
+		t, err := s.tables(ctx, run, mark)
+		return t.Counted, err
+	}
+	if err := s.countAll(ctx, mark); err != nil {
+		return whole, err
+	}
+	err = s.Store.ShardCounts(ctx, mark, func(c store.ShardCount) error {
 		one := analyzer.Counted{Tally: run.Protocol.NewTally(), Opened: c.Opened, Dropped: c.Dropped}
 		if err := one.Tally.UnmarshalBinary(c.Tally); err != nil {
 			return err
 		}
-		if whole == nil {
-			whole = &one
+		if whole.Tally == nil {
+			whole = one
 			return nil
 		}
 		whole.Opened, whole.Dropped = whole.Opened+one.Opened, whole.Dropped+one.Dropped
 		return whole.Tally.Merge(one.Tally)
 	})
-	if err != nil {
-		return store.Failed, s.Problem(err)
+	return whole, s.Problem(err)
+}
+
+// tablesUnder is where those who count elsewhere leave their tables, below the shards.
+const tablesUnder = "tables"
+
+// tables waits until tables of all shards of a batch lie beside them, and adds them up. It
+// looks at them again when one has come.
+func (s *Sharing) tables(ctx context.Context, run Plan, mark store.Batch) (parts.Table, error) {
+	under := shardsOf(mark)
+	s.Log.Info("a batch is dealt to shards, and is counted when there are tables of all", "parts", under, "tables", under+"/"+tablesUnder)
+	looked := ""
+	for {
+		names, err := s.Blobs.List(ctx, under)
+		if err != nil {
+			return parts.Table{}, err
+		}
+		if len(names) == 0 { // whoever deletes the parts asks for the batch again
+			return parts.Table{}, errAgain
+		}
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !strings.HasPrefix(name, under+"/"+tablesUnder+"/") || !blob.IsName(name)
+		})
+		slices.Sort(names)
+		if now := strings.Join(names, "\n"); now != looked {
+			looked = now
+			whole, err := s.addTables(ctx, run, mark, names)
+			if err != nil || whole.Shards != nil && len(whole.Lacks()) == 0 {
+				return whole, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return parts.Table{}, ctx.Err()
+		case <-time.After(shardPoll):
+		}
 	}
+}
+
+// addTables adds up those that are of a batch, and leaves out others, and those of shards
+// that were there before.
+func (s *Sharing) addTables(ctx context.Context, run Plan, mark store.Batch, names []string) (whole parts.Table, err error) {
+	for _, name := range names {
+		body, err := s.Blobs.Get(ctx, name)
+		if err != nil {
+			return whole, err
+		}
+		one, err := parts.ParseTable(body, run.Protocol)
+		if err == nil && (int(one.Of.Head.Instance) != mark.Instance || int(one.Of.Head.Crowd) != mark.Crowd) {
+			err = errors.New("analyzer: a table is of another batch")
+		}
+		if err == nil {
+			err = whole.Merge(one)
+		}
+		if err != nil {
+			s.Log.Warn("a table is left out", "table", name, "reason", err.Error())
+		}
+	}
+	return whole, nil
+}
+
+// count writes what was counted of a batch as its tally.
+func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole analyzer.Counted) (store.Outcome, error) {
 	last, err := wire.ParseReceipt(mark.Receipts[len(mark.Receipts)-wire.ReceiptSize:])
 	if err != nil {
 		return store.Failed, err
 	}
-	if whole == nil || whole.Opened+whole.Dropped != int(last.Out) {
+	if whole.Tally == nil || whole.Opened+whole.Dropped != int(last.Out) {
 		return store.Failed, errAgain
 	}
 	head := envelope.Head{
 		Plan: last.Plan, Instance: last.Instance, Crowd: last.Crowd, Hop: last.Hop + 1, Respondents: last.Respondents, Envelopes: last.Out,
 		Size: 1, // which counting does not look at
 	}
-	crowd, err := run.Counter.Whole(head, *whole)
+	crowd, err := run.Counter.Whole(head, whole)
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/count"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/features"
@@ -57,6 +58,7 @@ type cli struct {
 	Top        operate.Top        `cmd:"" help:"Watch services at work."`
 	Alarms     operate.Alarms     `cmd:"" help:"What services want looked at, and that it has been."`
 	Token      keys.Token         `cmd:"" help:"Bearer tokens, by which services tell who asks."`
+	Count      count.Command      `cmd:"" help:"Count a batch that lies in parts, as a worker of an engine that others run."`
 	Budget     operate.Budget     `cmd:"" help:"What populations have spent."`
 	Analyzer   roles.Analyzer     `cmd:"" help:"Back an analyzer up, and restore it."`
 

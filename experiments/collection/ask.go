@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -20,11 +21,15 @@ type asked struct {
 	truth   *findings.Truth
 }
 
-// ask puts the question to all values: through sealed envelopes in full, or by its law.
-func ask(proto *protocol.Protocol, keys simulate.Keys, values law.Values, full bool, seed uint64, progress simulate.Progress) (a asked, err error) {
-	if full {
+// ask puts the question to all values: through sealed envelopes in full, in the folder of work
+// if it names one, or by its law.
+func ask(proto *protocol.Protocol, keys simulate.Keys, values law.Values, full bool, work simulate.Bounded, seed uint64, progress simulate.Progress) (a asked, err error) {
+	switch {
+	case work.Dir != "":
+		a.Collection, err = work.Run(context.Background(), proto, keys, values, seed, progress)
+	case full:
 		a.Collection, err = simulate.Full(proto, keys, values, seed, progress)
-	} else {
+	default:
 		a.Collection, err = simulate.Law(proto, values, seed, progress)
 	}
 	if err == nil {

@@ -56,7 +56,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	a, err := ask(proto, keys, values(set.Train), c.Full, c.Seed, progress)
+	a, err := ask(proto, keys, values(set.Train), c.Full, simulate.Bounded{}, c.Seed, progress)
 	if err != nil {
 		return out, err
 	}

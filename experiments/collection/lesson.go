@@ -60,7 +60,7 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 	if err != nil {
 		return out, err
 	}
-	a, err := ask(proto, keys, records(set.Train), l.Full, l.Seed, progress)
+	a, err := ask(proto, keys, records(set.Train), l.Full, simulate.Bounded{}, l.Seed, progress)
 	if err != nil {
 		return out, err
 	}

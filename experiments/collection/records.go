@@ -51,7 +51,7 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	for i := range values {
 		values[i] = latent.Record{Features: set.Train.X.Data[i*set.Train.X.Stride:][:set.Train.X.Cols], Class: set.Train.Y[i]}
 	}
-	a, err := ask(proto, keys, values, c.Full, c.Seed, progress)
+	a, err := ask(proto, keys, values, c.Full, simulate.Bounded{}, c.Seed, progress)
 	if err != nil {
 		return out, err
 	}

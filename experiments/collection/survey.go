@@ -34,6 +34,7 @@ type Survey struct {
 	Suite        string
 	Groups       []findings.Group // of cells, for the release
 	Full         bool             // fidelity: every message sealed, mixed and opened; otherwise counts from their law
+	Work         simulate.Bounded // of fidelity full: keeps in a folder what memory need not hold, and goes on from there; without a folder memory holds all
 	Seed         uint64
 }
 
@@ -83,7 +84,7 @@ func (s Survey) Run(name string, population []Respondent, progress simulate.Prog
 
 // collect asks the question of all values, and publishes.
 func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []question.Value, seed uint64, progress simulate.Progress) (out Surveyed, err error) {
-	a, err := ask(proto, keys, values, s.Full, seed, progress)
+	a, err := ask(proto, keys, values, s.Full, s.Work, seed, progress)
 	if err != nil {
 		return out, err
 	}
@@ -161,7 +162,11 @@ func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys,
 			return p, keys, fmt.Errorf("the smallest of %d crowds has %d respondents, of whom randomized deletion may take %d: leave small crowds out, or allow their sizes a larger epsilon", len(sizes), slices.Min(sizes), deleted)
 		}
 	}
-	keys, err = simulate.NewKeys(&p)
+	if s.Work.Dir != "" {
+		keys, err = s.Work.OpenKeys(&p)
+	} else {
+		keys, err = simulate.NewKeys(&p)
+	}
 	return p, keys, err
 }
 

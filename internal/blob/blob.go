@@ -32,9 +32,12 @@ type Store interface {
 
 var form = regexp.MustCompile(`^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*$`)
 
+// IsName reports whether a text is a name.
+func IsName(text string) bool { return form.MatchString(text) }
+
 // check panics where a text is no name: names are made by programs, never by a peer.
 func check(name string) {
-	if !form.MatchString(name) {
+	if !IsName(name) {
 		panic(fmt.Sprintf("blob: %q is no name", name))
 	}
 }

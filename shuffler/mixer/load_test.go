@@ -1,6 +1,7 @@
 package mixer_test
 
 import (
+	"context"
 	"crypto/ecdh"
 	"crypto/hpke"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +36,7 @@ var (
 	worker  = flag.Int("load.worker", 0, "which of the workers this is")
 	workers = flag.Int("load.workers", 1, "that take steps")
 	most    = flag.Int("load.part", 2000, "bytes of a part at least")
+	limit   = flag.Duration("load.for", 24*time.Hour, "lay and work begin nothing after so long; started again they go on")
 )
 
 const payload = 8
@@ -42,18 +45,17 @@ const payload = 8
 type load struct {
 	Plan  json.RawMessage
 	Crowd mixer.Crowd
-	Sum   [32]byte // of all that is inside, whatever the order
 }
 
 // A crowd in parts leaves whole, each envelope once, in another order than it came in.
 func TestLoad(t *testing.T) {
 	if *role == "" {
 		*dir = t.TempDir()
+		*workers = 2
+		for *worker = range 2 {
+			lay(t)
+		}
 		for *worker = range 2 { // one after the other: the second finds what the first left
-			*workers = 2
-			if *worker == 0 {
-				lay(t)
-			}
 			step(t, true)
 		}
 		*worker, *workers = 0, 1
@@ -71,14 +73,16 @@ func TestLoad(t *testing.T) {
 		check(t)
 	case "plain":
 		plain(t)
+	default:
+		t.Fatalf("-load.role is %q: lay, work, check or plain", *role)
 	}
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		t.Fatal(err)
 	}
 	cpu := time.Duration(used.Utime.Nano() + used.Stime.Nano())
-	fmt.Printf("%s: %d envelopes, %.2f us of processor each, %.0f s by the wall, at most %d MB\n",
-		*role, *number, float64(cpu.Microseconds())/float64(*number), time.Since(start).Seconds(), used.Maxrss>>10)
+	fmt.Printf("%s %d of %d: %.2f us of processor for each of %d envelopes, %.0f s by the wall, at most %d MB\n",
+		*role, *worker+1, *workers, float64(cpu.Microseconds())/float64(*number), *number, time.Since(start).Seconds(), used.Maxrss>>10)
 }
 
 // hop makes the one hop that there is.
@@ -111,8 +115,16 @@ func add(sum *[32]byte, e []byte) {
 	}
 }
 
-// lay seals a crowd, of one layer round what counts, and lays it out.
-func lay(t testing.TB) {
+// inside is what counts of one envelope.
+func inside(i int) []byte {
+	in := make([]byte, envelope.X25519.Size(1, payload))
+	digest := sha256.Sum256(fmt.Appendf(nil, "what is in envelope %d", i))
+	copy(in, digest[:])
+	return in
+}
+
+// begin draws the keys of a crowd and writes down what it will be.
+func begin(t testing.TB) {
 	key, err := envelope.GenerateKey(envelope.X25519)
 	if err != nil {
 		t.Fatal(err)
@@ -145,39 +157,88 @@ func lay(t testing.TB) {
 	l := load{Plan: text, Crowd: mixer.New("load", envelope.Head{
 		Plan: p.Hash(), Respondents: uint32(*number), Envelopes: uint32(*number), Size: envelope.X25519.Size(2, payload),
 	}, *most)}
-	inner := envelope.X25519.Size(1, payload)
-	outer := envelope.Route(p.Hash(), 0, 0, key.Public(), reader.Public())
-	sealer, err := envelope.NewSealer(outer[:1], inner)
+	if text, err = json.Marshal(l); err == nil {
+		err = os.WriteFile(filepath.Join(*dir, "load.json"), text, 0o600)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = l.Crowd.Lay(t.Context(), store(t), func(take func([]byte) error) error {
-		const together = 1 << 14
-		for from := 0; from < *number; from += together {
-			sealed := make([][]byte, min(together, *number-from))
+}
+
+// gaps is a store that takes the parts which this process lays, and no others.
+type gaps struct {
+	blob.Store
+	wanted map[string]bool
+}
+
+func (g gaps) Put(ctx context.Context, name string, body []byte) error {
+	if !g.wanted[name] {
+		return nil
+	}
+	return g.Store.Put(ctx, name, body)
+}
+
+// lay seals this worker's share of a crowd, of one layer round what counts, and lays it
+// out. Parts that are there stay.
+func lay(t testing.TB) {
+	if _, err := os.Stat(filepath.Join(*dir, "load.json")); err != nil {
+		begin(t)
+	}
+	end := time.Now().Add(*limit)
+	l := laid(t)
+	var p plan.Plan
+	if err := json.Unmarshal(l.Plan, &p); err != nil {
+		t.Fatal(err)
+	}
+	there, err := store(t).List(t.Context(), l.Crowd.Under+"/part")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hop, err := envelope.ParsePublicKey(p.Route.Mix.Instances[0].Hops[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := envelope.ParsePublicKey(p.Analyzer.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer, err := envelope.NewSealer(envelope.Route(p.Hash(), 0, 0, hop, reader)[:1], envelope.X25519.Size(1, payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := gaps{store(t), map[string]bool{}}
+	late := errors.New("the time is over")
+	nothing := make([]byte, l.Crowd.Size)
+	err = l.Crowd.Lay(t.Context(), mine, func(take func([]byte) error) error {
+		for i := range l.Crowd.Parts() {
+			from, to := i*l.Crowd.Part, min((i+1)*l.Crowd.Part, int(l.Crowd.Envelopes))
+			name := fmt.Sprintf("%s/part/%d", l.Crowd.Under, i)
+			if i%*workers != *worker || slices.Contains(there, name) {
+				for range to - from {
+					if err := take(nothing); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+			if time.Now().After(end) {
+				return late
+			}
+			mine.wanted[name] = true
+			sealed := make([][]byte, to-from)
 			cores := runtime.GOMAXPROCS(0)
-			sums := make([][32]byte, cores)
 			var wg sync.WaitGroup
 			for w := range cores {
 				wg.Go(func() {
-					for i := w; i < len(sealed); i += cores {
-						in := make([]byte, inner)
-						digest := sha256.Sum256(fmt.Appendf(nil, "what is in envelope %d", from+i))
-						copy(in, digest[:])
-						add(&sums[w], in)
+					for j := w; j < len(sealed); j += cores {
 						var err error
-						if sealed[i], err = sealer.Seal(in); err != nil {
+						if sealed[j], err = sealer.Seal(inside(from + j)); err != nil {
 							t.Error(err)
 						}
 					}
 				})
 			}
 			wg.Wait()
-			for _, s := range sums {
-				for i := 0; i < len(s); i += 8 {
-					binary.BigEndian.PutUint64(l.Sum[i:], binary.BigEndian.Uint64(l.Sum[i:])+binary.BigEndian.Uint64(s[i:]))
-				}
-			}
 			for _, e := range sealed {
 				if err := take(e); err != nil {
 					return err
@@ -186,13 +247,7 @@ func lay(t testing.TB) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err = json.Marshal(l); err == nil {
-		err = os.WriteFile(filepath.Join(*dir, "load.json"), text, 0o600)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, late) {
 		t.Fatal(err)
 	}
 }
@@ -211,6 +266,7 @@ func laid(t testing.TB) (l load) {
 // step takes this worker's share of the steps, and waits for the others'; once: until
 // there is nothing of its own left.
 func step(t testing.TB, once bool) {
+	end := time.Now().Add(*limit)
 	l := laid(t)
 	h, s := l.hop(t), store(t)
 	for {
@@ -222,6 +278,9 @@ func step(t testing.TB, once bool) {
 		for _, one := range steps {
 			if one.Number%*workers != *worker {
 				continue
+			}
+			if time.Now().After(end) {
+				return
 			}
 			mine++
 			if err := l.Crowd.Do(t.Context(), h, s, one); err != nil {
@@ -262,8 +321,12 @@ func check(t testing.TB) {
 	if err = errors.Join(err, l.Crowd.Write(t.Context(), s, &w)); err != nil {
 		t.Fatal(err)
 	}
-	if did.In != int(l.Crowd.Envelopes) || did.Out != did.In || w.n != did.Out || w.sum != l.Sum {
-		t.Errorf("%+v; %d left, the same ones: %v", did, w.n, w.sum == l.Sum)
+	var came [32]byte
+	for i := range *number {
+		add(&came, inside(i))
+	}
+	if did.In != *number || did.Out != did.In || w.n != did.Out || w.sum != came {
+		t.Errorf("%+v; %d left, the same ones: %v", did, w.n, w.sum == came)
 	}
 }
 

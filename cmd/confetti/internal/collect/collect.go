@@ -60,7 +60,7 @@ type collectSimulate struct {
 }
 
 func (collectSimulate) Help() string {
-	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page\n  confetti collect simulate people.csv --label class --clusters clusters.json --local-epsilon 4 --out page\n  confetti collect simulate people.csv --label class --encoder encoder.json --local-epsilon 10 --out page"
+	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --full --work work --out page\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page\n  confetti collect simulate people.csv --label class --clusters clusters.json --local-epsilon 4 --out page\n  confetti collect simulate people.csv --label class --encoder encoder.json --local-epsilon 10 --out page"
 }
 
 func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }

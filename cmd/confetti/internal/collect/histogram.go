@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/findings"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // collectHistogram are the flags of a histogram of one's own table.
@@ -29,6 +30,8 @@ type collectHistogram struct {
 	Crowd  string   `help:"Column that names the respondent's crowd, which is public; each crowd has its own release." placeholder:"NAME"`
 	Groups string   `help:"Table with the columns group and value (and column, with several): the release says how many respondents hold a value of each group." type:"path" placeholder:"FILE"`
 	flags.Histogram
+	Work string `help:"With --full: hold in memory little more than the table, and what devices send in this folder; the same command goes on there after a stop." type:"path" placeholder:"DIR"`
+	Part int    `help:"Of --work: bytes of a part of a crowd, at least; some ten times as much memory is used. 0 is 16 MiB." name:"part-bytes" default:"0" placeholder:"BYTES"`
 
 	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
 	Alphabet string `help:"Of such a search: the characters that strings are made of." placeholder:"CHARS"`
@@ -74,6 +77,15 @@ func (c collectSimulate) checkHistogram() error {
 		if c.CrowdEpsilon != 0 || c.Fragments > 1 {
 			errs = append(errs, terminal.Usagef("--crowd-epsilon and --fragments are of answers that are mixed: leave them out of a sum"))
 		}
+	}
+	if c.Work != "" && !c.full() {
+		errs = append(errs, terminal.Usagef("--work holds what devices send, and without --full they send nothing: add --full"))
+	}
+	if c.Part < 0 || c.Part > 0 && c.Work == "" {
+		errs = append(errs, terminal.Usagef("--part-bytes is %d: give bytes of a part of what --work keeps, or 0", c.Part))
+	}
+	if c.Work != "" && (c.searches() || c.Route.Route == plan.RouteSum) {
+		errs = append(errs, terminal.Usagef("--work is of one round of answers that are mixed: leave it out of a search and of a sum"))
 	}
 	if c.Out != "" {
 		errs = append(errs, terminal.Writable(c.Out))
@@ -140,7 +152,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		Minimum:      c.Minimum,
 		CrowdEpsilon: c.CrowdEpsilon, Noise: c.Route.Adds("histogram"),
 		Instances: 1, Hops: 2, Suite: "x25519",
-		Groups: groups, Full: c.full(), Seed: c.Seed,
+		Groups: groups, Full: c.full(), Work: simulate.Bounded{Dir: c.Work, PartBytes: c.Part}, Seed: c.Seed,
 	}
 	report, finish := terminal.Progress(std.Err)
 	var out collection.Surveyed

@@ -1,0 +1,3 @@
+package parts
+
+var Parse = parse
