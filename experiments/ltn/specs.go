@@ -2,7 +2,6 @@ package ltn
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/confetti-dp/confetti/experiments"
@@ -128,60 +127,13 @@ func Specs() []experiments.Spec {
 	}
 }
 
-// way is what a line of a figure is of.
-func way(m experiments.Measured) string {
-	r := m.Cell.Records
-	s := map[string]string{
-		experiments.Symbols: "symbols", experiments.VLM: "vlm (LTN)", experiments.PrivUnit: "privunit", experiments.PCA: "pca", experiments.Direct: "direct",
-	}[r.Mechanism]
-	if r.Level == experiments.FeatureLevel {
-		s += ", as records"
-	}
-	if r.Central > 0 {
-		s += fmt.Sprintf(", central %g", r.Central)
-	}
-	if r.PaperStages {
-		s += ", two stages as printed"
-	}
-	if r.Noise > 0 {
-		s += ", the paper's settings"
-	}
-	return s
-}
-
-// Maker says what was promised to the records that clusters, encoder and network are of.
-func Maker(got *experiments.Recorded) string {
-	if got.EpsilonMade > 0 {
-		return fmt.Sprintf("%s, epsilon %.3g, delta 1e-5", got.Claim, got.EpsilonMade)
-	}
-	return got.Claim
-}
-
-// number is a mean with its deviation over runs.
-func number(v, std float64) release.Cell {
-	if v == 0 {
-		return release.Text("–")
-	}
-	return release.Number(v, std)
-}
-
-// interval covers the mean at 95 % as far as runs and test records go: by Student's law of the
-// deviation over three runs, by the normal law of the test records for one.
-func interval(got *experiments.Recorded, mean, std float64, runs int) release.Cell {
-	half := 1.96 * math.Sqrt(mean*(1-mean)/float64(max(1, got.Tests)))
-	if runs == 3 {
-		half = max(half, 4.303*std/math.Sqrt(3))
-	}
-	return release.Interval(max(0, mean-half), min(1, mean+half))
-}
-
 // line draws what a number of each cell is, a line for each mechanism.
 func line(name, title, set string, cells []experiments.Measured, of func(*experiments.Recorded) (mean, std float64), more ...release.Series) release.Figure {
 	f := release.Figure{
 		Name: name + "-" + strings.ReplaceAll(set, "_", "-"), Title: title, Kind: release.Lines, X: release.Axis{Label: "local epsilon"}, Y: release.Axis{Label: "accuracy"},
 		Alt: fmt.Sprintf("Accuracy on %s against the local epsilon, a line for each mechanism.", set),
 	}
-	names, groups := experiments.Split(cells, way)
+	names, groups := experiments.Split(cells, func(m experiments.Measured) string { return Told(m.Cell.Records) })
 	for _, name := range names {
 		s := release.Series{Label: name}
 		for _, m := range groups[name] {
@@ -202,26 +154,7 @@ func line(name, title, set string, cells []experiments.Measured, of func(*experi
 
 func cleanly(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
-		t := release.Table{
-			Title: "Accuracy on test records", Columns: []release.Column{{Label: "what is told"}, {Label: "epsilon, local"}, {Label: "shuffled"}, {Label: "what it is made of"}, {Label: "clusters"}, {Label: "accuracy", Unit: release.Share}, {Label: "95 % interval", Unit: release.Share},
-				{Label: "label told", Unit: release.Share}, {Label: "vector told", Unit: release.Share}, {Label: "LTN's loss", Unit: release.Share}, {Label: "without privacy", Unit: release.Share}, {Label: "seconds"}},
-			Note: "Accuracy is of records as they are. Told are a record's label by the model, computed, and its vector alone, drawn, each at the whole local epsilon. Without privacy the same codes are learned from as they are. The interval is of runs and test records. An epsilon of two groups is of the features, and says nothing of the group.",
-		}
-		for _, m := range cells {
-			if m.Result == nil {
-				continue
-			}
-			r, got := m.Result, m.Result.Recorded
-			clusters := release.Text("–")
-			if got.Clusters > 0 {
-				clusters = release.Number(float64(got.Clusters), 0)
-			}
-			t.Rows = append(t.Rows, []release.Cell{
-				release.Text(way(m)), release.Number(m.Cell.Records.Epsilon, 0), release.Number(*r.Epsilon, 0), release.Text(Maker(got)), clusters, number(got.AccuracyClean, got.AccuracyCleanStd), interval(got, got.AccuracyClean, got.AccuracyCleanStd, r.Runs),
-				number(got.AccuracyPrivate, got.AccuracyPrivateStd), number(got.AccuracyTold, got.AccuracyToldStd), number(got.AccuracyPaper, 0), number(got.AccuracyNoPrivacy, 0), release.Number(r.Seconds, 0),
-			})
-		}
-		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyClean, r.AccuracyCleanStd })}}
+		return release.Section{Tables: []release.Table{Table(cells)}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyClean, r.AccuracyCleanStd })}}
 	})
 }
 
@@ -255,21 +188,6 @@ func privately(s experiments.Spec, all []experiments.Measured) []release.Section
 
 func joinedly(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
-		t := release.Table{
-			Title: "Accuracy of the outcome", Columns: []release.Column{{Label: "what the other party tells"}, {Label: "epsilon, local"}, {Label: "accuracy", Unit: release.Share}, {Label: "95 % interval", Unit: release.Share},
-				{Label: "LTN's reading", Unit: release.Share}, {Label: "without the others", Unit: release.Share}, {Label: "all as they are", Unit: release.Share}, {Label: "seconds"}},
-			Note: "Rows are joined with noise in training and in the test. A noisy row is read as the mean of public prototypes, by how likely it is of each; LTN reads the noisy vector as it is.",
-		}
-		for _, m := range cells {
-			if m.Result == nil {
-				continue
-			}
-			got := m.Result.Recorded
-			t.Rows = append(t.Rows, []release.Cell{
-				release.Text(way(m)), release.Number(m.Cell.Records.Epsilon, 0), number(got.AccuracyPrivate, got.AccuracyPrivateStd), interval(got, got.AccuracyPrivate, got.AccuracyPrivateStd, m.Result.Runs),
-				number(got.AccuracyPaper, 0), number(got.AccuracyAlone, 0), number(got.AccuracyNoPrivacy, 0), release.Number(m.Result.Seconds, 0),
-			})
-		}
 		var alone, clear release.Series
 		alone.Label, clear.Label = "without the others", "all as they are"
 		for _, m := range cells {
@@ -278,6 +196,6 @@ func joinedly(s experiments.Spec, all []experiments.Measured) []release.Section 
 				clear.X, clear.Y = append(clear.X, m.Cell.Records.Epsilon), append(clear.Y, m.Result.Recorded.AccuracyNoPrivacy)
 			}
 		}
-		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, alone, clear)}}
+		return release.Section{Tables: []release.Table{Table(cells)}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, alone, clear)}}
 	})
 }

@@ -2,7 +2,6 @@ package papers
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/confetti-dp/confetti/experiments"
@@ -19,7 +18,7 @@ func ltnPaper() Paper {
 		return func(c Cells) (tables []release.Table, figures []page.Chart) {
 			for _, set := range sets {
 				at := noisy(c, set, application, level)
-				if t := recorded(at); len(t.Rows) > 0 {
+				if t := ltn.Table(at); len(t.Rows) > 0 {
 					t.Title = called(set)
 					tables = append(tables, t)
 				}
@@ -32,7 +31,7 @@ func ltnPaper() Paper {
 	return Paper{
 		Name: "ltn", specs: ltn.Specs, Title: "LTN: every table and figure",
 		text: `*Learning to noise* has each respondent tell a noisy code of its record, and its label, though everyone colludes. The paper's figures carry no numbers but those in its text: they are the crosses. Its encoders are trained with privacy on a collector's own records; ours on public ones, to which nothing is promised. Our own way
-tells one symbol of a public cluster and the label. *On records as they are* is the accuracy of the model that was learned; *told* that of a record of which a device tells its code alone, drawn; *answer told* of the model's answer told by k-ary response, computed.
+tells one symbol of a public cluster and the label. *On records as they are* is the accuracy of the model that was learned.
 
     confetti experiment run ltn --all --data DIR --out results      # goes on where it was stopped
 
@@ -40,20 +39,20 @@ How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 		items: []item{
 			{name: "Figure 1", title: "data collection", text: "MNIST, and Lending Club, of which our file holds 42,535 loans where the paper has 540,000. Codes are latent, or turned back into records where the row says so.", show: shown(experiments.Collecting, anyLevel, append(pictures, loans...), "figure1", clean, nil)},
 			{name: "Figure 2", title: "a class that no public record has", text: "The paper says about 75 % at a local epsilon of 2 (the cross), and above chance at 1. Here who is in which group is no secret.", show: shown(experiments.Novel, anyLevel, pictures, "figure2", clean, map[string][2]float64{"a noisy code, printed": {2, 0.75}})},
-			{name: "Figure 3", title: "joining data", text: "Loans from some columns as they are and others that are told with noise. The paper has 56.1 % without the others and 65.8 % with all as they are, on a file with more columns and loans. Drawn, and in the column *answer told*, is the accuracy with the noisy columns.", show: shown(experiments.Joining, anyLevel, loans, "figure3", func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, nil)},
+			{name: "Figure 3", title: "joining data", text: "Loans from some columns as they are and others that are told with noise. The paper has 56.1 % without the others and 65.8 % with all as they are, on a file with more columns and loans. Drawn is the accuracy with the noisy columns.", show: shown(experiments.Joining, anyLevel, loans, "figure3", func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, nil)},
 			{name: "Figure 4", title: "private accuracy, latent level", text: "Of records of which a device tells a code.", show: shown(experiments.Collecting, "", pictures, "figure4", told, nil)},
 			{name: "Figure 5", title: "a decision boundary", text: "A drawing of the proof of its Appendix; nothing is measured in it."},
 			{name: "Figure 6", title: "decision boundaries of two functions", text: "A drawing of the proof of its Appendix; nothing is measured in it."},
 			{name: "Figure 7", title: "private accuracy, feature level", text: "As Figure 4, where the noisy code is turned back into a record.", show: shown(experiments.Collecting, experiments.FeatureLevel, pictures, "figure7", told, nil)},
 			{name: "Table 1", title: "where the encoder has to be private", text: "The paper says for which uses its encoder needs DP-Adam. " + measuredPublic + "."},
 			{name: "Table 2", title: "settings of DP-Adam", text: measuredPublic + ", and so are private clusters: `confetti experiment run ltn-table2` has the epochs that the paper's multipliers allow, and asks for encoders with a central epsilon, `ltn-figure1` for clusters too.", show: func(c Cells) ([]release.Table, []page.Chart) {
-				return []release.Table{recorded(centrally(c, "mnist"))}, nil
+				return []release.Table{ltn.Table(centrally(c, "mnist"))}, nil
 			}},
 			{name: "Table 3", title: "settings for joining data", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 3).", show: func(c Cells) ([]release.Table, []page.Chart) {
-				return []release.Table{recorded(withSettings(c, ltn.LoansName, experiments.Joining))}, nil
+				return []release.Table{ltn.Table(withSettings(c, ltn.LoansName, experiments.Joining))}, nil
 			}},
 			{name: "Table 4", title: "settings of the encoder", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 1: clip 10, noise of training 200, split 0.7).", show: func(c Cells) ([]release.Table, []page.Chart) {
-				return []release.Table{recorded(withSettings(c, "mnist", experiments.Collecting))}, nil
+				return []release.Table{ltn.Table(withSettings(c, "mnist", experiments.Collecting))}, nil
 			}},
 		},
 	}
@@ -101,43 +100,22 @@ func ordered(c Cells) Cells {
 
 // recording is the protocol of a cell of records.
 func recording(r experiments.Records) protocol {
-	if r.Level == experiments.FeatureLevel {
-		return protocol{"a noisy code as a record", paper(page.Blue, page.Box)}
+	of := protocol{words: ltn.Told(r)}
+	switch {
+	case r.Level == experiments.FeatureLevel:
+		of.look = paper(page.Blue, page.Box)
+	case r.Mechanism == experiments.Symbols:
+		of.look = line(page.Purple, page.Circle)
+	case r.Mechanism == experiments.VLM:
+		of.look = line(page.Blue, page.Square)
+	case r.Mechanism == experiments.PrivUnit:
+		of.look = line(page.Green, page.Triangle)
+	case r.Mechanism == experiments.PCA:
+		of.look = paper(page.Orange, page.Ring)
+	default:
+		of.look = paper(page.Ink, page.Pyramid)
 	}
-	switch r.Mechanism {
-	case experiments.Symbols:
-		return protocol{"ours: one symbol", line(page.Purple, page.Circle)}
-	case experiments.VLM:
-		return protocol{"a noisy code (the paper's)", line(page.Blue, page.Square)}
-	case experiments.PrivUnit:
-		return protocol{"a direction about a code", line(page.Green, page.Triangle)}
-	case experiments.PCA:
-		return protocol{"principal components with noise", paper(page.Orange, page.Ring)}
-	}
-	return protocol{"the record with noise", paper(page.Ink, page.Pyramid)}
-}
-
-// recorded has a row for each cell.
-func recorded(c Cells) release.Table {
-	t := release.Table{Columns: columns("what is told", "local epsilon", "runs", "on records as they are", "told", "answer told", "by the paper's loss", "without privacy", "central epsilon, shuffled", "what it is made of")}
-	share := func(mean, std float64) string {
-		if mean == 0 {
-			return none
-		}
-		return percent(mean, std)
-	}
-	for _, m := range c {
-		got, central, made := m.Result.Recorded, none, none
-		if m.Result.Epsilon != nil && m.Cell.Records.Application != experiments.Joining { // whose rows nobody shuffles
-			central = number(*m.Result.Epsilon)
-		}
-		if m.Cell.Records.Central > 0 {
-			made = ltn.Maker(got)
-		}
-		t.Rows = append(t.Rows, row(recording(m.Cell.Records).words, number(m.Cell.Records.Epsilon), fmt.Sprint(m.Cell.Runs), share(got.AccuracyClean, got.AccuracyCleanStd), share(got.AccuracyTold, got.AccuracyToldStd),
-			share(got.AccuracyPrivate, got.AccuracyPrivateStd), share(got.AccuracyPaper, 0), share(got.AccuracyNoPrivacy, 0), central, made))
-	}
-	return t
+	return of
 }
 
 // overLocal draws a number of each cell over the local epsilon.

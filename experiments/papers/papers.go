@@ -187,6 +187,8 @@ const none = "–"
 // cellText is a cell in words: shares in percent without the sign, with their deviation.
 func cellText(c release.Cell, unit string) string {
 	switch {
+	case c.Low != nil && unit == release.Share:
+		return fmt.Sprintf("%s to %s", percent(*c.Low, 0), percent(*c.High, 0))
 	case c.Value == nil:
 		return c.Text
 	case unit == release.Share:

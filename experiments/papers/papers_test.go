@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/experiments"
+	"github.com/confetti-dp/confetti/experiments/ltn"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -116,7 +117,7 @@ func TestPromisesOfRecords(t *testing.T) {
 	cells := Cells{cell(experiments.Collecting, 0), cell(experiments.Collecting, 5), cell(experiments.Joining, 0)}
 	text := func(c Cells) string {
 		var w bytes.Buffer
-		markdown(&w, recorded(c))
+		markdown(&w, ltn.Table(c))
 		return w.String()
 	}
 	if got := text(noisy(cells, "mnist", experiments.Collecting, anyLevel)); strings.Contains(got, "private") || strings.Count(got, "noisy code") != 1 {
