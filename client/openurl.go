@@ -4,15 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// addressed is the address of a plan, or of a study.
-var addressed = regexp.MustCompile(`^(https://[^/]+)/v1/(plans|studies)/([0-9a-f]{64})$`)
+// addressed divides the address of a plan, or of a study: https://SERVICE/v1/plans/NAME, or
+// studies in the place of plans.
+func addressed(address string) (service string, study bool, name [32]byte, ok bool) {
+	const scheme = "https://"
+	rest, ours := strings.CutPrefix(address, scheme)
+	parts := strings.Split(rest, "/")
+	if !ours || len(parts) != 4 || parts[0] == "" || parts[1] != "v1" || parts[2] != "plans" && parts[2] != "studies" {
+		return "", false, name, false
+	}
+	name, err := wire.ParsePlanName(parts[3])
+	return scheme + parts[0], parts[2] == "studies", name, err == nil
+}
 
 // OpenURL is Open of what FetchURL finds at an address.
 func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
@@ -30,18 +40,14 @@ func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
 // service can be reached the round that was fetched last is returned. Whoever is asked sees
 // the device's network address, and which plan it asks for; nothing of the device is shown.
 func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Options, error) {
-	parts := addressed.FindStringSubmatch(address)
-	if parts == nil {
+	service, study, name, ok := addressed(address)
+	if !ok {
 		return plan.Signed{}, o, errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits")
 	}
 	if err := o.stores(); err != nil {
 		return plan.Signed{}, o, fmt.Errorf("client: %w", err)
 	}
-	name, err := wire.ParsePlanName(parts[3])
-	if err != nil {
-		return plan.Signed{}, o, err
-	}
-	l := link{service: parts[1], study: parts[2] == "studies", name: name, options: o}
+	l := link{service: service, study: study, name: name, options: o}
 	signed, err := l.signed(ctx)
 	if err == nil && o.State == nil && signed.Plan.State != "" {
 		o.State, err = l.state(ctx, signed.Plan)
@@ -63,8 +69,12 @@ type link struct {
 // keptState is the state that was fetched last.
 const keptState = "state"
 
-// keptPlan is what is kept of a plan or a round.
-var keptPlan = regexp.MustCompile(`^[0-9a-f]{64}\.(plan|study)\.json$`)
+// keptPlan reports whether a name is that of what is kept of a plan or a round.
+func keptPlan(name string) bool {
+	of, kind, _ := strings.Cut(name, ".")
+	_, err := wire.ParsePlanName(of)
+	return err == nil && (kind == "plan.json" || kind == "study.json")
+}
 
 // file is what is kept: the signed plan, or the round that was fetched last.
 func (l link) file() string {
@@ -142,7 +152,7 @@ func (l link) forget(ours plan.Plan) error {
 	}
 	asked := ours.State != ""
 	for name := range names {
-		if name == l.file() || !keptPlan.MatchString(name) {
+		if name == l.file() || !keptPlan(name) {
 			continue
 		}
 		if signed, ok := l.plan(name); ok && !over(signed, l.options.withDefaults().Now()) {

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -73,7 +74,7 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.TokenRequestType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.TokenRequestType); err != nil {
 		return err
 	}
 	if err := s.o.IsOpen(p.plan.Times, false); err != nil {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/transparency-dev/formats/log"
-	cosignature "github.com/transparency-dev/formats/note"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -160,7 +159,7 @@ func (l Log) verifiers() (key note.Verifier, witnesses []note.Verifier, err erro
 		return nil, nil, fmt.Errorf("plan: the log's key is no verifier key such as confetti log show prints")
 	}
 	for _, text := range l.Witnesses {
-		w, err := cosignature.NewVerifierForCosignatureV1(text)
+		w, err := parseCosigner(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("plan: the key of a witness is no verifier key of cosignatures such as confetti log show prints")
 		}

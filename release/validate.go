@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +13,12 @@ import (
 	"github.com/confetti-dp/confetti/dp/account"
 )
 
-var figureName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+// isFigureName reports whether a name is a file stem: 1 to 64 lower-case letters, digits and
+// hyphens, of which the first is no hyphen.
+func isFigureName(name string) bool {
+	strange := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }
+	return name != "" && len(name) <= 64 && name[0] != '-' && !strings.ContainsFunc(name, strange)
+}
 
 // Validate reports every reason not to publish the release, each with the field
 // it is about, or nil.
@@ -168,7 +172,7 @@ func (f Figure) Validate() error {
 }
 
 func (v *validator) figure(f Figure, path string) {
-	v.require(figureName.MatchString(f.Name), path+".name", "is not a file stem of lower-case letters, digits and hyphens")
+	v.require(isFigureName(f.Name), path+".name", "is not a file stem of lower-case letters, digits and hyphens")
 	v.require(f.Title != "", path+".title", "is empty")
 	v.require(f.Alt != "", path+".alt", "is empty: say in words what the figure shows")
 	v.require(f.Kind == Lines || f.Kind == Points || f.Kind == Bars || f.Kind == Heat, path+".kind", "is none of lines, points, bars, heat")

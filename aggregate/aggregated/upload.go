@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // together is how many reports share one write at most.
@@ -85,7 +86,7 @@ func (s *Service) pathTask(r *http.Request, mediaType string) (*crowd, error) {
 	if err != nil {
 		return nil, wire.Problemf(wire.BadRequest, "%w", err)
 	}
-	if err := wire.CheckType(r.Header.Get("Content-Type"), mediaType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), mediaType); err != nil {
 		return nil, err
 	}
 	return s.task(id)

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // putBatch answers PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}:
@@ -21,7 +22,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
 		return err
 	}
 	// {hop} is how many receipts there are: a body without room for them is no batch

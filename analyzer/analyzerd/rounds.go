@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release/findings"
 )
@@ -273,7 +274,7 @@ func (s *Service) putState(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.StateType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.StateType); err != nil {
 		return err
 	}
 	body, err := serve.ReadBody(w, r, plan.MaxState)

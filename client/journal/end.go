@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"strconv"
+	"strings"
 )
 
 // endName says how far the ledger had come: how many bytes, the CRC-32C of them, and
@@ -37,12 +39,14 @@ func checkEnd(s Store, good []byte) error {
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	var size int
-	var sum, of uint32
-	if _, err := fmt.Sscanf(string(text), "%d %x %x", &size, &sum, &of); err != nil || string(endLine(size, sum)) != string(text) {
+	bytes, sum, _ := strings.Cut(string(text), " ")
+	sum, _, _ = strings.Cut(sum, " ")
+	size, noSize := strconv.Atoi(bytes)
+	crc, noSum := strconv.ParseUint(sum, 16, 32)
+	if noSize != nil || noSum != nil || size < 0 || string(endLine(size, uint32(crc))) != string(text) {
 		return nil // the ledger is the better witness
 	}
-	if size > len(good) || crc32.Checksum(good[:size], Castagnoli) != sum {
+	if size > len(good) || crc32.Checksum(good[:size], Castagnoli) != uint32(crc) {
 		return ErrDamaged
 	}
 	return nil

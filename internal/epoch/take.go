@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // CoverLabel is the label of cover in an inbox; those of contributions are the numbers of
@@ -35,7 +36,7 @@ func coverKey(r serve.Respondent, id [32]byte) [16]byte {
 // disk before it is acknowledged, and once for a respondent. id is what the path says of
 // it; allow says why a respondent comes too often.
 func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow func(serve.Respondent) error) error {
-	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.ContributionType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.ContributionType); err != nil {
 		return err
 	}
 	if err := e.o.IsOpen(e.plan.Times, e.Mark().Closed); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -209,7 +210,7 @@ func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again
 		if err != nil {
 			return err
 		}
-		if err := wire.CheckType(r.Header.Get("Content-Type"), wire.WithdrawalType); err != nil {
+		if err := web.CheckType(r.Header.Get("Content-Type"), wire.WithdrawalType); err != nil {
 			return err
 		}
 		text, err := serve.ReadBody(w, r, plan.MaxWithdrawalBytes)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -26,7 +27,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 	if err != nil {
 		return plan.Signed{}, false, err
 	}
-	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.SignedPlanType, wire.SignedPlansType, wire.SignedRoundType, wire.LoggedPlanType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.SignedPlanType, wire.SignedPlansType, wire.SignedRoundType, wire.LoggedPlanType); err != nil {
 		return plan.Signed{}, false, err
 	}
 	if r.ContentLength > plan.MaxSignedBytes {

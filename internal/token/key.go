@@ -1,12 +1,13 @@
 package token
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha512"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/big"
 
 	"github.com/cloudflare/circl/blindsign/blindrsa"
 
@@ -34,27 +35,33 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("token: %w", err)
 	}
-	parsed, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		return PublicKey{}, errors.New("token: not a public key in DER: copy it whole")
+	modulus, ours := bytes.CutPrefix(der, derHead)
+	modulus, whole := bytes.CutSuffix(modulus, derTail)
+	if !ours || !whole || len(modulus) != bits/8 || modulus[0] < 0x80 || modulus[len(modulus)-1]%2 == 0 {
+		return PublicKey{}, fmt.Errorf("token: not an RSA key of %d bits with exponent %d in DER: copy it whole", bits, exponent)
 	}
-	key, ok := parsed.(*rsa.PublicKey)
-	if !ok || key.N.BitLen() != bits || key.E != exponent || key.N.Bit(0) == 0 {
-		return PublicKey{}, fmt.Errorf("token: not an RSA key of %d bits with exponent %d", bits, exponent)
-	}
-	public := wrapPublicKey(key)
+	public := wrapPublicKey(&rsa.PublicKey{N: new(big.Int).SetBytes(modulus), E: exponent})
 	if public.text != text {
-		return PublicKey{}, errors.New("token: the public key is not in its one DER form: copy it whole")
+		return PublicKey{}, errors.New("token: the public key is not in its one form: copy it whole")
 	}
 	return public, nil
 }
 
-func wrapPublicKey(key *rsa.PublicKey) PublicKey {
-	der, err := x509.MarshalPKIXPublicKey(key)
-	if err != nil {
-		panic("token: " + err.Error()) // RSA keys always encode
+// A SubjectPublicKeyInfo of RSA with 2,048 bits and the exponent 65,537 is one thing in DER but for
+// the modulus, which stands between these two and has its highest bit set.
+var (
+	derHead = []byte{
+		0x30, 0x82, 0x01, 0x22, // SEQUENCE of 290 bytes
+		0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00, // rsaEncryption, NULL
+		0x03, 0x82, 0x01, 0x0f, 0x00, // BIT STRING of whole bytes
+		0x30, 0x82, 0x01, 0x0a, 0x02, 0x82, 0x01, 0x01, 0x00, // SEQUENCE, INTEGER of 257 bytes, the first zero
 	}
-	return PublicKey{keyfile.Encode(Suite, der), key}
+	derTail = []byte{0x02, 0x03, 0x01, 0x00, 0x01} // INTEGER 65,537
+)
+
+func wrapPublicKey(key *rsa.PublicKey) PublicKey {
+	der := append(key.N.FillBytes(make([]byte, bits/8)), derTail...)
+	return PublicKey{keyfile.Encode(Suite, append(derHead[:len(derHead):len(derHead)], der...)), key}
 }
 
 // String is the text form that ParsePublicKey reads; empty for the zero key.
@@ -128,42 +135,4 @@ func (k PrivateKey) Sign(blinded []byte) ([]byte, error) {
 		return nil, errors.New("token: the request is no number below the key's modulus")
 	}
 	return answer, nil
-}
-
-// CreateKeyFile writes the key to a file as of package keyfile, with mode 0600.
-// A file that exists already is left as it is; the error is then fs.ErrExist.
-func CreateKeyFile(path string, k PrivateKey, purpose string) error {
-	if k.key == nil {
-		return fmt.Errorf("token: no private key to write to %s", path)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(k.key())
-	if err != nil {
-		panic("token: " + err.Error()) // RSA keys always encode
-	}
-	return keyfile.Create(path, keyfile.File{Suite: Suite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: der})
-}
-
-// ReadKeyFile reads a file that CreateKeyFile wrote, strictly, and its purpose.
-func ReadKeyFile(path string) (PrivateKey, string, error) {
-	f, err := keyfile.Read(path)
-	if err != nil {
-		return PrivateKey{}, "", err
-	}
-	if f.Suite != Suite {
-		return PrivateKey{}, "", fmt.Errorf("token: key file %s holds a key of suite %q: tokens need %q", path, f.Suite, Suite)
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(f.PrivateKey) // checks that the parts belong together
-	key, ok := parsed.(*rsa.PrivateKey)
-	if err != nil || !ok {
-		// Not wrapped: the cause might quote what it was given.
-		return PrivateKey{}, "", fmt.Errorf("token: key file %s holds no RSA key: restore it from a copy, or make a new key", path)
-	}
-	if _, err := ParsePublicKey(f.PublicKey); err != nil {
-		return PrivateKey{}, "", fmt.Errorf("token: key file %s: %w", path, err)
-	}
-	private := wrapPrivateKey(key)
-	if private.Public().String() != f.PublicKey {
-		return PrivateKey{}, "", fmt.Errorf("token: key file %s: the public key does not belong to the private key: the file was damaged or edited", path)
-	}
-	return private, f.Purpose, nil
 }

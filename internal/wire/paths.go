@@ -4,10 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"mime"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -197,22 +194,4 @@ func pathNumber(r Request, name string, bits int) (uint64, error) {
 		return 0, Problemf(BadRequest, "{%s} in the path is not a decimal number below 2^%d without leading zeros", name, bits)
 	}
 	return n, nil
-}
-
-// CheckType refuses a request whose body is, by its header Content-Type, of none of the wanted types, versions and, of
-// DAP, messages.
-func CheckType(contentType string, wanted ...string) error {
-	if slices.Contains(wanted, contentType) {
-		return nil // as everybody writes it
-	}
-	gotType, gotParams, err := mime.ParseMediaType(contentType)
-	for _, want := range wanted {
-		wantType, wantParams, _ := mime.ParseMediaType(want)
-		if err == nil && gotType == wantType && gotParams["version"] == wantParams["version"] && gotParams["message"] == wantParams["message"] {
-			return nil
-		}
-	}
-	p := Problemf(UnsupportedMediaType, "the body must be %s", strings.Join(wanted, " or "))
-	p.Accept = strings.Join(wanted, ", ")
-	return p
 }

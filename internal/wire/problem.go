@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/plain"
@@ -170,7 +170,8 @@ func (p *Problem) Retry() bool {
 func ReadProblem(status int, contentType, retryAfter string, from io.Reader) *Problem {
 	p := &Problem{}
 	body, err := io.ReadAll(io.LimitReader(from, MaxProblem+1))
-	if mediaType, _, _ := mime.ParseMediaType(contentType); err == nil && len(body) <= MaxProblem && mediaType == ProblemType {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	if err == nil && len(body) <= MaxProblem && strings.EqualFold(strings.TrimSpace(mediaType), ProblemType) {
 		d := json.NewDecoder(bytes.NewReader(body)) // members of later versions are no reason to lose the rest
 		if d.Decode(p) != nil {
 			*p = Problem{}

@@ -1,12 +1,10 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"strings"
-
-	"github.com/fxamacker/cbor/v2"
 
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/plan"
@@ -14,19 +12,19 @@ import (
 
 // TokenRequest asks an issuer to sign tokens for one plan.
 type TokenRequest struct {
-	Asks []TokenAsk `cbor:"1,keyasint"`
+	Asks []TokenAsk
 }
 
 // TokenAsk is one blinded request for the hop whose key signs it.
 type TokenAsk struct {
-	Instance uint16 `cbor:"1,keyasint"`
-	Hop      uint8  `cbor:"2,keyasint"`
-	Blinded  []byte `cbor:"3,keyasint"` // token.RequestSize bytes
+	Instance uint16
+	Hop      uint8
+	Blinded  []byte // token.RequestSize bytes
 }
 
 // TokenResponse answers each ask, in order.
 type TokenResponse struct {
-	Answers [][]byte `cbor:"1,keyasint"` // token.RequestSize bytes each
+	Answers [][]byte // token.RequestSize bytes each
 }
 
 // MaxTokenAsks is the most tokens that one plan can demand of a device: of every
@@ -37,87 +35,72 @@ const MaxTokenAsks = plan.MaxInstances * plan.MaxHops
 // its blinded bytes and at most 16 of structure.
 const MaxTokenBody = MaxTokenAsks*(token.RequestSize+16) + 16
 
-// CBOR of RFC 8949, section 4.2: one encoding for one value.
-var (
-	encoding = must(cbor.CoreDetEncOptions().EncMode())
-	decoding = must(cbor.DecOptions{
-		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
-		IndefLength:       cbor.IndefLengthForbidden,
-		TagsMd:            cbor.TagsForbidden,
-		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
-		MaxNestedLevels:   4,
-		MaxArrayElements:  MaxTokenAsks,
-		MaxMapPairs:       16,
-	}.DecMode())
-)
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic("wire: " + err.Error()) // the options are constants
+// Marshal encodes the request.
+func (t TokenRequest) Marshal() []byte {
+	b := cborList(len(t.Asks))
+	for _, a := range t.Asks {
+		b = cborHead(b, cborMap, 3)
+		b = cborHead(cborHead(b, cborNumber, 1), cborNumber, uint64(a.Instance))
+		b = cborHead(cborHead(b, cborNumber, 2), cborNumber, uint64(a.Hop))
+		b = cborHead(cborHead(b, cborNumber, 3), cborBytes, uint64(len(a.Blinded)))
+		b = append(b, a.Blinded...)
 	}
-	return v
+	return b
 }
 
-// Marshal encodes the request.
-func (t TokenRequest) Marshal() []byte { return must(encoding.Marshal(t)) }
-
 // Marshal encodes the response.
-func (t TokenResponse) Marshal() []byte { return must(encoding.Marshal(t)) }
+func (t TokenResponse) Marshal() []byte {
+	b := cborList(len(t.Answers))
+	for _, a := range t.Answers {
+		b = append(cborHead(b, cborBytes, uint64(len(a))), a...)
+	}
+	return b
+}
 
 // ParseTokenRequest decodes exactly what Marshal writes of a valid request: at
 // least one ask, no two for one hop, all of the one length.
 func ParseTokenRequest(data []byte) (TokenRequest, error) {
+	const what = "token request"
 	var t TokenRequest
-	if err := unmarshal("token request", data, &t); err != nil {
-		return TokenRequest{}, err
-	}
 	type key struct {
 		instance uint16
 		hop      uint8
 	}
 	seen := map[key]bool{}
-	for i, a := range t.Asks {
-		if len(a.Blinded) != token.RequestSize {
-			return TokenRequest{}, fmt.Errorf("wire: token request: ask %d has %d bytes: all have %d", i, len(a.Blinded), token.RequestSize)
-		}
-		k := key{a.Instance, a.Hop}
-		if seen[k] {
-			return TokenRequest{}, fmt.Errorf("wire: token request: ask %d is for the same hop as an earlier one", i)
+	err := readList(what, data, func(i int, r *cborReader) error {
+		r.expect(cborMap, 3)
+		r.expect(cborNumber, 1)
+		k := key{instance: uint16(r.head(cborNumber, math.MaxUint16))}
+		r.expect(cborNumber, 2)
+		k.hop = uint8(r.head(cborNumber, math.MaxUint8))
+		r.expect(cborNumber, 3)
+		blinded, err := r.sized(what, "ask", i)
+		if err == nil && seen[k] {
+			err = fmt.Errorf("wire: %s: ask %d is for the same hop as an earlier one", what, i)
 		}
 		seen[k] = true
-	}
-	if len(t.Asks) == 0 || !bytes.Equal(t.Marshal(), data) {
-		return TokenRequest{}, fmt.Errorf("wire: token request: empty, or not in its one encoding")
+		t.Asks = append(t.Asks, TokenAsk{k.instance, k.hop, blinded})
+		return err
+	})
+	if err != nil {
+		return TokenRequest{}, err
 	}
 	return t, nil
 }
 
 // ParseTokenResponse decodes exactly what Marshal writes of a valid response.
 func ParseTokenResponse(data []byte) (TokenResponse, error) {
+	const what = "token response"
 	var t TokenResponse
-	if err := unmarshal("token response", data, &t); err != nil {
+	err := readList(what, data, func(i int, r *cborReader) error {
+		answer, err := r.sized(what, "answer", i)
+		t.Answers = append(t.Answers, answer)
+		return err
+	})
+	if err != nil {
 		return TokenResponse{}, err
 	}
-	for i, a := range t.Answers {
-		if len(a) != token.RequestSize {
-			return TokenResponse{}, fmt.Errorf("wire: token response: answer %d has %d bytes: all have %d", i, len(a), token.RequestSize)
-		}
-	}
-	if len(t.Answers) == 0 || !bytes.Equal(t.Marshal(), data) {
-		return TokenResponse{}, fmt.Errorf("wire: token response: empty, or not in its one encoding")
-	}
 	return t, nil
-}
-
-func unmarshal(what string, data []byte, v any) error {
-	if len(data) > MaxTokenBody {
-		return fmt.Errorf("wire: %s: more than %d bytes", what, MaxTokenBody)
-	}
-	if decoding.Unmarshal(data, v) != nil {
-		// Not wrapped: the cause may quote what was sent.
-		return fmt.Errorf("wire: %s: not the CBOR of one", what)
-	}
-	return nil
 }
 
 // tokenScheme is the authentication scheme of a single-use token (RFC 9577).

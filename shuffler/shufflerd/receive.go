@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // patience is how long a piece of a batch may take, and the disk to take it.
@@ -34,7 +35,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
 		return err
 	}
 	if int64(leg.Crowd) >= int64(len(t.crowds)) {

@@ -5,8 +5,11 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"mime"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -54,4 +57,22 @@ func ReadProblem(r *http.Response) *wire.Problem {
 		return nil
 	}
 	return wire.ReadProblem(r.StatusCode, r.Header.Get("Content-Type"), r.Header.Get("Retry-After"), r.Body)
+}
+
+// CheckType refuses a request whose body is, by its header Content-Type, of none of the wanted types, versions and, of
+// DAP, messages.
+func CheckType(contentType string, wanted ...string) error {
+	if slices.Contains(wanted, contentType) {
+		return nil // as everybody writes it
+	}
+	gotType, gotParams, err := mime.ParseMediaType(contentType)
+	for _, want := range wanted {
+		wantType, wantParams, _ := mime.ParseMediaType(want)
+		if err == nil && gotType == wantType && gotParams["version"] == wantParams["version"] && gotParams["message"] == wantParams["message"] {
+			return nil
+		}
+	}
+	p := wire.Problemf(wire.UnsupportedMediaType, "the body must be %s", strings.Join(wanted, " or "))
+	p.Accept = strings.Join(wanted, ", ")
+	return p
 }

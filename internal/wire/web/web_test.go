@@ -22,7 +22,7 @@ func TestCheckType(t *testing.T) {
 	} {
 		r := httptest.NewRequest("PUT", "/", nil)
 		r.Header.Set("Content-Type", got)
-		err := wire.CheckType(r.Header.Get("Content-Type"), wire.ContributionType)
+		err := CheckType(r.Header.Get("Content-Type"), wire.ContributionType)
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", got, err)
 		}
