@@ -5,7 +5,6 @@
 package protocol
 
 import (
-	"cmp"
 	"fmt"
 	"sync"
 
@@ -22,35 +21,28 @@ import (
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// kinds are the kinds of question that there are, by their names in a plan.
+// kinds are the kinds of question that there are, by their names in a plan. What designs them
+// is in a table of its own, which no device carries: a linker keeps all of a table, or none.
 var kinds = map[string]kind{
-	"density":   kindOf(density.Validate, density.New, density.Design),
-	"histogram": kindOf(histogram.Validate, histogram.New, histogram.Design),
-	"vector":    kindOf(vector.Validate, vector.New, vector.Design).inRounds(vector.DesignRounds),
-	"gradient":  kindOf(gradient.Validate, gradient.New, gradient.Design).inRounds(gradient.DesignRounds),
-	"label":     kindOf(label.Validate, label.New, label.Design),
-	"latent":    kindOf(latent.Validate, latent.New, latent.Design),
+	"density":   kindOf(density.Validate, density.New),
+	"histogram": kindOf(histogram.Validate, histogram.New),
+	"vector":    kindOf(vector.Validate, vector.New),
+	"gradient":  kindOf(gradient.Validate, gradient.New),
+	"label":     kindOf(label.Validate, label.New),
+	"latent":    kindOf(latent.Validate, latent.New),
 }
 
-// kind is what is done with a plan that asks for it: Validate lists what is wrong with
-// the question's section and with what it asks of others, new makes a valid plan's
-// question runnable, and design fills in what follows from the rest.
+// kind is what is done with a plan that asks for it: validate lists what is wrong with
+// the question's section and with what it asks of others, and new makes a valid plan's
+// question runnable.
 type kind struct {
 	validate func(plan.Plan, *plan.Problems)
 	new      func(plan.Plan) (question.Question, error)
-	design   func(plan.Plan) (plan.Plan, error)
-	rounds   func(p plan.Plan, rounds int) (plan.Plan, error) // nil: for one at a time
-}
-
-// inRounds adds the design of so many rounds that keep the budget together.
-func (k kind) inRounds(design func(p plan.Plan, rounds int) (plan.Plan, error)) kind {
-	k.rounds = design
-	return k
 }
 
 // kindOf forgets which one it is.
-func kindOf[Q question.Question](validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error), design func(plan.Plan) (plan.Plan, error)) kind {
-	return kind{validate: validate, design: design, new: func(p plan.Plan) (question.Question, error) {
+func kindOf[Q question.Question](validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error)) kind {
+	return kind{validate: validate, new: func(p plan.Plan) (question.Question, error) {
 		q, err := make(p)
 		if err != nil {
 			return nil, err // and no question that is nil
@@ -114,37 +106,6 @@ func New(p plan.Plan) (*Protocol, error) {
 
 func runnable(p plan.Plan, q question.Question) *Protocol {
 	return &Protocol{Plan: p, Hash: p.Hash(), Question: q, risks: sync.OnceValue(q.Risks), words: sync.OnceValue(q.Words)}
-}
-
-// Design fills in what follows from the rest of a plan: the noise that keeps
-// its budget, and the number and length of envelopes. Everything else, keys
-// aside, must be there already. Of the budget's epsilon and its local one either may
-// be missing; an epsilon that is missing becomes what the noise gives.
-func Design(p plan.Plan) (plan.Plan, error) {
-	k, err := kindFor(p)
-	if err != nil {
-		return p, err
-	}
-	if p, err = k.design(p); err != nil {
-		return p, err
-	}
-	return Routed(p)
-}
-
-// DesignRounds is the plan of each of so many rounds that the same respondents answer, and
-// that keep the plan's budget together.
-func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
-	if rounds < 1 {
-		return p, fmt.Errorf("protocol: %d rounds: must be at least 1", rounds)
-	}
-	k, err := kindFor(p)
-	if err != nil || k.rounds == nil {
-		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
-	}
-	if p, err = k.rounds(p, rounds); err != nil {
-		return p, err
-	}
-	return Routed(p)
 }
 
 // Estimate debiases what was counted of each crowd, with the standard error of every
