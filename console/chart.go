@@ -64,6 +64,9 @@ func (v *releaseView) lines(first table, second *table, picks []int) {
 		if v.Consistent {
 			x = n.Consistent
 		}
+		if v.possible {
+			x = possible(n)
+		}
 		if shares {
 			x, low, high = t.share(x), t.share(low), t.share(high)
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Asker asks services. Its errors are *wire.Problem where a service has told one.
@@ -61,6 +62,11 @@ type Options struct {
 	// console cannot.
 	Backup func(context.Context) (file string, err error)
 
+	// Close has a plan take no more answers, and tells at once whose hop refuses; finish then
+	// waits until all that came has arrived, and has the analyzer close too. nil: the analyzer
+	// alone is closed.
+	Close func(context.Context, plan.Plan) (finish func(context.Context) error, err error)
+
 	Room *Room // a live poll; nil: none
 
 	// Studio serves what pages compute in the browser (webstudio.Handler): a question made of
@@ -79,6 +85,7 @@ type Console struct {
 	analyzer reader
 	sessions *session.Sessions
 	audit    auditLog
+	closing  sync.Map               // names of plans that take no more answers, until the analyzer is closed
 	doors    doors                  // of the room
 	signIns  *serve.Rates[struct{}] // as each asks the provider
 	handler  http.Handler

@@ -51,6 +51,7 @@ type releaseView struct {
 	Crowd      string
 	With       string // the other crowd; "": none
 	Consistent bool
+	possible   bool // numbers are those that can be true, for who reads no more than one
 	Lines      []line
 	Shown, All int
 	Grouping   bool // values can be put together

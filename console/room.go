@@ -214,6 +214,9 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 		return v, err
 	}
 	v.State, v.Reason, v.Closing = now.State, now.Reason, closing(now, c.o.Now())
+	if _, is := c.closing.Load(v.Plan); is && v.State == analyzerd.Open {
+		v.State, v.Closing = analyzerd.Closed, ""
+	}
 	switch v.State {
 	case analyzerd.Open:
 		v.Progress = c.progress(ctx, p)
@@ -227,7 +230,7 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 			return v, err
 		}
 		if v.Answer = out.answer(); len(out.tables) > 0 {
-			var drawn releaseView
+			drawn := releaseView{possible: true}
 			drawn.lines(out.tables[0][0], nil, nil)
 			v.Lines, v.Of = drawn.Lines, out.tables[0][0].Respondents
 		}
@@ -258,13 +261,48 @@ func (c *Console) postRoomClose(w http.ResponseWriter, r *http.Request, who sess
 	return nil
 }
 
-// closePlan tells the analyzer to close a collection.
+// closeTime bounds how long what came may take to arrive.
+const closeTime = 10 * time.Minute
+
+// closePlan closes a collection: its entries at once, and the analyzer once all that came has
+// arrived, for which nobody waits here.
 func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]byte) error {
-	_, _, err := c.o.Operator.Do(ctx, http.MethodPost, c.o.Analyzer+wire.ClosePath(hash), "", nil)
+	name := fmt.Sprintf("%x", hash)
+	finish := func(ctx context.Context) error {
+		_, _, err := c.o.Operator.Do(ctx, http.MethodPost, c.o.Analyzer+wire.ClosePath(hash), "", nil)
+		return err
+	}
+	if c.o.Close == nil {
+		return c.audited(who, name, finish(ctx))
+	}
+	one, err := c.analyzer.plan(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, already := c.closing.LoadOrStore(name, true); already {
+		return nil
+	}
+	if finish, err = c.o.Close(ctx, one.signed.Plan); err != nil {
+		c.closing.Delete(name)
+		return c.audited(who, name, err)
+	}
+	go func() {
+		defer c.closing.Delete(name)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if err := c.audited(who, name, finish(ctx)); err != nil {
+			c.o.Log.Error("a collection was not closed at the analyzer", "plan", name, "error", err)
+		}
+	}()
+	return nil
+}
+
+// audited writes down that somebody closed a plan, or could not.
+func (c *Console) audited(who session.Session, name string, err error) error {
 	if err == nil {
-		c.audit.add(who.Name, fmt.Sprintf("closed plan %x", hash))
+		c.audit.add(who.Name, "closed plan "+name)
 	} else {
-		c.audit.add(who.Name, fmt.Sprintf("tried to close plan %x and could not", hash))
+		c.audit.add(who.Name, "tried to close plan "+name+" and could not")
 	}
 	return err
 }

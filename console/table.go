@@ -78,6 +78,10 @@ func (t table) order(most int) []int {
 // share is a count as a share of the table's respondents.
 func (t table) share(x float64) float64 { return x / float64(max(1, t.Respondents)) }
 
+// possible is an estimate, or the end of its interval where noise took it beyond what can be true: a
+// number for whoever reads one and no more. It is biased, as all that is cut off.
+func possible(n release.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }
+
 // maxAnswers is of how many crowds that line speaks.
 const maxAnswers = 3
 
@@ -117,12 +121,12 @@ func (t table) answer() string {
 		}
 	}
 	if rival.HighAll >= first.LowAll {
-		return fmt.Sprintf("“%s” leads with about %s, but not surely: “%s” may have as many.", first.Value, people(first.Estimate), rival.Value)
+		return fmt.Sprintf("“%s” leads with about %s, but not surely: “%s” may have as many.", first.Value, people(possible(first)), rival.Value)
 	}
 	if t.Respondents > 0 {
-		return fmt.Sprintf("“%s” leads, with about %s of %s (%s).", first.Value, people(first.Estimate), people(float64(t.Respondents)), share(t.share(first.Estimate)))
+		return fmt.Sprintf("“%s” leads, with about %s of %s (%s).", first.Value, people(possible(first)), people(float64(t.Respondents)), share(t.share(possible(first))))
 	}
-	return fmt.Sprintf("“%s” leads, with about %s.", first.Value, people(first.Estimate))
+	return fmt.Sprintf("“%s” leads, with about %s.", first.Value, people(possible(first)))
 }
 
 // minus is a - b of two independent estimates with its interval, from theirs (the method

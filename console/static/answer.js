@@ -7,6 +7,8 @@ if (form) {
   const failed = (error) => { say(`${error.message}`); button.disabled = false; };
   const { open } = await import("/answer/device/index.js");
   let device;
+  let signed; // the plan
+  let chose = ""; // in this visit; it is kept nowhere
   const start = async () => {
     const join = () => fetch("/answer/join", { method: "POST", headers: { Accept: "application/json" } });
     let joined = await join();
@@ -18,7 +20,22 @@ if (form) {
     }
     if (!joined.ok) throw new Error(await joined.text());
     const { plan, publishers, bearer } = await joined.json();
+    signed = plan;
     return open({ plan, publishers, bearer, delay: 0, wait: 60, store: "confetti-room" });
+  };
+  // What the phone said in words, which takes the program of the studio's page, where there is one.
+  const tell = async (ledger) => {
+    const bodies = ledger.entries?.at(-1)?.parts?.flatMap((p) => p.messages ?? []) ?? [];
+    try {
+      const { Studio } = await import("/studio/index.js");
+      const told = (await new Studio().ask("tell", signed, JSON.stringify(bodies))).map((t) => t.slice(form.dataset.field.length + 2));
+      const words = told.length === 0 ? "nothing that can be counted" : told.map((t) => `“${t}”`).join(" and ");
+      const line = document.getElementById("told");
+      line.textContent = `${chose ? `You chose “${chose}”. ` : ""}Your phone said ${words}. It draws what it says at random, so that nobody can be sure of your answer.`;
+      line.hidden = false;
+    } catch {
+      // It stands in the ledger below.
+    }
   };
   const show = async (sentence) => {
     const ledger = await device.ledger();
@@ -26,7 +43,9 @@ if (form) {
     document.getElementById("words").textContent = ledger.words;
     document.getElementById("said").hidden = false;
     form.hidden = true;
+    if (sentence !== switchedOff) await tell(ledger);
   };
+  const switchedOff = "This phone answers nothing any more, and what was waiting is gone.";
   say("The device starts…");
   try {
     device = await start();
@@ -44,6 +63,7 @@ if (form) {
     button.disabled = true;
     say("It draws, seals and sends…");
     const value = new FormData(form).get("answer");
+    chose = value;
     try {
       const outcome = await device.report({ [form.dataset.field]: value }, { consent: true });
       await show(outcome.state === "sent" ? "Sent. The first hop has it, and cannot read it." : `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
@@ -54,6 +74,6 @@ if (form) {
   });
   document.getElementById("off").addEventListener("click", async () => {
     await device.optOut();
-    await show("This phone answers nothing any more, and what was waiting is gone.");
+    await show(switchedOff);
   });
 }

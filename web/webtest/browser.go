@@ -168,7 +168,7 @@ func (b *Tab) Found() []string {
 // Axe finds nothing. It records the first paint.
 func (b *Tab) Look(t testing.TB, name string) {
 	t.Helper()
-	b.Do(chromedp.WaitVisible("main"))
+	b.Do(Until(`document.readyState === "complete" && (document.querySelector("main")?.getClientRects().length ?? 0) > 0`))
 	fits := Ask(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
 	paint := Ask(b, chromedp.Evaluate[float64](`(performance.getEntriesByName("first-contentful-paint")[0] ?? {startTime: -1}).startTime`))
 	for _, fault := range b.Found() {

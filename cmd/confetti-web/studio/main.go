@@ -18,6 +18,8 @@ import (
 	"syscall/js"
 
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release/verify"
 	"github.com/confetti-dp/confetti/studio"
 )
@@ -56,6 +58,14 @@ func main() {
 				js.CopyBytesToGo(state, given)
 			}
 			return verified(texts, state)
+		}),
+		// tell(plan, bodies): what messages of a device say in words; bodies are in base64.
+		"tell": answering(func(args []js.Value) (any, error) {
+			var bodies [][]byte
+			if err := strict(args[1].String(), &bodies); err != nil {
+				return nil, err
+			}
+			return told([]byte(args[0].String()), bodies)
 		}),
 	})
 	select {} // until the worker ends
@@ -103,4 +113,29 @@ func verified(texts map[string]string, state []byte) (any, error) {
 		Findings []verify.Finding `json:"findings"`
 		Shows    string           `json:"shows"`
 	}{findings, verify.Shows}, err
+}
+
+// told is what each message of a device that answered the plan says.
+func told(signed []byte, bodies [][]byte) ([]string, error) {
+	s, err := plan.ParseSigned(signed)
+	if err != nil {
+		return nil, err
+	}
+	proto, err := protocol.New(s.Plan)
+	if err != nil {
+		return nil, err
+	}
+	q, ok := proto.Question.(question.Told)
+	all := []string{}
+	for _, body := range bodies {
+		words := ""
+		if ok {
+			words = q.Tell(body)
+		}
+		if words == "" {
+			return nil, errors.New("the messages of this plan have no words")
+		}
+		all = append(all, words)
+	}
+	return all, nil
 }

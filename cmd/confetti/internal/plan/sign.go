@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
@@ -20,11 +18,9 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 type planSign struct {
@@ -187,20 +183,12 @@ func (c planClose) Run(std terminal.Streams) error {
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
-	at := wire.ClosePath(signed.Plan.Hash())
-	for _, p := range plans.Parties(signed.Plan) {
-		if p.Role != "shuffler" && p.Role != "leader" || p.Hop > 0 {
-			continue
-		}
-		if _, _, err := s.Do(ctx, http.MethodPost, p.URL+at, "", nil); err != nil {
-			return err
-		}
-		fmt.Fprintf(std.Out, "%s takes no more contributions\n", plain.Text(p.Name))
-	}
-	if err := settled(ctx, s, signed); err != nil {
+	if err := s.CloseEntries(ctx, signed.Plan, func(name string) {
+		fmt.Fprintf(std.Out, "%s takes no more contributions\n", plain.Text(name))
+	}); err != nil {
 		return err
 	}
-	_, text, err := s.Do(ctx, http.MethodPost, signed.Plan.Analyzer.URL+at, "", nil)
+	text, err := s.CloseAnalyzer(ctx, signed.Plan)
 	if err != nil {
 		return err
 	}
@@ -227,83 +215,4 @@ func (c planClose) again() string {
 		}
 	}
 	return words + " --out release"
-}
-
-// stillOpen says why a collection is not closed at the analyzer yet.
-func stillOpen(crowds int, err error) error {
-	if err != nil {
-		return fmt.Errorf("it is not known whether all crowds have arrived, and the analyzer is open: try again, or give a longer --wait: %w", err)
-	}
-	return fmt.Errorf("%s on the way, and the analyzer is open: try again, or give a longer --wait", serve.Count(crowds, "crowd is still", "crowds are still"))
-}
-
-// settled returns once every crowd of every instance was handed to the analyzer or
-// withheld on its way.
-func settled(ctx context.Context, s *services.Services, signed plan.Signed) error {
-	for {
-		left, err := underWay(ctx, s, signed)
-		if err == nil && left == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return stillOpen(left, err)
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-// underWay counts crowds of instances on which no hop has the last word yet.
-func underWay(ctx context.Context, s *services.Services, signed plan.Signed) (int, error) {
-	if signed.Plan.Route.Sum != nil {
-		return adding(ctx, s, signed)
-	}
-	left := 0
-	for i, in := range signed.Plan.Route.Instances() {
-		over := map[uint32]bool{}
-		for h, hop := range in.Hops {
-			text, err := s.Get(ctx, hop.URL+wire.StatusPath(signed.Plan.Hash()))
-			if err != nil {
-				return 0, err
-			}
-			var all []shufflerd.Status
-			if err := json.Unmarshal(text, &all); err != nil {
-				return 0, fmt.Errorf("%s: %w", hop.URL, err)
-			}
-			for _, st := range all {
-				if st.Instance != i || st.Hop != h {
-					continue
-				}
-				for _, c := range st.Crowds {
-					if c.Phase == "withheld" || c.Phase == "forwarded" && h == len(in.Hops)-1 {
-						over[c.Crowd] = true
-					}
-				}
-			}
-		}
-		left += signed.Plan.Crowds() - len(over)
-	}
-	return left, nil
-}
-
-// adding counts crowds of which the leader has neither both shares nor withheld them.
-func adding(ctx context.Context, s *services.Services, signed plan.Signed) (int, error) {
-	leader := signed.Plan.Route.Sum.Leader
-	text, err := s.Get(ctx, leader.URL+wire.StatusPath(signed.Plan.Hash()))
-	if err != nil {
-		return 0, err
-	}
-	var all []aggregated.Status
-	if err := json.Unmarshal(text, &all); err != nil {
-		return 0, fmt.Errorf("%s: %w", leader.URL, err)
-	}
-	left := signed.Plan.Crowds()
-	for _, st := range all {
-		for _, c := range st.Crowds {
-			if c.Phase == aggregated.HandedOn || c.Phase == aggregated.Withheld {
-				left--
-			}
-		}
-	}
-	return left, nil
 }

@@ -135,7 +135,7 @@ func (c serveConsole) reach(o *console.Options) error {
 		o.Public = asker
 		return nil
 	}
-	o.Operator = asker
+	o.Operator, o.Close = asker, asker.Closing
 	o.Public = asker.Stranger()
 	return nil
 }

@@ -65,7 +65,7 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 		return nil, errors.Join(err, l.Close())
 	}
 	pages, err := console.New(console.Options{
-		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Studio: roles.Studio(), Hosts: []string{host}, Log: log,
+		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Studio: roles.Studio(), Close: s.Closing, Hosts: []string{host}, Log: log,
 		Backup: func(ctx context.Context) (string, error) {
 			file := t.Path("backup-" + time.Now().UTC().Format("20060102-150405") + ".db")
 			return file, roles.Backup(ctx, t.Config(plans.Party{Role: "analyzer"}), file)

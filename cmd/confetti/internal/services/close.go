@@ -1,0 +1,129 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/aggregate/aggregated"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/shuffler/shufflerd"
+)
+
+// CloseEntries has the entry hops of a plan, or the leader, take no more contributions; told
+// hears of each. The token must be an operator's of all of them.
+func (s *Services) CloseEntries(ctx context.Context, p plan.Plan, told func(name string)) error {
+	for _, party := range plans.Parties(p) {
+		if party.Role != "shuffler" && party.Role != "leader" || party.Hop > 0 {
+			continue
+		}
+		if _, _, err := s.Do(ctx, http.MethodPost, party.URL+wire.ClosePath(p.Hash()), "", nil); err != nil {
+			return err
+		}
+		told(party.Name)
+	}
+	return nil
+}
+
+// CloseAnalyzer waits until every crowd has reached the analyzer, or was withheld on its way, and
+// closes it too: it would withhold what had not arrived. The text is what it answers.
+func (s *Services) CloseAnalyzer(ctx context.Context, p plan.Plan) ([]byte, error) {
+	if err := s.settled(ctx, p); err != nil {
+		return nil, err
+	}
+	_, text, err := s.Do(ctx, http.MethodPost, p.Analyzer.URL+wire.ClosePath(p.Hash()), "", nil)
+	return text, err
+}
+
+// Closing is console.Options.Close.
+func (s *Services) Closing(ctx context.Context, p plan.Plan) (finish func(context.Context) error, err error) {
+	finish = func(ctx context.Context) error {
+		_, err := s.CloseAnalyzer(ctx, p)
+		return err
+	}
+	return finish, s.CloseEntries(ctx, p, func(string) {})
+}
+
+// stillOpen says why a collection is not closed at the analyzer yet.
+func stillOpen(crowds int, err error) error {
+	if err != nil {
+		return fmt.Errorf("it is not known whether all crowds have arrived, and the analyzer is open: try again, or give a longer --wait: %w", err)
+	}
+	return fmt.Errorf("%s on the way, and the analyzer is open: try again, or give a longer --wait", serve.Count(crowds, "crowd is still", "crowds are still"))
+}
+
+// settled returns once every crowd of every instance was handed to the analyzer or
+// withheld on its way.
+func (s *Services) settled(ctx context.Context, p plan.Plan) error {
+	for {
+		left, err := s.underWay(ctx, p)
+		if err == nil && left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return stillOpen(left, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// underWay counts crowds of instances on which no hop has the last word yet.
+func (s *Services) underWay(ctx context.Context, p plan.Plan) (int, error) {
+	if p.Route.Sum != nil {
+		return s.adding(ctx, p)
+	}
+	left := 0
+	for i, in := range p.Route.Instances() {
+		over := map[uint32]bool{}
+		for h, hop := range in.Hops {
+			text, err := s.Get(ctx, hop.URL+wire.StatusPath(p.Hash()))
+			if err != nil {
+				return 0, err
+			}
+			var all []shufflerd.Status
+			if err := json.Unmarshal(text, &all); err != nil {
+				return 0, fmt.Errorf("%s: %w", hop.URL, err)
+			}
+			for _, st := range all {
+				if st.Instance != i || st.Hop != h {
+					continue
+				}
+				for _, c := range st.Crowds {
+					if c.Phase == "withheld" || c.Phase == "forwarded" && h == len(in.Hops)-1 {
+						over[c.Crowd] = true
+					}
+				}
+			}
+		}
+		left += p.Crowds() - len(over)
+	}
+	return left, nil
+}
+
+// adding counts crowds of which the leader has neither both shares nor withheld them.
+func (s *Services) adding(ctx context.Context, p plan.Plan) (int, error) {
+	leader := p.Route.Sum.Leader
+	text, err := s.Get(ctx, leader.URL+wire.StatusPath(p.Hash()))
+	if err != nil {
+		return 0, err
+	}
+	var all []aggregated.Status
+	if err := json.Unmarshal(text, &all); err != nil {
+		return 0, fmt.Errorf("%s: %w", leader.URL, err)
+	}
+	left := p.Crowds()
+	for _, st := range all {
+		for _, c := range st.Crowds {
+			if c.Phase == aggregated.HandedOn || c.Phase == aggregated.Withheld {
+				left--
+			}
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
+	"github.com/confetti-dp/confetti/studio"
+	"github.com/confetti-dp/confetti/web/webtest"
+)
+
+// said is what a command prints while it runs.
+type said struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+// find waits until what was printed matches, and is the match's group.
+func (s *said) find(t *testing.T, ctx context.Context, pattern string) string {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		m := regexp.MustCompile(pattern).FindStringSubmatch(s.b.String())
+		text := s.b.String()
+		s.mu.Unlock()
+		if m != nil {
+			return m[1]
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("nothing printed matches %s:\n%s", pattern, text)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// A live poll from the command to the release: its question is made of values in the studio,
+// a phone opens the address of the QR code and answers through two hops, the screen of the room
+// sees the crowd fill and closes, and a browser verifies the release.
+func TestALivePoll(t *testing.T) {
+	browser := webtest.Browser(t)
+	sheet, err := studio.Read([]byte("tea\ncoffee\ntea\nwater\n"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const others, places = 23, 40
+	drawn, err := sheet.Draw(studio.Choice{Title: "What do you drink?", Kind: "categories", Named: 3, Epsilon: 2, People: others + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, at := filepath.Join(dir, "plan.toml"), filepath.Join(dir, "poll")
+	values := filepath.Join(dir, "values.csv")
+	for name, text := range map[string]string{file: drawn.Plan, values: "answer\n" + strings.Repeat("tea\n", others)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var out said
+	done := make(chan error, 1)
+	go func() {
+		done <- up.Command{Dir: at, Plan: file, Closes: time.Hour, Devices: places, Open: true, Route: "mix"}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
+		stop() // nobody waits for a trial that does not run
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	address := out.find(t, ctx, `Phones open (http\S+)`)
+
+	room := webtest.Open(t, browser, webtest.Screens[0])
+	room.Do(chromedp.Navigate(out.find(t, ctx, `room's screen[^\n]*\n\s+(http\S+)`)), chromedp.Click("main form button"), webtest.Until(`!location.pathname.startsWith("/login") && document.readyState === "complete"`))
+	room.Do(chromedp.Navigate(strings.TrimSuffix(address, "/answer")+"/room"), chromedp.WaitVisible(".qr"))
+	if shown := webtest.Ask(room, chromedp.Text(".address")); shown != address {
+		t.Errorf("the room's screen shows %q, and the command %q", shown, address)
+	}
+	room.Look(t, "room, nobody yet")
+
+	phone := webtest.Open(t, browser, webtest.Phone, chromedp.WithNewBrowserContext())
+	phone.Do(chromedp.Navigate(address), webtest.Until(`document.querySelector("#answer button")?.disabled === false`))
+	phone.Look(t, "answer")
+	phone.Do(chromedp.Click(`input[value="coffee"]`), chromedp.Click("#agree"), chromedp.Click("#answer button"), chromedp.WaitVisible("#said"))
+	if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.HasPrefix(text, "Sent.") {
+		t.Errorf("the phone says %q", text)
+	}
+	phone.Do(chromedp.WaitVisible("#told"))
+	if text := webtest.Ask(phone, chromedp.Text("#told")); !regexp.MustCompile(`^You chose “coffee”. Your phone said “(coffee|tea|water)`).MatchString(text) {
+		t.Errorf("what was said reads %q", text)
+	}
+	phone.Do(chromedp.Click("#said summary"))
+	if text := webtest.Ask(phone, chromedp.Text("#words")); !strings.Contains(text, "What do you drink?") || !strings.Contains(text, "sent") {
+		t.Errorf("what was written down reads %q", text)
+	}
+	phone.Look(t, "answer, sent")
+	phone.Do(chromedp.Reload(), chromedp.WaitVisible("#said"))
+	if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.Contains(text, "has answered already") {
+		t.Errorf("opened again the phone says %q", text)
+	}
+
+	room.Do(webtest.Until(`document.querySelector(".count")?.textContent === "1" && document.querySelector("#live").textContent.includes("fewer than")`))
+	command(t, "submit", values, "--dir", at, "--devices")
+	room.Do(webtest.Until(`document.querySelector("#live").textContent.includes("at least")`))
+	room.Look(t, "room, full")
+	room.Do(chromedp.Click("details summary"), chromedp.Click("button.danger"), webtest.Until(`document.querySelector("#live")?.dataset.state === "released"`))
+	if text := webtest.Ask(room, chromedp.Text("#live")); !strings.Contains(text, "Of 24 answers") {
+		t.Errorf("the room reads %q", text)
+	}
+	room.Look(t, "room, released")
+
+	phone.Do(chromedp.Navigate(strings.TrimSuffix(address, "/answer")+"/room"), chromedp.Click(".ask .button"), webtest.Until(`document.querySelector("#verify")?.hidden === false`),
+		chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
+	checks := webtest.Ask(phone, chromedp.Evaluate[string](`[...document.querySelectorAll("#verdict, #checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
+	for _, want := range []string{"checks hold.", "✓ signature", "✓ promise", "✓ receipts 1 batch, signed for by 2 receipts of hops", "✓ respondents the release counts no more than the 24", "✓ counts.csv"} {
+		if !strings.Contains(checks, want) {
+			t.Errorf("the browser's check lacks %q:\n%s", want, checks)
+		}
+	}
+	phone.Look(t, "release of a poll, verified")
+
+	html := command(t, "ledger", "show", filepath.Join(at, "devices", "device-000001"), "--html")
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(w, html)
+		}
+	}))
+	defer page.Close()
+	for _, b := range []*webtest.Tab{room, phone} {
+		b.Do(chromedp.Navigate(page.URL))
+		b.Look(t, "ledger")
+	}
+}
