@@ -39,6 +39,9 @@ func Axe() (script string, err error) {
 	return string(text), err
 }
 
+// patience is how long a step may take: machines that test have much else to do.
+const patience = 2 * time.Minute
+
 // maxPage bounds the bytes that a page and all that it loads take.
 const maxPage = 300_000
 
@@ -133,10 +136,10 @@ func Open(t testing.TB, ctx context.Context, screen Screen, options ...chromedp.
 	return b
 }
 
-// Do runs steps, for half a minute at most.
+// Do runs steps, for as long as patience lasts.
 func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatalf("%v; %q", err, b.Found())
@@ -146,7 +149,7 @@ func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 // Ask runs a step that has a value, likewise.
 func Ask[T any](b *Tab, step chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, step)
 	if err != nil {
