@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -421,5 +422,14 @@ func TestAnalyzerWorkerConfiguration(t *testing.T) {
 	}
 	if err := (analyzerd.Worker{}).Check(); err == nil {
 		t.Error("a worker without a folder")
+	}
+	var c analyzerd.Config
+	c.Count.Elsewhere = true
+	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "count.elsewhere: others count what is in a folder") {
+		t.Error(err)
+	}
+	c.Count.Folder = serve.Path(t.TempDir())
+	if err := (analyzerd.Worker{Config: c}).Check(); err == nil || !strings.Contains(err.Error(), "counted by confetti count, and not by workers") {
+		t.Error(err)
 	}
 }

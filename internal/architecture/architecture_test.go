@@ -3,6 +3,7 @@ package architecture
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // A small house: a program on a core, which stands on two packages, one of them
@@ -25,6 +26,19 @@ func TestReachFollowsImportsOfImports(t *testing.T) {
 	}
 	if reached["alone"] || reached["fmt"] || reached["cmd/house"] {
 		t.Errorf("cmd/house reaches too much: %v", reached)
+	}
+}
+
+// A module below ours has imports of its own, and is no package of ours.
+func TestAnotherModuleIsLeftOut(t *testing.T) {
+	found, err := Read(fstest.MapFS{
+		"core/a.go":        {Data: []byte("package core")},
+		"engine/go.mod":    {Data: []byte("module engine")},
+		"engine/a.go":      {Data: []byte("package engine")},
+		"engine/deep/a.go": {Data: []byte("package deep")},
+	})
+	if _, ours := found["core"]; err != nil || len(found) != 1 || !ours {
+		t.Errorf("%v, %v", found, err)
 	}
 }
 

@@ -32,6 +32,9 @@ func Read(tree fs.FS) (Imports, error) {
 			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "out" || base == "bin") {
 				return fs.SkipDir
 			}
+			if _, err := fs.Stat(tree, path.Join(name, "go.mod")); name != "." && err == nil {
+				return fs.SkipDir // another module
+			}
 			return nil
 		}
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+)
+
+// job is what the test reads of a Kubernetes Job.
+type job struct {
+	APIVersion string
+	Kind       string
+	Spec       struct {
+		CompletionMode           string
+		Completions, Parallelism int
+		Template                 struct {
+			Spec struct {
+				RestartPolicy   string
+				SecurityContext struct{ RunAsUser int }
+				Containers      []struct{ Args []string }
+			}
+		}
+	}
+}
+
+// The pods of deploy/count-job.yaml, each with its index, count the table that one worker
+// counts of the whole batch.
+func TestCountJob(t *testing.T) {
+	documents, err := documents([]byte(deployedText(t, "count-job.yaml")))
+	if err != nil || len(documents) != 1 {
+		t.Fatalf("%d documents, %v", len(documents), err)
+	}
+	text, err := json.Marshal(documents[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var j job
+	if err := json.Unmarshal(text, &j); err != nil {
+		t.Fatal(err)
+	}
+	pod := j.Spec.Template.Spec
+	if j.APIVersion != "batch/v1" || j.Kind != "Job" || j.Spec.CompletionMode != "Indexed" || pod.RestartPolicy != "Never" || len(pod.Containers) != 1 || j.Spec.Parallelism > j.Spec.Completions {
+		t.Fatalf("no indexed job: %+v", j)
+	}
+	if !strings.Contains(deployedText(t, "Dockerfile"), fmt.Sprintf("USER %d:", pod.SecurityContext.RunAsUser)) {
+		t.Error("the pods are not the analyzer's user, who alone may read the parts")
+	}
+	dir := t.TempDir()
+	at := func(elements ...string) string { return filepath.Join(append([]string{dir}, elements...)...) }
+	confetti := func(args ...string) {
+		t.Helper()
+		var said bytes.Buffer
+		if code := run(args, terminal.Streams{Out: io.Discard, Err: &said}); code != 0 {
+			t.Fatalf("%q: exit %d: %s", args, code, &said)
+		}
+	}
+	confetti("sample", at("people.csv"), "--rows", "300")
+	confetti("collect", "simulate", "--csv", at("people.csv"), "--column", "drink", "--epsilon", "4", "--delta", "1e-6", "--encoding", "krr", "--full", "--work", at("work"), "--part-bytes", "1500")
+	if err := os.Rename(at("work", "plan.json"), at("work", "keys", "plan.json")); err != nil {
+		t.Fatal(err)
+	}
+	const parts = "/parts/PLAN/BATCH/DIGEST"
+	for index := range j.Spec.Completions {
+		var args []string
+		for _, a := range pod.Containers[0].Args {
+			a = strings.NewReplacer("$(JOB_COMPLETION_INDEX)", fmt.Sprint(index), parts+"/tables", at("tables"), parts, at("work", "batches", "0_0"), "/private", at("work", "keys")).Replace(a)
+			args = append(args, a)
+		}
+		if all := strings.Join(args, " "); !strings.Contains(all, fmt.Sprintf("--worker=%d/%d", index, j.Spec.Completions)) {
+			t.Errorf("pod %d of %d does not count its share: %s", index, j.Spec.Completions, all)
+		}
+		confetti(args...)
+	}
+	plan, key := at("work", "keys", "plan.json"), at("work", "keys", "analyzer.key")
+	confetti("count", "--plan", plan, "--merge", at("tables"), "--out", at("whole"))
+	confetti("count", "--plan", plan, "--key", key, "--parts", at("work", "batches", "0_0"), "--out", at("one"))
+	whole, err := os.ReadFile(at("whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, err := os.ReadFile(at("one")); err != nil || !bytes.Equal(one, whole) {
+		t.Errorf("the pods' tables add up to something else: %v", err)
+	}
+}
