@@ -75,7 +75,15 @@ func (c Contribution) Bytes() []byte {
 }
 
 // Parse reads exactly what Bytes writes of a contribution.
-func Parse(data []byte) (c Contribution, err error) {
+func Parse(data []byte) (Contribution, error) {
+	c, err := parse(data)
+	if err == nil && !bytes.Equal(c.Bytes(), data) {
+		err = ErrDamaged // the same in another form, which nobody here has written
+	}
+	return c, err
+}
+
+func parse(data []byte) (c Contribution, err error) {
 	line, body, found := bytes.Cut(data, []byte("\n"))
 	if !found || len(line) > maxHead {
 		return c, ErrDamaged
