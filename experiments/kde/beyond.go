@@ -51,15 +51,31 @@ func extrapolation() experiments.Spec {
 		part{one, kernels[:1], append(ways[:5:5], curator, holder)}, part{one, kernels[1:], ways[:1]})
 }
 
-// againRuns are enough that a mean is known to half a percent.
-const againRuns = 20
+const (
+	// againRuns are enough that a mean is known to half a percent.
+	againRuns = 20
+	// authorsDelta is what the authors' program sets for all data, where the paper has 1e-6 for news.
+	authorsDelta = 1e-5
+)
 
-// again measures what KDE's own accounting gives at its sizes with more runs than its five.
+// again measures what KDE's own accounting gives at its sizes with more runs than its five, and RR at the authors' delta too.
 func again() experiments.Spec {
 	common := experiments.Cell{Runs: againRuns}
-	return specAt([]float64{2, 4.5, 7}, "table3-again", "Table 3 with labels as they are, in more runs",
-		"Table 3, first column: the paper's protocols by its own accounting, 20 runs where the paper has 5.",
+	s := specAt([]float64{2, 4.5, 7}, "table3-again", "Table 3 with labels as they are, in more runs",
+		"Table 3, first column: the paper's protocols by its own accounting, 20 runs where the paper has 5, and RR at the delta of its authors' program besides, 1e-5 for 1e-6.",
 		[]string{"agnews_lsa256@30000"}, labelTables, part{common, paperKernels, []experiments.Density{ways[1], ways[3]}})
+	paper := s.Of
+	s.Of = func(o experiments.Options, set string) []experiments.Cell {
+		cells := paper(o, set)
+		for _, c := range cells {
+			if c.Density.Bitsum == ways[1].Bitsum {
+				c.Density.Delta = authorsDelta
+				cells = append(cells, c)
+			}
+		}
+		return cells
+	}
+	return s
 }
 
 // apart crosses the map of inner products with the accounting.
@@ -70,15 +86,19 @@ func apart() experiments.Spec {
 		textSets[:2], accuracyComparison, part{experiments.Cell{Runs: 5}, maps, ways[:4]})
 }
 
-// shapeBits are the Fourier features of a set of CIFAR-10's size: a sixth of the paper's, which take an hour of one core.
-const shapeBits = 1024
+// Fourier features of a set of CIFAR-10's size are a third of the paper's 6,144, of a projection: all of it takes minutes of a
+// core in the place of seconds.
+const (
+	shapeBits       = 2048
+	shapeProjection = 256
+)
 
 // contrast is the paper's main one, of Gaussian densities and inner products on images.
 func contrast() experiments.Spec {
-	fourier := []experiments.Density{{Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1}, Repetitions: shapeBits}}
+	fourier := []experiments.Density{{Kernel: plan.Kernel{Name: "gaussian-projected", Bandwidth: 1, Projection: shapeProjection}, Repetitions: shapeBits}}
 	one := experiments.Cell{Runs: 1}
 	return specAt([]float64{1.5, 3, 4.7}, "table5-shape", "Gaussian densities and inner products in CIFAR-10's size",
-		"Table 5, labels as they are, on made-up unit vectors of CIFAR-10's size (10 classes of 5,000, d = 6144): Gaussian densities by 1,024 Fourier features where the paper has 6,144, and inner products.",
+		"Table 5, labels as they are, on made-up unit vectors of CIFAR-10's size (10 classes of 5,000, d = 6144): Gaussian densities by 2,048 Fourier features of a projection to 256 directions, where the paper has 6,144 of all coordinates, and inner products.",
 		[]string{cifarLike}, labelTables, part{one, fourier, append(ways[:5:5], curator)}, part{one, paperKernels[1:], append(ways[:5:5], curator, holder)}, part{one, newKernels[:1], ways[:1]})
 }
 

@@ -71,6 +71,9 @@ func paperRepetitions(set string) int {
 // largeSets are those of which KDE takes a delta of 1e-6.
 var largeSets = []string{dbpediaLike, "dbpedia14", "agnews", "agnews_lsa256"}
 
+// Delta is that of a data set's measurements.
+func Delta(set string) float64 { return deltaOf(set) }
+
 // deltaOf is KDE's choice by the number of records: 1e-6 for its two larger sets, where they are at its size, and
 // 1e-5 for all others.
 func deltaOf(set string) float64 {

@@ -22,6 +22,8 @@ func paper(c page.Colour, m page.Mark) page.Look { return page.Look{Colour: c, M
 var (
 	noPrivacy = protocol{"without privacy", page.Look{Colour: page.Grey, Mark: page.Plus}}
 	curator   = protocol{"a curator's noise", page.Look{Colour: page.Ink, Mark: page.Triangle, Dashed: true}}
+	holder    = protocol{"who holds the records", page.Look{Colour: page.Ink, Mark: page.Square, Dashed: true}}
+	numbers   = protocol{"sums of numbers, devices' noise", line(page.Ink, page.Circle)}
 	rotated   = protocol{"ours: rotated bits, RR", line(page.Purple, page.Circle)}
 
 	rrExact      = protocol{"RR, exact", line(page.Blue, page.Circle)}
@@ -49,6 +51,10 @@ func summed(m experiments.Measured) protocol {
 		return rotated
 	case d.Bitsum == experiments.Curator:
 		return curator
+	case d.Bitsum == experiments.Holder:
+		return holder
+	case d.Bitsum == experiments.RealSums:
+		return numbers
 	case d.Bitsum == experiments.Local:
 		return rrLocal
 	case d.Bitsum == "rr" && exact:

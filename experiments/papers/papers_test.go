@@ -2,6 +2,7 @@ package papers
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,7 +79,7 @@ func TestCellsAreKept(t *testing.T) {
 
 // A protocol has one look in every figure, and no two protocols that meet have the same.
 func TestLooksAreTheirOwn(t *testing.T) {
-	all := []protocol{noPrivacy, curator, rotated, rrExact, rrPaper, rrLocal, threeExact, threePaper, threeAuthors, pureExact, purePaper}
+	all := []protocol{noPrivacy, curator, holder, numbers, rotated, rrExact, rrPaper, rrLocal, threeExact, threePaper, threeAuthors, pureExact, purePaper}
 	for i, a := range all {
 		for _, b := range all[:i] {
 			if a.look == b.look || a.words == b.words {
@@ -128,5 +129,28 @@ func TestPromisesOfRecords(t *testing.T) {
 	}
 	if got := text(noisy(cells, "mnist", experiments.Joining, anyLevel)); strings.Contains(got, "shuffled") {
 		t.Error(got)
+	}
+}
+
+// Cells that differ in their seed are one of all their runs; those of one seed are not added up, as their runs are the same.
+func TestSeedsArePooled(t *testing.T) {
+	cell := func(seed uint64, runs int, mean, std float64) experiments.Measured {
+		return experiments.Measured{
+			Cell:   experiments.Cell{Dataset: "sst2", Seed: seed, Runs: runs, Density: experiments.Density{Bitsum: "rr", Epsilon: 1}},
+			Result: &experiments.Result{Accuracies: &experiments.Accuracies{Accuracy: mean, AccuracyStd: std, AccuracyNoPrivacy: mean + 0.1}},
+		}
+	}
+	got := pooled(Cells{cell(1, 2, 0.5, 0), cell(1, 3, 0.6, 0.1), cell(2, 2, 0.8, 0)})
+	if len(got) != 1 || got[0].Cell.Runs != 5 {
+		t.Fatalf("%+v", got)
+	}
+	// 0.5, 0.6, 0.7 and 0.8 twice: mean 0.68, squares 0.0324+0.0064+0.0004+2*0.0144 = 0.068 over 4.
+	r := got[0].Result
+	if math.Abs(r.Accuracy-0.68) > 1e-12 || math.Abs(r.AccuracyStd-math.Sqrt(0.017)) > 1e-12 || math.Abs(r.AccuracyNoPrivacy-0.78) > 1e-12 {
+		t.Errorf("%+v", r.Accuracies)
+	}
+	words := experiments.Measured{Cell: experiments.Cell{Seed: 3, Density: experiments.Density{Bitsum: "rr", Words: 3}}, Result: &experiments.Result{Accuracies: &experiments.Accuracies{}}}
+	if got := pooled(Cells{words}); len(got) != 1 || got[0].Cell.Seed != 3 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -89,7 +89,8 @@ func linearMarks(lo, hi float64) plot.ConstantTicks {
 }
 
 // logMarks labels powers of ten; 1, 2, 5 where the range holds too few of those;
-// and every few decades where it holds too many.
+// and every few decades where it holds too many. What goes on beyond the last power at
+// either end has five times or a fifth of it there, so that it can be read off.
 func logMarks(lo, hi float64) plot.ConstantTicks {
 	from, to := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	step, digits := 1+(to-from)/8, []float64{1}
@@ -102,6 +103,15 @@ func logMarks(lo, hi float64) plot.ConstantTicks {
 			if v := d * math.Pow10(e); lo <= v && v <= hi {
 				marks = append(marks, plot.Tick{Value: v, Label: release.FormatNumber(v)})
 			}
+		}
+	}
+	if len(digits) == 1 && step == 1 && len(marks) > 0 {
+		first, last := marks[0].Value, marks[len(marks)-1].Value
+		if v := 5 * last; v <= hi {
+			marks = append(marks, plot.Tick{Value: v, Label: release.FormatNumber(v)})
+		}
+		if v := first / 5; v >= lo {
+			marks = append(plot.ConstantTicks{{Value: v, Label: release.FormatNumber(v)}}, marks...)
 		}
 	}
 	return marks
