@@ -57,6 +57,20 @@ func TestNeedsNameCommandsThatAreRun(t *testing.T) {
 	if len(named) < 15 || strings.Count(needs, "\n| 1") != 7 {
 		t.Fatalf("%d commands are named", len(named))
 	}
+	// Those of the page's own block are run as they stand there.
+	_, block, there := strings.Cut(needs, "```sh\n")
+	block, _, ends := strings.Cut(block, "```")
+	script := read(t, "../cmd/confetti/testdata/script/needs.txt")
+	lines := strings.Split(strings.TrimSpace(block), "\n")
+	if !there || !ends || len(lines) < 15 {
+		t.Fatalf("the page has %d commands", len(lines))
+	}
+	for _, line := range lines {
+		command, _, _ := strings.Cut(line, " #")
+		if command = "exec " + strings.TrimSpace(command); !strings.Contains(script, command+"\n") && !strings.Contains(script, command+" &") {
+			t.Errorf("%q is not run as it stands", command)
+		}
+	}
 	for _, one := range named {
 		words := strings.Fields(one[1])
 		if !strings.Contains(run, strings.Join(words[:min(3, len(words))], " ")) {
