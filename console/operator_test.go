@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/issuer/identity"
 	"github.com/confetti-dp/confetti/issuer/identity/identitytest"
@@ -415,6 +417,46 @@ func TestOnePhoneDoesNotTakeAllPlaces(t *testing.T) {
 	if joined := c.o.Room.joined(); joined != in {
 		t.Errorf("%d places are taken by %d phones", joined, in)
 	}
+}
+
+// A collection is closed at its entries first, and at the analyzer once all that came has arrived;
+// meanwhile the room says that it is counted. An entry that refuses leaves it open.
+func TestEntriesCloseBeforeTheAnalyzer(t *testing.T) {
+	c, s, asked, _ := operated(t)
+	hash, err := wire.ParsePlanName(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived, closed := make(chan struct{}), make(chan struct{})
+	refused := errors.New("unauthenticated")
+	c.o.Close = func(_ context.Context, p plan.Plan) (func(context.Context) error, error) {
+		if p.Name() != asked {
+			t.Errorf("closes %s", p.Name())
+		}
+		return func(context.Context) error {
+			<-arrived
+			defer close(closed)
+			return nil
+		}, refused
+	}
+	ada := session.Session{Name: "ada"}
+	if err := c.closePlan(t.Context(), ada, hash); !errors.Is(err, errNotClosed) {
+		t.Errorf("an entry that refuses: %v", err)
+	}
+	if _, is := c.closing.Load(asked); is || len(s.asked) > 0 {
+		t.Errorf("it closes all the same: %q", s.asked)
+	}
+	refused = nil
+	for range 2 { // who asks again asks for what is under way
+		if err := c.closePlan(t.Context(), ada, hash); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, is := c.closing.Load(asked); !is {
+		t.Error("it is not known that it closes")
+	}
+	close(arrived)
+	<-closed
 }
 
 // What a phone seals is carried to the services of the plan, and to nobody and nothing else.

@@ -284,7 +284,9 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 	}
 	if finish, err = c.o.Close(ctx, one.signed.Plan); err != nil {
 		c.closing.Delete(name)
-		return c.audited(who, name, err)
+		c.o.Log.Error("an entry of a collection was not closed", "plan", name, "error", err)
+		c.audited(who, name, err)
+		return errNotClosed
 	}
 	go func() {
 		defer c.closing.Delete(name)
@@ -296,6 +298,9 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 	}()
 	return nil
 }
+
+// errNotClosed is a hop, or a leader, that does not take the console's word.
+var errNotClosed = &pageError{http.StatusBadGateway, "The collection goes on: one of its entries did not close.", "It may be another organisation's, whose operator closes it there; then try again here. The log of the console has the reason."}
 
 // audited writes down that somebody closed a plan, or could not.
 func (c *Console) audited(who session.Session, name string, err error) error {
