@@ -2,6 +2,7 @@ export { fromBase64url, fromHex, toBase64url, toHex } from "./bytes";
 export { contribution } from "./device";
 export { type Axis, cellsOf, type Domain } from "./domain";
 export { EnvelopeError, envelopeLength, info, maxEnvelope, openLayer, overhead, type Place, seal, sealLayer, type Suite, suiteID, type Way } from "./envelope";
+export { checkLog, EvidenceError, type Log, logEntry, verifyEvidence } from "./evidence";
 export { features, type Kernel, UnfitError } from "./features";
 export { keyID, type KeySuite, parseKey, type PublicKey } from "./keys";
 export { type Batch, bodyOf, channelBody, type Contribution, decodeBatch, decodeContribution, encodeBatch, encodeContribution, payload } from "./messages";

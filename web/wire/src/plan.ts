@@ -2,6 +2,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concat, fromBase64url, fromHex, text, toHex } from "./bytes";
 import { canonical, parseCanonical } from "./canonical";
+import { checkLog, type Log, logEntry, maxEvidenceBytes, maxWitnesses, verifyEvidence } from "./evidence";
 import { verifyEd25519 } from "./ed25519";
 import type { Suite, Way } from "./envelope";
 import { parseKey } from "./keys";
@@ -54,7 +55,6 @@ export const planVersion = 2;
 export const maxPlanBytes = 8 << 20;
 const maxSignatures = 8;
 const maxRoundBytes = 512;
-const maxEvidenceBytes = 16384;
 
 /** The plan's name: the SHA-256 of its canonical form. */
 export const planHash = (canonicalForm: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(sha256(canonicalForm));
@@ -85,6 +85,7 @@ export interface PublisherKey {
 export interface Publishers {
   readonly keys: readonly PublisherKey[];
   readonly signatures: number;
+  readonly log?: Log; // in which their plans must stand
 }
 
 /** Publishers of these keys, without an end, any of whom is enough. */
@@ -170,8 +171,8 @@ async function checkSignatures(what: string, all: readonly Signature[], body: Ui
 /**
  * Reads a signed plan, or a round of a study, that somebody sent, and throws a PlanError unless it is the plan of that
  * name, enough publishers who are trusted vouch for it, and every signature holds. Nothing of the plan is parsed before
- * that. now is given for a plan that was not here before: a key that has ended vouches for nothing new. That the plan
- * stands in a public log is not checked here.
+ * that. now is given for a plan that was not here before: a key that has ended vouches for nothing new. Where
+ * publishers name a log, the evidence behind the plan must show that it stands there.
  */
 export async function openSigned(bytes: Uint8Array, name: Uint8Array | undefined, publishers: Publishers, now?: Date): Promise<Signed> {
   if (bytes.length > maxPlanBytes + 4096 + maxEvidenceBytes) {
@@ -186,9 +187,12 @@ export async function openSigned(bytes: Uint8Array, name: Uint8Array | undefined
     throw new PlanError("the text does not end with the brace that closes it");
   }
   // A string of base64 and lines, so that it has no brace; plans end with one.
-  const evidence = all.lastIndexOf(',"evidence":"', end);
-  if (evidence >= from && evidence > all.lastIndexOf("}", end - 1)) {
-    end = evidence;
+  const begins = ',"evidence":';
+  const at = all.lastIndexOf(begins + '"', end);
+  let evidence: string | undefined;
+  if (at >= from && at > all.lastIndexOf("}", end - 1)) {
+    evidence = new TextDecoder().decode(bytes.subarray(at + begins.length, end)); // in JSON
+    end = at;
   }
   const body = bytes.subarray(from, end);
   try {
@@ -199,6 +203,16 @@ export async function openSigned(bytes: Uint8Array, name: Uint8Array | undefined
     const least = Math.max(publishers.signatures, signed.plan.signatures ?? 1);
     const closes = signed.closes === undefined ? undefined : new Date(signed.closes);
     enough(signatures, publishers, least, (k) => [k.ends, k.revoked].every((until) => until === undefined || (closes !== undefined && closes <= until && (now === undefined || now < until))));
+    if (publishers.log !== undefined) {
+      if (evidence === undefined) {
+        throw new PlanError("there is no evidence that it stands in a log, and one is asked for here");
+      }
+      const proof: unknown = JSON.parse(evidence);
+      if (typeof proof !== "string" || JSON.stringify(proof) !== evidence) {
+        throw new PlanError("the evidence is no text in its one form");
+      }
+      await verifyEvidence(publishers.log, logEntry(signed.hash, concat(bytes.subarray(0, end), text("}"))), proof);
+    }
     return { plan: signed.plan, hash: signed.hash, signers: signatures.map((s) => s.publisher) };
   } catch (e) {
     throw e instanceof PlanError ? e : new PlanError(String(e));
@@ -306,7 +320,7 @@ function second(at: string): Date {
   return time;
 }
 
-/** Reads a file of publishers. One that asks for a public log is refused: this module cannot keep that promise. */
+/** Reads a file of publishers. */
 export function parsePublishers(file: string): Publishers {
   const lines = file.split("\n").map((l) => l.replace(/\r$/, ""));
   if (text(file).length > 65536 || lines[0] !== "confetti-publishers/v1") {
@@ -314,6 +328,7 @@ export function parsePublishers(file: string): Publishers {
   }
   const keys: PublisherKey[] = [];
   let signatures: number | undefined;
+  let log: Log | undefined;
   for (const [i, line] of lines.entries()) {
     const wrong = (why: string) => new PlanError(`line ${i + 1} ${why}`);
     if (i === 0 || line === "" || line.startsWith("#")) {
@@ -327,8 +342,31 @@ export function parsePublishers(file: string): Publishers {
       signatures = Number(words[1]);
       continue;
     }
-    if (["log", "witness", "witnesses"].includes(words[0]!)) {
-      throw wrong("asks for a public log, which is not checked here");
+    const [word, value] = [words[0]!, line.slice(words[0]!.length + 1)];
+    if (word === "log") {
+      if (log !== undefined) {
+        throw wrong("names another log: one is asked for");
+      }
+      log = { key: value, witnesses: [] };
+    } else if (word === "witness" || word === "witnesses") {
+      if (log === undefined || (word === "witness" && log.witnesses.length === maxWitnesses)) {
+        throw wrong(`is before the log, or there are more than ${maxWitnesses} witnesses`);
+      }
+      if (word === "witness") {
+        log = { ...log, witnesses: [...log.witnesses, value] };
+      } else if (log.least !== undefined || !/^[1-9][0-9]?$/.test(value) || Number(value) > maxWitnesses) {
+        throw wrong(`does not say, once, how many witnesses are needed, 1 to ${maxWitnesses}`);
+      } else {
+        log = { ...log, least: Number(value) };
+      }
+    }
+    if (["log", "witness", "witnesses"].includes(word)) {
+      try {
+        checkLog(log!);
+      } catch (e) {
+        throw wrong(`does not name a log or a witness: ${String(e)}`);
+      }
+      continue;
     }
     const parsed = /^(\S+?)(?: ends (\S+))?(?: revoked (\S+))?$/.exec(line);
     if (parsed === null || keys.some((k) => k.key === parsed[1]) || keys.length === 256) {
@@ -344,5 +382,8 @@ export function parsePublishers(file: string): Publishers {
   if (keys.length < Math.max(1, signatures ?? 1)) {
     throw new PlanError("fewer keys than signatures are needed");
   }
-  return { keys, signatures: signatures ?? 1 };
+  if ((log?.least ?? 0) > (log?.witnesses.length ?? 0)) {
+    throw new PlanError("fewer witnesses are named than must have signed");
+  }
+  return { keys, signatures: signatures ?? 1, ...(log && { log }) };
 }
