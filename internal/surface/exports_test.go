@@ -13,7 +13,7 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads the whole tree")
 	}
-	tree := load(t, packages.NeedName|packages.NeedFiles|packages.NeedImports|packages.NeedDeps|packages.NeedTypes|packages.NeedTypesInfo|packages.NeedSyntax, true, "./...")
+	tree := load(t, packages.NeedName|packages.NeedFiles|packages.NeedImports|packages.NeedExportFile|packages.NeedTypes|packages.NeedTypesInfo|packages.NeedSyntax, true, "./...")
 	used := map[string]bool{}
 	for _, p := range tree {
 		for _, o := range p.TypesInfo.Uses {
