@@ -187,7 +187,12 @@ func Environment(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env = append(env, name+"="+strings.TrimSpace(string(out)))
+		value := strings.TrimSpace(string(out))
+		if name == "GOFLAGS" && !strings.Contains(value, "-trimpath") {
+			// What was compiled in one clone's folder serves in all others.
+			value = strings.TrimSpace(value + " -trimpath")
+		}
+		env = append(env, name+"="+value)
 	}
 	return env
 }
