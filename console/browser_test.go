@@ -8,6 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/web/webtest"
 )
 
@@ -53,6 +55,38 @@ func TestAnalystsPagesInABrowser(t *testing.T) {
 				}
 				b.Look(t, name)
 			}
+		}
+	}
+}
+
+// A study has a curve of each number that its rounds give, and a card of each round.
+func TestAStudyInABrowser(t *testing.T) {
+	ctx := webtest.Browser(t)
+	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
+	p := example.Histograms()["categories"]
+	p.Title = "What do you drink, week by week?"
+	var people []question.Value
+	for i := range 4800 {
+		people = append(people, example.Answers(p, i))
+	}
+	study := s.study(t, p, people[:1400], people[1400:3000], people[3000:], nil)
+	_, url := start(t, Options{Analyzer: base, Public: s})
+	for _, screen := range webtest.Screens {
+		b := webtest.Open(t, ctx, screen)
+		b.Do(chromedp.Navigate(url + "/studies/" + study))
+		for _, dark := range []bool{false, true} {
+			b.Darken(t, dark)
+			name := "study, " + screen.Name
+			if dark {
+				name += ", dark"
+			}
+			b.Look(t, name)
+		}
+		if points := webtest.Ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".curve circle").length`)); points < 3 || points%3 != 0 {
+			t.Errorf("curves have %d points", points)
+		}
+		if text := webtest.Ask(b, chromedp.Text("main")); !strings.Contains(text, "4 of at most 6 so far") || strings.Count(text, "leads") != 3 {
+			t.Errorf("the page reads %q", text)
 		}
 	}
 }

@@ -127,8 +127,13 @@ type point struct {
 	Round int
 	release.Metric
 	X, Y, Low, High float64 // in the units of the drawing, 600 by 200
+	Says            float64 // where its number stands
+	Anchor          string  // which end of the number is there; "": it is not written
 	Interval        string
 }
+
+// maxWritten is of how many points each has its number beside it; of more the first and the last.
+const maxWritten = 6
 
 // draw places the points.
 func (c *curve) draw() {
@@ -147,6 +152,17 @@ func (c *curve) draw() {
 		p.Low, p.High = p.Y, p.Y
 		if p.Level > 0 {
 			p.Low, p.High = 190-1.8*a.at(p.Metric.Low), 190-1.8*a.at(p.Metric.High)
+		}
+		switch {
+		case i == 0:
+			p.Anchor = "start"
+		case i == len(c.Points)-1:
+			p.Anchor = "end"
+		case len(c.Points) <= maxWritten:
+			p.Anchor = "middle"
+		}
+		if p.Says = p.High - 8; p.Says < 20 {
+			p.Says = p.Low + 20
 		}
 		line = append(line, fmt.Sprintf("%.1f,%.1f", p.X, p.Y))
 	}

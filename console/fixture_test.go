@@ -73,18 +73,54 @@ func (s *services) add(t testing.TB, p plan.Plan, people []question.Value) strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s.put(t, plan.Sign(example.Runnable(t, example.Design(t, placed(p))).Plan, key.Private()), people).Plan
+}
+
+// placed gives a plan's parties addresses.
+func placed(p plan.Plan) plan.Plan {
 	p.Analyzer.URL = base
 	for _, in := range p.Route.Instances() {
 		for h := range in.Hops {
 			in.Hops[h].URL = fmt.Sprintf("https://hop-%d.example", h+1)
 		}
 	}
-	proto := example.Runnable(t, example.Design(t, p))
-	p = proto.Plan
-	signed := plan.Sign(p, key.Private())
+	return p
+}
+
+// study puts a study in, with a round for each of these peoples; the last is open still.
+func (s *services) study(t testing.TB, p plan.Plan, rounds ...[]question.Value) string {
+	t.Helper()
+	publisher, errPublisher := wire.GenerateSignKey()
+	coordinator, errCoordinator := wire.GenerateSignKey()
+	p = example.Design(t, placed(p))
+	asked := plan.Study{
+		Version: plan.StudyVersion, Plan: p, Rounds: len(rounds) + 2, Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Coordinator: coordinator.Public().String(),
+		Times: plan.Times{Opens: published.Add(-24 * time.Hour), Closes: published.Add(240 * time.Hour)},
+	}
+	if err := errors.Join(errPublisher, errCoordinator, asked.Validate()); err != nil {
+		t.Fatal(err)
+	}
+	signed := plan.SignStudy(asked, publisher.Private())
+	for i, people := range rounds {
+		times := plan.Times{Opens: asked.Times.Opens.Add(time.Duration(i) * 24 * time.Hour), Closes: asked.Times.Opens.Add(time.Duration(i+1) * 24 * time.Hour)}
+		round, err := signed.Round(i+1, "", times, coordinator.Private())
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := s.put(t, round, people)
+		one.Study, one.Round = asked.Name(), i+1
+	}
+	return asked.Name()
+}
+
+// put has a signed plan in the list, released with these people's answers; nil: it is open still.
+func (s *services) put(t testing.TB, signed plan.Signed, people []question.Value) *analyzerd.Plan {
+	t.Helper()
+	p := signed.Plan
+	proto := example.Runnable(t, p)
 	name := p.Name()
 	s.answers[base+wire.PlanPath(p.Hash())] = signed.Marshal()
-	one := analyzerd.Plan{Plan: name, Title: p.Title, Publisher: key.Public().String(), State: analyzerd.Open, Registered: published.Add(time.Duration(len(s.plans)) * time.Hour), Closes: published.Add(26 * time.Hour)}
+	one := analyzerd.Plan{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], State: analyzerd.Open, Registered: published.Add(time.Duration(len(s.plans)) * time.Hour), Closes: published.Add(26 * time.Hour)}
 	if people != nil {
 		one.State, one.Closed, one.Decided = analyzerd.Released, published, published
 		for format, text := range releaseOf(t, proto, people) {
@@ -93,7 +129,7 @@ func (s *services) add(t testing.TB, p plan.Plan, people []question.Value) strin
 		}
 	}
 	s.plans = append(s.plans, one)
-	return name
+	return &s.plans[len(s.plans)-1]
 }
 
 func releaseOf(t testing.TB, proto *protocol.Protocol, people []question.Value) map[string][]byte {
