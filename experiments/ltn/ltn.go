@@ -39,6 +39,9 @@ func (c Cell) Validate() error {
 	if c.Level == experiments.FeatureLevel && c.Encoder != "" {
 		return errors.New("a file of an encoder has no way back to records, which this level needs: leave it out")
 	}
+	if c.Central > 0 && c.Encoder != "" {
+		return errors.New("a file of an encoder holds one of public records: leave it out, or the central epsilon")
+	}
 	if c.Mechanism == experiments.Symbols && c.Encoder != "" {
 		return errors.New("an encoder is of vectors: leave it out, or name another mechanism")
 	}

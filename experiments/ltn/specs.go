@@ -2,6 +2,7 @@ package ltn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/experiments"
@@ -188,10 +189,9 @@ func privately(s experiments.Spec, all []experiments.Measured) []release.Section
 
 func joinedly(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
-		var alone, clear release.Series
-		alone.Label, clear.Label = "without the others", "all as they are"
-		for _, m := range cells {
-			if m.Result != nil && m.Cell.Records.Mechanism == experiments.VLM && m.Cell.Records.Noise == 0 {
+		alone, clear := release.Series{Label: "without the others"}, release.Series{Label: "all as they are"}
+		for _, m := range cells { // what no other party tells is the same for all mechanisms
+			if m.Result != nil && !slices.Contains(alone.X, m.Cell.Records.Epsilon) {
 				alone.X, alone.Y = append(alone.X, m.Cell.Records.Epsilon), append(alone.Y, m.Result.Recorded.AccuracyAlone)
 				clear.X, clear.Y = append(clear.X, m.Cell.Records.Epsilon), append(clear.Y, m.Result.Recorded.AccuracyNoPrivacy)
 			}
