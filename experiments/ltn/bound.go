@@ -2,11 +2,11 @@ package ltn
 
 import "math"
 
-// laplaceBound is the largest accuracy of telling one of K classes, all as common, from a vector with
+// LaplaceBound is the largest accuracy of telling one of K classes, all as common, from a vector with
 // Laplace noise of a local epsilon (LTN, equation 10): each class is a corner of the ball. It bounds
 // Laplace mechanisms and no others: a label told by k-ary response puts all of its epsilon into the one
 // thing that is asked, and is right more often.
-func laplaceBound(classes int, epsilon float64) float64 {
+func LaplaceBound(classes int, epsilon float64) float64 {
 	half := classes / 2
 	sum, choose := -(epsilon+1)/8*float64(classes-2)*math.Exp(-epsilon/2), 1.0
 	for j := range half {

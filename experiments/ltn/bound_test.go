@@ -11,7 +11,7 @@ import (
 // the label of k-ary response is right more often than that.
 func TestTheBoundOfLaplaceNoise(t *testing.T) {
 	for i, epsilon := range []float64{1, 2, 4, 6, 8, 10} {
-		got := laplaceBound(10, epsilon)
+		got := LaplaceBound(10, epsilon)
 		if want := []float64{0.16461, 0.26250, 0.51347, 0.72957, 0.86502, 0.93702}[i]; math.Abs(got-want) > 1e-5 {
 			t.Errorf("%v at %v, want %v", got, epsilon, want)
 		}
@@ -19,7 +19,7 @@ func TestTheBoundOfLaplaceNoise(t *testing.T) {
 			t.Errorf("a label is right %v of the time, the bound is %v", label, got)
 		}
 		for _, classes := range []int{2, 4, 10, 26} {
-			got, printed, integral := laplaceBound(classes, epsilon), printedBound(classes/2, 2/epsilon), boundByIntegral(classes/2, 2/epsilon)
+			got, printed, integral := LaplaceBound(classes, epsilon), printedBound(classes/2, 2/epsilon), boundByIntegral(classes/2, 2/epsilon)
 			if math.Abs(got-printed) > 1e-9 || math.Abs(got-integral) > 1e-5 {
 				t.Errorf("%d classes at %v: %v by equation 10, %v by 32, %v by 27", classes, epsilon, got, printed, integral)
 			}

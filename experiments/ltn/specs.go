@@ -165,7 +165,7 @@ func privately(s experiments.Spec, all []experiments.Measured) []release.Section
 		const classes = 10
 		bound, label := release.Series{Label: "equation 10"}, release.Series{Label: "label of the model of symbols"}
 		for _, e := range budgets {
-			bound.X, bound.Y = append(bound.X, e), append(bound.Y, laplaceBound(classes, e))
+			bound.X, bound.Y = append(bound.X, e), append(bound.Y, LaplaceBound(classes, e))
 		}
 		for _, m := range cells {
 			if m.Result != nil && m.Cell.Records.Mechanism == experiments.Symbols {
