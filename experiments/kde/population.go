@@ -47,8 +47,12 @@ func newPopulation(c experiments.Cell, run uint64, rec *records, progress simula
 	d := c.Density
 	q := plan.Density{Dimension: rec.Dimension(), Kernel: d.Kernel, Repetitions: d.Repetitions}
 	q.Kernel.Seed = experiments.PublicSeed(c.Seed, run, forFeatures)
+	has := encode.Kernel(d.Kernel.Name).Parameters()
+	if has.Projection && q.Kernel.Projection == 0 {
+		q.Kernel.Projection = max(1, q.Dimension/4)
+	}
 	switch {
-	case encode.Kernel(d.Kernel.Name).Parameters().Single:
+	case has.Single:
 		q.Repetitions = 1 // it holds all of a value
 	case q.Repetitions == 0:
 		q.Repetitions = q.Dimension

@@ -51,7 +51,7 @@ and why numbers differ, and what goes beyond the paper: [results.md](../results.
 	accuracy := func(name string, labels float64) item {
 		return item{
 			name: "Figure " + name, title: fmt.Sprintf("accuracy against epsilon, labels at %g", labels),
-			text: "On AG news with as many respondents as there are records, and on no other of the paper's sets. The paper's figure carries no numbers that could be drawn in; where its tables have some at this epsilon of labels, they are the crosses.",
+			text: "On AG news with as many respondents as there are records, and on no other of the paper's sets. The paper's figure carries no numbers that could be drawn in; where its tables have some at this epsilon of labels, they are the crosses, of 30,000 respondents a class and 768 dimensions where the lines have 9,600 and 256.",
 			show: func(c Cells) ([]release.Table, []page.Chart) { return nil, accuracies("figure"+name, labels, c) },
 		}
 	}
@@ -60,7 +60,7 @@ and why numbers differ, and what goes beyond the paper: [results.md](../results.
 		table("2", "DBPedia-14", "DBPedia-14 by latent directions of public texts, where the paper has sentence embeddings: inner products of records as they are have 0.898 without privacy, where the paper's tend to 0.93. Two runs; what has a dash was not measured, being of 560,000 respondents at five levels of labels, minutes of a core each.", "dbpedia14@40000", "dbpedia14", "mnist"),
 		beside(table("3", "AG News", "At the paper's size: 30,000 respondents a class, 768 Fourier features, delta 1e-6.", "agnews_lsa256@30000"), again),
 		table("4", "SST2", "The printed rows of inner products repeat DBPedia-14's to the digit, and are left out.", "sst2_glue@33674", "sst2"),
-		table("5", "CIFAR-10", "The paper's 6,144 contrastive features are not to be had: made-up ones of that size. A *curator of bits* has the rounded bits, of which a record may move each: a root of 6,144 of sensitivity, against which the accountant of RR knows that a unit vector moves all bits' probabilities together by one at most. *Who holds the records* adds up the features themselves and has that sensitivity too.", "cifar-like", "fashion-mnist"),
+		table("5", "CIFAR-10", "The paper's 6,144 contrastive features are not to be had: made-up ones of that size. A *curator of bits* has the rounded bits, of which a record may move each: a root of 6,144 of sensitivity, against which the accountant of RR knows that a unit vector moves all bits' probabilities together by one at most. *Who holds the records* adds up the features themselves and has that sensitivity too. *Gaussian, projected* has 2,048 features of a projection to 256 directions, where the paper has 6,144: the paper's contrast, that Gaussian densities bear noise which inner products do not, is there. One run.", "cifar-like", "fashion-mnist"),
 		wordTable("6", 5.7), wordTable("7", 4.4), wordTable("8", 3.2),
 		accuracy("1", 5),
 		{
@@ -87,7 +87,7 @@ and why numbers differ, and what goes beyond the paper: [results.md](../results.
 		{name: "Figure 7", title: "accuracy against epsilon, labels at 5", text: "The paper repeats its Figure 1, which is above."},
 		accuracy("8", 3),
 		{
-			name: "Beyond the tables", title: "what the accountant and the rotation bring, apart", text: "The same bits of inner products, added up by the same protocols, with the noise of either accounting, labels as they are.",
+			name: "Beyond the tables", title: "what the accountant and the rotation bring, apart", text: "The same bits of inner products, added up by the same protocols, with the noise of either accounting, labels as they are. At epsilon 0.5 the accountant makes 80 of RR's 26, and the rotation 85 of these; of 3NB's 46 the rotation makes 83, and the accountant 84 of these.",
 			show: func(c Cells) ([]release.Table, []page.Chart) {
 				return crossed(c.where(func(x experiments.Cell) bool {
 					return x.Density.Bitsum == "rr" || x.Density.Bitsum == "3nb" && x.Density.Accounting != experiments.AuthorsAccounting
@@ -426,7 +426,7 @@ func accuracies(name string, labels float64, c Cells, needs ...string) (out []pa
 	for _, set := range datasets(at) {
 		for _, kernel := range []string{"gaussian", "ip-identity"} {
 			of := at.where(func(x experiments.Cell) bool {
-				return x.Dataset == set && (x.Density.Kernel.Name == kernel || x.Density.Kernel.Name == "ip-rotated")
+				return x.Dataset == set && (x.Density.Kernel.Name == kernel || x.Density.Kernel.Name == "ip-rotated") && (x.Density.Bitsum != experiments.Local || slices.Contains(needs, experiments.Local))
 			})
 			if !has(of, kernel, needs) {
 				continue

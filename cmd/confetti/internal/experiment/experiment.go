@@ -37,6 +37,7 @@ type experimentKDE struct {
 type KDEFlags struct {
 	flags.Mechanism
 	flags.KernelChoice
+	Authors    bool   `help:"With --bitsum 3nb --accounting paper: 0.8 of a round's epsilon for the noise, as in the program of the paper's authors, where the paper prints 0.99."`
 	Classifier string `help:"Whose accuracy is the headline: highest-density, or nearest-mean for inner products; both are reported." default:"highest-density"`
 	Seed       uint64 `help:"The same seed gives the same experiment." default:"1"`
 	Runs       int    `help:"Repeat with new features and noise, and average." default:"1"`
@@ -65,6 +66,12 @@ func (c KDEFlags) Cell() (experiments.Cell, error) {
 	d := experiments.Density{
 		Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
 		Repetitions: c.Repetitions, NearestMean: c.Classifier == experiments.NearestMean,
+	}
+	if c.Authors {
+		if c.Bitsum != "3nb" || d.Accounting != account.PaperAccounting {
+			return experiments.Cell{}, terminal.Usagef("--authors is of --bitsum 3nb --accounting paper: give both, or leave it out")
+		}
+		d.Accounting = experiments.AuthorsAccounting
 	}
 	d.Kernel, _ = c.Choose(0)
 	if label != plan.Unprotected {

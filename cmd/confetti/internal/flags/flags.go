@@ -2,7 +2,6 @@
 package flags
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -82,7 +81,7 @@ func KernelNames() string {
 func BitsumNames() string { return strings.Join(plan.Bitsums, ", ") }
 
 // Choose is the kernel asked for, without a seed, and its number of feature
-// maps for vectors of the given dimension. Parameters that the kernel has not
+// maps for vectors of the given dimension, 0 where it is not known yet. Parameters that the kernel has not
 // keep their defaults unused.
 func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int) {
 	has := encode.Kernel(k.Kernel).Parameters()
@@ -100,7 +99,10 @@ func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int
 		kernel.Buckets = k.Buckets
 	}
 	if has.Projection {
-		kernel.Projection = cmp.Or(k.Projection, max(1, dimension/4))
+		kernel.Projection = k.Projection
+		if k.Projection == 0 && dimension > 0 {
+			kernel.Projection = max(1, dimension/4)
+		}
 	}
 	switch {
 	case has.Single:
