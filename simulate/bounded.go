@@ -92,6 +92,14 @@ func (b Bounded) Run(ctx context.Context, p *protocol.Protocol, keys Keys, value
 	if b.Block == 0 {
 		b.Block = 4096
 	}
+	lock, err := durable.Lock(b.Dir)
+	if errors.Is(err, durable.ErrLocked) {
+		return Collection{}, fmt.Errorf("simulate: %s: another process simulates there: wait for it, or stop it", b.Dir)
+	}
+	if err != nil {
+		return Collection{}, err
+	}
+	defer lock.Close()
 	if err := b.claim(p.Plan, values, seed); err != nil {
 		return Collection{}, err
 	}
@@ -135,6 +143,9 @@ func (b Bounded) Run(ctx context.Context, p *protocol.Protocol, keys Keys, value
 			col.Fragments += s.Fragments
 			col.Dropped += s.Dropped + dropped
 		}
+	}
+	if err := r.store.Delete(ctx, "mixing"); err != nil { // what a kill has left of crowds that were mixed
+		return col, err
 	}
 	for _, block := range blocks {
 		for _, to := range block.Sent {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/internal/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
@@ -158,6 +159,14 @@ func TestBoundedRefusesAnotherSimulation(t *testing.T) {
 	if _, err := b.Run(t.Context(), proto, keys, values, 1, quiet); err != nil {
 		t.Fatal(err)
 	}
+	lock, err := durable.Lock(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Run(t.Context(), proto, keys, values, 1, quiet); err == nil || !strings.Contains(err.Error(), "another process simulates there") {
+		t.Error(err)
+	}
+	lock.Close()
 	if _, err := b.Run(t.Context(), proto, keys, values, 2, quiet); err == nil || !strings.Contains(err.Error(), "another simulation") {
 		t.Error(err)
 	}
