@@ -48,13 +48,19 @@ export function info(suite: Suite, at: Place): Uint8Array<ArrayBuffer> {
 /** The additional data of HPKE: the crowd. */
 export const aad = (at: Place): Uint8Array<ArrayBuffer> => uint(at.crowd, 4);
 
-/** Seals one layer for the holder of a public key in its text form, under a context of its own. */
-export async function sealLayer(suite: Suite, key: string, at: Place, inner: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+/** Seals for the holder of a public key in its text form, under a context of its own. */
+export async function sealBase(suite: Suite, key: string, info: Uint8Array<ArrayBuffer>, data: Uint8Array<ArrayBuffer>, plaintext: Uint8Array): Promise<{ enc: Uint8Array<ArrayBuffer>; payload: Uint8Array<ArrayBuffer> }> {
   const { hpke } = parameters[suite];
   const recipientPublicKey = await hpke.kem.deserializePublicKey(parseKey(key, suite).bytes.buffer);
-  const sender = await hpke.createSenderContext({ recipientPublicKey, info: info(suite, at).buffer });
-  const sealed = await sender.seal(concat(inner).buffer, aad(at).buffer);
-  return concat(new Uint8Array(sender.enc), new Uint8Array(sealed));
+  const sender = await hpke.createSenderContext({ recipientPublicKey, info: info.buffer });
+  const sealed = await sender.seal(concat(plaintext).buffer, data.buffer);
+  return { enc: new Uint8Array(sender.enc), payload: new Uint8Array(sealed) };
+}
+
+/** Seals one layer. */
+export async function sealLayer(suite: Suite, key: string, at: Place, inner: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { enc, payload } = await sealBase(suite, key, info(suite, at), aad(at), inner);
+  return concat(enc, payload);
 }
 
 /** Why an envelope does not open. HPKE cannot tell a changed bit from another plan, instance, hop, crowd or key. */

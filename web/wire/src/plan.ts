@@ -6,6 +6,7 @@ import { checkLog, type Log, logEntry, maxEvidenceBytes, maxWitnesses, verifyEvi
 import { verifyEd25519 } from "./ed25519";
 import type { Suite, Way } from "./envelope";
 import { parseKey } from "./keys";
+import type { Circuit } from "./prio3";
 import { tokenBytes } from "./tokens";
 
 export interface Party {
@@ -29,12 +30,22 @@ export interface Plan {
   readonly budget: Readonly<Record<string, unknown>>;
   readonly crowd: { readonly names?: readonly string[]; readonly minimum: number; readonly maximum?: number };
   readonly envelopes: { readonly per_device: number; readonly payload_bytes: number; readonly suite: Suite };
-  readonly route: { readonly kind: string; readonly mix?: { readonly instances: readonly { readonly hops: readonly Party[] }[]; readonly spread?: string; readonly issuer?: Party } };
+  readonly route: { readonly kind: string; readonly mix?: { readonly instances: readonly { readonly hops: readonly Party[] }[]; readonly spread?: string; readonly issuer?: Party }; readonly sum?: SumRoute };
   readonly analyzer: Party;
   readonly times?: Times;
   readonly signatures?: number;
   readonly state?: string;
   readonly round?: { readonly study: string; readonly number: number };
+}
+
+/** How answers are summed. */
+export interface SumRoute {
+  readonly leader: Party;
+  readonly helper: Party;
+  readonly wire: string;
+  readonly proof: string;
+  readonly circuit: Circuit;
+  readonly chunk: number;
 }
 
 interface Study {
