@@ -253,6 +253,9 @@ func (w *world) happens(e event) {
 // fill restarts a hop on a disk with so much room left.
 func (w *world) fill(n *node, bytes int64) {
 	n.restart()
+	if n.queue == nil {
+		return // it does not start, as was said
+	}
 	used, err := n.queue.Bytes(w.ctx())
 	if err != nil {
 		w.say("%s: %v", n.name, err)
