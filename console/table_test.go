@@ -49,3 +49,19 @@ func TestOnlyTablesOfTheSameValuesAreCompared(t *testing.T) {
 		}
 	}
 }
+
+// A sentence has no number that cannot be, whatever noise makes of the estimate.
+func TestSentencesSayWhatCanBe(t *testing.T) {
+	counts := []release.ValueCount{
+		{Value: "tea", Estimate: 27, LowAll: 21, HighAll: 24},
+		{Value: "coffee", Estimate: -3, LowAll: 0, HighAll: 2},
+	}
+	if got := (table{Respondents: 24, counts: counts}).answer(); !strings.Contains(got, "about 24 of 24 (100.0") {
+		t.Errorf("the answer reads %q", got)
+	}
+	for _, c := range []struct{ estimate, low, high, want float64 }{{27, 21, 24, 24}, {-3, 0, 2, 0}, {5, 3, 8, 5}} {
+		if got := possible(release.ValueCount{Estimate: c.estimate, LowAll: c.low, HighAll: c.high}); got != c.want {
+			t.Errorf("%v is shown as %v", c, got)
+		}
+	}
+}
