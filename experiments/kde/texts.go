@@ -92,7 +92,7 @@ func rows(m *inputs.Map, of dataset.Written) (dataset.Labelled, error) {
 }
 
 // means are texts by the mean of their words' vectors, less that of the vocabulary, each of length one; the words
-// themselves likewise. Word vectors have a large part in common, which says nothing and would be most of an inner
+// themselves likewise. The checksum is that of the texts. Word vectors have a large part in common, which says nothing and would be most of an inner
 // product. A text of unknown words is left out.
 func means(name string, texts *dataset.Texts, words *dataset.WordVectors) *dataset.Set {
 	d := words.X.Cols
