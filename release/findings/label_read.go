@@ -23,10 +23,22 @@ type Labels struct {
 	Records  int
 	Epsilon  float64
 	Of, Said []int
+	// Local says that the classes are as private as the records, though everyone colludes (LTN): the promise of
+	// what is learned is then the local one.
+	Local bool
 }
 
-// ReadLabels reads the sheet that stands beside a release of labels (release.CountsFile).
+// ReadLabels reads the sheet that stands beside a release of labels, or of private records with their classes, that
+// were counted in clusters (release.CountsFile).
 func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
+	if z := p.Question.Latent; z != nil && z.Report == plan.LatentSymbols && len(z.Classes) > 0 && z.Records == 0 {
+		l := &Labels{Classes: z.Classes, Likely: make([][]float64, z.Clusters), Local: true}
+		err := l.rows(sheet, l.share, func() {})
+		if err == nil && !slices.ContainsFunc(l.Likely, func(shares []float64) bool { return shares != nil }) {
+			err = fmt.Errorf("%s has no shares of classes: the public state was missing when it was written", release.CountsFile)
+		}
+		return l, err
+	}
 	ask := p.Question.Label
 	if ask == nil || ask.Report == plan.LabelSums || ask.Randomizer == nil {
 		return nil, errors.New("no release of labels that were counted in clusters, or told one by one")
@@ -38,22 +50,53 @@ func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
 	} else {
 		read, end = l.clusters(p.Crowd.Names)
 	}
+	return l, l.rows(sheet, read, end)
+}
+
+// rows reads those below the names of the columns.
+func (l *Labels) rows(sheet io.Reader, read func(row []string) bool, end func()) error {
 	c := csv.NewReader(sheet)
 	c.ReuseRecord = true
 	for line := 0; ; line++ {
 		row, err := c.Read()
 		switch {
 		case errors.Is(err, io.EOF) && line < 2:
-			return nil, fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
+			return fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
 		case errors.Is(err, io.EOF):
 			end()
-			return l, nil
+			return nil
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", release.CountsFile, err)
+			return fmt.Errorf("%s: %w", release.CountsFile, err)
 		case line > 0 && !read(row):
-			return nil, fmt.Errorf("%s: row %d is nothing that a release of this plan says", release.CountsFile, line+1)
+			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", release.CountsFile, line+1)
 		}
 	}
+}
+
+// share reads that of a class in a cluster, as latentSheet wrote it; of a cluster in which no public input lies there
+// is none.
+func (l *Labels) share(row []string) bool {
+	const cluster, class, share = 1, 2, 5 // columns
+	if len(row) <= share {
+		return false
+	}
+	c, err := strconv.Atoi(row[cluster])
+	y := slices.Index(l.Classes, row[class])
+	if err != nil || c < 1 || c > len(l.Likely) || y < 0 {
+		return false
+	}
+	if row[share] == "" {
+		return true
+	}
+	x, err := strconv.ParseFloat(row[share], 64)
+	if err != nil || !(x >= 0 && x <= 1+1e-9) {
+		return false
+	}
+	if l.Likely[c-1] == nil {
+		l.Likely[c-1] = make([]float64, len(l.Classes))
+	}
+	l.Likely[c-1][y] = x
+	return true
 }
 
 // clusters reads counts that release.WriteCounts wrote, row by row, and makes shares of them in the end.

@@ -76,14 +76,39 @@ func TestOtherSheetsAreRefused(t *testing.T) {
 	}
 }
 
+// recordPlan asks three clusters of private records which of two classes goes with each.
+func recordPlan() plan.Plan {
+	return plan.Plan{Question: plan.Question{Latent: &plan.Latent{Classes: []string{"a", "b, or c"}, Report: plan.LatentSymbols, Clusters: 3}}}
+}
+
+// Shares of classes among private records are read back; a cluster without public inputs has none.
+func TestSheetsOfPrivateRecordsAreReadBack(t *testing.T) {
+	const head = "group,cluster,class,respondents,std_err,share\n"
+	got, err := ReadLabels(recordPlan(), strings.NewReader(head+"respondents,1,a,30,4,0.75\nrespondents,1,\"b, or c\",10,4,0.25\nrespondents,2,a,-1,4,\nrespondents,3,a,0,4,0\nrespondents,3,\"b, or c\",9,4,1\n"))
+	if err != nil || !got.Local || !slices.EqualFunc(got.Likely, [][]float64{{0.75, 0.25}, nil, {0, 1}}, slices.Equal[[]float64]) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, row := range map[string]string{
+		"another cluster": "respondents,4,a,1,1,1\n", "another class": "respondents,1,d,1,1,1\n", "no share": "respondents,1,a,1,1,2\n", "fewer columns": "respondents,1\n", "none known": "respondents,1,a,1,1,\n",
+	} {
+		if _, err := ReadLabels(recordPlan(), strings.NewReader(head+row)); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
 // Whatever is read of a sheet fits its plan.
 func FuzzReadLabels(f *testing.F) {
-	f.Add(true, []byte("record,reported\n1,a\n"))
-	f.Add(false, []byte("attribute,crowd,value,estimate,std_err,low,high,low_all,high_all,consistent\nlabel,one,a,1,1,1,1,1,1,1\n"))
-	f.Fuzz(func(t *testing.T, each bool, sheet []byte) {
+	f.Add(uint8(2), []byte("group,cluster,class,respondents,std_err,share\nrespondents,1,a,30,4,0.75\n"))
+	f.Add(uint8(1), []byte("record,reported\n1,a\n"))
+	f.Add(uint8(0), []byte("attribute,crowd,value,estimate,std_err,low,high,low_all,high_all,consistent\nlabel,one,a,1,1,1,1,1,1,1\n"))
+	f.Fuzz(func(t *testing.T, kind uint8, sheet []byte) {
 		p := labelPlan(plan.LabelClusters)
-		if each {
+		switch kind {
+		case 1:
 			p = labelPlan(plan.LabelEach)
+		case 2:
+			p = recordPlan()
 		}
 		var l *Labels
 		var err error

@@ -32,7 +32,7 @@ import (
 
 // taught learns from a release of labels.
 type taught struct {
-	Release string `arg:"" help:"The folder of a release of labels, as confetti release fetch writes it." type:"path"`
+	Release string `arg:"" help:"The folder of a release of labels, or of private records with their classes, as confetti release fetch writes it." type:"path"`
 	public
 	Out   string `help:"The file of the model." type:"path" default:"labels.model"`
 	State string `help:"Of images: also write the model as a state that plans name and devices fetch, which then say privately which class it gives them (confetti plan new latent --clusters FILE), or whether it is right (--model FILE)." type:"path" placeholder:"FILE"`
@@ -177,10 +177,10 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 }
 
 // promise is that against the analyzer: it sees counts of clusters behind an honest shuffler, and
-// labels told one by one with whose they are.
+// labels told one by one with whose they are; of private records the one to go by, though everyone colludes.
 func (t labelled) promise() (model.Promise, error) {
 	observer := account.ShufflerHonest
-	if t.Likely == nil {
+	if t.Likely == nil || t.Local {
 		observer = account.EveryoneColludes
 	}
 	for _, s := range t.release.Guarantees {
