@@ -125,6 +125,18 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 				}
 			}
 		}
+		// A file that is chosen is read as one that is pasted, and so is the example.
+		b.Do(chromedp.Evaluate[chromedp.Void](`{
+			const chosen = new DataTransfer();
+			chosen.items.add(new File(["colour,size\nokapi-blue,2\nokapi-blue,2\n" + "okapi-red,3\n".repeat(40)], "values.csv", {type: "text/csv"}));
+			const file = document.getElementById("file");
+			file.files = chosen.files;
+			file.dispatchEvent(new Event("change", {bubbles: true}));
+		}`), webtest.Until(drawnWhole+` && document.getElementById("read").textContent.startsWith("42 rows, 2 columns")`))
+		b.Do(chromedp.Click("#sample"), webtest.Until(drawnWhole+` && document.getElementById("read").textContent.startsWith("600 rows")`))
+		for _, request := range kept.asked() {
+			t.Errorf("a file makes the page ask for %s", request)
+		}
 		// The page could not send them if it tried, nor could its worker.
 		sent := webtest.Ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
 		refused := b.Found()
