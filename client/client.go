@@ -97,14 +97,11 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	promise, err := proto.Promise()
+	found, err := o.check(proto)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
-	if c.charge, c.oneMessage, c.note, c.question, err = price(proto, promise); err != nil {
-		return nil, err
-	}
+	c := &Client{options: o, charge: found.Charge, oneMessage: found.OneMessage, note: found.Note, question: found.Question, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
 	if c.round = c.charge; signed.Study != nil && signed.Study.Takes == plan.TakesAll {
 		if c.charge, err = c.round.ofStudy(proto, signed.Study.Rounds); err != nil {
 			return nil, err

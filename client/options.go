@@ -43,6 +43,11 @@ type Options struct {
 	LedgerBytes int           // above it the ledger forgets messages, oldest first; 0: 16 MB
 	LedgerAge   time.Duration // after it the ledger forgets messages; 0: a year
 
+	// Program tells this program from every other one, such as the hash of its bytes. Where it
+	// is given the Store keeps what the accountant found of the last plan, and the same program
+	// need not find it again. "": the plan is checked each time.
+	Program string
+
 	Now func() time.Time // nil: the system's clock
 
 	// Failpoint is called at each named step (see Failpoints), in tests of

@@ -26,6 +26,7 @@ type options struct {
 	Bearer     string   `json:"bearer"`
 	Delay      *float64 `json:"delay"` // seconds; 0: none
 	Wait       float64  `json:"wait"`  // seconds
+	Program    string   `json:"program"`
 	Caps       *struct {
 		Plan   client.Cap `json:"plan"`
 		Window client.Cap `json:"window"`
@@ -34,7 +35,7 @@ type options struct {
 }
 
 func (o options) client(s store) (client.Options, error) {
-	c := client.Options{Publishers: plan.Trust(o.Publishers...), Store: s, Transport: fetch{}, Bearer: o.Bearer, Wait: seconds(o.Wait)}
+	c := client.Options{Publishers: plan.Trust(o.Publishers...), Store: s, Transport: fetch{}, Bearer: o.Bearer, Wait: seconds(o.Wait), Program: o.Program}
 	if len(o.Publishers) == 0 {
 		return c, errors.New("no publisher is trusted: give the keys of those whose plans this page answers")
 	}

@@ -5,7 +5,7 @@
 
 /**
  * Answers calls of index.js, of which the first is "open".
- * @param {(options: Record<string, any>) => Promise<{module: WebAssembly.Module, store: Store}>} prepare Loads the module, after which globalThis.Go is there, and opens the store.
+ * @param {(options: Record<string, any>) => Promise<{module: WebAssembly.Module, store: Store, program?: string}>} prepare Loads the module, says which one it is, after which globalThis.Go is there, and opens the store.
  * @returns {(message: {id: number, call: string, argument?: any}) => Promise<{id: number, result?: any, error?: {message: string, code: string}}>}
  */
 export function device(prepare) {
@@ -14,7 +14,7 @@ export function device(prepare) {
   return async ({ id, call, argument }) => {
     try {
       if (call === "open") {
-        opened = prepare(argument).then(({ module, store }) => start(module, store, argument));
+        opened = prepare(argument).then(({ module, store, program }) => start(module, store, { ...argument, program }));
         await opened;
         return { id };
       }
@@ -35,9 +35,9 @@ export function device(prepare) {
  * @param {Record<string, any>} options
  * @returns {Promise<Functions>}
  */
-async function start(module, store, { plan, publishers, bearer, delay, wait, caps }) {
+async function start(module, store, { plan, publishers, bearer, delay, wait, caps, program }) {
   const realm = /** @type {any} */ (globalThis);
   const go = new realm.Go();
   void go.run(await WebAssembly.instantiate(module, go.importObject)); // until the worker ends
-  return realm.confettiDevice(store, JSON.stringify({ plan, publishers, bearer, delay, wait, caps }));
+  return realm.confettiDevice(store, JSON.stringify({ plan, publishers, bearer, delay, wait, caps, program }));
 }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +70,12 @@ func (m Module) build(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(cache, "confetti", "web", version)
+	source, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm"}, "go", "list", "-f", "{{.Dir}}", m.Command)
+	if err != nil {
+		return "", err
+	}
+	checkout := sha256.Sum256([]byte(source)) // each has a folder of its own: another one's module is another
+	dir = filepath.Join(cache, "confetti", "web", version, hex.EncodeToString(checkout[:8]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

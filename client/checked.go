@@ -1,0 +1,60 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// checkedName is what the last plan's check is kept under.
+const checkedName = "checked"
+
+// checked is what the accountant found of a plan. It is a function of the plan and of the
+// program, so that it is kept for both by their hashes, and for nothing else.
+type checked struct {
+	Program    string `json:"program"`
+	Plan       string `json:"plan"`
+	Charge     Charge `json:"charge"`
+	OneMessage Charge `json:"one_message"`
+	Note       string `json:"note,omitempty"`
+	Question   []byte `json:"question,omitempty"`
+}
+
+// check runs the accountant and says what an answer costs, or recalls what the same program
+// found of the same plan. Whoever can write into the store can have the device spend anyway.
+func (o Options) check(proto *protocol.Protocol) (checked, error) {
+	c := checked{Program: o.Program, Plan: proto.Plan.Name()}
+	if known, ok := o.recall(c); ok {
+		return known, nil
+	}
+	promise, err := proto.Promise()
+	if err != nil {
+		return c, err
+	}
+	if c.Charge, c.OneMessage, c.Note, c.Question, err = price(proto, promise); err != nil {
+		return c, err
+	}
+	if record, err := json.Marshal(c); err == nil && o.Program != "" {
+		_ = o.Store.Replace(checkedName, journal.Line(nil, record)) // it is checked again otherwise
+	}
+	return c, nil
+}
+
+// recall is what is kept of that plan and program, if it is whole.
+func (o Options) recall(of checked) (known checked, ok bool) {
+	if o.Program == "" {
+		return known, false
+	}
+	line, err := o.Store.Load(checkedName)
+	if err != nil || len(line) < len("01234567 ") {
+		return known, false
+	}
+	record := bytes.TrimSuffix(line[len("01234567 "):], []byte("\n"))
+	if !bytes.Equal(journal.Line(nil, record), line) || strict.JSON(record, &known) != nil {
+		return known, false
+	}
+	return known, known.Program == of.Program && known.Plan == of.Plan && known.Charge.valid()
+}
