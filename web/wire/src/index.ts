@@ -12,7 +12,7 @@ export { Problem, readProblem } from "./problem";
 export { checkChain, decodeHandover, decodeReceipt, encodeHandover, type Handover, type Receipt, verifyReceipt } from "./receipts";
 export { askTokens, blindAll, type Fetch, fetchPlan, type Tokens, upload } from "./service";
 export { type SignIn, signedIn, signIn } from "./signin";
-export { sketchCell, sketchRows } from "./sketch";
+export { localHash, sketchCell, sketchRows } from "./sketch";
 export { Rotation, Stream } from "./stream";
 export { reportsPath, sumReport, type Task, task } from "./sums";
 export { type Ask, blind, type BlindedRequest, decodeTokenRequest, decodeTokenResponse, encodeTokenRequest, encodeTokenResponse, finalize, tokenAuthorization, tokenMessage, type TokenPlace, verifyToken } from "./tokens";

@@ -1,4 +1,4 @@
-// Sketches of histograms: which column of a row a value falls into.
+// Hashing of cells: which column of a sketch's row a value falls into, and which symbol a cell has under a function of local hashing.
 import { Stream } from "./stream";
 
 const prime = (1n << 61n) - 1n;
@@ -22,4 +22,12 @@ export function sketchCell(row: readonly bigint[], cells: number, value: number)
   const v = BigInt(value);
   const hash = (row[0]! + v * (row[1]! + v * (row[2]! + v * row[3]!))) % prime;
   return Number((hash * BigInt(cells)) >> 61n);
+}
+
+/** The symbol, of so many, of a cell under a function of local hashing. */
+export function localHash(seed: Uint8Array, fn: number, symbols: number, cell: number): number {
+  const stream = new Stream(seed, `local-hash/${fn}`);
+  const [a, b, c] = [0, 1, 2].map(() => (stream.word() >> 3n) % prime) as [bigint, bigint, bigint];
+  const x = BigInt(cell);
+  return Number((((a + x * (b + x * c)) % prime) * BigInt(symbols)) >> 61n);
 }

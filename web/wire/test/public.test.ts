@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { fromHex } from "../src/bytes";
 import { type Axis, cellsOf, type Domain } from "../src/domain";
 import { features, type Kernel, UnfitError } from "../src/features";
-import { sketchCell, sketchRows } from "../src/sketch";
+import { localHash, sketchCell, sketchRows } from "../src/sketch";
 import { Stream } from "../src/stream";
 import { vectors } from "./vectors";
 
@@ -80,4 +80,12 @@ test("values are in the golden cells", () => {
     }
   }
   assert.ok(v.cases.length > 50);
+});
+
+test("symbols of local hashing are the golden ones", () => {
+  const { cases } = vectors<{ cases: { seed: string; symbols: number; function: number; cells: number[]; hashes: number[] }[] }>("dp/randomize/testdata/vectors/v1/local_hash.json");
+  for (const c of cases) {
+    assert.deepEqual(c.cells.map((x) => localHash(fromHex(c.seed), c.function, c.symbols, x)), c.hashes, `function ${c.function} to ${c.symbols}`);
+  }
+  assert.ok(cases.length >= 16);
 });
