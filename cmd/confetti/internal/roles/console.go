@@ -70,8 +70,7 @@ one browser in as the operator, once.
 Example:
   confetti serve console --analyzer https://analyzer.example:8443
   confetti serve console --dir trial
-  confetti serve console --dir trial --oidc-issuer https://accounts.example.org \
-      --oidc-client confetti-console --oidc-operator ada=248289761001`
+  confetti serve console --dir trial --oidc-issuer https://accounts.example.org --oidc-client confetti-console --oidc-operator ada=248289761001`
 }
 
 func (c serveConsole) Run(std terminal.Streams) error {
