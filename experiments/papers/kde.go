@@ -27,7 +27,7 @@ epsilon that means anything: hundreds of bits share it. The inner product is of 
 
     confetti experiment run kde --all --data DIR --out results      # goes on where it was stopped
 
-Data: agnews_lsa256 is AG news as 256 latent directions of words, where the paper has sentence embeddings of 768 dimensions; what is said to have so many a class (AG news, 30,000 a class) has as many respondents in each class as the paper, each real record held by several of them, and as many Fourier features as the paper, 768. Figures have 3 runs of Gaussian densities and 5 of inner products where the paper has 5 (Figure 3: 3); tables 5, or as many as they say. How
+Data: agnews_lsa256 is AG news as 256 latent directions of words, where the paper has sentence embeddings of 768 dimensions; what is said to have so many a class (AG news, 30,000 a class) has as many respondents in each class as the paper, each real record held by several of them, and as many Fourier features as the paper, 768. Figures have 3 runs of Gaussian densities and 5 of inner products where the paper has 5; tables 5, or as many as they say. How
 and why numbers differ, and what goes beyond the paper: [results.md](../results.md).`,
 	}
 	table := func(name, set, ours string, sets ...string) item {
