@@ -104,7 +104,7 @@ func (o Of) Same(other Of) error {
 	a, b := o.Head, other.Head
 	switch {
 	case a.Plan != b.Plan:
-		return fmt.Errorf("it is of plan %x..., the others of %x...", b.Plan[:6], a.Plan[:6])
+		return fmt.Errorf("it is of plan %x, the others of %x", b.Plan[:6], a.Plan[:6])
 	case a != b:
 		return fmt.Errorf("it is of another batch (instance %d, crowd %d, %d envelopes) than the others (instance %d, crowd %d, %d envelopes)",
 			int(b.Instance)+1, int64(b.Crowd)+1, b.Envelopes, int(a.Instance)+1, int64(a.Crowd)+1, a.Envelopes)
