@@ -168,7 +168,7 @@ func TestRefusesBatchesWhole(t *testing.T) {
 		"a hop beyond":               {func(b *envelope.Batch) { b.Hop = 2 }, "whole cascade"},
 		"too few respondents":        {func(b *envelope.Batch) { b.Respondents = minimum - 1 }, "minimum of 5"},
 		"too many respondents":       {func(b *envelope.Batch) { b.Respondents = 1001 }, "maximum of 1000"},
-		"more envelopes than it may": {func(b *envelope.Batch) { b.Respondents = uint32(len(b.Envelopes)/perDevice) - 1 }, "more envelopes"},
+		"more envelopes than it may": {func(b *envelope.Batch) { b.Respondents = uint64(len(b.Envelopes)/perDevice) - 1 }, "more envelopes"},
 		"fewer than the honest send": {func(b *envelope.Batch) { b.Envelopes = b.Envelopes[:4*perDevice-1] }, "honest minimum"},
 		"copies instead of envelopes": {func(b *envelope.Batch) {
 			for i := 4*perDevice - 1; i < len(b.Envelopes); i++ {

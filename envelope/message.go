@@ -28,7 +28,9 @@ const (
 	kindContribution = 1
 	kindBatch        = 2
 	commonHeader     = 48
-	minSize          = 32 + tagSize // of an envelope: X25519 round an empty payload
+
+	// MinSize is the length of the shortest envelope, bytes: X25519 round an empty payload.
+	MinSize = 32 + tagSize
 )
 
 // Contribution is what one device hands in: all its envelopes for one instance,
@@ -48,7 +50,7 @@ type Batch struct {
 	Instance    uint16
 	Crowd       uint32
 	Hop         uint8
-	Respondents uint32   // distinct respondents whose whole contribution was accepted at the entry
+	Respondents uint64   // distinct respondents whose whole contribution was accepted at the entry
 	Envelopes   [][]byte // all of one length
 }
 
@@ -89,7 +91,7 @@ func (b Batch) WriteTo(w io.Writer) (written int64, err error) {
 
 // Head is what stands before the batch's envelopes.
 func (b Batch) Head() Head {
-	h := Head{Plan: b.Plan, Instance: b.Instance, Crowd: b.Crowd, Hop: b.Hop, Respondents: b.Respondents, Envelopes: uint32(len(b.Envelopes))}
+	h := Head{Plan: b.Plan, Instance: b.Instance, Crowd: b.Crowd, Hop: b.Hop, Respondents: b.Respondents, Envelopes: uint64(len(b.Envelopes))}
 	if len(b.Envelopes) > 0 {
 		h.Size = len(b.Envelopes[0])
 	}
@@ -103,8 +105,8 @@ type Head struct {
 	Instance    uint16
 	Crowd       uint32
 	Hop         uint8
-	Respondents uint32
-	Envelopes   uint32 // how many follow, at least 1
+	Respondents uint64
+	Envelopes   uint64 // how many follow, at least 1
 	Size        int    // of each, bytes
 }
 
@@ -183,10 +185,10 @@ func (h Head) validate(envelopes int) error {
 	switch {
 	case envelopes == 0:
 		return errors.New("envelope: a message without envelopes has no encoding")
-	case uint64(envelopes) > math.MaxUint32:
-		return errors.New("envelope: 2^32 or more envelopes do not go into one message")
-	case h.Size < minSize || h.Size > MaxSize:
-		return fmt.Errorf("envelope: an envelope of %d bytes: need %d to %d", h.Size, minSize, MaxSize)
+	case uint64(envelopes) > math.MaxUint32 || h.Respondents > math.MaxUint32:
+		return errors.New("envelope: 2^32 or more envelopes or respondents do not go into one message")
+	case h.Size < MinSize || h.Size > MaxSize:
+		return fmt.Errorf("envelope: an envelope of %d bytes: need %d to %d", h.Size, MinSize, MaxSize)
 	}
 	return nil
 }
@@ -196,11 +198,11 @@ func (h Head) append(data []byte, kind byte) []byte {
 	data = append(data, h.Plan[:]...)
 	data = binary.BigEndian.AppendUint16(data, h.Instance)
 	data = binary.BigEndian.AppendUint32(data, h.Crowd)
-	data = binary.BigEndian.AppendUint32(data, h.Envelopes)
+	data = binary.BigEndian.AppendUint32(data, uint32(h.Envelopes))
 	data = binary.BigEndian.AppendUint32(data, uint32(h.Size))
 	if kind == kindBatch {
 		data = append(data, h.Hop)
-		data = binary.BigEndian.AppendUint32(data, h.Respondents)
+		data = binary.BigEndian.AppendUint32(data, uint32(h.Respondents))
 	}
 	return data
 }
@@ -220,15 +222,15 @@ func parseHead(kind byte, data []byte) (Head, error) {
 	if n == 0 {
 		return Head{}, errors.New("no envelopes")
 	}
-	if size < minSize || size > MaxSize {
-		return Head{}, fmt.Errorf("envelopes of %d bytes: need %d to %d", size, minSize, MaxSize)
+	if size < MinSize || size > MaxSize {
+		return Head{}, fmt.Errorf("envelopes of %d bytes: need %d to %d", size, MinSize, MaxSize)
 	}
 	h := Head{
 		Plan: [32]byte(data[2:34]), Instance: binary.BigEndian.Uint16(data[34:]), Crowd: binary.BigEndian.Uint32(data[36:]),
-		Envelopes: n, Size: int(size),
+		Envelopes: uint64(n), Size: int(size),
 	}
 	if kind == kindBatch {
-		h.Hop, h.Respondents = data[48], binary.BigEndian.Uint32(data[49:])
+		h.Hop, h.Respondents = data[48], uint64(binary.BigEndian.Uint32(data[49:]))
 	}
 	return h, nil
 }
@@ -241,7 +243,7 @@ func parse(kind byte, data []byte) (Batch, error) {
 		return Batch{}, err
 	}
 	rest := data[headerSize(kind):]
-	want := uint64(h.Envelopes) * uint64(h.Size) // below 2^32 * 2^18: no overflow
+	want := h.Envelopes * uint64(h.Size) // below 2^32 * 2^18: no overflow
 	if got := uint64(len(rest)); got != want {
 		what := "oversized"
 		if got < want {

@@ -12,13 +12,13 @@ import (
 )
 
 func drawBatch(t *rapid.T) Batch {
-	size := rapid.IntRange(minSize, minSize+40).Draw(t, "size")
+	size := rapid.IntRange(MinSize, MinSize+40).Draw(t, "size")
 	return Batch{
 		Plan:        [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "plan")),
 		Instance:    rapid.Uint16().Draw(t, "instance"),
 		Crowd:       rapid.Uint32().Draw(t, "crowd"),
 		Hop:         rapid.Uint8().Draw(t, "hop"),
-		Respondents: rapid.Uint32().Draw(t, "respondents"),
+		Respondents: uint64(rapid.Uint32().Draw(t, "respondents")),
 		Envelopes:   rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), size, size), 1, 5).Draw(t, "envelopes"),
 	}
 }
@@ -55,7 +55,7 @@ func TestMessagesComeBack(t *testing.T) {
 }
 
 func TestMessagesWithNoEncoding(t *testing.T) {
-	ok := make([]byte, minSize)
+	ok := make([]byte, MinSize)
 	for name, envelopes := range map[string][][]byte{
 		"none": {}, "too short": {ok[1:]}, "too long": {make([]byte, MaxSize+1)}, "two lengths": {ok, append(ok, 0)},
 	} {
@@ -71,12 +71,12 @@ func TestMessagesWithNoEncoding(t *testing.T) {
 // TestHostileLengths states huge contents in a short message: it must be
 // refused before anything of that size is asked for.
 func TestHostileLengths(t *testing.T) {
-	data, err := Batch{Envelopes: [][]byte{make([]byte, minSize)}}.Marshal()
+	data, err := Batch{Envelopes: [][]byte{make([]byte, MinSize)}}.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []uint32{0, 2, 1 << 31, 1<<32 - 1} {
-		for _, size := range []uint32{0, 1, minSize, MaxSize, MaxSize + 1, 1<<32 - 1} {
+		for _, size := range []uint32{0, 1, MinSize, MaxSize, MaxSize + 1, 1<<32 - 1} {
 			hostile := bytes.Clone(data)
 			binary.BigEndian.PutUint32(hostile[40:], n)
 			binary.BigEndian.PutUint32(hostile[44:], size)

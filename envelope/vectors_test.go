@@ -78,7 +78,7 @@ type messageVector struct {
 	Instance    uint16     `json:"instance,omitempty"`
 	Crowd       uint32     `json:"crowd,omitempty"`
 	Hop         uint8      `json:"hop,omitempty"`
-	Respondents uint32     `json:"respondents,omitempty"`
+	Respondents uint64     `json:"respondents,omitempty"`
 	Envelopes   []hexBytes `json:"envelopes,omitempty"`
 }
 

@@ -113,7 +113,7 @@ func newBadVectors(v envelopeVector) []badVector {
 func newMessageVectors(t *testing.T) []messageVector {
 	b := Batch{
 		Plan: [32]byte(counting(0xa0, 32)), Instance: 258, Crowd: 16909060, Hop: 1, Respondents: 84281096,
-		Envelopes: [][]byte{counting(1, minSize), counting(101, minSize)},
+		Envelopes: [][]byte{counting(1, MinSize), counting(101, MinSize)},
 	}
 	batch, err := b.Marshal()
 	if err != nil {

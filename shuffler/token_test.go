@@ -61,7 +61,7 @@ func (w tokenWorld) batch(t *testing.T, crowd uint32, tokens [][]byte) envelope.
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := envelope.Batch{Plan: w.plan.Hash(), Crowd: crowd, Respondents: uint32(len(tokens))}
+	b := envelope.Batch{Plan: w.plan.Hash(), Crowd: crowd, Respondents: uint64(len(tokens))}
 	for d, made := range tokens {
 		for i := range perDevice {
 			var slots [][]byte

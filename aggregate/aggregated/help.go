@@ -180,7 +180,7 @@ func (c *crowd) drawn(batch aggregate.Batch, leader wire.SignedReceipt) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	share, n := dap.MarshalShare(sealed), uint32(batch.Reports)
+	share, n := dap.MarshalShare(sealed), uint64(batch.Reports)
 	receipt := wire.Receipt{
 		Plan: c.of.hash, Hop: 1, Crowd: uint32(c.number), Respondents: n, Tokens: counted(c.of, batch),
 		In: n, Out: n, BatchIn: leader.BatchOut, BatchOut: wire.SharesDigest(leader.BatchOut, share), Previous: leader.Hash(),

@@ -171,8 +171,8 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 		}
 		share := dap.MarshalShare(sealed)
 		receipt := wire.Receipt{
-			Plan: c.of.hash, Crowd: uint32(c.number), Respondents: uint32(batch.Reports), Tokens: counted(c.of, batch),
-			In: uint32(batch.Reports + batch.Refused), Out: uint32(batch.Reports), Dropped: uint32(batch.Refused), BatchOut: sha256.Sum256(share),
+			Plan: c.of.hash, Crowd: uint32(c.number), Respondents: uint64(batch.Reports), Tokens: counted(c.of, batch),
+			In: uint64(batch.Reports + batch.Refused), Out: uint64(batch.Reports), Dropped: uint64(batch.Refused), BatchOut: sha256.Sum256(share),
 		}
 		return append(receipt.Sign(c.of.sign).Bytes(), share...), nil
 	})
@@ -214,11 +214,11 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 
 // counted is how many tokens a receipt states: one for each report, where they are
 // demanded.
-func counted(p *served, b aggregate.Batch) uint32 {
+func counted(p *served, b aggregate.Batch) uint64 {
 	if p.auth.Tokens == nil {
 		return 0
 	}
-	return uint32(b.Reports)
+	return uint64(b.Reports)
 }
 
 func encodeReceipts(all []byte) string { return base64.RawURLEncoding.EncodeToString(all) }

@@ -139,7 +139,7 @@ func TestTheHelperCountsATokenOnce(t *testing.T) {
 	if n != 3 || sums[1] != 2 || sums[0]+sums[3] != 1 { // of the two with one token either counts
 		t.Errorf("%d reports, %v", n, sums)
 	}
-	for hop, want := range []uint32{0, 3} {
+	for hop, want := range []uint64{0, 3} {
 		url := w.plan.Route.Sum.Aggregators()[hop].URL
 		held, err := serve.AskHeld(t.Context(), &http.Client{Transport: w}, url, wire.Leg{Plan: w.plan.Hash(), Hop: uint8(hop + 1)})
 		if err != nil || held.Tokens != want || held.Sent == "" {

@@ -22,36 +22,35 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := web.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.BatchType, wire.PartedType); err != nil {
 		return err
 	}
+	parted := web.CheckType(r.Header.Get("Content-Type"), wire.PartedType) == nil
 	// {hop} is how many receipts there are: a body without room for them is no batch
 	// of any plan.
 	if n := r.ContentLength; n >= 0 && n < int64(wire.PrefixSize(int(leg.Hop))) {
 		return shorter(int(leg.Hop))
 	}
-	if err := s.standing(r.Context(), leg.Plan); err != nil {
-		return storeProblem(err)
-	}
-	o, err := s.outline(r.Context(), nameOf(leg.Plan))
+	keys, err := s.keys(r.Context(), leg)
 	if err != nil {
-		return storeProblem(err)
+		return err
 	}
-	if o.summed {
-		return wire.Problemf(wire.WrongRole, "the plan's answers are summed: the analyzer fetches the sums")
+	if parted {
+		outcome, err := s.shards.TakeManifest(w, r, leg, keys)
+		s.taken(r.Context(), outcome, err)
+		if err == nil && outcome != store.Failed {
+			w.WriteHeader(status(outcome))
+		}
+		return err
 	}
-	keys := o.receipts
-	if int(leg.Instance) >= len(keys) || int(leg.Hop) != len(keys[leg.Instance]) {
-		return wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
-	}
-	receipts, err := vouched(w, r, leg, keys[leg.Instance])
+	receipts, err := vouched(w, r, leg, keys)
 	if err != nil {
 		return err
 	}
 	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return err
 	}
-	if s.shards != nil && r.ContentLength > int64(s.o.ShardBytes) {
+	if s.o.Blobs != nil && r.ContentLength > int64(s.o.ShardBytes) {
 		outcome, err := s.shards.Take(w, r, leg, receipts)
 		s.taken(r.Context(), outcome, err)
 		if err != nil {
@@ -80,6 +79,41 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// putPart answers PUT .../batches/{crowd}/parts/{part}: 201 when the part is on disk, 200
+// for the same again.
+func (s *Service) putPart(w http.ResponseWriter, r *http.Request) error {
+	leg, n, err := wire.PathPartLeg(r)
+	if err != nil {
+		return err
+	}
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.PartType); err != nil {
+		return err
+	}
+	keys, err := s.keys(r.Context(), leg)
+	if err != nil {
+		return err
+	}
+	return s.shards.TakePart(w, r, leg, n, keys)
+}
+
+// keys are those of the receipts of the hops before the analyzer, on a leg that it serves.
+func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]wire.VerifyKey, error) {
+	if err := s.standing(ctx, leg.Plan); err != nil {
+		return nil, storeProblem(err)
+	}
+	o, err := s.outline(ctx, nameOf(leg.Plan))
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	if o.summed {
+		return nil, wire.Problemf(wire.WrongRole, "the plan's answers are summed: the analyzer fetches the sums")
+	}
+	if int(leg.Instance) >= len(o.receipts) || int(leg.Hop) != len(o.receipts[leg.Instance]) {
+		return nil, wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
+	}
+	return o.receipts[leg.Instance], nil
+}
+
 func shorter(hops int) error {
 	return wire.Problemf(wire.BatchRefused, "the body is shorter than the receipts of %d hops", hops)
 }
@@ -95,16 +129,8 @@ func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.V
 		return nil, shorter(len(keys))
 	}
 	receipts, _, err := wire.CutReceipts(prefix)
-	if err == nil && len(receipts) != len(keys) {
-		err = fmt.Errorf("analyzer: %d receipts of %d hops", len(receipts), len(keys))
-	}
-	if err != nil {
-		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
-	}
-	last := receipts[len(receipts)-1]
-	err = last.Verify(keys[len(keys)-1])
-	if err == nil && (last.Plan != leg.Plan || last.Instance != leg.Instance || last.Crowd != leg.Crowd) {
-		err = errors.New("analyzer: the last receipt is of another batch than the path names")
+	if err == nil {
+		err = wire.CheckLast(receipts, keys, leg)
 	}
 	if err != nil {
 		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)

@@ -28,7 +28,7 @@ func (c *collection) large(b *testing.B, envelopes int) wire.Handover {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h.Batch.Respondents, h.Batch.Envelopes = uint32(envelopes/perDevice), make([][]byte, envelopes)
+	h.Batch.Respondents, h.Batch.Envelopes = uint64(envelopes/perDevice), make([][]byte, envelopes)
 	for i := range h.Batch.Envelopes {
 		// A message in channel 0, 1 or 2, or a dummy.
 		payload := []byte{1, 0, 0, 0, byte(i % 4), byte(i / 4 % 2), 0, 0}
@@ -44,7 +44,7 @@ func (c *collection) large(b *testing.B, envelopes int) wire.Handover {
 		}
 	}
 	r := h.Receipts[0].Receipt
-	r.In, r.Out, r.Respondents = uint32(envelopes), uint32(envelopes), h.Batch.Respondents
+	r.In, r.Out, r.Respondents = uint64(envelopes), uint64(envelopes), h.Batch.Respondents
 	h.Digest = digest(b, h.Batch)
 	r.BatchOut = h.Digest
 	h.Receipts = []wire.SignedReceipt{r.Sign(c.signers[h.Batch.Instance][0])}

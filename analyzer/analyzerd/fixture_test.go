@@ -207,7 +207,7 @@ func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.Private
 		}
 		r := wire.Receipt{
 			Plan: b.Plan, Instance: b.Instance, Hop: uint8(hop), Crowd: b.Crowd, Respondents: b.Respondents,
-			In: uint32(counts.In), Out: uint32(counts.Out), Dropped: uint32(counts.Dropped), Duplicates: uint32(counts.Duplicates),
+			In: uint64(counts.In), Out: uint64(counts.Out), Dropped: uint64(counts.Dropped), Duplicates: uint64(counts.Duplicates),
 		}
 		if hop > 0 {
 			r.BatchIn, r.Previous = h.Digest, h.Receipts[hop-1].Hash()
@@ -234,8 +234,8 @@ func (c *collection) resign(t testing.TB, h wire.Handover) wire.Handover {
 	h.Receipts = append([]wire.SignedReceipt(nil), h.Receipts...)
 	last := len(h.Receipts) - 1
 	r := h.Receipts[last].Receipt
-	r.Dropped += r.Out - uint32(len(h.Batch.Envelopes))
-	r.Out, r.Respondents = uint32(len(h.Batch.Envelopes)), h.Batch.Respondents
+	r.Dropped += r.Out - uint64(len(h.Batch.Envelopes))
+	r.Out, r.Respondents = uint64(len(h.Batch.Envelopes)), h.Batch.Respondents
 	h.Digest = digest(t, h.Batch)
 	r.BatchOut = h.Digest
 	h.Receipts[last] = r.Sign(c.signers[h.Batch.Instance][last])
@@ -272,8 +272,9 @@ type rig struct {
 	point string // the failpoint at which something happens
 	then  func() error
 
-	blobs     string // folder; "": batches are counted in memory
-	elsewhere bool   // others count what is in it
+	blobs      string            // folder; "": batches are counted in memory
+	elsewhere  bool              // others count what is in it
+	publishers *serve.Publishers // who is trusted; nil: the publisher, for good
 
 	store   *store.Store
 	audit   func(plan.Plan, []byte) (analyzerd.Audited, error)
@@ -332,7 +333,7 @@ func (r *rig) restart() {
 	r.service, err = analyzerd.New(analyzerd.Options{
 		Blobs: blobs, ShardBytes: shardBytes, ShardLease: shardLease, Elsewhere: r.elsewhere,
 		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client},
-		Store:  r.store, Operators: r.bearers,
+		Store:  r.store, Operators: r.bearers, Trust: r.publishers,
 		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
 		Populations: map[string]analyzerd.Population{"residents": r.budget},
 		Coordinator: coordinator,

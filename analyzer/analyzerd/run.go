@@ -131,10 +131,8 @@ func (s *Service) expire(ctx context.Context) error {
 	if !due || s.o.Clock.Settled() != nil {
 		return nil
 	}
-	if s.shards != nil {
-		if err := s.shards.Forget(ctx); err != nil {
-			return err
-		}
+	if err := s.shards.Forget(ctx); err != nil {
+		return err
 	}
 	n, err := s.o.Store.Expire(ctx, now.Add(-s.o.Retention))
 	if err != nil {

@@ -124,7 +124,7 @@ type Service struct {
 	o          Options
 	publishers []string // their keys; "" for all others of Options.Trust
 	opening    chan struct{}
-	shards     *shards.Sharing // nil: batches are counted in memory
+	shards     *shards.Sharing
 	concluding sync.Mutex
 
 	registering sync.Mutex // or withdrawing: one at a time
@@ -192,20 +192,18 @@ func New(o Options) (*Service, error) {
 	}
 	var err error
 	s.metrics, err = newMetrics(o.Metrics.Meter)
-	if o.Blobs != nil {
-		s.shards = &shards.Sharing{
-			Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Elsewhere: o.Elsewhere, Problem: storeProblem,
-			Counted: s.metrics.shard, Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log,
-			Find: func(ctx context.Context, name string) (shards.Plan, error) {
-				run, err := s.run(ctx, name)
-				if err != nil {
-					return shards.Plan{}, err
-				}
-				return shards.Plan{Counter: run.counter, Protocol: run.protocol, BornOut: func(r []wire.SignedReceipt, head envelope.Head, digest [32]byte) error {
-					return s.bornOut(run, r, head, digest)
-				}}, nil
-			},
-		}
+	s.shards = &shards.Sharing{
+		Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Elsewhere: o.Elsewhere, Problem: storeProblem,
+		Counted: s.metrics.shard, Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log, Standing: s.standing,
+		Find: func(ctx context.Context, name string) (shards.Plan, error) {
+			run, err := s.run(ctx, name)
+			if err != nil {
+				return shards.Plan{}, err
+			}
+			return shards.Plan{Counter: run.counter, Protocol: run.protocol, BornOut: func(r []wire.SignedReceipt, head envelope.Head, digest [32]byte) error {
+				return s.bornOut(run, r, head, digest)
+			}}, nil
+		},
 	}
 	return s, err
 }
@@ -218,6 +216,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.RegisterPattern: s.operators(s.register),
 		wire.BatchPattern:    s.putBatch,
+		wire.PartPattern:     s.putPart,
 		wire.HeldPattern:     s.getHeld,
 		wire.ClosePattern:    s.operators(s.postClose),
 		wire.PlansPattern:    s.getPlans,

@@ -96,7 +96,7 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	var err error
 	if registry.Final(name) {
 		err = s.o.Store.Withdraw(ctx, name, w.Marshal(), w.String(), s.o.Now())
-		if err == nil && s.shards != nil {
+		if err == nil {
 			err = s.shards.Forget(ctx) // what workers have counted of a batch that is not whole yet
 		}
 	} else {

@@ -108,8 +108,12 @@ func (c counted) receipts(p plan.Plan, files map[string][]byte) ([]byte, error) 
 		if p.Route.Sum != nil {
 			one.Dropped = 0 // the aggregators have refused them, and say so
 		}
-		for receipt := range slices.Chunk(b.Receipts, wire.ReceiptSize) {
-			one.Receipts = append(one.Receipts, receipt)
+		receipts, err := wire.SplitReceipts(b.Receipts)
+		if err != nil {
+			return nil, err
+		}
+		for _, receipt := range receipts {
+			one.Receipts = append(one.Receipts, receipt.Bytes())
 		}
 		all.Batches = append(all.Batches, one)
 	}

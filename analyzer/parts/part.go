@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/envelope"
@@ -57,6 +56,8 @@ const (
 
 	mostShards = 1 << 16
 	mostPieces = 1 << 24
+
+	mostCounted = 1 << 56 // what is above is no number of envelopes
 )
 
 // Error is a fault of parts or tables, as against one of the store that they are in.
@@ -72,8 +73,8 @@ func (o Of) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, h.Instance)
 	b = binary.BigEndian.AppendUint32(b, h.Crowd)
 	b = append(b, h.Hop)
-	b = binary.BigEndian.AppendUint64(b, uint64(h.Respondents))
-	b = binary.BigEndian.AppendUint64(b, uint64(h.Envelopes))
+	b = binary.BigEndian.AppendUint64(b, h.Respondents)
+	b = binary.BigEndian.AppendUint64(b, h.Envelopes)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.Size))
 	return binary.BigEndian.AppendUint32(b, uint32(o.Shards))
 }
@@ -85,19 +86,16 @@ func parseOf(b []byte) (o Of, err error) {
 		Size: int(binary.BigEndian.Uint32(b[55:])),
 	}, int(binary.BigEndian.Uint32(b[59:]))}
 	switch {
-	case envelopes < 1 || envelopes > math.MaxUint32 || respondents > math.MaxUint32:
+	case envelopes < 1 || max(envelopes, respondents) > mostCounted:
 		return o, fmt.Errorf("%d envelopes of %d respondents: no batch has so many", envelopes, respondents)
 	case o.Head.Size < 1 || o.Head.Size > envelope.MaxSize:
 		return o, fmt.Errorf("envelopes of %d bytes: need 1 to %d", o.Head.Size, envelope.MaxSize)
 	case o.Shards < 1 || o.Shards > mostShards:
 		return o, fmt.Errorf("%d shards: need 1 to %d", o.Shards, mostShards)
 	}
-	setCount(&o.Head.Respondents, respondents)
-	setCount(&o.Head.Envelopes, envelopes)
+	o.Head.Respondents, o.Head.Envelopes = respondents, envelopes
 	return o, nil
 }
-
-func setCount[T uint32 | uint64](to *T, n uint64) { *to = T(n) }
 
 // Same refuses two things that are of different batches, or of one that was dealt twice.
 func (o Of) Same(other Of) error {
@@ -192,12 +190,29 @@ type Dealer struct {
 // its name, SHARD/PIECE.
 func NewDealer(head envelope.Head, least int, put func(name string, body []byte) error) *Dealer {
 	size := blob.PartBytes(head.Bytes(), least)
-	shards := min(mostShards, int((head.Bytes()+int64(size)-1)/int64(size)))
+	shards := ShardsOf(head, least)
 	each := (size + head.Size - 1) / head.Size
 	return &Dealer{
 		of: Of{head, shards}, pieces: int((int64(head.Envelopes) + int64(each) - 1) / int64(each)), each: each,
 		dealt: make([][][]byte, shards), put: put,
 	}
+}
+
+// ShardsOf is how many shards of at least so many bytes a batch is dealt to.
+func ShardsOf(head envelope.Head, least int) int {
+	size := int64(blob.PartBytes(head.Bytes(), least))
+	return int(min(mostShards, (head.Bytes()+size-1)/size))
+}
+
+// Deal writes one piece of each shard of a batch that comes in so many pieces, from
+// its envelopes, one after the other. It may be done again, and in any order.
+func Deal(head envelope.Head, shards, pieces, piece int, envelopes []byte, put func(name string, body []byte) error) error {
+	d := Dealer{of: Of{head, shards}, pieces: pieces, piece: piece, dealt: make([][][]byte, shards), put: put}
+	for size := head.Size; len(envelopes) >= size; envelopes = envelopes[size:] {
+		s := analyzer.Shard(envelopes[:size], shards)
+		d.dealt[s] = append(d.dealt[s], envelopes[:size:size])
+	}
+	return d.flush()
 }
 
 // Shards is how many there are.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/analyzer"
@@ -51,22 +52,26 @@ type Plan struct {
 	BornOut func(receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) error
 }
 
-// Sharing is what a service and its workers count with. All must be set.
+// Sharing is what a service and its workers count with. All must be set but Blobs.
 type Sharing struct {
 	Store     *store.Store
-	Blobs     blob.Store
+	Blobs     blob.Store    // nil: no batch is shared
 	Bytes     int           // of a shard, at least
 	Lease     time.Duration // for which a shard is its taker's alone; nobody prolongs it
 	BatchSize int64         // most bytes of a batch
 	Alone     chan struct{} // held by who counts: it takes all cores
 	Elsewhere bool          // others count, and leave tables beside the shards (package parts)
 	Find      func(ctx context.Context, plan string) (Plan, error)
-	Problem   func(error) error // of the store, as who asks is told
+	Problem   func(error) error                              // of the store, as who asks is told
+	Standing  func(ctx context.Context, plan [32]byte) error // a plan that is not served, or not now
 	Counted   func(context.Context)
 	Opened    func(ctx context.Context, counted, dropped int)
 	Failpoint func(string) error
 	Now       func() time.Time
 	Log       *slog.Logger
+
+	mu        sync.Mutex
+	forgotten map[string]bool // plans of which nothing is left
 }
 
 // Bytes are receipts as they are kept, one after the other.
@@ -108,9 +113,18 @@ func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, rec
 			return store.Failed, err
 		}
 	}
+	return s.finish(ctx, run, leg, mark)
+}
+
+// finish waits until a batch is counted whose shards are there, and writes its tally.
+func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store.Batch) (store.Outcome, error) {
 	whole, err := s.counted(ctx, run, mark)
 	if err != nil && !errors.Is(err, errAgain) {
 		return store.Failed, err
+	}
+	// Counting may have taken long: whoever signed the plan has to be trusted still.
+	if err := s.Standing(ctx, leg.Plan); err != nil {
+		return store.Failed, s.Problem(err)
 	}
 	outcome := store.Failed
 	if err == nil {
@@ -118,7 +132,8 @@ func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, rec
 	}
 	refused, ok := errors.AsType[*wire.Problem](err)
 	if err == nil || errors.Is(err, errAgain) || ok && refused.Code == wire.BatchRefused {
-		err = errors.Join(err, s.Store.Unshare(context.WithoutCancel(ctx), mark), s.Blobs.Delete(context.WithoutCancel(ctx), shardsOf(mark)))
+		ctx := context.WithoutCancel(ctx)
+		err = errors.Join(err, s.Store.Unshare(ctx, mark), s.Blobs.Delete(ctx, arrivalOf(mark)), s.Blobs.Delete(ctx, shardsOf(mark)))
 	}
 	return outcome, err
 }
@@ -350,10 +365,11 @@ func (s *Sharing) addTables(ctx context.Context, run Plan, mark store.Batch, nam
 
 // count writes what was counted of a batch as its tally.
 func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole analyzer.Counted) (store.Outcome, error) {
-	last, err := wire.ParseReceipt(mark.Receipts[len(mark.Receipts)-wire.ReceiptSize:])
+	receipts, err := wire.SplitReceipts(mark.Receipts)
 	if err != nil {
 		return store.Failed, err
 	}
+	last := receipts[len(receipts)-1]
 	if whole.Tally == nil || whole.Opened+whole.Dropped != int(last.Out) {
 		return store.Failed, errAgain
 	}
@@ -385,20 +401,45 @@ func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole a
 }
 
 // Forget deletes what is left of batches of plans that take none any more: what workers
-// have counted last, so that whoever is stopped in between finds the rest.
+// have counted last, so that whoever is stopped in between finds the rest. Without a store
+// of blobs, which an earlier configuration may have had, the rows go alone.
 func (s *Sharing) Forget(ctx context.Context) error {
-	if s.Blobs == nil {
-		return nil
-	}
-	plans, err := s.Store.Unfinished(ctx)
-	for _, name := range plans {
-		if deleting := s.Blobs.Delete(ctx, name); deleting != nil {
-			err = errors.Join(err, deleting)
+	unfinished, err := s.Store.Unfinished(ctx)
+	closed, failed := s.closed(ctx)
+	err = errors.Join(err, failed)
+	for _, name := range append(closed, unfinished...) {
+		if s.Blobs != nil {
+			if deleting := s.Blobs.Delete(ctx, name); deleting != nil {
+				err = errors.Join(err, deleting)
+				continue
+			}
+		}
+		if finishing := s.Store.Finish(ctx, name); finishing != nil {
+			err = errors.Join(err, finishing)
 			continue
 		}
-		err = errors.Join(err, s.Store.Finish(ctx, name))
+		s.mu.Lock()
+		s.forgotten[name] = true
+		s.mu.Unlock()
 	}
 	return err
+}
+
+// closed names the plans that take no batches any more, each once in a process's life:
+// parts of a batch may lie there of which nobody has shared a shard.
+func (s *Sharing) closed(ctx context.Context) (names []string, err error) {
+	plans, err := s.Store.Plans(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forgotten == nil {
+		s.forgotten = map[string]bool{}
+	}
+	for _, p := range plans {
+		if (p.Withdrawn || !p.Closed.IsZero()) && !s.forgotten[p.Name] {
+			names = append(names, p.Name)
+		}
+	}
+	return names, err
 }
 
 // Work counts shards until the context ends: all that a worker does.

@@ -150,8 +150,8 @@ func (e *Epoch) endCrowds(ctx context.Context, crowds Crowds, together int) erro
 		}
 		bytes += size
 		pass[c] = &drawn{kept: kept, head: envelope.Head{
-			Plan: e.rules.Plan, Instance: e.rules.Instance, Crowd: c, Respondents: uint32(respondents),
-			Envelopes: uint32(respondents * e.rules.PerDevice), Size: e.rules.Size,
+			Plan: e.rules.Plan, Instance: e.rules.Instance, Crowd: c, Respondents: uint64(respondents),
+			Envelopes: uint64(respondents) * uint64(e.rules.PerDevice), Size: e.rules.Size,
 		}}
 	}
 	return flush()

@@ -101,7 +101,7 @@ func (c *Collector) close(r *rand.Rand) ([]envelope.Batch, []Withheld) {
 			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: c.rules.Minimum})
 			continue
 		}
-		b := envelope.Batch{Plan: c.rules.Plan, Instance: c.rules.Instance, Crowd: uint32(i), Hop: 0, Respondents: uint32(respondents)}
+		b := envelope.Batch{Plan: c.rules.Plan, Instance: c.rules.Instance, Crowd: uint32(i), Hop: 0, Respondents: uint64(respondents)}
 		for j, envelopes := range contributions {
 			if kept[j] {
 				b.Envelopes = append(b.Envelopes, envelopes...)

@@ -87,7 +87,7 @@ func TestWireDocumentIsWhole(t *testing.T) {
 			t.Errorf("docs/wire.md lacks %s", r)
 		}
 	}
-	for _, mediaType := range []string{ContributionType, BatchType, TokenRequestType, TokenResponseType, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, StateType, ProblemType} {
+	for _, mediaType := range []string{ContributionType, BatchType, PartedType, PartType, TokenRequestType, TokenResponseType, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, StateType, ProblemType} {
 		if !strings.Contains(text, "`"+mediaType+"`") {
 			t.Errorf("docs/wire.md lacks %s", mediaType)
 		}
@@ -173,7 +173,7 @@ func TestOpenAPIAgrees(t *testing.T) {
 				if mediaType == "application/json" { // of an operator, to the service alone
 					continue
 				}
-				if !slices.Contains([]string{ContributionType, BatchType, TokenRequestType, SignedPlanType, SignedPlansType, SignedRoundType, LoggedPlanType, WithdrawalType, StateType, EvidenceType}, mediaType) {
+				if !slices.Contains([]string{ContributionType, BatchType, PartedType, PartType, TokenRequestType, SignedPlanType, SignedPlansType, SignedRoundType, LoggedPlanType, WithdrawalType, StateType, EvidenceType}, mediaType) {
 					t.Errorf("%s: no body has type %s", route, mediaType)
 				}
 			}

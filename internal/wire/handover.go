@@ -4,12 +4,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
 )
 
-// Handover is what one hop sends to the next: a batch behind the receipts of all
-// hops that it has come through.
+// Handover is what one hop sends to the next where the batch goes as a whole: behind the
+// receipts of all hops that it has come through, none of which has version 2.
 //
 //	offset  length  field
 //	0       1       format version, 1
@@ -47,6 +48,10 @@ func MarshalHandover(receipts []SignedReceipt, batch []byte) []byte {
 // through so many hops.
 func PrefixSize(hops int) int { return handoverHeader + hops*ReceiptSize }
 
+// LongPrefixSize is the most bytes that stand before the manifest of a batch that has come
+// through so many hops, or before a part of it.
+func LongPrefixSize(hops int) int { return handoverHeader + hops*longReceiptSize }
+
 // CutReceipts reads the receipts that a handover begins with, and returns what
 // follows them: the batch, or as much of it as there is. It checks the form, not the
 // signatures: CheckChain does.
@@ -72,6 +77,68 @@ func CutReceipts(data []byte) (receipts []SignedReceipt, batch []byte, err error
 		rest = rest[ReceiptSize:]
 	}
 	return receipts, rest, nil
+}
+
+// MarshalReceipts is what stands before the manifest of a batch, and otherwise before each
+// of its parts.
+//
+//	offset  length      field
+//	0       1           format version, 2
+//	1       1           kind: 3 before a manifest, 5 before a part
+//	2       1           number of receipts
+//	3       224 or 248  of each, the entry's first
+func MarshalReceipts(receipts []SignedReceipt, manifest bool) []byte {
+	b := []byte{partsVersion, kindOf(manifest), byte(len(receipts))}
+	for _, r := range receipts {
+		b = append(b, r.Bytes()...)
+	}
+	return b
+}
+
+func kindOf(manifest bool) byte {
+	if manifest {
+		return kindHandover
+	}
+	return kindPart
+}
+
+// ReadReceipts reads what MarshalReceipts writes, and nothing behind it. It checks the
+// form, not the signatures. What keeps it from reading is returned as it is.
+func ReadReceipts(r io.Reader, manifest bool) ([]SignedReceipt, error) {
+	read := func(b []byte) error {
+		_, err := io.ReadFull(r, b)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = errors.New("wire: handover: truncated")
+		}
+		return err
+	}
+	var head [handoverHeader]byte
+	if err := read(head[:]); err != nil {
+		return nil, err
+	}
+	if head[0] != partsVersion || head[1] != kindOf(manifest) {
+		return nil, fmt.Errorf("wire: handover: version %d and kind %d where version %d and kind %d are expected", head[0], head[1], partsVersion, kindOf(manifest))
+	}
+	var receipts []SignedReceipt
+	for range head[2] {
+		var b [longReceiptSize]byte
+		if err := read(b[:1]); err != nil {
+			return nil, err
+		}
+		size, err := receiptSize(b[0])
+		if err == nil {
+			err = read(b[1:size])
+		}
+		if err != nil {
+			return nil, err
+		}
+		one, err := ParseReceipt(b[:size])
+		if err != nil {
+			return nil, err
+		}
+		receipts = append(receipts, one)
+	}
+	return receipts, nil
 }
 
 // NewHandover is a handover of receipts and the encoding of a batch that has come

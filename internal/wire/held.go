@@ -17,7 +17,7 @@ type Held struct {
 	Sent     string `json:"sent,omitempty"`
 
 	// Tokens are those that it counted for the batch that it sent.
-	Tokens uint32 `json:"tokens,omitempty"`
+	Tokens uint64 `json:"tokens,omitempty"`
 }
 
 // MaxHeld is the longest JSON of a Held, in bytes, generously.

@@ -18,6 +18,7 @@ const Version = "v1"
 const (
 	ContributionPattern = "PUT /v1/plans/{plan}/instances/{instance}/contributions/{id}"
 	BatchPattern        = "PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
+	PartPattern         = "PUT /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}/parts/{part}"
 	HeldPattern         = "GET /v1/plans/{plan}/instances/{instance}/hops/{hop}/batches/{crowd}"
 	PlanPattern         = "GET /v1/plans/{plan}"
 	StatusPattern       = "GET /v1/plans/{plan}/status"
@@ -41,8 +42,11 @@ const (
 // The media types of bodies. Each names the version of its form: a service that
 // cannot read one answers UnsupportedMediaType and says in Accept what it reads.
 const (
-	ContributionType  = "application/vnd.confetti.contribution; version=1"
-	BatchType         = "application/vnd.confetti.batch; version=1"
+	ContributionType = "application/vnd.confetti.contribution; version=1"
+	BatchType        = "application/vnd.confetti.batch; version=1"
+	// PartedType is that of receipts and the manifest of a batch in parts, PartType of a part.
+	PartedType        = "application/vnd.confetti.batch; version=2"
+	PartType          = "application/vnd.confetti.part; version=2"
 	TokenRequestType  = "application/vnd.confetti.token-request; version=1"
 	TokenResponseType = "application/vnd.confetti.token-response; version=1"
 	SignedPlanType    = "application/vnd.confetti.signed-plan+json; version=1"
@@ -67,6 +71,11 @@ func ContributionPath(plan [32]byte, instance uint16, id [32]byte) string {
 // BatchPath is where a hop, or the analyzer as the one after the last, takes a crowd.
 func BatchPath(plan [32]byte, instance uint16, hop uint8, crowd uint32) string {
 	return fmt.Sprintf("/v1/plans/%x/instances/%d/hops/%d/batches/%d", plan, instance, hop, crowd)
+}
+
+// PartPath is where a part of a crowd's batch is taken, counted from 0.
+func PartPath(l Leg, part int) string {
+	return fmt.Sprintf("%s/parts/%d", BatchPath(l.Plan, l.Instance, l.Hop, l.Crowd), part)
 }
 
 // PlanPath is where the signed plan is read, and registered with an analyzer.
@@ -167,6 +176,15 @@ func PathLeg(r Request) (l Leg, err error) {
 	crowd, err := pathNumber(r, "crowd", 32)
 	l.Hop, l.Crowd = uint8(hop), uint32(crowd)
 	return l, err
+}
+
+// PathPartLeg reads what PathLeg reads, and {part}.
+func PathPartLeg(r Request) (l Leg, part int, err error) {
+	if l, err = PathLeg(r); err != nil {
+		return l, 0, err
+	}
+	n, err := pathNumber(r, "part", 16)
+	return l, int(n), err
 }
 
 // ParsePlanName reads a plan's name: 64 lower-case hex digits.

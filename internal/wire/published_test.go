@@ -100,7 +100,7 @@ func TestPublishedReceiptsThatDoNotBearOut(t *testing.T) {
 		"more contributions were counted than came": func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Whole = 12 },
 		"more envelopes did not open than came":     func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Dropped = 48 },
 		"1 receipts of 2 hops":                      func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Receipts = r.Batches[0].Receipts[:1] },
-		"a receipt of 3 bytes":                      func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Receipts[0] = []byte("abc") },
+		"a receipt of format version 97":            func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Receipts[0] = []byte("abc") },
 		"a crowd that the plan has not":             func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Crowd = 1 },
 		"an instance or a crowd":                    func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches[0].Instance = -1 },
 		"it is there twice":                         func(t *testing.T, p *plan.Plan, r *Receipts) { r.Batches = slices.Repeat(r.Batches, 2) },

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
 )
@@ -18,17 +20,18 @@ type Receipt struct {
 	Instance    uint16
 	Hop         uint8 // that signs, counted from 0
 	Crowd       uint32
-	Respondents uint32 // distinct respondents, as counted at the entry
-	Tokens      uint32 // distinct valid single-use tokens; 0 where the plan demands none of this hop
+	Respondents uint64 // distinct respondents, as counted at the entry
+	Tokens      uint64 // distinct valid single-use tokens; 0 where the plan demands none of this hop
 
 	// Envelopes: In = Out + Dropped + Duplicates.
-	In         uint32 // that came
-	Out        uint32 // that were handed on
-	Dropped    uint32 // that did not open, or had another length than the plan's
-	Duplicates uint32 // exact copies of another one that came
+	In         uint64 // that came
+	Out        uint64 // that were handed on
+	Dropped    uint64 // that did not open, or had another length than the plan's
+	Duplicates uint64 // exact copies of another one that came
 
-	BatchIn  [32]byte // SHA-256 of the batch that came; zeros at the entry, where contributions come
-	BatchOut [32]byte // SHA-256 of the batch that was handed on
+	// SHA-256 of a batch's encoding, or of its manifest where it was handed over in parts.
+	BatchIn  [32]byte // that came; zeros at the entry, where contributions come
+	BatchOut [32]byte // that was handed on
 	Previous [32]byte // SHA-256 of the earlier hop's receipt with its signature; zeros at the entry
 }
 
@@ -47,31 +50,61 @@ type Receipt struct {
 //	96      32      SHA-256 of the batch out
 //	128     32      SHA-256 of the previous receipt
 //	160     64      Ed25519 signature, or zeros
+//
+// One of whose six numbers does not fit 4 bytes has version 2, and 8 bytes for each of
+// them, 248 bytes together. There is one way to write a receipt.
 const ReceiptSize = receiptBody + ed25519.SignatureSize
 
 const (
-	receiptBody    = 160
-	receiptVersion = 1
+	longReceiptSize = ReceiptSize + 4*receiptNumbers
 
-	// What is signed begins with a text that nothing else signed begins with.
-	receiptDomain = "confetti/receipt/v1\n"
+	receiptBody    = 160
+	receiptNumbers = 6
+	receiptVersion = 1
+	longVersion    = 2
+
+	// mostCounted is above what any batch has: sums of some such numbers do not overflow.
+	mostCounted = 1 << 56
 )
+
+// What is signed begins with a text that nothing else signed begins with.
+var receiptDomains = [...]string{receiptVersion: "confetti/receipt/v1\n", longVersion: "confetti/receipt/v2\n"}
+
+func (r Receipt) numbers() [receiptNumbers]uint64 {
+	return [...]uint64{r.Respondents, r.Tokens, r.In, r.Out, r.Dropped, r.Duplicates}
+}
+
+func (r Receipt) version() byte {
+	for _, n := range r.numbers() {
+		if n > math.MaxUint32 {
+			return longVersion
+		}
+	}
+	return receiptVersion
+}
 
 // Bytes is the canonical form of the receipt without its signature.
 func (r Receipt) Bytes() []byte {
-	b := make([]byte, 0, ReceiptSize)
-	b = append(b, receiptVersion)
+	b := make([]byte, 0, longReceiptSize)
+	b = append(b, r.version())
 	b = append(b, r.Plan[:]...)
 	b = binary.BigEndian.AppendUint16(b, r.Instance)
 	b = append(b, r.Hop)
-	for _, n := range []uint32{r.Crowd, r.Respondents, r.Tokens, r.In, r.Out, r.Dropped, r.Duplicates} {
-		b = binary.BigEndian.AppendUint32(b, n)
+	b = binary.BigEndian.AppendUint32(b, r.Crowd)
+	for _, n := range r.numbers() {
+		if r.version() == longVersion {
+			b = binary.BigEndian.AppendUint64(b, n)
+		} else {
+			b = binary.BigEndian.AppendUint32(b, uint32(n))
+		}
 	}
 	for _, h := range [][32]byte{r.BatchIn, r.BatchOut, r.Previous} {
 		b = append(b, h[:]...)
 	}
 	return b
 }
+
+func (r Receipt) signed() []byte { return append([]byte(receiptDomains[r.version()]), r.Bytes()...) }
 
 // SignedReceipt is a receipt as it travels. A hop that the plan gives no receipt
 // key leaves the signature zero.
@@ -84,12 +117,12 @@ type SignedReceipt struct {
 func (r Receipt) Sign(k SignKey) SignedReceipt {
 	s := SignedReceipt{Receipt: r}
 	if k.key != nil {
-		s.Signature = [ed25519.SignatureSize]byte(k.Sign(append([]byte(receiptDomain), r.Bytes()...)))
+		s.Signature = [ed25519.SignatureSize]byte(k.Sign(r.signed()))
 	}
 	return s
 }
 
-// Bytes is the receipt with its signature, ReceiptSize bytes.
+// Bytes is the receipt with its signature, 224 or 248 bytes.
 func (s SignedReceipt) Bytes() []byte { return append(s.Receipt.Bytes(), s.Signature[:]...) }
 
 // Hash names the receipt; the next hop's Previous.
@@ -100,35 +133,94 @@ func (s SignedReceipt) Verify(k VerifyKey) error {
 	switch {
 	case k.IsZero() && s.Signature != [ed25519.SignatureSize]byte{}:
 		return fmt.Errorf("wire: receipt of hop %d: signed, but the plan names no key for it", int(s.Hop)+1)
-	case !k.IsZero() && !k.Verify(append([]byte(receiptDomain), s.Receipt.Bytes()...), s.Signature[:]):
+	case !k.IsZero() && !k.Verify(s.signed(), s.Signature[:]):
 		return fmt.Errorf("wire: receipt of hop %d: not signed with the key that the plan names", int(s.Hop)+1)
 	}
 	return nil
 }
 
+// receiptSize is the length of a receipt that begins with a byte.
+func receiptSize(version byte) (int, error) {
+	switch version {
+	case receiptVersion:
+		return ReceiptSize, nil
+	case longVersion:
+		return longReceiptSize, nil
+	}
+	return 0, fmt.Errorf("wire: a receipt of format version %d: this build reads versions %d and %d", version, receiptVersion, longVersion)
+}
+
 // ParseReceipt reads what SignedReceipt.Bytes writes. It checks the form, not
 // the signature.
 func ParseReceipt(b []byte) (SignedReceipt, error) {
-	if len(b) != ReceiptSize {
-		return SignedReceipt{}, fmt.Errorf("wire: a receipt of %d bytes: all have %d", len(b), ReceiptSize)
+	if len(b) == 0 {
+		return SignedReceipt{}, errors.New("wire: a receipt without a byte")
 	}
-	if b[0] != receiptVersion {
-		return SignedReceipt{}, fmt.Errorf("wire: a receipt of format version %d: this build reads version %d", b[0], receiptVersion)
+	size, err := receiptSize(b[0])
+	if err != nil {
+		return SignedReceipt{}, err
 	}
-	number := func(at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
+	if len(b) != size {
+		return SignedReceipt{}, fmt.Errorf("wire: a receipt of %d bytes: all of version %d have %d", len(b), b[0], size)
+	}
+	var n [receiptNumbers]uint64
+	rest := b[40:]
+	for i := range n {
+		if b[0] == longVersion {
+			n[i], rest = binary.BigEndian.Uint64(rest), rest[8:]
+		} else {
+			n[i], rest = uint64(binary.BigEndian.Uint32(rest)), rest[4:]
+		}
+	}
 	r := Receipt{
-		Plan: [32]byte(b[1:]), Instance: binary.BigEndian.Uint16(b[33:]), Hop: b[35],
-		Crowd: number(36), Respondents: number(40), Tokens: number(44),
-		In: number(48), Out: number(52), Dropped: number(56), Duplicates: number(60),
-		BatchIn: [32]byte(b[64:]), BatchOut: [32]byte(b[96:]), Previous: [32]byte(b[128:]),
+		Plan: [32]byte(b[1:]), Instance: binary.BigEndian.Uint16(b[33:]), Hop: b[35], Crowd: binary.BigEndian.Uint32(b[36:]),
+		Respondents: n[0], Tokens: n[1], In: n[2], Out: n[3], Dropped: n[4], Duplicates: n[5],
+		BatchIn: [32]byte(rest), BatchOut: [32]byte(rest[32:]), Previous: [32]byte(rest[64:]),
 	}
-	if uint64(r.In) != uint64(r.Out)+uint64(r.Dropped)+uint64(r.Duplicates) {
+	switch {
+	case slices.Max(n[:]) > mostCounted:
+		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: no batch has more than 2^56 of anything", int(r.Hop)+1)
+	case r.version() != b[0]:
+		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: its numbers fit version %d, and it has version %d", int(r.Hop)+1, r.version(), b[0])
+	case r.In != r.Out+r.Dropped+r.Duplicates:
 		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: its numbers do not add up", int(r.Hop)+1)
-	}
-	if r.Hop == 0 && (r.BatchIn != [32]byte{} || r.Previous != [32]byte{}) {
+	case r.Hop == 0 && (r.BatchIn != [32]byte{} || r.Previous != [32]byte{}):
 		return SignedReceipt{}, errors.New("wire: receipt of hop 1: it follows nothing and must say so")
 	}
-	return SignedReceipt{r, [ed25519.SignatureSize]byte(b[receiptBody:])}, nil
+	return SignedReceipt{r, [ed25519.SignatureSize]byte(rest[96:])}, nil
+}
+
+// SplitReceipts reads receipts that stand one after the other, and nothing behind them.
+func SplitReceipts(b []byte) (all []SignedReceipt, err error) {
+	for len(b) > 0 {
+		size, err := receiptSize(b[0])
+		if err != nil {
+			return nil, err
+		}
+		one, err := ParseReceipt(b[:min(size, len(b))])
+		if err != nil {
+			return nil, err
+		}
+		all, b = append(all, one), b[size:]
+	}
+	return all, nil
+}
+
+// CheckLast checks that the receipts are of all hops of a leg, whose keys are given, and
+// that the last of them signed for that leg: whoever cannot show that sends no batch,
+// however large. CheckChain checks the rest, when the batch's head is there.
+func CheckLast(receipts []SignedReceipt, keys []VerifyKey, leg Leg) error {
+	if len(receipts) != len(keys) || len(keys) == 0 {
+		return fmt.Errorf("wire: %d receipts of %d hops", len(receipts), len(keys))
+	}
+	last := receipts[len(receipts)-1]
+	if err := last.Verify(keys[len(keys)-1]); err != nil {
+		return err
+	}
+	if last.Plan != leg.Plan || last.Instance != leg.Instance || last.Crowd != leg.Crowd {
+		return errors.New("wire: the last receipt is of another batch than the path names")
+	}
+	return nil
 }
 
 // CheckChain checks the receipts of all hops that a batch has come through, from

@@ -48,12 +48,12 @@ type messageVector struct {
 type receiptVector struct {
 	Key         string   `json:"key"`
 	Hop         uint8    `json:"hop"`
-	Respondents uint32   `json:"respondents"`
-	Tokens      uint32   `json:"tokens"`
-	In          uint32   `json:"in"`
-	Out         uint32   `json:"out"`
-	Dropped     uint32   `json:"dropped"`
-	Duplicates  uint32   `json:"duplicates"`
+	Respondents uint64   `json:"respondents"`
+	Tokens      uint64   `json:"tokens"`
+	In          uint64   `json:"in"`
+	Out         uint64   `json:"out"`
+	Dropped     uint64   `json:"dropped"`
+	Duplicates  uint64   `json:"duplicates"`
 	BatchIn     hexBytes `json:"batch_in"`
 	BatchOut    hexBytes `json:"batch_out"`
 	Previous    hexBytes `json:"previous"`

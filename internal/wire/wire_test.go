@@ -45,7 +45,7 @@ func cascade(t testing.TB, hops int) (Handover, []byte, []VerifyKey) {
 		}
 		r := Receipt{
 			Plan: b.Plan, Instance: b.Instance, Hop: uint8(h), Crowd: b.Crowd, Respondents: b.Respondents, Tokens: 3,
-			In: uint32(in), Out: uint32(in - 1), Dropped: uint32(1 - h%2), Duplicates: uint32(h % 2), BatchOut: ContributionID(data),
+			In: uint64(in), Out: uint64(in - 1), Dropped: uint64(1 - h%2), Duplicates: uint64(h % 2), BatchOut: ContributionID(data),
 		}
 		if h > 0 {
 			r.BatchIn, r.Previous = receipts[h-1].BatchOut, receipts[h-1].Hash()
@@ -131,10 +131,10 @@ func relabel(at int, change func(*Receipt)) func(*Handover, []VerifyKey) {
 func TestReceiptsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hash := rapid.Custom(func(t *rapid.T) [32]byte { return [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "hash")) })
-		n := rapid.Uint32Range(0, 1<<30)
+		n := rapid.Uint64Range(0, 1<<33)
 		r := Receipt{
 			Plan: hash.Draw(t, "plan"), Instance: rapid.Uint16().Draw(t, "instance"), Hop: rapid.ByteMin(1).Draw(t, "hop"), Crowd: rapid.Uint32().Draw(t, "crowd"),
-			Respondents: rapid.Uint32().Draw(t, "respondents"), Tokens: rapid.Uint32().Draw(t, "tokens"),
+			Respondents: n.Draw(t, "respondents"), Tokens: n.Draw(t, "tokens"),
 			Out: n.Draw(t, "out"), Dropped: n.Draw(t, "dropped"), Duplicates: n.Draw(t, "duplicates"),
 			BatchIn: hash.Draw(t, "in"), BatchOut: hash.Draw(t, "batch out"), Previous: hash.Draw(t, "previous"),
 		}

@@ -155,7 +155,7 @@ func begin(t testing.TB) {
 		t.Fatal(err)
 	}
 	l := load{Plan: text, Crowd: mixer.New("load", envelope.Head{
-		Plan: p.Hash(), Respondents: uint32(*number), Envelopes: uint32(*number), Size: envelope.X25519.Size(2, payload),
+		Plan: p.Hash(), Respondents: uint64(*number), Envelopes: uint64(*number), Size: envelope.X25519.Size(2, payload),
 	}, *most)}
 	if text, err = json.Marshal(l); err == nil {
 		err = os.WriteFile(filepath.Join(*dir, "load.json"), text, 0o600)

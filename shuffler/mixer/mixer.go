@@ -31,8 +31,8 @@ type Crowd struct {
 	Key         shuffler.Key `json:"key"`
 	Under       string       `json:"under"` // what the names of its blobs begin with
 	Crowd       uint32       `json:"crowd"`
-	Envelopes   uint32       `json:"envelopes"`
-	Respondents uint32       `json:"respondents"`
+	Envelopes   uint64       `json:"envelopes"`
+	Respondents uint64       `json:"respondents"`
 	Size        int          `json:"size"`    // of each envelope as it came, bytes
 	Part        int          `json:"part"`    // envelopes in each part but the last
 	Buckets     int          `json:"buckets"` // it is dealt to
@@ -98,7 +98,7 @@ func (c Crowd) put(ctx context.Context, s blob.Store, name string, body []byte) 
 
 // Lay writes the parts of a crowd, whose envelopes each gives one after the other.
 func (c Crowd) Lay(ctx context.Context, s blob.Store, each func(func(envelope []byte) error) error) error {
-	part, n := make([]byte, 0, min(c.Part, int(c.Envelopes))*c.Size), uint32(0)
+	part, n := make([]byte, 0, min(c.Part, int(c.Envelopes))*c.Size), uint64(0)
 	err := each(func(e []byte) error {
 		if len(e) != c.Size {
 			return &envelope.SizeError{Got: len(e), Want: c.Size}
@@ -119,6 +119,45 @@ func (c Crowd) Lay(ctx context.Context, s blob.Store, each func(func(envelope []
 		err = c.put(ctx, s, c.partName(c.Parts()-1), part)
 	}
 	return err
+}
+
+// A batch that comes in parts is laid out part by part. Its manifest stands beside them,
+// and says nothing of what is in them.
+
+// KeepManifest writes what says which parts there are to be.
+func (c Crowd) KeepManifest(ctx context.Context, s blob.Store, text []byte) error {
+	return c.put(ctx, s, c.name("manifest"), text)
+}
+
+// Manifest reads what KeepManifest wrote.
+func (c Crowd) Manifest(ctx context.Context, s blob.Store) ([]byte, error) {
+	text, err := s.Get(ctx, c.name("manifest"))
+	if err != nil {
+		return nil, err
+	}
+	return c.Key.Open(c.name("manifest"), text)
+}
+
+// KeepPart writes a part, whole.
+func (c Crowd) KeepPart(ctx context.Context, s blob.Store, i int, part []byte) error {
+	return c.put(ctx, s, c.partName(i), part)
+}
+
+// Has reports whether a part is there.
+func (c Crowd) Has(ctx context.Context, s blob.Store, i int) (bool, error) {
+	there, err := c.there(ctx, s, "part")
+	return there[c.partName(i)], err
+}
+
+// Lacking are the first parts that are not there, at most so many.
+func (c Crowd) Lacking(ctx context.Context, s blob.Store, most int) (numbers []int, err error) {
+	there, err := c.there(ctx, s, "part")
+	for i := 0; err == nil && i < c.Parts() && len(numbers) < most; i++ {
+		if !there[c.partName(i)] {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers, err
 }
 
 // ErrLost is the error of a part that the store has lost: nothing of the crowd may leave.
@@ -156,13 +195,9 @@ func steps(numbers []int, gather bool) (all []Step) {
 }
 
 func (c Crowd) missing(ctx context.Context, s blob.Store, what string, n int) (numbers []int, err error) {
-	names, err := s.List(ctx, c.name("%s", what))
+	there, err := c.there(ctx, s, what)
 	if err != nil {
 		return nil, err
-	}
-	there := map[string]bool{}
-	for _, name := range names {
-		there[name] = true
 	}
 	for i := range n {
 		if !there[c.doneName(what, i)] {
@@ -170,6 +205,16 @@ func (c Crowd) missing(ctx context.Context, s blob.Store, what string, n int) (n
 		}
 	}
 	return numbers, nil
+}
+
+// there is the set of the crowd's blobs under a name.
+func (c Crowd) there(ctx context.Context, s blob.Store, what string) (map[string]bool, error) {
+	names, err := s.List(ctx, c.name("%s", what))
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	return there, err
 }
 
 // Do takes a step. It may have been taken before, or be taken by somebody else at the

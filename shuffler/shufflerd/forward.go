@@ -24,10 +24,15 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 		return nil
 	}
 	state := t.state(c)
-	if there, err := t.there(ctx, c, state); err != nil {
+	if there, manifest, err := t.there(ctx, c, state); err != nil {
 		return err
 	} else if !there {
-		if err := t.send(ctx, c, state); err != nil {
+		if state.Part > 0 {
+			err = t.sendParts(ctx, c, state, manifest)
+		} else {
+			err = t.send(ctx, c, state)
+		}
+		if err != nil {
 			t.refused(c, err)
 			if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == wire.PlanWithdrawn {
 				err = errors.Join(err, t.adopt(ctx))
@@ -52,27 +57,28 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 }
 
 // there walks the batch that is to leave, sets aside what is damaged of it, and
-// reports whether the next one has it already, from before it was damaged.
-func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, error) {
-	err := t.walkBatch(ctx, c, state, io.Discard)
+// reports whether the next one has it already, from before it was damaged. The manifest
+// is that of a batch that goes in parts.
+func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, wire.Manifest, error) {
+	manifest, err := t.walkBatch(ctx, c, state, io.Discard)
 	damaged := errors.Is(err, queue.ErrDamaged)
 	if err != nil && !damaged {
-		return false, err
+		return false, manifest, err
 	}
 	if damaged || len(state.First) > 0 {
 		r, broken := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if broken != nil {
-			return false, fmt.Errorf("shuffler: a receipt that was kept: %w", broken)
+			return false, manifest, fmt.Errorf("shuffler: a receipt that was kept: %w", broken)
 		}
 		held, unknown := t.ask(ctx, t.next().URL, t.hop+1, c)
 		if unknown == nil && held.Received != "" && (held.Received == hexOf(r.BatchOut[:]) || held.Received == hexOf(state.First)) {
-			return true, nil
+			return true, manifest, nil
 		}
 	}
 	if damaged {
 		err = errors.Join(err, t.setAside(ctx, c, err))
 	}
-	return false, err
+	return false, manifest, err
 }
 
 // peerError is what keeps the next one from having a batch.
@@ -130,37 +136,132 @@ func (t *post) givenUp(c uint32) bool {
 // slowest is the rate in bytes a second below which sending is given up.
 const slowest = 64 << 10
 
-func (t *post) send(ctx context.Context, c uint32, state crowd) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience+time.Duration(state.Size/slowest)*time.Second)
-	defer cancel()
-	receipts := make([]wire.SignedReceipt, len(state.Receipts))
-	for i, text := range state.Receipts {
-		var err error
-		if receipts[i], err = wire.ParseReceipt(text); err != nil {
-			return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+// behind are the receipts that a crowd's batch travels behind.
+func (c crowd) behind() (receipts []wire.SignedReceipt, err error) {
+	for _, text := range c.Receipts {
+		r, err := wire.ParseReceipt(text)
+		if err != nil {
+			return nil, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
+		receipts = append(receipts, r)
 	}
-	batch := piped(func(w io.Writer) error { return t.walkBatch(ctx, c, state, w) })
+	return receipts, nil
+}
+
+// send hands a batch over as a whole.
+func (t *post) send(ctx context.Context, c uint32, state crowd) error {
+	receipts, err := state.behind()
+	if err != nil {
+		return err
+	}
+	batch := piped(func(w io.Writer) error {
+		_, err := t.walkBatch(ctx, c, state, w)
+		return err
+	})
 	defer batch.Close()
 	prefix := wire.MarshalHandover(receipts, nil)
-	url := strings.TrimSuffix(t.next().URL, "/") + wire.BatchPath(t.hash, uint16(t.instance), uint8(t.hop+1), c)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, io.MultiReader(bytes.NewReader(prefix), batch))
+	_, err = t.put(ctx, wire.BatchPath(t.hash, uint16(t.instance), uint8(t.hop+1), c), wire.BatchType, io.MultiReader(bytes.NewReader(prefix), batch), int64(len(prefix))+state.Size, state.Size)
+	return err
+}
+
+// put sends a body of so many bytes to the next one, and reads what it answers, nil
+// where it has everything. patience is what it may have to work on, bytes.
+func (t *post) put(ctx context.Context, path, mediaType string, body io.Reader, length, work int64) (missing []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience+time.Duration(work/slowest)*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, strings.TrimSuffix(t.next().URL, "/")+path, body)
 	if err != nil {
-		return fmt.Errorf("shuffler: %w", err)
+		return nil, fmt.Errorf("shuffler: %w", err)
 	}
-	req.ContentLength = int64(len(prefix)) + state.Size
-	req.Header.Set("Content-Type", wire.BatchType)
+	req.ContentLength = length
+	req.Header.Set("Content-Type", mediaType)
 	res, err := t.s.o.Client.Do(req)
 	if err != nil {
-		return &peerError{t.next().Operator, "is out of reach", err}
+		return nil, &peerError{t.next().Operator, "is out of reach", err}
 	}
 	defer res.Body.Close()
 	if p := web.ReadProblem(res); p != nil {
-		return &peerError{t.next().Operator, "refuses: " + string(p.Code), p}
+		return nil, &peerError{t.next().Operator, "refuses: " + string(p.Code), p}
 	}
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated { // a proxy on the way, perhaps
-		return &peerError{t.next().Operator, fmt.Sprintf("answers %d, which acknowledges nothing", res.StatusCode), nil}
+	text, err := io.ReadAll(io.LimitReader(res.Body, wire.MaxMissingBytes+1)) // also so that the connection can serve again
+	switch {
+	case res.StatusCode == http.StatusOK || res.StatusCode == http.StatusCreated:
+		return nil, nil
+	case res.StatusCode == http.StatusAccepted && mediaType == wire.PartedType && err == nil:
+		return text, nil
 	}
-	io.Copy(io.Discard, io.LimitReader(res.Body, 1<<10)) // so that the connection can serve again
-	return nil
+	return nil, &peerError{t.next().Operator, fmt.Sprintf("answers %d, which acknowledges nothing", res.StatusCode), nil} // a proxy on the way, perhaps
+}
+
+// sendParts hands a batch over in parts: those that the next one has not. It has the batch
+// when it lacks none.
+func (t *post) sendParts(ctx context.Context, c uint32, state crowd, m wire.Manifest) error {
+	receipts, err := state.behind()
+	if err != nil {
+		return err
+	}
+	read, err := t.readPart(ctx, c, state, m)
+	if err != nil {
+		return err
+	}
+	leg := wire.Leg{Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop + 1), Crowd: c}
+	first := append(wire.MarshalReceipts(receipts, true), m.Bytes()...)
+	prefix := wire.MarshalReceipts(receipts, false)
+	sent := map[int]bool{}
+	for {
+		text, err := t.put(ctx, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), wire.PartedType, bytes.NewReader(first), int64(len(first)), state.Size)
+		if err != nil || text == nil {
+			return err
+		}
+		missing, err := wire.ParseMissing(text, len(m.Parts))
+		if err != nil {
+			return &peerError{t.next().Operator, "answers what is no list of parts", err}
+		}
+		for _, n := range missing.Parts {
+			if sent[n] { // it will do so again and again
+				return &peerError{t.next().Operator, "asks again for a part that it has acknowledged", nil}
+			}
+			part, err := read(n)
+			if err != nil {
+				return err
+			}
+			length := int64(len(prefix) + len(part))
+			if _, err := t.put(ctx, wire.PartPath(leg, n), wire.PartType, io.MultiReader(bytes.NewReader(prefix), bytes.NewReader(part)), length, length); err != nil {
+				return err
+			}
+			sent[n] = true
+			if err := t.s.o.Failpoint("part-sent"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readPart gives the parts of a batch that is to leave.
+func (t *post) readPart(ctx context.Context, c uint32, state crowd, m wire.Manifest) (func(n int) ([]byte, error), error) {
+	if len(state.Aside) > 0 {
+		rest, err := t.rest(ctx, c, state)
+		return func(n int) ([]byte, error) {
+			from := n * int(state.Part)
+			return bytes.Join(rest.Envelopes[from:from+int(m.Parts[n].Envelopes)], nil), nil
+		}, err
+	}
+	box, err := t.s.o.Queue.Box(ctx, t.outName(c), queue.Refuse)
+	return func(n int) ([]byte, error) {
+		from := int64(n) * m.PartBytes(0)
+		part := make([]byte, 0, m.PartBytes(n))
+		for len(part) < cap(part) {
+			at := from + int64(len(part))
+			body, err := box.Get(ctx, fmt.Sprint(at/chunk), "chunk")
+			if err == nil && int64(len(body)) <= at%chunk {
+				err = fmt.Errorf("%w: a chunk of the batch of crowd %d is shorter than it was", queue.ErrDamaged, c+1)
+			}
+			if err != nil {
+				return nil, err
+			}
+			body = body[at%chunk:]
+			part = append(part, body[:min(len(body), cap(part)-len(part))]...)
+		}
+		return part, nil
+	}, err
 }

@@ -27,7 +27,7 @@ func caught(t testing.TB) (*world, []byte) {
 	ctx := context.Background()
 	p := found(w.hops[0].service, w.plan.Hash()).posts[0]
 	var batch bytes.Buffer
-	if err := p.walkBatch(ctx, 0, p.state(0), &batch); err != nil {
+	if _, err := p.walkBatch(ctx, 0, p.state(0), &batch); err != nil {
 		t.Fatal(err)
 	}
 	receipt, err := wire.ParseReceipt(p.crowds[0].Receipts[0])

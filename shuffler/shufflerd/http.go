@@ -14,6 +14,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
 		wire.ContributionPattern: s.contribute,
 		wire.BatchPattern:        s.receive,
+		wire.PartPattern:         s.receivePart,
 		wire.HeldPattern:         s.showHeld,
 		wire.PlanPattern:         s.plans.Show,
 		wire.RegisterPattern:     s.plans.Register(s.Load),

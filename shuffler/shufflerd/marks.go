@@ -18,6 +18,7 @@ import (
 type phase string
 
 const (
+	arriving  phase = "arriving"  // a later hop has some parts of the batch
 	received  phase = "received"  // a later hop has the batch
 	laidOut   phase = "mixing"    // in parts
 	mixed     phase = "mixed"     // in the outbox
@@ -42,6 +43,7 @@ type crowd struct {
 	Before  int   `json:"before,omitempty"`
 
 	Laid *mixer.Crowd `json:"laid,omitempty"` // in parts: where they are, and the key
+	Part uint64       `json:"part,omitempty"` // from mixed on: envelopes in each part of the batch that leaves; 0: it goes as a whole
 
 	First []byte `json:"first,omitempty"` // SHA-256 of the batch that left before anything was set aside, if it did
 
@@ -111,7 +113,7 @@ func (t *post) restore(ctx context.Context) error {
 // checkBatch reads the batch of a crowd that is on its way, and compares it with
 // what was signed. What is damaged is refused, or set aside.
 func (t *post) checkBatch(ctx context.Context, c uint32) error {
-	err := t.walkBatch(ctx, c, t.state(c), io.Discard)
+	_, err := t.walkBatch(ctx, c, t.state(c), io.Discard)
 	if errors.Is(err, queue.ErrDamaged) && t.s.o.Damage == queue.SetAside {
 		return t.setAside(ctx, c, err)
 	}
@@ -130,13 +132,13 @@ func parseCrowd(value []byte) (crowd, error) {
 		}
 	}
 	switch {
-	case c.Phase != "" && c.Phase != received && c.Phase != laidOut && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
+	case c.Phase != "" && c.Phase != arriving && c.Phase != received && c.Phase != laidOut && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
 		return crowd{}, errors.New("there is no such phase")
 	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0, c.Whole < 0, c.Damaged < 0, c.Before < 0:
 		return crowd{}, errors.New("a digest or a size that none has")
-	case (c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
+	case (c.Phase == arriving || c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
 		return crowd{}, errors.New("without a receipt")
-	case (c.Phase == laidOut) != (c.Laid != nil):
+	case (c.Phase == laidOut || c.Phase == arriving) != (c.Laid != nil):
 		return crowd{}, errors.New("in parts without saying which, or the other way round")
 	case c.Laid != nil:
 		return c, c.Laid.Validate()

@@ -37,7 +37,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		state := t.state(leg.Crowd)
-		if t.hop == int(leg.Hop) {
+		if t.hop == int(leg.Hop) && state.Phase != arriving {
 			held.Received = hexOf(state.In)
 		}
 		if t.hop+1 == int(leg.Hop) && state.Phase == forwarded {

@@ -2,6 +2,7 @@ package shufflerd
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,16 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("no route to host")
 	}
 	w.hops[hop].server.ServeHTTP(rec, in)
+	if strings.Contains(in.URL.Path, "/parts/") {
+		w.mu.Lock()
+		switch rec.Code {
+		case http.StatusCreated:
+			w.arrived++
+		case http.StatusOK:
+			w.again++
+		}
+		w.mu.Unlock()
+	}
 	return rec.Result(), nil
 }
 
@@ -71,12 +82,8 @@ func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if body := w.batches[crowd]; body != nil {
-		h, err := wire.ParseHandover(body)
-		if err != nil {
-			w.t.Error(err)
-		}
-		held.Received = fmt.Sprintf("%x", h.Digest)
+	if w.batches[crowd] != nil {
+		held.Received = fmt.Sprintf("%x", w.receipts[crowd][len(w.receipts[crowd])-1].BatchOut)
 	}
 	serve.WriteJSON(out, held)
 }
@@ -91,12 +98,25 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		w.t.Error(err)
 	}
+	if r.Header.Get("Content-Type") != wire.BatchType {
+		if body = w.gather(out, r, body); body == nil {
+			return
+		}
+		out.WriteHeader(w.count(body))
+		return
+	}
 	h, err := wire.ParseHandover(body)
 	if err != nil {
 		w.t.Errorf("the analyzer got what it cannot read: %v", err)
 		out.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	w.bearsOut(h.Receipts, h.Batch.Head(), h.Digest)
+	out.WriteHeader(w.count(body))
+}
+
+// bearsOut checks the receipts of a batch.
+func (w *world) bearsOut(receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) {
 	var keys []wire.VerifyKey
 	for _, p := range w.plan.Route.Mix.Instances[0].Hops {
 		k, err := wire.ParseVerifyKey(p.Receipts)
@@ -105,8 +125,16 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 		}
 		keys = append(keys, k)
 	}
-	if err := wire.CheckChain(h.Receipts, keys, h.Batch.Head(), h.Digest); err != nil {
+	if err := wire.CheckChain(receipts, keys, head, digest); err != nil {
 		w.t.Errorf("receipts: %v", err)
+	}
+}
+
+// count keeps a batch that is whole, once.
+func (w *world) count(body []byte) int {
+	h, err := wire.ParseHandover(body)
+	if err != nil {
+		w.t.Fatal(err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,11 +142,66 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 		if !bytes.Equal(before, body) {
 			w.t.Errorf("crowd %d came a second time, and otherwise", h.Batch.Crowd)
 		}
-		out.WriteHeader(http.StatusOK)
-		return
+		return http.StatusOK
 	}
 	w.batches[h.Batch.Crowd], w.receipts[h.Batch.Crowd] = body, h.Receipts
-	out.WriteHeader(http.StatusCreated)
+	return http.StatusCreated
+}
+
+// gather takes manifests and parts. When a batch is whole it is what a handover of it as
+// a whole would be.
+func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []byte {
+	manifest := r.Header.Get("Content-Type") == wire.PartedType
+	rest := bytes.NewReader(body)
+	receipts, err := wire.ReadReceipts(rest, manifest)
+	if err != nil {
+		w.t.Fatalf("the analyzer got what it cannot read: %v", err)
+	}
+	body = body[len(body)-rest.Len():]
+	digest := receipts[len(receipts)-1].BatchOut
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.parts == nil {
+		w.parts = map[[32]byte]map[int][]byte{}
+	}
+	parts := w.parts[digest]
+	if !manifest {
+		var n int
+		fmt.Sscanf(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], "%d", &n)
+		if parts[n] != nil {
+			w.t.Errorf("part %d was sent a second time", n)
+		}
+		parts[n] = body
+		out.WriteHeader(http.StatusCreated)
+		return nil
+	}
+	m, err := wire.ParseManifest(body)
+	if err != nil {
+		w.t.Fatalf("the analyzer got what it cannot read: %v", err)
+	}
+	w.bearsOut(receipts, m.Head, m.Digest())
+	if parts == nil {
+		parts = map[int][]byte{}
+		w.parts[digest] = parts
+	}
+	var missing []int
+	whole := bytes.NewBuffer(wire.MarshalHandover(receipts, nil))
+	if err := m.Head.Write(whole); err != nil {
+		w.t.Fatal(err)
+	}
+	for n := range m.Parts {
+		if parts[n] == nil {
+			missing = append(missing, n)
+		} else if sha256.Sum256(parts[n]) != m.Parts[n].SHA256 {
+			w.t.Errorf("part %d is not the one that the manifest names", n)
+		}
+		whole.Write(parts[n])
+	}
+	if len(missing) > 0 {
+		serve.WriteMissing(out, missing)
+		return nil
+	}
+	return whole.Bytes()
 }
 
 // read is the payloads that the analyzer has of a crowd, sorted.

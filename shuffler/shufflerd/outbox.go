@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/shuffler"
@@ -63,6 +64,44 @@ func (c *chunks) flush() error {
 // sum is the SHA-256 of what was flushed.
 func (c *chunks) sum() [32]byte { return [32]byte(c.digest.Sum(nil)) }
 
+// batchSum finds the digest under which a batch is signed, from its box as it is written:
+// of a batch that goes as a whole that of its encoding, and otherwise that of the manifest
+// of its parts, of which the box has the envelopes alone.
+type batchSum struct {
+	io.Writer
+	whole hash.Hash
+	parts *wire.Cutter // nil: as a whole
+}
+
+// newBatchSum is for parts of so many envelopes of so many bytes; 0: as a whole.
+func newBatchSum(part uint64, size int) batchSum {
+	if part == 0 {
+		whole := sha256.New()
+		return batchSum{Writer: whole, whole: whole}
+	}
+	parts := wire.NewCutter(part, size)
+	return batchSum{Writer: parts, parts: parts}
+}
+
+// digest is that of all that was written, and the manifest if there is one.
+func (b batchSum) digest(head envelope.Head) ([32]byte, wire.Manifest) {
+	if b.parts == nil {
+		return [32]byte(b.whole.Sum(nil)), wire.Manifest{}
+	}
+	m := b.parts.Manifest(head)
+	return m.Digest(), m
+}
+
+// partOf is how many envelopes are in each part of a batch that leaves; 0: it goes as a whole.
+func (t *post) partOf(out envelope.Head) uint64 {
+	if !wire.Parted(out, t.s.o.PartBytes) {
+		return 0
+	}
+	total := int64(out.Envelopes) * int64(out.Size)
+	part := min(max(1, blob.PartBytes(total, t.s.o.PartBytes)/out.Size), wire.MaxPartBytes/out.Size)
+	return uint64(max(part, int((out.Envelopes+wire.MaxParts-1)/wire.MaxParts)))
+}
+
 // piped reads what a function writes. Closing it ends the function.
 func piped(write func(io.Writer) error) io.ReadCloser {
 	r, w := io.Pipe()
@@ -76,14 +115,11 @@ func piped(write func(io.Writer) error) io.ReadCloser {
 // The key of a crowd in memory is drawn again if the process ends before the mark: nobody
 // has seen the order that the first one gave.
 func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byte) error) error, came crowd) error {
-	if _, err := t.compareNext(ctx, head.Crowd); err != nil {
-		return err
-	}
 	mixer, err := t.mixer()
 	if err != nil {
 		return err
 	}
-	switch err := mixer.Check(head); {
+	switch err := t.check(ctx, mixer, head); {
 	case errors.Is(err, shuffler.ErrWithheld):
 		return t.withhold(ctx, head.Crowd, came.In)
 	case err != nil:
@@ -104,14 +140,26 @@ func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byt
 		return err
 	}
 	came.Before = came.Damaged
-	return t.leave(ctx, came, head, did, mixer.Spent(b.Crowd), func(w io.Writer) error {
-		_, err := out.WriteTo(w)
-		return err
+	return t.leave(ctx, came, out.Head(), did, mixer.Spent(b.Crowd), func(w io.Writer) error {
+		for _, e := range out.Envelopes {
+			if _, err := w.Write(e); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// leave writes what is to leave of a crowd to the outbox, as write gives it, and marks it
-// as mixed. The mark is the one thing that counts.
+// check says whether a crowd may be mixed, by what is said of it here and at the next one.
+func (t *post) check(ctx context.Context, hop *shuffler.Hop, head envelope.Head) error {
+	if _, err := t.compareNext(ctx, head.Crowd); err != nil {
+		return err
+	}
+	return hop.Check(head)
+}
+
+// leave writes what is to leave of a crowd to the outbox, whose envelopes write gives, and
+// marks it as mixed. The mark is the one thing that counts.
 func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did shuffler.Receipt, spent []shuffler.TokenID, write func(io.Writer) error) error {
 	if t.hop > 0 && len(came.Receipts) == 0 {
 		return errors.New("shuffler: a batch without receipts was kept")
@@ -124,8 +172,16 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err != nil {
 		return err
 	}
-	w := newChunks(ctx, box)
-	if err := write(w); err != nil {
+	part := t.partOf(head)
+	sum, w := newBatchSum(part, head.Size), newChunks(ctx, box)
+	to := io.MultiWriter(w, sum)
+	if part == 0 {
+		err = head.Write(to)
+	}
+	if err == nil {
+		err = write(to)
+	}
+	if err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil {
@@ -136,10 +192,10 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	}
 	receipt := wire.Receipt{
 		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: head.Crowd,
-		Respondents: head.Respondents, Tokens: uint32(did.Tokens),
-		In: uint32(did.In), Out: uint32(did.Out), Dropped: uint32(did.Dropped), Duplicates: uint32(did.Duplicates),
-		BatchOut: w.sum(),
+		Respondents: head.Respondents, Tokens: uint64(did.Tokens),
+		In: uint64(did.In), Out: uint64(did.Out), Dropped: uint64(did.Dropped), Duplicates: uint64(did.Duplicates),
 	}
+	receipt.BatchOut, _ = sum.digest(head)
 	if t.hop == 0 {
 		if t.plan.Route.Instances()[t.instance].Hops[0].Tokens != "" {
 			receipt.Tokens = head.Respondents // each came with one
@@ -151,7 +207,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err := t.s.o.Failpoint("outbox-written"); err != nil {
 		return err
 	}
-	next := crowd{Phase: mixed, In: came.In, Size: w.size, Before: came.Before}
+	next := crowd{Phase: mixed, In: came.In, Size: w.size, Part: part, Before: came.Before}
 	next.Receipts = append(append(next.Receipts, came.Receipts...), receipt.Sign(t.sign).Bytes())
 	if err := t.mark(ctx, head.Crowd, next); err != nil {
 		return err

@@ -47,6 +47,17 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	if err != nil {
 		return err
 	}
+	head := envelope.Head{
+		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: c,
+		Respondents: laid.Respondents, Envelopes: laid.Envelopes, Size: laid.Size,
+	}
+	if len(state.In) > 0 { // it may have come in parts, and nobody has looked at it as a crowd yet
+		if err := t.check(ctx, hop, head); errors.Is(err, shuffler.ErrWithheld) {
+			return errors.Join(t.withhold(ctx, c, state.In), t.clear(ctx, c))
+		} else if err != nil {
+			return err
+		}
+	}
 	var asked map[mixer.Step]time.Time
 	for {
 		steps, err := laid.Steps(ctx, blobs)
@@ -81,10 +92,6 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	if err != nil {
 		return err
 	}
-	head := envelope.Head{
-		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: c,
-		Respondents: laid.Respondents, Envelopes: laid.Envelopes, Size: laid.Size,
-	}
 	did, err = hop.Leave(head, did, tokens)
 	if errors.Is(err, shuffler.ErrWithheld) {
 		if err := t.withhold(ctx, c, state.In); err != nil {
@@ -97,13 +104,8 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	}
 	out := head
 	out.Hop++
-	out.Envelopes, out.Size = uint32(did.Out), hop.SizeOut()
-	err = t.leave(ctx, state, head, did, hop.Spent(c), func(w io.Writer) error {
-		if err := out.Write(w); err != nil {
-			return err
-		}
-		return laid.Write(ctx, blobs, w)
-	})
+	out.Envelopes, out.Size = uint64(did.Out), hop.SizeOut()
+	err = t.leave(ctx, state, out, did, hop.Spent(c), func(w io.Writer) error { return laid.Write(ctx, blobs, w) })
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (t *post) tidyBlobs(ctx context.Context) error {
 	}
 	left := map[uint32]bool{}
 	for _, name := range names {
-		if c, ok := mixer.CrowdOf(t.name, name); ok && int64(c) < int64(len(t.crowds)) && t.state(c).Phase != laidOut {
+		if c, ok := mixer.CrowdOf(t.name, name); ok && int64(c) < int64(len(t.crowds)) && t.state(c).Laid == nil {
 			left[c] = true
 		}
 	}

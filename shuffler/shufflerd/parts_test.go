@@ -50,8 +50,10 @@ func pick(t testing.TB, names []string, part string) string {
 func TestCrashInParts(t *testing.T) {
 	errCrash := errors.New("crash")
 	for hop := range 2 {
-		for _, name := range slices.Concat(PartFailpoints, []string{"epoch-mixed", "inbox-purged", "outbox-written", "mixed"}) {
-			if name == "epoch-mixed" && hop == 1 {
+		for _, name := range slices.Concat(PartFailpoints, []string{"epoch-mixed", "batch-kept", "inbox-purged", "outbox-written", "mixed"}) {
+			comes := name == "manifest-kept" || name == "part-kept" || name == "batch-kept"
+			leaves := name == "epoch-mixed" || name == "inbox-purged" || name == "parts-written" || name == "parts-marked" || name == "part-sent"
+			if hop == 0 && comes || hop == 1 && leaves {
 				continue
 			}
 			for _, occurrence := range []int{0, 1, 3, 5} {
@@ -100,7 +102,7 @@ func TestACrowdHasOneOrder(t *testing.T) {
 	w := newPartsWorld(t)
 	w.contribute(0, 0, 1, 2, 3, 4)
 	w.failpoint = func(h int, n string) error {
-		if h == 1 && n == "parts-marked" {
+		if h == 1 && n == "step-done" {
 			return errCrash
 		}
 		return nil

@@ -39,6 +39,9 @@ var PartFailpoints = []string{
 	"parts-marked",  // what came in still there
 	"step-done",     // each time
 	"parts-purged",
+	"manifest-kept", // of a batch that comes in parts
+	"part-kept",     // each time, not acknowledged
+	"part-sent",     // each time, and acknowledged
 }
 
 // post is one hop of one instance of a plan, with the entry before it if it is the first.

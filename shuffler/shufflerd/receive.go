@@ -35,17 +35,14 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := web.CheckType(r.Header.Get("Content-Type"), wire.BatchType); err != nil {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.BatchType, wire.PartedType); err != nil {
 		return err
 	}
-	if int64(leg.Crowd) >= int64(len(t.crowds)) {
-		return wire.Problemf(wire.BadRequest, "the plan has %d crowds, counted from 0", len(t.crowds))
+	if err := t.open(leg.Crowd); err != nil {
+		return err
 	}
-	if s.plans.Past(t.plan) {
-		if s.o.Clock.Settled() != nil {
-			return serve.Unsure()
-		}
-		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
+	if web.CheckType(r.Header.Get("Content-Type"), wire.PartedType) == nil {
+		return t.receiveManifest(w, r, leg)
 	}
 	again, err := t.receive(w, r, leg.Crowd)
 	if err != nil {
@@ -54,6 +51,20 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	serve.Created(w, again)
 	if !again {
 		t.poke()
+	}
+	return nil
+}
+
+// open refuses a crowd that the plan has not, and every batch once the plan is past.
+func (t *post) open(c uint32) error {
+	if int64(c) >= int64(len(t.crowds)) {
+		return wire.Problemf(wire.BadRequest, "the plan has %d crowds, counted from 0", len(t.crowds))
+	}
+	if t.s.plans.Past(t.plan) {
+		if t.s.o.Clock.Settled() != nil {
+			return serve.Unsure()
+		}
+		return wire.Problemf(wire.EpochOver, "the plan has closed too long ago")
 	}
 	return nil
 }
@@ -73,9 +84,9 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 		defer t.release(c)
 	}
 	switch state := t.state(c); {
-	case state.Phase != "" && bytes.Equal(state.In, digest[:]):
+	case state.Phase != "" && state.Phase != arriving && bytes.Equal(state.In, digest[:]):
 		return true, nil
-	case state.Phase != "":
+	case state.Phase != "" && state.Phase != arriving:
 		return false, wire.Problemf(wire.BatchTaken, "crowd %d", c+1)
 	case !claimed:
 		p := wire.Problemf(wire.Overloaded, "a batch of crowd %d is coming in already", c+1)
@@ -155,7 +166,10 @@ func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (recei
 		head, err = envelope.ParseHead(raw)
 	}
 	if err == nil {
-		err = t.checkHead(head, r.ContentLength, c)
+		err = t.checkHead(head, c)
+	}
+	if total := int64(wire.PrefixSize(t.hop)) + head.Bytes(); err == nil && r.ContentLength >= 0 && r.ContentLength != total {
+		err = fmt.Errorf("a body of %d bytes: %d envelopes of %d bytes make %d", r.ContentLength, head.Envelopes, head.Size, total)
 	}
 	if err != nil {
 		return nil, head, nil, wire.Problemf(wire.BatchRefused, "%w", err)
@@ -166,18 +180,14 @@ func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (recei
 	return receipts, head, raw, nil
 }
 
-// checkHead compares a batch's head with the plan, the path and the length of the body
-// (-1: not stated).
-func (t *post) checkHead(h envelope.Head, length int64, c uint32) error {
+// checkHead compares a batch's head with the plan and the path.
+func (t *post) checkHead(h envelope.Head, c uint32) error {
 	size, least, most := t.batchBounds(h.Respondents)
-	total := int64(wire.PrefixSize(t.hop)) + h.Bytes()
 	switch {
 	case h.Plan != t.hash || int(h.Instance) != t.instance || int(h.Hop) != t.hop || h.Crowd != c:
 		return errors.New("the batch is of another plan, instance, hop or crowd than the path says")
 	case h.Size != size:
 		return fmt.Errorf("envelopes of %d bytes: the plan's have %d here", h.Size, size)
-	case length >= 0 && length != total:
-		return fmt.Errorf("a body of %d bytes: %d envelopes of %d bytes make %d", length, h.Envelopes, h.Size, total)
 	case int64(h.Envelopes) < least || int64(h.Envelopes) > most:
 		return fmt.Errorf("%d envelopes: need %d to %d", h.Envelopes, least, most)
 	case int64(h.Respondents) < int64(t.plan.Crowd.Minimum):
@@ -190,7 +200,7 @@ func (t *post) checkHead(h envelope.Head, length int64, c uint32) error {
 
 // batchBounds are the length of an envelope that reaches this hop, and how many
 // so many respondents can have left: no fewer than those of n_h, no more than all.
-func (t *post) batchBounds(respondents uint32) (size int, least, most int64) {
+func (t *post) batchBounds(respondents uint64) (size int, least, most int64) {
 	perDevice := int64(t.plan.Envelopes.PerDevice)
 	slots := t.plan.Slots(t.instance)
 	layers := len(slots) - t.hop

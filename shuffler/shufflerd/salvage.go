@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,38 +37,81 @@ func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error
 	return "", nil, nil
 }
 
-// walkBatch reads the batch of a crowd through to w. ErrDamaged: it is not the one
-// that was signed.
-func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) error {
+// head is what stands before the batch of a crowd that was received, or is to leave,
+// by the receipt that was signed over it.
+func (t *post) head(c uint32, state crowd) (envelope.Head, error) {
+	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	if err != nil {
+		return envelope.Head{}, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+	}
+	if r.Out < 1 {
+		return envelope.Head{}, fmt.Errorf("%w: the receipt of crowd %d is of a batch without envelopes", queue.ErrDamaged, c+1)
+	}
+	return envelope.Head{
+		Plan: t.hash, Instance: uint16(t.instance), Hop: r.Hop + 1, Crowd: c, Respondents: r.Respondents, Envelopes: r.Out,
+		Size: int((state.Size - state.before()) / int64(r.Out)),
+	}, nil
+}
+
+// before is how many bytes of a box stand before the envelopes.
+func (c crowd) before() int64 {
+	if c.Part > 0 {
+		return 0
+	}
+	return envelope.HeadSize
+}
+
+// walkBatch reads the batch of a crowd through to w, and finds its manifest if it goes
+// in parts. ErrDamaged: it is not the one that was signed.
+func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) (m wire.Manifest, err error) {
 	name, want, err := t.boxed(c, state)
 	if err != nil || name == "" {
-		return err
+		return m, err
 	}
-	digest := sha256.New()
-	to := io.MultiWriter(digest, w)
+	head, err := t.head(c, state)
+	if err != nil {
+		return m, err
+	}
+	sum := newBatchSum(state.Part, head.Size)
+	to := io.MultiWriter(sum, w)
 	if len(state.Aside) > 0 {
 		rest, err := t.rest(ctx, c, state)
 		if err != nil || state.Phase == received { // the digest is of the whole
-			return err
+			return m, err
 		}
-		if _, err := rest.WriteTo(to); err != nil {
-			return err
+		if err := writeBox(to, rest, state.Part); err != nil {
+			return m, err
 		}
 	} else {
 		box, err := t.s.o.Queue.Box(ctx, name, queue.Refuse)
 		if err != nil {
-			return err
+			return m, err
 		}
 		err = box.Each(ctx, "", func(_ string, body []byte) error {
 			_, err := to.Write(body)
 			return err
 		})
 		if err != nil {
-			return err
+			return m, err
 		}
 	}
-	if !bytes.Equal(digest.Sum(nil), want) {
-		return fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was signed", queue.ErrDamaged, c+1, name)
+	digest, m := sum.digest(head)
+	if !bytes.Equal(digest[:], want) {
+		return m, fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was signed", queue.ErrDamaged, c+1, name)
+	}
+	return m, nil
+}
+
+// writeBox writes a batch as a box has it.
+func writeBox(w io.Writer, b envelope.Batch, part uint64) error {
+	if part == 0 {
+		_, err := b.WriteTo(w)
+		return err
+	}
+	for _, e := range b.Envelopes {
+		if _, err := w.Write(e); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -102,10 +144,8 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 	}
 	return head, func(take func([]byte) error) error {
 		cut := cutter{skip: envelope.HeadSize, size: head.Size, take: take}
-		if err := t.walkBatch(ctx, c, state, &cut); err != nil {
-			return err
-		}
-		return nil
+		_, err := t.walkBatch(ctx, c, state, &cut)
+		return err
 	}, nil
 }
 
@@ -164,7 +204,16 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	if err != nil {
 		return s, err
 	}
-	data, digest, n := make([]byte, state.whole()), sha256.New(), 0
+	head, err := t.head(c, state)
+	if err != nil {
+		return s, err
+	}
+	number := int(head.Envelopes)
+	if state.Phase == mixed {
+		number += state.Damaged // those that the receipt leaves out already
+	}
+	size := int(state.whole()-state.before()) / number
+	data, sum, n := make([]byte, state.whole()), newBatchSum(state.Part, size), 0
 	for rest := data; len(rest) > 0; n++ {
 		part := rest[:min(len(rest), chunk)]
 		rest = rest[len(part):]
@@ -176,29 +225,18 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 			s.aside = append(s.aside, n)
 		}
 		copy(part, body)
-		digest.Write(part)
+		sum.Write(part)
 	}
-	if len(s.aside) == 0 && !bytes.Equal(digest.Sum(nil), want) { // nobody can tell which
+	head.Size = size
+	if digest, _ := sum.digest(head); len(s.aside) == 0 && !bytes.Equal(digest[:], want) { // nobody can tell which
 		for i := range n {
 			s.aside = append(s.aside, i)
 		}
 	}
 	// What the header says stands in the receipt that was signed over the batch.
-	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
-	if err != nil {
-		return s, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
-	}
-	s.batch = envelope.Batch{Plan: t.hash, Instance: uint16(t.instance), Hop: r.Hop + 1, Crowd: c, Respondents: r.Respondents}
-	number := int(r.Out)
-	if state.Phase == mixed {
-		number += state.Damaged // those that the receipt leaves out already
-	}
-	if number < 1 {
-		return s, fmt.Errorf("%w: the receipt of crowd %d is of a batch without envelopes", queue.ErrDamaged, c+1)
-	}
-	size := (len(data) - envelope.HeadSize) / number
+	s.batch = envelope.Batch{Plan: t.hash, Instance: uint16(t.instance), Hop: head.Hop, Crowd: c, Respondents: head.Respondents}
 	for i := range number {
-		from := envelope.HeadSize + i*size
+		from := int(state.before()) + i*size
 		one := data[from : from+size : from+size]
 		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*chunk && from+size > j*chunk })
 		if !whole {
@@ -238,13 +276,15 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	next := state
 	next.Whole, next.Aside, next.Damaged = state.whole(), saved.aside, saved.damaged
 	if state.Phase == mixed { // another batch, with a receipt of its own
-		digest, size := sha256.New(), counter(0)
-		if _, err := saved.batch.WriteTo(io.MultiWriter(digest, &size)); err != nil {
+		head, size := saved.batch.Head(), counter(0)
+		sum := newBatchSum(state.Part, head.Size)
+		if err := writeBox(io.MultiWriter(sum, &size), saved.batch, state.Part); err != nil {
 			return err
 		}
-		lost := uint32(saved.damaged - state.Damaged)
+		lost := uint64(saved.damaged - state.Damaged)
 		again := r.Receipt
-		again.Out, again.Dropped, again.BatchOut = r.Out-lost, r.Dropped+lost, [32]byte(digest.Sum(nil))
+		again.Out, again.Dropped = r.Out-lost, r.Dropped+lost
+		again.BatchOut, _ = sum.digest(head)
 		next.Size = int64(size)
 		if len(next.First) == 0 {
 			next.First = r.BatchOut[:]

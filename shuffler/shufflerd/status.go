@@ -37,19 +37,19 @@ type Status struct {
 // Crowd is a Status's crowd.
 type Crowd struct {
 	Crowd uint32 `json:"crowd"`
-	Phase string `json:"phase"`          // "collecting", "received", "mixing", "mixed", "forwarded", "withheld"
+	Phase string `json:"phase"`          // "collecting", "arriving", "received", "mixing", "mixed", "forwarded", "withheld"
 	Lost  bool   `json:"lost,omitzero"`  // withheld, because its batch was damaged on disk
 	Aside int    `json:"aside,omitzero"` // envelopes of its batch that were damaged on disk and set aside
 	About string `json:"about,omitzero"` // collecting: "fewer than n_min", "at least N", N a power of two or n_min; "private"
 
 	// From mixed on, as in the receipt; of the contributions that stayed, where
 	// sizes are private.
-	Respondents uint32 `json:"respondents,omitempty"`
-	In          uint32 `json:"in,omitempty"`
-	Out         uint32 `json:"out,omitempty"`
-	Dropped     uint32 `json:"dropped,omitempty"`
-	Duplicates  uint32 `json:"duplicates,omitempty"`
-	Tokens      uint32 `json:"tokens,omitempty"`
+	Respondents uint64 `json:"respondents,omitempty"`
+	In          uint64 `json:"in,omitempty"`
+	Out         uint64 `json:"out,omitempty"`
+	Dropped     uint64 `json:"dropped,omitempty"`
+	Duplicates  uint64 `json:"duplicates,omitempty"`
+	Tokens      uint64 `json:"tokens,omitempty"`
 }
 
 // Statuses lists all posts of all plans.
@@ -177,7 +177,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About}
 			if c.Respondents > 0 {
 				row[2] = fmt.Sprint(c.Respondents)
-				for _, n := range []uint32{c.In, c.Out, c.Dropped, c.Duplicates, c.Tokens} {
+				for _, n := range []uint64{c.In, c.Out, c.Dropped, c.Duplicates, c.Tokens} {
 					row = append(row, fmt.Sprint(n))
 				}
 			}

@@ -73,9 +73,12 @@ type world struct {
 	mu        sync.Mutex
 	batches   map[uint32][]byte // at the analyzer, by crowd
 	receipts  map[uint32][]wire.SignedReceipt
-	cut       bool // the analyzer is out of reach
-	elsewhere bool // somebody else answers for it
-	unheard   bool // the analyzer takes a batch, and its answer is lost
+	parts     map[[32]byte]map[int][]byte // at the analyzer, of batches by digest
+	arrived   int                         // parts that a later hop has taken
+	again     int                         // parts that it had
+	cut       bool                        // the analyzer is out of reach
+	elsewhere bool                        // somebody else answers for it
+	unheard   bool                        // the analyzer takes a batch, and its answer is lost
 
 	mono   time.Duration        // of the monotonic clock, where one is watched
 	clock  bool                 // it is
