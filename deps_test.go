@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"internal/wire"},
 	{"internal/wire/web", "web/module"},
 	{"internal/queue", "internal/store", "internal/serve", "internal/blob", "web"},
-	{"internal/serve/servetest", "internal/registry", "internal/blob/blobtest", "internal/queue/queuetest"},
+	{"internal/serve/servetest", "internal/registry", "internal/handover", "internal/blob/blobtest", "internal/queue/queuetest"},
 	{"internal/witness"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster", "dp/encode/words", "dp/encode/lsa/latent"},

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/confetti-dp/confetti/analyzer/shards"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -29,7 +29,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	// {hop} is how many receipts there are: a body without room for them is no batch
 	// of any plan.
 	if n := r.ContentLength; n >= 0 && n < int64(wire.PrefixSize(int(leg.Hop))) {
-		return shorter(int(leg.Hop))
+		return handover.Shorter(int(leg.Hop))
 	}
 	keys, err := s.keys(r.Context(), leg)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	receipts, err := vouched(w, r, leg, keys)
+	receipts, err := handover.Whole(w, r, leg, keys)
 	if err != nil {
 		return err
 	}
@@ -112,30 +112,6 @@ func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]wire.VerifyKey, err
 		return nil, wire.Problemf(wire.WrongRole, "the analyzer comes after the last hop of an instance of the plan")
 	}
 	return o.receipts[leg.Instance], nil
-}
-
-func shorter(hops int) error {
-	return wire.Problemf(wire.BatchRefused, "the body is shorter than the receipts of %d hops", hops)
-}
-
-// vouched reads the receipts before a batch: whoever cannot show one that the last hop
-// signed for the path sends no batch, however large.
-func vouched(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) ([]wire.SignedReceipt, error) {
-	prefix := make([]byte, wire.PrefixSize(len(keys)))
-	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(prefix))), prefix); {
-	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
-		return nil, err
-	case err != nil:
-		return nil, shorter(len(keys))
-	}
-	receipts, _, err := wire.CutReceipts(prefix)
-	if err == nil {
-		err = wire.CheckLast(receipts, keys, leg)
-	}
-	if err != nil {
-		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
-	}
-	return receipts, nil
 }
 
 // Take counts a batch of a registered plan. Once it returns New or Again, the

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -57,11 +58,9 @@ func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err e
 // open begins with a request for a batch in parts, whose receipts are read.
 func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey, manifest bool) ([]wire.SignedReceipt, store.Batch, error) {
 	if s.Blobs == nil {
-		p := wire.Problemf(wire.UnsupportedMediaType, "a batch in parts needs a store of parts, and this service has none: its operator sets count.folder")
-		p.Accept = wire.BatchType
-		return nil, store.Batch{}, p
+		return nil, store.Batch{}, handover.NoStore("count.folder")
 	}
-	receipts, err := serve.ReadReceipts(w, r, leg, keys, manifest)
+	receipts, err := handover.ReadReceipts(w, r, leg, keys, manifest)
 	if err != nil {
 		return nil, store.Batch{}, err
 	}
@@ -83,7 +82,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 	if err != nil {
 		return store.Failed, err
 	}
-	m, err := serve.ReadManifest(w, r)
+	m, err := handover.ReadManifest(w, r)
 	if err != nil {
 		return store.Failed, err
 	}
@@ -117,7 +116,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 			return store.Failed, err
 		}
 		if len(missing) > 0 {
-			return store.Failed, serve.WriteMissing(w, missing)
+			return store.Failed, handover.WriteMissing(w, missing)
 		}
 		if err := s.Failpoint("batch-dealt"); err != nil {
 			return store.Failed, err
@@ -191,7 +190,7 @@ func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg,
 		serve.Created(w, true)
 		return nil
 	}
-	part, err := serve.ReadPart(w, r, m, n)
+	part, err := handover.ReadPart(w, r, m, n)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/epoch"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -17,27 +18,20 @@ import (
 // the crowd to where the mix reads it. The manifest stands there too, and the crowd's mark
 // has its digest, so that whoever sends the manifest again learns which parts are not here.
 
-// errNoStore is what is answered where parts have no place.
-func errNoStore() error {
-	p := wire.Problemf(wire.UnsupportedMediaType, "a batch in parts needs a store of parts, and this service has none: its operator sets mix.folder")
-	p.Accept = wire.BatchType
-	return p
-}
-
 // receiveManifest takes the manifest of a crowd's batch: 201 when all its parts are here,
 // 200 for the same again, and 202 with what is missing before.
 func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg) error {
 	if t.s.o.Blobs == nil {
-		return errNoStore()
+		return handover.NoStore("mix.folder")
 	}
-	receipts, err := serve.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], true)
+	receipts, err := handover.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], true)
 	if err != nil {
 		return err
 	}
 	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return err
 	}
-	m, err := serve.ReadManifest(w, r)
+	m, err := handover.ReadManifest(w, r)
 	if err != nil {
 		return err
 	}
@@ -53,7 +47,7 @@ func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.
 		return err
 	}
 	if len(missing) > 0 {
-		return serve.WriteMissing(w, missing)
+		return handover.WriteMissing(w, missing)
 	}
 	serve.Created(w, again)
 	if !again {
@@ -148,9 +142,9 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Blobs == nil {
-		return errNoStore()
+		return handover.NoStore("mix.folder")
 	}
-	receipts, err := serve.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], false)
+	receipts, err := handover.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], false)
 	if err != nil {
 		return err
 	}
@@ -193,7 +187,7 @@ func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int,
 	if there, err := state.Laid.Has(ctx, blobs, n); there || err != nil {
 		return there, err
 	}
-	part, err := serve.ReadPart(w, r, m, n)
+	part, err := handover.ReadPart(w, r, m, n)
 	if err != nil {
 		return false, err
 	}

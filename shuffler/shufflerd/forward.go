@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -205,36 +206,14 @@ func (t *post) sendParts(ctx context.Context, c uint32, state crowd, m wire.Mani
 		return err
 	}
 	leg := wire.Leg{Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop + 1), Crowd: c}
-	first := append(wire.MarshalReceipts(receipts, true), m.Bytes()...)
-	prefix := wire.MarshalReceipts(receipts, false)
-	sent := map[int]bool{}
-	for {
-		text, err := t.put(ctx, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), wire.PartedType, bytes.NewReader(first), int64(len(first)), state.Size)
-		if err != nil || text == nil {
-			return err
-		}
-		missing, err := wire.ParseMissing(text, len(m.Parts))
-		if err != nil {
-			return &peerError{t.next().Operator, "answers what is no list of parts", err}
-		}
-		for _, n := range missing.Parts {
-			if sent[n] { // it will do so again and again
-				return &peerError{t.next().Operator, "asks again for a part that it has acknowledged", nil}
-			}
-			part, err := read(n)
-			if err != nil {
-				return err
-			}
-			length := int64(len(prefix) + len(part))
-			if _, err := t.put(ctx, wire.PartPath(leg, n), wire.PartType, io.MultiReader(bytes.NewReader(prefix), bytes.NewReader(part)), length, length); err != nil {
-				return err
-			}
-			sent[n] = true
-			if err := t.s.o.Failpoint("part-sent"); err != nil {
-				return err
-			}
-		}
-	}
+	return handover.Send(leg, receipts, m, handover.Sender{
+		Read: read,
+		Put: func(path, mediaType string, body io.Reader, length int64) ([]byte, error) {
+			return t.put(ctx, path, mediaType, body, length, max(length, m.Head.Bytes()))
+		},
+		Broken: func(what string, cause error) error { return &peerError{t.next().Operator, what, cause} },
+		Sent:   func() error { return t.s.o.Failpoint("part-sent") },
+	})
 }
 
 // readPart gives the parts of a batch that is to leave.

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -198,7 +199,7 @@ func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []
 		whole.Write(parts[n])
 	}
 	if len(missing) > 0 {
-		serve.WriteMissing(out, missing)
+		handover.WriteMissing(out, missing)
 		return nil
 	}
 	return whole.Bytes()

@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/blob"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/shuffler"
@@ -63,44 +63,6 @@ func (c *chunks) flush() error {
 
 // sum is the SHA-256 of what was flushed.
 func (c *chunks) sum() [32]byte { return [32]byte(c.digest.Sum(nil)) }
-
-// batchSum finds the digest under which a batch is signed, from its box as it is written:
-// of a batch that goes as a whole that of its encoding, and otherwise that of the manifest
-// of its parts, of which the box has the envelopes alone.
-type batchSum struct {
-	io.Writer
-	whole hash.Hash
-	parts *wire.Cutter // nil: as a whole
-}
-
-// newBatchSum is for parts of so many envelopes of so many bytes; 0: as a whole.
-func newBatchSum(part uint64, size int) batchSum {
-	if part == 0 {
-		whole := sha256.New()
-		return batchSum{Writer: whole, whole: whole}
-	}
-	parts := wire.NewCutter(part, size)
-	return batchSum{Writer: parts, parts: parts}
-}
-
-// digest is that of all that was written, and the manifest if there is one.
-func (b batchSum) digest(head envelope.Head) ([32]byte, wire.Manifest) {
-	if b.parts == nil {
-		return [32]byte(b.whole.Sum(nil)), wire.Manifest{}
-	}
-	m := b.parts.Manifest(head)
-	return m.Digest(), m
-}
-
-// partOf is how many envelopes are in each part of a batch that leaves; 0: it goes as a whole.
-func (t *post) partOf(out envelope.Head) uint64 {
-	if !wire.Parted(out, t.s.o.PartBytes) {
-		return 0
-	}
-	total := int64(out.Envelopes) * int64(out.Size)
-	part := min(max(1, blob.PartBytes(total, t.s.o.PartBytes)/out.Size), wire.MaxPartBytes/out.Size)
-	return uint64(max(part, int((out.Envelopes+wire.MaxParts-1)/wire.MaxParts)))
-}
 
 // piped reads what a function writes. Closing it ends the function.
 func piped(write func(io.Writer) error) io.ReadCloser {
@@ -172,8 +134,8 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err != nil {
 		return err
 	}
-	part := t.partOf(head)
-	sum, w := newBatchSum(part, head.Size), newChunks(ctx, box)
+	part := handover.PartOf(head, t.s.o.PartBytes)
+	sum, w := handover.NewSum(part, head.Size), newChunks(ctx, box)
 	to := io.MultiWriter(w, sum)
 	if part == 0 {
 		err = head.Write(to)
@@ -195,7 +157,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 		Respondents: head.Respondents, Tokens: uint64(did.Tokens),
 		In: uint64(did.In), Out: uint64(did.Out), Dropped: uint64(did.Dropped), Duplicates: uint64(did.Duplicates),
 	}
-	receipt.BatchOut, _ = sum.digest(head)
+	receipt.BatchOut, _ = sum.Digest(head)
 	if t.hop == 0 {
 		if t.plan.Route.Instances()[t.instance].Hops[0].Tokens != "" {
 			receipt.Tokens = head.Respondents // each came with one

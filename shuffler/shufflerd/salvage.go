@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -72,14 +73,14 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 	if err != nil {
 		return m, err
 	}
-	sum := newBatchSum(state.Part, head.Size)
+	sum := handover.NewSum(state.Part, head.Size)
 	to := io.MultiWriter(sum, w)
 	if len(state.Aside) > 0 {
 		rest, err := t.rest(ctx, c, state)
 		if err != nil || state.Phase == received { // the digest is of the whole
 			return m, err
 		}
-		if err := writeBox(to, rest, state.Part); err != nil {
+		if err := handover.Write(to, rest, state.Part); err != nil {
 			return m, err
 		}
 	} else {
@@ -95,25 +96,11 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 			return m, err
 		}
 	}
-	digest, m := sum.digest(head)
+	digest, m := sum.Digest(head)
 	if !bytes.Equal(digest[:], want) {
 		return m, fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was signed", queue.ErrDamaged, c+1, name)
 	}
 	return m, nil
-}
-
-// writeBox writes a batch as a box has it.
-func writeBox(w io.Writer, b envelope.Batch, part uint64) error {
-	if part == 0 {
-		_, err := b.WriteTo(w)
-		return err
-	}
-	for _, e := range b.Envelopes {
-		if _, err := w.Write(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // openBatch is the batch of a crowd that is to be mixed: its head, and what gives its
@@ -143,37 +130,10 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 		return head, nil, fmt.Errorf("%w: of the batch of crowd %d: %w", queue.ErrDamaged, c+1, err)
 	}
 	return head, func(take func([]byte) error) error {
-		cut := cutter{skip: envelope.HeadSize, size: head.Size, take: take}
+		cut := handover.Cutter{Skip: envelope.HeadSize, Size: head.Size, Take: take}
 		_, err := t.walkBatch(ctx, c, state, &cut)
 		return err
 	}, nil
-}
-
-// cutter cuts a stream into envelopes, which are whoever's takes them.
-type cutter struct {
-	skip, size int // bytes
-	part       []byte
-	take       func([]byte) error
-}
-
-func (c *cutter) Write(p []byte) (int, error) {
-	n := len(p)
-	skipped := min(c.skip, len(p))
-	c.skip -= skipped
-	for p = p[skipped:]; len(p) > 0; {
-		if c.part == nil {
-			c.part = make([]byte, 0, c.size)
-		}
-		more := min(len(p), c.size-len(c.part))
-		c.part, p = append(c.part, p[:more]...), p[more:]
-		if len(c.part) == c.size {
-			if err := c.take(c.part); err != nil {
-				return 0, err
-			}
-			c.part = nil
-		}
-	}
-	return n, nil
 }
 
 // rest is a batch without what was set aside of it. ErrDamaged: there is more to
@@ -213,7 +173,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 		number += state.Damaged // those that the receipt leaves out already
 	}
 	size := int(state.whole()-state.before()) / number
-	data, sum, n := make([]byte, state.whole()), newBatchSum(state.Part, size), 0
+	data, sum, n := make([]byte, state.whole()), handover.NewSum(state.Part, size), 0
 	for rest := data; len(rest) > 0; n++ {
 		part := rest[:min(len(rest), chunk)]
 		rest = rest[len(part):]
@@ -228,7 +188,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 		sum.Write(part)
 	}
 	head.Size = size
-	if digest, _ := sum.digest(head); len(s.aside) == 0 && !bytes.Equal(digest[:], want) { // nobody can tell which
+	if digest, _ := sum.Digest(head); len(s.aside) == 0 && !bytes.Equal(digest[:], want) { // nobody can tell which
 		for i := range n {
 			s.aside = append(s.aside, i)
 		}
@@ -277,14 +237,14 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	next.Whole, next.Aside, next.Damaged = state.whole(), saved.aside, saved.damaged
 	if state.Phase == mixed { // another batch, with a receipt of its own
 		head, size := saved.batch.Head(), counter(0)
-		sum := newBatchSum(state.Part, head.Size)
-		if err := writeBox(io.MultiWriter(sum, &size), saved.batch, state.Part); err != nil {
+		sum := handover.NewSum(state.Part, head.Size)
+		if err := handover.Write(io.MultiWriter(sum, &size), saved.batch, state.Part); err != nil {
 			return err
 		}
 		lost := uint64(saved.damaged - state.Damaged)
 		again := r.Receipt
 		again.Out, again.Dropped = r.Out-lost, r.Dropped+lost
-		again.BatchOut, _ = sum.digest(head)
+		again.BatchOut, _ = sum.Digest(head)
 		next.Size = int64(size)
 		if len(next.First) == 0 {
 			next.First = r.BatchOut[:]

@@ -1,10 +1,13 @@
-package serve
+// Package handover hands a batch from hop to hop, and to the analyzer: what both ends of it do.
+package handover
 
 import (
 	"crypto/sha256"
 	"errors"
+	"io"
 	"net/http"
 
+	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -14,7 +17,7 @@ import (
 // ReadReceipts reads those before a manifest, or else before a part, of a leg, and checks
 // that the hops with these keys are said to have signed for it.
 func ReadReceipts(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey, manifest bool) ([]wire.SignedReceipt, error) {
-	receipts, err := wire.ReadReceipts(Body(w, r, int64(wire.LongPrefixSize(len(keys)))), manifest)
+	receipts, err := wire.ReadReceipts(serve.Body(w, r, int64(wire.LongPrefixSize(len(keys)))), manifest)
 	if _, ok := errors.AsType[*wire.Problem](err); ok {
 		return nil, err
 	}
@@ -32,7 +35,7 @@ var longestPrefix = int64(wire.LongPrefixSize(255))
 
 // ReadManifest reads the manifest behind receipts that were read.
 func ReadManifest(w http.ResponseWriter, r *http.Request) (wire.Manifest, error) {
-	text, err := ReadBody(w, r, wire.MaxManifest+longestPrefix)
+	text, err := serve.ReadBody(w, r, wire.MaxManifest+longestPrefix)
 	if err != nil {
 		return wire.Manifest{}, err
 	}
@@ -45,7 +48,7 @@ func ReadManifest(w http.ResponseWriter, r *http.Request) (wire.Manifest, error)
 
 // ReadPart reads a part of a manifest, behind receipts that were read.
 func ReadPart(w http.ResponseWriter, r *http.Request, m wire.Manifest, n int) ([]byte, error) {
-	part, err := ReadBody(w, r, m.PartBytes(n)+longestPrefix)
+	part, err := serve.ReadBody(w, r, m.PartBytes(n)+longestPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -59,5 +62,37 @@ func ReadPart(w http.ResponseWriter, r *http.Request, m wire.Manifest, n int) ([
 func WriteMissing(w http.ResponseWriter, parts []int) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
-	return WriteJSON(w, wire.Missing{Parts: parts})
+	return serve.WriteJSON(w, wire.Missing{Parts: parts})
+}
+
+// Shorter refuses a body without room for the receipts of so many hops.
+func Shorter(hops int) error {
+	return wire.Problemf(wire.BatchRefused, "the body is shorter than the receipts of %d hops", hops)
+}
+
+// Whole reads the receipts before a batch: whoever cannot show one that the last hop
+// signed for the path sends no batch, however large.
+func Whole(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) ([]wire.SignedReceipt, error) {
+	prefix := make([]byte, wire.PrefixSize(len(keys)))
+	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(prefix))), prefix); {
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return nil, err
+	case err != nil:
+		return nil, Shorter(len(keys))
+	}
+	receipts, _, err := wire.CutReceipts(prefix)
+	if err == nil {
+		err = wire.CheckLast(receipts, keys, leg)
+	}
+	if err != nil {
+		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	return receipts, nil
+}
+
+// NoStore is what is answered where parts have no place, until a setting gives them one.
+func NoStore(setting string) error {
+	p := wire.Problemf(wire.UnsupportedMediaType, "a batch in parts needs a store of parts, and this service has none: its operator sets %s", setting)
+	p.Accept = wire.BatchType
+	return p
 }
