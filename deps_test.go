@@ -98,7 +98,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/intake", "internal/epoch", "internal/witness", "internal/blob", "internal/strict"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/handover", "internal/intake", "internal/epoch", "internal/witness", "internal/blob", "internal/strict"}
 
 // adding is all that an aggregator may be made of.
 var adding = []string{"plan", "envelope", "dp/noise", "dp/sum", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/session", "internal/serve", "internal/registry", "internal/store", "internal/prio3", "internal/dap", "internal/strict"}
