@@ -213,7 +213,7 @@ func (w *world) paths(t testing.TB, path string) []string {
 	name := w.signed.Plan.Name()
 	// What is there first, then what is not: one thing at a time.
 	fillings := map[string][]string{
-		"{plan}": {name, strings.Repeat("0", 64), "x"}, "{instance}": {"0", "65535"}, "{hop}": {"1", "0", "2", "255"}, "{crowd}": {"0", "4294967295"},
+		"{plan}": {name, strings.Repeat("0", 64), "x"}, "{instance}": {"0", "65535"}, "{hop}": {"1", "0", "2", "255"}, "{crowd}": {"0", "4294967295"}, "{part}": {"0", "65535", "65536"},
 		"{id}": {"{id}"}, "{file}": {name + ".json", name + ".html", "x.csv"}, "{population}": {"all", "x"}, "{$}": {""}, "{code}": {"x", strings.Repeat("0", 64)}, "{state}": {strings.Repeat("0", 64), "x"}, "{study}": {strings.Repeat("0", 64), "x"},
 	}
 	fill := func(other string, n int) string {
@@ -240,7 +240,7 @@ func (w *world) paths(t testing.TB, path string) []string {
 // mediaTypes are what the routes read.
 var mediaTypes = map[string]string{
 	wire.ContributionPattern: wire.ContributionType, wire.BatchPattern: wire.BatchType, wire.TokensPattern: wire.TokenRequestType, wire.RegisterPattern: wire.SignedPlanType,
-	wire.WithdrawPattern: wire.WithdrawalType,
+	wire.WithdrawPattern: wire.WithdrawalType, wire.PartPattern: wire.PartType,
 }
 
 // worst is the bodies that cost a route most: so many bytes that mean much, bytes of
