@@ -346,8 +346,8 @@ func (r *bounded) enter(ctx context.Context, to destination, blocks []block) (s 
 	}
 	s.Fragments = respondents * rules.PerDevice
 	head := envelope.Head{Plan: rules.Plan, Instance: to.Instance, Crowd: to.Crowd, Size: rules.Size}
-	setCount(&head.Respondents, respondents)
-	setCount(&head.Envelopes, s.Fragments)
+	head.Respondents = uint64(respondents)
+	head.Envelopes = uint64(s.Fragments)
 	return s, r.lay(ctx, to, &s, head, func(take func([]byte) error) error {
 		at := 0
 		for number, b := range blocks {
@@ -372,8 +372,6 @@ func (r *bounded) enter(ctx context.Context, to destination, blocks []block) (s 
 		return nil
 	})
 }
-
-func setCount[T uint32 | uint64](to *T, n int) { *to = T(n) }
 
 // lay lays a crowd out for the hop that its state names, over what an earlier attempt left.
 func (r *bounded) lay(ctx context.Context, to destination, s *state, head envelope.Head, each func(func([]byte) error) error) error {
@@ -429,7 +427,7 @@ func (r *bounded) leave(ctx context.Context, to destination, hop *shuffler.Hop, 
 	s.Dropped += did.Dropped
 	head.Hop++
 	head.Size = hop.SizeOut()
-	setCount(&head.Envelopes, did.Out)
+	head.Envelopes = uint64(did.Out)
 	out := func(take func([]byte) error) error {
 		return before.Write(ctx, r.store, &cutter{size: head.Size, take: take})
 	}
