@@ -75,7 +75,7 @@ var hostile = map[string]struct {
 	"no kind":             {model(`[{}]`), "one kind, not 0"},
 	"two kinds":           {model(`[{"relu":{"size":1},"dense":{"in":1,"out":1}}]`), "one kind, not 2"},
 	"unknown kind":        {model(`[{"lstm":{}}]`), "lstm"},
-	"text behind":         {model(`[{"relu":{"size":1}}] 1`), "behind"},
+	"text behind":         {model(`[{"relu":{"size":1}}] 1`), "follows"},
 	"size of zero":        {model(`[{"dense":{"in":0,"out":1}}]`), "a size of 0"},
 	"negative size":       {model(`[{"relu":{"size":-1}}]`), "a size of -1"},
 	"huge matrix":         {model(`[{"dense":{"in":1048576,"out":1048576}}]`), "at most"},

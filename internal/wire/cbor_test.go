@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/confetti-dp/confetti/internal/costtest"
 )
 
 // libraryRequest and libraryResponse are the same messages to the library.
@@ -122,5 +124,11 @@ func FuzzTokenMessagesAgree(f *testing.F) {
 	for _, v := range readVectors(f) {
 		f.Add([]byte(v.Bytes))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { agree(t, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		costtest.Heap(t, 2*costtest.Factor, len(data), func() { // of two decoders
+			_, _ = ParseTokenRequest(data)
+			_, _ = ParseTokenResponse(data)
+		})
+		agree(t, data)
+	})
 }
