@@ -44,6 +44,18 @@ func ShufflerHonest(p plan.Plan) string {
 	return "The analyzer, and whoever reads this release, as long as " + hop + " to itself."
 }
 
+// OneMessage are the statements about a report that is one message: who opens it has all of it, whoever else
+// is honest.
+func OneMessage(p plan.Plan, local, shuffled account.Guarantee) []account.Statement {
+	one := local
+	one.Trust = account.OneFragment
+	return []account.Statement{
+		{Observer: account.EveryoneColludes, Who: Everyone, Guarantee: local},
+		{Observer: account.OneFragmentSeen, Who: OneFragment, Guarantee: one},
+		{Observer: account.ShufflerHonest, Who: ShufflerHonest(p), Guarantee: shuffled},
+	}
+}
+
 // Implied is the epsilon that an event gives at delta, rounded up to a number that is
 // easily written.
 func Implied(e account.Event, delta float64) (float64, error) {

@@ -2,7 +2,6 @@ package label
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -72,12 +71,6 @@ func (e *each) Words() question.Words { return question.Words{Crowds: []string{"
 // Observers all see the report as it is.
 func (e *each) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := e.KRR.Local(account.Replacement)
-	one := local
-	one.Trust = account.OneFragment
-	shuffled.Epsilon = math.Min(shuffled.Epsilon, local.Epsilon)
-	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local},
-		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one},
-		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(e.plan), Guarantee: shuffled},
-	}, nil
+	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
+	return question.OneMessage(e.plan, local, shuffled), nil
 }

@@ -3,7 +3,6 @@ package latent
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/dp/account"
@@ -114,14 +113,8 @@ func (n *numbered) Words() question.Words {
 // Observers all see the report as it is.
 func (n *numbered) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := n.local()
-	one := local
-	one.Trust = account.OneFragment
-	shuffled.Epsilon = math.Min(shuffled.Epsilon, local.Epsilon)
-	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local},
-		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one},
-		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(n.plan), Guarantee: shuffled},
-	}, nil
+	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
+	return question.OneMessage(n.plan, local, shuffled), nil
 }
 
 // Numbered are reports of public records as they came, in the order of their numbers.

@@ -90,14 +90,7 @@ func (v *vectors) Risks() (r question.Risks) {
 
 // Observers: a report is one message.
 func (v *vectors) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
-	local := v.Local(account.Replacement)
-	one := local
-	one.Trust = account.OneFragment
-	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local},
-		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one},
-		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(v.plan), Guarantee: shuffled},
-	}, nil
+	return question.OneMessage(v.plan, v.Local(account.Replacement), shuffled), nil
 }
 
 // Words are the question's.

@@ -128,10 +128,7 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if leg.Hop == 0 {
-		return wire.Problemf(wire.WrongRole, "the entry takes contributions, not batches")
-	}
-	t, err := s.post(leg.Plan, leg.Instance, leg.Hop)
+	t, err := s.receiver(leg)
 	if err != nil {
 		return err
 	}

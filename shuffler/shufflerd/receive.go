@@ -20,6 +20,14 @@ import (
 // patience is how long a piece of a batch may take, and the disk to take it.
 const patience = 30 * time.Second
 
+// receiver is the post that batches of a leg are for.
+func (s *Service) receiver(leg wire.Leg) (*post, error) {
+	if leg.Hop == 0 {
+		return nil, wire.Problemf(wire.WrongRole, "the entry takes contributions, not batches")
+	}
+	return s.post(leg.Plan, leg.Instance, leg.Hop)
+}
+
 // receive takes the batch of a crowd from the hop before: once, on disk before
 // it is acknowledged. The receipts stand before the batch and are checked before
 // a byte of it is kept; they say what its digest will be.
@@ -28,10 +36,7 @@ func (s *Service) receive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if leg.Hop == 0 {
-		return wire.Problemf(wire.WrongRole, "the entry takes contributions, not batches")
-	}
-	t, err := s.post(leg.Plan, leg.Instance, leg.Hop)
+	t, err := s.receiver(leg)
 	if err != nil {
 		return err
 	}
