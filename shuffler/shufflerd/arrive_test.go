@@ -2,7 +2,6 @@ package shufflerd
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +16,6 @@ import (
 // A handover in parts that is interrupted anywhere, at either end, goes on with the parts
 // that are not there: none that was acknowledged is sent again.
 func TestAHandoverInPartsGoesOn(t *testing.T) {
-	errCrash := errors.New("crash")
 	for _, c := range []struct {
 		hop        int
 		point      string

@@ -48,7 +48,6 @@ func pick(t testing.TB, names []string, part string) string {
 
 // Killed at any step of a crowd in parts, nothing is lost or doubled, and no blob stays.
 func TestCrashInParts(t *testing.T) {
-	errCrash := errors.New("crash")
 	for hop := range 2 {
 		for _, name := range slices.Concat(PartFailpoints, []string{"epoch-mixed", "batch-kept", "inbox-purged", "outbox-written", "mixed"}) {
 			comes := name == "manifest-kept" || name == "part-kept" || name == "batch-kept"
@@ -98,19 +97,9 @@ func TestCrashInParts(t *testing.T) {
 
 // Once a crowd is laid out, every way to its end hands on the same bytes.
 func TestACrowdHasOneOrder(t *testing.T) {
-	errCrash := errors.New("crash")
 	w := newPartsWorld(t)
 	w.contribute(0, 0, 1, 2, 3, 4)
-	w.failpoint = func(h int, n string) error {
-		if h == 1 && n == "step-done" {
-			return errCrash
-		}
-		return nil
-	}
-	w.end()
-	if err := w.step(); !errors.Is(err, errCrash) {
-		t.Fatal(err)
-	}
+	w.endAndCrash(1, "step-done")
 	w.stop(1)
 	copied := t.TempDir()
 	for _, dir := range []string{"queue1", "blobs1"} {
@@ -158,7 +147,6 @@ func TestACrowdHasOneOrder(t *testing.T) {
 
 // What the store loses between the steps is made again; of a part nothing can be.
 func TestBlobsAreLost(t *testing.T) {
-	errCrash := errors.New("crash")
 	lose := map[string]func(string) error{
 		"lost": os.Remove,
 		"flipped": func(path string) error {
@@ -227,19 +215,9 @@ func TestBlobsAreLost(t *testing.T) {
 
 // A store that is not there, or another one, loses nobody.
 func TestTheStoreIsElsewhere(t *testing.T) {
-	errCrash := errors.New("crash")
 	w := newPartsWorld(t)
 	w.contribute(0, 0, 1, 2, 3, 4)
-	w.failpoint = func(h int, n string) error {
-		if h == 0 && n == "step-done" {
-			return errCrash
-		}
-		return nil
-	}
-	w.end()
-	if err := w.step(); !errors.Is(err, errCrash) {
-		t.Fatal(err)
-	}
+	w.endAndCrash(0, "step-done")
 	w.failpoint = nil
 	aside := filepath.Join(w.dir, "aside")
 	if err := os.Rename(w.blobs(0), aside); err != nil {
@@ -291,19 +269,9 @@ func TestPartsAreWithheld(t *testing.T) {
 
 // A plan that ends while a crowd lies in parts leaves no blob.
 func TestPartsAreErased(t *testing.T) {
-	errCrash := errors.New("crash")
 	w := newPartsWorld(t)
 	w.contribute(0, 0, 1, 2, 3)
-	w.failpoint = func(h int, n string) error {
-		if h == 1 && n == "step-done" {
-			return errCrash
-		}
-		return nil
-	}
-	w.end()
-	if err := w.step(); !errors.Is(err, errCrash) {
-		t.Fatal(err)
-	}
+	w.endAndCrash(1, "step-done")
 	if len(w.blobsOf(1)) == 0 {
 		t.Fatal("nothing is laid out")
 	}

@@ -2,7 +2,6 @@ package shufflerd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -66,7 +65,6 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 // A crash at every failpoint, and at each of its first occurrences, with or
 // without the contribution being sent again, loses and doubles nothing.
 func TestCrashAnywhere(t *testing.T) {
-	errCrash := errors.New("crash")
 	for hop := range 2 {
 		for _, name := range Failpoints {
 			if (name[:3] == "bat") == (hop == 0) && (name[:3] == "bat" || name[:3] == "con" || name[:3] == "epo") {

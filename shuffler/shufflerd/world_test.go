@@ -341,6 +341,23 @@ func (w *world) contribute(crowd uint32, devices ...int) {
 
 func (w *world) end() { w.now = w.plan.Times.Closes }
 
+// errCrash is what a failpoint returns where a hop dies.
+var errCrash = errors.New("crash")
+
+// endAndCrash ends the collection, and kills a hop at a step of what is due then.
+func (w *world) endAndCrash(hop int, at string) {
+	w.failpoint = func(h int, n string) error {
+		if h == hop && n == at {
+			return errCrash
+		}
+		return nil
+	}
+	w.end()
+	if err := w.step(); !errors.Is(err, errCrash) {
+		w.t.Fatal(err)
+	}
+}
+
 // step lets every hop do what is due, entry first.
 func (w *world) step() error {
 	var errs []error
