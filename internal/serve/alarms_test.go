@@ -4,26 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // Operators acknowledge alarms that are there, and nobody else does; an acknowledgement
 // ends with its alarm.
 func TestOperatorsAcknowledgeAlarms(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "operators")
-	token, err := AddBearer(rng.New(), path, "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bearers, err := ReadBearers(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, bearers, token := operator(t)
 	alarms := []string{"the disk is full", "the clock was set"}
 	show := func(context.Context) *Status { return &Status{Alarms: append([]string{}, alarms...)} }
 	s := start(t, Config{Operators: bearers, Status: show})

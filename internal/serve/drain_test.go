@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -29,15 +28,7 @@ func fine(w http.ResponseWriter, r *http.Request) error {
 // A draining service takes nothing new of anybody, goes on with what ends its work, and takes
 // work again when it is told so. Only an operator tells it.
 func TestAServiceDrains(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "operators")
-	token, err := AddBearer(rng.New(), path, "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bearers, err := ReadBearers(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, bearers, token := operator(t)
 	const handed = "POST /handed"
 	routes := map[string]Handler{handed: fine}
 	for _, pattern := range []string{wire.ContributionPattern, wire.BatchPattern, wire.TokensPattern, wire.RegisterPattern, wire.KeepStatePattern, wire.ClosePattern, wire.WithdrawPattern, wire.HeldPattern, wire.PlanPattern} {

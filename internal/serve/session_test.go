@@ -13,18 +13,23 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// A link lets a browser in once; its cookie shows the status page and nothing else, and
-// ends with the operator's token.
-func TestABrowserIsLetInByALinkOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "operators")
+// operator is one, called ada: the file that she is in, what it says, and her token.
+func operator(t *testing.T) (path string, bearers *Bearers, token string) {
+	path = filepath.Join(t.TempDir(), "operators")
 	token, err := AddBearer(rng.New(), path, "ada")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bearers, err := ReadBearers(path)
-	if err != nil {
+	if bearers, err = ReadBearers(path); err != nil {
 		t.Fatal(err)
 	}
+	return path, bearers, token
+}
+
+// A link lets a browser in once; its cookie shows the status page and nothing else, and
+// ends with the operator's token.
+func TestABrowserIsLetInByALinkOnce(t *testing.T) {
+	path, bearers, token := operator(t)
 	seen := ""
 	s := start(t, Config{Operators: bearers, Routes: map[string]Handler{"GET /v1/me": func(w http.ResponseWriter, r *http.Request) error {
 		seen = r.Header.Get("Cookie")
