@@ -168,12 +168,12 @@ func (c *Console) progress(ctx context.Context, p plan.Plan) *progress {
 			if len(p.Crowd.Names) > crowd.Crowd {
 				one.Name = p.Crowd.Names[crowd.Crowd]
 			}
-			one.Full, one.Share = coarse(crowd.About, crowd.Respondents, p.Crowd.Minimum)
-			if crowd.Respondents > 0 {
-				one.Words = people(float64(crowd.Respondents)) + " counted"
-			}
-			if one.Words == "" {
+			one.Full, one.Share = coarse(crowd.About, p.Crowd.Minimum)
+			if one.Words == "" { // mixed: how many they are exactly, the release says
 				one.Words = crowd.Phase
+			}
+			if crowd.Respondents >= p.Crowd.Minimum {
+				one.Full, one.Share = true, 1
 			}
 			out.Crowds = append(out.Crowds, one)
 		}
@@ -184,8 +184,8 @@ func (c *Console) progress(ctx context.Context, p plan.Plan) *progress {
 
 // coarse turns a hop's rough words into a bar. Below the minimum nothing is known but
 // that: the bar then stays where it began.
-func coarse(about string, respondents, minimum int) (full bool, share float64) {
-	n := respondents
+func coarse(about string, minimum int) (full bool, share float64) {
+	n := 0
 	if rest, ok := strings.CutPrefix(about, "at least "); ok {
 		n, _ = strconv.Atoi(rest) // 0 of what is no number, which is below every minimum
 	}

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// newPolicy is that of the page of a new question: it may ask nobody for anything and send no
-// form, so that what is put into it stays in the browser.
+// newPolicy is that of the page of a new question: it may open no connection and send no form. What is
+// put into it stays in the browser as its program sends nothing; a policy alone cannot see to that, as a
+// page may load files by any address of the console.
 const newPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // moduleFile is the one file that the worker of that page may ask for.
 const moduleFile = "/studio/confetti-studio.wasm"
 
-// workerPolicy lets a worker run the module, and ask for nothing else.
+// workerPolicy lets a worker run the module, and fetch nothing else where the console knows its name.
 func (c *Console) workerPolicy(r *http.Request) string {
 	from := "'self'"
 	if slices.Contains(c.o.Hosts, r.Host) {

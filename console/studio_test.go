@@ -137,7 +137,7 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 		for _, request := range kept.asked() {
 			t.Errorf("a file makes the page ask for %s", request)
 		}
-		// The page could not send them if it tried, nor could its worker.
+		// The page could not fetch with them if it tried.
 		sent := webtest.Ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
 		refused := b.Found()
 		if sent != "rejected rejected" || len(refused) < 2 {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -29,28 +30,29 @@ type auditLine struct {
 	Hour       time.Time `json:"hour"`
 	Respondent string    `json:"respondent,omitempty"` // none: it could not be told
 	Outcome    string    `json:"outcome"`              // auditSigned, or a problem's code
-	Unwritten  int       `json:"unwritten,omitempty"`  // requests of people who could not be told, that were too many to write
+	Unwritten  int       `json:"unwritten,omitempty"`  // requests of people who could not be told, or who asked too often, that were too many to write
 }
 
 const auditSigned = "signed"
 
-// Requests of people who cannot be told are anybody's: they must not fill a disk.
+// Requests of people who cannot be told are anybody's, and those of one who asks too often have no
+// end: they must not fill a disk.
 const (
-	strangersPerSecond = 1
-	strangersAtOnce    = 100
+	boundedPerSecond = 1
+	boundedAtOnce    = 100
 )
 
 type audit struct {
-	now       func() time.Time
-	log       *slog.Logger
-	strangers *rate.Limiter
+	now     func() time.Time
+	log     *slog.Logger
+	bounded *rate.Limiter
 
 	mu        sync.Mutex
 	unwritten int // since the last line
 }
 
 func newAudit(now func() time.Time, log *slog.Logger) *audit {
-	return &audit{now: now, log: log, strangers: rate.NewLimiter(strangersPerSecond, strangersAtOnce)}
+	return &audit{now: now, log: log, bounded: rate.NewLimiter(boundedPerSecond, boundedAtOnce)}
 }
 
 // note writes what became of a request. who is nil where that could not be told. What
@@ -74,7 +76,7 @@ func (a *audit) write(path string, line auditLine) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	if line.Respondent == "" && !a.strangers.AllowN(now, 1) {
+	if (line.Respondent == "" || line.Outcome == string(wire.RateLimited)) && !a.bounded.AllowN(now, 1) {
 		a.unwritten++
 		return
 	}

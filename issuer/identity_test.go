@@ -169,7 +169,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	p.issue("person-one", other)
 	p.bearers["eve"] = "a.b.c"
-	for range strangersAtOnce + 50 {
+	for range boundedAtOnce + 50 {
 		p.issue("eve", asks)
 	}
 	p.now = p.now.Add(2 * time.Second)
@@ -197,7 +197,7 @@ func TestAuditLog(t *testing.T) {
 	for _, l := range lines {
 		outcomes[l.Outcome]++
 	}
-	if want := map[string]int{"signed": 2, "token-issued": 1, "unauthenticated": strangersAtOnce + 1}; !maps.Equal(outcomes, want) {
+	if want := map[string]int{"signed": 2, "token-issued": 1, "unauthenticated": boundedAtOnce + 1}; !maps.Equal(outcomes, want) {
 		t.Errorf("%v, want %v", outcomes, want)
 	}
 	if lines[0].Respondent == lines[1].Respondent || lines[0].Respondent != lines[2].Respondent {
