@@ -146,7 +146,15 @@ func (t *post) tidyBlobs(ctx context.Context) error {
 		}
 	}
 	for c := range left {
-		if err := t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)); err != nil {
+		if !t.claim(c) {
+			continue // it is coming in
+		}
+		var err error
+		if t.state(c).Laid == nil { // still
+			err = t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c))
+		}
+		t.release(c)
+		if err != nil {
 			return err
 		}
 	}
