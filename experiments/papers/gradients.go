@@ -71,7 +71,7 @@ func membership(c Cells) release.Table {
 			}
 			of := slices.Index([]string{"direction", experiments.Curator}, g.Report)
 			theirs, says := none, none
-			if of >= 0 && g.Architecture != "linear" {
+			if of >= 0 && g.Architecture != "linear" && (g.Examples > 0 || g.Report == experiments.Curator) {
 				theirs, says = fmt.Sprint(difference[of]), fmt.Sprint(claimed[of])
 			}
 			proved := none

@@ -35,6 +35,8 @@ tells one symbol of a public cluster and the label. *On records as they are* is 
 
     confetti experiment run ltn --all --data DIR --out results      # goes on where it was stopped
 
+Central epsilons of respondents are of replacement, at delta 1e-6, behind one honest hop and with all other respondents honest.
+
 How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 		items: []item{
 			{name: "Figure 1", title: "data collection", text: "MNIST, and Lending Club, of which our file holds 42,535 loans where the paper has 540,000. Codes are latent, or turned back into records where the row says so.", show: shown(experiments.Collecting, anyLevel, append(pictures, loans...), "figure1", clean, nil)},
