@@ -146,17 +146,12 @@ func (t *post) tidyBlobs(ctx context.Context) error {
 		}
 	}
 	for c := range left {
-		if !t.claim(c) {
-			continue // it is coming in
-		}
-		var err error
-		if t.state(c).Laid == nil { // still
-			err = t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c))
-		}
-		t.release(c)
-		if err != nil {
-			return err
+		if t.claim(c) { // it is not coming in
+			if t.state(c).Laid == nil { // still
+				err = errors.Join(err, t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)))
+			}
+			t.release(c)
 		}
 	}
-	return nil
+	return err
 }
