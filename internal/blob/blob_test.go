@@ -1,6 +1,9 @@
 package blob_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/blob"
@@ -29,4 +32,39 @@ func TestFolder(t *testing.T) {
 		}
 		return f
 	})
+}
+
+// A folder that another process has made, or has made anew, is synced like one of our own.
+func TestFoldersOfOthersAreSynced(t *testing.T) {
+	dir := t.TempDir()
+	f, err := blob.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	under := filepath.Join(dir, "plan", "0_0", "1")
+	if err := os.MkdirAll(under, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	syncs := blob.CountSyncs(f)
+	put := func(name string, synced, known int) {
+		t.Helper()
+		before := *syncs
+		if err := f.Put(t.Context(), name, []byte("body")); err != nil {
+			t.Fatal(err)
+		}
+		if n := *syncs - before; n != synced || blob.Known(f) != known {
+			t.Errorf("%s: %d folders were synced and not %d, %d are known and not %d", name, n, synced, blob.Known(f), known)
+		}
+	}
+	put("plan/0_0/1/0", 3, 3)
+	put("plan/0_0/1/1", 0, 3)
+	put("plan/0_0/2/0", 1, 4)
+	if err := f.Delete(t.Context(), "plan/0_0"); err != nil || blob.Known(f) != 1 {
+		t.Error(blob.Known(f), err)
+	}
+	put("plan/0_0/1/0", 2, 3)
+	if err := errors.Join(os.Rename(under, under+"-kept"), os.MkdirAll(under, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	put("plan/0_0/1/0", 1, 3)
 }
