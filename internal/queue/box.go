@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -104,9 +105,8 @@ func (b *Box) Get(ctx context.Context, key, label string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	m, err := b.stream.GetLastMsgForSubject(ctx, b.begin+key+"."+label)
-	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound), errors.As(err, &api), b.q.server != nil && errors.Is(err, context.DeadlineExceeded):
+	case gone(err, b.stream), b.q.server != nil && errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%w: %s in %s: %w", ErrDamaged, key, b.stream.CachedInfo().Config.Name, err)
 	case err != nil:
 		return nil, explain(err)
@@ -140,6 +140,10 @@ var errMissing = fmt.Errorf("%w: messages are missing", ErrDamaged)
 // it ends now. Messages may be as long as most, if what has come does not tell of
 // what comes. A message that does not come is an error, not a gap.
 func each(ctx context.Context, stream jetstream.Stream, config jetstream.ConsumerConfig, most int, fn func(m jetstream.Msg, sequence uint64) error) error {
+	end, err := newest(ctx, stream, config.FilterSubject)
+	if err != nil {
+		return err
+	}
 	consumer, err := pending(ctx, stream, config)
 	if err != nil {
 		return err
@@ -147,8 +151,8 @@ func each(ctx context.Context, stream jetstream.Stream, config jetstream.Consume
 	defer forget(context.WithoutCancel(ctx), stream, consumer)
 	left, longest, last := consumer.CachedInfo().NumPending, ahead, max(config.OptStartSeq, 1)-1 // the first comes alone
 	waited := time.Duration(0)
-	for next := uint64(1); left > 0; {
-		batch, err := consumer.Fetch(int(min(left, uint64(max(1, ahead/longest)), 1024)), jetstream.FetchMaxWait(soon))
+	for next := uint64(1); left > 0 || last < end; {
+		batch, err := consumer.Fetch(int(min(max(1, left), uint64(max(1, ahead/longest)), 1024)), jetstream.FetchMaxWait(soon))
 		if err != nil {
 			return explain(err)
 		}
@@ -176,7 +180,11 @@ func each(ctx context.Context, stream jetstream.Stream, config jetstream.Consume
 		}
 		if next == before {
 			waited += soon
-			if err := missing(ctx, stream, config.FilterSubject, last+1, left); errors.Is(err, errMissing) || waited >= callTimeout {
+			err := missing(ctx, stream, config.FilterSubject, last+1, left)
+			if errors.Is(err, errMissing) && left == 0 {
+				return nil // what was the newest is deleted
+			}
+			if errors.Is(err, errMissing) || waited >= callTimeout {
 				return err
 			}
 			continue
@@ -200,11 +208,38 @@ func missing(ctx context.Context, stream jetstream.Stream, filter string, first,
 		next = append(next, jetstream.WithGetMsgSubject(filter))
 	}
 	_, err := stream.GetMsg(ctx, first, next...)
-	var api *jetstream.APIError
-	if errors.Is(err, jetstream.ErrMsgNotFound) || errors.As(err, &api) {
+	if gone(err, stream) {
 		return fmt.Errorf("%w: %d in %s, from number %d on: %w", errMissing, number, stream.CachedInfo().Config.Name, first, err)
 	}
 	return fmt.Errorf("%w: messages do not come", ErrUnavailable)
+}
+
+// gone reports whether a message cannot be had again: it is not there, or the one server
+// there is cannot read it. A cluster says much else that it takes back.
+func gone(err error, stream jetstream.Stream) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrMsgNotFound) || errors.As(err, &api) && !replicated(stream)
+}
+
+func replicated(stream jetstream.Stream) bool { return stream.CachedInfo().Config.Replicas > 1 }
+
+// newest is the number of the newest message of a stream that has replicas, as their leader
+// knows it: a consumer may be on one that lags behind, as after its disk was lost, and takes
+// that for the end. 0: there is none, or there are no replicas.
+func newest(ctx context.Context, stream jetstream.Stream, filter string) (uint64, error) {
+	if !replicated(stream) {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	m, err := stream.GetLastMsgForSubject(ctx, cmp.Or(filter, subjects(stream.CachedInfo().Config.Name)+">"))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, explain(err)
+	}
+	return m.Sequence, nil
 }
 
 // pending is a consumer that has consumed nothing yet: it knows how much there is.

@@ -57,39 +57,28 @@ func (q *Queue) dropInbox(ctx context.Context, name string) error {
 
 // dropStream deletes a stream with everything in it.
 func (q *Queue) dropStream(ctx context.Context, stream string) error {
-	err := q.js.DeleteStream(ctx, stream)
-	missing := errors.Is(err, jetstream.ErrStreamNotFound)
-	if err != nil && !missing {
+	if err := q.js.DeleteStream(ctx, stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return explain(err)
 	}
 	if q.streams == "" {
 		return nil
 	}
-	// The server renames the folder and removes it in the background. One that it
-	// does not know is what a crash left of a box half made or half removed.
-	for gone := false; !gone; {
-		gone = true
+	// The server has renamed the folder and removes it in the background, which it may give
+	// up; one that it does not know is what a crash left of a box half made or half removed.
+	for {
+		var fault error
 		for _, dir := range []string{stream, ".." + stream, "." + stream} {
-			path := filepath.Join(q.streams, dir)
-			if missing {
-				if err := os.RemoveAll(path); err != nil {
-					return fmt.Errorf("queue: %w", err)
-				}
-			}
-			if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-				gone = false
-			}
+			fault = errors.Join(fault, os.RemoveAll(filepath.Join(q.streams, dir)))
 		}
-		if gone {
-			break
+		if fault == nil {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("queue: a dropped box is still on disk: %w", ctx.Err())
+			return fmt.Errorf("queue: a dropped box is still on disk: %w", errors.Join(ctx.Err(), fault))
 		case <-time.After(time.Millisecond):
 		}
 	}
-	return nil
 }
 
 // Boxes lists the boxes and inboxes whose names begin with the prefix.

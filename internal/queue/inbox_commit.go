@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/chain"
@@ -73,6 +74,7 @@ func (in *Inbox) run() {
 		if in.ended() {
 			return
 		}
+		runtime.Gosched() // who can run puts first: else one of them and this one take turns on a single core
 		in.commit()
 	}
 }

@@ -220,6 +220,24 @@ func TestDropTakesWhatACrashLeft(t *testing.T) {
 	box(t, q, "half")
 }
 
+// The server cannot rename a box's folder to one that is there, and leaves both.
+func TestDropTakesWhatTheServerLeaves(t *testing.T) {
+	q := open(t, t.TempDir())
+	box(t, q, "stuck")
+	left := filepath.Join(q.streams, ".."+boxStream("stuck"), "msgs")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := q.Drop(ctx, "stuck"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(q.streams, "*stuck*")); err != nil || len(left) > 0 {
+		t.Errorf("%q, %v", left, err)
+	}
+}
+
 func TestDropLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -360,6 +378,19 @@ func TestFull(t *testing.T) {
 		t.Errorf("after room was made: %v", err)
 	}
 	q.usage.at = time.Time{}
+	if err := q.Healthy(ctx); err != nil {
+		t.Error(err)
+	}
+	// What lies elsewhere and is to go through the queue takes room in it.
+	beside := int64(1 << 40)
+	q.Beside(func() int64 { return beside })
+	if n, err := q.Bytes(ctx); err != nil || n < beside {
+		t.Errorf("%d bytes are kept, %v", n, err)
+	}
+	if err := q.Healthy(ctx); !errors.Is(err, ErrFull) {
+		t.Errorf("full of what lies beside it, and healthy: %v", err)
+	}
+	beside = 0
 	if err := q.Healthy(ctx); err != nil {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -161,7 +162,8 @@ func (r *Records) Get(ctx context.Context, key string) (value []byte, revision u
 }
 
 // Set writes a record if its revision still is the given one, 0 for a record
-// that is not there, and returns the new one. Return means on disk.
+// that is not there, and returns the new one. Return means on disk. Where it is
+// what it is to be, as after a Set that was not answered, that is no error.
 func (r *Records) Set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	mustBe(keyForm, key)
 	if most := r.q.MaxBody(); len(value) > most {
@@ -175,7 +177,11 @@ func (r *Records) Set(ctx context.Context, key string, value []byte, revision ui
 	m := &nats.Msg{Subject: subject, Data: value, Header: nats.Header{digestHeader: {digestOf(subject, value)}}}
 	ack, err := r.q.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
 	if taken(err) {
-		return 0, ErrChanged
+		there, now, err := r.Get(ctx, key)
+		if err == nil && (now == 0 || !bytes.Equal(there, value)) {
+			err = ErrChanged
+		}
+		return now, err
 	}
 	if err != nil {
 		return 0, explain(err)

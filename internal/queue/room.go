@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,6 +25,9 @@ type usage struct {
 	mu          sync.Mutex
 	at          time.Time
 	used, limit int64 // bytes
+	free        int64 // of the disk, after the reserve
+
+	beside atomic.Pointer[func() int64]
 }
 
 const usageAge = time.Second
@@ -31,33 +36,52 @@ func (q *Queue) measure(ctx context.Context) (used, limit int64, err error) {
 	u := &q.usage
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if time.Since(u.at) < usageAge {
-		return u.used, u.limit, nil
+	if time.Since(u.at) >= usageAge {
+		if err := q.look(ctx); err != nil {
+			return 0, 0, err
+		}
 	}
+	used = u.used
+	if beside := u.beside.Load(); beside != nil {
+		used += (*beside)()
+	}
+	return used, min(u.limit, used+u.free), nil
+}
+
+// look measures what is in the queue. The caller holds the usage's mu.
+func (q *Queue) look(ctx context.Context) error {
+	u := &q.usage
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	info, err := q.js.AccountInfo(ctx)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	u.used, u.limit = int64(info.Store), info.Limits.MaxStore
+	u.used, u.limit, u.free = int64(info.Store), info.Limits.MaxStore, none
 	for _, kind := range []string{"log", "dropped"} {
 		if err := q.eachLog(kind, func(_ string, size int64) { u.used += size }); err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
 	if u.limit <= 0 {
-		u.limit = 1 << 62 // none that the server tells
+		u.limit = none // that the server tells
 	}
 	if q.server != nil {
 		u.limit = min(u.limit, q.server.JetStreamConfig().MaxStore)
 		if free, known := durable.Free(q.streams); known {
-			u.limit = min(u.limit, u.used+free-reserve)
+			u.free = free - reserve
 		}
 	}
 	u.at = time.Now()
-	return u.used, u.limit, nil
+	return nil
 }
+
+// none stands for no bound, and adds up with what there is.
+const none = math.MaxInt64 / 4
+
+// Beside has bytes that lie elsewhere, and come through the queue when they leave, counted
+// among what it keeps. They may be asked for at any moment.
+func (q *Queue) Beside(bytes func() int64) { q.usage.beside.Store(&bytes) }
 
 // Room is ErrFull unless so many more bytes could be taken and everything kept
 // once more: what came in stays until what is made of it is on disk too, and a
@@ -70,7 +94,7 @@ func (q *Queue) Room(ctx context.Context, more int64) error {
 	return err
 }
 
-// Bytes is what the queue's boxes and records take of the disk.
+// Bytes is what the queue's boxes and records take of the disk, and what lies beside them.
 func (q *Queue) Bytes(ctx context.Context) (int64, error) {
 	used, _, err := q.measure(ctx)
 	return used, err

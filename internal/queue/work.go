@@ -107,13 +107,23 @@ func (t Task) Do(ctx context.Context, fn func(context.Context) error) error {
 	return nil
 }
 
-// Waiting is how many tasks are there that nobody has done yet.
-func (w *Work) Waiting(ctx context.Context) (int, error) {
+// Backlog is how many tasks wait for somebody, how many somebody is at or was when their
+// process ended, and since when the oldest of all is there; the zero time: there is none.
+func (w *Work) Backlog(ctx context.Context) (ready, leased int, oldest time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	info, err := w.stream.Info(ctx)
+	stream, err := w.stream.Info(ctx)
 	if err != nil {
-		return 0, explain(err)
+		return 0, 0, time.Time{}, explain(err)
 	}
-	return int(info.State.Msgs), nil
+	taken, err := w.consumer.Info(ctx)
+	if err != nil {
+		return 0, 0, time.Time{}, explain(err)
+	}
+	all := int(stream.State.Msgs)
+	if all > 0 {
+		oldest = stream.State.FirstTime
+	}
+	leased = min(all, taken.NumAckPending) // the two were asked one after the other
+	return all - leased, leased, oldest, nil
 }

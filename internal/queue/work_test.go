@@ -37,12 +37,15 @@ func TestWorkIsShared(t *testing.T) {
 			}
 		}
 	}
-	if n, err := all[1].Waiting(ctx); err != nil || n != tasks {
-		t.Errorf("%d wait, %v", n, err)
+	if ready, leased, oldest, err := all[1].Backlog(ctx); err != nil || ready != tasks || leased != 0 || oldest.IsZero() {
+		t.Errorf("%d wait, %d are taken, since %v, %v", ready, leased, oldest, err)
 	}
 	// One takes a task and is never heard of again.
 	if _, took, err := all[2].Take(ctx, time.Second); err != nil || !took {
 		t.Fatal(took, err)
+	}
+	if ready, leased, _, err := all[1].Backlog(ctx); err != nil || ready+leased != tasks || leased > 1 { // its lease may be over
+		t.Errorf("%d wait, %d are taken, %v", ready, leased, err)
 	}
 	var mu sync.Mutex
 	var done []int
@@ -81,8 +84,8 @@ func TestWorkIsShared(t *testing.T) {
 	if len(done) != tasks || len(slices.Compact(done)) != tasks {
 		t.Errorf("%d were done: %v", len(done), done)
 	}
-	if n, err := all[1].Waiting(ctx); err != nil || n != 0 {
-		t.Errorf("%d wait, %v", n, err)
+	if ready, leased, oldest, err := all[1].Backlog(ctx); err != nil || ready+leased != 0 || !oldest.IsZero() {
+		t.Errorf("%d wait, %d are taken, since %v, %v", ready, leased, oldest, err)
 	}
 	// What takes longer than a lease stays with who has it.
 	if err := all[0].Add(ctx, "long", nil); err != nil {
