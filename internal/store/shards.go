@@ -21,7 +21,6 @@ type Shard struct {
 	Instance, Crowd int
 	Shard, Shards   int
 	SHA256          [sha256.Size]byte // of the batch
-	Head            []byte            // of the batch, encoded
 }
 
 // ShardCount is what was counted of a shard.
@@ -48,11 +47,11 @@ func (s *Store) beside(ctx context.Context, do func(*sql.Tx) error) error {
 
 // Share has the shards of a batch counted by whoever asks. The same again is no error; one
 // of another batch of the instance and crowd is ErrTaken.
-func (s *Store) Share(ctx context.Context, b Batch, head []byte, shards int) error {
+func (s *Store) Share(ctx context.Context, b Batch, shards int) error {
 	return s.beside(ctx, func(tx *sql.Tx) error {
 		for i := range shards {
-			_, err := tx.ExecContext(ctx, `INSERT INTO shards (plan, instance, crowd, shard, shards, sha256, head, leased) VALUES ($1, $2, $3, $4, $5, $6, $7, 0)
-				ON CONFLICT (plan, instance, crowd, shard) DO NOTHING`, b.Plan, b.Instance, b.Crowd, i, shards, b.SHA256[:], head)
+			_, err := tx.ExecContext(ctx, `INSERT INTO shards (plan, instance, crowd, shard, shards, sha256, leased) VALUES ($1, $2, $3, $4, $5, $6, $7)
+				ON CONFLICT (plan, instance, crowd, shard) DO NOTHING`, b.Plan, b.Instance, b.Crowd, i, shards, b.SHA256[:], stamp(time.Now()))
 			if err != nil {
 				return fmt.Errorf("store: %w", err)
 			}
@@ -87,6 +86,18 @@ func (s *Store) Shared(ctx context.Context, b Batch) (all, counted int, err erro
 	return shared(ctx, s.reader, b)
 }
 
+// Backlog is how many shards, of any batch, wait for somebody, how many somebody has leased,
+// and since when the one could be taken that waits longest; the zero time: none waits.
+func (s *Store) Backlog(ctx context.Context) (ready, leased int, oldest time.Time, err error) {
+	var since sql.NullInt64
+	err = s.reader.QueryRowContext(ctx, `SELECT COUNT(CASE WHEN leased <= $1 THEN 1 END), COUNT(CASE WHEN leased > $1 THEN 1 END), MIN(CASE WHEN leased <= $1 THEN leased END)
+		FROM shards WHERE body IS NULL`, stamp(time.Now())).Scan(&ready, &leased, &since)
+	if err != nil {
+		return 0, 0, time.Time{}, fmt.Errorf("store: %w", err)
+	}
+	return ready, leased, unstamp(since), nil
+}
+
 // Lease takes a shard that nobody counts, of any batch, for some time; false: there is
 // none. Times are the caller's clock: where clocks differ by more than a lease, a shard is
 // counted twice, and one of the two counts.
@@ -98,9 +109,9 @@ func (s *Store) Lease(ctx context.Context, now time.Time, lease time.Duration) (
 	err = s.beside(ctx, func(tx *sql.Tx) error {
 		var digest []byte
 		err := tx.QueryRowContext(ctx, `UPDATE shards SET leased = $1 WHERE (plan, instance, crowd, shard) IN (
-				SELECT plan, instance, crowd, shard FROM shards WHERE body IS NULL AND leased < $2 ORDER BY plan, instance, crowd, shard LIMIT 1`+skip+`)
-			RETURNING plan, instance, crowd, shard, shards, sha256, head`,
-			stamp(now.Add(lease)), stamp(now)).Scan(&sh.Plan, &sh.Instance, &sh.Crowd, &sh.Shard, &sh.Shards, &digest, &sh.Head)
+				SELECT plan, instance, crowd, shard FROM shards WHERE body IS NULL AND leased <= $2 ORDER BY plan, instance, crowd, shard LIMIT 1`+skip+`)
+			RETURNING plan, instance, crowd, shard, shards, sha256`,
+			stamp(now.Add(lease)), stamp(now)).Scan(&sh.Plan, &sh.Instance, &sh.Crowd, &sh.Shard, &sh.Shards, &digest)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

@@ -10,90 +10,113 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 )
 
-var running struct {
-	folder string
-	server *os.Process
-	ended  chan struct{}
+// cluster is a PostgreSQL server with a folder of its own, in which its socket is.
+type cluster struct {
+	folder   string
+	postgres string
+	identity *syscall.Credential
+	process  *os.Process
+	ended    chan struct{} // closed when the process has ended
 }
 
-// server starts PostgreSQL once and returns the folder of its socket.
-var server = sync.OnceValues(func() (string, error) {
+// newCluster makes one, and starts nothing.
+func newCluster() (*cluster, error) {
 	initdb, err := program("initdb")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	postgres, err := program("postgres")
-	if err != nil {
-		return "", err
+	c := &cluster{}
+	if c.postgres, err = program("postgres"); err != nil {
+		return nil, err
 	}
 	// Short, since the path of a socket may not be long.
-	folder, err := os.MkdirTemp("/tmp", "pg-")
-	if err != nil {
-		return "", err
+	if c.folder, err = os.MkdirTemp("/tmp", "pg-"); err != nil {
+		return nil, err
 	}
-	running.folder = folder
-	identity, err := unprivileged(folder)
-	if err != nil {
-		return "", err
+	if err := c.initialize(initdb); err != nil {
+		os.RemoveAll(c.folder)
+		return nil, err
 	}
-	data := filepath.Join(folder, "data")
-	setup := exec.Command(initdb, "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
-	setup.Dir = folder
-	setup.SysProcAttr = &syscall.SysProcAttr{Credential: identity}
+	return c, nil
+}
+
+func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
+
+func (c *cluster) initialize(initdb string) (err error) {
+	if c.identity, err = unprivileged(c.folder); err != nil {
+		return err
+	}
+	setup := exec.Command(initdb, "-D", c.data(), "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
+	setup.Dir = c.folder
+	setup.SysProcAttr = &syscall.SysProcAttr{Credential: c.identity}
 	if out, err := setup.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
 	}
+	return nil
+}
+
+// start returns when the server answers.
+func (c *cluster) start() error {
 	// Tests end processes of ours, never the machine: the server need not sync.
-	cmd := exec.Command(postgres, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "log_min_messages=fatal")
-	cmd.Dir = folder
+	cmd := exec.Command(c.postgres, "-D", c.data(), "-k", c.folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "log_min_messages=fatal")
+	cmd.Dir = c.folder
 	log := new(bytes.Buffer)
 	cmd.Stderr = log
 	// It ends with this process, however that ends.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: identity, Pdeathsig: syscall.SIGQUIT}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.identity, Pdeathsig: syscall.SIGQUIT}
 	started := make(chan error)
-	running.ended = make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // which is the parent whose death is signalled
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
-		running.server = cmd.Process
 		started <- err
 		if err == nil {
 			cmd.Wait()
 		}
-		close(running.ended)
+		close(ended)
 	}()
 	if err := <-started; err != nil {
-		return "", err
+		return err
 	}
+	c.process, c.ended = cmd.Process, ended
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if status, err := os.ReadFile(filepath.Join(data, "postmaster.pid")); err == nil && bytes.Contains(status, []byte("ready")) {
-			return folder, nil
+		if status, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")); err == nil && bytes.Contains(status, []byte("ready")) {
+			return nil
 		}
 		select {
-		case <-running.ended:
-			return "", fmt.Errorf("postgres ended: %s", bytes.TrimSpace(log.Bytes()))
+		case <-c.ended:
+			return fmt.Errorf("postgres ended: %s", bytes.TrimSpace(log.Bytes()))
 		default:
 		}
 		if time.Now().After(deadline) {
-			return "", errors.New("postgres does not get ready")
+			return errors.New("postgres does not get ready")
 		}
 	}
-})
+}
 
-func stop() {
-	if running.server != nil {
-		running.server.Signal(syscall.SIGINT) // fast shutdown
-		<-running.ended
+// stop ends the server, if it runs. At once, it ends as after a loss of power.
+func (c *cluster) stop(atOnce bool) {
+	if c.process == nil {
+		return
 	}
-	if running.folder != "" {
-		os.RemoveAll(running.folder)
+	with := syscall.SIGINT // fast shutdown: whoever is connected is cut off
+	if atOnce {
+		with = syscall.SIGQUIT
 	}
+	c.process.Signal(with)
+	<-c.ended
+	c.process = nil
+}
+
+// remove stops the server and deletes its folder.
+func (c *cluster) remove() {
+	c.stop(false)
+	os.RemoveAll(c.folder)
 }
 
 func program(name string) (string, error) {

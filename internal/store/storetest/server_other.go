@@ -4,8 +4,9 @@ package storetest
 
 import "errors"
 
-func server() (string, error) {
-	return "", errors.New("tests start one on Linux only")
-}
+type cluster struct{ folder string }
 
-func stop() {}
+func newCluster() (*cluster, error) { return nil, errors.New("tests start one on Linux only") }
+func (*cluster) start() error       { return nil }
+func (*cluster) stop(bool)          {}
+func (*cluster) remove()            {}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,40 +17,104 @@ import (
 
 var schemas atomic.Int64
 
+// shared is the server of the whole test process.
+var shared struct {
+	sync.Once
+	*cluster
+	err error
+}
+
 // Postgres returns the URL of an empty schema, which goes with the test. Without
 // a server on this machine the test is skipped, unless CONFETTI_POSTGRES=require.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	folder, err := server()
-	if err != nil {
-		if os.Getenv("CONFETTI_POSTGRES") == "require" {
-			t.Fatalf("no PostgreSQL server: %v", err)
-		}
-		t.Skipf("no PostgreSQL server: %v", err)
-	}
-	dsn := func(schema string) string {
-		return "postgres:///postgres?" + url.Values{"host": {folder}, "user": {"postgres"}, "search_path": {schema}}.Encode()
+	shared.Do(func() { shared.cluster, shared.err = running() })
+	if shared.err != nil {
+		without(t, shared.err)
 	}
 	schema := fmt.Sprintf("test%d", schemas.Add(1))
 	run := func(statement string) {
-		db, err := sql.Open("pgx", dsn("public"))
-		if err == nil {
-			defer db.Close()
-			_, err = db.ExecContext(context.Background(), statement)
-		}
-		if err != nil {
+		if err := execute(dsn(shared.folder, "public"), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
 	run("CREATE SCHEMA " + schema)
 	t.Cleanup(func() { run("DROP SCHEMA " + schema + " CASCADE") })
-	return dsn(schema)
+	return dsn(shared.folder, schema)
+}
+
+// running makes a server and starts it.
+func running() (*cluster, error) {
+	c, err := newCluster()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.start(); err != nil {
+		c.remove()
+		return nil, err
+	}
+	return c, nil
+}
+
+func without(t testing.TB, why error) {
+	t.Helper()
+	if os.Getenv("CONFETTI_POSTGRES") == "require" {
+		t.Fatalf("no PostgreSQL server: %v", why)
+	}
+	t.Skipf("no PostgreSQL server: %v", why)
+}
+
+func dsn(folder, schema string) string {
+	return "postgres:///postgres?" + url.Values{"host": {folder}, "user": {"postgres"}, "search_path": {schema}}.Encode()
+}
+
+func execute(dsn, statement string) error {
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), statement)
+	return err
+}
+
+// Server is one of a test's own, which it can stop and start.
+type Server struct{ *cluster }
+
+// NewServer starts one for as long as the test lasts. Without PostgreSQL on this machine the
+// test is skipped, as by Postgres.
+func NewServer(t testing.TB) Server {
+	t.Helper()
+	c, err := running()
+	if err != nil {
+		without(t, err)
+	}
+	t.Cleanup(c.remove)
+	return Server{c}
+}
+
+// DSN is the URL of the server's database.
+func (s Server) DSN() string { return dsn(s.folder, "public") }
+
+// Terminate cuts all connections.
+func (s Server) Terminate() error {
+	return execute(s.DSN(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+}
+
+// Restart stops the server, at once as a loss of power does or cutting all connections first,
+// and starts it again after meanwhile has returned.
+func (s Server) Restart(atOnce bool, meanwhile func()) error {
+	s.stop(atOnce)
+	meanwhile()
+	return s.start()
 }
 
 // Main runs a package's tests and stops the server, if there was one. It returns
 // the code to exit with.
 func Main(m *testing.M) int {
 	code := m.Run()
-	stop()
+	if shared.cluster != nil {
+		shared.remove()
+	}
 	return code
 }
