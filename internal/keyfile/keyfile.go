@@ -190,6 +190,8 @@ type Name struct {
 	Suite   string    `json:"suite"`
 	Purpose string    `json:"purpose"`
 	Since   time.Time `json:"since"` // when its file was written
+	// Public is the other half, for a plan that is to name it.
+	Public string `json:"public_key"`
 }
 
 // Names are those of the keys of a folder, by the order of their files; none for an empty path.
@@ -200,7 +202,7 @@ func Names(dir string) (all []Name) {
 	}
 	files, _ := ReadFolder(dir)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		n := Name{ID: ID(files[path].PublicKey), Suite: files[path].Suite, Purpose: files[path].Purpose}
+		n := Name{ID: ID(files[path].PublicKey), Suite: files[path].Suite, Purpose: files[path].Purpose, Public: files[path].PublicKey}
 		if status, err := os.Stat(path); err == nil {
 			n.Since = status.ModTime().UTC()
 		}

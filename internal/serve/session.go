@@ -64,8 +64,12 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return wire.Problemf(wire.Unauthenticated, "the link was opened before, or is too old: ask for another one with confetti top --web")
 	}
+	cookie, err := s.sessions.Open(name)
+	if err != nil {
+		return err
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: sessionCookie, Value: s.sessions.Open(name), Path: "/", MaxAge: int(session.Time.Seconds()),
+		Name: sessionCookie, Value: cookie, Path: "/", MaxAge: int(session.Time.Seconds()),
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, // strict would be left out of the redirect
 	})
 	w.Header().Set("Cache-Control", "no-store")

@@ -1,6 +1,6 @@
 // Package session lets in browsers, which send no token by themselves: a link that an operator
-// was given opens once, and gives one browser a cookie. Links and sessions are in memory, by
-// the hash of their secrets.
+// was given opens once, and gives one browser a cookie. Links are in memory, and sessions there or
+// in a file too, so that they outlast the program; both by the hash of their secrets alone.
 package session
 
 import (
@@ -25,6 +25,12 @@ type Session struct {
 	since time.Time
 }
 
+// formOf follows from the cookie, which only the browser has, so that no file holds it.
+func formOf(cookie string) string {
+	sum := sha256.Sum256([]byte("confetti/form/v1\n" + cookie))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 type byHash map[[sha256.Size]byte]Session
 
 // Sessions are the links that wait and the sessions that last. All methods are safe for
@@ -35,6 +41,7 @@ type Sessions struct {
 
 	mu          sync.Mutex
 	links, open byHash
+	keep        func(open byHash) error // writes sessions down; nil: they are in memory alone
 }
 
 // New keeps links for so long.
@@ -51,9 +58,7 @@ func Secret() string {
 
 func (s *Sessions) add(to byHash, name string) (secret string) {
 	secret = Secret()
-	one := Session{Name: name, Form: Secret(), since: s.now()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	one := Session{Name: name, since: s.now()}
 	if len(to) >= most {
 		var oldest [sha256.Size]byte
 		first := true
@@ -69,7 +74,11 @@ func (s *Sessions) add(to byHash, name string) (secret string) {
 }
 
 // Link draws the code of a link for the operator of that name.
-func (s *Sessions) Link(name string) (code string) { return s.add(s.links, name) }
+func (s *Sessions) Link(name string) (code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(s.links, name)
+}
 
 // Follow opens a link, which then is none any more.
 func (s *Sessions) Follow(code string) (name string, ok bool) {
@@ -81,20 +90,46 @@ func (s *Sessions) Follow(code string) (name string, ok bool) {
 	return link.Name, ok && s.now().Sub(link.since) < s.link
 }
 
-// Open begins a session, and returns what the browser's cookie holds.
-func (s *Sessions) Open(name string) (cookie string) { return s.add(s.open, name) }
+// Open begins a session, and returns what the browser's cookie holds. It is an error if sessions
+// are to outlast the program and this one cannot be written down; then it has not begun.
+func (s *Sessions) Open(name string) (cookie string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cookie = s.add(s.open, name)
+	if err := s.written(); err != nil {
+		delete(s.open, sha256.Sum256([]byte(cookie)))
+		return "", err
+	}
+	return cookie, nil
+}
+
+// written keeps the sessions that last, and forgets those that do not.
+func (s *Sessions) written() error {
+	for key, one := range s.open {
+		if s.now().Sub(one.since) >= Time {
+			delete(s.open, key)
+		}
+	}
+	if s.keep == nil {
+		return nil
+	}
+	return s.keep(s.open)
+}
 
 // Find is the session of a cookie, while it lasts.
 func (s *Sessions) Find(cookie string) (Session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, ok := s.open[sha256.Sum256([]byte(cookie))]
+	one.Form = formOf(cookie)
 	return one, ok && s.now().Sub(one.since) < Time
 }
 
-// End forgets a session.
-func (s *Sessions) End(cookie string) {
+// End forgets a session. It is an error if that cannot be written down: the session has ended, and
+// would be there again after a restart.
+func (s *Sessions) End(cookie string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, sha256.Sum256([]byte(cookie)))
+	return s.written()
 }

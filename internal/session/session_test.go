@@ -30,7 +30,7 @@ func TestSessionsAreFewAndEnd(t *testing.T) {
 	if _, ok := s.Follow(late); ok {
 		t.Error("an old link opens")
 	}
-	cookie, ended := s.Open("ada"), s.Open("ada")
+	cookie, ended := begun(t, s, "ada"), begun(t, s, "ada")
 	one, ok := s.Find(cookie)
 	other, _ := s.Find(ended)
 	if !ok || one.Name != "ada" || one.Form == "" || one.Form == other.Form {
@@ -39,7 +39,9 @@ func TestSessionsAreFewAndEnd(t *testing.T) {
 	if _, ok := s.Find("x"); ok {
 		t.Error("a session that nobody opened is found")
 	}
-	s.End(ended)
+	if err := s.End(ended); err != nil {
+		t.Error(err)
+	}
 	if _, ok := s.Find(ended); ok {
 		t.Error("a session that was ended goes on")
 	}
