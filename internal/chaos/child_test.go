@@ -36,6 +36,8 @@ type order struct {
 	At    string // address to listen at; "": any
 	Point string // the failpoint that it kills itself at; "": none
 	Left  int    // how many times it passes it before
+
+	Station *station // of a fleet; nil: it shares nothing
 }
 
 // beChild is a service in a process of its own, until it is killed.
@@ -54,7 +56,7 @@ func (o order) serve() error {
 		return err
 	}
 	var mu sync.Mutex
-	p, err := launch(o.Name, setting{
+	s := setting{
 		ring: &ring{dir: o.Ring, publisher: publisherKey}, dir: o.Dir, network: client.Transport,
 		log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		now: clockOf(o.Home, o.Name),
@@ -69,10 +71,19 @@ func (o order) serve() error {
 			}
 			return nil
 		},
-	})
+	}
+	if o.Station != nil {
+		return o.serveFleet(s)
+	}
+	p, err := launch(o.Name, s)
 	if err != nil {
 		return err
 	}
+	return o.listen(p)
+}
+
+// listen runs a service, and says where.
+func (o order) listen(p process) error {
 	certificate, err := serve.ReadCertificate(filepath.Join(o.Home, "cert.pem"), filepath.Join(o.Home, "key.pem"))
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
@@ -29,6 +31,14 @@ type setting struct {
 	failpoint  func(string) error
 	network    http.RoundTripper // to the next hop and the analyzer
 	log        *slog.Logger      // nil: none
+
+	// Of a fleet: what workers share.
+	url   string     // of a cluster, in the place of the hop's disk
+	once  bool       // the cluster keeps one copy of each message, and not three
+	dsn   string     // of a PostgreSQL database, in the place of the analyzer's disk
+	blobs blob.Store // nil: crowds and batches are in memory
+	bytes int        // of parts, or of shards
+	lease time.Duration
 }
 
 func (s setting) trust() *serve.Publishers {
@@ -87,7 +97,7 @@ func launchIssuer(s setting) (process, error) {
 }
 
 func launchAnalyzer(s setting) (process, error) {
-	db, err := store.Open(context.Background(), store.Config{DSN: filepath.Join(s.dir, "a.db"), Failpoint: s.failpoint})
+	db, err := store.Open(context.Background(), store.Config{DSN: cmp.Or(s.dsn, filepath.Join(s.dir, "a.db")), Failpoint: s.failpoint})
 	if err != nil {
 		return process{}, err
 	}
@@ -96,7 +106,7 @@ func launchAnalyzer(s setting) (process, error) {
 		Publishers: []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
 		Trust:      s.trust(), Coordinator: s.ring.coordinator(),
 		Populations: map[string]analyzerd.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
-		Software:    "chaos",
+		Software:    "chaos", Blobs: s.blobs, ShardBytes: s.bytes, ShardLease: s.lease,
 	})
 	if err != nil {
 		db.Close()
@@ -114,13 +124,21 @@ func launchAnalyzer(s setting) (process, error) {
 
 func launchHop(name string, s setting) (process, error) {
 	ctx := context.Background()
-	q, err := queue.Open(ctx, queue.Config{Dir: s.dir, MaxBytes: s.room})
+	at := queue.Config{Dir: s.dir, MaxBytes: s.room}
+	if s.url != "" {
+		at = queue.Config{URL: s.url, Replicas: 3}
+		if s.once {
+			at.Replicas = 1
+		}
+	}
+	q, err := queue.Open(ctx, at)
 	if err != nil {
 		return process{}, err
 	}
 	h, err := shufflerd.New(ctx, shufflerd.Options{
 		Common: s.common(name), Queue: q, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
 		Limits: shufflerd.Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
+		Blobs:  s.blobs, PartBytes: s.bytes, Share: s.url != "", StepLease: s.lease,
 	})
 	if err != nil {
 		q.Close()

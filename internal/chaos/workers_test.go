@@ -1,0 +1,283 @@
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+)
+
+var workerSeeds = flag.Int("chaos.workers", 1, "seeds of each mishap of TestWorkers")
+
+// mishaps are what befalls a fleet, each drawn from a seed.
+var mishaps = []struct {
+	name string
+	draw func(seed uint64) mishap
+}{
+	// Workers, the hop and the analyzer end by signal 9 at any step.
+	{"processes are killed", func(seed uint64) mishap {
+		r := replay.New(seed, 10)
+		dooms := map[string][]doom{}
+		for _, name := range mixerNames {
+			dooms[name] = lives(r, 3, "kill", "", 14)
+		}
+		for _, name := range counterNames {
+			dooms[name] = append(lives(r, 2, "kill", "", 4), doom{"kill", 1, "shard-counted"})
+		}
+		hop := []string{"epoch-sealed", "parts-written", "parts-marked", "step-done", "epoch-mixed", "outbox-written", "mixed", "parts-purged", "part-sent", "next-acknowledged", "forwarded"}
+		dooms["hop0.0"] = []doom{{"kill", 1, hop[seed%uint64(len(hop))]}, {"kill", 1 + r.IntN(3), hop[r.IntN(len(hop))]}}
+		counts := []string{"manifest-kept", "part-dealt", "batch-dealt", "shard-counted", "batch-opened", "store/count", "store/count/committed", "shards-added"}
+		dooms["analyzer"] = []doom{{"kill", 1, counts[seed%uint64(len(counts))]}, {"kill", 1 + r.IntN(2), counts[r.IntN(len(counts))]}}
+		return mishap{dooms: dooms}
+	}},
+	// PostgreSQL cuts all connections while a shard is counted, is stopped, and is killed, and
+	// starts again.
+	{"the database goes away", func(seed uint64) mishap {
+		r := replay.New(seed, 11)
+		times := 0
+		return mishap{
+			dooms: map[string][]doom{
+				"counter0": lives(r, 2, "call", "get", 3), "counter1": lives(r, 2, "call", "get", 3), "analyzer": {{"call", 1 + r.IntN(3), "part-dealt"}, {"call", 1, "shard-counted"}, {"call", 1, "batch-opened"}},
+			},
+			calls: func(f *fleet, who string) {
+				switch times++; times % 3 {
+				case 1:
+					f.check(f.postgres.Terminate())
+				case 2:
+					f.check(f.postgres.Restart(false, func() {}))
+				default:
+					f.check(f.postgres.Restart(true, func() {}))
+				}
+			},
+		}
+	}},
+	// A node of the queue's cluster is killed while a crowd is mixed, loses its disk, and comes
+	// back with an empty one.
+	{"a node of the queue is lost", func(seed uint64) mishap {
+		r := replay.New(seed, 12)
+		node := nodeNames[seed%uint64(len(nodeNames))]
+		gone := false
+		return mishap{
+			dooms: map[string][]doom{"hop0.0": {{"call", 1, "parts-written"}, {"call", 2 + r.IntN(3), "step-done"}}},
+			calls: func(f *fleet, who string) {
+				if !gone {
+					gone = true
+					f.kill(node)
+					f.check(os.RemoveAll(f.children[node].Dir))
+					f.check(os.Mkdir(f.children[node].Dir, 0o700))
+					return
+				}
+				f.revive(node)
+			},
+		}
+	}},
+	// The store loses a fragment, a bucket and a shard, which are made again.
+	{"blobs are lost that can be made again", func(seed uint64) mishap {
+		r := replay.New(seed, 13)
+		return mishap{
+			dooms: map[string][]doom{
+				"mixer0": {{"call", 9 + r.IntN(9), ""}, {"call", 9 + r.IntN(9), ""}}, "mixer1": {{"call", 15 + r.IntN(20), ""}, {"call", 9 + r.IntN(9), ""}},
+				"analyzer": {{"call", 1, "batch-dealt"}},
+			},
+			calls: func(f *fleet, who string) {
+				var all []string
+				if who == "analyzer" {
+					all = slices.DeleteFunc(f.blobs("shards", ""), func(path string) bool {
+						return filepath.Base(filepath.Dir(path)) == "dealt" || filepath.Base(path) == "manifest"
+					})
+				} else {
+					all = append(f.blobs("parts", "/fragment/"), f.blobs("parts", "/bucket/")...)
+				}
+				if len(all) > 0 { // somebody else may have been quicker
+					f.check(os.Remove(all[r.IntN(len(all))]))
+				}
+			},
+		}
+	}},
+	// The store loses a part: its crowd is withheld, which the hop says, and is never mixed anew,
+	// and the other crowd goes on.
+	{"a part is lost", func(seed uint64) mishap {
+		r := replay.New(seed, 14)
+		return mishap{
+			dooms: map[string][]doom{"hop0.0": {{"call", 1, "parts-marked"}, {"kill", 1, "parts-marked"}}},
+			calls: func(f *fleet, who string) {
+				all := f.blobs("parts", "_0_0/0/")
+				all = slices.DeleteFunc(all, func(path string) bool { return filepath.Base(filepath.Dir(path)) != "part" })
+				f.check(os.Remove(all[r.IntN(len(all))]))
+			},
+			lost: map[int]bool{0: true},
+		}
+	}},
+	// Workers stop in the middle of a step for longer than their lease, and wake up when all is
+	// over.
+	{"slow workers wake after the end", func(seed uint64) mishap {
+		r := replay.New(seed, 15)
+		return mishap{
+			dooms: map[string][]doom{
+				"mixer0": lives(r, 1, "stop", "put", 6), "mixer1": lives(r, 1, "stop", "put", 3), "counter0": lives(r, 1, "stop", "get", 2),
+			},
+			after: func(f *fleet, _ []byte) {
+				if f.wake() == 0 {
+					f.t.Error("nobody was stopped")
+				}
+			},
+		}
+	}},
+}
+
+// Three workers mix a hop's crowds and two count the analyzer's, on PostgreSQL and a cluster of
+// JetStream, every one a process. Whatever befalls them: who has sent something is counted once,
+// a crowd has one order, and the release is that of one process, byte for byte. Fleets with one
+// bug of those that a system of this kind has are caught.
+func TestWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the processes would be this one, which the race detector slows down")
+	}
+	f := newFleet(t, nil)
+	for seed := *firstSeed; seed < *firstSeed+uint64(*workerSeeds); seed++ {
+		for _, one := range mishaps {
+			if !f.try(t, fmt.Sprintf("%s, seed %d", one.name, seed), func(t *testing.T) { f.survives(t, one.draw(seed)) }) {
+				return
+			}
+		}
+	}
+	twins := workerTwins
+	if *workerSeeds == 1 {
+		twins = twins[:len(twins)-1]
+	}
+	for _, twin := range twins {
+		if !f.try(t, twin.name, func(t *testing.T) { f.isCaught(t, twin) }) {
+			return
+		}
+	}
+}
+
+// try runs a test on the fleet. One that fails is the last: its processes tell what they know.
+func (f *fleet) try(t *testing.T, name string, test func(t *testing.T)) bool {
+	return t.Run(name, func(t *testing.T) {
+		f.t = t
+		defer func() { f.t = f.whole }()
+		defer func() {
+			if t.Failed() {
+				f.tell()
+			}
+		}()
+		test(t)
+	})
+}
+
+// survives wants nothing to come of a mishap, and the mishap to come.
+func (f *fleet) survives(t *testing.T, m mishap) {
+	for _, v := range f.run(m) {
+		t.Error(v)
+	}
+	n := f.met()
+	t.Logf("%d things befell processes", n)
+	if n == 0 {
+		t.Error("nothing befell anybody")
+	}
+}
+
+// workerTwin is a fleet with a bug, and what befalls it that shows it.
+type workerTwin struct {
+	name  string
+	plant map[string]string // by process
+	slow  bool              // the analyzer leaves shards to its workers
+	draw  func() mishap
+	want  string // is said
+}
+
+var workerTwins = []workerTwin{
+	{"a worker draws an order of its own", map[string]string{"mixer0": "own order", "mixer1": "own order", "mixer2": "own order"}, false, func() mishap { return mishap{} }, "another order left"},
+	{"a hop mixes anew what it finds half mixed", map[string]string{"hop0.0": "anew"}, false, func() mishap {
+		return mishap{dooms: map[string][]doom{"hop0.0": {{"kill", 1, "parts-marked"}}}}
+	}, "was laid out to be mixed 2 times"},
+	{"the tally is written before its mark", map[string]string{"counter0": "tally first", "counter1": "tally first"}, true, func() mishap {
+		return mishap{
+			dooms: map[string][]doom{"counter0": {{"call", 1, "between"}}, "counter1": {{"call", 1, "between"}}},
+			calls: func(f *fleet, who string) { f.check(f.postgres.Terminate()) },
+		}
+	}, "is counted 2 times"},
+	{"the mark is written before its tally", map[string]string{"counter0": "mark first", "counter1": "mark first"}, true, func() mishap {
+		return mishap{dooms: map[string][]doom{"counter0": {{"kill", 1, "between"}}, "counter1": {{"kill", 1, "between"}}}}
+	}, "is counted 0 times"},
+	// The last one: its collection keeps the hop waiting for good. It is of the long run alone.
+	{"the queue keeps one copy of what devices sent", map[string]string{"hop0.0": "one copy"}, false, func() mishap {
+		return mishap{
+			waits: 20 * time.Second,
+			dooms: map[string][]doom{"hop0.0": {{"call", 1, "epoch-marked"}}},
+			calls: func(f *fleet, _ string) {
+				node := f.keeps("confetti-inbox-")
+				f.kill(node)
+				f.check(os.RemoveAll(f.children[node].Dir))
+				f.check(os.Mkdir(f.children[node].Dir, 0o700))
+				f.revive(node)
+			},
+		}
+	}, "has not come to its end"},
+}
+
+// isCaught wants a fleet with a bug to be told from one without.
+func (f *fleet) isCaught(t *testing.T, twin workerTwin) {
+	f.slow = twin.slow
+	for name, bug := range twin.plant {
+		f.become(bug, name)
+	}
+	if twin.slow {
+		f.become("", "analyzer")
+	}
+	said := f.run(twin.draw())
+	t.Logf("%q", said)
+	if !slices.ContainsFunc(said, func(v string) bool { return strings.Contains(v, twin.want) }) {
+		t.Error("not caught")
+	}
+	f.slow = false
+	for name := range twin.plant {
+		f.become("", name)
+	}
+	f.become("", "analyzer")
+}
+
+// keeps is the node that keeps a stream of the collection, whose name begins so, alone.
+func (f *fleet) keeps(begin string) (node string) {
+	f.persist(func() error {
+		conn, err := nats.Connect(strings.Join(f.clients, ","))
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		js, err := jetstream.New(conn)
+		if err != nil {
+			return err
+		}
+		for s := range js.ListStreams(f.t.Context()).Info() {
+			if strings.HasPrefix(s.Config.Name, begin) && strings.Contains(s.Config.Name, f.signed.Plan.Name()) && s.Cluster != nil && s.Config.Replicas == 1 {
+				node = s.Cluster.Leader
+			}
+		}
+		if node == "" {
+			return fmt.Errorf("chaos: no node keeps %s", begin)
+		}
+		return nil
+	})
+	return node
+}
+
+// tell shows what processes have logged.
+func (f *fleet) tell() {
+	names := everyPost()
+	slices.Reverse(names) // nobody is to miss somebody else
+	for _, name := range names {
+		f.kill(name)
+		f.t.Logf("%s:\n%s", name, f.children[name].errs)
+	}
+}
