@@ -84,12 +84,12 @@ func (c Crowd) partName(i int) string              { return c.name("part/%d", i)
 func (c Crowd) fragmentName(i, j int) string       { return c.name("fragment/%d/%d", i, j) }
 func (c Crowd) bucketName(j int) string            { return c.name("bucket/%d", j) }
 func (c Crowd) doneName(what string, n int) string { return c.name("%s/%d/done", what, n) }
+func (c Crowd) lostName() string                   { return c.name("lost") }
 
 // What a step is, in the names of its results.
 const (
 	scattered = "scattered"
 	gathered  = "gathered"
-	lost      = "lost"
 )
 
 func (c Crowd) put(ctx context.Context, s blob.Store, name string, body []byte) error {
@@ -145,8 +145,7 @@ func (c Crowd) KeepPart(ctx context.Context, s blob.Store, i int, part []byte) e
 
 // Has reports whether a part is there.
 func (c Crowd) Has(ctx context.Context, s blob.Store, i int) (bool, error) {
-	there, err := c.there(ctx, s, "part")
-	return there[c.partName(i)], err
+	return s.Has(ctx, c.partName(i))
 }
 
 // Lacking are the first parts that are not there, at most so many.
@@ -174,9 +173,10 @@ type Step struct {
 }
 
 // Steps are those that can be done now; none: all are done. The error is ErrLost where
-// somebody has found out that a part is.
+// somebody has found out that a part is. The results of all steps are listed: who takes
+// many asks again when some of them are done, and not after each.
 func (c Crowd) Steps(ctx context.Context, s blob.Store) ([]Step, error) {
-	if names, err := s.List(ctx, c.name(lost)); err != nil || len(names) > 0 {
+	if lost, err := s.Has(ctx, c.lostName()); err != nil || lost {
 		return nil, cmp.Or(err, ErrLost)
 	}
 	missing, err := c.missing(ctx, s, scattered, c.Parts())
@@ -217,6 +217,19 @@ func (c Crowd) there(ctx context.Context, s blob.Store, what string) (map[string
 	return there, err
 }
 
+// Done reports whether a step has its result, or a part is lost and it needs none.
+func (c Crowd) Done(ctx context.Context, s blob.Store, step Step) (bool, error) {
+	lost, err := s.Has(ctx, c.lostName())
+	if lost || err != nil {
+		return lost, err
+	}
+	what := scattered
+	if step.Gather {
+		what = gathered
+	}
+	return s.Has(ctx, c.doneName(what, step.Number))
+}
+
 // Do takes a step. It may have been taken before, or be taken by somebody else at the
 // same time.
 func (c Crowd) Do(ctx context.Context, h *shuffler.Hop, s blob.Store, step Step) error {
@@ -238,7 +251,7 @@ func (c Crowd) scatter(ctx context.Context, h *shuffler.Hop, s blob.Store, i int
 		if names, fault := s.List(ctx, c.Under); fault != nil || len(names) == 0 {
 			return errors.Join(errElsewhere, fault)
 		}
-		return errors.Join(fmt.Errorf("%w: %w", ErrLost, err), c.put(ctx, s, c.doneName(lost, i), nil))
+		return errors.Join(fmt.Errorf("%w: %w", ErrLost, err), c.put(ctx, s, c.lostName(), nil))
 	}
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 // 200 for the same again, and 202 with what is missing before.
 func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg) error {
 	if t.s.o.Blobs == nil {
-		return handover.NoStore("mix.folder")
+		return handover.NoStore("mix.folder or mix.bucket")
 	}
 	receipts, err := handover.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], true)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Blobs == nil {
-		return handover.NoStore("mix.folder")
+		return handover.NoStore("mix.folder or mix.bucket")
 	}
 	receipts, err := handover.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], false)
 	if err != nil {

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/serve/cluster"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/witness"
 )
@@ -39,10 +38,10 @@ type Config struct {
 	} `toml:"queue"`
 	// Mix says how crowds that do not fit memory are mixed.
 	Mix struct {
-		// Folder keeps their parts; without it "parts" in the embedded queue's folder, and
+		// Place keeps their parts; without one "parts" in the embedded queue's folder, and
 		// with a cluster every crowd is mixed in memory.
-		Folder serve.Path `toml:"folder"`
-		Part   int        `toml:"part_bytes"` // of envelopes in a part, at least; some eight times as much memory is used. 0: 16 MiB
+		handover.Place
+		Part int `toml:"part_bytes"` // of envelopes in a part, at least; some eight times as much memory is used. 0: 16 MiB
 	} `toml:"mix"`
 	// Limits bound what peers can make the service do; 0 is the default.
 	Limits Limits `toml:"limits"`
@@ -78,13 +77,11 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	if c.Queue.Replicas < 0 || c.Queue.Replicas > 5 || c.Queue.Folder != "" && c.Queue.Replicas > 1 || c.Queue.MaxBytes < 0 {
 		fault("queue", errors.New("a cluster has 1 to 5 replicas, the embedded queue 1, and no queue fewer than 0 bytes"))
 	}
-	fault("queue", c.cluster())
+	fault("queue", cluster.Check(c.Queue.URL, c.Queue.Roots, c.Queue.Certificate, c.Queue.Key, c.Queue.Credentials))
 	if c.Queue.Folder != "" {
 		fault("queue.folder", serve.Writable(c.Queue.Folder))
 	}
-	if c.Mix.Folder != "" {
-		fault("mix.folder", serve.Writable(c.Mix.Folder))
-	}
+	errs = append(errs, c.Mix.Place.Check("mix"))
 	if c.Mix.Part < 0 {
 		fault("mix.part_bytes", errors.New("is negative"))
 	}
@@ -122,7 +119,7 @@ func (c SetAside) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer q.Close()
 	s.options.Queue, s.options.Damage = q, queue.SetAside
-	if s.options.Blobs, err = c.openBlobs(); err != nil {
+	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
 		return err
 	}
 	service, err := New(ctx, s.options)
@@ -168,7 +165,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 		say(name + " is whole")
 	})
 	s.options.Queue = q
-	s.options.Blobs, fault = c.openBlobs()
+	s.options.Blobs, fault = c.openBlobs(ctx)
 	if err = errors.Join(append(errs, err, fault)...); err != nil {
 		return err
 	}
@@ -192,14 +189,14 @@ func (c Config) openQueue(ctx context.Context, log *slog.Logger, d queue.Damage)
 
 // shared says why workers cannot share in the mixing.
 func (c Config) shared() error {
-	if c.Queue.URL == "" || c.Mix.Folder == "" {
-		return errors.New("workers share a cluster and a folder: set queue.url and mix.folder, as the shuffler has them; an embedded queue is in one process")
+	if c.Queue.URL == "" || c.Mix.None() {
+		return errors.New("workers share a cluster and a folder or a bucket: set queue.url and mix.folder or mix.bucket, as the shuffler has them; an embedded queue is in one process")
 	}
 	return nil
 }
 
 // Worker is a process that takes steps of a shuffler's crowds, with the shuffler's
-// configuration: any number of them, on machines that share the cluster and the folder.
+// configuration: any number of them, on machines that share the cluster and the parts.
 type Worker struct{ Config }
 
 // Check is Config.Check, for a worker.
@@ -220,68 +217,25 @@ func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer q.Close()
-	records, err := q.Records(ctx, recordsName)
-	if err != nil {
-		return err
-	}
 	s.options.Queue = q
-	if s.options.Blobs, err = c.openBlobs(); err != nil {
+	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
 		return err
 	}
-	w, err := newWorker(ctx, s.options, records)
+	work, err := NewWorker(ctx, s.options)
 	if err != nil {
 		return err
 	}
 	s.http.Ready = q.Healthy
-	return serve.Run(ctx, s.http, w.run)
+	return serve.Run(ctx, s.http, work)
 }
 
 // openBlobs opens the store of parts, if there is one.
-func (c Config) openBlobs() (blob.Store, error) {
-	folder := string(c.Mix.Folder)
-	if folder == "" && c.Queue.Folder != "" {
-		folder = filepath.Join(string(c.Queue.Folder), "parts")
+func (c Config) openBlobs(ctx context.Context) (blob.Store, error) {
+	place := c.Mix.Place
+	if place.None() && c.Queue.Folder != "" {
+		place.Folder = serve.Path(filepath.Join(string(c.Queue.Folder), "parts"))
 	}
-	if folder == "" {
-		return nil, nil
-	}
-	return blob.OpenFolder(folder)
-}
-
-// cluster says what is wrong with how a cluster is reached.
-func (c Config) cluster() error {
-	q := c.Queue
-	if q.URL == "" {
-		if q.Roots != "" || q.Certificate != "" || q.Key != "" || q.Credentials != "" {
-			return errors.New("roots, certificate, key and credentials are for a cluster: set url, or leave them out")
-		}
-		return nil
-	}
-	var errs []error
-	for _, one := range strings.Split(q.URL, ",") {
-		u, err := url.Parse(strings.TrimSpace(one))
-		switch {
-		case err != nil: // whose text may hold a password
-			errs = append(errs, errors.New("url cannot be read: write tls://host:4222"))
-		case u.Scheme != "tls" && !serve.Local(u.Hostname()):
-			errs = append(errs, fmt.Errorf("url: %s is reached in the clear, and could be anybody: write tls://", u.Hostname()))
-		}
-	}
-	if q.Roots != "" {
-		_, err := serve.ReadPool(string(q.Roots))
-		errs = append(errs, serve.Fault("roots", err))
-	}
-	if (q.Certificate == "") != (q.Key == "") {
-		errs = append(errs, errors.New("certificate and key belong together"))
-	} else if q.Certificate != "" {
-		_, err := serve.ReadCertificate(string(q.Certificate), string(q.Key))
-		errs = append(errs, serve.Fault("certificate", err), serve.Fault("key", serve.SecretFile(q.Key)))
-	}
-	if q.Credentials != "" {
-		_, err := os.Stat(string(q.Credentials))
-		errs = append(errs, serve.Fault("credentials", err), serve.Fault("credentials", serve.SecretFile(q.Credentials)))
-	}
-	return errors.Join(errs...)
+	return place.Open(ctx)
 }
 
 // Run is a shuffler from its start until the context ends, when it stops
@@ -297,7 +251,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer q.Close()
 	s.options.Queue = q
-	if s.options.Blobs, err = c.openBlobs(); err != nil {
+	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
 		return err
 	}
 	s.options.Share = c.shared() == nil

@@ -227,19 +227,9 @@ func (t *post) readPart(ctx context.Context, c uint32, state crowd, m wire.Manif
 	}
 	box, err := t.s.o.Queue.Box(ctx, t.outName(c), queue.Refuse)
 	return func(n int) ([]byte, error) {
-		from := int64(n) * m.PartBytes(0)
-		part := make([]byte, 0, m.PartBytes(n))
-		for len(part) < cap(part) {
-			at := from + int64(len(part))
-			body, err := box.Get(ctx, fmt.Sprint(at/chunk), "chunk")
-			if err == nil && int64(len(body)) <= at%chunk {
-				err = fmt.Errorf("%w: a chunk of the batch of crowd %d is shorter than it was", queue.ErrDamaged, c+1)
-			}
-			if err != nil {
-				return nil, err
-			}
-			body = body[at%chunk:]
-			part = append(part, body[:min(len(body), cap(part)-len(part))]...)
+		part, err := box.Stretch(ctx, int64(n)*m.PartBytes(0), m.PartBytes(n))
+		if err != nil {
+			return nil, fmt.Errorf("of the batch of crowd %d: %w", c+1, err)
 		}
 		return part, nil
 	}, err

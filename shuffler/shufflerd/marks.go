@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -79,35 +81,42 @@ func (t *post) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	if !t.demandsTokens() {
+	for c := range t.crowds {
+		if err := t.restoreSpent(ctx, uint32(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoreSpent reads the tokens that counted for a crowd that has been mixed.
+func (t *post) restoreSpent(ctx context.Context, c uint32) error {
+	state := t.state(c)
+	if !t.demandsTokens() || state.Phase != mixed && state.Phase != forwarded {
 		return nil
 	}
 	b, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
 	if err != nil {
 		return err
 	}
-	for c, state := range t.crowds {
-		if state.Phase != mixed && state.Phase != forwarded {
-			continue
+	var spent []shuffler.TokenID
+	err = b.Each(ctx, fmt.Sprint(c), func(_ string, body []byte) error {
+		for ; len(body) >= 32; body = body[32:] {
+			spent = append(spent, shuffler.TokenID(body))
 		}
-		err := b.Each(ctx, fmt.Sprint(c), func(_ string, body []byte) error {
-			for ; len(body) >= 32; body = body[32:] {
-				t.spent[uint32(c)] = append(t.spent[uint32(c)], shuffler.TokenID(body))
-			}
-			return nil
-		})
-		if err != nil {
-			return damaged(err)
-		}
-		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
-		if err == nil && t.hop > 0 && len(t.spent[uint32(c)]) < int(r.Tokens) {
-			err = fmt.Errorf("%w: %d of the %d tokens that were spent for crowd %d are known", queue.ErrDamaged, len(t.spent[uint32(c)]), r.Tokens, c+1)
-		}
-		if err != nil {
-			return damaged(err)
-		}
+		return nil
+	})
+	if err != nil {
+		return damaged(err)
 	}
-	return nil
+	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	if err == nil && t.hop > 0 && len(spent) < int(r.Tokens) {
+		err = fmt.Errorf("%w: %d of the %d tokens that were spent for crowd %d are known", queue.ErrDamaged, len(spent), r.Tokens, c+1)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spent[c] = spent
+	return damaged(err)
 }
 
 // checkBatch reads the batch of a crowd that is on its way, and compares it with
@@ -153,21 +162,75 @@ func (t *post) state(c uint32) crowd {
 	return t.crowds[c]
 }
 
-// mark makes a crowd's new state last.
-func (t *post) mark(ctx context.Context, c uint32, next crowd) error {
-	value, err := json.Marshal(next)
-	if err != nil {
-		panic("shuffler: " + err.Error()) // bytes and numbers always encode
-	}
-	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), value, t.state(c).revision)
-	if err != nil {
-		return err
+// mark makes a crowd's new state last. After an error nobody knows: settle finds out.
+func (t *post) mark(ctx context.Context, c uint32, next crowd) (err error) {
+	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), next.value(), t.state(c).revision)
+	if err == nil {
+		err = t.s.o.Failpoint("marked " + string(next.Phase))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err != nil {
+		t.unsure[c] = true
+		return err
+	}
+	t.take(c, next)
+	return nil
+}
+
+// take is the state of a crowd from now on; mu is held.
+func (t *post) take(c uint32, next crowd) {
 	if t.crowds[c].Phase != next.Phase {
 		t.changed[c] = t.s.o.Now()
 	}
 	t.crowds[c] = next
+}
+
+// value is the mark as it is written.
+func (c crowd) value() []byte {
+	value, err := json.Marshal(c)
+	if err != nil {
+		panic("shuffler: " + err.Error()) // bytes and numbers always encode
+	}
+	return value
+}
+
+// settle finds out what the marks of crowds are of which a write was not answered, before
+// anything is done by them. It writes what the mark was once more: then the write that was not
+// answered cannot come late; or that has come, and is the mark.
+func (t *post) settle(ctx context.Context) error {
+	t.mu.Lock()
+	unsure := slices.Sorted(maps.Keys(t.unsure))
+	t.mu.Unlock()
+	for _, c := range unsure {
+		if !t.claim(c) {
+			continue // somebody takes its batch in
+		}
+		err := t.settleOne(ctx, c)
+		t.release(c)
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func (t *post) settleOne(ctx context.Context, c uint32) (err error) {
+	state := t.state(c)
+	state.revision, err = t.s.records.Set(ctx, t.crowdKey(c), state.value(), state.revision)
+	if errors.Is(err, queue.ErrChanged) {
+		value, revision, failed := t.s.records.Get(ctx, t.crowdKey(c))
+		if failed == nil {
+			state, failed = parseCrowd(value)
+		}
+		state.revision, err = revision, failed
+	}
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.take(c, state)
+	delete(t.unsure, c)
+	t.mu.Unlock()
+	return t.restoreSpent(ctx, c)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
@@ -14,55 +13,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/shuffler"
 )
-
-// chunk is how much of a batch goes into one message of a box, in bytes: much
-// beside what a message costs, little beside what a process has.
-const chunk = queue.ChunkBody
-
-// chunks writes a stream into a box.
-type chunks struct {
-	ctx    context.Context
-	box    *queue.Box
-	n      int
-	size   int64
-	digest hash.Hash
-	buf    []byte
-}
-
-func newChunks(ctx context.Context, box *queue.Box) *chunks {
-	return &chunks{ctx: ctx, box: box, digest: sha256.New(), buf: make([]byte, 0, chunk)}
-}
-
-func (c *chunks) Write(p []byte) (int, error) {
-	written := len(p)
-	for len(p) > 0 {
-		n := min(len(p), cap(c.buf)-len(c.buf))
-		c.buf, p = append(c.buf, p[:n]...), p[n:]
-		if len(c.buf) == cap(c.buf) {
-			if err := c.flush(); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return written, nil
-}
-
-func (c *chunks) flush() error {
-	if len(c.buf) == 0 {
-		return nil
-	}
-	if _, err := c.box.Put(c.ctx, fmt.Sprint(c.n), "chunk", c.buf); err != nil {
-		return err
-	}
-	c.digest.Write(c.buf)
-	c.size += int64(len(c.buf))
-	c.n++
-	c.buf = c.buf[:0]
-	return nil
-}
-
-// sum is the SHA-256 of what was flushed.
-func (c *chunks) sum() [32]byte { return [32]byte(c.digest.Sum(nil)) }
 
 // piped reads what a function writes. Closing it ends the function.
 func piped(write func(io.Writer) error) io.ReadCloser {
@@ -135,7 +85,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 		return err
 	}
 	part := handover.PartOf(head, t.s.o.PartBytes)
-	sum, w := handover.NewSum(part, head.Size), newChunks(ctx, box)
+	sum, w := handover.NewSum(part, head.Size), box.Chunks(ctx)
 	to := io.MultiWriter(w, sum)
 	if part == 0 {
 		err = head.Write(to)
@@ -146,7 +96,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err != nil {
 		return err
 	}
-	if err := w.flush(); err != nil {
+	if err := w.Flush(); err != nil {
 		return err
 	}
 	if err := t.keepSpent(ctx, head.Crowd, spent); err != nil {
@@ -169,7 +119,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err := t.s.o.Failpoint("outbox-written"); err != nil {
 		return err
 	}
-	next := crowd{Phase: mixed, In: came.In, Size: w.size, Part: part, Before: came.Before}
+	next := crowd{Phase: mixed, In: came.In, Size: w.Size(), Part: part, Before: came.Before}
 	next.Receipts = append(append(next.Receipts, came.Receipts...), receipt.Sign(t.sign).Bytes())
 	if err := t.mark(ctx, head.Crowd, next); err != nil {
 		return err
@@ -192,7 +142,7 @@ func (t *post) keepSpent(ctx context.Context, c uint32, ids []shuffler.TokenID) 
 	if err != nil {
 		return err
 	}
-	const most = chunk / 32
+	const most = queue.ChunkBody / 32
 	for len(ids) > 0 {
 		n := min(len(ids), most)
 		var body []byte

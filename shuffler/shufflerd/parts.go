@@ -76,15 +76,12 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 		if t.s.worker != nil {
 			asked, err = t.share(ctx, c, laid.Under, steps, asked)
 		} else {
-			err = t.alone(ctx, func() error { return laid.Do(ctx, hop, blobs, steps[0]) })
-			if errors.Is(err, mixer.ErrLost) {
-				return t.lose(ctx, c, err)
-			}
+			err = t.inTurn(ctx, hop, laid, steps)
+		}
+		if errors.Is(err, mixer.ErrLost) {
+			return t.lose(ctx, c, err)
 		}
 		if err != nil {
-			return err
-		}
-		if err := t.s.o.Failpoint("step-done"); err != nil {
 			return err
 		}
 	}
@@ -110,6 +107,38 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 		return err
 	}
 	return t.clear(ctx, c)
+}
+
+// inTurn takes steps of a crowd one after the other, until its plan is withdrawn.
+func (t *post) inTurn(ctx context.Context, hop *shuffler.Hop, laid *mixer.Crowd, steps []mixer.Step) error {
+	for _, step := range steps {
+		if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
+			return nil
+		}
+		if err := t.alone(ctx, func() error { return laid.Do(ctx, hop, t.s.o.Blobs, step) }); err != nil {
+			return err
+		}
+		if err := t.s.o.Failpoint("step-done"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inParts is how many bytes of envelopes lie in parts, or are to: a batch that arrives has
+// its room from its manifest on.
+func (s *Service) inParts() (n int64) {
+	posts, _ := s.posts()
+	for _, t := range posts {
+		t.mu.Lock()
+		for _, state := range t.crowds {
+			if state.Laid != nil {
+				n += int64(state.Laid.Envelopes) * int64(state.Laid.Size)
+			}
+		}
+		t.mu.Unlock()
+	}
+	return n
 }
 
 // clear deletes the blobs of a crowd.

@@ -95,6 +95,34 @@ func TestCrashInParts(t *testing.T) {
 	}
 }
 
+// What lies in parts, or has begun to come in parts, counts among what the queue keeps until
+// it has gone.
+func TestPartsCountAsKept(t *testing.T) {
+	w := newPartsWorld(t)
+	w.contribute(0, 0, 1, 2, 3, 4)
+	seen := map[string]int64{}
+	w.failpoint = func(h int, name string) error {
+		if name == "parts-marked" || name == "manifest-kept" {
+			s := w.hops[h].service
+			laid := s.inParts()
+			size, _, _ := found(s, w.plan.Hash()).posts[0].batchBounds(5)
+			kept, err := s.o.Queue.Bytes(t.Context())
+			if want := int64(5 * perDevice * size); laid != want || kept < want || err != nil {
+				t.Errorf("at hop %d %d bytes lie in parts and not %d, of %d that are kept, %v", h, laid, want, kept, err)
+			}
+			seen[name] = laid
+		}
+		return nil
+	}
+	w.end()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 2 || w.hops[0].service.inParts() != 0 || w.hops[1].service.inParts() != 0 {
+		t.Errorf("%v, then %d and %d", seen, w.hops[0].service.inParts(), w.hops[1].service.inParts())
+	}
+}
+
 // Once a crowd is laid out, every way to its end hands on the same bytes.
 func TestACrowdHasOneOrder(t *testing.T) {
 	w := newPartsWorld(t)

@@ -33,6 +33,9 @@ var Failpoints = []string{
 	"outbox-purged",
 }
 
+// Failpoint is called at "marked PHASE" too, when a crowd's mark is on disk and nobody has
+// heard of it.
+
 // PartFailpoints are those of crowds that are laid out in parts.
 var PartFailpoints = []string{
 	"parts-written", // not yet marked
@@ -67,6 +70,7 @@ type post struct {
 	changed   map[uint32]time.Time          // when crowds got the mark that they have, or this process found it
 	crowds    []crowd                       // marks as they are on disk; written by the holder of working, and of received ones by the holder of busy
 	spent     map[uint32][]shuffler.TokenID // by the holder of working
+	unsure    map[uint32]bool               // crowds of whose mark a write was not answered
 	busy      map[uint32]bool               // crowds whose batch somebody takes in, or tidies
 	refusals  map[uint32]refusal            // by the holder of working: of crowds' batches, by the next one
 	silent    map[string]time.Time          // since when, of neighbours that were out of reach
@@ -82,7 +86,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	t := &post{
 		s: s, name: postName(hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
 		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()), changed: map[uint32]time.Time{},
-		spent: map[uint32][]shuffler.TokenID{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, silent: map[string]time.Time{},
+		spent: map[uint32][]shuffler.TokenID{}, unsure: map[uint32]bool{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, silent: map[string]time.Time{},
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.

@@ -115,23 +115,23 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	drop := func(reason error) (bool, error) {
 		return false, errors.Join(reason, q.Drop(ctx, name))
 	}
-	to := newChunks(ctx, box)
+	to := box.Chunks(ctx)
 	if _, err := to.Write(raw); err != nil {
 		return drop(epoch.Storage(err))
 	}
 	if err := copyBody(to, serve.Body(w, r, head.Bytes()-envelope.HeadSize)); err != nil {
 		return drop(err)
 	}
-	if err := to.flush(); err != nil {
+	if err := to.Flush(); err != nil {
 		return drop(epoch.Storage(err))
 	}
-	if to.sum() != digest {
+	if to.Sum() != digest {
 		return drop(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", t.hop))
 	}
 	if err := t.s.o.Failpoint("batch-chunks-kept"); err != nil {
 		return false, err
 	}
-	next := crowd{Phase: received, In: digest[:], Size: to.size}
+	next := crowd{Phase: received, In: digest[:], Size: to.Size()}
 	for _, s := range receipts {
 		next.Receipts = append(next.Receipts, s.Bytes())
 	}
@@ -142,7 +142,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 }
 
 // copyBody tells a body that does not come from a disk that does not take it.
-func copyBody(to *chunks, body io.Reader) error {
+func copyBody(to *queue.Chunks, body io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := body.Read(buf)

@@ -101,6 +101,9 @@ func (t *post) advance(ctx context.Context) error {
 	if p, served := t.s.plans.Find(t.hash); served && t.s.plans.Suspended(p.hash) != nil {
 		return nil
 	}
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
 	if t.hop == 0 {
 		if done, err := t.entry.End(ctx, collected{t}, t.s.together); !done || err != nil {
 			return err

@@ -121,7 +121,7 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 	if err != nil {
 		return envelope.Head{}, nil, err
 	}
-	first, err := box.Get(ctx, "0", "chunk")
+	first, err := box.Chunk(ctx, 0)
 	if err != nil {
 		return envelope.Head{}, nil, err
 	}
@@ -130,7 +130,7 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 		return head, nil, fmt.Errorf("%w: of the batch of crowd %d: %w", queue.ErrDamaged, c+1, err)
 	}
 	return head, func(take func([]byte) error) error {
-		cut := handover.Cutter{Skip: envelope.HeadSize, Size: head.Size, Take: take}
+		cut := envelope.Cutter{Skip: envelope.HeadSize, Size: head.Size, Take: take}
 		_, err := t.walkBatch(ctx, c, state, &cut)
 		return err
 	}, nil
@@ -175,9 +175,9 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	size := int(state.whole()-state.before()) / number
 	data, sum, n := make([]byte, state.whole()), handover.NewSum(state.Part, size), 0
 	for rest := data; len(rest) > 0; n++ {
-		part := rest[:min(len(rest), chunk)]
+		part := rest[:min(len(rest), queue.ChunkBody)]
 		rest = rest[len(part):]
-		body, err := box.Get(ctx, fmt.Sprint(n), "chunk")
+		body, err := box.Chunk(ctx, n)
 		if err != nil && !errors.Is(err, queue.ErrDamaged) {
 			return s, err
 		}
@@ -198,7 +198,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	for i := range number {
 		from := int(state.before()) + i*size
 		one := data[from : from+size : from+size]
-		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*chunk && from+size > j*chunk })
+		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*queue.ChunkBody && from+size > j*queue.ChunkBody })
 		if !whole {
 			s.damaged++
 			if state.Phase == mixed {

@@ -52,8 +52,8 @@ type Options struct {
 	PartBytes int
 	// Share has the steps of such crowds in the queue, for workers on Queue, Blobs and Keys
 	// that are other processes.
-	Share bool
-	lease time.Duration // usualLease, but for tests
+	Share     bool
+	StepLease time.Duration // for which a step is its taker's alone, unless that says more; 0 is 30 seconds
 
 	Operators *serve.Bearers // who may close an epoch early; nil: nobody
 
@@ -123,6 +123,7 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	o.Queue.Beside(s.inParts)
 	if o.Limits.Total > 0 {
 		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
 	}

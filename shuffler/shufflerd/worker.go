@@ -7,22 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
-
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/queue"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/serve/backlog"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/shuffler/mixer"
 )
-
-// usualLease is how long a worker that says nothing keeps a step from others.
-const usualLease = 30 * time.Second
 
 // task is a step of a crowd as it lies in the queue. Where the crowd's parts are, and its
 // key, is in the crowd's mark alone.
@@ -35,7 +30,7 @@ type task struct {
 	Step     mixer.Step `json:"step"`
 }
 
-// share asks all workers for steps, this process among them, and takes one itself. asked is
+// share asks all workers for steps, this process among them, and takes some itself. asked is
 // when each was asked for; what was not done long after is asked for again.
 func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.Step, asked map[mixer.Step]time.Time) (map[mixer.Step]time.Time, error) {
 	still := make(map[mixer.Step]time.Time, len(steps))
@@ -53,9 +48,18 @@ func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.
 		}
 		still[step] = at
 	}
-	// Somebody else's trouble with a step is no reason to stop here.
-	if _, err := t.s.worker.once(ctx, time.Second); err != nil && ctx.Err() == nil {
-		t.s.o.Log.Warn("a step was not done, and will be tried again", "error", err.Error())
+	// As many are taken here as make it worth while to list the results of all again.
+	for range 1 + len(steps)/8 {
+		there, err := t.s.worker.once(ctx, time.Second)
+		if err != nil && ctx.Err() == nil { // somebody else's trouble with a step is no reason to stop here
+			t.s.o.Log.Warn("a step was not done, and will be tried again", "error", err.Error())
+		}
+		if fault := t.s.o.Failpoint("step-done"); fault != nil {
+			return still, fault
+		}
+		if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn || err != nil || !there {
+			break
+		}
 	}
 	return still, ctx.Err()
 }
@@ -69,7 +73,7 @@ type worker struct {
 	lease   time.Duration
 	keys    string // folder
 	log     *slog.Logger
-	taken   func() // after each step that was done
+	took    func(time.Duration) // by each step that was done
 
 	mu   sync.Mutex
 	hops map[string]*shuffler.Hop // by the name of the post
@@ -112,10 +116,11 @@ func (w *worker) do(ctx context.Context, t task) error {
 		return err
 	}
 	// Who waited for long may come after the others.
-	steps, err := state.Laid.Steps(ctx, w.blobs)
-	if errors.Is(err, mixer.ErrLost) || err == nil && !slices.Contains(steps, t.Step) {
+	done, err := state.Laid.Done(ctx, w.blobs, t.Step)
+	if done {
 		return nil
 	}
+	begun := time.Now()
 	if err == nil {
 		err = state.Laid.Do(ctx, hop, w.blobs, t.Step)
 	}
@@ -123,7 +128,7 @@ func (w *worker) do(ctx context.Context, t task) error {
 		return nil // that stands in the store now
 	}
 	if err == nil {
-		w.taken()
+		w.took(time.Since(begun))
 	}
 	return err
 }
@@ -175,30 +180,30 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
+// NewWorker opens what a worker needs, of Options Keys, Queue and Blobs, and returns what
+// takes steps until the context ends: those of a service with Share.
+func NewWorker(ctx context.Context, o Options) (run func(context.Context), err error) {
+	o.Default(defaultRetention)
+	records, err := o.Queue.Records(ctx, recordsName)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorker(ctx, o, records)
+	if err != nil {
+		return nil, err
+	}
+	return w.run, nil
+}
+
 // newWorker opens what a worker needs on a queue and a store.
 func newWorker(ctx context.Context, o Options, records *queue.Records) (*worker, error) {
-	lease := cmp.Or(o.lease, usualLease)
+	lease := cmp.Or(o.StepLease, 30*time.Second)
 	work, err := o.Queue.Work(ctx, "steps", lease)
 	if err != nil {
 		return nil, err
 	}
-	taken, err := o.Metrics.Meter.Int64Counter("mixing_steps", metric.WithDescription("Steps of crowds in parts that this process has taken."))
-	if err == nil {
-		_, err = o.Metrics.Meter.Int64ObservableGauge("mixing_steps_waiting",
-			metric.WithDescription("Steps of crowds in parts that nobody has taken yet: more workers would be of use while it is above their number."),
-			metric.WithInt64Callback(func(ctx context.Context, g metric.Int64Observer) error {
-				n, err := work.Waiting(ctx)
-				if err == nil {
-					g.Observe(int64(n))
-				}
-				return err
-			}))
-	}
-	if err != nil {
-		panic("shuffler: " + err.Error()) // the names stand here
-	}
 	return &worker{
 		records: records, blobs: o.Blobs, work: work, lease: lease, keys: o.Keys, log: o.Log, hops: map[string]*shuffler.Hop{},
-		taken: func() { taken.Add(context.Background(), 1) },
+		took: backlog.Show(o.Metrics.Meter, "mixing_steps", work.Backlog),
 	}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,10 +57,6 @@ func workerProcess() int {
 	if err != nil {
 		return fail(err)
 	}
-	records, err := q.Records(ctx, recordsName)
-	if err != nil {
-		return fail(err)
-	}
 	blobs, err := blob.OpenFolder(filepath.Join(os.Getenv(workerDir), "blobs0"))
 	if err != nil {
 		return fail(err)
@@ -67,13 +65,11 @@ func workerProcess() int {
 	if err != nil {
 		return fail(err)
 	}
-	o := Options{Common: serve.Common{Keys: filepath.Join(os.Getenv(workerDir), "keys0")}, Queue: q, Blobs: slow{blobs, wait}, lease: testLease}
-	o.Default(time.Hour)
-	w, err := newWorker(ctx, o, records)
+	work, err := NewWorker(ctx, Options{Common: serve.Common{Keys: filepath.Join(os.Getenv(workerDir), "keys0")}, Queue: q, Blobs: slow{blobs, wait}, StepLease: testLease})
 	if err != nil {
 		return fail(err)
 	}
-	w.run(ctx)
+	work(ctx)
 	return 0
 }
 
@@ -179,6 +175,18 @@ func TestKilledWorkersShareACrowd(t *testing.T) {
 	}
 }
 
+// metrics are what the first hop shows.
+func (w *world) metrics() string {
+	w.t.Helper()
+	server, err := serve.New(serve.Config{Name: "shuffler", Metrics: w.hops[0].service.o.Metrics})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := httptest.NewRecorder()
+	server.ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return out.Body.String()
+}
+
 // A worker that wakes up after the end finds nothing to do, and what it wrote disturbs nobody.
 func TestAWorkerWakesUpLate(t *testing.T) {
 	w := newWorld(t, 1, nil)
@@ -200,6 +208,15 @@ func TestAWorkerWakesUpLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3, 4)})
+	shown := w.metrics()
+	for _, want := range []string{"confetti_mixing_steps_ready 0\n", "confetti_mixing_steps_leased 0\n", "confetti_mixing_steps_oldest_seconds 0\n"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("nothing is to be done, and what is shown lacks %q", want)
+		}
+	}
+	if _, n, _ := strings.Cut(shown, "confetti_mixing_steps_duration_seconds_count "); n == "" || n[0] == '0' {
+		t.Error("steps were taken, and none is shown")
+	}
 	if len(late) != 3 {
 		t.Fatal("nothing was laid out")
 	}

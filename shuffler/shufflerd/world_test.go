@@ -2,6 +2,7 @@ package shufflerd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
@@ -64,6 +65,8 @@ type world struct {
 	now       time.Time
 	failpoint func(hop int, name string) error
 	rates     Limits
+
+	publishers *serve.Publishers // whose plans hops take; nil: that of the plan, for good
 
 	url       string // of a server that all hops share; "": a folder for each
 	partBytes int    // of crowds in parts; 0: all are mixed in memory
@@ -214,7 +217,7 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 		}
 	}
 	s, err := New(ctx, Options{
-		Blobs: blobs, PartBytes: w.partBytes, Share: w.url != "", lease: testLease,
+		Blobs: blobs, PartBytes: w.partBytes, Share: w.url != "", StepLease: testLease,
 		Common: serve.Common{
 			Clock: watched, Keys: w.keys(hop), Client: &http.Client{Transport: w}, Now: func() time.Time { return w.now },
 			Failpoint: func(name string) error {
@@ -224,7 +227,7 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 				return w.failpoint(hop, name)
 			},
 		},
-		Queue: q, Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers, Limits: w.rates, Damage: d,
+		Queue: q, Publishers: cmp.Or(w.publishers, serve.Trust(w.signed.Publisher)), Bearers: bearers, Limits: w.rates, Damage: d,
 	})
 	if err != nil {
 		q.Close()
