@@ -144,7 +144,7 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
-	http.Disk = serve.DiskOf(c.Database)
+	http.Disk = serve.DiskOf(c.Database) // what is free tells how many have sent, which no plan of sums keeps private
 	http.Private, http.Visited, http.Handed = private, visited, handed
 	return serve.Run(ctx, http, service.Run)
 }

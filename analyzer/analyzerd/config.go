@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/handover"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -60,12 +60,12 @@ type Config struct {
 	Grace serve.Duration `toml:"grace"`
 	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
 	BatchSize int64 `toml:"batch_size"`
-	// Count is where batches larger than memory are counted: a folder that workers share, and
+	// Count is where batches larger than memory are counted: a place that workers share, and
 	// how many bytes of envelopes a shard has at least, 0 for 16 MiB; some eight times as much
-	// memory is used. Without a folder a batch is counted in memory.
+	// memory is used. Without a place a batch is counted in memory.
 	Count struct {
-		Folder serve.Path `toml:"folder"`
-		Shard  int        `toml:"shard_bytes"`
+		handover.Place
+		Shard int `toml:"shard_bytes"`
 		// Elsewhere says that shards are counted by others, who leave tables beside them
 		// (confetti count): this service waits for those.
 		Elsewhere bool `toml:"elsewhere"`
@@ -123,14 +123,12 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		o.Collector, err = serve.ReadSecretFile(c.Collector)
 		fault("collector", err)
 	}
-	if c.Count.Folder != "" {
-		fault("count.folder", serve.Writable(c.Count.Folder))
-	}
+	errs = append(errs, c.Count.Place.Check("count"))
 	if c.Count.Shard < 0 {
 		fault("count.shard_bytes", errors.New("is negative"))
 	}
-	if c.Count.Elsewhere && c.Count.Folder == "" {
-		fault("count.elsewhere", errors.New("others count what is in a folder: set count.folder"))
+	if c.Count.Elsewhere && c.Count.None() {
+		fault("count.elsewhere", errors.New("others count what lies in a folder or a bucket: set count.folder or count.bucket"))
 	}
 	o.ShardBytes, o.Elsewhere = c.Count.Shard, c.Count.Elsewhere
 	if c.BatchSize < 0 {
@@ -261,25 +259,23 @@ func (c Config) openStores(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if c.Count.Folder != "" {
-		if o.Blobs, err = blob.OpenFolder(string(c.Count.Folder)); err != nil {
-			return err
-		}
+	if o.Blobs, err = c.Count.Place.Open(ctx); err != nil {
+		return err
 	}
 	o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
 	return err
 }
 
 // Worker is a process that counts shards of an analyzer's batches, with the analyzer's
-// configuration: any number of them, that share the database and the folder.
+// configuration: any number of them, that share the database and the place of the shards.
 type Worker struct{ Config }
 
 func (c Worker) shared() error {
 	if c.Count.Elsewhere {
-		return errors.New("count.elsewhere is set: what is in the folder is counted by confetti count, and not by workers")
+		return errors.New("count.elsewhere is set: what lies there is counted by confetti count, and not by workers")
 	}
-	if c.Count.Folder == "" {
-		return errors.New("workers count what is in a folder: set count.folder, as the analyzer has it")
+	if c.Count.None() {
+		return errors.New("workers count what lies in a folder or a bucket: set count.folder or count.bucket, as the analyzer has it")
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/registry"
 	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/serve/backlog"
 	"github.com/confetti-dp/confetti/internal/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -194,7 +195,7 @@ func New(o Options) (*Service, error) {
 	s.metrics, err = newMetrics(o.Metrics.Meter)
 	s.shards = &shards.Sharing{
 		Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Elsewhere: o.Elsewhere, Problem: storeProblem,
-		Counted: s.metrics.shard, Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log, Standing: s.standing,
+		Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log, Standing: s.standing,
 		Find: func(ctx context.Context, name string) (shards.Plan, error) {
 			run, err := s.run(ctx, name)
 			if err != nil {
@@ -204,6 +205,9 @@ func New(o Options) (*Service, error) {
 				return s.bornOut(run, r, head, digest)
 			}}, nil
 		},
+	}
+	if o.Blobs != nil && !o.Elsewhere {
+		s.shards.Took = backlog.Show(o.Metrics.Meter, "analyzer_shards", o.Store.Backlog)
 	}
 	return s, err
 }

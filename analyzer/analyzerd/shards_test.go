@@ -230,6 +230,73 @@ func TestShardsAreRefusedAndLost(t *testing.T) {
 	}
 }
 
+// A batch whose shards cannot be counted, for the key of its plan is away, keeps no other from
+// being counted.
+func TestABatchThatCannotBeCountedStopsNoOther(t *testing.T) {
+	cs := []*collection{collect(t, nil), collect(t, nil)}
+	bad, good := 0, 1
+	if cs[1].name < cs[0].name { // shards are leased in the order of their plans
+		bad, good = 1, 0
+	}
+	r := start(t, filepath.Join(t.TempDir(), "a.db"), cs...)
+	r.blobs = t.TempDir()
+	r.restart()
+	for _, c := range cs {
+		r.wants(r.register(c), created, "")
+	}
+	r.fail("shard-counted", errCrash)
+	if w := r.put(cs[bad].handovers[0]); w.Code < 500 {
+		t.Fatalf("%d: nothing failed", w.Code)
+	}
+	r.fail("", nil)
+	key := filepath.Join(r.keys, fmt.Sprintf("%d.json", bad))
+	if err := os.Rename(key, key+".away"); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	time.Sleep(shardLease) // what was leased last is anybody's
+	for _, h := range cs[good].handovers {
+		r.wants(r.put(h), created, "")
+	}
+	b := store.Batch{Plan: cs[bad].name, SHA256: cs[bad].handovers[0].Digest}
+	if all, counted, err := r.store.Shared(t.Context(), b); err != nil || counted == 0 || counted == all {
+		t.Fatalf("of the other %d of %d shards are counted, %v", counted, all, err)
+	}
+	if err := os.Rename(key+".away", key); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	r.wants(r.put(cs[bad].handovers[0]), created, "")
+}
+
+// The status says how much lies in parts.
+func TestTheStatusCountsParts(t *testing.T) {
+	c := collect(t, nil)
+	r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r.wants(r.register(c), created, "")
+	r.fail("batch-dealt", errCrash)
+	if w := r.put(c.handovers[0]); w.Code < 500 {
+		t.Fatalf("%d: nothing failed", w.Code)
+	}
+	want := int64(0)
+	for _, path := range r.left() {
+		is, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += is.Size()
+	}
+	for _, fact := range r.service.Status(t.Context()).Facts {
+		if fact.Name == "in parts" {
+			if fact.Data != want || want == 0 {
+				t.Errorf("%v bytes lie in parts, and the status says %v", want, fact.Data)
+			}
+			return
+		}
+	}
+	t.Error("the status does not say what lies in parts")
+}
+
 // Where others count, the service waits until tables of all shards lie beside them, and the
 // release is that of one process. Tables that are damaged, of another batch or of shards that
 // are there already are left out; whoever deletes the parts has the batch sent again.
@@ -425,7 +492,7 @@ func TestAnalyzerWorkerConfiguration(t *testing.T) {
 	}
 	var c analyzerd.Config
 	c.Count.Elsewhere = true
-	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "count.elsewhere: others count what is in a folder") {
+	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "count.elsewhere: others count what lies in a folder or a bucket") {
 		t.Error(err)
 	}
 	c.Count.Folder = serve.Path(t.TempDir())

@@ -93,6 +93,11 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			Data: budgetData{b.Population, b.Allowed, b.Shares, b.More, len(b.Plans)},
 		})
 	}
+	if n, err := s.shards.Kept(ctx); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	} else if s.o.Blobs != nil {
+		st.Facts = append(st.Facts, serve.Fact{Name: "in parts", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)), Data: n})
+	}
 	return s.ofStudies(ctx, plans, st)
 }
 
@@ -140,7 +145,7 @@ func (p planData) row() []string {
 
 // metrics count what the service does, of all plans together.
 type metrics struct {
-	batches, fragments, verdicts, shards metric.Int64Counter
+	batches, fragments, verdicts metric.Int64Counter
 }
 
 func newMetrics(m metric.Meter) (all metrics, err error) {
@@ -150,7 +155,6 @@ func newMetrics(m metric.Meter) (all metrics, err error) {
 	}{
 		{&all.batches, "analyzer_batches", "Batches that came, by what became of them."},
 		{&all.fragments, "analyzer_fragments", "Fragments of counted batches, by whether they were counted."},
-		{&all.shards, "analyzer_shards", "Shards of large batches that this process has counted."},
 		{&all.verdicts, "analyzer_verdicts", "Collections that were released or withheld."},
 	} {
 		if *c.counter, err = m.Int64Counter(c.name, metric.WithDescription(c.description)); err != nil {
@@ -164,8 +168,6 @@ func (m metrics) batch(ctx context.Context, o store.Outcome) {
 	name := map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o]
 	m.batches.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
 }
-
-func (m metrics) shard(ctx context.Context) { m.shards.Add(ctx, 1) }
 
 func (m metrics) opened(ctx context.Context, counted, dropped int) {
 	m.fragments.Add(ctx, int64(counted), metric.WithAttributes(attribute.String("outcome", "counted")))

@@ -187,6 +187,24 @@ func TestTablesAddUpToTheAnalyzersTally(t *testing.T) {
 	}
 }
 
+// A table counts as many envelopes as a batch in parts may have, and no more.
+func TestTablesOfBillions(t *testing.T) {
+	d := deal(t)
+	table := d.share(t, 0, 1)
+	table.Of.Head.Envelopes, table.Counted.Opened, table.Counted.Dropped = 1<<40, 1<<33, 1<<32
+	body := marshal(t, table)
+	got, err := parts.ParseTable(body, d.protocol)
+	if err != nil || got.Counted.Opened != 1<<33 || got.Counted.Dropped != 1<<32 || !bytes.Equal(marshal(t, got), body) {
+		t.Errorf("%+v, %v", got.Counted, err)
+	}
+	for _, n := range []int{1<<40 + 1, 1<<57 + 1, -1} {
+		table.Counted.Opened = n
+		if _, err := parts.ParseTable(marshal(t, table), d.protocol); err == nil || !strings.Contains(err.Error(), "more envelopes than the batch has") {
+			t.Errorf("%d of 2^40: %v", n, err)
+		}
+	}
+}
+
 // A dealer that deals copies apart is caught by the comparison above: the copy counts twice.
 func TestCopiesThatFallApartCountTwice(t *testing.T) {
 	d := deal(t)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -35,6 +34,9 @@ type Table struct {
 }
 
 const tableMagic = "confetti table 1\n"
+
+// TablesFolder is where the tables of a batch lie, below its parts.
+const TablesFolder = "tables"
 
 // Marshal encodes the table.
 func (t Table) Marshal() ([]byte, error) {
@@ -79,7 +81,7 @@ func ParseTable(data []byte, p *protocol.Protocol) (t Table, err error) {
 		return t, faulty("a table: it names shards that the batch does not have")
 	}
 	opened, dropped := binary.BigEndian.Uint64(body[bits:]), binary.BigEndian.Uint64(body[bits+8:])
-	if opened > math.MaxUint32 || dropped > math.MaxUint32 || opened+dropped > uint64(t.Of.Head.Envelopes) {
+	if max(opened, dropped) > mostCounted || opened+dropped > t.Of.Head.Envelopes {
 		return t, faulty("a table: more envelopes than the batch has")
 	}
 	t.Counted = analyzer.Counted{Tally: p.NewTally(), Opened: int(opened), Dropped: int(dropped)}

@@ -29,8 +29,9 @@ func arrivalOf(b store.Batch) string      { return shardsOf(b) + "_in" }
 func manifestOf(b store.Batch) string     { return arrivalOf(b) + "/manifest" }
 func dealtOf(b store.Batch, n int) string { return fmt.Sprintf("%s/dealt/%d", arrivalOf(b), n) }
 
-// arriving is a batch of which parts come: all are dealt to as many shards, whatever is
-// configured meanwhile, or copies of an envelope would not fall together.
+// arriving is a batch of which parts come. All of them are dealt to as many shards, or copies
+// of an envelope would not fall together: where another number is configured meanwhile, the
+// batch is forgotten and begins anew.
 type arriving struct {
 	manifest wire.Manifest
 	shards   int
@@ -58,7 +59,7 @@ func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err e
 // open begins with a request for a batch in parts, whose receipts are read.
 func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey, manifest bool) ([]wire.SignedReceipt, store.Batch, error) {
 	if s.Blobs == nil {
-		return nil, store.Batch{}, handover.NoStore("count.folder")
+		return nil, store.Batch{}, handover.NoStore("count.folder or count.bucket")
 	}
 	receipts, err := handover.ReadReceipts(w, r, leg, keys, manifest)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 		if err := s.Failpoint("batch-dealt"); err != nil {
 			return store.Failed, err
 		}
-		if err := s.Store.Share(ctx, mark, []byte{}, parts.ShardsOf(head, s.Bytes)); err != nil {
+		if err := s.Store.Share(ctx, mark, parts.ShardsOf(head, s.Bytes)); err != nil {
 			return store.Failed, s.Problem(err)
 		}
 	}
@@ -186,7 +187,11 @@ func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg,
 	if n >= len(m.Parts) {
 		return wire.Problemf(wire.BatchRefused, "the batch has %d parts, counted from 0", len(m.Parts))
 	}
-	if _, err := s.Blobs.Get(ctx, dealtOf(mark, n)); err == nil {
+	there, err := s.Blobs.Has(ctx, dealtOf(mark, n))
+	if err != nil {
+		return err
+	}
+	if there {
 		serve.Created(w, true)
 		return nil
 	}

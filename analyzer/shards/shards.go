@@ -8,11 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +61,7 @@ type Sharing struct {
 	Find      func(ctx context.Context, plan string) (Plan, error)
 	Problem   func(error) error                              // of the store, as who asks is told
 	Standing  func(ctx context.Context, plan [32]byte) error // a plan that is not served, or not now
-	Counted   func(context.Context)
+	Took      func(time.Duration)                            // by each shard that was counted here
 	Opened    func(ctx context.Context, counted, dropped int)
 	Failpoint func(string) error
 	Now       func() time.Time
@@ -72,6 +69,11 @@ type Sharing struct {
 
 	mu        sync.Mutex
 	forgotten map[string]bool // plans of which nothing is left
+
+	looking sync.Mutex
+	looked  time.Time
+	kept    int64 // bytes in the store, then
+	unknown error // why they are not known
 }
 
 // Bytes are receipts as they are kept, one after the other.
@@ -190,177 +192,7 @@ func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err := s.Failpoint("batch-dealt"); err != nil {
 		return err
 	}
-	return s.Problem(s.Store.Share(ctx, mark, raw, dealer.Shards()))
-}
-
-// countAll waits until every shard of a batch is counted, and counts itself meanwhile.
-func (s *Sharing) countAll(ctx context.Context, mark store.Batch) error {
-	for {
-		all, counted, err := s.Store.Shared(ctx, mark)
-		if err != nil {
-			return s.Problem(err)
-		}
-		if all == 0 {
-			return errAgain
-		}
-		if counted == all {
-			return nil
-		}
-		took, err := s.countOne(ctx)
-		if err != nil {
-			return err
-		}
-		if !took {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(shardPoll):
-			}
-		}
-	}
-}
-
-// errAgain is the error of a batch whose shards are not what was dealt: it has to be sent
-// again.
-var errAgain = errors.New("analyzer: the shards of a batch are not all there: it has to be sent again")
-
-// countOne leases a shard of any batch and counts it; false: there is none.
-func (s *Sharing) countOne(ctx context.Context) (took bool, err error) {
-	select {
-	case s.Alone <- struct{}{}:
-		defer func() { <-s.Alone }()
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-	sh, there, err := s.Store.Lease(ctx, time.Now(), s.Lease)
-	if err != nil || !there {
-		return false, err
-	}
-	counted, err := s.countShard(ctx, sh)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errAgain) {
-		mark := store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}
-		s.Log.Error("a shard of a batch is damaged or lost, and the batch has to be sent again", "plan", sh.Plan, "instance", sh.Instance, "crowd", sh.Crowd)
-		return true, s.Store.Unshare(ctx, mark)
-	}
-	if err != nil {
-		return true, err
-	}
-	fresh, err := s.Store.CountShard(ctx, sh, counted)
-	if err == nil && fresh {
-		s.Counted(ctx)
-	}
-	return true, errors.Join(err, s.Failpoint("shard-counted"))
-}
-
-func (s *Sharing) countShard(ctx context.Context, sh store.Shard) (c store.ShardCount, err error) {
-	run, err := s.Find(ctx, sh.Plan)
-	if err != nil {
-		return c, err
-	}
-	if run.Counter == nil {
-		return c, fmt.Errorf("analyzer: a shard is of plan %s, whose answers are summed", sh.Plan)
-	}
-	under := fmt.Sprintf("%s/%d", shardsOf(store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}), sh.Shard)
-	names, err := s.Blobs.List(ctx, under)
-	if err != nil {
-		return c, err
-	}
-	found, err := parts.Shards(names)
-	if err != nil || len(found) != 1 || found[0].Number != sh.Shard {
-		return c, errors.Join(errAgain, err)
-	}
-	table, err := found[0].Count(ctx, run.Counter, s.Blobs)
-	if fault, ok := errors.AsType[parts.Error](err); ok {
-		return c, errors.Join(errAgain, fault)
-	}
-	if err != nil {
-		return c, err
-	}
-	some := table.Counted
-	tally, err := some.Tally.MarshalBinary()
-	return store.ShardCount{Opened: some.Opened, Dropped: some.Dropped, Tally: tally}, err
-}
-
-// counted waits until all shards of a batch are counted, here or elsewhere, and adds up.
-func (s *Sharing) counted(ctx context.Context, run Plan, mark store.Batch) (whole analyzer.Counted, err error) {
-	if s.Elsewhere {
-		t, err := s.tables(ctx, run, mark)
-		return t.Counted, err
-	}
-	if err := s.countAll(ctx, mark); err != nil {
-		return whole, err
-	}
-	err = s.Store.ShardCounts(ctx, mark, func(c store.ShardCount) error {
-		one := analyzer.Counted{Tally: run.Protocol.NewTally(), Opened: c.Opened, Dropped: c.Dropped}
-		if err := one.Tally.UnmarshalBinary(c.Tally); err != nil {
-			return err
-		}
-		if whole.Tally == nil {
-			whole = one
-			return nil
-		}
-		whole.Opened, whole.Dropped = whole.Opened+one.Opened, whole.Dropped+one.Dropped
-		return whole.Tally.Merge(one.Tally)
-	})
-	return whole, s.Problem(err)
-}
-
-// tablesUnder is where those who count elsewhere leave their tables, below the shards.
-const tablesUnder = "tables"
-
-// tables waits until tables of all shards of a batch lie beside them, and adds them up. It
-// looks at them again when one has come.
-func (s *Sharing) tables(ctx context.Context, run Plan, mark store.Batch) (parts.Table, error) {
-	under := shardsOf(mark)
-	s.Log.Info("a batch is dealt to shards, and is counted when there are tables of all", "parts", under, "tables", under+"/"+tablesUnder)
-	looked := ""
-	for {
-		names, err := s.Blobs.List(ctx, under)
-		if err != nil {
-			return parts.Table{}, err
-		}
-		if len(names) == 0 { // whoever deletes the parts asks for the batch again
-			return parts.Table{}, errAgain
-		}
-		names = slices.DeleteFunc(names, func(name string) bool {
-			return !strings.HasPrefix(name, under+"/"+tablesUnder+"/") || !blob.IsName(name)
-		})
-		slices.Sort(names)
-		if now := strings.Join(names, "\n"); now != looked {
-			looked = now
-			whole, err := s.addTables(ctx, run, mark, names)
-			if err != nil || whole.Shards != nil && len(whole.Lacks()) == 0 {
-				return whole, err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return parts.Table{}, ctx.Err()
-		case <-time.After(shardPoll):
-		}
-	}
-}
-
-// addTables adds up those that are of a batch, and leaves out others, and those of shards
-// that were there before.
-func (s *Sharing) addTables(ctx context.Context, run Plan, mark store.Batch, names []string) (whole parts.Table, err error) {
-	for _, name := range names {
-		body, err := s.Blobs.Get(ctx, name)
-		if err != nil {
-			return whole, err
-		}
-		one, err := parts.ParseTable(body, run.Protocol)
-		if err == nil && (int(one.Of.Head.Instance) != mark.Instance || int(one.Of.Head.Crowd) != mark.Crowd) {
-			err = errors.New("analyzer: a table is of another batch")
-		}
-		if err == nil {
-			err = whole.Merge(one)
-		}
-		if err != nil {
-			s.Log.Warn("a table is left out", "table", name, "reason", err.Error())
-		}
-	}
-	return whole, nil
+	return s.Problem(s.Store.Share(ctx, mark, dealer.Shards()))
 }
 
 // count writes what was counted of a batch as its tally.
@@ -398,62 +230,4 @@ func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole a
 		s.Log.Info("batch counted in shards", "plan", mark.Plan, "instance", mark.Instance, "crowd", mark.Crowd)
 	}
 	return outcome, s.Failpoint("shards-added")
-}
-
-// Forget deletes what is left of batches of plans that take none any more: what workers
-// have counted last, so that whoever is stopped in between finds the rest. Without a store
-// of blobs, which an earlier configuration may have had, the rows go alone.
-func (s *Sharing) Forget(ctx context.Context) error {
-	unfinished, err := s.Store.Unfinished(ctx)
-	closed, failed := s.closed(ctx)
-	err = errors.Join(err, failed)
-	for _, name := range append(closed, unfinished...) {
-		if s.Blobs != nil {
-			if deleting := s.Blobs.Delete(ctx, name); deleting != nil {
-				err = errors.Join(err, deleting)
-				continue
-			}
-		}
-		if finishing := s.Store.Finish(ctx, name); finishing != nil {
-			err = errors.Join(err, finishing)
-			continue
-		}
-		s.mu.Lock()
-		s.forgotten[name] = true
-		s.mu.Unlock()
-	}
-	return err
-}
-
-// closed names the plans that take no batches any more, each once in a process's life:
-// parts of a batch may lie there of which nobody has shared a shard.
-func (s *Sharing) closed(ctx context.Context) (names []string, err error) {
-	plans, err := s.Store.Plans(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.forgotten == nil {
-		s.forgotten = map[string]bool{}
-	}
-	for _, p := range plans {
-		if (p.Withdrawn || !p.Closed.IsZero()) && !s.forgotten[p.Name] {
-			names = append(names, p.Name)
-		}
-	}
-	return names, err
-}
-
-// Work counts shards until the context ends: all that a worker does.
-func (s *Sharing) Work(ctx context.Context) {
-	for ctx.Err() == nil {
-		took, err := s.countOne(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("a shard was not counted, and will be tried again", "reason", err.Error())
-		}
-		if err != nil || !took {
-			select {
-			case <-ctx.Done():
-			case <-time.After(poll):
-			}
-		}
-	}
 }
