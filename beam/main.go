@@ -39,7 +39,7 @@ func init() {
 var (
 	planFile = flag.String("plan", "", "the plan, signed or not")
 	key      = flag.String("key", "", "the file of the analyzer's private key, where workers run: it does not travel")
-	glob     = flag.String("parts", "", "pattern of the parts of one batch, as folder/*/* or gs://bucket/folder/*/*")
+	glob     = flag.String("parts", "", "pattern of the parts of one batch, as folder/*/*, gs://bucket/folder/*/* or s3://bucket/folder/*/*")
 	out      = flag.String("out", "", "where the table is written")
 )
 
@@ -120,7 +120,7 @@ func count(ctx context.Context, s beam.Scope, text []byte, key, glob, out string
 		return err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return path.Base(path.Dir(name)) == "tables" || strings.HasPrefix(path.Base(name), ".")
+		return path.Base(path.Dir(name)) == parts.TablesFolder || strings.HasPrefix(path.Base(name), ".")
 	})
 	shards, err := parts.Shards(names)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/analyzer/parts"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob/blobtest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
@@ -134,6 +135,44 @@ func TestThePipelineGivesTheAnalyzersTally(t *testing.T) {
 		}
 		if !bytes.Equal(got, b.want) {
 			t.Error("another table came out than the analyzer's tally")
+		}
+	}
+}
+
+// Parts in a bucket give the same table, and it may lie there.
+func TestThePipelineReadsABucket(t *testing.T) {
+	service := blobtest.Start(t)
+	b := collect(t)
+	bucket := service.Open(t, "beam/batch")
+	_, endpoint, _ := strings.Cut(service.At(""), "endpoint=")
+	t.Setenv("AWS_ENDPOINT_URL_S3", endpoint)
+	names, err := filepath.Glob(filepath.Join(b.dir, "batches", "0_0", "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range names {
+		body, err := os.ReadFile(path)
+		if err == nil {
+			err = bucket.Put(t.Context(), filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, s := beam.NewPipelineWithRoot()
+	if err := count(t.Context(), s, b.plan, b.key(), "s3://parts/of/beam/batch/*/*", "s3://parts/of/beam/table"); err != nil {
+		t.Fatal(err)
+	}
+	if err := ptest.Run(p); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := service.Open(t, "beam").Get(t.Context(), "table"); err != nil || !bytes.Equal(got, b.want) {
+		t.Errorf("another table came out than the analyzer's tally: %v", err)
+	}
+	for glob, want := range map[string]string{"s3://parts/of/beam/none/*/*": "there are no parts", "s3://parts/of/*": "the parts in a bucket are", "s3://PARTS/of/*/*": "is no bucket"} {
+		_, s := beam.NewPipelineWithRoot()
+		if err := count(t.Context(), s, b.plan, b.key(), glob, "s3://parts/of/beam/no"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", glob, err)
 		}
 	}
 }
