@@ -122,20 +122,11 @@ func OpenOIDC(o OIDC, now func() time.Time) (Identifier, error) {
 	return &signed{
 		kind: "oidc", issuer: o.Issuer, keys: keys, verifier: verifier(o.Issuer, o.Audience, keys, now), bound: true,
 		more: func(t *oidc.IDToken, typ, plan, secret string) error {
-			var claims struct {
-				Party string `json:"azp"`
-			}
-			err := t.Claims(&claims)
-			switch age := now().Sub(t.IssuedAt); {
-			case typ == accessType:
-				return errors.New("it is an access token, and no identity token")
-			case err != nil || claims.Party != o.Audience && (claims.Party != "" || len(t.Audience) > 1):
-				return errors.New("it was given to another app, which is its authorized party")
-			case t.IssuedAt.IsZero() || age < -leeway || age > most:
-				return fmt.Errorf("it was not given out within the last %v", most)
+			if err := checkIdentityToken(t, typ, o.Audience, now(), most); err != nil {
+				return err
 			}
 			hash, err := wire.ParsePlanName(plan)
-			if err != nil || subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(wire.SignInNonce(hash, secret))) != 1 {
+			if err != nil || !nonceIs(t, wire.SignInNonce(hash, secret)) {
 				return errors.New("its nonce is not of this plan and of the secret that came with it")
 			}
 			return nil
@@ -172,6 +163,30 @@ func OpenAssertions(a Assertions, now func() time.Time) (Identifier, error) {
 			return nil
 		},
 	}, errors.Join(errs...)
+}
+
+// checkIdentityToken refuses what is no identity token that a client of that ID got within the last
+// so long, beside what the verifier looks at: signature, issuer, audience and end (OpenID Connect
+// Core 1.0, section 3.1.3.7). Its nonce is the caller's to compare (nonceIs).
+func checkIdentityToken(t *oidc.IDToken, typ, client string, now time.Time, most time.Duration) error {
+	var claims struct {
+		Party string `json:"azp"`
+	}
+	err := t.Claims(&claims)
+	switch age := now.Sub(t.IssuedAt); {
+	case typ == accessType:
+		return errors.New("it is an access token, and no identity token")
+	case err != nil || claims.Party != client && (claims.Party != "" || len(t.Audience) > 1):
+		return errors.New("it was given to another app, which is its authorized party")
+	case t.IssuedAt.IsZero() || age < -leeway || age > most:
+		return fmt.Errorf("it was not given out within the last %v", most)
+	}
+	return nil
+}
+
+// nonceIs compares a token's nonce, in a time that does not depend on it.
+func nonceIs(t *oidc.IDToken, want string) bool {
+	return want != "" && subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(want)) == 1
 }
 
 func verifier(issuer, audience string, keys *keySet, now func() time.Time) *oidc.IDTokenVerifier {

@@ -112,19 +112,9 @@ func (s *SignIn) Finish(ctx context.Context, kept, state, code string) (name str
 	if err != nil {
 		return "", fmt.Errorf("issuer: the provider's identity token %s", reason(err))
 	}
-	var claims struct {
-		Party string `json:"azp"`
-	}
-	err = token.Claims(&claims)
-	switch age := s.now().Sub(token.IssuedAt); {
-	case typeOf(raw) == accessType:
-		err = errors.New("it is an access token")
-	case err != nil || claims.Party != s.settings.Client && (claims.Party != "" || len(token.Audience) > 1):
-		err = errors.New("it was given to another app")
-	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(parts[1])) != 1:
+	err = checkIdentityToken(token, typeOf(raw), s.settings.Client, s.now(), signInAge)
+	if err == nil && !nonceIs(token, parts[1]) {
 		err = errors.New("its nonce is of another sign-in")
-	case token.IssuedAt.IsZero() || age < -leeway || age > signInAge:
-		err = fmt.Errorf("it was not given out within the last %v", signInAge)
 	}
 	if err != nil {
 		return "", fmt.Errorf("issuer: the provider's identity token is not good here: %w", err)

@@ -32,6 +32,8 @@ func drawHistogram(p plan.Plan, h *histogram.Question, who Population, stream St
 	switch who := who.(type) {
 	case Holders:
 		return drawHolders(p, h, who, stream)
+	case Alike:
+		return drawAlike(p, h, who, stream)
 	case Values:
 		return drawValues(p, h, who, stream, progress)
 	}

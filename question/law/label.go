@@ -65,7 +65,7 @@ func revealLabel(q *label.Question, values Values) (*findings.Truth, error) {
 		return nil, err
 	}
 	if h, ok := q.Inner().(*histogram.Question); ok {
-		return revealHistogram(q.InnerPlan(), h, inner)
+		return revealHistogram(q.InnerPlan(), h, inner.each)
 	}
 	return revealVector(q.Inner().(*vector.Question), inner)
 }

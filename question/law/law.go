@@ -21,11 +21,20 @@ import (
 )
 
 // Population is the respondents: Values, or for what is too large to be listed or to be drawn
-// again, what a plan's totals depend on (Holders, *Rounded).
+// again, what a plan's totals depend on (Holders, Alike, *Rounded).
 type Population interface{ Respondents() int }
 
 // Values lists what each respondent holds, of any kind of question.
 type Values []question.Value
+
+// each is every value, with the one who holds it.
+func (v Values) each(yield func(question.Value, int) bool) {
+	for _, one := range v {
+		if !yield(one, 1) {
+			return
+		}
+	}
+}
 
 // Respondents is their number.
 func (v Values) Respondents() int { return len(v) }
@@ -79,7 +88,7 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 	case *density.Question:
 		return revealDensity(p.Plan, values)
 	case *histogram.Question:
-		return revealHistogram(p.Plan, q, values)
+		return revealHistogram(p.Plan, q, values.each)
 	case *vector.Question:
 		return revealVector(q, values)
 	case *gradient.Question:
@@ -94,9 +103,18 @@ func Reveal(p *protocol.Protocol, values Values) (*findings.Truth, error) {
 		if err != nil {
 			return nil, err
 		}
-		return revealHistogram(q.InnerPlan(), q.Inner(), inner)
+		return revealHistogram(q.InnerPlan(), q.Inner(), inner.each)
 	}
 	return nil, fmt.Errorf("law: no truth is known of %T", p.Question)
+}
+
+// Reveal counts what the groups hold, as the function of that name does of values.
+func (a Alike) Reveal(p *protocol.Protocol) (*findings.Truth, error) {
+	q, ok := p.Question.(*histogram.Question)
+	if !ok {
+		return nil, stranger(p.Plan, a)
+	}
+	return revealHistogram(p.Plan, q, a.values)
 }
 
 // dealt is which of n respondents count, and how many in the smallest batch: each goes to an

@@ -2,6 +2,7 @@ package law
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/confetti-dp/confetti/plan"
@@ -10,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/release/findings"
 )
 
-func revealHistogram(p plan.Plan, h *histogram.Question, values Values) (*findings.Truth, error) {
+func revealHistogram(p plan.Plan, h *histogram.Question, who iter.Seq2[question.Value, int]) (*findings.Truth, error) {
 	truth := &findings.Truth{Tables: map[[2]int]*findings.TableTruth{}}
 	asked := p.Question.Histogram.Attributes
 	for crowd := range p.Crowds() {
@@ -18,20 +19,22 @@ func revealHistogram(p plan.Plan, h *histogram.Question, values Values) (*findin
 			truth.Tables[[2]int{crowd, attribute}] = &findings.TableTruth{Counts: make([]int, asked[attribute].Domain())}
 		}
 	}
-	for i, v := range values {
+	i := 0
+	for v, n := range who {
+		i++
 		symbol, err := h.Encode(v)
 		if _, err = question.Fits(err); err != nil {
-			return nil, fmt.Errorf("value %d: %w", i+1, err)
+			return nil, fmt.Errorf("value %d: %w", i, err)
 		}
 		crowd, all := histogram.Held(symbol)
 		for attribute, held := range all {
 			t := truth.Tables[[2]int{crowd, attribute}]
 			for _, cell := range held {
-				t.Counts[cell]++
+				t.Counts[cell] += n
 			}
 			a := asked[attribute]
 			if x, ok := v.(histogram.Answers).Values[attribute].(float64); ok && a.Kind == "buckets" && len(held) == 1 && int(held[0]) < a.Cells {
-				t.Numbers = append(t.Numbers, x)
+				t.Numbers = append(t.Numbers, slices.Repeat([]float64{x}, n)...)
 			}
 		}
 	}

@@ -40,6 +40,7 @@ type Provider struct {
 	subject string
 	change  func(claims map[string]any)
 	codes   map[string]url.Values // what was asked for where they were given out
+	pages   map[string]string     // origins of pages that are clients without a secret, by their IDs
 }
 
 // Secret is that of the client of the same name as its ID: others have none.
@@ -51,6 +52,14 @@ func (p *Provider) SignedIn(subject string, change func(claims map[string]any)) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.subject, p.change = subject, change
+}
+
+// AllowPage makes a client of pages of an origin, which cannot keep a secret (RFC 6749, section
+// 2.1): the verifier alone says that who exchanges a code has begun.
+func (p *Provider) AllowPage(client, origin string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pages[client] = origin
 }
 
 // authorize sends the browser back with a code, as if a person had just agreed.
@@ -75,6 +84,10 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
 	defer p.mu.Unlock()
 	id, secret, basic := r.BasicAuth()
 	asked, there := p.codes[r.PostFormValue("code")]
+	if origin, page := p.pages[r.PostFormValue("client_id")]; page && r.Header.Get("Origin") == origin {
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		id, secret, basic = r.PostFormValue("client_id"), url.QueryEscape(Secret), true // it shows none
+	}
 	delete(p.codes, r.PostFormValue("code"))
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if !there || !basic || secret != url.QueryEscape(Secret) || id != asked.Get("client_id") || r.PostFormValue("redirect_uri") != asked.Get("redirect_uri") ||
@@ -93,7 +106,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
 // New starts a provider with a key of RSA that is called "first".
 func New(t testing.TB) *Provider {
 	t.Helper()
-	p := &Provider{t: t, keys: map[string]crypto.Signer{}, codes: map[string]url.Values{}}
+	p := &Provider{t: t, keys: map[string]crypto.Signer{}, codes: map[string]url.Values{}, pages: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(map[string]any{
