@@ -25,6 +25,8 @@ type Loans struct {
 	X     blas32.General // a row for each loan; amounts and incomes as logarithms
 	Rate  []float64      // of interest, a fraction
 	Lost  []bool         // charged off
+
+	Checksum string // of the file that they were read from
 }
 
 var (
@@ -36,8 +38,12 @@ var (
 // LoadLoans reads lending_club of the data folder. The grade that the lender gave, which
 // says the rate, and what was paid later are left out.
 func LoadLoans(dir string) (*Loans, error) {
-	l := &Loans{}
-	if err := plainFile(filepath.Join(dir, "lending_club", "loans_2007_2011.csv.gz"), l.read); err != nil {
+	l, path := &Loans{}, filepath.Join(dir, "lending_club", "loans_2007_2011.csv.gz")
+	err := plainFile(path, l.read)
+	if err == nil {
+		l.Checksum, err = checksum(path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("data set lending_club: %w", err)
 	}
 	rand.New(rand.NewPCG(2007, 2011)).Shuffle(l.X.Rows, func(i, j int) {

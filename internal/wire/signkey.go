@@ -12,14 +12,15 @@ import (
 	"github.com/confetti-dp/confetti/internal/keyfile"
 )
 
-const signSuite = "ed25519"
+// SignSuite is how the text form of a key that signs begins, and what its file names.
+const SignSuite = "ed25519"
 
 // VerifyKey checks signatures of receipts. The zero value is no key.
 type VerifyKey struct{ key ed25519.PublicKey }
 
 // ParseVerifyKey reads the text form "ed25519:base64url" of 32 bytes.
 func ParseVerifyKey(text string) (VerifyKey, error) {
-	raw, err := keyfile.Decode(signSuite, text)
+	raw, err := keyfile.Decode(SignSuite, text)
 	if err != nil {
 		return VerifyKey{}, fmt.Errorf("wire: %w", err)
 	}
@@ -34,7 +35,7 @@ func (k VerifyKey) String() string {
 	if k.key == nil {
 		return ""
 	}
-	return keyfile.Encode(signSuite, k.key)
+	return keyfile.Encode(SignSuite, k.key)
 }
 
 // IsZero reports that this is no key.
@@ -86,7 +87,7 @@ func (k SignKey) Format(f fmt.State, verb rune) {
 		fmt.Fprint(f, "no private key")
 		return
 	}
-	fmt.Fprintf(f, "private key of %s %s", signSuite, keyfile.ID(k.Public().String()))
+	fmt.Fprintf(f, "private key of %s %s", SignSuite, keyfile.ID(k.Public().String()))
 }
 
 // Note is the key as a verifier key of signed notes (c2sp.org/signed-note), under a name
@@ -123,7 +124,7 @@ func CreateSignKeyFile(path string, k SignKey, purpose string) error {
 	if k.key == nil {
 		return fmt.Errorf("wire: no private key to write to %s", path)
 	}
-	return keyfile.Create(path, keyfile.File{Suite: signSuite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: k.key().Seed()})
+	return keyfile.Create(path, keyfile.File{Suite: SignSuite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: k.key().Seed()})
 }
 
 // ReadSignKeyFile reads a file that CreateSignKeyFile wrote, strictly, and its
@@ -141,7 +142,7 @@ func ReadSignKeyFile(path string) (SignKey, string, error) {
 }
 
 func signKeyOf(f keyfile.File) (SignKey, error) {
-	if f.Suite != signSuite || len(f.PrivateKey) != ed25519.SeedSize {
+	if f.Suite != SignSuite || len(f.PrivateKey) != ed25519.SeedSize {
 		return SignKey{}, fmt.Errorf("no Ed25519 key: it has suite %q and %d bytes", f.Suite, len(f.PrivateKey))
 	}
 	key := ed25519.NewKeyFromSeed(f.PrivateKey)

@@ -63,3 +63,34 @@ func TestPrivateClusters(t *testing.T) {
 		t.Error("no clusters")
 	}
 }
+
+// As many clusters are taken as have centres that can be told from their noise: fewer where less is to be learned of a row,
+// or fewer rows are there, and never none.
+func TestMostPrivateClusters(t *testing.T) {
+	const rows, columns, delta = 45_000, 324, 5e-6
+	p := Private{Clusters: 500, Rounds: 5}
+	last := 0
+	for _, epsilon := range []float64{0.5, 2.5, 60} {
+		most, err := p.Most(rows, columns, epsilon, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fewer, err := p.Most(rows/10, columns, epsilon, delta)
+		if err != nil || most < last || most < 1 || most > 500 || fewer > most {
+			t.Errorf("epsilon %v: %d clusters of all rows, %d of a tenth, %d before; %v", epsilon, most, fewer, last, err)
+		}
+		if last = most; most == 1 {
+			continue
+		}
+		kept, _, err := Private{Clusters: most, Rounds: 5}.Keeping(rows, epsilon, delta)
+		if noise := kept.NoiseMultiplier * math.Sqrt(2*columns) / (rows / float64(most)); err != nil || noise > clearCentre {
+			t.Errorf("epsilon %v: %d clusters, whose centres have noise of length %v; %v", epsilon, most, noise, err)
+		}
+	}
+	if last != 500 {
+		t.Errorf("%d clusters at epsilon 60", last)
+	}
+	if _, err := p.Most(rows, columns, -1, delta); err == nil {
+		t.Error("an epsilon below nothing was taken")
+	}
+}

@@ -1,0 +1,159 @@
+// Package columnar writes the tables of releases as Parquet. A release is published as CSV, whose
+// digest is in its receipts; what is written here says the same, with a type for each column,
+// and names that digest.
+package columnar
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// The columns that tables of releases have, by what is in them. A column has one type in every
+// release, whatever a respondent's value looks like.
+var (
+	texts   = []string{"attribute", "crowd", "value", "point", "true_class", "class", "group", "model", "told", "vector", "reported"}
+	wholes  = []string{"record", "coordinate", "cluster"}
+	numbers = []string{"estimate", "std_err", "low", "high", "low_all", "high_all", "consistent", "truth", "respondents", "share"} // null where they are not known
+)
+
+// sourceKey and DigestKey are in the file's metadata: the name of the CSV that it was made of, and
+// the SHA-256 of that in hexadecimal, which a release's receipts have.
+const (
+	sourceKey = "confetti.source"
+	DigestKey = "confetti.sha256"
+)
+
+const extension = ".csv"
+
+// Name is that of the Parquet file beside a table of this name; ok is false of what is no CSV.
+func Name(file string) (name string, ok bool) {
+	base, ok := strings.CutSuffix(file, extension)
+	return base + ".parquet", ok
+}
+
+// batch is how many rows are written at once.
+const batch = 1 << 10
+
+// Write writes the table that a release has as CSV under a name: the same columns in the same
+// order and the same rows, compressed. Texts are UTF-8, record, coordinate and cluster whole
+// numbers of 64 bits, and all others floats of 64 bits, null where the CSV is empty. Units
+// are those of the CSV. A column of a name that no release has, or a cell that does not fit its
+// column, is an error, which does not hold the cell.
+func Write(w io.Writer, name string, table []byte) error {
+	in := csv.NewReader(bytes.NewReader(table))
+	head, err := in.Read()
+	if err != nil {
+		return fmt.Errorf("columnar: %s has no line of column names", name)
+	}
+	columns := make([]column, len(head))
+	for i, h := range head {
+		if columns[i], err = columnOf(h, i); err != nil {
+			return fmt.Errorf("columnar: %s: %w", name, err)
+		}
+		if slices.Contains(head[:i], h) {
+			return fmt.Errorf("columnar: %s has two columns %s", name, h)
+		}
+	}
+	digest := sha256.Sum256(table)
+	out := parquet.NewWriter(w, schemaOf(columns), parquet.Compression(&parquet.Snappy),
+		parquet.KeyValueMetadata(sourceKey, name), parquet.KeyValueMetadata(DigestKey, hex.EncodeToString(digest[:])))
+	rows := make([]parquet.Row, 0, batch)
+	flush := func() error {
+		_, err := out.WriteRows(rows)
+		rows = rows[:0]
+		return err
+	}
+	for {
+		cells, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			line := 0
+			if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
+				line = wrong.Line
+			}
+			return fmt.Errorf("columnar: %s, line %d: not a row of a table", name, line)
+		}
+		line, _ := in.FieldPos(0)
+		row := make(parquet.Row, len(cells))
+		for i, cell := range cells {
+			if row[i], err = columns[i].value(cell); err != nil {
+				return fmt.Errorf("columnar: %s, line %d, column %s: %w", name, line, head[i], err)
+			}
+		}
+		if rows = append(rows, row); len(rows) == batch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// column is one of the table.
+type column struct {
+	name  string
+	index int
+	kind  reflect.Kind // String, Int64 or Float64
+}
+
+func columnOf(name string, index int) (column, error) {
+	for kind, names := range map[reflect.Kind][]string{reflect.String: texts, reflect.Int64: wholes, reflect.Float64: numbers} {
+		if slices.Contains(names, name) {
+			return column{name, index, kind}, nil
+		}
+	}
+	return column{}, fmt.Errorf("column %q is none of a release's tables", name)
+}
+
+// schemaOf keeps the order of the columns, which a group of the library would sort.
+func schemaOf(columns []column) *parquet.Schema {
+	types := map[reflect.Kind]reflect.Type{reflect.String: reflect.TypeFor[string](), reflect.Int64: reflect.TypeFor[int64](), reflect.Float64: reflect.TypeFor[float64]()}
+	fields := make([]reflect.StructField, len(columns))
+	for i, c := range columns {
+		tag := c.name
+		if c.kind == reflect.Float64 {
+			tag += ",optional"
+		}
+		fields[i] = reflect.StructField{Name: fmt.Sprintf("C%d", i), Type: types[c.kind], Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag))}
+	}
+	return parquet.NewSchema("release", parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
+}
+
+// value is a cell.
+func (c column) value(cell string) (parquet.Value, error) {
+	switch c.kind {
+	case reflect.String:
+		return parquet.ByteArrayValue([]byte(cell)).Level(0, 0, c.index), nil
+	case reflect.Int64:
+		n, err := strconv.ParseInt(cell, 10, 64)
+		if err != nil {
+			return parquet.Value{}, errors.New("not a whole number")
+		}
+		return parquet.Int64Value(n).Level(0, 0, c.index), nil
+	}
+	if cell == "" {
+		return parquet.NullValue().Level(0, 0, c.index), nil
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return parquet.Value{}, errors.New("not a number")
+	}
+	return parquet.DoubleValue(x).Level(0, 1, c.index), nil
+}
