@@ -28,12 +28,7 @@ func TestSumsOfTypeScriptAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := webtest.Node(t, dir)
-	program := filepath.Join(t.TempDir(), "sum.mjs")
-	bundle := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", ".bin", "esbuild"), "wire/test/sum.ts", "--bundle", "--platform=node", "--format=esm", "--outfile="+program)
-	bundle.Dir = dir
-	if out, err := bundle.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := bundled(t, "wire/test/sum.ts")
 	type ask struct {
 		Plan   string    `json:"plan"`
 		Crowd  int       `json:"crowd"`

@@ -19,6 +19,7 @@ import (
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/security"
 	"github.com/chromedp/chromedp"
 )
 
@@ -167,13 +168,19 @@ func (b *Tab) Found() []string {
 	return faults
 }
 
+// toPaint is how long a page that is there may take until its first paint is told of.
+const toPaint = 500 * time.Millisecond
+
 // Look checks a page that is there: nothing went wrong, it fits the screen, it is small, and
 // Axe finds nothing. It records the first paint.
 func (b *Tab) Look(t testing.TB, name string) {
 	t.Helper()
 	b.Do(Until(`document.readyState === "complete" && (document.querySelector("main")?.getClientRects().length ?? 0) > 0`))
 	fits := Ask(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
-	paint := Ask(b, chromedp.Evaluate[float64](`(performance.getEntriesByName("first-contentful-paint")[0] ?? {startTime: -1}).startTime`))
+	paint := -1.0
+	for begun := time.Now(); paint < 0 && time.Since(begun) < toPaint; time.Sleep(5 * time.Millisecond) { // a tab that nobody sees is not painted
+		paint = Ask(b, chromedp.Evaluate[float64](`(performance.getEntriesByName("first-contentful-paint")[0] ?? {startTime: -1}).startTime`))
+	}
 	for _, fault := range b.Found() {
 		t.Errorf("%s: %s", name, fault)
 	}
@@ -248,5 +255,14 @@ func Until(expression string) chromedp.Action[chromedp.Void] {
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
+	}
+}
+
+// TrustAnybody has the page take any certificate: providers and services of tests have authorities of
+// their own.
+func (b *Tab) TrustAnybody() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.Context, security.SetIgnoreCertificateErrors, security.SetIgnoreCertificateErrorsParams{Ignore: true}); err != nil {
+		b.t.Fatal(err)
 	}
 }

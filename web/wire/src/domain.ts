@@ -15,7 +15,7 @@ type Values = readonly string[] | number;
 export type Domain = { readonly others: boolean } & (
   | { readonly kind: "categories"; readonly values: Values }
   | { readonly kind: "set"; readonly values: Values; readonly most: number }
-  | { readonly kind: "prefixes"; readonly candidates: readonly string[] }
+  | { readonly kind: "prefixes"; readonly candidates: readonly string[]; readonly room?: number } // cells for so many candidates
   | { readonly kind: "buckets"; readonly axis: Axis }
   | { readonly kind: "grid"; readonly axes: readonly [Axis, Axis] }
 );
@@ -47,7 +47,7 @@ export function cellsOf(d: Domain, value: readonly string[] | readonly number[])
       const length = Math.max(...d.candidates.map((c) => Array.from(c).length));
       const begins = Array.from(text + ended).slice(0, length).join("");
       const at = text.includes(ended) ? -1 : d.candidates.indexOf(begins);
-      return [at < 0 ? d.candidates.length : at];
+      return [at < 0 ? (d.room ?? d.candidates.length) : at];
     }
     case "buckets": {
       const at = interval(d.axis, (value as readonly number[])[0]!, d.others);

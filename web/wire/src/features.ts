@@ -48,6 +48,16 @@ function fitting(k: Kernel, x: readonly number[]): number[] {
   return k.name === "ip-rotated" ? scaled(x, length) : [...x];
 }
 
+/** Of the values that fit, the one in the direction of x that is nearest in length; undefined of what has none. */
+export function nearest(k: Kernel, value: readonly number[]): number[] | undefined {
+  const length = Math.sqrt(dot(value, value));
+  if (value.length !== k.dimension || !(length > 0 && length < Infinity)) {
+    return undefined;
+  }
+  const longest = k.normalize || k.name.startsWith("ip-") ? 1 : Math.min(length, k.radius ?? Infinity, k.bandwidth ? 1e4 * k.bandwidth * (1 - 1e-6) : Infinity);
+  return value.map((v) => Math.fround(v * (longest / length)));
+}
+
 /** The features of a value, each in [-1, 1]. */
 export function features(k: Kernel, value: readonly number[]): number[] {
   const stream = (part: string) => new Stream(k.seed, `${k.name}/${part}`);
@@ -133,7 +143,7 @@ function cut(k: Kernel, x: readonly number[], offsets: Stream, directions: Strea
 }
 
 /** Gamma((d+1)/2) / Gamma(d/2), from d = 1 or 2 upwards by Gamma(x+1) = x Gamma(x). */
-function gammaRatio(d: number): number {
+export function gammaRatio(d: number): number {
   let ratio = d % 2 === 1 ? 1 / Math.sqrt(Math.PI) : Math.sqrt(Math.PI) / 2;
   for (let k = d % 2 === 1 ? 1 : 2; k < d; k += 2) {
     ratio *= (k + 1) / k;

@@ -46,6 +46,9 @@ export interface SumRoute {
   readonly proof: string;
   readonly circuit: Circuit;
   readonly chunk: number;
+  readonly noise: string;
+  readonly law?: string;
+  readonly decay?: number;
 }
 
 interface Study {

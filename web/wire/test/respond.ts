@@ -5,7 +5,7 @@ import { contribution } from "../src/device";
 import { channelBody } from "../src/messages";
 import { trust } from "../src/plan";
 import { Problem } from "../src/problem";
-import { below } from "../src/random";
+import { system } from "../src/random";
 import { askTokens, blindAll, fetchPlan, upload } from "../src/service";
 
 interface Task {
@@ -46,7 +46,7 @@ for (const person of task.people) {
   outcomes["tokenAgain"]!.push(same ? "same" : "another");
   outcomes["tokenTwice"]!.push(await refused(askTokens(plan, hash, await blindAll(plan, hash), person.again)));
 
-  const instance = below(plan.route.mix!.instances.length);
+  const instance = system.below(plan.route.mix!.instances.length);
   const mine = tokens.get(instance)!;
   const make = () => contribution(plan, hash, { instance, crowd: 0 }, [channelBody(person.channel, 0)], mine);
   const body = await make();
