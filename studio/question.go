@@ -9,174 +9,167 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 )
 
-// Choice is what somebody chose on the page.
+// Choice is what somebody chose on the page. Its words are those of confetti plan new histogram.
 type Choice struct {
-	Title   string  `json:"title"`
-	Column  int     `json:"column"`
-	Kind    string  `json:"kind"`    // "categories", "buckets" or "set"
-	Named   int     `json:"named"`   // names: the plan lists the so many most frequent values
-	Others  bool    `json:"others"`  // and has room for all that is not listed
-	Low     float64 `json:"low"`     // numbers
-	High    float64 `json:"high"`    //
-	Cells   int     `json:"cells"`   //
-	Most    int     `json:"most"`    // sets: items that a device tells at most
-	Missing string  `json:"missing"` // "refuse", "skip" or "value=TEXT", as elsewhere
-	Epsilon float64 `json:"epsilon"`
-	People  int     `json:"people"` // the fewest of whom anything is published, and as many as are drawn
-	Seed    uint64  `json:"seed"`   // of the draw
-	// Answer is how devices answer, as Drawn.Chosen says, where that need not be chosen anew, which
+	Title string  `json:"title"`
+	Asked []Asked `json:"asked"` // several are several questions of one plan
+	// Crowd is the column that names each person's crowd, which everybody knows; nil: there is one.
+	Crowd   *int      `json:"crowd"`
+	Beside  [2]string `json:"beside"`  // the two crowds that are shown; "": those with the most rows
+	Collect string    `json:"collect"` // of several questions: "sample", "split", or "" for what errs less
+	Route   string    `json:"route"`   // "mix" or "sum"; "" is mix
+	Noise   string    `json:"noise"`   // of a sum: "aggregators", "shared" or "devices"; "" is aggregators
+	Suite   string    `json:"suite"`   // "x25519" or "x-wing"; "" is x25519
+	Missing string    `json:"missing"` // "refuse", "skip" or "value=TEXT"
+	Epsilon float64   `json:"epsilon"`
+	People  int       `json:"people"` // --minimum: the fewest of a crowd of whom anything is published; the smallest crowd has as many
+	Seed    uint64    `json:"seed"`   // of the draw
+	// Answer is --encoding, as Drawn.Chosen says, where that need not be chosen anew, which
 	// takes several times as long: while a slider moves. "" chooses what errs least.
-	Answer string `json:"answer"`
+	Answer  string  `json:"answer"`
+	Parties Parties `json:"parties"`
+}
+
+// Asked is a column that is asked: an attribute of the plan.
+type Asked struct {
+	Column int     `json:"column"`
+	Kind   string  `json:"kind"`   // "categories", "buckets" or "set"
+	Named  int     `json:"named"`  // names: the plan lists the so many most frequent values
+	Others bool    `json:"others"` // and has room for all that is not listed
+	Low    float64 `json:"low"`    // numbers
+	High   float64 `json:"high"`   //
+	Cells  int     `json:"cells"`  //
+	Most   int     `json:"most"`   // sets: items that a device tells at most
 }
 
 // The rest of a plan, as confetti plan new has it where nobody says otherwise.
 const (
 	delta          = 1e-6
 	dishonestShare = 0.1
-	suite          = "x25519"
 	hops           = 2
 )
 
-// answers are the randomizers that are chosen from.
-var answers = []string{"one-hot", "one-hot-asymmetric", "krr"}
+// Bounds of a question that is made here; confetti plan new has larger ones.
+const (
+	maxNamed  = 1000 // values of an attribute
+	maxAsked  = 16   // attributes
+	maxCrowds = 64
+)
 
-// maxNamed bounds the values that a plan of this page lists.
-const maxNamed = 1000
+var (
+	kinds   = []string{"categories", "buckets", "set"}
+	answers = []string{"one-hot", "one-hot-asymmetric", "krr"} // that are chosen from
+	noises  = []string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices}
+)
 
-// check is of the numbers by themselves.
+// check is of the choice by itself.
 func (c Choice) check(s *Sheet) error {
+	one := func(what, is string, of ...string) error {
+		if is != "" && !slices.Contains(of, is) {
+			return fmt.Errorf("%s is %q: give one of %s, or nothing", what, is, strings.Join(of, ", "))
+		}
+		return nil
+	}
+	err := cmp.Or(one("what devices answer", c.Answer, answers...), one("collect", c.Collect, plan.CollectSample, plan.CollectSplit),
+		one("route", c.Route, plan.RouteMix, plan.RouteSum), one("noise", c.Noise, noises...), one("suite", c.Suite, "x25519", "x-wing"))
 	switch {
-	case c.Column < 0 || c.Column >= len(s.Columns):
-		return errors.New("there is no such column: choose one of the table")
-	case !slices.Contains([]string{"categories", "buckets", "set"}, c.Kind):
-		return fmt.Errorf("a column is asked as names, numbers or sets, and not as %q", c.Kind)
-	case c.Answer != "" && !slices.Contains(answers, c.Answer):
-		return fmt.Errorf("devices answer %q: give one of %s, or nothing", c.Answer, strings.Join(answers, ", "))
+	case err != nil:
+		return err
+	case len(c.Asked) == 0 || len(c.Asked) > maxAsked:
+		return fmt.Errorf("%d columns are asked: choose 1 to %d", len(c.Asked), maxAsked)
+	case c.Noise != "" && c.Route != plan.RouteSum:
+		return errors.New("noise is of sums: choose the route sum, or leave it out")
+	case c.Crowd != nil && (*c.Crowd < 0 || *c.Crowd >= len(s.Columns)):
+		return errors.New("there is no such column of crowds: choose one of the table")
 	case !(c.Epsilon >= 0.01 && c.Epsilon <= 20):
 		return fmt.Errorf("epsilon is %v: give a number from 0.01 to 20", c.Epsilon)
 	case c.People < 2 || c.People > 10_000_000:
 		return fmt.Errorf("people are %d: give a number from 2 to 10,000,000", c.People)
-	case c.Kind != "buckets" && (c.Named < 1 || c.Named > maxNamed):
-		return fmt.Errorf("%d values are listed: give a number from 1 to %d", c.Named, maxNamed)
-	case c.Kind == "buckets" && !(c.Low < c.High && !math.IsInf(c.High-c.Low, 0)):
-		return errors.New("the lowest number must be below the highest")
-	case c.Kind == "buckets" && (c.Cells < 1 || c.Cells > maxNamed):
-		return fmt.Errorf("%d steps: give a number from 1 to %d", c.Cells, maxNamed)
-	case c.Kind == "set" && (c.Most < 1 || c.Most > plan.MaxItems):
-		return fmt.Errorf("a device tells %d items: give 1 to %d", c.Most, plan.MaxItems)
+	}
+	for i, a := range c.Asked {
+		if err := a.check(s); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(c.Asked[:i], func(b Asked) bool { return b.Column == a.Column }) || c.Crowd != nil && *c.Crowd == a.Column {
+			return fmt.Errorf("column %q is asked twice, or is both asked and the crowd: choose another", s.Columns[a.Column].Name)
+		}
 	}
 	return nil
 }
 
-// values are the column's rows as they count, after what empty cells mean, and how many were
-// left out.
-func (c Choice) values(s *Sheet) (rows []string, left int, err error) {
-	missing, err := table.ParseMissing(c.Missing)
-	if err != nil {
-		return nil, 0, err
+func (a Asked) check(s *Sheet) error {
+	switch {
+	case a.Column < 0 || a.Column >= len(s.Columns):
+		return errors.New("there is no such column: choose one of the table")
+	case !slices.Contains(kinds, a.Kind):
+		return fmt.Errorf("a column is asked as names, numbers or sets, and not as %q", a.Kind)
+	case a.Kind != "buckets" && (a.Named < 1 || a.Named > maxNamed):
+		return fmt.Errorf("%d values are listed: give a number from 1 to %d", a.Named, maxNamed)
+	case a.Kind == "buckets" && !(a.Low < a.High && !math.IsInf(a.High-a.Low, 0)):
+		return errors.New("the lowest number must be below the highest")
+	case a.Kind == "buckets" && (a.Cells < 1 || a.Cells > maxNamed):
+		return fmt.Errorf("%d steps: give a number from 1 to %d", a.Cells, maxNamed)
+	case a.Kind == "set" && (a.Most < 1 || a.Most > plan.MaxItems):
+		return fmt.Errorf("a device tells %d items: give 1 to %d", a.Most, plan.MaxItems)
 	}
-	instead, fill := missing.Instead()
-	for _, cell := range s.cells[c.Column] {
-		switch {
-		case cell != "" || c.Kind == "set": // a set may be empty
-			rows = append(rows, cell)
-		case missing.Skips():
-			left++
-		case fill:
-			rows = append(rows, instead)
-		default:
-			return nil, 0, fmt.Errorf("%d of %d rows are empty: choose what that means", s.Columns[c.Column].Empty, s.Rows)
-		}
-	}
-	if len(rows) == 0 {
-		return nil, 0, errors.New("no row is left: count empty ones as a value of their own, or choose another column")
-	}
-	return rows, left, nil
+	return nil
 }
 
-// attribute is what the plan asks.
-func (c Choice) attribute(s *Sheet, rows []string) (plan.Attribute, error) {
-	a := plan.Attribute{Name: s.Columns[c.Column].Name, Kind: c.Kind}
-	if c.Kind == "buckets" {
-		a.Low, a.High, a.Cells = c.Low, c.High, c.Cells
-		return a, nil
-	}
-	often := map[string]int{}
-	for _, row := range rows {
-		if c.Kind == "set" {
-			for _, item := range itemsOf(row) {
-				often[item]++
+// noised says that cells go as they are, and that noise is added to their sums.
+func (c Choice) noised() bool { return c.Route == plan.RouteSum && c.Noise != plan.NoiseDevices }
+
+// sets says that something is asked that has several answers.
+func (c Choice) sets() bool {
+	return slices.ContainsFunc(c.Asked, func(a Asked) bool { return a.Kind == "set" })
+}
+
+// attribute is what the plan asks of a column, by how many rows hold each text there.
+func (a Asked) attribute(name string, often map[string]int) (plan.Attribute, error) {
+	out := plan.Attribute{Name: name, Kind: a.Kind}
+	switch a.Kind {
+	case "buckets":
+		out.Low, out.High, out.Cells = a.Low, a.High, a.Cells
+		return out, nil
+	case "set":
+		items := map[string]int{}
+		for cell, n := range often {
+			for _, item := range itemsOf(cell) {
+				items[item] += n
 			}
-		} else {
-			often[row]++
 		}
+		often, out.Most = items, a.Most
 	}
 	names := slices.SortedFunc(maps.Keys(often), func(x, y string) int { return cmp.Or(cmp.Compare(often[y], often[x]), strings.Compare(x, y)) })
-	a.Others = c.Others || len(names) > c.Named
-	a.Values = slices.Sorted(slices.Values(names[:min(c.Named, len(names))]))
-	if c.Kind == "set" {
-		a.Most = c.Most
+	out.Others = a.Others || len(names) > a.Named
+	out.Values = slices.Sorted(slices.Values(names[:min(a.Named, len(names))]))
+	if len(out.Values) == 0 || len(out.Values) == 1 && !out.Others {
+		return out, fmt.Errorf("all rows have one value in column %q: a question has two or more, so leave room for something else", name)
 	}
-	if len(a.Values) == 0 || len(a.Values) == 1 && !a.Others {
-		return a, errors.New("all rows have one value: a question has two or more, so leave room for something else")
-	}
-	return a, nil
+	return out, nil
 }
 
-// draft is the plan as asked for, without keys and noise.
-func (c Choice) draft(a plan.Attribute) plan.Plan {
-	m := &plan.Mix{Instances: []plan.Instance{{Hops: make([]plan.Party, hops)}}}
-	for h := range m.Instances[0].Hops {
-		m.Instances[0].Hops[h].Operator = fmt.Sprintf("hop %d", h+1)
-	}
-	adjacency := "replacement"
-	if a.Kind == "set" { // which one-hot answers alone, as in ESA
+// draft is the plan as asked for, without noise, and with the keys of Parties alone.
+func (c Choice) draft(asked []plan.Attribute, crowds []string) (plan.Plan, error) {
+	randomizer, adjacency := plan.Randomizer{Name: c.Answer, Accounting: "exact"}, "replacement"
+	switch {
+	case c.noised():
+		randomizer = plan.Randomizer{Name: plan.RandomizerNone}
+	case c.sets(): // which one-hot answers alone, as in ESA
 		adjacency = "removal"
 	}
-	return plan.Plan{
+	h := plan.Histogram{Attributes: asked, Randomizer: randomizer}
+	if len(asked) > 1 {
+		h.Collect = c.Collect
+	}
+	p := plan.Plan{
 		Version: plan.Version, Title: cmp.Or(strings.TrimSpace(c.Title), "How many hold each value"),
-		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &plan.Histogram{
-			Attributes: []plan.Attribute{a}, Randomizer: plan.Randomizer{Name: c.Answer, Accounting: "exact"},
-		}},
+		Question:  plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &h},
 		Budget:    plan.Budget{Epsilon: c.Epsilon, Delta: delta, DishonestShare: dishonestShare, Adjacency: adjacency},
-		Crowd:     plan.Crowd{Minimum: c.People},
-		Envelopes: plan.Envelopes{Suite: suite},
-		Route:     plan.Route{Kind: plan.RouteMix, Mix: m},
-		Analyzer:  plan.Party{Operator: "analyzer"},
+		Crowd:     plan.Crowd{Names: crowds, Minimum: c.People},
+		Envelopes: plan.Envelopes{Suite: cmp.Or(c.Suite, "x25519")},
 	}
-}
-
-// design is the plan with its noise, and the same made runnable: with keys that are nobody's,
-// since a plan without keys cannot be run.
-func design(p plan.Plan) (plan.Plan, *protocol.Protocol, error) {
-	p, err := protocol.Design(p)
-	if err != nil {
-		return p, nil, err
-	}
-	runnable, err := keyed(p)
-	if err != nil {
-		return p, nil, err
-	}
-	proto, err := protocol.New(runnable)
-	return p, proto, err
-}
-
-// keyed is the plan with a key for each party, which is thrown away.
-func keyed(p plan.Plan) (plan.Plan, error) {
-	m := plan.Mix{Instances: []plan.Instance{{Hops: slices.Clone(p.Route.Mix.Instances[0].Hops)}}}
-	p.Route.Mix = &m
-	for _, party := range []*plan.Party{&m.Instances[0].Hops[0], &m.Instances[0].Hops[1], &p.Analyzer} {
-		key, err := envelope.GenerateKey(suite)
-		if err != nil {
-			return p, err
-		}
-		party.Key = key.Public().String()
-	}
-	return p, nil
+	return p, c.Parties.fill(&p, c.Route, cmp.Or(c.Noise, plan.NoiseAggregators))
 }

@@ -30,8 +30,8 @@ type Sheet struct {
 	Rows    int      `json:"rows"`
 	Note    string   `json:"note,omitempty"` // how the text was read, where that is not plain
 
-	cells   [][]string // by column, then by row
-	holders holders    // of the choice that was drawn last
+	cells [][]string // by column, then by row
+	taken *rows      // of the choice that was drawn last
 }
 
 // Column is a column, and what it might ask. Numbers of cells are those of its rows.
