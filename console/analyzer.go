@@ -39,6 +39,21 @@ type asked struct {
 	promise  protocol.Promise
 }
 
+// keep holds one more, in the place of another where there are enough: whichever a map gives first,
+// which is nobody's to choose.
+func keep[T any](all *map[string]T, name string, one T) {
+	if *all == nil {
+		*all = map[string]T{}
+	}
+	if _, there := (*all)[name]; !there && len(*all) >= kept {
+		for other := range *all {
+			delete(*all, other)
+			break
+		}
+	}
+	(*all)[name] = one
+}
+
 // list is every collection that the analyzer has, the newest first.
 func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
 	text, err := a.ask.Get(ctx, a.base+"/v1/plans")
@@ -110,10 +125,7 @@ func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.plans == nil || len(a.plans) >= kept {
-		a.plans = map[string]*asked{}
-	}
-	a.plans[name] = one
+	keep(&a.plans, name, one)
 	return one, nil
 }
 
@@ -160,10 +172,7 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.releases == nil || len(a.releases) >= kept {
-		a.releases = map[string]*released{}
-	}
-	a.releases[name] = one
+	keep(&a.releases, name, one)
 	return one, nil
 }
 

@@ -16,11 +16,14 @@ import (
 // start serves a console on this machine.
 func start(t *testing.T, o Options) (*Console, string) {
 	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	o.Hosts = []string{s.Listener.Addr().String()}
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(c)
+	s.Config.Handler = c
+	s.Start()
 	t.Cleanup(s.Close)
 	return c, s.URL
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/dp/estimate"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -107,7 +108,7 @@ func (v *releaseView) lines(first table, second *table, picks []int) {
 			if shares && !v.Consistent {
 				x, xl, xh := scaled(first, n)
 				y, yl, yh := scaled(*second, m)
-				d, low, high := minus(x, xl, xh, y, yl, yh)
+				d, low, high := estimate.Minus(x, xl, xh, y, yl, yh)
 				l.Difference, l.Apart = fmt.Sprintf("%s (%s to %s)", points(d), points(low), points(high)), low > 0 || high < 0
 			}
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/client/words"
-	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -104,9 +103,10 @@ type crowdProgress struct {
 	Full  bool    // there are enough
 }
 
-// hopStatus is what an entry hop tells of a plan, for programs.
+// hopStatus is what a hop, or an aggregator, tells of a plan, for programs.
 type hopStatus struct {
 	Plan     string `json:"plan"`
+	Role     string `json:"role"` // of an aggregator: "leader" or "helper"
 	Hop      int    `json:"hop"`
 	Instance int    `json:"instance"`
 	Phase    string `json:"phase"`
@@ -118,6 +118,8 @@ type hopStatus struct {
 		Dropped     int    `json:"dropped"`
 		Duplicates  int    `json:"duplicates"`
 		Tokens      int    `json:"tokens"`
+		Reports     int    `json:"reports"` // of an aggregator: that are in the sum
+		Refused     int    `json:"refused"` // likewise: that were not valid
 	} `json:"crowds"`
 }
 
@@ -145,22 +147,22 @@ func (c *Console) hopStatuses(ctx context.Context, url string) ([]hopStatus, err
 	return all, nil
 }
 
-// progress asks the entry hop; nil where nobody tells it.
+// progress asks the entry hop, or the leader; nil where nobody tells it.
 func (c *Console) progress(ctx context.Context, p plan.Plan) *progress {
 	out := &progress{Minimum: p.Crowd.Minimum, Private: p.Crowd.Deletion != nil}
-	instances := p.Route.Instances()
+	ways := p.Route.Ways()
 	if out.Private {
 		return out
 	}
-	if c.o.Operator == nil || len(instances) != 1 && !p.Route.Spreads() || len(instances) == 0 {
+	if c.o.Operator == nil || len(ways) != 1 && !p.Route.Spreads() || len(ways) == 0 {
 		return nil
 	}
-	all, err := c.hopStatuses(ctx, instances[0].Hops[0].URL)
+	all, err := c.hopStatuses(ctx, ways[0][0].URL)
 	if err != nil {
 		return nil
 	}
 	for _, st := range all {
-		if st.Plan != p.Name() || st.Hop != 0 || st.Instance != 0 {
+		if st.Plan != p.Name() || st.Hop != 0 || st.Instance != 0 || st.Role == "helper" {
 			continue
 		}
 		for _, crowd := range st.Crowds {
@@ -172,7 +174,7 @@ func (c *Console) progress(ctx context.Context, p plan.Plan) *progress {
 			if one.Words == "" { // mixed: how many they are exactly, the release says
 				one.Words = crowd.Phase
 			}
-			if crowd.Respondents >= p.Crowd.Minimum {
+			if max(crowd.Respondents, crowd.Reports) >= p.Crowd.Minimum {
 				one.Full, one.Share = true, 1
 			}
 			out.Crowds = append(out.Crowds, one)
@@ -228,37 +230,6 @@ func domains(p plan.Plan) (ways [][]domain, issuer *domain) {
 	return ways, issuer
 }
 
-// card is one observer, and what it can learn.
-type card struct {
-	account.Statement
-	Kept bool
-	Weak bool // it is kept, and says little
-	// Low and High are what somebody who gave a statement about a person an even chance can
-	// believe afterwards.
-	Low, High float64
-	Belief    string // the same in words; "" where there is no limit
-}
-
-// Width is that of the belief's bar.
-func (c card) Width() float64 { return c.High - c.Low }
-
-func cards(all []account.Statement) []card {
-	out := make([]card, len(all))
-	for i, s := range all {
-		out[i] = card{Statement: s, Kept: s.Guarantee.Meaningful(), High: 1}
-		if g, err := s.Guarantee.Under(account.Replacement); err == nil || s.Guarantee.Adjacency == account.Label {
-			if err != nil {
-				g = s.Guarantee // of the label alone, which is what is believed here
-			}
-			if out[i].Low, out[i].High = words.Belief(0.5, g.Epsilon); g.Meaningful() {
-				out[i].Weak = out[i].High > 0.95
-				out[i].Belief = "From 50\u00a0% to " + words.Between(out[i].Low, out[i].High)
-			}
-		}
-	}
-	return out
-}
-
 // collection is the page of one.
 func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	p, one, err := c.analyzer.collection(r.Context(), r.PathValue("plan"))
@@ -276,7 +247,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 		Minimum     int
 		Unfit       string
 		Progress    *progress
-		Cards       []card
+		Cards       []words.Card
 		Ways        [][]domain
 		Issuer      *domain
 		Budget      plan.Budget
@@ -289,7 +260,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	}{
 		Plan: p, Closing: closing(p, c.o.Now()), Asked: one.protocol.Words().Asked, Offers: findings.Offered(signed.Plan.Question),
 		Crowds: signed.Plan.Crowd.Names, Minimum: signed.Plan.Crowd.Minimum, Unfit: one.protocol.Words().Unfit,
-		Cards: cards(one.promise.Statements), Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: one.promise.Cost,
+		Cards: words.Cards(one.promise.Statements), Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: one.promise.Cost,
 		Publishers: signed.Signers(), Assumptions: one.protocol.Words().Assumptions, Summed: signed.Plan.Route.Sum != nil, Analyzer: c.o.Analyzer,
 	}
 	if signed.Study != nil {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -24,7 +25,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -58,6 +58,11 @@ type Options struct {
 	Operator Asker
 	// SignIn lets in operators who have signed in elsewhere; nil: a link of Login does alone.
 	SignIn Provider
+	// Folder, which exists, keeps the sessions of operators, by the hash of what their browsers
+	// have, and what operators did; "" keeps both in memory. One console at a time has it.
+	Folder string
+	// Names are the operators whose sessions go on after a restart.
+	Names []string
 	// Backup writes a copy of the analyzer's database on this machine, and says where; nil: the
 	// console cannot.
 	Backup func(context.Context) (file string, err error)
@@ -73,7 +78,7 @@ type Options struct {
 	// somebody's own values, and the verification of a release. nil: the console has neither.
 	Studio func() (http.Handler, error)
 
-	Hosts  []string // names and addresses that browsers may call the console by, with the port
+	Hosts  []string // names and addresses that browsers may call the console by, with the port; to others it does not answer
 	Secure bool     // browsers reach it over TLS alone, which something before it may end
 	Log    *slog.Logger
 	Now    func() time.Time // nil: time.Now
@@ -85,10 +90,11 @@ type Console struct {
 	analyzer reader
 	sessions *session.Sessions
 	audit    auditLog
-	closing  sync.Map               // names of plans that take no more answers, until the analyzer is closed
-	doors    doors                  // of the room
-	signIns  *serve.Rates[struct{}] // as each asks the provider
+	closing  sync.Map // names of plans that take no more answers, until the analyzer is closed
+	joins    doors    // of the room
+	signIns  doors    // as each asks the provider
 	handler  http.Handler
+	held     io.Closer // the lock of the folder; nil: none
 }
 
 //go:embed templates/*.html
@@ -99,8 +105,8 @@ var staticFiles embed.FS
 
 // New sets the pages up.
 func New(o Options) (*Console, error) {
-	if o.Analyzer == "" || o.Public == nil {
-		return nil, errors.New("console: an analyzer and a way to ask it must be given")
+	if o.Analyzer == "" || o.Public == nil || len(o.Hosts) == 0 {
+		return nil, errors.New("console: an analyzer, a way to ask it and the names that browsers call the console by must be given")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -109,9 +115,14 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	o.Analyzer = strings.TrimSuffix(o.Analyzer, "/")
-	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, doors: newDoors(), signIns: serve.NewRates[struct{}](1, 20, 1)}
+	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, joins: newDoors(joinsOfAddress, addressRests, joinsInAll, joinsASecond), signIns: newDoors(signsOfAddress, signsRest, signsInAll, signsASecond)}
 	c.sessions = session.New(linkTime, o.Now)
 	c.audit = auditLog{log: o.Log, now: o.Now}
+	if o.Folder != "" {
+		if err := c.remember(); err != nil {
+			return nil, errors.Join(fmt.Errorf("console: %w", err), c.Close())
+		}
+	}
 	mux := http.NewServeMux()
 	page := func(pattern string, h func(http.ResponseWriter, *http.Request) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -197,7 +208,7 @@ func (c *Console) guarded(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		h.Set("Cache-Control", "no-store")
-		if len(c.o.Hosts) > 0 && !slices.Contains(c.o.Hosts, r.Host) {
+		if !slices.Contains(c.o.Hosts, r.Host) {
 			c.fail(w, r, &pageError{http.StatusMisdirectedRequest, "The console has another name.", "Open the address that it printed when it started."})
 			return
 		}
@@ -238,7 +249,7 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		case errors.Is(err, context.Canceled):
 			return
 		default:
-			c.o.Log.Error("a page failed", "path", r.URL.Path, "error", err)
+			c.o.Log.Error("a page failed", "page", r.Pattern, "error", err) // and no address: that of a link holds its code
 			told = &pageError{http.StatusBadGateway, "The services behind this page do not answer.", "Try again; if it lasts, whoever runs the console finds the reason in its log."}
 		}
 	}

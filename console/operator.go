@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,27 +71,11 @@ type life struct {
 	Rows    []lifeRow
 }
 
-// lifeRow is a crowd at a hop.
+// lifeRow is a crowd at a hop, or at an aggregator, where answers are the reports in the sum, and
+// dropped those that were not valid.
 type lifeRow struct {
 	Where, Phase, About                      string
 	Respondents, Dropped, Duplicates, Tokens int
-}
-
-// budget is what a population has spent, plan by plan.
-type budget struct {
-	Name   string
-	Full   float64 // in [0, 1]
-	Words  string
-	Stacks []stack
-	Ghost  string // what the pale part is of
-	Over   bool   // it does not fit, by epsilon
-}
-
-// stack is one plan's part of the bar, in percent.
-type stack struct {
-	X, Width float64
-	Shade    int
-	Name     string
 }
 
 // operator is the page of the services.
@@ -179,7 +162,11 @@ func along(r plan.Route) (all []service) {
 	}
 	for k, way := range r.Ways() {
 		for h, party := range way {
-			all = append(all, service{party.URL, fmt.Sprintf("way %d, hop %d", k+1, h+1)})
+			role := fmt.Sprintf("way %d, hop %d", k+1, h+1)
+			if r.Sum != nil {
+				role = []string{"leader", "helper"}[h]
+			}
+			all = append(all, service{party.URL, role})
 		}
 	}
 	return all
@@ -234,7 +221,7 @@ func keysOf(st serve.Status) (all []keyfile.Name) {
 	return all
 }
 
-// rowsOf is what a hop tells of a plan.
+// rowsOf is what a hop or an aggregator tells of a plan.
 func rowsOf(p party, name string) (rows []lifeRow) {
 	for _, t := range p.Status.Tables {
 		text, err := json.Marshal(t.Data)
@@ -242,54 +229,18 @@ func rowsOf(p party, name string) (rows []lifeRow) {
 		if err != nil || json.Unmarshal(text, &one) != nil || one.Plan != name {
 			continue
 		}
+		where := fmt.Sprintf("way %d, hop %d", one.Instance+1, one.Hop+1)
+		if one.Role != "" {
+			where = one.Role
+		}
 		for _, crowd := range one.Crowds {
 			rows = append(rows, lifeRow{
-				Where: fmt.Sprintf("way %d, hop %d, crowd %d", one.Instance+1, one.Hop+1, crowd.Crowd+1), Phase: crowd.Phase, About: crowd.About,
-				Respondents: crowd.Respondents, Dropped: crowd.Dropped, Duplicates: crowd.Duplicates, Tokens: crowd.Tokens,
+				Where: fmt.Sprintf("%s, crowd %d", where, crowd.Crowd+1), Phase: crowd.Phase, About: crowd.About,
+				Respondents: crowd.Respondents + crowd.Reports, Dropped: crowd.Dropped + crowd.Refused, Duplicates: crowd.Duplicates, Tokens: crowd.Tokens,
 			})
 		}
 	}
 	return rows
-}
-
-// budgets are those that an analyzer keeps: each plan a part of the bar, and after them a pale one
-// of a plan that may come, of the planned epsilon, or of that of the last plan where it is 0.
-func (c *Console) budgets(ctx context.Context, p party, planned float64) (all []budget) {
-	for _, g := range p.Status.Gauges {
-		name, ok := strings.CutPrefix(g.Name, "budget of ")
-		if !ok {
-			continue
-		}
-		b := budget{Name: name, Full: g.Share, Words: g.Text}
-		text, err := c.o.Operator.Get(ctx, p.URL+"/v1/budgets/"+url.PathEscape(name))
-		var of analyzerd.Budget
-		if err == nil && json.Unmarshal(text, &of) == nil && len(of.Plans) > 0 {
-			b.stack(of, g.Share, planned)
-		}
-		all = append(all, b)
-	}
-	return all
-}
-
-// stack draws a budget of which so much is spent. Widths are by epsilon, and so rough: what fits
-// the analyzer computes when a plan is registered.
-func (b *budget) stack(of analyzerd.Budget, share, planned float64) {
-	sum := 0.0
-	for _, s := range of.Plans {
-		sum += s.Epsilon
-	}
-	wide := func(epsilon float64) float64 { return 100 * share * epsilon / max(sum, 1e-300) }
-	at := 0.0
-	for i, s := range of.Plans {
-		b.Stacks = append(b.Stacks, stack{at, wide(s.Epsilon), i % 6, fmt.Sprintf("%s: epsilon %.3g", s.Publisher, s.Epsilon)})
-		at += wide(s.Epsilon)
-	}
-	ghost, words := planned, fmt.Sprintf("planned: epsilon %.3g", planned)
-	if planned == 0 {
-		ghost, words = of.Plans[len(of.Plans)-1].Epsilon, "one more like the last"
-	}
-	b.Ghost, b.Over = words, at+wide(ghost) > 100
-	b.Stacks = append(b.Stacks, stack{at, min(wide(ghost), 100-at), -1, words})
 }
 
 // postAlarm says of an alarm that it was looked at.
@@ -300,12 +251,15 @@ func (c *Console) postAlarm(w http.ResponseWriter, r *http.Request, who session.
 	}
 	body, err := json.Marshal(map[string]string{"alarm": id})
 	if err == nil {
+		err = c.audit.add(who.Name, fmt.Sprintf("begins to acknowledge alarm %s of %s", id, at))
+	}
+	if err == nil {
 		_, _, err = c.o.Operator.Do(r.Context(), http.MethodPost, at+"/alarms", "application/json", body)
 	}
 	if err != nil {
 		return err
 	}
-	c.audit.add(who.Name, fmt.Sprintf("acknowledged alarm %s of %s", id, at))
+	c.done(who.Name, fmt.Sprintf("acknowledged alarm %s of %s", id, at))
 	http.Redirect(w, r, "/operator", http.StatusSeeOther)
 	return nil
 }
@@ -383,12 +337,15 @@ func (c *Console) postBackup(w http.ResponseWriter, r *http.Request, who session
 	if r.PostFormValue("sure") != "yes" {
 		return notSure
 	}
-	file, err := c.o.Backup(r.Context())
-	if err != nil {
-		c.audit.add(who.Name, "tried to back the analyzer up and could not")
+	if err := c.audit.add(who.Name, "begins to back the analyzer up"); err != nil {
 		return err
 	}
-	c.audit.add(who.Name, "backed the analyzer up to "+file)
+	file, err := c.o.Backup(r.Context())
+	if err != nil {
+		c.done(who.Name, "tried to back the analyzer up and could not")
+		return err
+	}
+	c.done(who.Name, "backed the analyzer up to "+file)
 	http.Redirect(w, r, "/operator", http.StatusSeeOther)
 	return nil
 }
@@ -420,11 +377,14 @@ func (c *Console) postDrain(w http.ResponseWriter, r *http.Request, who session.
 		return notSure
 	}
 	did := map[string]string{"true": "drain: " + at, "false": "take work again: " + at}[drain]
-	if _, _, err := c.o.Operator.Do(r.Context(), http.MethodPost, at+"/drain", "application/json", []byte(`{"drain": `+drain+`}`)); err != nil {
-		c.audit.add(who.Name, "could not have a service "+did)
+	if err := c.audit.add(who.Name, "begins to have a service "+did); err != nil {
 		return err
 	}
-	c.audit.add(who.Name, "had a service "+did)
+	if _, _, err := c.o.Operator.Do(r.Context(), http.MethodPost, at+"/drain", "application/json", []byte(`{"drain": `+drain+`}`)); err != nil {
+		c.done(who.Name, "could not have a service "+did)
+		return err
+	}
+	c.done(who.Name, "had a service "+did)
 	http.Redirect(w, r, "/operator", http.StatusSeeOther)
 	return nil
 }

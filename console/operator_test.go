@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"html/template"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/session"
@@ -56,7 +59,7 @@ func operated(t *testing.T) (c *Console, s *services, asked string, log *strings
 		Signed: signed, Address: "https://192.168.0.7:8480/answer", Bearers: []string{"one", "two"}, Carry: http.DefaultClient,
 		Device: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "// %s\nexport {};", r.URL.Path) }),
 	}
-	c, err = New(Options{Analyzer: base, Public: s, Operator: s, Room: room, Log: slog.New(slog.NewTextHandler(log, nil)), Backup: func(context.Context) (string, error) { return "copy.db", nil }})
+	c, err = New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, Room: room, Log: slog.New(slog.NewTextHandler(log, nil)), Backup: func(context.Context) (string, error) { return "copy.db", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +123,7 @@ func provided(t *testing.T) (*identitytest.Provider, *identity.SignIn) {
 func TestAnOperatorSignsInAtAProvider(t *testing.T) {
 	p, signIn := provided(t)
 	_, s, _, log := operated(t)
-	c, err := New(Options{Analyzer: base, Public: s, Operator: s, SignIn: signIn, Secure: true, Log: slog.New(slog.NewTextHandler(log, nil))})
+	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, SignIn: signIn, Secure: true, Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,17 +202,90 @@ func TestAnOperatorSignsInAtAProvider(t *testing.T) {
 			t.Errorf("coming back with %q: %d", back, res.StatusCode)
 		}
 	}
+	from := func(address string) int {
+		r := httptest.NewRequest(http.MethodGet, "/login/oidc", nil)
+		r.RemoteAddr = address
+		res, _ := answered(t, c, r)
+		return res.StatusCode
+	}
 	many := 0
-	for range 40 {
-		if res, _ := get(t, c, "/login/oidc"); res.StatusCode == http.StatusTooManyRequests {
+	for i := range 40 {
+		if from(fmt.Sprintf("198.51.100.7:%d", 1000+i)) == http.StatusTooManyRequests {
 			many++
 		}
 	}
 	if many == 0 {
-		t.Error("strangers begin as many sign-ins as they like")
+		t.Error("a stranger begins as many sign-ins as it likes")
+	}
+	if status := from("198.51.100.8:1000"); status != http.StatusSeeOther {
+		t.Errorf("a stranger keeps everybody else out: %d", status)
 	}
 	if said := log.String(); !strings.Contains(said, "logged in at the provider") || strings.Contains(said, "248289") || strings.Contains(said, form.Get("code")) || strings.Contains(said, began.Value) {
 		t.Errorf("the log says\n%s", said)
+	}
+}
+
+// The code of a link lets somebody in, and stands in the address of its page: where that page cannot
+// be drawn no log has it.
+func TestNoLogHasACodeOfALink(t *testing.T) {
+	c, _, _, log := operated(t)
+	whole := templates
+	templates = func() map[string]*template.Template {
+		broken := maps.Clone(whole())
+		broken["login"] = template.Must(template.New("base").Parse("{{.Body.Nothing}}"))
+		return broken
+	}
+	defer func() { templates = whole }()
+	path := c.Login("ada")
+	res, text := get(t, c, path)
+	code := strings.TrimPrefix(path, "/login/")
+	if res.StatusCode != http.StatusBadGateway || strings.Contains(text, code) {
+		t.Errorf("%d\n%s", res.StatusCode, text)
+	}
+	if said := log.String(); !strings.Contains(said, "a page failed") || !strings.Contains(said, "/login/{code}") || strings.Contains(said, code) {
+		t.Errorf("the log says\n%s", said)
+	}
+}
+
+// Of sums the page says who of the two has how many reports.
+func TestAggregatorsAreNamedByWhatTheyDo(t *testing.T) {
+	of := part{way: []plan.Party{{URL: "https://l.example"}, {URL: "https://h.example"}}}
+	roles := along(plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: of.way[0], Helper: of.way[1]}})
+	if len(roles) != 2 || roles[0].role != "leader" || roles[1].role != "helper" {
+		t.Errorf("%v", roles)
+	}
+	status := &serve.Status{Tables: []serve.Table{{Data: aggregated.Status{Plan: "p", Role: "helper", Crowds: []aggregated.CrowdStatus{{Crowd: 1, Phase: aggregated.HandedOn, Reports: 1200, Refused: 3}}}}}}
+	rows := rowsOf(party{Status: status}, "p")
+	if len(rows) != 1 || rows[0] != (lifeRow{Where: "helper, crowd 2", Phase: "handed on", Respondents: 1200, Dropped: 3}) {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// How far a sum has come its leader tells, as roughly as a hop.
+func TestALeaderTellsHowFarASumHasCome(t *testing.T) {
+	s, _, _, _ := several(t)
+	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p plan.Plan
+	p.Crowd.Minimum = 1000
+	p.Route = plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: plan.Party{URL: "https://leader.example"}, Helper: plan.Party{URL: "https://helper.example"}}}
+	for role, want := range map[string]int{"leader": 1, "helper": 0} {
+		text, err := json.Marshal(serve.Status{Tables: []serve.Table{{Data: aggregated.Status{Plan: p.Name(), Role: role, Crowds: []aggregated.CrowdStatus{{Phase: "collecting", About: "at least 1024"}}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.answers["https://leader.example/status.json"] = text
+		n := 0
+		if found := c.progress(t.Context(), p); found != nil {
+			if n = len(found.Crowds); n == 1 && (found.Crowds[0].Words != "at least 1024" || !found.Crowds[0].Full) {
+				t.Errorf("%+v", found)
+			}
+		}
+		if n != want {
+			t.Errorf("the %s tells of %d crowds", role, n)
+		}
 	}
 }
 
@@ -328,7 +404,7 @@ func TestServicesTellOfThemselves(t *testing.T) {
 		return text
 	}
 	text := page("")
-	wants(t, text, "v1.2.3", "within 25ms", "the oldest for 3m0s", key.ID, "Take work again", "Have its files renewed", "one more like the last", "ada: epsilon 1")
+	wants(t, text, "v1.2.3", "within 25ms", "the oldest for 3m0s", key.ID, "Take work again", "Have its files renewed", "one more like the last", "ada: epsilon 1 (replacement)")
 	// 30 % are taken by epsilon 3 in all: one of 2 takes 20 % more, one of 8 does not fit.
 	if parts := regexp.MustCompile(`x="([0-9.]+)%" width="([0-9.]+)%"`).FindAllStringSubmatch(text, -1); len(parts) < 3 || parts[0][2] != "10.00" || parts[1][1] != "10.00" || parts[1][2] != "20.00" || parts[2][1] != "30.00" || parts[2][2] != "20.00" {
 		t.Errorf("the bar is %v", parts)
@@ -498,6 +574,7 @@ func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
 	c, _, _, _ := operated(t)
 	served := httptest.NewServer(c)
 	defer served.Close()
+	c.o.Hosts = append(c.o.Hosts, served.Listener.Addr().String())
 	_, signIn := provided(t)
 	_, signing := start(t, Options{Analyzer: base, Public: c.o.Public, Operator: c.o.Operator, SignIn: signIn})
 	for _, screen := range webtest.Screens {

@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
+	"github.com/confetti-dp/confetti/client/words"
+	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -57,13 +60,14 @@ type releaseView struct {
 	Grouping   bool // values can be put together
 	Groups     []groupResult
 	Refused    string // why they cannot
-	Cards      []card
+	Cards      []words.Card
 	Files      []string
 	Figures    []string
 	Respondent int
 	Others     []string   // crowds that this one can be set beside
 	Verify     string     // the command that does the same as the button
 	Checked    []evidence // what the button looks at; none: there is no button
+	Attacked   bool       // there is an audit, whose collections can be drawn again
 	Digest     string     // SHA-256 of release.json
 	Cite       string
 	Address    string // of the release at its analyzer
@@ -88,7 +92,7 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: cards(out.Guarantees), Files: p.Formats}
+	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: words.Cards(out.Guarantees), Files: offered(p.Formats)}
 	if err := v.prove(c, out, one.signed); err != nil {
 		return err
 	}
@@ -116,8 +120,12 @@ func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error
 	if c.o.Studio == nil {
 		return nil
 	}
+	v.Attacked = slices.Contains(v.Files, release.AuditFile)
 	at := "/releases/" + v.Plan.Plan + "/"
 	for _, format := range v.Files {
+		if format == countsColumns { // made here, and in no receipt
+			continue
+		}
 		v.Checked = append(v.Checked, evidence{fileName(format), at + format})
 	}
 	v.Checked = append(v.Checked, evidence{verify.SignedFile, "/plans/" + v.Plan.Plan + "/signed.json"})
@@ -236,20 +244,42 @@ func (v *releaseView) together(first table, second *table, picks []int) {
 	}
 	if len(v.Groups) == 2 {
 		a, b := v.Groups[0], v.Groups[1]
-		d, low, high := minus(a.share, a.sLow, a.sHigh, b.share, b.sLow, b.sHigh)
+		d, low, high := estimate.Minus(a.share, a.sLow, a.sHigh, b.share, b.sLow, b.sHigh)
 		v.Groups[1].Difference = fmt.Sprintf("%s (%s to %s)", points(d), points(low), points(high))
 	}
 }
 
 // releaseTypes are the files of a release by their formats at the analyzer.
 var releaseTypes = map[string]string{
-	"json": "application/json", "html": "text/html; charset=utf-8", release.CountsFile: "text/csv; charset=utf-8; header=present",
+	"json": "application/json", "html": "text/html; charset=utf-8", release.CountsFile: "text/csv; charset=utf-8; header=present", countsColumns: "application/vnd.apache.parquet",
 	wire.ReceiptsFile: "application/json", release.AuditFile: "application/json",
 	"study.json": "application/json", "study.html": "text/html; charset=utf-8", wire.EvidenceFile: "text/plain; charset=utf-8",
 }
 
 // A page of a release has its own style and drawings and needs nothing else.
 const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// countsColumns is the table of counts as Parquet, which the console makes of the one that is published.
+const countsColumns = "counts.parquet"
+
+// offered are the files that a release has, and of a table of counts the same as Parquet.
+func offered(formats []string) []string {
+	at := slices.Index(formats, release.CountsFile)
+	if at < 0 {
+		return formats
+	}
+	return slices.Insert(slices.Clone(formats), at+1, countsColumns)
+}
+
+// asParquet is a table in columns.
+func asParquet(file string, text []byte) ([]byte, error) {
+	if len(text) > maxSheet {
+		return nil, fmt.Errorf("the table has more than %d bytes, which are not made into Parquet here: confetti release fetch does", maxSheet)
+	}
+	var b bytes.Buffer
+	err := columnar.Write(&b, file, text)
+	return b.Bytes(), err
+}
 
 // releaseFile hands on a file of a release.
 func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
@@ -260,7 +290,14 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	if releaseTypes[format] == "" {
 		return errNoPage
 	}
-	text, err := c.analyzer.file(r.Context(), r.PathValue("plan"), format)
+	of := format
+	if of == countsColumns {
+		of = release.CountsFile
+	}
+	text, err := c.analyzer.file(r.Context(), r.PathValue("plan"), of)
+	if err == nil && of != format {
+		text, err = asParquet(of, text)
+	}
 	if err != nil {
 		return err
 	}

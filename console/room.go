@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -11,17 +12,14 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/netip"
 	"path"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"rsc.io/qr"
-
 	"github.com/confetti-dp/confetti/analyzer/analyzerd"
-	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/client/words"
 	"github.com/confetti-dp/confetti/internal/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -47,51 +45,6 @@ type Room struct {
 	phones map[[sha256.Size]byte]int // by the hash of their cookies
 }
 
-// picture is a QR code, for a page and for a terminal.
-func picture(text string) (*qr.Code, error) { return qr.Encode(text, qr.M) }
-
-// Drawn is the address as a QR code of half blocks, for a dark or a light terminal.
-func (r *Room) Drawn() (string, error) {
-	code, err := picture(r.Address)
-	if err != nil {
-		return "", fmt.Errorf("console: %w", err)
-	}
-	var b strings.Builder
-	const margin = 2
-	black := func(x, y int) bool { return x >= 0 && y >= 0 && x < code.Size && y < code.Size && code.Black(x, y) }
-	for y := -margin; y < code.Size+margin; y += 2 {
-		b.WriteString("  \x1b[30;107m") // black on white, whatever the terminal's own colours
-		for x := -margin; x < code.Size+margin; x++ {
-			switch top, bottom := black(x, y), black(x, y+1); {
-			case top && bottom:
-				b.WriteRune('█')
-			case top:
-				b.WriteRune('▀')
-			case bottom:
-				b.WriteRune('▄')
-			default:
-				b.WriteRune(' ')
-			}
-		}
-		b.WriteString("\x1b[0m\n")
-	}
-	return b.String(), nil
-}
-
-// svg is the code as one path.
-func svg(code *qr.Code) template.HTML {
-	var b strings.Builder
-	for y := range code.Size {
-		for x := range code.Size {
-			if code.Black(x, y) {
-				fmt.Fprintf(&b, "M%d %dh1v1h-1z", x+4, y+4)
-			}
-		}
-	}
-	size := code.Size + 8
-	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="QR code of the address below"><rect class="ground" width="%d" height="%d"/><path class="ink" d="%s"/></svg>`, size, size, size, size, b.String()))
-}
-
 // What of a room's places may be taken: whoever deletes the cookie is another phone to it, so
 // that one that does so again and again must not get them all.
 const (
@@ -99,18 +52,14 @@ const (
 	addressRests   = 30 * time.Second
 	joinsInAll     = 60 // at once
 	joinsASecond   = 2
-	addressesKept  = 1 << 12
 )
 
-// doors are the limits of how fast the places of a room are taken, by phones of one address
-// and of all.
-type doors struct {
-	ofAddress *serve.Rates[netip.Addr]
-	inAll     *serve.Rates[struct{}]
-}
-
-func newDoors() doors {
-	return doors{serve.NewRates[netip.Addr](1/addressRests.Seconds(), joinsOfAddress, addressesKept), serve.NewRates[struct{}](joinsASecond, joinsInAll, 1)}
+// errCrowded is that there is no place yet.
+func errCrowded(wait time.Duration, ofAddress bool) error {
+	if ofAddress {
+		return &crowdedError{fmt.Sprintf("From one address %d phones may join at once, and then one each %v.", joinsOfAddress, addressRests), wait}
+	}
+	return &crowdedError{"Many phones join at this moment.", wait}
 }
 
 // crowdedError says that a place cannot be had yet.
@@ -120,30 +69,6 @@ type crowdedError struct {
 }
 
 func (e *crowdedError) Error() string { return e.title }
-
-// enter takes a place for a phone of this address, as net/http writes it, with its port; the
-// error is a *crowdedError.
-func (d doors) enter(remote string) error {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return fmt.Errorf("console: a request has the address %q", remote)
-	}
-	if wait := waits(d.ofAddress.Allow(at.Addr().Unmap())); wait > 0 {
-		return &crowdedError{fmt.Sprintf("From one address %d phones may join at once, and then one each %v.", joinsOfAddress, addressRests), wait}
-	}
-	if wait := waits(d.inAll.Allow(struct{}{})); wait > 0 {
-		return &crowdedError{"Many phones join at this moment.", wait}
-	}
-	return nil
-}
-
-// waits is how long a limit says to wait.
-func waits(err error) time.Duration {
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
-		return max(p.RetryAfter, time.Second)
-	}
-	return 0
-}
 
 // join hands a phone its credential: the one it had, or the next, if enter lets it in.
 func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err error) {
@@ -273,6 +198,9 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 		return err
 	}
 	if c.o.Close == nil {
+		if err := c.audit.add(who.Name, "begins to close plan "+name); err != nil {
+			return err
+		}
 		return c.audited(who, name, finish(ctx))
 	}
 	one, err := c.analyzer.plan(ctx, name)
@@ -281,6 +209,10 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 	}
 	if _, already := c.closing.LoadOrStore(name, true); already {
 		return nil
+	}
+	if err := c.audit.add(who.Name, "begins to close plan "+name); err != nil {
+		c.closing.Delete(name)
+		return err
 	}
 	if finish, err = c.o.Close(ctx, one.signed.Plan); err != nil {
 		c.closing.Delete(name)
@@ -305,9 +237,9 @@ var errNotClosed = &pageError{http.StatusBadGateway, "The collection goes on: on
 // audited writes down that somebody closed a plan, or could not.
 func (c *Console) audited(who session.Session, name string, err error) error {
 	if err == nil {
-		c.audit.add(who.Name, "closed plan "+name)
+		c.done(who.Name, "closed plan "+name)
 	} else {
-		c.audit.add(who.Name, "tried to close plan "+name+" and could not")
+		c.done(who.Name, "tried to close plan "+name+" and could not")
 	}
 	return err
 }
@@ -330,10 +262,10 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	body := struct {
 		Title, Asked, Field string
 		Answers             []string
-		Cards               []card
+		Cards               []words.Card
 		Without, Plan       string
 		Minimum             int
-	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
+	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: words.Cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
 	switch {
 	case c.o.Room.Device == nil:
 		body.Without = c.o.Room.Without
@@ -352,7 +284,12 @@ func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
 	if cookie, err := r.Cookie(phoneCookie); err == nil {
 		had = cookie.Value
 	}
-	bearer, keep, err := room.join(had, func() error { return c.doors.enter(r.RemoteAddr) })
+	bearer, keep, err := room.join(had, func() error {
+		if wait, ofAddress, err := c.joins.enter(r.RemoteAddr); wait > 0 || err != nil {
+			return cmp.Or(err, errCrowded(wait, ofAddress))
+		}
+		return nil
+	})
 	if crowded, ok := errors.AsType[*crowdedError](err); ok {
 		seconds := int(math.Ceil(crowded.after.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))

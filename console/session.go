@@ -48,29 +48,41 @@ func (c *Console) postLogin(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &pageError{http.StatusForbidden, "This link was opened before, or is too old.", "Start the console again for another one: a link opens once."}
 	}
-	c.letIn(w, r, name, "by a link")
-	return nil
+	return c.letIn(w, r, name, "by a link")
 }
 
 // letIn begins a session of the browser, and leads it to its page.
-func (c *Console) letIn(w http.ResponseWriter, r *http.Request, name, how string) {
+func (c *Console) letIn(w http.ResponseWriter, r *http.Request, name, how string) error {
+	if err := c.audit.add(name, "logged in "+how); err != nil {
+		return err
+	}
+	cookie, err := c.sessions.Open(name)
+	if err != nil {
+		c.o.Log.Error("a session cannot be written down", "who", name, "error", err)
+		return errNotWritten
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(c.secure(r)), Value: c.sessions.Open(name), Path: "/", MaxAge: int(session.Time.Seconds()),
+		Name: cookieName(c.secure(r)), Value: cookie, Path: "/", MaxAge: int(session.Time.Seconds()),
 		Secure: c.secure(r), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
-	c.audit.add(name, "logged in "+how)
 	to := "/operator"
 	if c.o.Room != nil {
 		to = "/room"
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
+	return nil
 }
 
 func (c *Console) postLogout(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	if cookie, err := r.Cookie(cookieName(c.secure(r))); err == nil {
-		c.sessions.End(cookie.Value)
+	name := cookieName(c.secure(r))
+	if cookie, err := r.Cookie(name); err == nil {
+		if err := c.sessions.End(cookie.Value); err != nil {
+			c.o.Log.Error("the end of a session cannot be written down", "who", who.Name, "error", err)
+			return &pageError{507, "You are logged out, and that could not be written down.", "After a restart this browser would be logged in again: look at the disk of the console's folder."}
+		}
 	}
-	c.audit.add(who.Name, "logged out")
+	http.SetCookie(w, &http.Cookie{Name: name, Path: "/", MaxAge: -1, Secure: c.secure(r), HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	c.done(who.Name, "logged out")
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 	return nil
 }

@@ -26,7 +26,7 @@ type returned struct{ State, Code string }
 
 // beginSignIn leads a browser to the provider. It changes nothing here but the browser's own cookie.
 func (c *Console) beginSignIn(w http.ResponseWriter, r *http.Request) error {
-	if err := c.maySignIn(); err != nil {
+	if err := c.maySignIn(r); err != nil {
 		return err
 	}
 	to, kept, err := c.o.SignIn.Begin(r.Context())
@@ -59,7 +59,7 @@ func (c *Console) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return &pageError{http.StatusForbidden, "This browser has not begun to sign in, or too long ago.", "Log in again, in one browser, within ten minutes."}
 	}
-	if err := c.maySignIn(); err != nil {
+	if err := c.maySignIn(r); err != nil {
 		return err
 	}
 	c.began(w, r, "", -1) // it serves once, whatever comes of it
@@ -67,16 +67,25 @@ func (c *Console) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return c.unsigned(err)
 	}
-	c.letIn(w, r, name, "at the provider")
-	return nil
+	return c.letIn(w, r, name, "at the provider")
 }
 
-// maySignIn bounds how often strangers make the console ask the provider.
-func (c *Console) maySignIn() error {
-	if c.signIns.Allow(struct{}{}) != nil {
+// How often strangers make the console ask the provider: one who begins again and again keeps nobody out
+// who comes from another address.
+const (
+	signsOfAddress = 20 // at once; beginning and coming back are one each
+	signsRest      = time.Second
+	signsInAll     = 200 // at once
+	signsASecond   = 20
+)
+
+// maySignIn keeps to them.
+func (c *Console) maySignIn(r *http.Request) error {
+	wait, _, err := c.signIns.enter(r.RemoteAddr)
+	if wait > 0 {
 		return &pageError{http.StatusTooManyRequests, "Many sign in at this moment.", "Try again in some seconds."}
 	}
-	return nil
+	return err
 }
 
 // unsigned is why somebody was not let in. The reason is in the log, and not for strangers.

@@ -1,8 +1,8 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -14,11 +14,11 @@ const newPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-
 // moduleFile is the one file that the worker of that page may ask for.
 const moduleFile = "/studio/confetti-studio.wasm"
 
-// workerPolicy lets a worker run the module, and fetch nothing else where the console knows its name.
-func (c *Console) workerPolicy(r *http.Request) string {
-	from := "'self'"
-	if slices.Contains(c.o.Hosts, r.Host) {
-		from = r.Host + moduleFile
+// workerPolicy lets a worker run the module, and fetch nothing else.
+func workerPolicy(r *http.Request) string {
+	from := r.Host + moduleFile
+	if strings.HasPrefix(r.Host, "[") { // which a policy has no form for
+		from = "'self'"
 	}
 	return "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src " + from + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
@@ -26,11 +26,16 @@ func (c *Console) workerPolicy(r *http.Request) string {
 // newQuestion is the page on which a question is made of somebody's own values. What it computes it
 // computes in the browser.
 func (c *Console) newQuestion(w http.ResponseWriter, r *http.Request) error {
-	body := struct{ Without string }{}
+	var body struct{ Without, Known string }
 	if _, err := c.o.Studio(); err != nil {
 		c.o.Log.Error("the module of the page of a new question is not at hand", "error", err)
 		body.Without = "The program of this page is not at hand here; whoever runs the console finds the reason in its log. confetti collect simulate does the same on the command line."
 	}
+	known, err := json.Marshal(c.known(r))
+	if err != nil {
+		return err
+	}
+	body.Known = string(known)
 	w.Header().Set("Content-Security-Policy", newPolicy)
 	return c.render(w, r, http.StatusOK, "new", sheet{Title: "Ask a new question", At: "new", Script: "new.js"}, body)
 }
@@ -42,7 +47,7 @@ func (c *Console) studioFile(w http.ResponseWriter, r *http.Request) error {
 		c.o.Log.Error("the module of pages is not at hand", "error", err)
 		return &pageError{http.StatusServiceUnavailable, "The program of this page is not at hand here.", "Use the command that the page names."}
 	}
-	w.Header().Set("Content-Security-Policy", c.workerPolicy(r))
+	w.Header().Set("Content-Security-Policy", workerPolicy(r))
 	r = r.Clone(r.Context())
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/studio")
 	files.ServeHTTP(w, r)

@@ -3,10 +3,12 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,8 +16,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/web/studio"
 	"github.com/confetti-dp/confetti/web/webtest"
 )
@@ -98,11 +103,11 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 		b.Do(chromedp.Focus("#people"), chromedp.SendKeys("#people", strings.Repeat(kb.ArrowLeft, 8)))
 		b.Do(webtest.Until(drawnWhole + ` && document.getElementById("answer").textContent !== ` + "`" + first + "`"))
 		// Numbers have steps, and empty cells a meaning.
-		b.Do(typed("#column", "1", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
-		if kind := webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("kind").value`)); kind != "buckets" {
+		b.Do(typed("#asks [name=column]", "1", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
+		if kind := webtest.Ask(b, chromedp.Evaluate[string](`document.querySelector("#asks [name=kind]").value`)); kind != "buckets" {
 			t.Errorf("numbers are guessed to be %q", kind)
 		}
-		b.Do(typed("#column", "0", "change"), typed("#title", "Which animal?", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
+		b.Do(typed("#asks [name=column]", "0", "change"), typed("#title", "Which animal?", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
 		for _, dark := range []bool{false, true} {
 			b.Darken(t, dark)
 			name := "new question, " + screen.Name
@@ -157,6 +162,61 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 	}
 }
 
+// Several columns are several questions, crowds stand beside each other, answers may be summed, and with the
+// keys of its parties the plan is complete.
+func TestAQuestionOfCrowdsAndSumsIsMadeInTheBrowser(t *testing.T) {
+	ctx := webtest.Browser(t)
+	s, _, _, _ := several(t)
+	_, url := recorded(t, Options{Analyzer: base, Public: s})
+	sign, errSign := wire.GenerateSignKey()
+	open, errOpen := envelope.GenerateKey(envelope.X25519) // of all: nobody opens anything here
+	if err := errors.Join(errSign, errOpen); err != nil {
+		t.Fatal(err)
+	}
+	for _, screen := range webtest.Screens {
+		b := webtest.Open(t, ctx, screen)
+		made := func() plan.Plan {
+			p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		b.Do(chromedp.Navigate(url+"/new"), chromedp.WaitVisible("#studio"), chromedp.Click("#sample"), webtest.Until(drawnWhole))
+		b.Do(chromedp.Click("#more"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol").length === 2`))
+		b.Do(typed("#crowd", "2", "change"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol.pair").length === 2 && document.getElementById("chart").textContent.includes(" points (")`))
+		b.Look(t, "new question of two crowds, "+screen.Name)
+		b.Do(typed("#one", "south", "change"), webtest.Until(drawnWhole+` && document.querySelector("#chart .legend li").textContent.startsWith("south")`))
+
+		// The parties are those of an earlier collection, which lack what its plan had no need of.
+		lacks := webtest.Ask(b, chromedp.Text("#lacks"))
+		if !strings.Contains(lacks, "hop 2: the public key of its receipts") || strings.Contains(lacks, "address") || !strings.Contains(lacks, "confetti keys new keys/receipts.json --for receipts") {
+			t.Errorf("it lacks %s", lacks)
+		}
+		b.Do(chromedp.Evaluate[chromedp.Void](`for (const e of [...document.querySelectorAll("#parties details")].slice(0, 3)) {
+			e.open = true;
+			const text = e.querySelector("textarea");
+			text.value = text.value.split("\n")[0] + "\npublic key  `+open.Public().String()+`\n`+sign.Public().String()+`";
+			text.dispatchEvent(new Event("change", {bubbles: true}));
+		}`), webtest.Until(drawnWhole+` && document.getElementById("lacks").textContent.includes("the plan is complete.")`))
+		b.Look(t, "new question with its parties, "+screen.Name)
+		p := made()
+		if err := errors.Join(protocol.Validate(p), protocol.Check(p)); err != nil || len(p.Question.Histogram.Attributes) != 2 || !slices.Equal(p.Crowd.Names, []string{"north", "south"}) || p.Route.Mix.Instances[0].Hops[1].Receipts != sign.Public().String() || p.Times.Closes.IsZero() {
+			t.Errorf("%v, %+v", err, p)
+		}
+
+		// A private key is refused, and what it says is shown nowhere.
+		b.Do(typed("#parties textarea", "{\"private_key\": \"hush\"}", "change"), webtest.Until(`document.getElementById("read").textContent.includes("private key file")`))
+		b.Do(typed("#route", "sum", "change"), webtest.Until(drawnWhole+` && document.querySelector("#parties summary").textContent === "Leader"`))
+		if sum := made().Route.Sum; sum == nil || sum.Noise != plan.NoiseAggregators || sum.Law == "" {
+			t.Errorf("the route is %+v", sum)
+		}
+		b.Do(typed("#noise", "devices", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("'devices'")`))
+		b.Do(chromedp.Click("#asks li:last-child [name=less]"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol").length === 1`))
+		b.Look(t, "new question of a sum, "+screen.Name)
+	}
+}
+
 // A browser finds what does not hold of a release: nobody signed for these batches, and one was
 // changed after its numbers were promised.
 func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
@@ -167,11 +227,17 @@ func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
 	verified := func(name string) string {
 		b.Do(chromedp.Navigate(url+"/releases/"+crowds), webtest.Until(`document.readyState === "complete"`), chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
 		b.Look(t, "verified, "+name)
-		return webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
+		return webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li, #unchecked li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
 	}
-	if text := verified("simulated"); !strings.Contains(text, "1 of 5 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") {
+	if text := verified("simulated"); !strings.Contains(text, "1 of 5 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") || !strings.Contains(text, "– publisher") || !strings.Contains(text, "– log") {
 		t.Errorf("of a release without receipts it says %s", text)
 	}
+	// Who expects another publisher, in plans of a log, is told.
+	b.Do(typed("#publishers", "confetti-publishers/v1\nlog PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW\ned25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w\n", "input"), chromedp.Click("#verify button"), webtest.Until(`document.getElementById("checks").textContent.includes("✗log")`))
+	if text := webtest.Ask(b, chromedp.Text("#verified")); !strings.Contains(text, "whom nobody here trusts") || webtest.Ask(b, chromedp.Evaluate[bool](`document.getElementById("unchecked").childElementCount !== 0`)) {
+		t.Errorf("of another publisher it says %s", text)
+	}
+	b.Do(typed("#publishers", "nobody", "input"), chromedp.Click("#verify button"), webtest.Until(`document.getElementById("verifying").textContent.includes("could not be checked here")`))
 	hash, err := wire.ParsePlanName(crowds)
 	if err != nil {
 		t.Fatal(err)

@@ -128,12 +128,3 @@ func (t table) answer() string {
 	}
 	return fmt.Sprintf("“%s” leads, with about %s.", first.Value, people(possible(first)))
 }
-
-// minus is a - b of two independent estimates with its interval, from theirs (the method
-// of variance estimates recovery, Zou and Donner 2008): it is as lopsided as they are.
-func minus(a, aLow, aHigh, b, bLow, bHigh float64) (d, low, high float64) {
-	d = a - b
-	low = d - math.Hypot(max(0, a-aLow), max(0, bHigh-b))
-	high = d + math.Hypot(max(0, aHigh-a), max(0, b-bLow))
-	return d, low, high
-}

@@ -101,6 +101,7 @@ func points(x float64) string {
 var aboutFiles = map[string]string{
 	"json":             "every number and every guarantee, for programs",
 	release.CountsFile: "a row for each value, for a spreadsheet",
+	countsColumns:      "the same, for programs that read Parquet",
 	wire.ReceiptsFile:  "what the hops signed for",
 	release.AuditFile:  "what attacks found",
 	wire.EvidenceFile:  "where it stands in the public log",

@@ -50,7 +50,7 @@ if (form) {
   try {
     device = await start();
     const asked = await device.charge();
-    say(`It has checked the plan: an answer costs epsilon ${asked.charge.epsilon.toPrecision(3)}.`);
+    say(`It has checked the plan: an answer costs epsilon ${asked.charge.epsilon.toPrecision(3)} at delta ${asked.charge.delta.toPrecision(2)} (replacement).`);
     button.disabled = false;
     const ledger = await device.ledger();
     if (ledger.entries?.some((e) => e.plan === asked.plan)) await show("This phone has answered already.");

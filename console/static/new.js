@@ -1,21 +1,13 @@
 // A new question, made of values that stay in this browser: the module computes, this shows it.
 import { Studio } from "/studio/index.js";
+import { element, number, showCards, showCost, showLacks, showTables } from "/static/drawn.js";
 
 const form = document.getElementById("studio");
 const by = (id) => document.getElementById(id);
-const svg = (name, attributes) => {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, String(value));
-  return e;
+const options = (select, all, chosen) => {
+  select.replaceChildren(...all.map(([value, text]) => new Option(text, value)));
+  select.value = chosen;
 };
-const element = (name, className, ...inside) => {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  e.append(...inside);
-  return e;
-};
-const percent = (share) => `${(100 * share).toFixed(Math.abs(share) < 0.01 ? 2 : 1)}\u00a0%`;
-const number = (n) => n.toLocaleString("en");
 
 // The sliders are of the logarithm.
 const scales = { people: [50, 1_000_000], epsilon: [0.1, 8] };
@@ -29,20 +21,24 @@ const put = (id, x) => {
   by(id).value = String(Math.round((1000 * Math.log(Math.min(high, Math.max(low, x)) / low)) / Math.log(high / low)));
 };
 
+// What changed decides what is computed: while a slider moves devices answer as they did; so they
+// do where parties alone change, which the plan needs; of all else the way that errs least is chosen anew.
+const [slid, joined, changed] = [1, 2, 3];
 const studio = new Studio();
 let sheet; // what was read
 let has = ""; // the same in a sentence
-let chosen = ""; // how devices answer, as it was chosen last
+let last; // what was drawn last
+let settled = false; // nothing but parties has changed since a whole drawing
 let seed = 1;
 let address = ""; // of the plan's text
-let wanted = 0; // 1: a drawing with the answer that was chosen last, 2: a whole one
+let wanted = 0;
 let busy = false;
 
 const say = (text) => { by("read").textContent = text; };
 
 async function take(bytes, asTable) {
   say("Reading, in this browser…");
-  by("result").hidden = by("asked").hidden = by("doubt").hidden = true;
+  by("result").hidden = by("asked").hidden = true;
   sheet = undefined;
   try {
     sheet = await studio.ask("read", bytes, asTable);
@@ -52,47 +48,80 @@ async function take(bytes, asTable) {
   }
   has = `${number(sheet.rows)} rows, ${number(sheet.columns.length)} ${sheet.columns.length === 1 ? "column" : "columns"}. ${sheet.note ? `Read as ${sheet.note}.` : ""}`;
   say(has);
-  by("column").replaceChildren(...sheet.columns.map((c, i) => new Option(c.name, String(i))));
-  const first = sheet.columns.findIndex((c) => !c.doubt);
-  by("column").value = String(Math.max(0, first));
+  options(by("crowd"), [["", "one, of everybody"], ...sheet.columns.map((c, i) => [String(i), `by ${c.name}`])], "");
+  by("asks").replaceChildren();
+  ask(Math.max(0, sheet.columns.findIndex((c) => !c.doubt)));
   by("asked").hidden = false;
   put("people", Math.max(200, sheet.rows));
-  column();
+  arrange();
 }
 
-// column shows what was guessed of the one that is chosen.
-function column() {
-  const c = sheet.columns[Number(by("column").value)];
-  by("kind").value = c.kind;
-  by("kind").querySelector("[value=buckets]").disabled = !c.numbers;
-  by("named").value = String(Math.min(20, Math.max(1, c.distinct)));
-  by("most").value = String(Math.min(64, Math.max(1, c.most)));
-  [by("low").value, by("high").value, by("cells").value] = c.numbers ? [c.low, c.high, c.cells].map(String) : ["0", "1", "1"];
-  by("doubt").textContent = c.doubt ?? "";
-  by("doubt").hidden = !c.doubt;
-  kind();
+// ask adds a column to what is asked.
+function ask(at) {
+  const row = by("ask").content.firstElementChild.cloneNode(true);
+  const field = (name) => row.querySelector(`[name=${name}]`);
+  options(field("column"), sheet.columns.map((c, i) => [String(i), c.name]), String(at));
+  field("column").addEventListener("change", () => { guess(row); arrange(); });
+  field("less").addEventListener("click", () => { row.remove(); arrange(); by("more").focus(); });
+  for (const name of ["kind", "named", "most", "low", "high", "cells", "others"]) field(name).addEventListener("change", arrange);
+  by("asks").append(row);
+  guess(row);
+  return row;
 }
 
-function kind() {
-  const c = sheet.columns[Number(by("column").value)];
-  const is = by("kind").value;
-  const show = (selector, yes) => { for (const e of by("asked").querySelectorAll(selector)) e.hidden = !yes; };
-  show(".of-names", is !== "buckets");
-  show(".of-numbers", is === "buckets");
-  show(".of-sets", is === "set");
-  show(".of-empty", c.empty > 0 && is !== "set");
-  draw(true);
+// guess shows what was guessed of a row's column.
+function guess(row) {
+  const field = (name) => row.querySelector(`[name=${name}]`);
+  const c = sheet.columns[Number(field("column").value)];
+  field("kind").value = c.kind;
+  field("kind").querySelector("[value=buckets]").disabled = !c.numbers;
+  field("named").value = String(Math.min(20, Math.max(1, c.distinct)));
+  field("most").value = String(Math.min(64, Math.max(1, c.most)));
+  [field("low").value, field("high").value, field("cells").value] = c.numbers ? [c.low, c.high, c.cells].map(String) : ["0", "1", "1"];
+  const doubt = row.querySelector(".banner");
+  doubt.textContent = c.doubt ?? "";
+  doubt.hidden = !c.doubt;
 }
 
-// draw asks for a drawing: while a slider moves with the answer that was chosen last, which is
-// several times as quick, and once it rests for a whole one. What is old meanwhile is no plan.
-function draw(whole) {
+const rows = () => [...by("asks").children];
+const asked = () => rows().map((row) => {
+  const field = (name) => row.querySelector(`[name=${name}]`);
+  return {
+    column: Number(field("column").value), kind: field("kind").value, named: Number(field("named").value), others: field("others").checked,
+    low: Number(field("low").value), high: Number(field("high").value), cells: Number(field("cells").value), most: Number(field("most").value),
+  };
+});
+
+// arrange shows the fields that something depends on, and draws.
+function arrange() {
+  const all = asked();
+  const show = (of, selector, yes) => { for (const e of of.querySelectorAll(selector)) e.hidden = !yes; };
+  rows().forEach((row, i) => {
+    show(row, ".of-names", all[i].kind !== "buckets");
+    show(row, ".of-numbers", all[i].kind === "buckets");
+    show(row, ".of-sets", all[i].kind === "set");
+    show(row, "[name=less]", all.length > 1);
+  });
+  show(form, ".of-several", all.length > 1);
+  show(form, ".of-sums", by("route").value === "sum");
+  show(form, ".of-mix", by("route").value === "mix");
+  show(form, ".of-empty", empty());
+  by("more").hidden = all.length >= Math.min(16, sheet.columns.length);
+  by("in-each").textContent = by("crowd").value === "" ? "" : ", in each crowd";
+  draw(changed);
+}
+
+const empty = () => asked().some((a) => a.kind !== "set" && sheet.columns[a.column].empty > 0) || by("crowd").value !== "" && sheet.columns[Number(by("crowd").value)].empty > 0;
+
+// draw asks for a drawing. What is old meanwhile is no plan.
+function draw(what) {
   for (const id of ["people", "epsilon"]) {
     const text = number(value(id));
     by(`${id}-is`).value = text;
     by(id).setAttribute("aria-valuetext", text);
   }
-  wanted = Math.max(wanted, whole ? 2 : 1);
+  if (what !== joined) settled = false;
+  wanted = Math.max(wanted, what);
   by("plan").removeAttribute("href");
   if (!busy) void next();
 }
@@ -100,13 +129,14 @@ function draw(whole) {
 async function next() {
   busy = true;
   while (wanted > 0) {
-    const whole = wanted === 2;
+    const whole = wanted === changed;
+    const final = whole || wanted === joined && settled;
     wanted = 0;
     if (whole) by("working").textContent = "The accountant works, in this browser…";
     try {
-      const d = await studio.ask("draw", JSON.stringify(choice(whole)));
-      chosen = d.chosen;
-      show(d, whole && wanted === 0);
+      last = await studio.ask("draw", JSON.stringify(choice(whole)));
+      settled = final && wanted !== slid && wanted !== changed;
+      show(last, settled && wanted === 0);
     } catch (error) {
       by("result").hidden = true;
       say(`This cannot be asked: ${error.message}.`);
@@ -117,44 +147,27 @@ async function next() {
 }
 
 const choice = (whole) => ({
-  title: by("title").value, column: Number(by("column").value), kind: by("kind").value, named: Number(by("named").value), others: by("others").checked,
-  low: Number(by("low").value), high: Number(by("high").value), cells: Number(by("cells").value), most: Number(by("most").value),
-  missing: sheet.columns[Number(by("column").value)].empty > 0 ? by("missing").value : "refuse",
-  epsilon: value("epsilon"), people: value("people"), seed, answer: whole ? "" : chosen,
+  title: by("title").value, asked: asked(), crowd: by("crowd").value === "" ? null : Number(by("crowd").value), beside: [by("one").value, by("two").value],
+  collect: whole || !last ? by("collect").value : last.collect, route: by("route").value, noise: by("route").value === "sum" ? by("noise").value : "", suite: by("suite").value,
+  missing: empty() ? by("missing").value : "refuse",
+  epsilon: value("epsilon"), people: value("people"), seed, answer: whole || !last ? "" : last.chosen, parties: parties(),
 });
-
-const most = 40; // lines that are drawn
 
 function show(d, whole) {
   by("result").hidden = false;
-  by("answer").textContent = d.answer;
+  by("answer").replaceChildren(...d.answer.map((sentence) => element("p", "answer big", sentence)));
+  by("adjacency").textContent = d.adjacency;
   say(`${has} ${d.left > 0 ? `${number(d.left)} with an empty cell are left out.` : ""}`);
-  const lines = d.ordered ? d.values : d.values.toSorted((a, b) => b.truth - a.truth);
-  const end = Math.max(0.01, ...d.values.map((v) => Math.max(v.high, v.truth, v.estimate)));
-  const at = (share) => (100 * Math.min(1, Math.max(0, share / end))).toFixed(2);
-  by("chart").replaceChildren(...lines.slice(0, most).map((v) => {
-    const bar = svg("svg", { class: "bar", width: "100%", height: 18, "aria-hidden": "true" });
-    bar.append(svg("rect", { class: "track", y: 8, width: "100%", height: 2 }), svg("rect", { class: "fill", width: `${at(v.estimate)}%`, y: 2, height: 14, rx: 2 }),
-      svg("rect", { class: "span", x: `${at(v.low)}%`, width: `${(at(v.high) - at(v.low)).toFixed(2)}%`, y: 7.5, height: 3 }), svg("rect", { class: "true", x: `${at(v.truth)}%`, y: 0, width: 2, height: 18 }));
-    return element("li", "", element("span", "name", v.name), element("span", "bars", bar),
-      element("span", "value", element("strong", "", percent(v.estimate)), element("small", "", `${percent(v.low)} to ${percent(v.high)} `, element("span", "truth", `truth ${percent(v.truth)}`))));
-  }));
-  by("shown").textContent = lines.length > most ? `The ${most} most frequent of ${number(lines.length)} values are shown.` : "";
-  by("cards").replaceChildren(...d.cards.map((c) => {
-    const a = element("article", c.belief ? (c.weak ? "weak" : "kept") : "none", element("h3", "", c.observer[0].toUpperCase() + c.observer.slice(1)), element("p", "who", c.who), element("p", "verdict", c.belief ?? c.verdict));
-    if (c.belief) {
-      const bar = svg("svg", { class: "belief", width: "100%", height: 16, "aria-hidden": "true" });
-      bar.append(svg("rect", { class: "track", y: 6, width: "100%", height: 4, rx: 2 }), svg("rect", { class: "fill", x: `${100 * c.low}%`, width: `${100 * (c.high - c.low)}%`, y: 3, height: 10, rx: 5 }), svg("rect", { class: "goal", x: "50%", width: 2, height: 16 }));
-      a.append(bar, element("p", "soft small", "That is how sure this onlooker can become of anything about a person that was even odds before."));
-    }
-    a.append(element("p", "", c.meaning));
-    return a;
-  }));
-  by("cost").replaceChildren(...d.cost.map((l) => {
-    const dd = element("dd", "", element("strong", "", l.value));
-    if (l.note) dd.append(" ", element("span", "soft", l.note));
-    return element("div", "", element("dt", "", l.label), dd);
-  }));
+  by("beside").hidden = !d.crowds;
+  const crowds = (d.crowds ?? []).map((name) => [name, name]);
+  const shown = d.tables[0].crowds.map((c) => c.name);
+  options(by("one"), crowds, shown[0]);
+  options(by("two"), crowds, shown[1] ?? "");
+  by("shown").textContent = showTables(by("chart"), d.tables);
+  showCards(by("cards"), d.cards);
+  showCost(by("cost"), d.cost);
+  showLacks(by("lacks"), d.lacks ?? []);
+  by("to-sign").textContent = (d.lacks ?? []).length === 0 ? "It is complete. To collect for real, sign it and bring it to the services:" : "To collect for real it needs what is missing above. Then sign it and bring it to the services:";
   if (!whole) return;
   by("toml").textContent = d.plan;
   URL.revokeObjectURL(address);
@@ -162,10 +175,48 @@ function show(d, whole) {
   by("plan").href = address;
 }
 
+// Who takes part: as in an earlier collection, or as it is pasted.
+const known = form ? JSON.parse(form.dataset.known) : [];
+const nobody = { way: [], analyzer: { operator: "", text: "" }, issuer: { operator: "", text: "" } };
+
+function parties() {
+  const all = [...by("parties").children].map((e) => ({ operator: e.querySelector("[name=operator]").value, text: e.querySelector("[name=text]").value }));
+  const issuer = all.pop(), analyzer = all.pop();
+  return { way: all, analyzer, issuer, closes: by("closes").value ? new Date(by("closes").value).toISOString().replace(/\.\d+Z$/, "Z") : "" };
+}
+
+// seat lays a place for each party, filled in as far as it is known.
+function seat(of) {
+  const sum = by("route").value === "sum";
+  const names = sum ? ["Leader", "Helper"] : Array.from({ length: Math.min(8, Math.max(1, Number(by("hops").value))) }, (_, i) => `Hop ${i + 1}`);
+  const places = [...names.map((name, i) => [name, of.way[i]]), ["Analyzer", of.analyzer], ["Issuer of tokens", of.issuer]];
+  by("parties").replaceChildren(...places.map(([name, one]) => {
+    const e = by("party").content.firstElementChild.cloneNode(true);
+    const summary = e.querySelector("summary"), operator = e.querySelector("[name=operator]"), text = e.querySelector("[name=text]");
+    const told = () => { summary.textContent = operator.value ? `${name}: ${operator.value}` : name; };
+    operator.value = one?.operator ?? "";
+    text.value = one?.text ?? "";
+    told();
+    for (const field of [operator, text]) field.addEventListener("change", () => { told(); draw(joined); });
+    return e;
+  }));
+}
+
+// reseat takes the parties of the collection that is chosen, and its route.
+function reseat() {
+  const of = known[Number(by("from").value)];
+  if (of) {
+    by("route").value = of.route;
+    by("suite").value = of.suite;
+    by("hops").value = String(of.parties.way.length);
+  }
+  seat(of?.parties ?? nobody);
+}
+
 // An example: how 600 people come to work.
 function sample() {
-  const rows = ["way to work,minutes"];
-  for (let i = 0; i < 600; i++) rows.push(`${["bicycle", "train", "bicycle", "car", "on foot", "train", "bicycle", "bus", "", "train"][(i * 7) % 10]},${4 + ((i * 37) % 83)}`);
+  const rows = ["way to work,minutes,town"];
+  for (let i = 0; i < 600; i++) rows.push(`${["bicycle", "train", "bicycle", "car", "on foot", "train", "bicycle", "bus", "", "train"][(i * 7 + (i % 3 === 0 ? i >> 3 : 0)) % 10]},${4 + ((i * 37) % 83)},${i % 3 === 0 ? "south" : "north"}`);
   by("values").value = rows.join("\n");
   void take(new TextEncoder().encode(by("values").value), true);
 }
@@ -173,7 +224,10 @@ function sample() {
 if (form) {
   form.hidden = false;
   put("epsilon", 1);
-  by("closes").textContent = `${new Date(Date.now() + 30 * 24 * 3600 * 1000).toISOString().slice(0, 10)}T00:00:00Z`;
+  const end = new Date(Date.now() + 30 * 24 * 3600 * 1000);
+  by("closes").value = `${end.toISOString().slice(0, 10)}T12:00`;
+  options(by("from"), [["", "no earlier collection"], ...known.map((k, i) => [String(i), k.title])], known.length > 0 ? "0" : "");
+  reseat();
   form.addEventListener("submit", (event) => event.preventDefault());
   let typing;
   by("values").addEventListener("input", () => {
@@ -189,12 +243,26 @@ if (form) {
   form.addEventListener("dragover", (event) => event.preventDefault());
   form.addEventListener("drop", (event) => { event.preventDefault(); void file(event.dataTransfer.files[0]); });
   by("sample").addEventListener("click", sample);
-  by("column").addEventListener("change", column);
-  by("kind").addEventListener("change", kind);
-  for (const id of ["named", "most", "low", "high", "cells", "missing", "others", "title"]) by(id).addEventListener("change", () => draw(true));
-  for (const id of ["people", "epsilon"]) {
-    by(id).addEventListener("input", () => draw(false));
-    by(id).addEventListener("change", () => draw(true));
+  by("more").addEventListener("click", () => {
+    const taken = asked().map((a) => a.column);
+    const free = sheet.columns.findIndex((c, i) => !taken.includes(i) && !c.doubt && String(i) !== by("crowd").value);
+    ask(free >= 0 ? free : sheet.columns.findIndex((_, i) => !taken.includes(i))).querySelector("select").focus();
+    arrange();
+  });
+  for (const id of ["crowd", "collect", "missing", "noise", "suite", "title"]) by(id).addEventListener("change", () => { if (sheet) arrange(); });
+  by("route").addEventListener("change", () => { by("from").value = ""; seat(nobody); if (sheet) arrange(); });
+  by("from").addEventListener("change", () => { reseat(); arrange(); });
+  by("hops").addEventListener("change", () => { seat(parties()); arrange(); });
+  by("closes").addEventListener("change", () => draw(joined));
+  for (const [id, beside, was] of [["one", "two", 0], ["two", "one", 1]]) {
+    by(id).addEventListener("change", () => { // a crowd that is beside already changes places
+      if (by(id).value === by(beside).value) by(beside).value = last.tables[0].crowds[was].name;
+      draw(joined);
+    });
   }
-  by("again").addEventListener("click", () => { seed++; draw(true); });
+  for (const id of ["people", "epsilon"]) {
+    by(id).addEventListener("input", () => draw(slid));
+    by(id).addEventListener("change", () => draw(changed));
+  }
+  by("again").addEventListener("click", () => { seed++; draw(changed); });
 }

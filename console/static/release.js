@@ -31,18 +31,19 @@ if (verify) {
       const [name, url] = [pair.slice(0, at), pair.slice(at + 1)];
       const answer = await fetch(url, { headers: { Accept: "application/json, */*" } });
       if (!answer.ok) throw new Error(`${name} cannot be had`);
-      if (name === "state") state = new Uint8Array(await answer.arrayBuffer());
-      else files[name] = await answer.text();
+      const bytes = new Uint8Array(await answer.arrayBuffer()); // as text a changed file might read as it was
+      if (name === "state") state = bytes;
+      else files[name] = bytes;
     }
     const { Studio } = await import("/studio/index.js");
-    return new Studio().ask("verify", JSON.stringify(files), state);
+    return new Studio().ask("verify", files, state, by("publishers").value, by("attack")?.checked ?? false);
   };
   verify.hidden = false;
   button.addEventListener("click", async () => {
     button.disabled = true;
     by("verifying").textContent = "Your browser computes the guarantee anew…";
     try {
-      const { findings, shows } = await check();
+      const { findings, unchecked, shows } = await check();
       const failed = findings.filter((f) => !f.holds).length;
       by("verdict").textContent = failed === 0 ? `All ${findings.length} checks hold.` : `${failed} of ${findings.length} checks did not hold: do not rely on this release.`;
       by("checks").replaceChildren(...findings.map((f) => {
@@ -51,9 +52,16 @@ if (verify) {
         item.append(line("mark", f.holds ? "✓" : "✗"), line("what", f.what), line("says", `${f.holds ? "" : "Does not hold: "}${f.says}`));
         return item;
       }));
+      by("unchecked-part").hidden = !unchecked;
+      by("unchecked").replaceChildren(...(unchecked ?? []).map((u) => {
+        const item = document.createElement("li");
+        item.append(line("mark", "–"), line("what", u.what), line("says", u.why));
+        return item;
+      }));
       by("shows").textContent = shows;
       by("verified").hidden = false;
       by("verifying").textContent = "";
+      button.disabled = false; // with another publisher, say
     } catch (error) {
       by("verifying").textContent = `It could not be checked here: ${error.message}. The command below does the same.`;
       button.disabled = false;

@@ -1,0 +1,88 @@
+// How a drawing of a collection is shown on the page of a new question.
+const svg = (name, attributes) => {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, String(value));
+  return e;
+};
+export const element = (name, className, ...inside) => {
+  const e = document.createElement(name);
+  if (className) e.className = className;
+  e.append(...inside);
+  return e;
+};
+export const number = (n) => n.toLocaleString("en");
+const percent = (share) => `${(100 * share).toFixed(Math.abs(share) < 0.01 ? 2 : 1)}\u00a0%`;
+const points = (by) => `${by < 0 ? "−" : "+"}${Math.abs(100 * by).toFixed(1)}`;
+
+const most = 40; // lines of a chart
+
+/**
+ * Shows a chart for each thing that is asked, and returns what is left out.
+ * @param {HTMLElement} into
+ */
+export function showTables(into, tables) {
+  let left = "";
+  into.replaceChildren(...tables.flatMap((t) => {
+    const values = t.crowds.flatMap((c) => c.values);
+    const end = Math.max(0.01, ...values.map((v) => Math.max(v.high, v.truth, v.estimate)));
+    const at = (share) => 100 * Math.min(1, Math.max(0, share / end));
+    const bar = (v) => {
+      const one = svg("svg", { class: "bar", width: "100%", height: 18, "aria-hidden": "true" });
+      one.append(svg("rect", { class: "track", y: 8, width: "100%", height: 2 }), svg("rect", { class: "fill", width: `${at(v.estimate).toFixed(2)}%`, y: 2, height: 14, rx: 2 }),
+        svg("rect", { class: "span", x: `${at(v.low).toFixed(2)}%`, width: `${(at(v.high) - at(v.low)).toFixed(2)}%`, y: 7.5, height: 3 }), svg("rect", { class: "true", x: `${at(v.truth).toFixed(2)}%`, y: 0, width: 2, height: 18 }));
+      return one;
+    };
+    const order = t.crowds[0].values.map((_, i) => i);
+    if (!t.ordered) order.sort((a, b) => t.crowds[0].values[b].truth - t.crowds[0].values[a].truth);
+    if (order.length > most) left = `The ${most} most frequent of ${number(order.length)} values are shown.`;
+    const lines = order.slice(0, most).map((i) => {
+      const [one, other] = t.crowds.map((c) => c.values[i]);
+      const value = element("span", "value", element("strong", "", percent(one.estimate)));
+      if (other) {
+        const d = t.differences[i];
+        value.append(" ", element("strong", "two", percent(other.estimate)), element("small", "", element("span", d.low > 0 || d.high < 0 ? "apart" : "", `${points(d.by)} points (${points(d.low)} to ${points(d.high)})`), " ", element("span", "truth", `truth ${percent(one.truth)} · ${percent(other.truth)}`)));
+      } else {
+        value.append(element("small", "", `${percent(one.low)} to ${percent(one.high)} `, element("span", "truth", `truth ${percent(one.truth)}`)));
+      }
+      return element("li", "", element("span", "name", one.name), element("span", "bars", bar(one), ...(other ? [bar(other)] : [])), value);
+    });
+    const parts = [element("ol", other(t) ? "chart pair" : "chart", ...lines)];
+    if (other(t)) parts.unshift(element("ul", "legend", ...t.crowds.map((c, i) => element("li", "", element("span", i ? "dot two" : "dot one"), `${c.name}, ${number(c.people)} people`))));
+    if (tables.length > 1) parts.unshift(element("h3", "", t.attribute));
+    return parts;
+  }));
+  return left;
+}
+
+const other = (t) => t.crowds.length > 1;
+
+export function showCards(into, cards) {
+  into.replaceChildren(...cards.map((c) => {
+    const a = element("article", c.kept ? (c.weak ? "weak" : "kept") : "none", element("h3", "", c.observer[0].toUpperCase() + c.observer.slice(1)), element("p", "who", c.who), element("p", "verdict", c.belief ?? c.verdict));
+    if (c.belief) {
+      const bar = svg("svg", { class: "belief", width: "100%", height: 16, "aria-hidden": "true" });
+      bar.append(svg("rect", { class: "track", y: 6, width: "100%", height: 4, rx: 2 }), svg("rect", { class: "fill", x: `${100 * c.low}%`, width: `${100 * (c.high - c.low)}%`, y: 3, height: 10, rx: 5 }), svg("rect", { class: "goal", x: "50%", width: 2, height: 16 }));
+      a.append(bar, element("p", "soft small", "That is how sure this onlooker can become of anything about a person that was even odds before."), element("p", "", `${c.verdict[0].toUpperCase()}${c.verdict.slice(1)}.`));
+    }
+    a.append(element("p", "", c.meaning));
+    if (c.note) a.append(element("p", "note", c.note));
+    return a;
+  }));
+}
+
+export function showCost(into, cost) {
+  into.replaceChildren(...cost.map((l) => {
+    const dd = element("dd", "", element("strong", "", l.value));
+    if (l.note) dd.append(" ", element("span", "soft", l.note));
+    return element("div", "", element("dt", "", l.label), dd);
+  }));
+}
+
+/** Says what a plan is not complete without, and how that is made. */
+export function showLacks(into, lacks) {
+  if (lacks.length === 0) {
+    into.replaceChildren(element("p", "", "Every party has its keys and its address: the plan is complete."));
+    return;
+  }
+  into.replaceChildren(element("p", "", "The plan is complete with"), element("ul", "", ...lacks.map((l) => element("li", "", `${l.party}: ${l.what}`, ...(l.command ? [element("br", ""), element("code", "", l.command)] : [])))));
+}
