@@ -121,6 +121,7 @@ func TestAServiceThatIsNotReachedIsAnError(t *testing.T) {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/slow") {
 			<-r.Context().Done()
+			panic(http.ErrAbortHandler) // or the answer may come as the client goes
 		}
 		if strings.HasSuffix(r.URL.Path, "/broken") {
 			w.Header().Set("Content-Length", "100")

@@ -92,8 +92,11 @@ func (m *Classifier) errors() (release.Section, error) {
 		Columns: []release.Column{{Label: "class"}, {Label: "root mean square, at most"}},
 		Note:    "Over all that was drawn: noise, rounding, random features. It holds at the worst point and whatever the records are (KDE, Theorem 3.2, with the constants of these features and the errors of these sums); at most points the error is less.",
 	}
-	if m.features.Spec().Kernel == encode.InnerRotated {
+	switch m.features.Spec().Kernel {
+	case encode.InnerRotated:
 		t.Note += " What clipping biases comes to it."
+	case encode.GaussianPaired, encode.GaussianProjected:
+		t.Note += " Rotations count as uniform ones in it: that the ones which are drawn err no more was measured, and is not proved."
 	}
 	for c, d := range m.learned {
 		cell := release.Text("withheld")

@@ -74,6 +74,7 @@ var markGlyphs = []draw.GlyphDrawer{
 type Chart struct {
 	release.Figure
 	Looks []Look
+	At    []float64 // where the x axis has its marks; none: where it has them in any figure
 }
 
 // Sizes of a chart, and of its legend's columns: type of ten points on a page as wide.
@@ -89,8 +90,8 @@ type named struct {
 	thumbs []plot.Thumbnailer
 }
 
-// add puts a series into the plot: a line with its marks and its band, or marks alone with error bars.
-func (l Look) add(p *plot.Plot, s release.Series) (named, error) {
+// add puts a series of a figure into the plot: a line with its marks and its band or bars, or marks alone with bars.
+func (l Look) add(p *plot.Plot, f release.Figure, s release.Series) (named, error) {
 	points, err := plotter.NewScatter(xys(s.X, s.Y))
 	if err != nil {
 		return named{}, err
@@ -99,11 +100,11 @@ func (l Look) add(p *plot.Plot, s release.Series) (named, error) {
 	points.GlyphStyle = draw.GlyphStyle{Color: of, Radius: 2.6, Shape: markGlyphs[l.Mark]}
 	if l.Alone {
 		points.GlyphStyle.Radius = 4.5
-		err := errorBars(p, s.X, s, of)
+		err := errorBars(p, s.X, s, of, 5)
 		p.Add(points)
 		return named{s.Label, []plot.Thumbnailer{points}}, err
 	}
-	if err := band(p, s, color.NRGBA{of.R, of.G, of.B, 0x1c}); err != nil { // a dozen may lie over each other
+	if err := deviation(p, f, s, of, 0x1c); err != nil {
 		return named{}, err
 	}
 	line, err := plotter.NewLine(xys(s.X, s.Y))
@@ -133,7 +134,7 @@ func (f Chart) draw(c draw.Canvas) error {
 	axes(p, f.Figure, c)
 	var all []named
 	for i, s := range f.Series {
-		e, err := f.Looks[i].add(p, s)
+		e, err := f.Looks[i].add(p, f.Figure, s)
 		if err != nil {
 			return fmt.Errorf("page: chart %s: %w", f.Name, err)
 		}
@@ -141,6 +142,13 @@ func (f Chart) draw(c draw.Canvas) error {
 	}
 	if err := ticks(p, f.Figure); err != nil {
 		return err
+	}
+	if len(f.At) > 0 {
+		marks := make(plot.ConstantTicks, len(f.At))
+		for i, x := range f.At {
+			marks[i] = plot.Tick{Value: x, Label: release.FormatNumber(x)}
+		}
+		p.X.Tick.Marker = marks
 	}
 	p.X.Label.Text = f.X.Label
 	c = draw.Crop(c, 10, -14, 8, -8)

@@ -82,3 +82,47 @@ func TestBadCharts(t *testing.T) {
 		t.Error("a chart of two lines and one look was drawn")
 	}
 }
+
+// Up to four lines have bands; where more have deviations, each has bars in its own colour, and none is left out.
+func TestManyLinesHaveBars(t *testing.T) {
+	draw := func(n int) string {
+		var b bytes.Buffer
+		c := chartOf([]string{"a", "b", "c", "d", "e"}[:n]...)
+		for i := range c.Looks {
+			c.Looks[i].Alone = false
+		}
+		if err := WriteChart(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	bands := func(svg string) int { return strings.Count(svg, "fill-opacity") }
+	if got := bands(draw(4)); got < 4 {
+		t.Errorf("four lines have %d bands", got)
+	}
+	if got := bands(draw(5)); got != 0 {
+		t.Errorf("five lines have %d bands", got)
+	}
+	one := chartOf("a")
+	for _, of := range []*[]float64{&one.Series[0].X, &one.Series[0].Y, &one.Series[0].Low, &one.Series[0].High} {
+		*of = (*of)[:1]
+	}
+	var single bytes.Buffer
+	if err := WriteChart(&single, one); err != nil || bands(single.String()) != 0 || strings.Count(single.String(), "stroke:#0072B2") < 3 {
+		t.Errorf("a point by itself has no bar (%v)", err)
+	}
+	strokes := func(svg, colour string) int { return strings.Count(svg, "stroke:"+colour) }
+	if four, five := strokes(draw(4), "#0072B2"), strokes(draw(5), "#0072B2"); five < four+3 {
+		t.Errorf("the first line has %d strokes with bars, %d with a band", five, four)
+	}
+}
+
+// Marks of the axis stand where they are asked for.
+func TestAChartsPlaces(t *testing.T) {
+	c := chartOf("ours")
+	c.At = []float64{0.7, 1.7}
+	var b bytes.Buffer
+	if err := WriteChart(&b, c); err != nil || !strings.Contains(b.String(), ">0.7<") || !strings.Contains(b.String(), ">1.7<") {
+		t.Errorf("%v %s", err, b.String())
+	}
+}

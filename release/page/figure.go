@@ -209,7 +209,7 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 		p.Legend.Add(s.Label, points)
 		return marks(p, s.X, s)
 	}
-	if err := band(p, s, pale(seriesColor(i))); err != nil {
+	if err := deviation(p, f, s, seriesColor(i), 0x33); err != nil {
 		return err
 	}
 	curve, err := plotter.NewLine(xys(s.X, s.Y))
@@ -223,6 +223,25 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 		p.Add(hollow(xys(s.X, s.Truth)))
 	}
 	return nil
+}
+
+// mostBands is how many bands may lie over each other: where more lines have deviations, each has thin bars in
+// their place.
+const mostBands = 4
+
+// deviation draws what lies between the low and the high ends of a line: a band as opaque as alpha, or bars; a single point
+// has a bar.
+func deviation(p *plot.Plot, f release.Figure, s release.Series, c color.RGBA, alpha uint8) error {
+	banded := 0
+	for _, s := range f.Series {
+		if len(s.Low) > 0 {
+			banded++
+		}
+	}
+	if len(s.Low) == 1 || banded > mostBands {
+		return errorBars(p, s.X, s, c, 3)
+	}
+	return band(p, s, color.NRGBA{c.R, c.G, c.B, alpha})
 }
 
 // band shades what lies between the low and the high ends of a series, where it has any.
@@ -292,7 +311,7 @@ func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 
 // marks are the errors of a series and, where it is known, the truth.
 func marks(p *plot.Plot, x []float64, s release.Series) error {
-	if err := errorBars(p, x, s, ink); err != nil {
+	if err := errorBars(p, x, s, ink, 5); err != nil {
 		return err
 	}
 	if len(s.Truth) > 0 {
@@ -301,7 +320,7 @@ func marks(p *plot.Plot, x []float64, s release.Series) error {
 	return nil
 }
 
-func errorBars(p *plot.Plot, x []float64, s release.Series, c color.Color) error {
+func errorBars(p *plot.Plot, x []float64, s release.Series, c color.Color, cap vg.Length) error {
 	if len(s.Low) == 0 {
 		return nil
 	}
@@ -317,7 +336,7 @@ func errorBars(p *plot.Plot, x []float64, s release.Series, c color.Color) error
 		return err
 	}
 	bars.LineStyle = draw.LineStyle{Color: c, Width: 0.9}
-	bars.CapWidth = 5
+	bars.CapWidth = cap
 	p.Add(bars)
 	return nil
 }
@@ -329,5 +348,3 @@ func xys(x, y []float64) plotter.XYs {
 	}
 	return pts
 }
-
-func pale(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 0x33} }

@@ -67,6 +67,28 @@ type Evidence struct {
 	Again func(p plan.Plan, report audit.Report) error
 }
 
+// Report is what was looked at, and what was not.
+type Report struct {
+	Findings  []Finding   `json:"findings"`
+	Unchecked []Unchecked `json:"unchecked,omitempty"`
+}
+
+// Failed is how many findings do not hold.
+func (r Report) Failed() (n int) {
+	for _, f := range r.Findings {
+		if !f.Holds {
+			n++
+		}
+	}
+	return n
+}
+
+// Unchecked is what was not looked at, since something was not given or not asked for.
+type Unchecked struct {
+	What string `json:"what"`
+	Why  string `json:"why"` // and what would have it looked at
+}
+
 // Finding is one thing that was looked at.
 type Finding struct {
 	What  string `json:"what"`
@@ -81,7 +103,7 @@ type checks struct {
 	signed   plan.Signed
 	protocol *protocol.Protocol
 	promise  protocol.Promise
-	all      []Finding
+	Report
 }
 
 // found adds a finding, and reports whether it holds.
@@ -90,19 +112,20 @@ func (c *checks) found(what string, err error, format string, a ...any) bool {
 	if err != nil {
 		says = err.Error()
 	}
-	c.all = append(c.all, Finding{what, err == nil, says})
+	c.Findings = append(c.Findings, Finding{what, err == nil, says})
 	return err == nil
 }
 
 // Release looks at everything. The error is of what cannot be read at all.
-func Release(e Evidence) ([]Finding, error) {
+func Release(e Evidence) (Report, error) {
 	r, err := release.Read(bytes.NewReader(e.Files[release.JSONFile]))
 	if err != nil {
-		return nil, err
+		return Report{}, err
 	}
 	all := &checks{Evidence: e, release: r}
 	if !all.plan() {
-		return all.all, nil
+		all.left("everything else", "without the plan nothing follows")
+		return all.Report, nil
 	}
 	all.signature()
 	if all.promised() {
@@ -110,9 +133,14 @@ func Release(e Evidence) ([]Finding, error) {
 		all.rounds()
 		all.received()
 		all.shown()
+	} else {
+		all.left("everything else", "without a promise there is nothing that the release could keep")
 	}
-	return all.all, nil
+	return all.Report, nil
 }
+
+// left adds what is not looked at.
+func (c *checks) left(what, why string) { c.Unchecked = append(c.Unchecked, Unchecked{what, why}) }
 
 // plan finds the plan that the release is of.
 func (c *checks) plan() bool {
@@ -128,7 +156,8 @@ func (c *checks) signature() {
 	case publisher == "":
 		c.found("signature", errors.New(unsigned(c.release)), "")
 	case c.Trusted == nil:
-		c.found("signature", nil, "of %s; whether that is the publisher you expect, --publisher asks", publisher)
+		c.found("signature", nil, "of %s; whether that is the publisher you expect was not asked", publisher)
+		c.left("publisher", "nobody was named whose signature is expected: give the publisher's key, or a file of publishers (--publisher, --publishers)")
 	default:
 		c.found("signature", c.signed.Verify(*c.Trusted), "of %s", publisher)
 	}
@@ -169,8 +198,11 @@ func (c *checks) audited() {
 	if err == nil {
 		err = report.Check(c.signed.Plan, c.promise.Statements, c.release)
 	}
-	if c.found("audit", err, "of this plan's claims, none of which it proves false, and what the release says of it") && c.Again != nil {
+	switch holds := c.found("audit", err, "of this plan's claims, none of which it proves false, and what the release says of it"); {
+	case holds && c.Again != nil:
 		c.found("audit again", c.Again(c.signed.Plan, report), "the same collections were drawn again, and say the same")
+	case holds:
+		c.left("audit again", "that the audit's collections give what its report says: they are drawn again where that is asked for (--audit)")
 	}
 }
 
@@ -188,6 +220,7 @@ func (c *checks) rounds() {
 // names a log.
 func (c *checks) shown() {
 	if c.Trusted == nil || c.Trusted.Log.Key == "" {
+		c.left("log", "that everybody is shown this plan and this release: a file of publishers that names a public log asks for it (--publishers)")
 		return
 	}
 	var e *plan.Evidence

@@ -71,8 +71,8 @@ func TestAReleaseIsInTheLog(t *testing.T) {
 		}
 		all := &checks{Evidence: Evidence{Files: filesOf(receipts, c.evidence), Trusted: &trusted}, signed: plan.Signed{Plan: p}}
 		all.shown()
-		if len(all.all) != c.findings || c.findings > 0 && all.all[0].Holds != c.holds {
-			t.Errorf("%s: %+v", what, all.all)
+		if len(all.Findings) != c.findings || c.findings > 0 && all.Findings[0].Holds != c.holds || len(all.Unchecked) != 1-c.findings {
+			t.Errorf("%s: %+v", what, all.Report)
 		}
 	}
 }
