@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/blob/blobtest"
 )
 
 // job is what the test reads of a Kubernetes Job.
@@ -88,4 +91,81 @@ func TestCountJob(t *testing.T) {
 	if one, err := os.ReadFile(at("one")); err != nil || !bytes.Equal(one, whole) {
 		t.Errorf("the pods' tables add up to something else: %v", err)
 	}
+}
+
+// Parts that lie in a bucket are counted as those in a folder are, table for table.
+func TestCountFromABucket(t *testing.T) {
+	service := blobtest.Start(t)
+	dir := t.TempDir()
+	at := func(elements ...string) string { return filepath.Join(append([]string{dir}, elements...)...) }
+	confetti := func(wants int, args ...string) string {
+		t.Helper()
+		var said bytes.Buffer
+		if code := run(args, terminal.Streams{Out: io.Discard, Err: &said}); code != wants {
+			t.Fatalf("%q: exit %d: %s", args, code, &said)
+		}
+		for _, secret := range []string{blobtest.KeyID, blobtest.Secret} {
+			if strings.Contains(said.String(), secret) {
+				t.Errorf("%q shows a key", args)
+			}
+		}
+		return said.String()
+	}
+	confetti(0, "sample", at("people.csv"), "--rows", "300")
+	confetti(0, "collect", "simulate", "--csv", at("people.csv"), "--column", "drink", "--epsilon", "4", "--delta", "1e-6", "--encoding", "krr", "--full", "--work", at("work"), "--part-bytes", "1500")
+	plan, key, folder := at("work", "plan.json"), at("work", "keys", "analyzer.key"), at("work", "batches", "0_0")
+	bucket := service.Open(t, "plan/batch")
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		name, broken := filepath.Rel(folder, path)
+		return errors.Join(err, broken, bucket.Put(t.Context(), filepath.ToSlash(name), body))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bucket.Delete(t.Context(), "tables"); err != nil { // the simulation's own
+		t.Fatal(err)
+	}
+	for worker := range 3 {
+		confetti(0, "count", "--plan", plan, "--key", key, "--parts", service.At("plan/batch"), "--worker", fmt.Sprintf("%d/3", worker), "--out", service.At(fmt.Sprintf("plan/batch/tables/%d", worker)))
+		confetti(0, "count", "--plan", plan, "--key", key, "--parts", folder, "--worker", fmt.Sprintf("%d/3", worker), "--out", at(fmt.Sprint(worker)))
+		want, err := os.ReadFile(at(fmt.Sprint(worker)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bucket.Get(t.Context(), fmt.Sprintf("tables/%d", worker)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("worker %d counts something else from a bucket: %v", worker, err)
+		}
+	}
+	confetti(0, "count", "--plan", plan, "--merge", service.At("plan/batch/tables"), "--out", at("whole"))
+	confetti(0, "count", "--plan", plan, "--key", key, "--parts", folder, "--out", at("one"))
+	whole, err := os.ReadFile(at("whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, err := os.ReadFile(at("one")); err != nil || !bytes.Equal(one, whole) {
+		t.Errorf("the tables in the bucket add up to something else: %v", err)
+	}
+	for _, c := range []struct {
+		code       int
+		parts, out string
+		says       string
+	}{
+		{1, service.At("plan/nothing"), at("no"), "there is nothing at s3://parts/of/plan/nothing"},
+		{1, "s3://parts/*/*", at("no"), "and no pattern"},
+		{2, folder, "s3://parts", "give s3://BUCKET/NAME"},
+		{1, strings.Replace(service.At("plan/batch"), "s3://parts/", "s3://nobodys/", 1), at("no"), "404 NoSuchBucket"},
+	} {
+		if said := confetti(c.code, "count", "--plan", plan, "--key", key, "--parts", c.parts, "--out", c.out); !strings.Contains(said, c.says) {
+			t.Errorf("%s, %s: %s", c.parts, c.out, said)
+		}
+	}
+	if _, err := os.Stat(at("no")); err == nil {
+		t.Error("a table was written of what cannot be read")
+	}
+	service.Kill()
+	confetti(1, "count", "--plan", plan, "--key", key, "--parts", service.At("plan/batch"), "--out", at("no"))
 }

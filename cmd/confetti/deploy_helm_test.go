@@ -132,7 +132,7 @@ func TestChartOfWorkers(t *testing.T) {
 }
 
 func checkWorkers(t *testing.T, values map[string]any) {
-	values["workers"], values["sharedClaim"] = 3, "parts"
+	values["workers"], values["sharedClaim"], values["bucketSecret"] = 3, "parts", "bucket-keys"
 	docs, err := render(values)
 	if err != nil {
 		t.Fatal(err)
@@ -149,9 +149,61 @@ func checkWorkers(t *testing.T, values map[string]any) {
 		if !slices.Contains(names(at(pod, "containers", 0, "volumeMounts"), "mountPath"), "/var/lib/confetti-parts") || at(pod, "volumes", 0, "persistentVolumeClaim", "claimName") != "parts" {
 			t.Error("the shared folder is not there")
 		}
+		if at(pod, "containers", 0, "envFrom", 0, "secretRef", "name") != "bucket-keys" {
+			t.Error("the keys of the bucket are not there")
+		}
 		return
 	}
 	t.Error("no StatefulSet")
+}
+
+// With a Prometheus to ask, what there is to do decides how many workers there are, by metrics
+// that the role's workers show.
+func TestChartOfAsManyWorkersAsThereIsWorkFor(t *testing.T) {
+	for role, shown := range map[string]string{"shuffler": shownBy(t, "../../shuffler/shufflerd/worker.go"), "analyzer": shownBy(t, "../../analyzer/analyzerd/service.go")} {
+		values := chartValues(t, role)
+		values["workers"] = 2
+		values["autoscale"].(map[string]any)["prometheus"] = "http://prometheus.test:9090"
+		docs, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := 0
+		for _, d := range docs {
+			switch d["kind"] {
+			case "StatefulSet":
+				if n := at(d, "spec", "replicas"); n != nil {
+					t.Errorf("%s: %v replicas, whatever there is to do", role, n)
+				}
+			case "ScaledObject":
+				rules++
+				trigger := at(d, "spec", "triggers", 0, "metadata")
+				if at(d, "spec", "minReplicaCount") != 2 || at(d, "spec", "maxReplicaCount") != 8 || at(d, "spec", "scaleTargetRef", "name") != "north" || at(d, "spec", "scaleTargetRef", "kind") != "StatefulSet" {
+					t.Errorf("%s: %v", role, d["spec"])
+				}
+				if at(trigger, "serverAddress") != "http://prometheus.test:9090" || at(trigger, "threshold") != "4" || at(trigger, "query") != fmt.Sprintf("max(confetti_%s_ready + confetti_%[1]s_leased)", shown) {
+					t.Errorf("%s: %v", role, trigger)
+				}
+			}
+		}
+		if rules != 1 {
+			t.Errorf("%s: %d rules", role, rules)
+		}
+	}
+}
+
+// shownBy is the name under which a file shows shared work.
+func shownBy(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`backlog\.Show\(o\.Metrics\.Meter, "([a-z_]+)"`).FindSubmatch(text)
+	if name == nil {
+		t.Fatalf("%s shows no shared work", file)
+	}
+	return string(name[1])
 }
 
 func checkChart(t *testing.T, role string) {

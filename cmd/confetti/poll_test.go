@@ -63,7 +63,7 @@ func TestALivePoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	const others, places = 23, 40
-	drawn, err := sheet.Draw(studio.Choice{Title: "What do you drink?", Kind: "categories", Named: 3, Epsilon: 2, People: others + 1})
+	drawn, err := sheet.Draw(studio.Choice{Title: "What do you drink?", Asked: []studio.Asked{{Kind: "categories", Named: 3}}, Epsilon: 2, People: others + 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall/js"
 
+	"github.com/confetti-dp/confetti/audit"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -29,10 +30,8 @@ func main() {
 	js.Global().Set("confettiStudio", map[string]any{
 		// read(bytes, asTable): the values that draw is asked about.
 		"read": answering(func(args []js.Value) (any, error) {
-			text := make([]byte, args[0].Get("length").Int())
-			js.CopyBytesToGo(text, args[0])
 			var err error
-			sheet, err = studio.Read(text, args[1].Truthy())
+			sheet, err = studio.Read(bytesOf(args[0]), args[1].Truthy())
 			return sheet, err
 		}),
 		// draw(choice)
@@ -46,18 +45,38 @@ func main() {
 			}
 			return sheet.Draw(c)
 		}),
-		// verify(files, state): texts by name, and the bytes of the public state or null.
+		// verify(files, state, publishers, again): bytes by name, the bytes of the public state or null, whom
+		// somebody expects, as text, and whether the collections of an audit are drawn again.
 		"verify": answering(func(args []js.Value) (any, error) {
-			var texts map[string]string
-			if err := strict(args[0].String(), &texts); err != nil {
+			e := verify.Evidence{Files: map[string][]byte{}}
+			names := js.Global().Get("Object").Call("keys", args[0])
+			for i := range names.Length() {
+				e.Files[names.Index(i).String()] = bytesOf(args[0].Get(names.Index(i).String()))
+			}
+			var err error
+			if e.Trusted, err = verify.Expected(args[2].String()); err != nil {
 				return nil, err
 			}
 			var state []byte
-			if given := args[1]; given.Truthy() {
-				state = make([]byte, given.Get("length").Int())
-				js.CopyBytesToGo(state, given)
+			if args[1].Truthy() {
+				state = bytesOf(args[1])
 			}
-			return verified(texts, state)
+			e.State = func(to io.Writer, name string) error {
+				if state == nil {
+					return errors.New("the public state that the plan names is not here: confetti release verify looks at it")
+				}
+				return plan.CopyState(to, bytes.NewReader(state), name)
+			}
+			if args[3].Truthy() {
+				e.Again = func(p plan.Plan, report audit.Report) error {
+					return report.Same(audit.Of(p, state, func(string, int, int) {}))
+				}
+			}
+			found, err := verify.Release(e)
+			return struct {
+				verify.Report
+				Shows string `json:"shows"`
+			}{found, verify.Shows}, err
 		}),
 		// tell(plan, bodies): what messages of a device say in words; bodies are in base64.
 		"tell": answering(func(args []js.Value) (any, error) {
@@ -69,6 +88,13 @@ func main() {
 		}),
 	})
 	select {} // until the worker ends
+}
+
+// bytesOf copies a Uint8Array.
+func bytesOf(array js.Value) []byte {
+	b := make([]byte, array.Length())
+	js.CopyBytesToGo(b, array)
+	return b
 }
 
 // answering is a function of JavaScript.
@@ -95,24 +121,6 @@ func strict(text string, into any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	return d.Decode(into)
-}
-
-// verified is what was looked at of a release.
-func verified(texts map[string]string, state []byte) (any, error) {
-	files := map[string][]byte{}
-	for name, text := range texts {
-		files[name] = []byte(text)
-	}
-	findings, err := verify.Release(verify.Evidence{Files: files, State: func(to io.Writer, name string) error {
-		if state == nil {
-			return errors.New("the public state that the plan names is not here, or too large for this page: confetti release verify looks at it")
-		}
-		return plan.CopyState(to, bytes.NewReader(state), name)
-	}})
-	return struct {
-		Findings []verify.Finding `json:"findings"`
-		Shows    string           `json:"shows"`
-	}{findings, verify.Shows}, err
 }
 
 // told is what each message of a device that answered the plan says.

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/blob/bucket"
 	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -26,23 +27,27 @@ import (
 type Command struct {
 	Plan   string `help:"The plan, signed or not." required:"" type:"path" placeholder:"FILE"`
 	Key    string `help:"The analyzer's private key, which opens the parts." type:"path" placeholder:"FILE"`
-	Parts  string `help:"The parts of one batch: a folder, or a pattern of folders and files." placeholder:"GLOB"`
+	Parts  string `help:"The parts of one batch: a folder, a pattern of folders and files, or s3://BUCKET/PREFIX." placeholder:"GLOB"`
 	Worker string `help:"Which share of them this worker counts: i/n, with i from 0 to n - 1." default:"0/1" placeholder:"i/n"`
-	Merge  string `help:"Add tables up instead: a folder of them, or a pattern." placeholder:"GLOB"`
-	Out    string `help:"Where to write the table." required:"" type:"path" placeholder:"FILE"`
+	Merge  string `help:"Add tables up instead: a folder of them, a pattern, or s3://BUCKET/PREFIX." placeholder:"GLOB"`
+	Out    string `help:"Where to write the table: a file, or s3://BUCKET/NAME." required:"" placeholder:"FILE"`
 	JSON   bool   `help:"Print JSON."`
 }
 
 func (Command) Help() string {
-	return `An analyzer with count.elsewhere leaves each large batch as parts in its count.folder, and
-waits until tables of all shards lie in the folder tables beside them. Whoever counts again
-writes the same table, byte for byte. The tables of all n workers add up to what the analyzer
-would have counted; --merge makes one of them, and says what is missing.
+	return `An analyzer with count.elsewhere leaves each large batch as parts in its count.folder or
+count.bucket, and waits until tables of all shards lie in the folder tables beside them. Whoever
+counts again writes the same table, byte for byte. The tables of all n workers add up to what
+the analyzer would have counted; --merge makes one of them, and says what is missing.
+
+A bucket's address is s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; its keys are those
+of the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or of AWS_SHARED_CREDENTIALS_FILE.
 
 Examples:
   confetti count --plan plan.json --key analyzer.key --parts parts --worker 0/2 --out tables/0
   confetti count --plan plan.json --key analyzer.key --parts 'parts/*/*' --worker 1/2 --out tables/1
-  confetti count --plan plan.json --merge 'tables/*' --out table`
+  confetti count --plan plan.json --merge 'tables/*' --out table
+  confetti count --plan plan.json --key analyzer.key --parts s3://parts/b --out s3://parts/b/tables/0`
 }
 
 // counted is what the command says.
@@ -62,6 +67,12 @@ func (c Command) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	write, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
 	p, _, err := plans.ReadAny(c.Plan)
 	if err != nil {
 		return err
@@ -75,9 +86,9 @@ func (c Command) Run(std terminal.Streams) error {
 	}
 	var table parts.Table
 	if c.Merge != "" {
-		table, err = c.merge(proto)
+		table, err = c.merge(ctx, proto)
 	} else {
-		table, err = c.share(std, proto, worker, workers)
+		table, err = c.share(ctx, std, proto, worker, workers)
 	}
 	if err != nil {
 		return err
@@ -94,10 +105,7 @@ func (c Command) Run(std terminal.Streams) error {
 		}
 		said.Respondents = crowd.Respondents
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Out), 0o700); err != nil {
-		return err
-	}
-	if err := durable.Replace(c.Out, body, 0o600); err != nil {
+	if err := write(body); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -126,8 +134,47 @@ func (c Command) check() (worker, workers int, err error) {
 	return worker, workers, errors.Join(faults...)
 }
 
-// tablesFolder is where tables lie beside the parts.
-const tablesFolder = "tables"
+// writer writes the table. What is wrong with where it goes is said before anything is counted.
+func (c Command) writer(ctx context.Context) (func([]byte) error, error) {
+	if !bucket.Is(c.Out) {
+		return func(body []byte) error {
+			if err := os.MkdirAll(filepath.Dir(c.Out), 0o700); err != nil {
+				return err
+			}
+			return durable.Replace(c.Out, body, 0o600)
+		}, nil
+	}
+	b, err := bucket.Open(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	in, name := b.Split()
+	if name == "" {
+		return nil, terminal.Usagef("--out is a bucket, and no name in it: give s3://BUCKET/NAME")
+	}
+	return func(body []byte) error {
+		defer in.Close()
+		return in.Put(ctx, name, body)
+	}, nil
+}
+
+// find finds what a pattern or the address of a bucket names, and what reads it.
+func find(ctx context.Context, at string) (parts.Source, []string, error) {
+	if !bucket.Is(at) {
+		names, err := files(at)
+		return folder{}, names, err
+	}
+	b, err := bucket.Open(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	context.AfterFunc(ctx, b.Close)
+	names, err := b.List(ctx, "")
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("there is nothing at %s: check its prefix", at)
+	}
+	return b, names, err
+}
 
 // files are those that a pattern names, and all below folders that it names.
 func files(pattern string) (names []string, err error) {
@@ -157,7 +204,7 @@ type folder struct{}
 
 func (folder) Get(_ context.Context, name string) ([]byte, error) { return os.ReadFile(name) }
 
-func (c Command) share(std terminal.Streams, proto *protocol.Protocol, worker, workers int) (t parts.Table, err error) {
+func (c Command) share(ctx context.Context, std terminal.Streams, proto *protocol.Protocol, worker, workers int) (t parts.Table, err error) {
 	key, err := envelope.ReadKeyFile(c.Key)
 	if err != nil {
 		return t, err
@@ -166,28 +213,26 @@ func (c Command) share(std terminal.Streams, proto *protocol.Protocol, worker, w
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", c.Key, err)
 	}
-	names, err := files(c.Parts)
+	from, names, err := find(ctx, c.Parts)
 	if err != nil {
 		return t, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return filepath.Base(filepath.Dir(name)) == tablesFolder })
+	names = slices.DeleteFunc(names, func(name string) bool { return filepath.Base(filepath.Dir(name)) == parts.TablesFolder })
 	for i, name := range names {
 		names[i] = filepath.ToSlash(name)
 	}
-	ctx, stop := terminal.UntilStopped()
-	defer stop()
 	report, finish := terminal.Progress(std.Err)
 	defer finish()
-	return parts.Share(ctx, counter, folder{}, names, worker, workers, func(done, total int) { report("shards counted", done, total) })
+	return parts.Share(ctx, counter, from, names, worker, workers, func(done, total int) { report("shards counted", done, total) })
 }
 
-func (c Command) merge(proto *protocol.Protocol) (whole parts.Table, err error) {
-	names, err := files(c.Merge)
+func (c Command) merge(ctx context.Context, proto *protocol.Protocol) (whole parts.Table, err error) {
+	from, names, err := find(ctx, c.Merge)
 	if err != nil {
 		return whole, err
 	}
 	for _, name := range names {
-		body, err := os.ReadFile(name)
+		body, err := from.Get(ctx, name)
 		if err != nil {
 			return whole, err
 		}

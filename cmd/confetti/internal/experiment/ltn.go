@@ -59,6 +59,8 @@ func (s withLoans) load() (*dataset.Set, error) {
 func showLTN(res ltn.Result) []string {
 	made := fmt.Sprintf("public clusters      %d of %d records without labels, purity %.3f", res.Clusters, res.Public, res.Purity)
 	switch {
+	case res.Central > 0 && res.Clusters > 0:
+		made = fmt.Sprintf("private clusters     %d of %d records without labels, with noise", res.Clusters, res.Public)
 	case res.Application == experiments.Joining:
 		made = fmt.Sprintf("without the others    %.4f; %.4f with all columns as they are; encoder or clusters of %d public records", res.AccuracyAlone, res.AccuracyNoPrivacy, res.Public)
 	case res.Clusters == 0:

@@ -11,7 +11,7 @@ import (
 type releaseFetch struct {
 	services.SignedPlan
 	services.Flags
-	Out string `help:"Folder for release.json, release.html, counts.csv, receipts.json and the plan, with its public state." required:"" type:"path" placeholder:"DIR"`
+	Out string `help:"Folder for release.json, release.html, counts.csv (and the same as counts.parquet), receipts.json and the plan, with its public state." required:"" type:"path" placeholder:"DIR"`
 }
 
 func (releaseFetch) Help() string {

@@ -2,8 +2,10 @@ package release
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/confetti-dp/confetti/audit"
@@ -40,48 +42,58 @@ func (c releaseVerify) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Given() {
-		trusted, err := c.Trusted()
-		if err != nil {
-			return err
-		}
-		e.Trusted = &trusted
+	if e.Trusted, err = c.expected(); err != nil {
+		return err
 	}
 	if c.Audit {
 		e.Again = again(e.State)
 	}
-	findings, err := verify.Release(e)
+	found, err := verify.Release(e)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.From, err)
 	}
-	bad := 0
-	for _, f := range findings {
-		if !f.Holds {
-			bad++
-		}
-	}
+	bad := found.Failed()
 	if c.JSON {
 		err = terminal.WriteJSON(std.Out, struct {
-			Holds    bool             `json:"holds"`
-			Findings []verify.Finding `json:"findings"`
-		}{bad == 0, findings})
+			Holds bool `json:"holds"`
+			verify.Report
+		}{bad == 0, found})
 	} else {
-		err = tell(std.Out, findings)
+		err = tell(std.Out, found)
 	}
 	if err == nil && bad > 0 {
-		return fmt.Errorf("of %s %d did not hold", serve.Count(len(findings), "check", "checks"), bad)
+		return fmt.Errorf("of %s %d did not hold", serve.Count(len(found.Findings), "check", "checks"), bad)
 	}
 	return err
 }
 
-func tell(out io.Writer, findings []verify.Finding) error {
+// expected are the publishers whom somebody expects; nil: nobody is named.
+func (c releaseVerify) expected() (*plan.Publishers, error) {
+	if c.Publishers != "" {
+		trusted, err := c.Trusted()
+		return &trusted, err
+	}
+	trusted, err := verify.Expected(strings.Join(c.Publisher, "\n"))
+	if err == nil && trusted == nil && c.Given() {
+		err = errors.New("--publisher names nobody")
+	}
+	if err != nil {
+		return nil, terminal.Usage(err)
+	}
+	return trusted, nil
+}
+
+func tell(out io.Writer, found verify.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, f := range findings {
+	for _, f := range found.Findings {
 		mark := "holds"
 		if !f.Holds {
 			mark = "DOES NOT"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, mark, plain.Text(f.Says))
+	}
+	for _, u := range found.Unchecked {
+		fmt.Fprintf(w, "%s\tnot checked\t%s\n", u.What, plain.Text(u.Why))
 	}
 	if err := w.Flush(); err != nil {
 		return err

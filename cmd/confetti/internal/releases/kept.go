@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/durable"
 	"github.com/confetti-dp/confetti/release/page"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -25,11 +24,8 @@ func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
 	return terminal.Uninterrupted(func() error {
 		errs := []error{os.MkdirAll(dir, 0o755)}
 		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, StateFile) {
-			if text, there := files[name]; there {
-				errs = append(errs, durable.Replace(filepath.Join(dir, name), text, 0o644))
-			} else if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				errs = append(errs, err)
-			}
+			text, there := files[name]
+			errs = append(errs, put(dir, name, text, there))
 		}
 		return errors.Join(errs...)
 	})

@@ -2,6 +2,7 @@
 package releases
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/question"
@@ -44,20 +46,46 @@ func Sheet(m question.Model, public findings.Public, r *release.Release) (findin
 	return s, err
 }
 
-// Save writes a release, its table and, since its page names the plan by its hash
+// put writes a file of a release, and of a table the same as Parquet; what is not of this
+// release is of another one, and goes.
+func put(dir, name string, text []byte, there bool) error {
+	files := map[string][]byte{name: text}
+	if columns, ok := columnar.Name(name); ok {
+		var b bytes.Buffer
+		if there {
+			if err := columnar.Write(&b, name, text); err != nil {
+				return err
+			}
+		}
+		files[columns] = b.Bytes()
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if there {
+			if err := durable.Replace(path, text, 0o644); err != nil {
+				return err
+			}
+		} else if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Save writes a release, its table (put) and, since its page names the plan by its hash
 // for anybody to check, the plan.
-func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, sheet findings.Sheet) error {
+func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, t findings.Sheet) error {
 	announceReplaced(std.Err, dir)
 	return terminal.Uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
 		for _, file := range []string{release.CountsFile, release.DensitiesFile, release.SumsFile, release.AuditFile} {
-			if file == sheet.File {
-				if err := durable.Replace(filepath.Join(dir, file), sheet.Text, 0o644); err != nil {
-					return err
-				}
-			} else if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another release
+			text, of := []byte(nil), file == t.File
+			if of {
+				text = t.Text
+			}
+			if err := put(dir, file, text, of); err != nil {
 				return err
 			}
 		}

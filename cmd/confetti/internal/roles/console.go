@@ -3,12 +3,17 @@ package roles
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +32,8 @@ type serveConsole struct {
 	services.Flags
 	Certificate string `help:"PEM file of the console's own certificate." type:"path" placeholder:"FILE"`
 	Key         string `help:"PEM file of its private key." type:"path" placeholder:"FILE"`
-	Address     string `help:"Address by which browsers call the console, where it is not that of --listen." placeholder:"URL"`
+	Address     string `help:"Address by which browsers call the console, where it is not that of --listen, or of the certificate; it answers to no other." placeholder:"URL"`
+	Folder      string `help:"Folder that keeps operators' sessions, by the hash of what their browsers have, and what they did, across restarts; with --dir console in it. Without either both end with the program." type:"path" placeholder:"DIR"`
 	OIDC        oidc   `embed:"" prefix:"oidc-"`
 }
 
@@ -97,12 +103,15 @@ func (c serveConsole) Run(std terminal.Streams) error {
 	}
 	address := c.Address
 	if address == "" {
-		address = c.address(l)
+		address = c.address(o.Hosts[0])
 	}
 	if o.SignIn, err = c.OIDC.open(address); err == nil && o.SignIn != nil && o.Operator == nil {
 		err = terminal.Usagef("operators have nothing to do here: give an operator's token, too, with --dir or --token")
 	}
 	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := c.remember(&o); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	pages, err := console.New(o)
@@ -113,9 +122,30 @@ func (c serveConsole) Run(std terminal.Streams) error {
 	defer stop()
 	fmt.Fprintf(std.Out, "The console is at %s\n", address)
 	if o.Operator != nil {
-		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(address, "/")+pages.Login("operator"))
+		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(address, "/")+pages.Login(operatorName))
 	}
-	return pages.Serve(ctx, l)
+	return errors.Join(pages.Serve(ctx, l), pages.Close())
+}
+
+// operatorName is who opens the link that is printed.
+const operatorName = "operator"
+
+// remember names the folder, where operators can log in, and those who are operators still.
+func (c serveConsole) remember(o *console.Options) error {
+	if o.Operator == nil {
+		if c.Folder != "" {
+			return terminal.Usagef("--folder keeps what operators do, and nobody can log in: give an operator's token, too, with --dir or --token")
+		}
+		return nil
+	}
+	o.Folder, o.Names = c.Folder, append(slices.Sorted(maps.Keys(c.OIDC.Operator)), operatorName)
+	if o.Folder == "" && c.Dir != "" {
+		o.Folder = filepath.Join(c.Dir, "console")
+	}
+	if o.Folder == "" {
+		return nil
+	}
+	return os.MkdirAll(o.Folder, 0o700)
 }
 
 // Studio is the module that pages compute with in a browser, which is looked for, or made, when it
@@ -139,10 +169,10 @@ func (c serveConsole) reach(o *console.Options) error {
 	return nil
 }
 
-// listen takes the port. Names by which browsers may call it are those of this machine where
-// it is for this machine alone.
+// listen takes the port. Names by which browsers may call it are that of --address, those of this machine
+// where it is for this machine alone, and else those that its certificate is for.
 func (c serveConsole) listen(o *console.Options) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(c.Listen)
+	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return nil, terminal.Usagef("--listen is %q: give host and port, such as 127.0.0.1:8480", c.Listen)
 	}
@@ -159,32 +189,70 @@ func (c serveConsole) listen(o *console.Options) (net.Listener, error) {
 		}
 		pair = &read
 	}
-	l, err := console.Listen(c.Listen, pair)
-	if err != nil {
+	// Names that are wrong are said before the port is taken, and whether it is free or not.
+	if o.Hosts, o.Secure, err = c.hosts(host, port, local, pair); err != nil {
 		return nil, err
 	}
-	if local {
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		o.Hosts = []string{l.Addr().String(), net.JoinHostPort("localhost", port), net.JoinHostPort(host, port)}
+	l, err := console.Listen(c.Listen, pair)
+	if err != nil || port != "0" {
+		return l, err
 	}
-	if c.Address != "" {
-		at, err := url.Parse(c.Address)
-		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.Path != "" && at.Path != "/" {
-			return nil, errors.Join(terminal.Usagef("--address is %q: give a scheme, host and port, such as https://console.example.org", c.Address), l.Close())
-		}
-		o.Hosts, o.Secure = append(o.Hosts, at.Host), at.Scheme == "https"
+	if _, port, err = net.SplitHostPort(l.Addr().String()); err == nil {
+		o.Hosts, _, err = c.hosts(host, port, local, pair)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
-func (c serveConsole) address(l net.Listener) string {
-	scheme := "http"
+// hosts are the names by which browsers may call the console, the first of them to be printed, and whether
+// they do over TLS alone.
+func (c serveConsole) hosts(host, port string, local bool, pair *tls.Certificate) (all []string, secure bool, err error) {
+	if c.Address != "" {
+		at, err := url.Parse(c.Address)
+		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.Path != "" && at.Path != "/" {
+			return nil, false, terminal.Usagef("--address is %q: give a scheme, host and port, such as https://console.example.org", c.Address)
+		}
+		all, secure = append(all, at.Host), at.Scheme == "https"
+	}
+	if local {
+		return append(all, net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)), secure, nil
+	}
+	if c.Address != "" {
+		return all, secure, nil
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return nil, false, fmt.Errorf("--certificate: %w", err)
+	}
+	names := slices.DeleteFunc(slices.Clone(leaf.DNSNames), func(name string) bool { return strings.Contains(name, "*") })
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		return nil, false, terminal.Usagef("the certificate names no host by which browsers may call the console: give --address, such as https://console.example.org")
+	}
+	for _, name := range names {
+		if port == "443" {
+			all = append(all, bare(name))
+		}
+		all = append(all, net.JoinHostPort(name, port))
+	}
+	return all, true, nil
+}
+
+// bare is a host as browsers name it without a port.
+func bare(host string) string {
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+func (c serveConsole) address(host string) string {
 	if c.Certificate != "" {
-		scheme = "https"
+		return "https://" + host + "/"
 	}
-	at := l.Addr().String()
-	if strings.HasPrefix(at, "[::]:") { // every address of this machine
-		at = "localhost" + strings.TrimPrefix(at, "[::]")
-	}
-	return scheme + "://" + at + "/"
+	return "http://" + host + "/"
 }

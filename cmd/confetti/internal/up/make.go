@@ -1,8 +1,6 @@
 package up
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"net"
@@ -45,16 +43,37 @@ func (c Command) Make(t trial.Folder) error {
 	if err != nil {
 		return err
 	}
+	_, absent := os.Stat(string(t))
 	if err := os.MkdirAll(string(t), 0o700); err != nil {
 		return err
 	}
 	if entries, err := os.ReadDir(string(t)); err != nil || len(entries) > 0 {
 		return errors.Join(err, fmt.Errorf("%s is neither empty nor a finished trial: name another folder", t))
 	}
+	if err := c.fill(t, p); err != nil { // the folder is as it was, for another try
+		return errors.Join(err, empty(string(t), absent != nil))
+	}
+	return nil
+}
+
+// empty removes all that is in a folder, and the folder too if it was not there before.
+func empty(folder string, whole bool) error {
+	if whole {
+		return os.RemoveAll(folder)
+	}
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+	}
+	return err
+}
+
+// fill writes a trial of a plan to an empty folder: files first, the plan last, so that
+// whatever ends before leaves no trial.
+func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err := os.Chmod(string(t), 0o700); err != nil {
 		return err
 	}
-	// Files first, the plan last: whatever fails before leaves no trial.
 	ca, err := serve.NewAuthority("Confetti trial", 365*24*time.Hour)
 	if err != nil {
 		return err
@@ -115,6 +134,9 @@ func (c Command) keepState(t trial.Folder, p plan.Plan) error {
 	if p.State == "" {
 		return terminal.Usagef("--state: the plan names no public state")
 	}
+	if c.State == "" {
+		return terminal.Usagef("--state: the plan names the public state %s: give the file that has it", plan.Short(p.State))
+	}
 	text, err := os.ReadFile(c.State)
 	if err != nil {
 		return fmt.Errorf("--state: the plan names the public state %s: %w", plan.Short(p.State), err)
@@ -149,37 +171,6 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 		return err
 	}
 	return keep(t, first)
-}
-
-// Draft is the plan without parties' keys and addresses.
-func (c Command) Draft() (plan.Plan, error) {
-	if c.Plan != "" {
-		return plans.ReadDraft(c.Plan)
-	}
-	randomizer := plan.Randomizer{Name: "one-hot", Accounting: "exact"}
-	if c.Route == plan.RouteSum { // whose aggregators add the noise
-		randomizer = plan.Randomizer{Name: plan.RandomizerNone}
-	}
-	return plan.Plan{
-		Version: plan.Version, Title: "Which colour do you like best?",
-		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &plan.Histogram{
-			Attributes: []plan.Attribute{{Name: "colour", Kind: "categories", Values: []string{"red", "green", "blue", "yellow", "violet"}}},
-			Randomizer: randomizer,
-		}},
-		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"},
-		Crowd:     plan.Crowd{Minimum: 100},
-		Envelopes: plan.Envelopes{Suite: "x25519"},
-		Route:     c.route(),
-		Analyzer:  plan.Party{Operator: "analyzer"},
-	}, nil
-}
-
-// route is that of the sample.
-func (c Command) route() plan.Route {
-	if c.Route == plan.RouteSum {
-		return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: plan.NoiseAggregators}}
-	}
-	return plans.Route(1, 2)
 }
 
 // tokens says whether hops demand tokens: not in a study of which everybody answers all
@@ -378,19 +369,4 @@ epsilon = 20.0
 delta = 1e-3
 adjacency = 'replacement'
 `, trial.Publishers, trial.Population, trial.Population)
-}
-
-// values writes made-up answers to the sample: the first colour is the commonest.
-func values(t trial.Folder, p plan.Plan, devices int) error {
-	asked := p.Question.Histogram.Attributes[0]
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Write([]string{asked.Name})
-	r := rng.New()
-	for range devices {
-		i := r.IntN(len(asked.Values))
-		w.Write([]string{asked.Values[min(i, r.IntN(len(asked.Values)))]})
-	}
-	w.Flush()
-	return durable.Replace(t.Path(trial.Values), b.Bytes(), 0o600)
 }

@@ -64,7 +64,13 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	const operator = "trial"
+	folder := t.Path("room")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	pages, err := console.New(console.Options{
+		Folder: folder, Names: []string{operator},
 		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Studio: roles.Studio(), Close: s.Closing, Hosts: []string{host}, Log: log,
 		Backup: func(ctx context.Context) (string, error) {
 			file := t.Path("backup-" + time.Now().UTC().Format("20060102-150405") + ".db")
@@ -74,11 +80,11 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if err := c.tell(std.Out, room, scheme+"://"+host+pages.Login("trial")); err != nil {
-		return nil, errors.Join(err, l.Close())
+	if err := c.tell(std.Out, room, scheme+"://"+host+pages.Login(operator)); err != nil {
+		return nil, errors.Join(err, l.Close(), pages.Close())
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- pages.Serve(ctx, l) }()
+	go func() { ended <- errors.Join(pages.Serve(ctx, l), pages.Close()) }()
 	return func() error { return <-ended }, nil
 }
 
