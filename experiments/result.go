@@ -74,6 +74,7 @@ type Accuracies struct {
 	Choice            string  `json:"choice,omitempty"`            // how the kernel was chosen
 	RMSEBitsum        float64 `json:"rmse_bitsum"`                 // of one channel's sum, in respondents
 	KDERMSE           float64 `json:"kde_rmse,omitempty"`          // of the densities at test records, against the exact ones
+	KDERMSEStd        float64 `json:"kde_rmse_std,omitempty"`      // standard deviation of that over runs; 0 for one run
 
 	Classifier                   string  `json:"classifier"` // HighestDensity or NearestMean
 	AccuracyHighestDensity       float64 `json:"accuracy_highest_density"`

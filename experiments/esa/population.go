@@ -17,12 +17,13 @@ const (
 	mapLike      = "map-like"
 	childLike    = "child-like"
 	heavyHitters = "heavy-hitters"
+	heavyBehind  = "heavy-hitters-behind" // whose power law goes on behind the hundred, where that of the other begins anew
 	zipfWords    = "zipf-words"
 )
 
 // MadeUp are those that need no folder.
 func MadeUp() []string {
-	return []string{horseLike, mapLike, childLike, heavyHitters, zipfWords}
+	return []string{horseLike, mapLike, childLike, heavyHitters, heavyBehind, zipfWords}
 }
 
 // Population is made up, or loaded. The seed draws the words; pictures are the same for
@@ -39,14 +40,18 @@ func Population(name string, seed uint64, load func(name string) (*dataset.Popul
 		return picture(721, 497, 50_409_435, white, portraitShade), nil
 	case mapLike:
 		return picture(1365, 2048, 236_559_063, brighter, cityShade()), nil
-	case heavyHitters:
+	case heavyHitters, heavyBehind:
 		// A hundred heavy hitters with half of the reports, and a power law.
+		first := 1
+		if name == heavyBehind {
+			first = 101
+		}
 		weights := make([]float64, 1_778_120)
 		for i := range weights {
 			if i < 100 {
 				weights[i] = 1 / float64(i+1)
 			} else {
-				weights[i] = math.Pow(float64(i-99), -1.35)
+				weights[i] = math.Pow(float64(i-100+first), -1.35)
 			}
 		}
 		scale(weights[:100], 0.5)

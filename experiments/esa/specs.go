@@ -24,7 +24,7 @@ func deltaOf(set string) float64 {
 		return 5e-8
 	case childLike:
 		return 5e-9
-	case mapLike, heavyHitters, "en-words":
+	case mapLike, heavyHitters, heavyBehind, "en-words":
 		return 5e-10
 	}
 	return 1e-6
@@ -146,7 +146,7 @@ func Specs() []experiments.Spec {
 			Of:    grid(budgets, oneHots...),
 		},
 	}
-	specs = append(specs, bounds(), ours(), crowds())
+	specs = append(specs, bounds(), ours(), crowds(), collisions())
 	for i := range specs {
 		if specs[i].Kind = Kind; specs[i].Sections == nil {
 			specs[i].Sections = tables
@@ -164,6 +164,17 @@ func ours() experiments.Spec {
 		Of: func(o experiments.Options, set string) []experiments.Cell {
 			ways := []experiments.Histogram{curator, way(experiments.OneHot, account.PaperAccounting, 0), way(experiments.OneHot, exact, 0), way(experiments.Asymmetric, exact, 0), way(experiments.OneHot, exact, 16)}
 			return cellsAt(set, o.Some(0.25, 1), ways)
+		},
+	}
+}
+
+// collisions sets sketches of two laws of heavy hitters beside each other.
+func collisions() experiments.Spec {
+	return experiments.Spec{
+		Name: "esa-collisions", Datasets: []string{heavyHitters, heavyBehind}, Title: "What a sketch's error is of",
+		Paper: "Table III, last row: the sketch of heavy hitters, whose error is that of colliding with the largest values. The paper does not say how large these are: beside a power law that begins anew behind the hundred, one that goes on behind them.",
+		Of: func(_ experiments.Options, set string) []experiments.Cell {
+			return cellsAt(set, []float64{1}, []experiments.Histogram{way(experiments.CountMean, account.PaperAccounting, 0)})
 		},
 	}
 }

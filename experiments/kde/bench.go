@@ -186,6 +186,10 @@ func (b *bench) accuracies(c experiments.Cell, w way, res *experiments.Accuracie
 	}
 	square, _ := experiments.MeanStd(squares)
 	res.KDERMSE = math.Sqrt(square)
+	for i, s := range squares {
+		squares[i] = math.Sqrt(s)
+	}
+	_, res.KDERMSEStd = experiments.MeanStd(squares)
 	open, err := b.noPrivacy(c)
 	res.AccuracyNoPrivacy, res.AccuracyNearestMeanNoPrivacy = open[0], open[1]
 	return err

@@ -24,7 +24,7 @@ func beyond() experiments.Spec {
 	return specAt([]float64{0.5, 1, 2, 4}, "beyond", "Beyond the paper: one bit a coordinate, labels as they are",
 		"Not in the paper: rotated and clipped inner products and paired Gaussian features, whose accounting uses the sum of squared gaps, beside the paper's protocols under its accounting and the exact one.",
 		[]string{"agnews", "sst2", "mnist", "fashion-mnist"}, accuracyComparison,
-		part{experiments.Cell{Runs: 3}, paperKernels, ways[:5]}, part{experiments.Cell{Runs: 5}, newKernels, ways[:1]})
+		part{experiments.Cell{Runs: paperRuns}, paperKernels, ways[:5]}, part{experiments.Cell{Runs: paperRuns}, newKernels, ways[:1]})
 }
 
 // sameBits is what every kernel may send where kernels are compared.
@@ -40,7 +40,7 @@ func kernels() experiments.Spec {
 	}
 	return specAt([]float64{0.5, 1, 2, 4}, "kernels", "Kernels at 1,024 bits a device, labels as they are",
 		"Not measured in the paper: every family of one bit a coordinate at the same number of bits, by randomized response. Bandwidths are 1, and for the Laplacian, whose distance adds up over the coordinates, 16, about the root of their number.",
-		[]string{"agnews"}, accuracyComparison, part{experiments.Cell{Runs: 3}, families, ways[:1]})
+		[]string{"agnews"}, accuracyComparison, part{experiments.Cell{Runs: paperRuns}, families, ways[:1]})
 }
 
 func extrapolation() experiments.Spec {
@@ -83,7 +83,7 @@ func apart() experiments.Spec {
 	maps := []experiments.Density{paperKernels[1], {Kernel: newKernels[0].Kernel}}
 	return spec("apart", "What the accountant and the rotation bring, apart",
 		"Not in the paper: coordinates as they are and rotated ones, each with the flips of the paper's accounting and of the exact one, labels as they are.",
-		textSets[:2], accuracyComparison, part{experiments.Cell{Runs: 5}, maps, ways[:4]})
+		textSets[:2], accuracyComparison, part{experiments.Cell{Runs: paperRuns}, maps, ways[:4]})
 }
 
 // Fourier features of a set of CIFAR-10's size are a third of the paper's 6,144, of a projection: all of it takes minutes of a
@@ -93,13 +93,14 @@ const (
 	shapeProjection = 256
 )
 
+var fourier = experiments.Density{Kernel: plan.Kernel{Name: "gaussian-projected", Bandwidth: 1, Projection: shapeProjection}, Repetitions: shapeBits}
+
 // contrast is the paper's main one, of Gaussian densities and inner products on images.
 func contrast() experiments.Spec {
-	fourier := []experiments.Density{{Kernel: plan.Kernel{Name: "gaussian-projected", Bandwidth: 1, Projection: shapeProjection}, Repetitions: shapeBits}}
 	one := experiments.Cell{Runs: 1}
 	return specAt([]float64{1.5, 3, 4.7}, "table5-shape", "Gaussian densities and inner products in CIFAR-10's size",
 		"Table 5, labels as they are, on made-up unit vectors of CIFAR-10's size (10 classes of 5,000, d = 6144): Gaussian densities by 2,048 Fourier features of a projection to 256 directions, where the paper has 6,144 of all coordinates, and inner products.",
-		[]string{cifarLike}, labelTables, part{one, fourier, append(ways[:5:5], curator)}, part{one, paperKernels[1:], append(ways[:5:5], curator, holder)}, part{one, newKernels[:1], ways[:1]})
+		[]string{cifarLike}, labelTables, part{one, []experiments.Density{fourier}, append(ways[:5:5], curator)}, part{one, paperKernels[1:], append(ways[:5:5], curator, holder)}, part{one, newKernels[:1], ways[:1]})
 }
 
 // Who adds up numbers and no bits: one who holds all records, and devices of which nothing but sums is revealed.
@@ -112,5 +113,5 @@ var (
 func numbers() experiments.Spec {
 	return spec("real-sums", "Bits and the numbers that they are of",
 		"Appendix B.2: sums of the features themselves, by one who holds the records and adds Gaussian noise, and by devices that add a discrete Gaussian each and of which nothing but sums is revealed; beside one bit a channel by randomized response, and a curator's noise on such bits.",
-		textSets[:1], accuracyComparison, part{experiments.Cell{Runs: 5}, paperKernels, []experiments.Density{ways[0], curator, holder, devices}})
+		textSets[:1], accuracyComparison, part{experiments.Cell{Runs: paperRuns}, paperKernels, []experiments.Density{ways[0], curator, holder, devices}})
 }

@@ -105,15 +105,11 @@ func lines(cells []experiments.Measured, by func(experiments.Measured) string, v
 	return ls
 }
 
-// mostBands is how many deviations a figure shows: more hide each other, and the
-// tables have them.
-const mostBands = 4
-
 // figure draws lines over epsilon; false if none has a point.
 func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure, bool) {
 	f := release.Figure{
 		Name: strings.NewReplacer("_", "-", repeatSign, "-").Replace(name), Title: title, Kind: release.Lines,
-		X: release.Axis{Label: "epsilon of the features"}, Y: release.Axis{Label: y, Log: logarithmic},
+		X: release.Axis{Label: "epsilon of the features", Log: true}, Y: release.Axis{Label: y, Log: logarithmic},
 	}
 	var at []string
 	for _, l := range ls {
@@ -124,11 +120,6 @@ func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure,
 		f.Series = append(f.Series, s)
 		last := len(s.Y) - 1
 		at = append(at, fmt.Sprintf("%s from %.3g at epsilon %g to %.3g at %g", s.Label, s.Y[0], s.X[0], s.Y[last], s.X[last]))
-	}
-	if len(f.Series) > mostBands {
-		for i := range f.Series {
-			f.Series[i].Low, f.Series[i].High = nil, nil
-		}
 	}
 	f.Alt = "Lines over epsilon: " + strings.Join(at, "; ") + "."
 	return f, len(f.Series) > 0

@@ -75,28 +75,15 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 // concentrated is the least noise of a discrete Gaussian in each of several sums that keeps the target, where a record
 // moves them by so much in the two-norm.
 func concentrated(t account.Target, sensitivity float64) (sigma float64, g account.Guarantee, err error) {
-	keeps := func(sigma float64) bool {
-		g, err = account.Epsilon(additive.DiscreteGaussianVector{Sigma: sigma, Sensitivity: sensitivity}, t.Delta)
-		return err == nil && g.Epsilon <= t.Epsilon
+	event := func(sigma float64) additive.DiscreteGaussianVector {
+		return additive.DiscreteGaussianVector{Sigma: sigma, Sensitivity: sensitivity}
 	}
-	low, high := sensitivity/t.Distance(), sensitivity/t.Distance()
-	for range 60 {
-		if keeps(high) {
-			break
-		}
-		low, high = high, 2*high
+	sigma, err = t.Search(account.Search{Noise: sensitivity / t.Distance(), Most: math.Inf(1), Tolerance: account.CloseEnough}, func(sigma float64) account.Event { return event(sigma) })
+	if err != nil {
+		return 0, g, err
 	}
-	for high > low*(1+account.CloseEnough) {
-		if mid := math.Sqrt(low * high); keeps(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	if !keeps(high) {
-		return 0, g, fmt.Errorf("no noise keeps epsilon %g at delta %g: %w", t.Epsilon, t.Delta, err)
-	}
-	return high, g, nil
+	e, g, err := account.Meets(t, event(sigma))
+	return e.Sigma, g, err
 }
 
 // closeness bounds the logarithm of the ratio of the probabilities of any number under the sum of n discrete

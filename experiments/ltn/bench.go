@@ -63,6 +63,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 		if run > 0 {
 			continue
 		}
+		out.Data, out.Synthetic = b.set.Checksum, b.set.Synthetic
 		out.Dataset, out.Respondents, out.Users, out.Runs, out.Seed, out.Plan = c.Dataset, res.Respondents, res.Respondents, c.Runs, c.Seed, res.Plan
 		out.Epsilon, out.EpsilonLocal, out.Delta, out.Adjacency, out.Trust = &res.EpsilonCentral, &res.EpsilonLocal, res.Delta, string(account.Replacement), account.ShufflerHonest
 		if c.Records.Application == experiments.Joining { // nothing is shuffled

@@ -62,7 +62,7 @@ func Loans(dir string) (*dataset.Set, error) {
 	names := slices.Clone(loans.Names)
 	names[year] = "int_rate"
 	at := n - int(float64(n)*testedLoans)
-	return &dataset.Set{Name: LoansName, Classes: []string{"paid", "charged off"}, Columns: names, Train: part(0, at), Test: part(at, n)}, nil
+	return &dataset.Set{Name: LoansName, Classes: []string{"paid", "charged off"}, Columns: names, Checksum: loans.Checksum, Train: part(0, at), Test: part(at, n)}, nil
 }
 
 // standard brings columns to mean zero and deviation one among public records.

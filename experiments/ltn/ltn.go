@@ -71,8 +71,8 @@ type Result struct {
 	Claim       string  `json:"claim"`
 	Respondents int     `json:"respondents"`
 	Public      int     `json:"public"` // records without labels that made the clusters
-	// Purity is the share of public records whose class is the commonest of their cluster. It
-	// is for the reader: no setting comes of it.
+	// Purity is the share of public records whose class is the commonest of their cluster; 0 where these
+	// records are private (EpsilonMade), of whom it is not told. No setting comes of it.
 	Purity  float64    `json:"purity,omitempty"`
 	Seconds float64    `json:"seconds"`
 	Plan    *plan.Plan `json:"plan,omitempty"` // without keys

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/stattest"
 	"github.com/confetti-dp/confetti/learn/dpsgd"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // says is what a result's own numbers are: the cell alone would speak for it.
@@ -229,7 +230,11 @@ func TestMeasurementsHavePages(t *testing.T) {
 		t.Error(err)
 	}
 	for _, s := range Specs() {
-		for _, sec := range s.Sections(s, measured) {
+		d := release.Document{Title: s.Title, Sections: s.Sections(s, measured)}
+		if err := d.Validate(); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		for _, sec := range d.Sections {
 			if len(sec.Tables) == 0 || len(sec.Tables[0].Rows) != 2 || len(sec.Figures) != 1 || len(sec.Figures[0].Series) == 0 {
 				t.Errorf("%s: %+v", s.Name, sec)
 			}

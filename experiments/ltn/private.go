@@ -15,6 +15,11 @@ import (
 // roundsOfPrivate are those of k-means once there are enough clusters.
 const roundsOfPrivate = 5
 
+// mostPrivate is how many clusters, up to so many, can be told from the noise of their centres.
+func (t *task) mostPrivate(rows, upTo int) (int, error) {
+	return cluster.Private{Clusters: upTo, Rounds: roundsOfPrivate}.Most(rows, t.train.Cols, t.Central/2, deltaMade/2)
+}
+
 // privateMeans are clusters by k-means with noise.
 func (t *task) privateMeans(x blas32.General, n int) (*clusters, error) {
 	p, g, err := cluster.Private{Clusters: n, Rounds: roundsOfPrivate}.Keeping(x.Rows, t.Central/2, deltaMade/2)

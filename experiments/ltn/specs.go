@@ -155,7 +155,7 @@ func line(name, title, set string, cells []experiments.Measured, of func(*experi
 
 func cleanly(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
-		return release.Section{Tables: []release.Table{Table(cells)}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyClean, r.AccuracyCleanStd })}}
+		return release.Section{Tables: []release.Table{Table(set, cells)}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyClean, r.AccuracyCleanStd })}}
 	})
 }
 
@@ -196,6 +196,6 @@ func joinedly(s experiments.Spec, all []experiments.Measured) []release.Section 
 				clear.X, clear.Y = append(clear.X, m.Cell.Records.Epsilon), append(clear.Y, m.Result.Recorded.AccuracyNoPrivacy)
 			}
 		}
-		return release.Section{Tables: []release.Table{Table(cells)}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, alone, clear)}}
+		return release.Section{Tables: []release.Table{Table(set, cells)}, Figures: []release.Figure{line(s.Name, s.Title+": "+set, set, cells, func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, alone, clear)}}
 	})
 }

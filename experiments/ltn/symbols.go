@@ -99,6 +99,13 @@ func (t *task) collection() (Result, error) {
 	public, asked := t.split()
 	if t.Clusters == 0 {
 		t.Clusters = cluster.ForSymbols(len(asked), len(t.set.Classes), t.Epsilon)
+		if t.Central > 0 {
+			most, err := t.mostPrivate(len(public), t.Clusters)
+			if err != nil {
+				return Result{}, err
+			}
+			t.Clusters = max(min(t.Clusters, 2*len(t.set.Classes)), most)
+		}
 	}
 	res := Result{Cell: t.Cell, Respondents: len(asked), Public: len(public)}
 	x := dataset.Rows(t.train, public)
@@ -129,7 +136,10 @@ func (t *task) collection() (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	res.AccuracyClean, res.Purity = net.Accuracy(learned, t.test, t.set.Test.Y), t.purity(of, public)
+	res.AccuracyClean = net.Accuracy(learned, t.test, t.set.Test.Y)
+	if t.Central == 0 { // of private records it would be an exact number, which no epsilon covers
+		res.Purity = t.purity(of, public)
+	}
 	return t.finish(res, p, len(t.set.Classes)), nil
 }
 

@@ -2,6 +2,7 @@ package papers
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/confetti-dp/confetti/dp/account"
 	"github.com/confetti-dp/confetti/experiments"
@@ -28,7 +29,7 @@ var (
 
 	rrExact      = protocol{"RR, exact", line(page.Blue, page.Circle)}
 	rrPaper      = protocol{"RR, the paper's", paper(page.Blue, page.Ring)}
-	rrUnproved   = protocol{"RR, the paper's (no proof)", paper(page.Blue, page.Ring)}
+	rrUnproved   = protocol{"RR, the paper's (no proof)", paper(page.Blue, page.Plus)}
 	rrLocal      = protocol{"RR, no shuffler", paper(page.Sky, page.Ring)}
 	threeExact   = protocol{"3NB, exact", line(page.Vermilion, page.Square)}
 	threePaper   = protocol{"3NB, the paper's", paper(page.Vermilion, page.Box)}
@@ -37,9 +38,10 @@ var (
 	purePaper    = protocol{"Pure, the paper's", paper(page.Green, page.Pyramid)}
 )
 
-// published is how what a paper printed for a protocol is drawn: its colour, a cross, no line.
-func published(p protocol) protocol {
-	return protocol{p.words + ", printed", page.Look{Colour: p.look.Colour, Mark: page.Cross, Alone: true}}
+// published is how what a paper printed for a protocol is drawn: its colour, a cross, no line. of names the data where ours
+// stand in for them.
+func published(p protocol, of string) protocol {
+	return protocol{p.words + ", printed" + of, page.Look{Colour: p.look.Colour, Mark: page.Cross, Alone: true}}
 }
 
 // summed is the protocol of a cell of densities.
@@ -100,6 +102,23 @@ func (c *chart) add(p protocol, x, y, spread float64) {
 	s.X, s.Y, s.Low, s.High = append(s.X, x), append(s.Y, y), append(s.Low, low), append(s.High, y+spread)
 }
 
+// apart moves the lines of a figure with a logarithmic x axis aside by a hair each, so that what has the same place
+// there stands side by side, in the order of the legend; the axis has its marks at the places themselves, and so has what
+// was printed.
+func (c *chart) apart(places []float64) {
+	const width = 0.38 // all of them, as a logarithm; our epsilons are 0.4 apart at least
+	for i := range c.Series {
+		if c.Looks[i].Alone {
+			continue
+		}
+		aside := math.Exp(width * ((float64(i)+0.5)/float64(len(c.Series)) - 0.5))
+		for j := range c.Series[i].X {
+			c.Series[i].X[j] *= aside
+		}
+	}
+	c.At = places
+}
+
 // done is the figure, in which lines without deviations have no band; false where there is nothing to draw.
 func (c *chart) done() (page.Chart, bool) {
 	for i := range c.Series {
@@ -112,5 +131,8 @@ func (c *chart) done() (page.Chart, bool) {
 		}
 	}
 	c.Alt = fmt.Sprintf("%s %d lines over the %s.", c.Alt, len(c.Series), c.X.Label)
+	if len(c.At) > 0 {
+		c.X.Label += " (marks side by side)"
+	}
 	return c.Chart, len(c.Series) > 0
 }

@@ -18,8 +18,7 @@ func ltnPaper() Paper {
 		return func(c Cells) (tables []release.Table, figures []page.Chart) {
 			for _, set := range sets {
 				at := noisy(c, set, application, level)
-				if t := ltn.Table(at); len(t.Rows) > 0 {
-					t.Title = called(set)
+				if t := ltn.Table(called(set), at); len(t.Rows) > 0 {
 					tables = append(tables, t)
 				}
 				figures = append(figures, overLocal(at, name+"-"+stem(set), called(set)+", "+titles[name], of, printed)...)
@@ -35,7 +34,7 @@ tells one symbol of a public cluster and the label. *On records as they are* is 
 
     confetti experiment run ltn --all --data DIR --out results      # goes on where it was stopped
 
-Central epsilons of respondents are of replacement, at delta 1e-6, behind one honest hop and with all other respondents honest.
+**Equal local epsilon** are the rows of one epsilon in a table. **Equal central epsilon** is read off the column *central epsilon, shuffled*: what the same reports keep of replacement, at delta 1e-6, behind one honest hop and with all other respondents honest; there one symbol at 4 stands beside a code between 2 and 4.
 
 How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 		items: []item{
@@ -50,13 +49,13 @@ How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 				return []release.Table{needs()}, nil
 			}},
 			{name: "Table 2", title: "settings of DP-Adam", text: "What is made of private records, with the epsilon that these keep (delta 1e-5, one left out or added) beside the respondents'. Of symbols clusters by noisy k-means and a linear model by DP-SGD have half of it each; of codes the encoder's second stage by DP-Adam (`confetti learn encoder --stages two`) has all of it, and LTN's two stages as printed keep nothing that is proved. `confetti experiment run ltn-table2` has the epochs that the paper's multipliers allow, too.", show: func(c Cells) ([]release.Table, []page.Chart) {
-				return []release.Table{ltn.Table(centrally(c, "mnist"))}, nil
+				return []release.Table{ltn.Table(called("mnist"), centrally(c, "mnist"))}, nil
 			}},
 			{name: "Table 3", title: "settings for joining data", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 3).", show: func(c Cells) ([]release.Table, []page.Chart) {
-				return []release.Table{ltn.Table(withSettings(c, ltn.LoansName, experiments.Joining))}, nil
+				return []release.Table{ltn.Table(called(ltn.LoansName), withSettings(c, ltn.LoansName, experiments.Joining))}, nil
 			}},
 			{name: "Table 4", title: "settings of the encoder", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 1: clip 10, noise of training 200, split 0.7).", show: func(c Cells) ([]release.Table, []page.Chart) {
-				return []release.Table{ltn.Table(withSettings(c, "mnist", experiments.Collecting))}, nil
+				return []release.Table{ltn.Table(called("mnist"), withSettings(c, "mnist", experiments.Collecting))}, nil
 			}},
 		},
 	}

@@ -120,11 +120,12 @@ func (p Paper) Write(folder string, cells Cells) error {
 
 // origin says what the page was made of: how many cells, the time that they took, and the data.
 func origin(cells Cells) string {
-	timed, seconds, sums := 0, 0.0, map[string]string{}
+	timed, of, seconds, sums := 0, 0, 0.0, map[string]string{}
 	for _, m := range cells {
 		if m.Result == nil {
 			continue
 		}
+		of++
 		if m.Result.Seconds > 0 {
 			timed, seconds = timed+1, seconds+m.Result.Seconds
 		}
@@ -132,7 +133,12 @@ func origin(cells Cells) string {
 			sums[m.Cell.Dataset] = m.Result.Data
 		}
 	}
-	text := fmt.Sprintf("\n## Where the numbers are from\n\n%d cells, of which %d took %.0f minutes together, on two cores that others used too; what the others took was not kept: they were taken over, with the digits that were printed, from the pages that this one leads to.\n", len(cells), timed, seconds/60)
+	text := fmt.Sprintf("\n## Where the numbers are from\n\n%d cells, ", of)
+	if timed == of {
+		text += fmt.Sprintf("which took %.0f minutes by the clock, one after the other, on two cores that others used too.\n", seconds/60)
+	} else {
+		text += fmt.Sprintf("of which %d took %.0f minutes by the clock, one after the other, on two cores that others used too; what the others took was not kept: they were taken over, with the digits that were printed, from the pages that this one leads to.\n", timed, seconds/60)
+	}
 	for _, set := range slices.Sorted(maps.Keys(sums)) {
 		text += fmt.Sprintf("\n- %s: SHA-256 %s\n", set, sums[set])
 	}

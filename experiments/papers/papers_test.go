@@ -2,9 +2,12 @@ package papers
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,13 +82,49 @@ func TestCellsAreKept(t *testing.T) {
 
 // A protocol has one look in every figure, and no two protocols that meet have the same.
 func TestLooksAreTheirOwn(t *testing.T) {
-	all := []protocol{noPrivacy, curator, holder, numbers, rotated, rrExact, rrPaper, rrLocal, threeExact, threePaper, threeAuthors, pureExact, purePaper}
+	all := []protocol{noPrivacy, curator, holder, numbers, rotated, rrExact, rrPaper, rrUnproved, rrLocal, threeExact, threePaper, threeAuthors, pureExact, purePaper}
 	for i, a := range all {
 		for _, b := range all[:i] {
 			if a.look == b.look || a.words == b.words {
 				t.Errorf("%s looks like %s", a.words, b.words)
 			}
 		}
+	}
+}
+
+// Every model of ESA's tables stands in docs/gradients.md with the numbers that were measured, to half of their last digit.
+func TestGradientsAreWrittenAsMeasured(t *testing.T) {
+	esa, _ := Named("esa")
+	cells, err := esa.Kept(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/gradients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := regexp.MustCompile(`(0\.[0-9]{3}) ± (0\.[0-9]{3})`)
+	checked := 0
+	for _, m := range cells {
+		g := m.Cell.Gradient
+		if g.Report != "direction" || g.Architecture == "linear" || g.Examples == 0 {
+			continue
+		}
+		head := fmt.Sprintf("\n| %s | %s | ", count(m.Result.Users), count(g.Rounds))
+		_, line, found := strings.Cut(string(text), head)
+		line, _, _ = strings.Cut(line, "\n")
+		right := false
+		for _, n := range written.FindAllStringSubmatch(line, -1) {
+			mean, _ := strconv.ParseFloat(n[1], 64)
+			std, _ := strconv.ParseFloat(n[2], 64)
+			right = right || math.Abs(mean-m.Result.Trained.Accuracy) < 0.000501 && math.Abs(std-m.Result.Trained.AccuracyStd) < 0.000501
+		}
+		if checked++; !found || !right {
+			t.Errorf("docs/gradients.md has %q of %s, %d respondents, %d rounds; measured %.4f ± %.4f", line, m.Cell.Dataset, m.Result.Users, g.Rounds, m.Result.Trained.Accuracy, m.Result.Trained.AccuracyStd)
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d models", checked)
 	}
 }
 
@@ -118,7 +157,7 @@ func TestPromisesOfRecords(t *testing.T) {
 	cells := Cells{cell(experiments.Collecting, 0), cell(experiments.Collecting, 5), cell(experiments.Joining, 0)}
 	text := func(c Cells) string {
 		var w bytes.Buffer
-		markdown(&w, ltn.Table(c))
+		markdown(&w, ltn.Table("", c))
 		return w.String()
 	}
 	if got := text(noisy(cells, "mnist", experiments.Collecting, anyLevel)); strings.Contains(got, "private") || strings.Count(got, "noisy code") != 1 {
