@@ -41,7 +41,8 @@ var layers = [][]string{
 	{"internal/wire"},
 	{"internal/wire/web", "web/module"},
 	{"internal/queue", "internal/store", "internal/serve", "internal/blob", "web"},
-	{"internal/serve/servetest", "internal/registry", "internal/handover", "internal/blob/blobtest", "internal/queue/queuetest"},
+	{"internal/blob/bucket"},
+	{"internal/serve/servetest", "internal/serve/cluster", "internal/registry", "internal/handover", "internal/blob/blobtest", "internal/queue/queuetest"},
 	{"internal/witness"},
 	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
 	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster", "dp/encode/words", "dp/encode/lsa/latent"},
@@ -98,7 +99,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/handover", "internal/intake", "internal/epoch", "internal/witness", "internal/blob", "internal/strict"}
+var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/handover", "internal/intake", "internal/epoch", "internal/witness", "internal/blob", "internal/blob/bucket", "internal/strict"}
 
 // adding is all that an aggregator may be made of.
 var adding = []string{"plan", "envelope", "dp/noise", "dp/sum", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/session", "internal/serve", "internal/registry", "internal/store", "internal/prio3", "internal/dap", "internal/strict"}
@@ -135,6 +136,7 @@ var foreign = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
+	{"github.com/minio/minio-go", []string{"internal/blob/bucket", "internal/blob/blobtest"}, "a bucket stands behind internal/blob, and no browser's module has its client"},
 	{"github.com/transparency-dev/tessera", []string{"planlog"}, "a log stands behind planlog"},
 	{"modernc.org/sqlite", []string{"internal/store"}, "a database stands behind internal/store"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},

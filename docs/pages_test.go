@@ -57,18 +57,33 @@ func TestNeedsNameCommandsThatAreRun(t *testing.T) {
 	if len(named) < 15 || strings.Count(needs, "\n| 1") != 7 {
 		t.Fatalf("%d commands are named", len(named))
 	}
-	// Those of the page's own block are run as they stand there.
-	_, block, there := strings.Cut(needs, "```sh\n")
-	block, _, ends := strings.Cut(block, "```")
+	// Those of the page's own blocks are run as they stand there.
 	script := read(t, "../cmd/confetti/testdata/script/needs.txt")
-	lines := strings.Split(strings.TrimSpace(block), "\n")
-	if !there || !ends || len(lines) < 15 {
+	var blocks []string
+	for _, part := range strings.Split(needs, "```sh\n")[1:] {
+		block, _, ends := strings.Cut(part, "```")
+		if !ends {
+			t.Fatal("a block of commands does not end")
+		}
+		blocks = append(blocks, block)
+	}
+	lines := strings.Split(strings.TrimSpace(strings.Join(blocks, "")), "\n")
+	if len(lines) < 28 {
 		t.Fatalf("the page has %d commands", len(lines))
 	}
+	var block strings.Builder
 	for _, line := range lines {
 		command, _, _ := strings.Cut(line, " #")
 		if command = "exec " + strings.TrimSpace(command); !strings.Contains(script, command+"\n") && !strings.Contains(script, command+" &") {
 			t.Errorf("%q is not run as it stands", command)
+		}
+		block.WriteString(command + "\n")
+	}
+	// And so is every command of the table, but for the poll, which needs phones.
+	table, _, _ := strings.Cut(needs, "```sh")
+	for _, one := range regexp.MustCompile("`(confetti( [a-z][a-z-]*)+)").FindAllStringSubmatch(table, -1) {
+		if one[1] != "confetti up poll" && !strings.Contains(block.String(), "exec "+one[1]) {
+			t.Errorf("%q stands in the table alone", one[1])
 		}
 	}
 	for _, one := range named {
