@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/blob"
 	"github.com/confetti-dp/confetti/internal/queue"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/serve"
 	"github.com/confetti-dp/confetti/internal/serve/backlog"
 	"github.com/confetti-dp/confetti/plan"
@@ -169,13 +170,17 @@ func (w *worker) hop(ctx context.Context, name string, t task) (*shuffler.Hop, e
 
 // run takes steps until the context ends.
 func (w *worker) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if _, err := w.once(ctx, 5*time.Second); err != nil && ctx.Err() == nil {
-			w.log.Warn("a step was not done, and will be tried again", "error", err.Error())
-			select {
-			case <-ctx.Done():
-			case <-time.After(firstBackoff):
-			}
+	r := rng.New()
+	for failures := 0; ctx.Err() == nil; failures++ {
+		_, err := w.once(ctx, 5*time.Second)
+		if err == nil || ctx.Err() != nil {
+			failures = -1
+			continue
+		}
+		w.log.Warn("a step was not done, and will be tried again", "error", err.Error())
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff(r, min(failures, 4), err)): // 3.2 s at most: the queue may be back
 		}
 	}
 }
@@ -189,10 +194,7 @@ func NewWorker(ctx context.Context, o Options) (run func(context.Context), err e
 		return nil, err
 	}
 	w, err := newWorker(ctx, o, records)
-	if err != nil {
-		return nil, err
-	}
-	return w.run, nil
+	return w.run, err
 }
 
 // newWorker opens what a worker needs on a queue and a store.
