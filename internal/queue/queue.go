@@ -381,6 +381,8 @@ func explain(err error) error {
 			if strings.Contains(api.Description, "space") || strings.Contains(api.Description, "maximum") {
 				return ErrFull
 			}
+		case 10004, 10008, 10163: // a node of the cluster is away, or only now comes back
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return fmt.Errorf("queue: %w", err)
 	case errors.Is(err, context.Canceled):

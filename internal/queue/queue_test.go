@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
@@ -393,5 +394,31 @@ func TestFull(t *testing.T) {
 	beside = 0
 	if err := q.Healthy(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the server says is an error that callers tell apart: the HTTP services answer a device that it may
+// come again, or that there is no room.
+func TestWhatTheServerSays(t *testing.T) {
+	said := func(code int, number jetstream.ErrorCode, text string) error {
+		return &jetstream.APIError{Code: code, ErrorCode: number, Description: text}
+	}
+	for name, c := range map[string]struct{ said, want error }{
+		"a cluster without a leader":          {said(503, 10008, "JetStream system temporarily unavailable"), ErrUnavailable},
+		"a list that lacks a node's part":     {said(503, 10004, "incomplete results"), ErrUnavailable},
+		"a stream whose leader was just made": {said(503, 10163, "expected last sequence per subject temporarily unavailable"), ErrUnavailable},
+		"no answer":                           {context.DeadlineExceeded, ErrUnavailable},
+		"an account that is full":             {said(400, 10002, "resource limits exceeded for account"), ErrFull},
+		"a disk that is full":                 {said(503, 10077, "no space left on device"), ErrFull},
+		"a stream that is sealed":             {said(400, 10109, "invalid operation on sealed stream"), ErrSealed},
+		"a disk that fails":                   {said(503, 10077, "input/output error"), nil},
+		"an account without JetStream":        {said(503, 10039, "JetStream not enabled for account"), nil},
+	} {
+		got := explain(c.said)
+		for _, one := range []error{ErrUnavailable, ErrFull, ErrSealed} {
+			if errors.Is(got, one) != (one == c.want) {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
 	}
 }
