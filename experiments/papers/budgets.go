@@ -26,10 +26,10 @@ func byLabels(name, set string, c Cells) []release.Table {
 		Title:   called(set) + ", by the labels' epsilon: printed / the paper's accounting / exact, " + runsOf(of),
 		Columns: columns("kernel", "sums", "epsilon", "as they are", "7", "5", "3", "1"),
 	}
-	if ours := rotatedBy(of); ours != "" {
+	asTheyAre := epsilonsOf(of.where(func(x experiments.Cell) bool { return x.Density.LabelEpsilon == 0 }))
+	if ours := rotatedBy(of, asTheyAre); ours != "" {
 		levels.Note = "*Ours* at the same levels: " + ours + "."
 	}
-	asTheyAre := epsilonsOf(of.where(func(x experiments.Cell) bool { return x.Density.LabelEpsilon == 0 }))
 	for _, kernel := range []string{"gaussian", "gaussian-projected", "ip-identity"} {
 		for _, sums := range []string{"rr", "3nb"} {
 			for _, epsilon := range asTheyAre {
@@ -90,9 +90,9 @@ func byLabels(name, set string, c Cells) []release.Table {
 }
 
 // rotatedBy is the accuracy of rotated bits by epsilon and level of labels.
-func rotatedBy(c Cells) string {
+func rotatedBy(c Cells, epsilons []float64) string {
 	var parts []string
-	for _, epsilon := range epsilonsOf(c) {
+	for _, epsilon := range epsilons {
 		var at []string
 		for _, l := range []float64{0, 7, 5, 3, 1} {
 			if m, ok := c.one(func(x experiments.Cell) bool {
