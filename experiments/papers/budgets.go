@@ -26,13 +26,16 @@ func byLabels(name, set string, c Cells) []release.Table {
 		Title:   called(set) + ", by the labels' epsilon: printed / the paper's accounting / exact, " + runsOf(of),
 		Columns: columns("kernel", "sums", "epsilon", "as they are", "7", "5", "3", "1"),
 	}
-	asTheyAre := epsilonsOf(of.where(func(x experiments.Cell) bool { return x.Density.LabelEpsilon == 0 }))
-	if ours := rotatedBy(of, asTheyAre); ours != "" {
+	epsilons := slices.DeleteFunc(epsilonsOf(of), func(epsilon float64) bool {
+		_, _, ok := kde.Printed(name, "gaussian", "rr", epsilon, 0)
+		return !ok
+	})
+	if ours := rotatedBy(of, epsilons); ours != "" {
 		levels.Note = "*Ours* at the same levels: " + ours + "."
 	}
 	for _, kernel := range []string{"gaussian", "gaussian-projected", "ip-identity"} {
 		for _, sums := range []string{"rr", "3nb"} {
-			for _, epsilon := range asTheyAre {
+			for _, epsilon := range epsilons {
 				get := func(bitsum string, by account.Accounting, labels float64) (experiments.Measured, bool) {
 					return of.one(func(x experiments.Cell) bool {
 						d := x.Density
