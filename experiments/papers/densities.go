@@ -131,7 +131,7 @@ func stem(name string) string {
 
 var setWords = map[string]string{
 	"agnews": "AG news (12,000)", "agnews_lsa256": "AG news (40,000)", "agnews_lsa256@30000": "AG news, 30,000 a class", "sst2": "SST-2", "dbpedia14": "DBPedia-14", "dbpedia14@40000": "DBPedia-14, 40,000 a class",
-	"lending_club": "Lending Club", "sst2_glue": "SST-2 (GLUE)", "sst2_glue@33674": "SST-2 (GLUE), 33,674 a class", "agnews_glove": "AG news (40,000) by means of GloVe's vectors", "mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "cifar-like": "made up in CIFAR-10's size", "dbpedia-like": "made up in DBPedia's size", "cifar10_subset": "CIFAR-10, a fifth",
+	"lending_club": "Lending Club", "sst2_glue": "SST-2 (GLUE)", "sst2_glue@33674": "SST-2 (GLUE), 33,674 a class", "agnews_glove": "AG news (40,000) by means of GloVe's vectors", "mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "cifar-like": "CIFAR-10's size (made-up vectors)", "dbpedia-like": "made up in DBPedia's size", "cifar10_subset": "CIFAR-10, a fifth",
 }
 
 func called(set string) string { return cmp.Or(setWords[set], set) }
