@@ -220,9 +220,11 @@ var program = sync.OnceValues(func() (string, error) {
 	build := exec.Command("go", "tool", "-n", "s3server") // which builds it, and keeps it in its cache
 	build.Dir = module
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false", "GOWORK=off")
-	out, err := build.CombinedOutput()
+	var said bytes.Buffer // that modules come, too
+	build.Stderr = &said
+	out, err := build.Output()
 	if err != nil {
-		return "", fmt.Errorf("no S3-compatible service: %s cannot be built: %w: %s", module, err, bytes.TrimSpace(out))
+		return "", fmt.Errorf("no S3-compatible service: %s cannot be built: %w: %s", module, err, bytes.TrimSpace(said.Bytes()))
 	}
 	return strings.TrimSpace(string(out)), nil
 })
