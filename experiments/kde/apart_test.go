@@ -3,13 +3,16 @@ package kde
 import (
 	"flag"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/replay"
 )
 
@@ -19,30 +22,23 @@ var seedsApart = flag.Int("seeds", 1, "how often what features drawn for each cl
 // authors' program draws features for each class anew, and that does it: their errors differ from class to class, while
 // noise of labels takes from what the classes differ by. A plan's features are drawn once for all classes.
 func TestPrintedGaussiansAreAsOfFeaturesApart(t *testing.T) {
-	var of printed
-	for _, p := range printedTables["table2"] {
-		if p.kernel == "gaussian" && p.bitsum == "3nb" && p.epsilon == 7 { // its noise costs nothing
-			of = p
-		}
-	}
-	levels := []float64{math.Inf(1), 7, 5, 3, 1}
-	shared, apart := make([][]float64, len(levels)), make([][]float64, len(levels))
+	shared, apart := make([][]float64, len(labelLevels)), make([][]float64, len(labelLevels))
 	for seed := range *seedsApart {
 		estimates, right := drawnForEachClass(t, uint64(seed+1))
-		for l, epsilon := range levels {
-			one := labelled(estimates, right, epsilon, true)
-			each := labelled(estimates, right, epsilon, false)
-			shared[l], apart[l] = append(shared[l], one), append(apart[l], each)
+		for l, epsilon := range labelLevels {
+			shared[l] = append(shared[l], labelled(slices.Repeat(estimates[:1], len(estimates)), right, epsilon))
+			apart[l] = append(apart[l], labelled(estimates, right, epsilon))
 		}
 	}
-	for l, epsilon := range levels {
-		t.Logf("labels at %v: printed %v, apart %.1f (%.1f), shared %.1f (%.1f)", epsilon, of.percent[l],
+	for l, epsilon := range labelLevels {
+		mean, _, ok := Printed("table2", "gaussian", "3nb", 7, epsilon) // where noise of sums costs nothing
+		t.Logf("labels at %g (0: as they are): printed %.1f, apart %.1f ± %.1f, shared %.1f ± %.1f", epsilon, mean,
 			stat.Mean(apart[l], nil), stat.StdDev(apart[l], nil), stat.Mean(shared[l], nil), stat.StdDev(shared[l], nil))
-		if off := apart[l][0] - of.percent[l][0]; math.Abs(off) > 7 {
-			t.Errorf("labels at %v: %.1f with features apart, %v printed", epsilon, apart[l][0], of.percent[l][0])
+		if off := apart[l][0] - mean; !ok || math.Abs(off) > 7 {
+			t.Errorf("labels at %g: %.1f with features apart, %.1f printed", epsilon, apart[l][0], mean)
 		}
 		if shared[l][0] < 88 {
-			t.Errorf("labels at %v: %.1f with features that are shared", epsilon, shared[l][0])
+			t.Errorf("labels at %g: %.1f with features that are shared", epsilon, shared[l][0])
 		}
 	}
 }
@@ -87,33 +83,24 @@ func drawnForEachClass(t *testing.T, seed uint64) (estimates []blas32.General, r
 	return estimates, rec.Test.Y
 }
 
-// labelled is the percentage of test records at which the class of highest density is theirs, where each label is kept by
-// k-ary response: in expectation, by the features of the first class or by those of each.
-func labelled(estimates []blas32.General, right []int, epsilon float64, shared bool) float64 {
-	k := len(estimates)
-	other := 1 / (math.Exp(epsilon) + float64(k-1))
-	keep := 1 - float64(k-1)*other
+// labelled is the percentage of test records at which the class of highest density is theirs, each by its own estimates,
+// where labels are told by k-ary response: in expectation.
+func labelled(estimates []blas32.General, right []int, epsilon float64) float64 {
+	told := randomize.KRR{K: len(estimates), Epsilon: epsilon}
 	n := 0
 	for i, class := range right {
-		best, at := math.Inf(-1), 0
-		for y := range k {
-			e := estimates[y]
-			if shared {
-				e = estimates[0]
-			}
-			density := 0.0
-			for from, v := range row(e, i) {
-				share := other
-				if from == y {
-					share = keep
+		densities := make([]float64, len(estimates))
+		for y := range densities {
+			for from, v := range row(estimates[y], i) {
+				switch {
+				case epsilon > 0:
+					densities[y] += told.Prob(y, from) * float64(v)
+				case y == from: // as they are
+					densities[y] = float64(v)
 				}
-				density += share * float64(v)
-			}
-			if density > best {
-				best, at = density, y
 			}
 		}
-		if at == class {
+		if floats.MaxIdx(densities) == class {
 			n++
 		}
 	}
