@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/aggregate"
-	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/experiments"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/vector"
-	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
 

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/dp/vector"
-	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/learn/moments"
 )
 
 // answering is a mechanism for the moments of so many features and ten classes, and a respondent's

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/confetti-dp/confetti/internal/architecture"
+	"github.com/confetti-dp/confetti/internal/tools/architecture"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -32,57 +32,57 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/costtest", "internal/origintest", "internal/plain", "internal/sbom", "internal/manual", "internal/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/datatest", "internal/strict"},
-	{"internal/durable/durabletest", "internal/replay", "internal/session", "internal/table", "internal/keyfile", "internal/chain", "internal/architecture/draw", "internal/nn"},
-	{"internal/stattest", "internal/dataset"},
+	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/strict"},
+	{"internal/storage/durable/durabletest", "internal/replay", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/chain", "internal/tools/architecture/draw", "internal/nn"},
+	{"internal/testkit/stattest", "internal/dataset"},
 	{"plan", "envelope"},
-	{"plan/author"},
+	{"internal/plan/author"},
 	{"internal/token", "internal/dap"},
 	{"internal/wire"},
-	{"internal/wire/web", "web/module"},
-	{"internal/queue", "internal/store", "internal/serve", "internal/blob", "web"},
-	{"internal/blob/bucket"},
-	{"internal/serve/servetest", "internal/serve/cluster", "internal/registry", "internal/handover", "internal/blob/blobtest", "internal/queue/queuetest"},
-	{"internal/witness"},
-	{"dp/account", "dp/noise", "dp/tally", "dp/encode"},
-	{"dp/account/theorems", "dp/account/accounttest", "dp/encode/whiten/principal", "dp/encode/cluster", "dp/encode/words", "dp/encode/lsa/latent"},
-	{"dp/account/shuffle", "dp/account/additive", "dp/encode/inputs"},
-	{"dp/account/amplify"},
-	{"dp/estimate", "dp/sum"},
-	{"dp/randomize", "dp/bitsum", "dp/direction", "internal/dap/task"},
-	{"dp/kde", "dp/sketch", "dp/fragment", "dp/vector", "dp/latent", "dp/sum/hiding"},
-	{"dp/advise"},
-	{"learn/hdc", "learn/moments", "learn/synthetic", "learn/dpsgd"},
-	{"learn/model"},
-	{"learn/fit"},
-	{"learn/net"},
-	{"learn/cluster", "learn/labeldp", "learn/labels"},
-	{"learn/latent"},
+	{"internal/wire/web", "internal/webmodule"},
+	{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
+	{"internal/storage/blob/bucket"},
+	{"internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/handover", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
+	{"internal/service/witness"},
+	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
+	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/words", "internal/dp/encode/lsa/latent"},
+	{"internal/account/shuffle", "internal/account/additive", "internal/dp/encode/inputs"},
+	{"internal/account/amplify"},
+	{"internal/dp/estimate", "internal/dp/sum"},
+	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/direction", "internal/dap/task"},
+	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/sum/hiding"},
+	{"internal/dp/advise"},
+	{"internal/learn/hdc", "internal/learn/moments", "internal/learn/synthetic", "internal/learn/dpsgd"},
+	{"internal/learn/model"},
+	{"internal/learn/fit"},
+	{"internal/learn/net"},
+	{"internal/learn/cluster", "lab/labeldp", "internal/learn/labels"},
+	{"internal/learn/latent"},
 	{"release"},
 	{"question"},
 	{"question/density", "question/histogram", "question/vector", "question/gradient"},
 	{"question/label", "question/latent"},
-	{"release/page", "release/findings"},
+	{"internal/release/page", "internal/release/findings"},
 	{"protocol"},
-	{"internal/intake", "question/law"},
-	{"internal/epoch"},
-	{"internal/example"},
-	{"client", "shuffler", "analyzer", "issuer", "aggregate", "planlog"},
-	{"analyzer/parts"},
-	{"shuffler/mixer", "analyzer/shards"},
-	{"shuffler/shufflerd", "aggregate/aggregated", "analyzer/analyzerd", "client/words", "client/https", "client/policy"},
-	{"simulate", "internal/chaos", "studio", "client/page"},
-	{"experiments", "audit"},
+	{"internal/shuffler/intake", "internal/simulate/law"},
+	{"internal/service/epoch"},
+	{"internal/testkit/example"},
+	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregate", "internal/service/planlog"},
+	{"internal/analyzer/parts"},
+	{"internal/shuffler/mixer", "internal/analyzer/shards"},
+	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "client/https", "internal/client/policy"},
+	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
+	{"internal/experiments", "internal/audit"},
 	{"release/verify"},
-	{"console"},
-	{"experiments/esa", "experiments/kde", "experiments/learn", "experiments/sgd", "experiments/ldc", "experiments/ltn"},
-	{"experiments/labels"},
-	{"experiments/papers"},
-	{"experiments/learn/draw", "experiments/learn/settle", "experiments/papers/draw"},
-	{"experiments/collection"},
+	{"internal/service/console"},
+	{"lab/esa", "internal/experiments/kde", "lab/learn", "lab/sgd", "lab/ldc", "lab/ltn"},
+	{"lab/labels"},
+	{"lab/papers"},
+	{"lab/learn/draw", "lab/learn/settle", "lab/papers/draw"},
+	{"internal/simulate/collection"},
 	{"cmd/internal/daemon"},
-	{"cmd/confetti/internal/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-web"},
-	{"cmd/confetti/internal/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
+	{"internal/cli/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-web"},
+	{"internal/cli/flags", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
 	{"cmd/confetti/internal/trial", "cmd/confetti/internal/plan/describe"},
 	{"cmd/confetti/internal/services", "cmd/confetti/internal/plan/draft"},
 	{"cmd/confetti/internal"}, // a package for each group of commands
@@ -99,29 +99,29 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "dp/noise", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/queue", "internal/session", "internal/serve", "internal/registry", "internal/handover", "internal/intake", "internal/epoch", "internal/witness", "internal/blob", "internal/blob/bucket", "internal/strict"}
+var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/service/handover", "internal/shuffler/intake", "internal/service/epoch", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strict"}
 
 // adding is all that an aggregator may be made of.
-var adding = []string{"plan", "envelope", "dp/noise", "dp/sum", "internal/rng", "internal/prob", "internal/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/chain", "internal/token", "internal/wire", "internal/session", "internal/serve", "internal/registry", "internal/store", "internal/prio3", "internal/dap", "internal/strict"}
+var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/storage/store", "internal/prio3", "internal/dap", "internal/strict"}
 
 var reaches = []reach{
-	{from: "shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
-	{from: "cmd/confetti-shuffler", allowed: append([]string{"shuffler", "cmd/internal/daemon"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
-	{from: "aggregate", allowed: adding, because: "an aggregator must not be able to read what it adds"},
-	{from: "cmd/confetti-aggregator", allowed: append([]string{"aggregate", "cmd/internal/daemon"}, adding...), because: "an aggregator must not be able to read what it adds"},
-	{from: "client", to: []string{"analyzer"}, because: "a device carries no code that opens reports"},
-	{from: "client", to: []string{"internal/queue", "internal/store", "internal/serve", "release/page"}, because: "a device carries no service"},
-	{from: "analyzer", to: []string{"shuffler"}, because: "the roles meet only on the wire"},
-	{from: "client", to: []string{"learn", "release/findings"}, because: "a device learns nothing, and describes nothing"},
-	{from: "client", to: []string{"question/law", "simulate"}, because: "what a population would give is for simulations"},
-	{from: "analyzer", to: []string{"question/law", "simulate"}, because: "what a population would give is for simulations"},
+	{from: "party/shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
+	{from: "cmd/confetti-shuffler", allowed: append([]string{"party/shuffler", "cmd/internal/daemon"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
+	{from: "party/aggregate", allowed: adding, because: "an aggregator must not be able to read what it adds"},
+	{from: "cmd/confetti-aggregator", allowed: append([]string{"party/aggregate", "cmd/internal/daemon"}, adding...), because: "an aggregator must not be able to read what it adds"},
+	{from: "client", to: []string{"party/analyzer"}, because: "a device carries no code that opens reports"},
+	{from: "client", to: []string{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
+	{from: "party/analyzer", to: []string{"party/shuffler"}, because: "the roles meet only on the wire"},
+	{from: "client", to: []string{"learn", "internal/release/findings"}, because: "a device learns nothing, and describes nothing"},
+	{from: "client", to: []string{"internal/simulate/law", "simulate"}, because: "what a population would give is for simulations"},
+	{from: "party/analyzer", to: []string{"internal/simulate/law", "simulate"}, because: "what a population would give is for simulations"},
 	{from: "client", to: []string{"internal/dataset", "internal/table"}, because: "a device holds one value and reads no table"},
 	{from: "client", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
-	{from: "shuffler", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
-	{from: "analyzer", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
-	{from: "dp/account", to: []string{"dp/randomize", "dp/bitsum", "dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
+	{from: "party/shuffler", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
+	{from: "party/analyzer", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
+	{from: "account", to: []string{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
-	{from: "client", to: []string{"plan/author"}, because: "a device follows plans and reads one form of them"},
+	{from: "client", to: []string{"internal/plan/author"}, because: "a device follows plans and reads one form of them"},
 }
 
 // foreign are imports of others that only the named packages of ours may have.
@@ -132,14 +132,14 @@ var foreign = []struct {
 }{
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan"}, "adversary-visible randomness comes from internal/rng only"},
-	{"gonum.org/v1/plot", []string{"release/page"}, "only what is published is drawn, and not by a device"},
+	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon"}, "flags belong to the command"},
-	{"github.com/pelletier/go-toml", []string{"plan/author", "internal/serve"}, "what a device reads is JSON"},
-	{"github.com/nats-io", []string{"internal/queue"}, "a queue stands behind internal/queue"},
-	{"github.com/minio/minio-go", []string{"internal/blob/bucket", "internal/blob/blobtest"}, "a bucket stands behind internal/blob, and no browser's module has its client"},
-	{"github.com/transparency-dev/tessera", []string{"planlog"}, "a log stands behind planlog"},
-	{"modernc.org/sqlite", []string{"internal/store"}, "a database stands behind internal/store"},
-	{"github.com/jackc/pgx", []string{"internal/store"}, "a database stands behind internal/store"},
+	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
+	{"github.com/nats-io", []string{"internal/storage/queue"}, "a queue stands behind internal/storage/queue"},
+	{"github.com/minio/minio-go", []string{"internal/storage/blob/bucket", "internal/storage/blob/blobtest"}, "a bucket stands behind internal/storage/blob, and no browser's module has its client"},
+	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
+	{"modernc.org/sqlite", []string{"internal/storage/store"}, "a database stands behind internal/storage/store"},
+	{"github.com/jackc/pgx", []string{"internal/storage/store"}, "a database stands behind internal/storage/store"},
 }
 
 // below reports whether pkg is name or lies below it.
@@ -223,17 +223,17 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 
 // naming are the packages that may name a kind of question; all others ask package
 // question. Experiments name those that they measure, an audit those that it attacks.
-var naming = []string{"question", "protocol", "release/findings", "experiments", "audit", "internal/example"}
+var naming = []string{"question", "protocol", "internal/release/findings", "internal/experiments", "internal/audit", "internal/testkit/example"}
 
 // authoring are the packages that may write the section of a kind, beside those: plans are
 // made by the commands that ask for them.
-var authoring = []string{"plan", "studio", "cmd/confetti/internal/plan", "cmd/confetti/internal/up", "cmd/confetti/internal/collect"}
+var authoring = []string{"plan", "internal/studio", "cmd/confetti/internal/plan", "cmd/confetti/internal/up", "cmd/confetti/internal/collect"}
 
 // named lists the packages that import a kind without being among them.
 func named(found architecture.Imports) (bad []string) {
 	for _, pkg := range slices.Sorted(maps.Keys(found)) {
 		for _, to := range found[pkg] {
-			if below(to, "question") && to != "question" && to != "question/law" && !belowAny(pkg, naming) {
+			if below(to, "question") && to != "question" && to != "internal/simulate/law" && !belowAny(pkg, naming) {
 				bad = append(bad, fmt.Sprintf("%s imports %s: a kind of question is named in protocol's table only", pkg, to))
 			}
 		}
@@ -249,7 +249,7 @@ func TestKindsOfQuestionAreNamedInOneTable(t *testing.T) {
 	for _, bad := range named(found) {
 		t.Error(bad)
 	}
-	if planted := (architecture.Imports{"analyzer": {"question", "question/density"}}); len(named(planted)) != 1 {
+	if planted := (architecture.Imports{"party/analyzer": {"question", "question/density"}}); len(named(planted)) != 1 {
 		t.Error("an analyzer that names a kind is not caught")
 	}
 	used := regexp.MustCompile(`Question\.(` + strings.Join(sections(), "|") + `)\b`)
@@ -344,66 +344,66 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		want string
 	}{
 		"upward import": {fstest.MapFS{
-			"dp/tally/a.go": file("dp/tally", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
-			"dp/tally imports protocol, which is not on an earlier line"},
+			"internal/dp/tally/a.go": file("internal/dp/tally", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
+			"internal/dp/tally imports protocol, which is not on an earlier line"},
 		"sideways import": {fstest.MapFS{
-			"dp/noise/a.go": file("dp/noise", architecture.Module+"dp/tally"), "dp/tally/a.go": file("dp/tally")},
-			"dp/noise imports dp/tally, which is not on an earlier line"},
+			"internal/dp/noise/a.go": file("internal/dp/noise", architecture.Module+"internal/dp/tally"), "internal/dp/tally/a.go": file("internal/dp/tally")},
+			"internal/dp/noise imports internal/dp/tally, which is not on an earlier line"},
 		"engine imports its user": {fstest.MapFS{
-			"dp/account/pld/a.go": file("dp/account/pld", architecture.Module+"dp/account"), "dp/account/a.go": file("dp/account")},
-			"dp/account/pld imports dp/account, which is not on an earlier line"},
+			"internal/account/pld/a.go": file("internal/account/pld", architecture.Module+"account"), "account/a.go": file("account")},
+			"internal/account/pld imports account, which is not on an earlier line"},
 		"unknown package": {fstest.MapFS{"util/a.go": file("util")}, "util is not in the table"},
 		"shuffler reads reports": {fstest.MapFS{
-			"shuffler/a.go": file("shuffler", architecture.Module+"dp/fragment"), "dp/fragment/a.go": file("dp/fragment")},
-			"shuffler reaches dp/fragment"},
+			"party/shuffler/a.go": file("party/shuffler", architecture.Module+"internal/dp/fragment"), "internal/dp/fragment/a.go": file("internal/dp/fragment")},
+			"party/shuffler reaches internal/dp/fragment"},
 		"shuffler reads reports through another": {fstest.MapFS{
-			"shuffler/a.go": file("shuffler", architecture.Module+"envelope"), "envelope/a.go": file("envelope", architecture.Module+"dp/encode"), "dp/encode/a.go": file("dp/encode")},
-			"shuffler reaches dp/encode"},
+			"party/shuffler/a.go": file("party/shuffler", architecture.Module+"envelope"), "envelope/a.go": file("envelope", architecture.Module+"internal/dp/encode"), "internal/dp/encode/a.go": file("internal/dp/encode")},
+			"party/shuffler reaches internal/dp/encode"},
 		"an aggregator reads sums": {fstest.MapFS{
-			"aggregate/a.go": file("aggregate", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
-			"aggregate reaches protocol"},
+			"party/aggregate/a.go": file("party/aggregate", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
+			"party/aggregate reaches protocol"},
 		"an aggregator that runs reads sums through another": {fstest.MapFS{
-			"aggregate/aggregated/a.go": file("aggregate/aggregated", architecture.Module+"internal/serve"), "internal/serve/a.go": file("internal/serve", architecture.Module+"analyzer"), "analyzer/a.go": file("analyzer")},
-			"aggregate/aggregated reaches analyzer"},
+			"internal/service/aggregated/a.go": file("internal/service/aggregated", architecture.Module+"internal/service/serve"), "internal/service/serve/a.go": file("internal/service/serve", architecture.Module+"party/analyzer"), "party/analyzer/a.go": file("party/analyzer")},
+			"internal/service/aggregated reaches party/analyzer"},
 		"client reaches the analyzer": {fstest.MapFS{
-			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"analyzer"), "analyzer/a.go": file("analyzer")},
-			"client reaches analyzer"},
-		"analyzer reaches the shuffler": {fstest.MapFS{
-			"analyzer/a.go": file("analyzer", architecture.Module+"shuffler"), "shuffler/a.go": file("shuffler")},
-			"analyzer reaches shuffler"},
+			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"party/analyzer"), "party/analyzer/a.go": file("party/analyzer")},
+			"client reaches party/analyzer"},
+		"party/analyzer reaches the shuffler": {fstest.MapFS{
+			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"party/shuffler"), "party/shuffler/a.go": file("party/shuffler")},
+			"party/analyzer reaches party/shuffler"},
 		"a device carries a classifier": {fstest.MapFS{
-			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"release/findings"),
-			"release/findings/a.go": file("release/findings", architecture.Module+"learn/hdc"), "learn/hdc/a.go": file("learn/hdc")},
-			"client reaches learn/hdc"},
+			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"internal/release/findings"),
+			"internal/release/findings/a.go": file("internal/release/findings", architecture.Module+"internal/learn/hdc"), "internal/learn/hdc/a.go": file("internal/learn/hdc")},
+			"client reaches internal/learn/hdc"},
 		"the analyzer draws a population": {fstest.MapFS{
-			"analyzer/a.go": file("analyzer", architecture.Module+"question/law"), "question/law/a.go": file("question/law")},
-			"analyzer reaches question/law"},
+			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"internal/simulate/law"), "internal/simulate/law/a.go": file("internal/simulate/law")},
+			"party/analyzer reaches internal/simulate/law"},
 		"seeded randomness on a device": {fstest.MapFS{
 			"client/a.go": file("client", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
 			"client reaches internal/replay"},
 		"seeded randomness in a shuffler": {fstest.MapFS{
-			"shuffler/a.go": file("shuffler", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
-			"shuffler reaches internal/replay"},
+			"party/shuffler/a.go": file("party/shuffler", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"party/shuffler reaches internal/replay"},
 		"seeded randomness in the analyzer": {fstest.MapFS{
-			"analyzer/a.go": file("analyzer", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
-			"analyzer reaches internal/replay"},
+			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
+			"party/analyzer reaches internal/replay"},
 		"accountant depends on a mechanism": {fstest.MapFS{
-			"dp/account/a.go": file("dp/account", architecture.Module+"dp/noise"), "dp/noise/a.go": file("dp/noise", architecture.Module+"dp/bitsum"), "dp/bitsum/a.go": file("dp/bitsum")},
-			"dp/account reaches dp/bitsum"},
+			"account/a.go": file("account", architecture.Module+"internal/dp/noise"), "internal/dp/noise/a.go": file("internal/dp/noise", architecture.Module+"internal/dp/bitsum"), "internal/dp/bitsum/a.go": file("internal/dp/bitsum")},
+			"account reaches internal/dp/bitsum"},
 		"plan imports code": {fstest.MapFS{
 			"plan/a.go": file("plan", architecture.Module+"internal/rng"), "internal/rng/a.go": file("internal/rng")},
 			"plan reaches internal/rng"},
 		"plan reads TOML": {fstest.MapFS{"plan/a.go": file("plan", "github.com/pelletier/go-toml/v2")}, "plan imports github.com/pelletier/go-toml/v2"},
 		"a device authors": {fstest.MapFS{
-			"client/a.go": file("client", architecture.Module+"plan/author"), "plan/author/a.go": file("plan/author")},
-			"client reaches plan/author"},
-		"old random numbers":    {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "math/rand")}, "dp/noise imports math/rand"},
-		"own secure randomness": {fstest.MapFS{"dp/noise/a.go": file("dp/noise", "crypto/rand")}, "dp/noise imports crypto/rand"},
+			"client/a.go": file("client", architecture.Module+"internal/plan/author"), "internal/plan/author/a.go": file("internal/plan/author")},
+			"client reaches internal/plan/author"},
+		"old random numbers":    {fstest.MapFS{"internal/dp/noise/a.go": file("internal/dp/noise", "math/rand")}, "internal/dp/noise imports math/rand"},
+		"own secure randomness": {fstest.MapFS{"internal/dp/noise/a.go": file("internal/dp/noise", "crypto/rand")}, "internal/dp/noise imports crypto/rand"},
 		"a device draws": {fstest.MapFS{
-			"client/a.go": file("client", architecture.Module+"release"), "release/a.go": file("release", architecture.Module+"release/page"), "release/page/a.go": file("release/page")},
-			"release imports release/page, which is not on an earlier line"},
-		"plots outside a release":   {fstest.MapFS{"dp/kde/a.go": file("dp/kde", "gonum.org/v1/plot/plotter")}, "dp/kde imports gonum.org/v1/plot/plotter"},
-		"flags outside the command": {fstest.MapFS{"dp/kde/a.go": file("dp/kde", "github.com/alecthomas/kong")}, "dp/kde imports github.com/alecthomas/kong"},
+			"client/a.go": file("client", architecture.Module+"release"), "release/a.go": file("release", architecture.Module+"internal/release/page"), "internal/release/page/a.go": file("internal/release/page")},
+			"release imports internal/release/page, which is not on an earlier line"},
+		"plots outside a release":   {fstest.MapFS{"internal/dp/kde/a.go": file("internal/dp/kde", "gonum.org/v1/plot/plotter")}, "internal/dp/kde imports gonum.org/v1/plot/plotter"},
+		"flags outside the command": {fstest.MapFS{"internal/dp/kde/a.go": file("internal/dp/kde", "github.com/alecthomas/kong")}, "internal/dp/kde imports github.com/alecthomas/kong"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := architecture.Read(c.tree)
@@ -481,10 +481,10 @@ func TestRandomnessIsAnArgument(t *testing.T) {
 // A rule without a planted violation could be dead; so could a clean tree.
 func TestACleanTreePasses(t *testing.T) {
 	tree := fstest.MapFS{
-		"shuffler/a.go":       {Data: []byte("package shuffler\nimport _ \"" + architecture.Module + "envelope\"\nimport _ \"math/rand/v2\"\n")},
-		"envelope/a.go":       {Data: []byte("package envelope\n")},
-		"dp/account/a.go":     {Data: []byte("package account\nimport _ \"" + architecture.Module + "dp/account/pld\"\n")},
-		"dp/account/pld/a.go": {Data: []byte("package pld\n")},
+		"party/shuffler/a.go":       {Data: []byte("package shuffler\nimport _ \"" + architecture.Module + "envelope\"\nimport _ \"math/rand/v2\"\n")},
+		"envelope/a.go":             {Data: []byte("package envelope\n")},
+		"account/a.go":              {Data: []byte("package account\nimport _ \"" + architecture.Module + "internal/account/pld\"\n")},
+		"internal/account/pld/a.go": {Data: []byte("package pld\n")},
 	}
 	found, err := architecture.Read(tree)
 	if err != nil {

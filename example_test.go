@@ -9,13 +9,13 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/density"
-	"github.com/confetti-dp/confetti/release/findings"
-	"github.com/confetti-dp/confetti/shuffler"
 	"github.com/confetti-dp/confetti/simulate"
 )
 

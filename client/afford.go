@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 // afford says, before anything is drawn, whether the caps leave room for a plan's

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/protocol"
 )

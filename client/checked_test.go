@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 )
 
 // What a program found of a plan it recalls, as it was; another program, another plan, or a damaged

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/client/https"
-	"github.com/confetti-dp/confetti/client/policy"
+	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )

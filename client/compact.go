@@ -3,7 +3,7 @@ package client
 import (
 	"time"
 
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 )
 
 // compact makes the ledger forget the messages of what has ended, where they are

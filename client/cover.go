@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/spool"
+	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"

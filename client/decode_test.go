@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/journal"
-	"github.com/confetti-dp/confetti/client/spool"
-	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/client/internal/journal"
+	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/journal"
-	"github.com/confetti-dp/confetti/client/spool"
-	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/client/internal/journal"
+	"github.com/confetti-dp/confetti/client/internal/spool"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 )
 
 // Ledger is everything that a device has agreed to, spent and said.

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/confetti-dp/confetti/internal/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
 )
 
 func TestMain(m *testing.M) {

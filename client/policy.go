@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/plan"
 )
 

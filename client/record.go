@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/internal/strict"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 // Room is how much of a cap on a period is spent, and what still fits.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/journal"
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/client/internal/journal"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
 // randomized is what a plan of randomized response costs, calibrated to (1, 1e-6).

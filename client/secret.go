@@ -9,7 +9,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 
-	"github.com/confetti-dp/confetti/client/journal"
+	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/internal/rng"
 )
 

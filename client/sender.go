@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/spool"
+	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"

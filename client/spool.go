@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/spool"
+	"github.com/confetti-dp/confetti/client/internal/spool"
 )
 
 // readSpooled reads one contribution, and refuses what is not of its name.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/manual"
+	"github.com/confetti-dp/confetti/internal/tools/manual"
 )
 
 // followed are run in this order, in one folder: a reader goes through them so.

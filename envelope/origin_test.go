@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/origintest"
 )
 
 // Python opens the golden envelopes, by its own HPKE, X25519, ML-KEM and AES-GCM.

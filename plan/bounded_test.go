@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 // parseFactor is how many bytes Parse allocates at most for each byte of its text,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 func withdrawn(t interface{ Fatal(...any) }, reason string) SignedWithdrawal {

@@ -3,8 +3,8 @@ package protocol
 import (
 	"errors"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
-	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 )
 

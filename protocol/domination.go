@@ -3,8 +3,8 @@ package protocol
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 )
 
 // tailShare of a plan's delta is what its domination may leave to tails.

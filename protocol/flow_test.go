@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
-	"github.com/confetti-dp/confetti/dp/tally"
-	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"

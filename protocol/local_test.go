@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )

@@ -1,16 +1,16 @@
 // Package question says what a kind of question is. Each kind is a package below
 // this one that holds both its ends: what devices do with a value, what the analyzer
 // does with a tally, and what the accountant is told. Protocol knows the kinds by name.
-// What a release says of them stands in release/findings, and what simulations draw
-// in question/law, so that a device carries neither.
+// What a release says of them stands in internal/release/findings, and what simulations draw
+// in internal/simulate/law, so that a device carries neither.
 package question
 
 import (
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 )
 
 // Value is what a respondent holds; which type it has depends on the kind.

@@ -1,7 +1,7 @@
 package question
 
 import (
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 // A removal's epsilon in a table has that of the replacement which it amounts to beside it

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 // Source is where the answers of a release came from.

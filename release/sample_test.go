@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 // sample is a release as a private news classifier would publish it; every number

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 // isFigureName reports whether a name is a file stem: 1 to 64 lower-case letters, digits and

@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/intake"
+	"github.com/confetti-dp/confetti/internal/shuffler/intake"
+	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/shuffler"
 )
 
 // block is what some devices did.

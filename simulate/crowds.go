@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/confetti-dp/confetti/analyzer"
-	"github.com/confetti-dp/confetti/analyzer/parts"
-	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/intake"
+	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/shuffler"
-	"github.com/confetti-dp/confetti/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/shuffler/intake"
+	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/party/shuffler"
 )
 
 func (d destination) name() string { return fmt.Sprintf("%d_%d", d.Instance, d.Crowd) }

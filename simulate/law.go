@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/law"
 )
 
 // Law draws the collection's totals from their exact distribution: what Full

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
-	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"

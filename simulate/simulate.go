@@ -12,15 +12,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/confetti-dp/confetti/analyzer"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/dp/tally"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/shuffler"
 )
 
 // Collection is what came out of a simulated collection: what an analyzer

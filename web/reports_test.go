@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // reportAsk is what a program in TypeScript is asked: to answer a plan for each value.

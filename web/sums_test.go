@@ -14,10 +14,10 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
-	"github.com/confetti-dp/confetti/internal/example"
 	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // What TypeScript splits and seals, two aggregators of Go open and verify, and the sum is that of

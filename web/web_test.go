@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/web/webtest"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 )
 
 // The packages' own tests, under Node.

@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 )
 
 // Names that the folder itself knows.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 )
 
 // open is a folder that is locked until the test ends.

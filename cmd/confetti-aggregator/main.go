@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/confetti-dp/confetti/aggregate/aggregated"
 	"github.com/confetti-dp/confetti/cmd/internal/daemon"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated"
 )
 
 type cli struct {

@@ -54,7 +54,7 @@ func TestTheBinaryCannotReadAnswers(t *testing.T) {
 		t.Skip("links two programs")
 	}
 	aggregator := packages(t, ".")
-	for _, want := range []string{"aggregate", "aggregate/aggregated", "internal/prio3", "dp/sum"} {
+	for _, want := range []string{"aggregate", "internal/service/aggregated", "internal/prio3", "internal/dp/sum"} {
 		if !slices.Contains(aggregator, want) {
 			t.Fatalf("the binary's symbols do not show that %s is in it: %v", want, aggregator)
 		}
@@ -63,7 +63,7 @@ func TestTheBinaryCannotReadAnswers(t *testing.T) {
 		t.Errorf("the aggregator's binary contains %v", found)
 	}
 	// The same look at a program that could.
-	if found := readers(packages(t, "../confetti-shuffler/testdata/reader")); !slices.Contains(found, "dp/tally") || !slices.Contains(found, "protocol") {
+	if found := readers(packages(t, "../confetti-shuffler/testdata/reader")); !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
 		t.Errorf("in a program that could read answers only %v was found", found)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/confetti-dp/confetti/cmd/internal/daemon"
-	"github.com/confetti-dp/confetti/shuffler/shufflerd"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 )
 
 type cli struct {

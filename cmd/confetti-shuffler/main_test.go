@@ -15,7 +15,7 @@ import (
 )
 
 // reading is what can read a report, or knows what one means.
-var reading = []string{"analyzer", "client", "dp/bitsum", "dp/direction", "dp/encode", "dp/estimate", "dp/fragment", "dp/kde", "dp/randomize", "dp/sketch", "dp/tally", "dp/vector", "learn", "protocol", "question", "release"}
+var reading = []string{"analyzer", "client", "internal/dp/bitsum", "internal/dp/direction", "internal/dp/encode", "internal/dp/estimate", "internal/dp/fragment", "internal/dp/kde", "internal/dp/randomize", "internal/dp/sketch", "internal/dp/tally", "internal/dp/vector", "learn", "protocol", "question", "release"}
 
 // packages are those of ours that have code or data in the binary.
 func packages(t *testing.T, binary string) []string {
@@ -72,14 +72,14 @@ func TestTheBinaryCannotReadReports(t *testing.T) {
 		t.Skip("links two programs")
 	}
 	mixer := packages(t, build(t, "."))
-	if !slices.Contains(mixer, "shuffler/shufflerd") || !slices.Contains(mixer, "envelope") {
+	if !slices.Contains(mixer, "internal/service/shufflerd") || !slices.Contains(mixer, "envelope") {
 		t.Fatalf("the binary's symbols do not show what is in it: %v", mixer)
 	}
 	if found := readers(mixer); len(found) > 0 {
 		t.Errorf("the mixing hop's binary contains %v", found)
 	}
 	// The same look at a program that could.
-	if found := readers(packages(t, build(t, "./testdata/reader"))); !slices.Contains(found, "dp/fragment") || !slices.Contains(found, "dp/tally") || !slices.Contains(found, "protocol") {
+	if found := readers(packages(t, build(t, "./testdata/reader"))); !slices.Contains(found, "internal/dp/fragment") || !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
 		t.Errorf("in a program that could read reports only %v was found", found)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 
 // Every mechanism with good parameters, and then with each of them bad: exit

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/blob/blobtest"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
 )
 
 // job is what the test reads of a Kubernetes Job.

@@ -160,7 +160,7 @@ func checkWorkers(t *testing.T, values map[string]any) {
 // With a Prometheus to ask, what there is to do decides how many workers there are, by metrics
 // that the role's workers show.
 func TestChartOfAsManyWorkersAsThereIsWorkFor(t *testing.T) {
-	for role, shown := range map[string]string{"shuffler": shownBy(t, "../../shuffler/shufflerd/worker.go"), "analyzer": shownBy(t, "../../analyzer/analyzerd/service.go")} {
+	for role, shown := range map[string]string{"shuffler": shownBy(t, "../../internal/service/shufflerd/worker.go"), "analyzer": shownBy(t, "../../internal/service/analyzerd/service.go")} {
 		values := chartValues(t, role)
 		values["workers"] = 2
 		values["autoscale"].(map[string]any)["prometheus"] = "http://prometheus.test:9090"

@@ -17,13 +17,13 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/confetti-dp/confetti/aggregate/aggregated"
-	"github.com/confetti-dp/confetti/analyzer/analyzerd"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/issuer"
-	"github.com/confetti-dp/confetti/planlog"
-	"github.com/confetti-dp/confetti/shuffler/shufflerd"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/service/aggregated"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/issuer"
+	"github.com/confetti-dp/confetti/internal/service/planlog"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 )
 
 const deployed = "../../deploy"

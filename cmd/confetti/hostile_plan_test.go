@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/plan/author"
 )
 
 // A plan that fills every text of its own with what commands a terminal, or turns text

@@ -16,9 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/count"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/experiment"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/features"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/operate"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
@@ -27,9 +25,11 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/release"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 )
 
 // cli lists every command. A command is a struct with a Run method; its flags

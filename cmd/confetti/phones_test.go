@@ -19,10 +19,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
-	"github.com/confetti-dp/confetti/studio"
-	"github.com/confetti-dp/confetti/web/webtest"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/studio"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 )
 
 // lan stands for an address of this machine on the network: one of the machine's own that nothing

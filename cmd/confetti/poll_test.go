@@ -16,10 +16,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
-	"github.com/confetti-dp/confetti/studio"
-	"github.com/confetti-dp/confetti/web/webtest"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/studio"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 )
 
 // said is what a command prints while it runs.

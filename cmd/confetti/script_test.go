@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/confetti-dp/confetti/internal/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
 )
 
 func TestMain(m *testing.M) {

@@ -15,12 +15,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
-	"github.com/confetti-dp/confetti/issuer/identity/identitytest"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/issuer/identity/identitytest"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // appPage is the page of an app at which people sign in and answer.

@@ -15,14 +15,14 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/confetti-dp/confetti/analyzer/analyzerd"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
-	"github.com/confetti-dp/confetti/internal/session"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/issuer/identity/identitytest"
+	"github.com/confetti-dp/confetti/internal/service/session"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/issuer/identity/identitytest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // People sign in at a provider, and a program in TypeScript gets tokens for them, answers

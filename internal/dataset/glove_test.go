@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
-	"github.com/confetti-dp/confetti/internal/datatest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/datatest"
 )
 
 func TestWordVectorsAreRead(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/datatest"
+	"github.com/confetti-dp/confetti/internal/testkit/datatest"
 )
 
 func load(t *testing.T, name string) *Set {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 func encodePNG(t testing.TB, m image.Image) []byte {

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/strict"
 )
 

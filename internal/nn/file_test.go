@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 func TestAModelComesBackFromItsBytes(t *testing.T) {

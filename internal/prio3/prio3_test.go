@@ -13,8 +13,8 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 	"github.com/cloudflare/circl/vdaf/prio3/histogram"
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
-	"github.com/confetti-dp/confetti/internal/costtest"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 var circuits = map[string]struct {

@@ -9,7 +9,7 @@ import (
 // DrawBinomial draws from Binomial(n, p) in constant time, n >= 0 (exact up to 2^53)
 // and p in [0, 1]. It is for simulations: its decisions pass through float64, so its
 // law is right to about 1e-13 and has a grain of 2^-53. Noise that somebody relies upon
-// is dp/noise's. It panics outside the domain.
+// is internal/dp/noise's. It panics outside the domain.
 //
 // By the symmetry of p and 1-p the smaller of the two is drawn: below a mean of ten by
 // walking through the law from zero, else by transformed rejection (Hörmann 1993,

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
 // drawn is the histogram of draws in [lo, lo+len(law)-2), all others in the last bin, beside

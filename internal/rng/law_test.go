@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
 // 100,000 draws tell 0.3 from 0.31 (a relative entropy of 2.4e-4).

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 // named are columns that may not be empty.

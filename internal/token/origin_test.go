@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/origintest"
 )
 
 // Python checks the golden token by its own RSA and PSS.

@@ -3,7 +3,7 @@ package wire
 import (
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 func FuzzHeld(f *testing.F) {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 // A path that is read is the one that is written of what was read: nothing has two

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"github.com/confetti-dp/confetti/internal/token"
 )
 

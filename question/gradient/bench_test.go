@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/example"
-	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 )

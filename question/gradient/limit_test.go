@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/direction"
-	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/internal/dp/direction"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
 // The normal limit has the noise of reports that are all drawn; that of twice as many has not.

@@ -3,7 +3,7 @@ package gradient
 import (
 	"fmt"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/question"
 )
 

@@ -1,7 +1,7 @@
 package gradient
 
 import (
-	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/question"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/dp/direction"
+	"github.com/confetti-dp/confetti/internal/dp/direction"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )

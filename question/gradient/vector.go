@@ -4,10 +4,10 @@ import (
 	"iter"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/dp/tally"
-	"github.com/confetti-dp/confetti/dp/vector"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )

@@ -3,12 +3,12 @@ package histogram_test
 import (
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/example"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // BenchmarkHistogramDevice is all that a device does before sealing, over a domain of

@@ -5,11 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/randomize"
-	"github.com/confetti-dp/confetti/dp/sketch"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -26,7 +26,7 @@ type bits struct {
 	sketch    folding // nil: the cells themselves
 }
 
-// folding is a sketch (dp/sketch): it folds cells into those of each row.
+// folding is a sketch (internal/dp/sketch): it folds cells into those of each row.
 type folding interface {
 	Rows() int
 	Cells() int

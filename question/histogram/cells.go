@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// cells are what the answers to an attribute fall into (dp/encode).
+// cells are what the answers to an attribute fall into (internal/dp/encode).
 type cells interface {
 	Size() int
 	Name(cell int) string

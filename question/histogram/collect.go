@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/example"
-	"github.com/confetti-dp/confetti/internal/stattest"
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
-	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // The mean that a plan states is that of what devices with the longest answers send.

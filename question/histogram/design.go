@@ -5,11 +5,11 @@ import (
 	"math"
 	"strings"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/amplify"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
-	"github.com/confetti-dp/confetti/dp/account/theorems"
-	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/theorems"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )

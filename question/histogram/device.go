@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
 )
 
 // moments are those of a number of messages of one device in one cell.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/origintest"
 )
 
 // Plans' hashes, cells, payloads, counts and estimates of the golden flows are what Python computes

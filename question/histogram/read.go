@@ -3,8 +3,8 @@ package histogram
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 )
 
 // errorLaw is what is known of the errors of an attribute's estimates beside their

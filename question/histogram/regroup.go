@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
 )
 
 // Released is the table of an attribute in a crowd as a release has it: the estimate of

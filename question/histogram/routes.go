@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/advise"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/advise"
 	"github.com/confetti-dp/confetti/question"
 )
 

@@ -5,11 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/amplify"
-	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -27,7 +27,7 @@ type symbols struct {
 	cell *estimate.Cell
 }
 
-// symbolizer is a mechanism of one cell (dp/randomize).
+// symbolizer is a mechanism of one cell (internal/dp/randomize).
 type symbolizer interface {
 	Validate() error
 	Channels() int

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"

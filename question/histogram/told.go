@@ -3,7 +3,7 @@ package histogram
 import (
 	"sort"
 
-	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 )
 
 // Tell is the attribute and the cell that a message names, where its channel is a cell's

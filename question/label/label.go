@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/dp/encode/cluster"
-	"github.com/confetti-dp/confetti/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/vector"

@@ -3,10 +3,10 @@ package vector
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/estimate"
-	"github.com/confetti-dp/confetti/dp/tally"
-	"github.com/confetti-dp/confetti/dp/vector"
-	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/dp/vector/record"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )

@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/internal/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/question"

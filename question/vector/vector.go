@@ -1,15 +1,15 @@
 // Package vector is the question of sums of vectors: each device holds one of norm at most
 // one, made of its features and its class or a number, and answers few of its rotated coordinates in
-// secret, with a flipped bit each (dp/vector; docs/vector-rr.md, section 6). The sums teach
+// secret, with a flipped bit each (internal/dp/vector; docs/vector-rr.md, section 6). The sums teach
 // classifiers and regressions (docs/learning.md).
 package vector
 
 import (
 	"fmt"
 
-	"github.com/confetti-dp/confetti/dp/encode"
-	"github.com/confetti-dp/confetti/dp/vector"
-	"github.com/confetti-dp/confetti/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/dp/vector/record"
 	"github.com/confetti-dp/confetti/plan"
 )
 

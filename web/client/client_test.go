@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/web/client"
-	"github.com/confetti-dp/confetti/web/webtest"
 )
 
 // largest is the most that the module may have, compressed: a page's visitors wait for it.
@@ -136,7 +136,7 @@ func checkout(t *testing.T) string {
 // What a device is made of runs where there is neither a disk nor a socket.
 func TestTheDeviceBuildsWithoutASystem(t *testing.T) {
 	for _, system := range []string{"js", "wasip1"} {
-		build := exec.CommandContext(t.Context(), "go", "build", "./client", "./client/words")
+		build := exec.CommandContext(t.Context(), "go", "build", "./client", "./internal/client/words")
 		build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "GOOS="+system, "GOARCH=wasm", "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", system, err, out)

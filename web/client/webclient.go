@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 
-	"github.com/confetti-dp/confetti/web/module"
+	"github.com/confetti-dp/confetti/internal/webmodule"
 )
 
 //go:embed index.js worker.js device.js store.js

@@ -2,7 +2,7 @@
 
 // Command studio is what the console's pages compute in a browser: a question made of
 // somebody's own values, and the verification of a release. It speaks JavaScript alone, in a
-// worker (web/studio/worker.js), and asks nobody for anything.
+// worker (internal/service/webstudio/worker.js), and asks nobody for anything.
 //
 // It sets globalThis.confettiStudio, whose functions take texts of JSON, or bytes where it says so,
 // and answer with {"result": ...} or {"error": "..."} as text.
@@ -17,12 +17,12 @@ import (
 	"strings"
 	"syscall/js"
 
-	"github.com/confetti-dp/confetti/audit"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release/verify"
-	"github.com/confetti-dp/confetti/studio"
 )
 
 func main() {

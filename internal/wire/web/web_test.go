@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 

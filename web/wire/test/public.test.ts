@@ -20,7 +20,7 @@ const near = (got: readonly number[], want: readonly number[], tolerance: number
 
 for (const name of ["features", "paired", "projected", "rotated", "hashed"]) {
   test(`${name} of fixed values are the golden ones`, () => {
-    const v = vectors<Vectors>(`dp/encode/testdata/vectors/v1/${name}.json`);
+    const v = vectors<Vectors>(`internal/dp/encode/testdata/vectors/v1/${name}.json`);
     for (const s of v.streams ?? []) {
       const fresh = () => new Stream(fromHex(s.seed), s.label);
       const words = fresh();
@@ -46,7 +46,7 @@ for (const name of ["features", "paired", "projected", "rotated", "hashed"]) {
 }
 
 test("rows of sketches are the golden ones", () => {
-  const v = vectors<{ cases: { name: string; hashes: number; width: number; seed: string; refused: boolean; coefficients: string[][]; values: number[]; channels: number[][] }[] }>("dp/sketch/testdata/vectors/v1/sketch.json");
+  const v = vectors<{ cases: { name: string; hashes: number; width: number; seed: string; refused: boolean; coefficients: string[][]; values: number[]; channels: number[][] }[] }>("internal/dp/sketch/testdata/vectors/v1/sketch.json");
   let compared = 0;
   for (const c of v.cases.filter((c) => c.refused !== true)) {
     const rows = sketchRows(fromHex(c.seed), c.hashes);
@@ -66,7 +66,7 @@ interface CellCase {
 }
 
 test("values are in the golden cells", () => {
-  const v = vectors<{ cases: CellCase[] }>("dp/encode/testdata/vectors/v1/cells.json");
+  const v = vectors<{ cases: CellCase[] }>("internal/dp/encode/testdata/vectors/v1/cells.json");
   const numbers: Record<string, number> = { "+Inf": Infinity, "-Inf": -Infinity, NaN: NaN };
   for (const [i, c] of v.cases.entries()) {
     const [x, y] = (c.axes ?? []).map((a): Axis => ({ low: a.Low, high: a.High, cells: a.Cells }));
@@ -83,7 +83,7 @@ test("values are in the golden cells", () => {
 });
 
 test("symbols of local hashing are the golden ones", () => {
-  const { cases } = vectors<{ cases: { seed: string; symbols: number; function: number; cells: number[]; hashes: number[] }[] }>("dp/randomize/testdata/vectors/v1/local_hash.json");
+  const { cases } = vectors<{ cases: { seed: string; symbols: number; function: number; cells: number[]; hashes: number[] }[] }>("internal/dp/randomize/testdata/vectors/v1/local_hash.json");
   for (const c of cases) {
     assert.deepEqual(c.cells.map((x) => localHash(fromHex(c.seed), c.function, c.symbols, x)), c.hashes, `function ${c.function} to ${c.symbols}`);
   }

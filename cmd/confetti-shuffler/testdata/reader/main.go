@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/confetti-dp/confetti/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )

@@ -5,10 +5,10 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/advise"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/advise"
 )
 
 // labels compares the ways that labels of public features are told.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/audit"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/vector"
-	"github.com/confetti-dp/confetti/learn/dpsgd"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 )
 
 // Audit is confetti audit: what an attacker finds, beside what is claimed.

@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/confetti-dp/confetti/audit"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 
 // printed is what an audit has found, as it is printed.

@@ -3,10 +3,10 @@ package account
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
-	"github.com/confetti-dp/confetti/dp/account/amplify"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
 // What follows finds the noise of one mechanism each: it fills in the statement and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
 )
 
 func TestNumbersForPeople(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/audit"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/amplify"
-	"github.com/confetti-dp/confetti/dp/direction"
-	"github.com/confetti-dp/confetti/dp/randomize"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/direction"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 )
 
 // randomizer gives a report that is a single message.

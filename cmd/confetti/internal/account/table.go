@@ -6,17 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/audit"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/dp/account/additive"
-	"github.com/confetti-dp/confetti/dp/account/shuffle"
-	"github.com/confetti-dp/confetti/dp/bitsum"
-	"github.com/confetti-dp/confetti/dp/direction"
-	"github.com/confetti-dp/confetti/dp/noise"
-	"github.com/confetti-dp/confetti/dp/randomize"
-	"github.com/confetti-dp/confetti/learn/dpsgd"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/bitsum"
+	"github.com/confetti-dp/confetti/internal/dp/direction"
+	"github.com/confetti-dp/confetti/internal/dp/noise"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 )
 
 // mechanism is what the commands know of one.

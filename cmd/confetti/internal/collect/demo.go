@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
-	"github.com/confetti-dp/confetti/experiments/collection"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/release/page"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/simulate/collection"
 )
 
 type Demo struct {

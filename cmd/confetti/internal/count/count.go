@@ -13,13 +13,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/confetti-dp/confetti/analyzer"
-	"github.com/confetti-dp/confetti/analyzer/parts"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/blob/bucket"
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/protocol"
 )
 

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/page"
-	"github.com/confetti-dp/confetti/client/policy"
-	"github.com/confetti-dp/confetti/client/words"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/client/page"
+	"github.com/confetti-dp/confetti/internal/client/policy"
+	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/dp/encode/words"
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
+	"github.com/confetti-dp/confetti/internal/dp/encode/words"
+	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/table"
-	"github.com/confetti-dp/confetti/learn/fit"
-	"github.com/confetti-dp/confetti/learn/model"
 )
 
 // Command is confetti features.

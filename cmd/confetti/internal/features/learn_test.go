@@ -3,9 +3,9 @@ package features
 import (
 	"testing"
 
-	"github.com/confetti-dp/confetti/dp/account"
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/release"
-	"github.com/confetti-dp/confetti/release/findings"
 )
 
 // A model has the promise against whoever sees what it was learned from: labels one by one are seen

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/plan/author"
 	"github.com/confetti-dp/confetti/protocol"
 )
 

@@ -4,9 +4,9 @@ package release
 import (
 	"fmt"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/release"
-	"github.com/confetti-dp/confetti/release/page"
 )
 
 type Command struct {

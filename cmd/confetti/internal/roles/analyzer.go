@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/analyzer/analyzerd"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/internal/store"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
 )
 
 type Analyzer struct {

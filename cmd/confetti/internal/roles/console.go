@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/console"
-	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/issuer/identity"
-	"github.com/confetti-dp/confetti/web/studio"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/service/console"
+	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/webstudio"
 )
 
 type serveConsole struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
 // A console that other machines reach answers to the names of its certificate, or of --address, and to no

@@ -6,17 +6,17 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/confetti-dp/confetti/aggregate/aggregated"
-	"github.com/confetti-dp/confetti/analyzer/analyzerd"
-	"github.com/confetti-dp/confetti/audit"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/internal/daemon"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dap"
-	"github.com/confetti-dp/confetti/internal/serve"
-	"github.com/confetti-dp/confetti/issuer"
+	"github.com/confetti-dp/confetti/internal/service/aggregated"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/issuer"
+	"github.com/confetti-dp/confetti/internal/service/planlog"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/planlog"
-	"github.com/confetti-dp/confetti/shuffler/shufflerd"
 )
 
 type Serve struct {

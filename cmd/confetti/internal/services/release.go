@@ -7,10 +7,10 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/plan/author"
-	"github.com/confetti-dp/confetti/release/page"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 

@@ -17,11 +17,11 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
-	"github.com/confetti-dp/confetti/console"
-	"github.com/confetti-dp/confetti/internal/durable"
-	"github.com/confetti-dp/confetti/internal/serve"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/service/console"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -3,8 +3,8 @@ package draft
 import (
 	"errors"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/plan/author"
 )
 
 // newKeys makes a key for every party, by file name, and writes the public

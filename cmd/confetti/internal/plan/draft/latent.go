@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/dp/encode/cluster"
-	"github.com/confetti-dp/confetti/dp/latent"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/plan"
 )
 

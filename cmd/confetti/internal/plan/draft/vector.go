@@ -3,9 +3,9 @@ package draft
 import (
 	"errors"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/flags"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/terminal"
-	"github.com/confetti-dp/confetti/internal/durable"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )

@@ -1,0 +1,388 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/prob"
+)
+
+// Domination certifies what is seen of a mechanism, whatever others hold and
+// whatever was seen before, by a simpler view that tells at least as much: with
+// probability Tail it tells everything, and otherwise it is a unit normal whose mean
+// is 0 in one world and Shift in the other. This holds whichever of two neighbours is
+// which: for every epsilon, below zero too, the hockey stick in either direction is at
+// most Tail + (1-Tail) K(epsilon), K that of the normals.
+//
+// It is read off the mechanism. An epsilon and a delta do not tell it: the Gaussian
+// that has both is smaller than many a mechanism that has them (docs/accounting.md).
+type Domination struct {
+	Shift     float64   `json:"shift"` // mu, at least 0
+	Tail      float64   `json:"tail"`  // tau, in [0, 1]
+	Adjacency Adjacency `json:"adjacency"`
+}
+
+// dominationError is what hockey sticks of normals and quantiles may err by,
+// relatively, with a margin.
+const dominationError = 1e-9
+
+// Dominate certifies an event at a tail in (0, 1). The smaller the tail, the larger
+// the shift.
+func Dominate(e Event, tail float64) (Domination, error) {
+	g, err := statement(e)
+	if err != nil {
+		return Domination{}, err
+	}
+	if !(tail > 0 && tail < 1) {
+		return Domination{}, fmt.Errorf("account: tail %v: need 0 < tail < 1", tail)
+	}
+	own, rest := ownGaussians(e)
+	share := tail / float64(len(own)+min(1, len(rest))) * (1 - dominationError)
+	var parts []Domination
+	for _, v := range own {
+		d, ok := v.event.(dominator).Dominated(v.rounds, share)
+		if !ok {
+			if d, err = dominated(Repeat{v.event, v.rounds}, share); err != nil {
+				return Domination{}, err
+			}
+		}
+		parts = append(parts, d)
+	}
+	if len(rest) > 0 {
+		var left All
+		for _, u := range rest {
+			left.Events = append(left.Events, Repeat{u.event, u.rounds})
+		}
+		d, err := dominated(left, share)
+		if err != nil {
+			return Domination{}, err
+		}
+		d.Adjacency = g.Adjacency
+		parts = append(parts, d)
+	}
+	return Together(parts...)
+}
+
+// ownGaussians parts what has a Gaussian of its own from the others.
+func ownGaussians(e Event) (own, rest []use) {
+	for _, u := range merge(flatten(e, 1)) {
+		if _, ok := u.event.(dominator); ok {
+			own = append(own, u)
+		} else {
+			rest = append(rest, u)
+		}
+	}
+	return own, rest
+}
+
+// and adds another mechanism on the same respondents, which may have been chosen
+// after the first was seen: squares of shifts add, and so do tails.
+func (d Domination) and(other Domination) Domination {
+	d.Shift = profile.Raised(math.Hypot(d.Shift, other.Shift))
+	d.Tail = math.Min(1, profile.AddUp(d.Tail, other.Tail))
+	return d
+}
+
+// Together adds up dominations of the same neighbours.
+func Together(ds ...Domination) (Domination, error) {
+	if len(ds) == 0 {
+		return Domination{}, fmt.Errorf("account: nothing to add up")
+	}
+	sum := ds[0]
+	for _, d := range ds[1:] {
+		if d.Adjacency != sum.Adjacency {
+			return Domination{}, fmt.Errorf("account: cannot add up dominations of %s and of %s: convert one first", sum.Adjacency, d.Adjacency)
+		}
+		sum = sum.and(d)
+	}
+	return sum, nil
+}
+
+// DominatePure certifies whatever is epsilon-DP with delta 0. Its trade-off is at
+// worst that of randomized response, whose corner the Gaussian's convex curve
+// touches: no smaller shift would do for all such mechanisms.
+func DominatePure(epsilon float64, a Adjacency) Domination {
+	return DominateKary(epsilon, 2, a)
+}
+
+// DominateKary certifies randomized response over k symbols with ratio e^epsilon,
+// seen by itself: of two symbols one has probability e^epsilon/(e^epsilon+k-1) in
+// one world and 1/(e^epsilon+k-1) in the other, and the corner of its trade-off is
+// there.
+func DominateKary(epsilon float64, k int, a Adjacency) Domination {
+	if !(epsilon >= 0) || k < 2 {
+		panic("account: a domination of no randomized response")
+	}
+	others := float64(k - 1)
+	// ln of both probabilities, and their quantiles.
+	likely := -math.Log1p(others * math.Exp(-epsilon))
+	rare := likely - epsilon
+	shift := prob.NormalLogQuantile(likely) - prob.NormalLogQuantile(rare)
+	if bound := 2 * math.Sqrt(2*epsilon); !(shift <= bound) { // Phi(-x) <= e^(-x^2/2)/2, where the quantiles overflow
+		shift = bound
+	}
+	return Domination{Shift: math.Max(0, shift) * (1 + dominationError), Adjacency: a}
+}
+
+// DominateKnown certifies a mechanism of which nothing is known but that it is
+// (epsilon, delta)-DP: with probability delta it may tell everything, and is
+// epsilon-DP otherwise.
+func DominateKnown(epsilon, delta float64, a Adjacency) Domination {
+	d := DominatePure(epsilon, a)
+	d.Tail = delta
+	return d
+}
+
+// Twice is the domination under replacement that follows from one under removal
+// alone: of two removals in a row the second acts on what the first let through.
+// With G(y) = Phi(Phi^-1(y) + Shift), Shift doubles and Tail becomes
+//
+//	Tail + G(Tail)/(2 Phi(-Shift)).
+//
+// Where the mechanism is at hand, DominateReplaced is smaller.
+func (d Domination) Twice() Domination {
+	d.Adjacency = Replacement
+	if d.Tail > 0 {
+		d.Tail = math.Min(1, (d.Tail+gaussPower(d.Tail, d.Shift)/(2*normalCDF(-d.Shift)))*(1+dominationError))
+	}
+	d.Shift = profile.Raised(2 * d.Shift)
+	return d
+}
+
+// Under states the domination for other neighbours, as Guarantee.Under does.
+func (d Domination) Under(a Adjacency) (Domination, error) {
+	switch {
+	case d.Adjacency == a:
+	case d.Adjacency == Replacement && (a == Removal || a == Label):
+		d.Adjacency = a
+	case d.Adjacency == Removal && a == Replacement:
+		return d.Twice(), nil
+	case d.Adjacency == Removal && a == Label:
+		return d.Twice().Under(Label)
+	default:
+		return Domination{}, fmt.Errorf("account: %s adjacency cannot be stated as %s", d.Adjacency, a)
+	}
+	return d, nil
+}
+
+// gaussPower is G(y): of a test that is wrong with probability y in one world, the
+// largest probability to be right in the other.
+func gaussPower(y, shift float64) float64 { return normalCDF(prob.NormalQuantile(y) + shift) }
+
+func normalCDF(z float64) float64 { return math.Exp(prob.LogNormalCDF(z)) }
+
+// Spoilt is the domination of a mechanism whose outcome, in either world, is another
+// one than accounted for with probability at most chance: reports that outgrow their
+// envelopes. Its Tail is
+//
+//	Tail + (chance + G(chance))/Phi(-Shift/2).
+//
+// (1 + e^epsilon) chance, which is added to a delta, speaks of one epsilon only.
+func (d Domination) Spoilt(chance float64) Domination {
+	if chance > 0 {
+		d.Tail = math.Min(1, (d.Tail+(chance+gaussPower(math.Min(1, chance), d.Shift))/normalCDF(-d.Shift/2))*(1+dominationError))
+	}
+	return d
+}
+
+// Failing is the domination of a mechanism that, with the given probability and in
+// both worlds alike, is not the one accounted for.
+func (d Domination) Failing(chance float64) Domination {
+	d.Tail = math.Min(1, profile.AddUp(d.Tail, chance))
+	return d
+}
+
+// DominateReplaced certifies, for replacement, an event that may speak of removal:
+// of one-hot reports by the two bits that a replaced report changes, of anything
+// else by Twice.
+func DominateReplaced(e Event, tail float64) (Domination, error) {
+	if replaced, ok := replacing(e); ok {
+		return Dominate(replaced, tail)
+	}
+	d, err := Dominate(e, tail)
+	if err != nil {
+		return Domination{}, err
+	}
+	return d.Twice(), nil
+}
+
+// replacing is the event of the same reports under replacement; not ok where it is
+// not known.
+func replacing(e Event) (Event, bool) {
+	switch e := e.(type) {
+	case replaceable:
+		return e.Replaced(), true
+	case Repeat:
+		inner, ok := replacing(e.Event)
+		return Repeat{inner, e.Rounds}, ok
+	case All:
+		all := All{make([]Event, len(e.Events))}
+		for i, x := range e.Events {
+			inner, ok := replacing(x)
+			if !ok {
+				return nil, false
+			}
+			all.Events[i] = inner
+		}
+		return all, true
+	case nil:
+		return nil, false
+	}
+	g, err := e.Terms()
+	return e, err == nil && g.Adjacency == Replacement
+}
+
+// dominated certifies any event by its profile h, the larger of both directions, at
+// epsilons from 0. With l = e^epsilon, h and K are convex in l. So on a cell between
+// two epsilons h lies below its chord, and where K is closest to the chord its slope,
+// -Phi(-shift/2 - epsilon/shift), is the chord's: one comparison covers the cell.
+// Beyond the last cell h is at most the tail. Epsilons below 0 follow by reversal,
+// which takes h(-e) = 1 - e^-e + e^-e h(e) to the same of K. Cells are halved where
+// the shift that they need is the largest, until that is hardly more than what some
+// single epsilon needs.
+func dominated(e Event, tail float64) (Domination, error) {
+	g, err := statement(e)
+	if err != nil {
+		return Domination{}, err
+	}
+	const tailPart = 1e-4                       // of the tail, that the profile may neglect
+	for _, whole := range []bool{true, false} { // a grid of losses may round more up than the tail
+		var c profile.Curve
+		if c, err = (Options{Neglect: tail * tailPart / float64(g.Rounds), Whole: whole}).curve(e, &g); err != nil {
+			return Domination{}, err
+		}
+		var shift float64
+		if shift, err = (underGauss{profile: c, tail: tail * (1 - dominationError)}).shift(); err == nil {
+			return Domination{Shift: shift * (1 + dominationError), Tail: tail, Adjacency: g.Adjacency}, nil
+		}
+	}
+	return Domination{}, fmt.Errorf("account: no Gaussian of tail %v dominates the event: %w", tail, err)
+}
+
+// underGauss finds the least shift for a profile.
+type underGauss struct {
+	profile profile.Curve
+	tail    float64
+}
+
+// knot is a point of the profile, cell a stretch between two, with the shift that it
+// needs.
+type (
+	knot struct{ epsilon, h float64 }
+	cell struct {
+		left, right knot
+		need        float64
+	}
+)
+
+const (
+	dominationCells = 100
+	dominationGap   = 1e-3 // of the shift, that chords may cost
+)
+
+func (u underGauss) shift() (float64, error) {
+	last, err := u.last()
+	if err != nil {
+		return 0, err
+	}
+	left, err := u.knot(0)
+	if err != nil || last.epsilon == 0 {
+		return 0, err
+	}
+	least := leastShift(0, u.beside(left.h))
+	cells := []cell{u.cell(left, last)}
+	for {
+		worst := 0
+		for i, c := range cells {
+			if c.need > cells[worst].need {
+				worst = i
+			}
+		}
+		c := cells[worst]
+		middle := c.left.epsilon + (c.right.epsilon-c.left.epsilon)/2
+		if c.need <= least*(1+dominationGap) || len(cells) >= dominationCells || !(middle > c.left.epsilon && middle < c.right.epsilon) {
+			return c.need, nil
+		}
+		k, err := u.knot(middle)
+		if err != nil {
+			return 0, err
+		}
+		least = math.Max(least, leastShift(middle, u.beside(k.h)))
+		cells[worst] = u.cell(c.left, k)
+		cells = append(cells, u.cell(k, c.right))
+	}
+}
+
+// last is a point from which on the profile is at most the tail.
+func (u underGauss) last() (knot, error) {
+	epsilon, err := u.profile.Epsilon(u.tail)
+	for more := 1e-9; err == nil; more *= 2 { // Epsilon and Delta are inverse up to rounding
+		if !(epsilon <= profile.MaxEpsilon) {
+			return knot{}, errors.New("something is revealed outright more often than that")
+		}
+		var k knot
+		if k, err = u.knot(epsilon); err == nil && k.h <= u.tail {
+			return k, nil
+		}
+		epsilon = math.Max(1e-12, epsilon*(1+more))
+	}
+	return knot{}, err
+}
+
+// knot is the profile at epsilon, rounded against us.
+func (u underGauss) knot(epsilon float64) (knot, error) {
+	h, err := u.profile.Delta(epsilon)
+	if math.IsNaN(h) {
+		return knot{}, fmt.Errorf("no delta at epsilon %v", epsilon)
+	}
+	return knot{epsilon, h * (1 + dominationError)}, err
+}
+
+// beside is what is left for the Gaussian of a hockey stick, beside the tail.
+func (u underGauss) beside(h float64) float64 { return (h - u.tail) / (1 - u.tail) }
+
+func (u underGauss) cell(left, right knot) cell {
+	c := cell{left: left, right: right}
+	// Relative to l at the left end: l = 1 there and 1 + width at the right one.
+	width := math.Expm1(right.epsilon - left.epsilon)
+	a, b := u.beside(left.h), u.beside(right.h)
+	fall := (a - b) / width * math.Exp(-left.epsilon) // of the chord, in l itself
+	c.need = leastOf(func(shift float64) bool {
+		e := right.epsilon
+		if fall > 0 { // the slope of K is that of the chord
+			e = math.Max(left.epsilon, math.Min(right.epsilon, -shift*(prob.NormalQuantile(math.Min(1, fall))+shift/2)))
+		}
+		chord := a - (a-b)*math.Expm1(e-left.epsilon)/width
+		return profile.Normal(shift).Hockey(e)*(1-dominationError) >= chord
+	})
+	return c
+}
+
+// leastShift is the least shift, from above, whose hockey stick at epsilon is at
+// least delta.
+func leastShift(epsilon, delta float64) float64 {
+	return leastOf(func(shift float64) bool { return profile.Normal(shift).Hockey(epsilon)*(1-dominationError) >= delta })
+}
+
+// leastOf is the least shift, from above, that is enough, where every larger one is
+// too; infinite where none that is counted with is.
+func leastOf(enough func(shift float64) bool) float64 {
+	const low, high = 1e-12, 1e3
+	if enough(low) {
+		return low
+	}
+	if !enough(high) {
+		return math.Inf(1)
+	}
+	a, b := math.Log(low), math.Log(high)
+	for b-a > 1e-10 {
+		if middle := a + (b-a)/2; enough(math.Exp(middle)) {
+			b = middle
+		} else {
+			a = middle
+		}
+	}
+	return math.Exp(b)
+}

@@ -1,0 +1,195 @@
+package account
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/account/profile"
+)
+
+// Box is a Gaussian privacy filter: whoever answers plan after plan, each chosen
+// after everything that was seen of the earlier ones, and answers only while the
+// squares of their shifts sum to at most the square of Shift and their tails to at
+// most Tail, keeps (Epsilon, Delta) for everything together, with
+//
+//	Delta = Tail + K(Epsilon),  K the hockey stick of normals that are Shift apart
+//
+// (docs/accounting.md, Filters). Both sides are fixed beforehand. An epsilon that is
+// computed from what happens to be spent when one looks is no guarantee.
+type Box struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Shift   float64 `json:"shift"`
+	Tail    float64 `json:"tail"`
+}
+
+// NewBox is the box of a cap whose Tail is the given share of delta.
+func NewBox(epsilon, delta, tailShare float64) (Box, error) {
+	switch {
+	case !(epsilon > 0 && epsilon <= maxBoxEpsilon):
+		return Box{}, fmt.Errorf("account: a box of epsilon %v: need a number above 0, up to %v", epsilon, float64(maxBoxEpsilon))
+	case !(delta > 0 && delta < 1):
+		return Box{}, fmt.Errorf("account: a box of delta %v: need 0 < delta < 1", delta)
+	case !(tailShare > 0 && tailShare < 1):
+		return Box{}, fmt.Errorf("account: a share %v of delta for tails: need 0 < share < 1", tailShare)
+	}
+	b := Box{Epsilon: epsilon, Delta: delta, Tail: delta * tailShare}
+	left := (delta - b.Tail) * (1 - dominationError)
+	// The largest shift, from below, whose hockey stick is at most what is left.
+	low, high := math.Log(1e-12), math.Log(2*math.Sqrt(2*epsilon)+40)
+	for high-low > 1e-12 {
+		middle := low + (high-low)/2
+		if middle == low || middle == high {
+			break
+		}
+		if profile.Normal(math.Exp(middle)).Hockey(epsilon)*(1+dominationError) <= left {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	b.Shift = math.Exp(low)
+	return b, nil
+}
+
+// maxBoxEpsilon is far above any epsilon that protects.
+const maxBoxEpsilon = 1e9
+
+// Shares are the parts of both sides of the box that the dominations take up: of the
+// square of Shift, and of Tail. They fit while neither is above 1.
+func (b Box) Shares(ds ...Domination) (shift, tail float64) {
+	squares := 0.0
+	for _, d := range ds {
+		squares += d.Shift * d.Shift
+		tail += d.Tail
+	}
+	// Relative roundings of so many sums of numbers that are not negative.
+	slack := 1 + 0x1p-52*float64(len(ds)+4)
+	return squares / (b.Shift * b.Shift) * slack, tail / b.Tail * slack
+}
+
+// Fits reports whether all of them may be answered.
+func (b Box) Fits(ds ...Domination) bool {
+	shift, tail := b.Shares(ds...)
+	return shift <= 1 && tail <= 1
+}
+
+// Spending is what one plan costs: its own epsilon and delta, and its domination. All
+// speak of the same neighbours.
+type Spending struct {
+	Epsilon    float64    `json:"epsilon"`
+	Delta      float64    `json:"delta"`
+	Domination Domination `json:"domination"`
+}
+
+// Filter decides how much may be asked of one person under a cap. Plans are chosen
+// after everything that was seen of the earlier ones, and together they keep (Epsilon,
+// Delta), since every sequence that is let through is of one of three kinds:
+//
+//   - a single plan whose own epsilon and delta are within the cap's;
+//   - plans whose epsilons sum to at most Epsilon and whose deltas sum to at most
+//     sumsShare of Delta: what basic composition lets through;
+//   - plans that fit the Box of Epsilon and the rest of Delta.
+//
+// A first plan of the first kind alone lets no second one through, and which kind it is
+// shows before anything is seen; of the others the deltas add up. The sums are there for
+// plans that no Gaussian dominates cheaply, such as randomized labels.
+type Filter struct {
+	Epsilon float64
+	Delta   float64
+	Sums    float64 // what deltas may sum to
+	Box     Box
+}
+
+// The parts of a cap's delta: for sums, and within the box for tails. The rest is the
+// Gaussian's, of whose shift a tenth of delta more or less is half a percent.
+const (
+	sumsShare = 0.1
+	tailsOf   = 0.1
+)
+
+// NewFilter is the filter of a cap.
+func NewFilter(epsilon, delta float64) (Filter, error) {
+	box, err := NewBox(epsilon, delta*(1-sumsShare), tailsOf/(1-sumsShare))
+	return Filter{Epsilon: epsilon, Delta: delta, Sums: delta * sumsShare, Box: box}, err
+}
+
+// capSlack lets a plan through that asks for exactly what the cap allows, after roundings.
+const capSlack = 1e-12
+
+// Admits reports whether all the plans may be answered, the last of them after the
+// others.
+func (f Filter) Admits(plans ...Spending) bool {
+	epsilon, delta := sums(plans)
+	switch {
+	case epsilon <= f.Epsilon*(1+capSlack) && delta <= f.Sums*(1+capSlack):
+		return true
+	case len(plans) == 1 && epsilon <= f.Epsilon*(1+capSlack) && delta <= f.Delta*(1+capSlack):
+		return true
+	}
+	return f.Box.Fits(dominations(plans)...)
+}
+
+func sums(plans []Spending) (epsilon, delta float64) {
+	for _, p := range plans {
+		epsilon, delta = profile.AddUp(epsilon, p.Epsilon), profile.AddUp(delta, p.Delta)
+	}
+	return epsilon, delta
+}
+
+func dominations(plans []Spending) []Domination {
+	ds := make([]Domination, len(plans))
+	for i, p := range plans {
+		ds[i] = p.Domination
+	}
+	return ds
+}
+
+// Shares are the parts of the filter that the plans take up: of both sides of the
+// box, and of both sums.
+type Shares struct {
+	Shift   float64 `json:"shift"`   // of the square of the box's shift
+	Tail    float64 `json:"tail"`    // of the box's tail
+	Epsilon float64 `json:"epsilon"` // of the sum of epsilons
+	Delta   float64 `json:"delta"`   // of the sum of deltas
+}
+
+// Box is the larger share of the box, Sums that of the sums.
+func (s Shares) Box() float64  { return math.Max(s.Shift, s.Tail) }
+func (s Shares) Sums() float64 { return math.Max(s.Epsilon, s.Delta) }
+
+// Shares says how much of the filter is spent.
+func (f Filter) Shares(plans ...Spending) Shares {
+	var s Shares
+	s.Shift, s.Tail = f.Box.Shares(dominations(plans)...)
+	epsilon, delta := sums(plans)
+	s.Epsilon, s.Delta = epsilon/f.Epsilon, delta/f.Sums
+	return s
+}
+
+// More is how many plans like the one given may still be answered after the others,
+// counted up to most.
+func (f Filter) More(most int, like Spending, plans ...Spending) int {
+	admits := func(more int) bool {
+		all := plans[:len(plans):len(plans)]
+		for range more {
+			all = append(all, like)
+		}
+		return f.Admits(all...)
+	}
+	if !admits(1) {
+		return 0
+	}
+	low, high := 1, 2
+	for high <= most && admits(high) {
+		low, high = high, 2*high
+	}
+	for high = min(high, most+1); high-low > 1; {
+		if middle := low + (high-low)/2; admits(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}

@@ -1,0 +1,244 @@
+package shuffle
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/pld"
+	"github.com/confetti-dp/confetti/internal/account/profile"
+)
+
+// BucketResponse is one repetition of a kernel by buckets: each of Users respondents
+// holds one of many buckets, or none, and sends one bit for each bucket, which is a one
+// with probability 1-Flip for its own and 1/2 for any other. The observer sees the count
+// of ones of every bucket. Neighbours exchange one respondent's bucket for another or
+// for none (replacement). Users are those whose noise is relied upon.
+//
+// One bit falls then and another rises, by half of what a bit could. Both counts are
+// exact, and of their others no respondent is in both buckets: those who make one count
+// quiet leave the other one noisy. One pair dominates both directions.
+type BucketResponse struct {
+	Users int     `json:"users"`
+	Flip  float64 `json:"flip_probability"`
+}
+
+func (e BucketResponse) Terms() (account.Guarantee, error) {
+	if err := checkFlip(e.Users, e.Flip); err != nil {
+		return account.Guarantee{}, err
+	}
+	if e.Flip == 0.5 {
+		return account.Guarantee{}, fmt.Errorf("account: flip probability 1/2 of the bit of a bucket: need less")
+	}
+	return account.Guarantee{
+		Adjacency: account.Replacement, Trust: account.Shuffled, Users: e.Users, Rounds: 1, Bound: account.Upper,
+		Method: "exact laws of the counts of the bucket left and of the one entered, worst split of the others",
+		Source: "dominating pairs (Zhu, Dong, Wang 2022); docs/accounting.md",
+	}, nil
+}
+
+// bit is how a respondent answers for a bucket: a one if it is its own.
+func (e BucketResponse) bit() bit { return bit{1 - e.Flip, e.Flip, 0.5, 0.5} }
+
+func (e BucketResponse) single() AsymmetricResponse {
+	return AsymmetricResponse{e.Users, 1 - e.Flip, 0.5}
+}
+
+func (e BucketResponse) Certificate(o account.Options) string { return certified(e.Users, o) }
+
+// spread has all others in one of the two buckets.
+func (e BucketResponse) Spread() float64 {
+	n, p := float64(e.Users), e.Flip
+	b := e.bit()
+	return math.Min(b.local()+b.mirror().local(), (0.5-p)*math.Sqrt(1/(n*p*(1-p))+4/n))
+}
+
+// bucketBlocks is into how many ranges the number of others in a bucket is cut.
+const bucketBlocks = 32
+
+// Distributions is one pair. With a others in the bucket left and b in the one entered,
+// a+b <= n-1, the two counts are independent. Let A_i dominate every count with a in
+// the first i blocks of numbers, in either direction. Whatever the others do, a is in
+// some block i, and b is at most n-1 less the least a there: A_i and the A_j of that
+// many dominate both counts together, and the largest profile of these pairs all.
+// Exchanging the two worlds exchanges the buckets, so it serves both directions.
+func (e BucketResponse) Distributions(o account.Options) ([]*pld.Distribution, error) {
+	if o.Lower {
+		return e.lower(o)
+	}
+	blocks, err := e.blocks(o)
+	if err != nil {
+		return nil, err
+	}
+	tail := math.Max(o.Neglect/2, profile.MinTail)
+	b := e.bit()
+	epsilons := make([]float64, int(math.Ceil((b.local()+b.mirror().local())/o.Step))+1)
+	for i := range epsilons {
+		epsilons[i] = float64(i) * o.Step
+	}
+	profiles, errs := make([][]float64, len(blocks)), make([]error, len(blocks))
+	inParallel(len(blocks), func(i int) {
+		profiles[i], errs[i] = blocks[i].together(blocks, e.Users-1, epsilons, tail)
+	})
+	h := []float64{0}
+	for i, p := range profiles {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		h = pld.Larger(h, p)
+	}
+	d, err := pld.FromCurves(h, h, o.Step)
+	return []*pld.Distribution{d}, err
+}
+
+// block stands for the counts of a bucket with up to so many others in it.
+type block struct {
+	least, most      int // others in the bucket, of this block alone; most of all
+	leaving, entered *pld.Distribution
+}
+
+// blocks are the A_i.
+func (e BucketResponse) blocks(o account.Options) ([]block, error) {
+	b, c := e.bit(), cover(e.Users, o)
+	number := min(bucketBlocks, c.count())
+	blocks := make([]block, number)
+	falling, rising := make([][]float64, number), make([][]float64, number)
+	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
+	tail := math.Max(o.Neglect/8, profile.MinTail)
+	inParallel(number, func(i int) {
+		var law others
+		fall, rise := sticks{bit: b}, sticks{bit: b.mirror()}
+		first, end := i*c.count()/number, (i+1)*c.count()/number
+		// A world with so many others in the bucket stands for up to dropped more.
+		blocks[i].least, blocks[i].most = c.ones(first), min(e.Users-1, c.ones(end-1)+c.dropped)
+		for j := first; j < end; j++ {
+			_, w := law.law(c.others(), c.ones(j), b, tail)
+			fall.raise(w, o.Step, tail, points)
+			slices.Reverse(w)
+			rise.raise(w, o.Step, tail, points)
+		}
+		falling[i], rising[i] = roundUp([][]float64{fall.h}, points, tail), roundUp([][]float64{rise.h}, points, tail)
+	})
+	for i := range blocks {
+		if i > 0 {
+			falling[i], rising[i] = pld.Larger(falling[i], falling[i-1]), pld.Larger(rising[i], rising[i-1])
+		}
+		there, gone := slices.Clone(falling[i]), slices.Clone(rising[i])
+		start := math.Max(there[0], gone[0]) // both are the total variation
+		there[0], gone[0] = start, start
+		var err error
+		if blocks[i].leaving, err = pld.FromCurves(there, gone, o.Step); err != nil {
+			return nil, err
+		}
+		if blocks[i].entered, err = pld.FromCurves(gone, there, o.Step); err != nil {
+			return nil, err
+		}
+	}
+	return blocks, nil
+}
+
+// together is the profile of leaving a bucket of this block and entering one with no more
+// others than are left.
+func (b block) together(blocks []block, others int, epsilons []float64, tail float64) ([]float64, error) {
+	left := others - b.least
+	i := slices.IndexFunc(blocks, func(x block) bool { return x.most >= left })
+	if i < 0 {
+		i = len(blocks) - 1
+	}
+	var c pld.Composition
+	for _, d := range []*pld.Distribution{b.leaving, blocks[i].entered} {
+		if err := c.Add(d, 1); err != nil {
+			return nil, err
+		}
+	}
+	h, err := c.Deltas(epsilons, tail)
+	if err != nil {
+		return nil, err
+	}
+	for i := range h {
+		h[i] = math.Min(1, h[i]*(1+profile.LawError)+tail)
+	}
+	last := tail // the profile has fallen to that
+	if len(h) == len(epsilons) {
+		h, last = h[:len(h)-1], 0 // beyond both local epsilons
+	}
+	h = append(h, last)
+	for i := len(h) - 2; i >= 0; i-- {
+		h[i] = math.Max(h[i], h[i+1])
+	}
+	return h, nil
+}
+
+// lower is the data set whose others all hold the bucket that is left, in either
+// direction.
+func (e BucketResponse) lower(o account.Options) ([]*pld.Distribution, error) {
+	leaving, returning := e.bit().atoms(e.Users, e.Users-1, o)
+	departing, entered := e.bit().atoms(e.Users, 0, o)
+	both := func(a, b []pld.Atom) (*pld.Distribution, error) {
+		x, err := pld.LowerFromAtoms(a, 0, o.Step)
+		if err != nil {
+			return nil, err
+		}
+		y, err := pld.LowerFromAtoms(b, 0, o.Step)
+		if err != nil {
+			return nil, err
+		}
+		return pld.Sum(x, y)
+	}
+	one, err := both(leaving, entered)
+	if err != nil {
+		return nil, err
+	}
+	reverse, err := both(returning, departing)
+	return []*pld.Distribution{one, reverse}, err
+}
+
+// CalibrateBuckets finds the smallest flip probability that meets the target, a
+// repetition a round, and the guarantee of exactly that.
+func CalibrateBuckets(t account.Target) (BucketResponse, account.Guarantee, error) {
+	if err := t.Check(); err != nil {
+		return BucketResponse{}, account.Guarantee{}, err
+	}
+	event := func(rmse float64) BucketResponse {
+		return BucketResponse{t.Users, math.Min(0.5-1e-9, flipFor(rmse*rmse/float64(t.Users)))}
+	}
+	// Both counts move by half of what a bit could.
+	s := account.Search{Noise: math.Sqrt(0.5) / t.PerRound(), Most: math.Inf(1), Tolerance: account.CloseEnough}
+	rmse, err := t.Search(s, func(rmse float64) account.Event { return event(rmse) })
+	if err != nil {
+		return BucketResponse{}, account.Guarantee{}, err
+	}
+	return account.Meets(t, event(rmse))
+}
+
+// inParallel calls f for 0 to n-1, on as many goroutines as there are processors.
+func inParallel(n int, f func(i int)) {
+	var wait sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), n)
+	for w := range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+// Losses: one bit falls and another rises.
+func (e BucketResponse) Losses() account.Losses {
+	return account.Losses{Report: e.bit().both(), Message: e.bit().most(), Bound: account.Exact}
+}
+
+// Opened: the other bit of the opened one's repetition stays shuffled.
+func (e BucketResponse) Opened(rounds int) (rest []account.Event, alone account.Event) {
+	one := e.single()
+	rest = append([]account.Event{one}, account.Less(e, rounds)...)
+	one.Users = 1
+	return rest, one
+}

@@ -1,0 +1,149 @@
+package shuffle
+
+import (
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/rdp"
+)
+
+// moments bound E u^j, u = (w(t-1) - w(t))/P(t) with P the law of the count of
+// a coordinate, over every data set of the others: docs/vector-rr.md, Theorem 2.
+// They are of deviation times u, so that they stay near those of a unit normal.
+type moments struct {
+	deviation float64
+	at        []float64 // at[j] for j = 2 to the largest order
+}
+
+// orders is how many orders are worth computing: the best for a Gaussian at
+// delta = 1e-12 is 1 + sqrt(ln(1/delta)/rho).
+func (e VectorResponse) orders() int {
+	rho := e.squares() / (2 * e.deviation() * e.deviation())
+	return int(math.Min(256, math.Max(8, 2+math.Sqrt(28/rho))))
+}
+
+func (e VectorResponse) moments() moments {
+	c := e.cover()
+	m := moments{math.Sqrt(float64(c.others()+1) * e.Flip * (1 - e.Flip)), make([]float64, e.orders()+1)}
+	sums := make([]float64, len(m.at))
+	var law others
+	for i := range c.count() {
+		w, ok := e.count(&law, c.others(), c.ones(i), profile.MinTail)
+		clear(sums)
+		m.add(sums, w, e.Flip)
+		for j, s := range sums {
+			if !ok {
+				s = math.Inf(1)
+			}
+			m.at[j] = math.Max(m.at[j], s)
+		}
+	}
+	return m
+}
+
+// add fills sums with the moments of one law, rounded up: the laws' errors enter
+// the j-th power j times, and u itself near the mode, where neighbours differ by
+// little, loses the digits that they share.
+func (m moments) add(sums, w []float64, flip float64) {
+	last := len(sums) - 1
+	edge := m.deviation / flip // |u| is at most 1/flip
+	// A term is negligible if it is at the largest order or, where |u| < 1, at
+	// the smallest; negligible ones are counted as if each were that large.
+	const small = 1e-25
+	negligible := func(p, u float64) bool {
+		return p < small && math.Log(p)+float64(last)*math.Log(math.Max(1, u)) < math.Log(small)
+	}
+	skipped := 0.0
+	atEdge := 2.0 // what the window leaves out on either side, in units of minTail
+	for t := 0; t <= len(w); t++ {
+		before, here := 0.0, 0.0
+		if t > 0 {
+			before = w[t-1]
+		}
+		if t < len(w) {
+			here = w[t]
+		}
+		p := flip*before + (1-flip)*here
+		if p < profile.MinTail { // beyond the digits of its ratio
+			atEdge++
+			continue
+		}
+		u := m.deviation * (before - here) / p
+		if negligible(p, math.Abs(u)) {
+			skipped++
+			continue
+		}
+		term := p * u
+		for j := 2; j <= last; j++ {
+			term *= u
+			sums[j] += term + math.Abs(term)*float64(j)*10*profile.LawError
+		}
+	}
+	for j := 2; j <= last; j++ {
+		sums[j] += skipped*small + atEdge*profile.MinTail*math.Pow(edge, float64(j))
+	}
+}
+
+// kappa bounds the Renyi divergence of order a, an integer from 2, by kappa g^2
+// for every gap g up to widest:
+//
+//	E(1+g u)^a <= H(g) = 1 + sum over j >= 2 of C(a, j) M_j g^j,
+//
+// all of whose coefficients are positive. (H(g)-1)/g^2 = r(g) grows, and ln(1 +
+// r x)/x falls in x = g^2, so on a cell [g1, g2] ln H(g)/g^2 is at most
+// ln(1 + r(g2) g1^2)/g1^2, or r(g2) where g1 = 0.
+func (m moments) kappa(a int, widest float64) float64 {
+	const cells = 256
+	log := make([]float64, a+1) // of the coefficients of r
+	for j := 2; j <= a; j++ {
+		log[j] = math.Inf(-1)
+		if !(m.at[j] <= 0) { // a NaN stays one
+			log[j] = logChoose(a, j) + math.Log(m.at[j]) - float64(j)*math.Log(m.deviation)
+		}
+	}
+	worst := 0.0
+	for i := range cells {
+		low, high := widest*float64(i)/cells, widest*float64(i+1)/cells
+		r := 0.0
+		for j := 2; j <= a; j++ {
+			r += math.Exp(log[j] + float64(j-2)*math.Log(high))
+		}
+		r *= 1 + profile.LawError
+		if math.IsNaN(r) {
+			return math.Inf(1)
+		}
+		if i == 0 {
+			worst = r
+			continue
+		}
+		worst = math.Max(worst, math.Log1p(r*low*low)/(low*low))
+	}
+	return worst / float64(a-1)
+}
+
+func logChoose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
+// renyiCurve is the Renyi divergence for a sum of squared gaps. Between integer
+// orders (a-1) times it is convex in a, zero at a = 1: the chord is above it.
+func (e VectorResponse) renyiCurve(squares float64) rdp.Curve {
+	m := e.moments()
+	last := len(m.at) - 1
+	scaled := make([]float64, last+1) // (a-1) times the divergence
+	for a := 2; a <= last; a++ {
+		scaled[a] = float64(a-1) * m.kappa(a, e.widest()) * squares
+	}
+	return func(order float64) float64 {
+		below := math.Floor(order)
+		if !(order > 1) || below >= float64(last) {
+			return math.Inf(1)
+		}
+		a := int(below)
+		rest := order - below
+		return ((1-rest)*scaled[a] + rest*scaled[a+1]) / (order - 1)
+	}
+}

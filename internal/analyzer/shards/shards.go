@@ -1,0 +1,233 @@
+// Package shards counts a batch that does not fit memory, by any number of processes.
+package shards
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// A batch that does not fit memory is dealt to shards as it comes in, so that copies of an
+// envelope fall together, and each shard is counted by whoever leases it: the request that
+// brings the batch, and workers that are other processes on the same database and store.
+// The request is answered when all shards are counted and added up. Until then nothing of
+// the batch is in any tally, and a hop that comes again finds what was done.
+
+const (
+	poll      = time.Second
+	shardPoll = 200 * time.Millisecond
+)
+
+// Failpoints are those of batches in shards.
+var Failpoints = []string{
+	"batch-dealt",   // the shards are in the store of blobs, nobody counts them yet
+	"shard-counted", // each time
+	"shards-added",  // counted as a whole; the shards are still there
+}
+
+// Plan is one whose batches are counted.
+type Plan struct {
+	Counter  *analyzer.Counter // nil where answers are summed
+	Protocol *protocol.Protocol
+	// BornOut checks receipts against the plan's keys, each other and the batch.
+	BornOut func(receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) error
+}
+
+// Sharing is what a service and its workers count with. All must be set but Blobs.
+type Sharing struct {
+	Store     *store.Store
+	Blobs     blob.Store    // nil: no batch is shared
+	Bytes     int           // of a shard, at least
+	Lease     time.Duration // for which a shard is its taker's alone; nobody prolongs it
+	BatchSize int64         // most bytes of a batch
+	Alone     chan struct{} // held by who counts: it takes all cores
+	Elsewhere bool          // others count, and leave tables beside the shards (package parts)
+	Find      func(ctx context.Context, plan string) (Plan, error)
+	Problem   func(error) error                              // of the store, as who asks is told
+	Standing  func(ctx context.Context, plan [32]byte) error // a plan that is not served, or not now
+	Took      func(time.Duration)                            // by each shard that was counted here
+	Opened    func(ctx context.Context, counted, dropped int)
+	Failpoint func(string) error
+	Now       func() time.Time
+	Log       *slog.Logger
+
+	mu        sync.Mutex
+	forgotten map[string]bool // plans of which nothing is left
+
+	looking sync.Mutex
+	looked  time.Time
+	kept    int64 // bytes in the store, then
+	unknown error // why they are not known
+}
+
+// Bytes are receipts as they are kept, one after the other.
+func Bytes(receipts []wire.SignedReceipt) (all []byte) {
+	for _, r := range receipts {
+		all = append(all, r.Bytes()...)
+	}
+	return all
+}
+
+func shardsOf(b store.Batch) string {
+	return fmt.Sprintf("%s/%d_%d/%x", b.Plan, b.Instance, b.Crowd, b.SHA256[:8])
+}
+
+// Take takes a batch whose body has not been read, and which the last of the
+// receipts vouches for.
+func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, receipts []wire.SignedReceipt) (store.Outcome, error) {
+	ctx := r.Context()
+	mark := store.Batch{
+		Plan: fmt.Sprintf("%x", leg.Plan), Instance: int(leg.Instance), Crowd: int(leg.Crowd), SHA256: receipts[len(receipts)-1].BatchOut,
+		Receipts: Bytes(receipts), Respondents: int(receipts[len(receipts)-1].Respondents), Counted: s.Now(),
+	}
+	if outcome, err := s.Store.Taken(ctx, mark); outcome != store.New {
+		return outcome, s.Problem(err)
+	}
+	run, err := s.Find(ctx, mark.Plan)
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	if run.Counter == nil {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan's answers are summed")
+	}
+	all, _, err := s.Store.Shared(ctx, mark)
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	if all == 0 {
+		if err := s.deal(ctx, w, r, run, leg, receipts, mark); err != nil {
+			return store.Failed, err
+		}
+	}
+	return s.finish(ctx, run, leg, mark)
+}
+
+// finish waits until a batch is counted whose shards are there, and writes its tally.
+func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store.Batch) (store.Outcome, error) {
+	whole, err := s.counted(ctx, run, mark)
+	if err != nil && !errors.Is(err, errAgain) {
+		return store.Failed, err
+	}
+	// Counting may have taken long: whoever signed the plan has to be trusted still.
+	if err := s.Standing(ctx, leg.Plan); err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	outcome := store.Failed
+	if err == nil {
+		outcome, err = s.count(context.WithoutCancel(ctx), run, mark, whole)
+	}
+	refused, ok := errors.AsType[*wire.Problem](err)
+	if err == nil || errors.Is(err, errAgain) || ok && refused.Code == wire.BatchRefused {
+		ctx := context.WithoutCancel(ctx)
+		err = errors.Join(err, s.Store.Unshare(ctx, mark), s.Blobs.Delete(ctx, arrivalOf(mark)), s.Blobs.Delete(ctx, shardsOf(mark)))
+	}
+	return outcome, err
+}
+
+// deal reads a batch and writes its shards, for everybody to count.
+func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []wire.SignedReceipt, mark store.Batch) error {
+	digest := sha256.New()
+	body := bufio.NewReaderSize(io.TeeReader(serve.Body(w, r, s.BatchSize), digest), 1<<20)
+	raw := make([]byte, envelope.HeadSize)
+	if _, err := io.ReadFull(body, raw); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return wire.Problemf(wire.BatchRefused, "the body is shorter than a batch's header")
+	} else if err != nil {
+		return err
+	}
+	head, err := envelope.ParseHead(raw)
+	if err != nil {
+		return wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	if leg != (wire.Leg{Plan: head.Plan, Instance: head.Instance, Hop: head.Hop, Crowd: head.Crowd}) {
+		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
+	}
+	if err := run.BornOut(receipts, head, mark.SHA256); err != nil {
+		return wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	if err := s.Failpoint("batch-arrived"); err != nil {
+		return err
+	}
+	if err := s.Blobs.Delete(ctx, shardsOf(mark)); err != nil { // of an attempt that was cut short
+		return err
+	}
+	dealer := parts.NewDealer(head, s.Bytes, func(name string, body []byte) error {
+		return s.Blobs.Put(ctx, shardsOf(mark)+"/"+name, body)
+	})
+	one := make([]byte, head.Size)
+	for range head.Envelopes {
+		if _, err := io.ReadFull(body, one); err == io.EOF || err == io.ErrUnexpectedEOF {
+			return wire.Problemf(wire.BatchRefused, "truncated: fewer envelopes than are stated")
+		} else if err != nil {
+			return err
+		}
+		if err := dealer.Add(one); err != nil {
+			return err
+		}
+	}
+	if err := dealer.Close(); err != nil {
+		return err
+	}
+	if n, err := io.Copy(io.Discard, io.LimitReader(body, 1)); err != nil || n > 0 {
+		return errors.Join(err, wire.Problemf(wire.BatchRefused, "oversized: more than the envelopes that are stated"))
+	}
+	if [32]byte(digest.Sum(nil)) != mark.SHA256 {
+		return errors.Join(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", leg.Hop), s.Blobs.Delete(ctx, shardsOf(mark)))
+	}
+	if err := s.Failpoint("batch-dealt"); err != nil {
+		return err
+	}
+	return s.Problem(s.Store.Share(ctx, mark, dealer.Shards()))
+}
+
+// count writes what was counted of a batch as its tally.
+func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole analyzer.Counted) (store.Outcome, error) {
+	receipts, err := wire.SplitReceipts(mark.Receipts)
+	if err != nil {
+		return store.Failed, err
+	}
+	last := receipts[len(receipts)-1]
+	if whole.Tally == nil || whole.Opened+whole.Dropped != int(last.Out) {
+		return store.Failed, errAgain
+	}
+	head := envelope.Head{
+		Plan: last.Plan, Instance: last.Instance, Crowd: last.Crowd, Hop: last.Hop + 1, Respondents: last.Respondents, Envelopes: last.Out,
+		Size: 1, // which counting does not look at
+	}
+	crowd, err := run.Counter.Whole(head, whole)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	mark.Smallest, mark.Dropped = crowd.Smallest, whole.Dropped
+	tally, err := crowd.Tally.MarshalBinary()
+	if err != nil {
+		return store.Failed, err
+	}
+	if err := s.Failpoint("batch-opened"); err != nil {
+		return store.Failed, err
+	}
+	outcome, err := s.Store.Count(ctx, mark, tally)
+	if err != nil {
+		return store.Failed, s.Problem(err)
+	}
+	if outcome == store.New {
+		s.Opened(ctx, whole.Opened, whole.Dropped)
+		s.Log.Info("batch counted in shards", "plan", mark.Plan, "instance", mark.Instance, "crowd", mark.Crowd)
+	}
+	return outcome, s.Failpoint("shards-added")
+}

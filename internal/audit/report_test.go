@@ -1,0 +1,92 @@
+package audit
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// A report is of its plan, of its promise and of what the release says, and is drawn again by
+// anybody; one that was changed in any of these is refused.
+func TestReportOfAnAudit(t *testing.T) {
+	p := example.Histograms()["krr"]
+	p.Crowd.Minimum = 5
+	p = example.Design(t, p)
+	report := Of(p, nil, calm)
+	if err := report.Same(Of(p, nil, calm)); err != nil {
+		t.Error(err)
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promise, err := proto.Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := release.Release{Protection: []release.Section{report.Section()}}
+	read, err := ParseReport(report.Marshal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Check(p, promise.Statements, said); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(r *Report){
+		"another plan":         func(r *Report) { r.Seed++ },
+		"says nothing":         func(r *Report) { r.Findings = nil },
+		"does not say what":    func(r *Report) { r.Findings[0].Lower /= 2 },
+		"for the claim before": func(r *Report) { r.Findings[0].Claimed *= 2 },
+		"promises nothing":     func(r *Report) { r.Findings[0].Observer = "nobody" },
+	} {
+		changed, err := ParseReport(report.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&changed)
+		example.Mentions(t, changed.Check(p, promise.Statements, said), want)
+	}
+	for want, change := range map[string]func(r *Report){
+		"surely 0.0":            func(r *Report) { r.Findings[0].Sure = 0.015625 },
+		"leaves out":            func(r *Report) { r.Left = append(r.Left, "everybody else") },
+		"describes the attack":  func(r *Report) { r.Findings[0].Verdict = "harmless" },
+		"drawing them again":    func(r *Report) { r.Findings[0].Lower++ },
+		"they give":             func(r *Report) { r.Findings = r.Findings[1:] },
+		"collections, and draw": func(r *Report) { r.Findings[0].Runs++ },
+	} {
+		changed, err := ParseReport(report.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&changed)
+		example.Mentions(t, changed.Same(report), want)
+	}
+	bad := read
+	bad.Findings[0].Sure = 2 * bad.Findings[0].Claimed
+	if bad.False() == nil {
+		t.Error("a claim that is proved false is not called so")
+	}
+	if _, err := ParseReport(append(report.Marshal(), ' ')); err == nil {
+		t.Error("another form was read")
+	}
+}
+
+// Whoever is promised anything is attacked.
+func TestEveryObserverIsAttacked(t *testing.T) {
+	for name, observer := range map[string]string{"crowds": account.CrowdSizesSeen, "spread": account.OneInstanceColludes} {
+		p := example.Histograms()[name]
+		p.Crowd.Minimum = 20
+		all, left, err := Plan(example.Design(t, p), 1, calm)
+		for _, f := range all {
+			t.Logf("%s: %s: %.3g of %.3g", name, f.Observer, f.Lower, f.Claimed.Epsilon)
+			holds(t, f)
+		}
+		if err != nil || !slices.ContainsFunc(all, func(f Finding) bool { return f.Observer == observer && f.Lower > 0 }) || len(left) > 0 {
+			t.Errorf("%s: %d findings, left out %q: %v", name, len(all), left, err)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package audit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Route is the whole way of a plan's answers, with keys of its own for every party: the
+// pipeline of devices, the hops, and the counter. It has a leg for each round.
+type Route struct {
+	keys simulate.Keys
+	legs []*leg
+	all  account.Statement // of all rounds together; empty where there is one
+}
+
+// streams of a seed, beside those of views.
+const (
+	forTraining = 1 << 40
+	forSealed   = 2 << 40
+	forRounds   = 3 << 40
+)
+
+// Rounds says which rounds of a plan are attacked.
+type Rounds struct {
+	State []byte // the public state that the plan names; nil: none is named, and the first round's is made
+	Count int    // how many rounds from the plan's on, each respondent answering all; 0 is 1
+}
+
+// maxRounds bounds how many rounds are attacked together: each takes devices of its own.
+const maxRounds = 1000
+
+// NewRoute checks the plan's promise and tries its devices, to learn what their reports look
+// like. Tokens, which say nothing of a report, are not asked for. The state of a later round
+// is the one that a collection of the round before gives.
+func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
+	if rounds.Count < 0 || rounds.Count > maxRounds {
+		return nil, fmt.Errorf("audit: %d rounds: give 1 to %d", rounds.Count, maxRounds)
+	}
+	if p.State != "" && rounds.State == nil {
+		return nil, errors.New("audit: the plan names a public state: give it too")
+	}
+	p = untied(p)
+	t := &Route{}
+	var err error
+	if t.keys, err = simulate.NewKeys(&p); err != nil {
+		return nil, err
+	}
+	count, state := max(1, rounds.Count), rounds.State
+	if count > 1 && p.Round == nil {
+		p.Round = &plan.Round{Study: p.Name(), Number: 1}
+	}
+	for i := range count {
+		one, err := newLeg(p, state, i, seed)
+		if err != nil {
+			return nil, err
+		}
+		if t.legs = append(t.legs, one); i+1 == count {
+			break
+		}
+		p.Round = &plan.Round{Study: p.Round.Study, Number: p.Round.Number + 1}
+		if state, err = one.next(replay.New(seed, forRounds, uint64(i))); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.compose()
+}
+
+// compose finds the claim of all rounds together.
+func (t *Route) compose() error {
+	first := t.legs[0]
+	all, err := first.protocol.Composed(first.promise, plan.Study{Rounds: len(t.legs), Takes: plan.TakesAll})
+	if err == nil && len(all) > 0 {
+		t.all = all[0]
+	}
+	return err
+}
+
+// untied is the plan without tokens, whose keys may be exchanged.
+func untied(p plan.Plan) plan.Plan {
+	if p.Route.Sum != nil {
+		p.Route.Sum = untiedSum(*p.Route.Sum)
+		return p
+	}
+	mix := *p.Route.Mix
+	mix.Instances = slices.Clone(mix.Instances)
+	for i, in := range mix.Instances {
+		mix.Instances[i].Hops = slices.Clone(in.Hops)
+		for h := range in.Hops {
+			mix.Instances[i].Hops[h].Tokens = ""
+		}
+	}
+	p.Route.Mix = &mix
+	return p
+}
+
+// runnable is the plan with a public state: the given one, or the first round's where there
+// is one.
+func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
+	if state == nil {
+		p.State = ""
+		bare, err := protocol.New(p)
+		if err != nil {
+			return nil, err
+		}
+		if state, _, err = findings.Next(bare.Question, nil); err != nil || state == nil {
+			return bare, err
+		}
+	}
+	name := plan.StateName(state)
+	if p.State == "" {
+		p.State = name
+	}
+	return protocol.WithState(p, state)
+}
+
+// next is the state of the round after this one, whose respondents hold the three records
+// that there are: nil where there is none.
+func (g *leg) next(r *rand.Rand) ([]byte, error) {
+	crowds := make([]tally.Crowd, g.protocol.Plan.Crowds())
+	d, err := g.device(r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range 3 * g.protocol.Plan.Crowd.Minimum {
+		t := g.protocol.NewTally()
+		crowd, _, err := d.answer(g.holds[i%3], t, nil)
+		if err == nil {
+			err = crowds[crowd].Merge(tally.Crowd{Tally: t, Respondents: 1, Smallest: 1})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := g.protocol.Question.(question.Stated); !ok {
+		return nil, nil
+	}
+	model, err := g.protocol.Learn(crowds)
+	if err != nil {
+		return nil, err
+	}
+	state, _, err := findings.Next(g.protocol.Question, model)
+	if state == nil {
+		state = g.state
+	}
+	return state, err
+}
+
+// Attack attacks the route before each observer of the plan's promise whose guarantee says
+// anything: each by so many collections, or for 0 by as many as take some ten seconds. What
+// a removal guarantee says of two records is what follows from it.
+func (t *Route) Attack(runs int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
+	return t.attack(func(o Observed) int { return cmp.Or(runs, o.Runs()) }, seed, progress)
+}
+
+func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage string, done, of int)) ([]Finding, error) {
+	for _, g := range t.legs {
+		if err := g.ready(); err != nil {
+			return nil, err
+		}
+	}
+	var all []Finding
+	meet := func(s account.Statement, o Observed, known bool) {
+		claim, err := s.Guarantee.Under(account.Replacement)
+		if !known || err != nil || !claim.Meaningful() {
+			return
+		}
+		n := runs(o)
+		if n == 0 {
+			return
+		}
+		f := o.Attack(claim, n, seed, func(done, of int) { progress(s.Observer, done, of) })
+		f.Observer = s.Observer
+		all = append(all, f)
+	}
+	seen := t.legs[0].observers()
+	for _, s := range promisedLast(t.legs[0].promise.Statements, relied(t.legs[0].protocol.Plan)) {
+		o, known := seen[s.Observer]
+		meet(s, o, known)
+	}
+	if len(t.legs) > 1 {
+		meet(t.all, t.every(), true)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("audit: the plan promises nothing to any observer that an attack is known of")
+	}
+	return all, nil
+}
+
+// promisedLast are statements, that of the observer whom the plan's own promise speaks of after all others.
+func promisedLast(all []account.Statement, own string) []account.Statement {
+	others := slices.DeleteFunc(slices.Clone(all), func(s account.Statement) bool { return s.Observer == own })
+	return append(others, slices.DeleteFunc(slices.Clone(all), func(s account.Statement) bool { return s.Observer != own })...)
+}
+
+// every is who sees the batch of every round.
+func (t *Route) every() Observed {
+	var legs []Observed
+	for _, g := range t.legs {
+		legs = append(legs, g.observers()[relied(g.protocol.Plan)])
+	}
+	o := Observed{Sees: fmt.Sprintf("the batches of %d rounds", len(legs)), New: func() View {
+		views := make([]View, len(legs))
+		for i, one := range legs {
+			views[i] = one.New()
+		}
+		return func(r *rand.Rand, second bool) (score float64) {
+			for _, view := range views {
+				score += view(r, second)
+			}
+			return score
+		}
+	}}
+	for _, one := range legs {
+		o.Work += one.Work
+	}
+	return o
+}
+
+// Plan attacks the route of a plan, but for the seals, before each observer, by as many
+// collections as take some ten seconds. Left are those whose views take longer, or for whom no
+// attack is known.
+func Plan(p plan.Plan, seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
+	t, err := NewRoute(p, Rounds{}, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.brief(seed, progress)
+}
+
+// most is how many collections a brief attack draws at most, before each observer, and
+// longest how many random numbers it may take for the fewest that say anything.
+const (
+	most    = 20_000
+	longest = 10 * budget
+)
+
+func (t *Route) brief(seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
+	for _, g := range t.legs {
+		if err := g.ready(); err != nil {
+			return nil, nil, err
+		}
+	}
+	seen := t.legs[0].observers()
+	for _, s := range t.legs[0].promise.Statements {
+		o, known := seen[s.Observer]
+		claim, err := s.Guarantee.Under(account.Replacement)
+		switch {
+		case err != nil || !claim.Meaningful(): // there is nothing to attack
+		case !known:
+			left = append(left, s.Observer+", for whom no attack is known")
+		case o.Work > longest/fewest:
+			left = append(left, s.Observer+", whose view takes too long to be drawn again and again")
+		}
+	}
+	all, err = t.attack(func(o Observed) int {
+		if o.Work > longest/fewest {
+			return 0
+		}
+		return min(most, o.Runs())
+	}, seed, progress)
+	if len(all) == 0 && len(left) > 0 {
+		err = nil // left says why
+	}
+	return all, left, err
+}

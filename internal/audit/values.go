@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/vector"
+)
+
+// records are what respondents hold: the one attacked the first or the second, all others
+// the third.
+type records [3]question.Value
+
+// apart are pairs of records that a question's mechanism tells apart, or may. An attack
+// takes the pair that it tells apart best.
+func apart(p *protocol.Protocol) ([]records, error) {
+	switch p.Question.(type) {
+	case *density.Question:
+		return densities(p.Plan), nil
+	case *histogram.Question:
+		return []records{{answers(p.Plan, 0), answers(p.Plan, 1), answers(p.Plan, 2)}}, nil
+	case *vector.Question:
+		v := *p.Plan.Question.Vector
+		return []records{{
+			vector.Record{Features: along(v.Features, 1, false)},
+			vector.Record{Features: along(v.Features, -1, false), Class: len(v.Classes) / 2},
+			vector.Record{Features: along(v.Features, 1, true)},
+		}}, nil
+	case *gradient.Question:
+		return gradients(p.Plan), nil
+	}
+	return nil, fmt.Errorf("audit: no attack is known of a question of kind %q", p.Plan.Question.Kind)
+}
+
+// densities are vectors opposite to each other, of length one and far away. Classes differ
+// where they are protected.
+func densities(p plan.Plan) []records {
+	d, second := p.Question.Density.Dimension, 0
+	if p.Budget.LabelEpsilon != plan.Unprotected {
+		second = min(1, p.Crowds()-1)
+	}
+	var all []records
+	for _, length := range []float64{1, 20} {
+		all = append(all, records{
+			density.Labelled{Features: along(d, length, false)},
+			density.Labelled{Features: along(d, -length, false), Class: second},
+			density.Labelled{Features: along(d, length, true)},
+		})
+	}
+	return all
+}
+
+// gradients are examples opposite to each other, and of different classes: near, and so far
+// away that their gradients are clipped. Where a report says a direction, others who hold the
+// first hide least, since theirs spread least.
+func gradients(p plan.Plan) []records {
+	d := p.Question.Gradient.Dimension
+	var all []records
+	for _, length := range []float64{1, 20} {
+		first := gradient.Labelled{Features: along(d, length, false)}
+		others := first
+		if p.Question.Gradient.Report.Name == gradient.Vector {
+			others.Features = along(d, length, true)
+		}
+		all = append(all,
+			records{first, gradient.Labelled{Features: along(d, -length, false)}, others},
+			records{first, gradient.Labelled{Features: first.Features, Class: 1}, others})
+	}
+	return all
+}
+
+// along is a vector of that length in the direction of all coordinates alike or, crosswise,
+// in one at a right angle to it.
+func along(dimension int, length float64, crosswise bool) []float32 {
+	v := make([]float32, dimension)
+	for i := range v {
+		v[i] = float32(length / math.Sqrt(float64(dimension)) * (1 - 1e-6))
+		if crosswise && i%2 == 1 {
+			v[i] = -v[i]
+		}
+	}
+	return v
+}
+
+// answers are the cell of that number, in every attribute; where there are fewer, the
+// last.
+func answers(p plan.Plan, number int) histogram.Answers {
+	var a histogram.Answers
+	for _, at := range p.Question.Histogram.Attributes {
+		a.Values = append(a.Values, cell(at, number))
+	}
+	return a
+}
+
+func cell(a plan.Attribute, number int) any {
+	name := func(i int) string { return a.Values[min(i, len(a.Values)-1)] }
+	middle := func(x plan.Axis, i int) float64 {
+		return x.Low + (float64(min(i, x.Cells-1))+0.5)*(x.High-x.Low)/float64(x.Cells)
+	}
+	switch {
+	case a.Kind == "buckets":
+		return middle(plan.Axis{Low: a.Low, High: a.High, Cells: a.Cells}, number)
+	case a.Kind == "grid":
+		return encode.Point{X: middle(*a.X, number), Y: middle(*a.Y, number/a.X.Cells)}
+	case a.Kind == "set" && a.Size > 0:
+		items := make([]int, min(a.Most, a.Size/3+1))
+		for i := range items {
+			items[i] = min(number*len(items)+i, a.Size-1)
+		}
+		return items
+	case a.Kind == "set":
+		return []string{name(number)}
+	case a.Size > 0:
+		return min(number, a.Size-1)
+	case len(a.Values) == 0:
+		return ""
+	}
+	return name(number)
+}

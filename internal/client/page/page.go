@@ -1,0 +1,190 @@
+// Package page draws what a device has agreed to, spent and said, for the person whose device
+// it is: one page that needs nothing else, to be kept, printed, or shown within an app.
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Options say what is beside the ledger.
+type Options struct {
+	Prior float64       // how firmly somebody believed something of an answer before, in (0, 1)
+	Rooms []client.Room // what is left of the budgets
+	// Plans are those that were answered, as far as they are at hand: of these the page says
+	// messages in words, who carried them, and where the result is.
+	Plans []plan.Plan
+	Off   string // the command that switches the device off
+}
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var ledgerPage = template.Must(template.New("ledger").Funcs(template.FuncMap{
+	"style":   func() template.CSS { return template.CSS(pageCSS) },
+	"moment":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"short":   plan.Short,
+}).Parse(pageHTML))
+
+// view is what the page is made of.
+type view struct {
+	*client.Ledger
+	Prior   string
+	Meters  []meter
+	Answers []answer // the newest first
+	Waiting int
+	Off     string
+}
+
+// meter is how full a budget is.
+type meter struct {
+	Share float64 // in percent
+	Words string
+	Left  string
+}
+
+// answer is one plan that was answered.
+type answer struct {
+	client.Entry
+	Beliefs []belief
+	Said    []said
+	Carried []string // operators, in the order that the answer passed them
+	Result  string   // address of the release's page
+	Waits   bool
+	Summed  bool
+}
+
+// belief is what one observer can make of a belief.
+type belief struct {
+	Who       string
+	Low       float64 // in percent
+	High      float64
+	Words     string
+	Verdict   string
+	Limitless bool
+}
+
+// said is a message, and how often it was said.
+type said struct {
+	Words string // "" where there are none
+	Body  string // in hexadecimal
+	Times int
+}
+
+// Write writes the ledger as one page: no script, no font, no image from elsewhere.
+func Write(w io.Writer, l *client.Ledger, o Options) error {
+	if !(o.Prior > 0 && o.Prior < 1) {
+		return fmt.Errorf("page: a prior belief of %v: need a probability above 0 and below 1", o.Prior)
+	}
+	v := view{Ledger: l, Prior: fmt.Sprintf("%.4g\u00a0%%", 100*o.Prior), Off: o.Off}
+	for _, r := range o.Rooms {
+		v.Meters = append(v.Meters, meter{100 * min(1, r.Shares.Box(), r.Shares.Sums()), r.String(), r.Left("like the last")})
+	}
+	for _, e := range slices.Backward(l.Entries) {
+		one := answered(e, o)
+		if one.Waits {
+			v.Waiting++
+		}
+		v.Answers = append(v.Answers, one)
+	}
+	var b bytes.Buffer // the template writes in small pieces, and half a page is worse than none
+	if err := ledgerPage.Execute(&b, v); err != nil {
+		return fmt.Errorf("writing the ledger as a page: %w", err)
+	}
+	_, err := io.WriteString(w, plain.Page(b.String()))
+	return err
+}
+
+// answered is an entry, with what its plan says of it.
+func answered(e client.Entry, o Options) answer {
+	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed)}
+	one, all := "Somebody who opens one of your messages", "Everybody on the way together"
+	if a.Summed {
+		one, all = "One aggregator", "Both aggregators together"
+	}
+	for _, seen := range []struct {
+		who            string
+		epsilon, delta float64
+	}{{"Whoever reads the result", e.Charge.Epsilon, e.Charge.Delta}, {one, e.OneMessage, e.OneMessageDelta}, {all, e.Charge.Local, 0}} {
+		low, high := words.Belief(o.Prior, seen.epsilon)
+		b := belief{Who: seen.who, Low: 100 * low, High: 100 * high, Limitless: seen.epsilon < 0}
+		b.Words = words.Between(low, high)
+		epsilon := seen.epsilon
+		if epsilon < 0 {
+			epsilon = math.Inf(1)
+		}
+		b.Verdict = account.Guarantee{Epsilon: epsilon, Delta: seen.delta, Adjacency: account.Replacement}.Verdict()
+		a.Beliefs = append(a.Beliefs, b)
+	}
+	var told question.Told
+	if i := slices.IndexFunc(o.Plans, func(p plan.Plan) bool { return p.Name() == e.Plan }); i >= 0 {
+		p := o.Plans[i]
+		a.Carried = carriers(p)
+		if strings.HasPrefix(p.Analyzer.URL, "https://") {
+			a.Result = p.Analyzer.URL + "/v1/releases/" + e.Plan + ".html"
+		}
+		if proto, err := protocol.New(p); err == nil {
+			told, _ = proto.Question.(question.Told)
+		}
+	}
+	for _, p := range e.Parts {
+		for _, m := range p.Messages {
+			a.say(m, told)
+		}
+	}
+	return a
+}
+
+// say adds a message to what was said.
+func (a *answer) say(body []byte, told question.Told) {
+	one := said{Body: hex.EncodeToString(body), Times: 1}
+	if told != nil {
+		one.Words = told.Tell(body)
+	}
+	for i, other := range a.Said {
+		if other.Body == one.Body {
+			a.Said[i].Times++
+			return
+		}
+	}
+	a.Said = append(a.Said, one)
+}
+
+// carriers are the operators of the way, each once.
+func carriers(p plan.Plan) (all []string) {
+	add := func(name string) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for _, way := range p.Route.Ways() {
+		for _, party := range way {
+			add(party.Operator)
+		}
+	}
+	add(p.Analyzer.Operator)
+	return all
+}
+
+// Width is that of the bar, in percent.
+func (b belief) Width() float64 { return max(0.5, b.High-b.Low) }

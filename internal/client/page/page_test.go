@@ -1,0 +1,60 @@
+package page
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// drawn is the page of a ledger with one answer to a plan.
+func drawn(t *testing.T, change func(*client.Ledger, *Options)) string {
+	t.Helper()
+	p := example.Runnable(t, example.Design(t, example.Histograms()["categories"])).Plan
+	p.Analyzer.URL = "https://analyzer.example"
+	said := tally.NewMessages(2)
+	said.Say(0, 0)
+	said.Say(1, 0)
+	l := &client.Ledger{OptedIn: true, Since: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), Entries: []client.Entry{{
+		At: time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC), Plan: p.Name(), Title: "<b>Which drink?</b>", Publisher: "ed25519:abc", CrowdName: "everybody",
+		Charge: client.Charge{Epsilon: 1, Delta: 1e-6, Local: -1}, OneMessage: 2,
+		Parts: []client.Part{{State: client.Sent, Messages: said.Bodies}},
+	}}}
+	o := Options{Prior: 0.5, Plans: []plan.Plan{p}, Off: "confetti ledger opt-out device", Rooms: []client.Room{l.Room(l.Entries[0].At, client.DefaultCaps, nil)}}
+	if change != nil {
+		change(l, &o)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, l, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestThePageSaysWhatWasSaid(t *testing.T) {
+	text := drawn(t, nil)
+	for _, want := range []string{"drink: coffee", "&lt;b&gt;Which drink?", "between 26.8\u00a0% and 73.2\u00a0%", "no limit", "confetti ledger opt-out device", "https://analyzer.example/v1/releases/", "sent", "% spent"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "<script") || regexp.MustCompile(`(src|href)="http:`).MatchString(text) {
+		t.Error("the page loads something")
+	}
+	// Without the plan the bodies stand there as they are.
+	if text := drawn(t, func(_ *client.Ledger, o *Options) { o.Plans = nil }); strings.Contains(text, "coffee") || !strings.Contains(text, "<code>") {
+		t.Errorf("without the plan:\n%s", text)
+	}
+	if text := drawn(t, func(l *client.Ledger, _ *Options) { l.OptedIn = false }); !strings.Contains(text, "what was waiting is gone") || strings.Contains(text, "opt-out") {
+		t.Errorf("switched off:\n%s", text)
+	}
+	if err := Write(&bytes.Buffer{}, &client.Ledger{}, Options{Prior: 1}); err == nil {
+		t.Error("a prior of 1 is taken")
+	}
+}

@@ -1,0 +1,17 @@
+package encode
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+)
+
+// The golden vectors are what Python computes from docs/wire.md.
+func TestVectorsHaveASecondOrigin(t *testing.T) {
+	files := []string{"../sketch/testdata/vectors/v1/sketch.json"}
+	for _, name := range []string{"features", "paired", "projected", "rotated", "hashed", "cells"} {
+		files = append(files, "testdata/vectors/v1/"+name+".json")
+	}
+	origintest.Check(t, "testdata/vectors/origin.py", regexp.MustCompile(`(?s)"(?:features|channels|cells|bound)": \[?[^]]*?([0-9])`), files...)
+}

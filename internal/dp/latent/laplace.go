@@ -1,0 +1,149 @@
+package latent
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/dp/noise"
+)
+
+// Laplace tells of a vector the point of a public grid next to it, with discrete Laplace noise in
+// every coordinate (Learning to noise, section 4, on integers). Vectors are pulled back to a length
+// of at most Length in the sum of magnitudes, and points of the grid to at most Points: so no two
+// points are further apart than 2 Points steps, whatever rounding did.
+type Laplace struct {
+	Dim     int     // in [1, MaxDim]
+	Length  float64 // l, > 0
+	Points  int     // steps of the grid from the centre to the ball's surface, in [1, maxPoints]
+	Epsilon float64 // local, under replacement, in [minEpsilon, maxEpsilon]
+}
+
+// Bounds of reports.
+const (
+	MaxDim     = 1 << 12
+	maxPoints  = 1 << 16
+	minEpsilon = 1e-3
+	maxEpsilon = 50
+	wordBytes  = 4
+)
+
+// Validate says what is wrong with the parameters.
+func (m Laplace) Validate() error {
+	switch {
+	case m.Dim < 1 || m.Dim > MaxDim:
+		return fmt.Errorf("latent: %d numbers: give 1 to %d", m.Dim, MaxDim)
+	case !(m.Length > 0 && m.Length <= math.MaxFloat32):
+		return fmt.Errorf("latent: a ball of length %v: give a positive number", m.Length)
+	case m.Points < 1 || m.Points > maxPoints:
+		return fmt.Errorf("latent: a grid of %d points: give 1 to %d", m.Points, maxPoints)
+	}
+	return validEpsilon(m.Epsilon)
+}
+
+func validEpsilon(epsilon float64) error {
+	if !(epsilon >= minEpsilon && epsilon <= maxEpsilon) {
+		return fmt.Errorf("latent: epsilon %v: give a number from %v to %v", epsilon, minEpsilon, float64(maxEpsilon))
+	}
+	return nil
+}
+
+// Snap is the grid point of a vector: no further than Points from the centre, in the sum of
+// magnitudes. One with a number that is not finite is at the centre.
+func (m Laplace) Snap(x []float32) []int {
+	sum, point := 0.0, make([]int, m.Dim)
+	for _, v := range x {
+		sum += math.Abs(float64(v))
+	}
+	if sum == 0 || !(sum <= math.MaxFloat64) {
+		return point
+	}
+	step := m.Length / float64(m.Points)
+	pull := math.Min(1, m.Length/sum) / step
+	over := -m.Points
+	for j, v := range x {
+		point[j] = int(math.Round(float64(v) * pull))
+		over += max(point[j], -point[j])
+	}
+	for ; over > 0; over-- { // rounding led beyond the ball: the number that gained most by it goes back a step
+		far, most := 0, math.Inf(-1)
+		for j, n := range point {
+			if gain := math.Abs(float64(n)) - math.Abs(float64(x[j])*pull); n != 0 && gain > most {
+				far, most = j, gain
+			}
+		}
+		if point[far] > 0 {
+			point[far]--
+		} else {
+			point[far]++
+		}
+	}
+	return point
+}
+
+// Decay is that of the noise: epsilon over the greatest distance of two points, rounded down.
+func (m Laplace) Decay() float64 {
+	return math.Nextafter(m.Epsilon/float64(2*m.Points), 0)
+}
+
+// Size is the length of a report, in bytes.
+func (m Laplace) Size() int { return wordBytes * m.Dim }
+
+// Randomize is the report of a vector of Dim numbers. Sums that take more than 31 bits are cut
+// off, which costs nothing.
+func (m Laplace) Randomize(r *rand.Rand, x []float32) []byte {
+	z, report := noise.DiscreteLaplace{Decay: m.Decay()}, make([]byte, 0, m.Size())
+	for _, n := range m.Snap(x) {
+		said := max(math.MinInt32, min(math.MaxInt32, n+z.Sample(r)))
+		report = binary.BigEndian.AppendUint32(report, uint32(int32(said)))
+	}
+	return report
+}
+
+var errReport = errors.New("latent: not a report of this length")
+
+// Read is the noisy vector that a report tells.
+func (m Laplace) Read(report []byte) ([]float32, error) {
+	if len(report) != m.Size() {
+		return nil, errReport
+	}
+	x, step := make([]float32, m.Dim), m.Length/float64(m.Points)
+	for j := range x {
+		x[j] = float32(float64(said(report, j)) * step)
+	}
+	return x, nil
+}
+
+func said(report []byte, j int) int { return int(int32(binary.BigEndian.Uint32(report[wordBytes*j:]))) }
+
+// LogProb is of a vector: the logarithm of the probability of each report of the length that Size
+// says, but for a constant that is the same for all vectors. (Reports that were cut off aside.)
+func (m Laplace) LogProb(x []float32) func(report []byte) float64 {
+	point, decay := m.Snap(x), m.Decay()
+	return func(report []byte) float64 {
+		apart := 0
+		for j, n := range point {
+			d := said(report, j) - n
+			apart += max(d, -d)
+		}
+		return -decay * float64(apart)
+	}
+}
+
+// Event is what the accountant is told of the shuffled reports of so many users.
+func (m Laplace) Event(users int) account.Event {
+	return amplify.AnyRandomizer{Users: users, Epsilon: m.Epsilon}
+}
+
+// Local is what a device is promised against everybody else.
+func (m Laplace) Local(adj account.Adjacency) account.Guarantee {
+	return pure(m.Epsilon, adj, fmt.Sprintf("discrete Laplace noise on a grid, two points at most %d steps apart", 2*m.Points), "ratio of its probabilities; Ghosh, Roughgarden, Sundararajan 2009")
+}
+
+func pure(epsilon float64, adj account.Adjacency, method, source string) account.Guarantee {
+	return account.Guarantee{Epsilon: epsilon, Adjacency: adj, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Exact, Method: method, Source: source}
+}

@@ -1,0 +1,238 @@
+package latent
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+)
+
+// plane are vectors of two numbers, inside the ball, on its surface and beyond it.
+func plane(length float64) (all [][]float32) {
+	const steps = 24
+	for i := -steps; i <= steps; i++ {
+		for j := -steps; j <= steps; j++ {
+			all = append(all, []float32{float32(1.5 * length * float64(i) / steps), float32(1.5 * length * float64(j) / steps)})
+		}
+	}
+	return append(all, []float32{float32(math.NaN()), 1}, []float32{float32(math.Inf(1)), 0}, []float32{math.MaxFloat32, -math.MaxFloat32}, []float32{1e-45, 0})
+}
+
+// The ratio of laws of whole reports, vector and class, over all pairs of grid points that vectors
+// lead to and all reports near them: it reaches the local epsilon and does not pass it. A twin
+// does that counts with the distance of vectors before they were rounded, which moves each number
+// by up to half a step.
+func TestLaplaceByEnumeration(t *testing.T) {
+	class := randomize.KRR{K: 3, Epsilon: 0.4}
+	ratio := func(points map[[2]int]bool, decay float64) (most float64) {
+		for a := range points {
+			for b := range points {
+				for i := -10; i <= 10; i++ {
+					for j := -10; j <= 10; j++ {
+						log := 0.0
+						for k, said := range []int{i, j} {
+							log += prob.LogDiscreteLaplacePMF(said-a[k], decay) - prob.LogDiscreteLaplacePMF(said-b[k], decay)
+						}
+						most = max(most, log)
+					}
+				}
+			}
+		}
+		return most + math.Log(class.Prob(0, 0)/class.Prob(1, 0))
+	}
+	for _, points := range []int{1, 2, 3, 5} {
+		m, reached := Laplace{Dim: 2, Length: 2.5, Points: points, Epsilon: 1.2}, map[[2]int]bool{}
+		for _, x := range plane(2.5) {
+			reached[[2]int(m.Snap(x))] = true
+		}
+		claimed := Report{m, class}.Local(account.Replacement).Epsilon
+		if got := ratio(reached, m.Decay()); got > claimed+1e-12 || got < claimed-1e-6 {
+			t.Errorf("%d points tell %v, and %v is claimed", points, got, claimed)
+		}
+	}
+	rounded := map[[2]int]bool{} // steps of length one in a ball of 2.5
+	for _, x := range plane(2.5) {
+		if math.Abs(float64(x[0]))+math.Abs(float64(x[1])) <= 2.5 {
+			rounded[[2]int{int(math.Round(float64(x[0]))), int(math.Round(float64(x[1])))}] = true
+		}
+	}
+	if ratio(rounded, 1.2/(2*2.5)) < 1.6*1.1 {
+		t.Error("a twin that forgets rounding keeps the claim")
+	}
+}
+
+// No two vectors are further apart on the grid than is accounted for, whatever the dimension.
+func TestNothingLeavesTheGrid(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 7))
+	for range 2000 {
+		m := Laplace{Dim: 1 + r.IntN(9), Length: math.Exp(2 * r.NormFloat64()), Points: 1 + r.IntN(12), Epsilon: 1}
+		x := make([]float32, m.Dim)
+		for j := range x {
+			x[j] = float32(m.Length * r.NormFloat64())
+		}
+		sum := 0
+		for _, n := range m.Snap(x) {
+			sum += max(n, -n)
+		}
+		if sum > m.Points {
+			t.Fatalf("%+v: %v is %d steps from the centre", m, x, sum)
+		}
+	}
+}
+
+// Devices draw from the law that is enumerated, and not from that of a smaller epsilon.
+func TestDevicesDrawFromTheLaw(t *testing.T) {
+	m := Laplace{Dim: 1, Length: 1, Points: 2, Epsilon: 2}
+	const half = 40
+	counts, x := make([]int, 2*half+1), []float32{0.6}
+	r := stattest.Rand(t)
+	for range 20_000 {
+		got, err := m.Read(m.Randomize(r, x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[max(0, min(2*half, half+int(math.Round(float64(got[0])*2))))]++
+	}
+	law := func(decay float64) []float64 {
+		p, left := make([]float64, len(counts)), 1.0
+		for i := range p {
+			p[i] = math.Exp(prob.LogDiscreteLaplacePMF(i-half-1, decay))
+			left -= p[i]
+		}
+		p[0] += left
+		return p
+	}
+	stattest.GTest(t, law(m.Decay()), counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(0.8*m.Decay()), counts) })
+	if a, b := m.LogProb([]float32{0})(m.Randomize(r, x)), 0.0; a > b {
+		t.Errorf("log probability %v above that of the same point", a)
+	}
+}
+
+// A cap's report with its class is as likely, up to the epsilon of both, whatever the vector and the
+// class; its law is internal/dp/direction's. A twin does that has the cap of a larger epsilon. Alone a cap hides
+// in a crowd as its own law says, and with a class as any randomizer of the sum does.
+func TestCapByEnumeration(t *testing.T) {
+	const epsilon, claimed = 1.5, 1.9
+	class := randomize.KRR{K: 3, Epsilon: claimed - epsilon}
+	if worst := capRatio(t, BestCap(3, epsilon), class); worst > claimed+1e-9 || worst < claimed-1e-6 {
+		t.Errorf("reports tell %v, and %v is claimed", worst, claimed)
+	}
+	if worst := capRatio(t, BestCap(3, 1.1*epsilon), class); worst <= claimed+1e-9 {
+		t.Errorf("a twin with more than its share tells %v, and keeps the claim", worst)
+	}
+	var shuffled [3]float64
+	for i, event := range []account.Event{Report{Vector: BestCap(8, epsilon)}.Event(1000), Report{Vector: Laplace{Dim: 8, Length: 1, Points: 9, Epsilon: epsilon}}.Event(1000), Report{BestCap(8, epsilon), class}.Event(1000)} {
+		g, err := account.Epsilon(event, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shuffled[i] = g.Epsilon
+	}
+	if !(shuffled[0] < shuffled[1] && shuffled[1] < shuffled[2]) {
+		t.Errorf("shuffled epsilons %v", shuffled)
+	}
+}
+
+// capRatio is the largest logarithm of a ratio of laws of some drawn reports.
+func capRatio(t *testing.T, m Cap, class randomize.KRR) (worst float64) {
+	t.Helper()
+	vectors := [][]float32{{1, 0, 0}, {-5, 0, 0}, {0, 1e-20, 3}, {0, 0, 0}, {float32(math.NaN()), 0, 0}, {1e30, -1e30, 1e30}}
+	r := rng.New()
+	for range 400 {
+		report := m.Randomize(r, vectors[r.IntN(len(vectors))])
+		for _, a := range vectors {
+			for _, b := range vectors {
+				worst = max(worst, m.LogProb(a)(report)-m.LogProb(b)(report))
+			}
+		}
+	}
+	for range 100 { // a vector of any length but zero has a direction that is certain
+		report := m.Randomize(r, vectors[0])
+		if p := m.LogProb(vectors[0])(report); p != m.LogProb([]float32{7, 0, 0})(report) {
+			t.Fatal("the length of a vector is told")
+		}
+	}
+	return worst + math.Log(class.Prob(0, 0)/class.Prob(1, 0))
+}
+
+func small(t testing.TB) *Encoder {
+	t.Helper()
+	net, err := nn.New(rand.New(rand.NewPCG(1, 2)), nn.Dense{In: 3, Out: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Encoder{Net: net, Length: 2, Prototypes: blas32.General{Rows: 2, Cols: 2, Stride: 2, Data: []float32{0, 1, 1, 0}}, Sizes: []int{3, 5},
+		Trained: Trained{Method: "pca", Of: "made-up records", Records: 8, Claim: ClaimPublic}}
+}
+
+func TestTheEncodersForm(t *testing.T) {
+	e := small(t)
+	text, err := e.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParseEncoder(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float32{1, 2, 3}
+	if a, b := e.Encode(x), back.Encode(x); a[0] != b[0] || a[1] != b[1] || back.Dim() != 2 || back.Inputs() != 3 || back.Trained != e.Trained {
+		t.Errorf("%v, %v", a, b)
+	}
+	for name, change := range map[string]func(*Encoder){
+		"a claim":              func(e *Encoder) { e.Trained.Claim = "trust us" },
+		"a promise of nothing": func(e *Encoder) { e.Trained.Claim = ClaimPrivate },
+		"a public promise":     func(e *Encoder) { e.Trained.Epsilon = 1 },
+		"more than there are":  func(e *Encoder) { e.Trained = Trained{"vae", "", 8, ClaimPrivate, 1, 1e-5, 9} },
+		"no ball":              func(e *Encoder) { e.Length = 0 },
+		"a size":               func(e *Encoder) { e.Sizes = []int{1, -1} },
+		"a layer": func(e *Encoder) {
+			e.Net.Layers = append(e.Net.Layers, nn.Laplace{Size: 2, Length: 1, Scale: 1, Prior: 1, Weight: 1})
+		},
+		"no number": func(e *Encoder) { e.Prototypes.Data[1] = float32(math.NaN()) },
+	} {
+		wrong := small(t)
+		change(wrong)
+		text, err := wrong.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseEncoder(text); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if _, err := ParseEncoder(append([]byte(" "), text...)); err == nil {
+		t.Error("another form is taken")
+	}
+}
+
+func FuzzParseEncoder(f *testing.F) {
+	text, err := small(f).Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"confetti_latent":1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var e *Encoder
+		var err error
+		costtest.Heap(t, costtest.Factor, len(text), func() { e, err = ParseEncoder(text) })
+		if err != nil {
+			return
+		}
+		if again, err := e.Marshal(); err != nil || !bytes.Equal(again, text) {
+			t.Error("two forms of one encoder")
+		}
+	})
+}

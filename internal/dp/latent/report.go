@@ -1,0 +1,107 @@
+// Package latent holds what a device says of a record that an encoder has turned into few numbers,
+// and of its class (Learning to noise, LTN): the encoder, which is public and which plans name by
+// a hash, the mechanisms that tell of a vector, and a report of both. Each mechanism is one type
+// with both its ends.
+package latent
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
+)
+
+// Mechanism tells of a vector.
+type Mechanism interface {
+	Validate() error
+	Randomize(r *rand.Rand, x []float32) []byte
+	LogProb(x []float32) func(report []byte) float64
+	Size() int
+	Event(users int) account.Event
+	Local(adj account.Adjacency) account.Guarantee
+}
+
+// Report tells of a vector and a class, each at its own epsilon; together they cost the sum.
+type Report struct {
+	Vector Mechanism
+	Class  randomize.KRR // K is 0 where there is no class
+}
+
+const classBytes = 2
+
+// Validate says what is wrong with the parameters.
+func (m Report) Validate() error {
+	if err := m.Vector.Validate(); err != nil || m.Class.K == 0 {
+		return err
+	}
+	if m.Class.K > 1<<(8*classBytes) {
+		return fmt.Errorf("latent: %d classes: at most %d", m.Class.K, 1<<(8*classBytes))
+	}
+	return m.Class.Validate()
+}
+
+// Size is the length of a report, in bytes.
+func (m Report) Size() int {
+	if m.Class.K == 0 {
+		return m.Vector.Size()
+	}
+	return m.Vector.Size() + classBytes
+}
+
+// Randomize is the report of a vector and a class; of class -1, any.
+func (m Report) Randomize(r *rand.Rand, x []float32, class int) []byte {
+	report := m.Vector.Randomize(r, x)
+	if m.Class.K == 0 {
+		return report
+	}
+	if class < 0 {
+		class = r.IntN(m.Class.K)
+	}
+	return binary.BigEndian.AppendUint16(report, uint16(m.Class.Randomize(r, class)))
+}
+
+// Split is a report's part of the vector, and the class that was told; 0 where there is none.
+func (m Report) Split(report []byte) (vector []byte, class int, err error) {
+	if len(report) != m.Size() {
+		return nil, 0, errReport
+	}
+	at := m.Vector.Size()
+	if m.Class.K > 0 {
+		if class = int(binary.BigEndian.Uint16(report[at:])); class >= m.Class.K {
+			return nil, 0, errReport
+		}
+	}
+	return report[:at], class, nil
+}
+
+// epsilon is that of the whole report.
+func (m Report) epsilon() float64 {
+	e := m.Vector.Local(account.Replacement).Epsilon
+	if m.Class.K > 0 {
+		e = math.Nextafter(e+m.Class.Epsilon, math.Inf(1))
+	}
+	return e
+}
+
+// Event is what the accountant is told of the shuffled reports of so many users: of a vector
+// beside a class what holds of any randomizer at their sum.
+func (m Report) Event(users int) account.Event {
+	if m.Class.K == 0 {
+		return m.Vector.Event(users)
+	}
+	return amplify.AnyRandomizer{Users: users, Epsilon: m.epsilon()}
+}
+
+// Local is what a device is promised against everybody else.
+func (m Report) Local(adj account.Adjacency) account.Guarantee {
+	g := m.Vector.Local(adj)
+	if m.Class.K > 0 {
+		g.Epsilon, g.Bound = m.epsilon(), account.Upper
+		g.Method += fmt.Sprintf(", and %d-ary randomized response of the class", m.Class.K)
+	}
+	return g
+}

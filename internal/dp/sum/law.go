@@ -1,0 +1,141 @@
+package sum
+
+import (
+	"math"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/dp/noise"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Law is that of all that aggregators add to a number: symmetric, on the integers. It is
+// for whoever estimates from sums.
+type Law struct {
+	Variance float64
+	tail     func(k int) float64 // ln P(Z >= k), k >= 1
+}
+
+// Total is the law of both aggregators' noise together. It is of no noise where devices
+// add it (Shares).
+func (s *Sum) Total() Law {
+	switch {
+	case s.route.Noise == plan.NoiseDevices:
+		return Law{0, func(int) float64 { return math.Inf(-1) }}
+	case s.route.Law == plan.LawGaussian:
+		return twoGaussians(s.route.Sigma)
+	case s.route.Noise == plan.NoiseShared:
+		return laplace(s.route.Decay)
+	}
+	return twoLaplaces(s.route.Decay)
+}
+
+// LogAtLeast is ln P(Z >= k).
+func (l Law) LogAtLeast(k int) float64 {
+	if k >= 1 {
+		return l.tail(k)
+	}
+	return math.Log1p(-math.Exp(l.tail(1 - k)))
+}
+
+// Within is the smallest w with P(|Z| > w) <= alpha, alpha in (0, 1).
+func (l Law) Within(alpha float64) int {
+	low, high := -1, 1 // the first is too small, the second large enough
+	for !(math.Ln2+l.tail(high+1) <= math.Log(alpha)) {
+		low, high = high, 2*high
+	}
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		if math.Ln2+l.tail(middle+1) <= math.Log(alpha) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// Shares is the law of the noise of a crowd, each of whom adds its share, which together are so
+// many times discrete Laplace noise of that decay (noise.NegativeBinomial, of the difference
+// of two). Its tails are tabulated when one is asked for.
+func Shares(decay, shares float64) Law {
+	reach := min(int((40+8*max(0, shares-1))/decay)+16, maxTable)
+	fall := prob.LaplaceSharesFall(decay, shares, reach)
+	beyond := sync.OnceValue(func() []float64 { // ln P(Z >= k)
+		log, _ := prob.LogLaplaceShares(decay, shares, reach)
+		beyond := make([]float64, reach+1)
+		beyond[reach] = log[reach] - math.Log1p(-fall)
+		for k := reach - 1; k > 0; k-- {
+			beyond[k] = prob.LogAdd(beyond[k+1], log[k])
+		}
+		return beyond
+	})
+	return Law{shares * noise.DiscreteLaplace{Decay: decay}.Variance(), func(k int) float64 {
+		if k <= reach {
+			return beyond()[k]
+		}
+		return beyond()[reach] + float64(k-reach)*math.Log(fall)
+	}}
+}
+
+// laplace has P(Z >= k) = q^k/(1+q), q = e^-decay.
+func laplace(decay float64) Law {
+	return Law{noise.DiscreteLaplace{Decay: decay}.Variance(), func(k int) float64 {
+		return -decay*float64(k) - math.Log1p(math.Exp(-decay))
+	}}
+}
+
+// twoLaplaces have P(Z = k) = c^2 q^|k| (|k| + (1+q^2)/(1-q^2)), c = (1-q)/(1+q), which is
+// added up from k on.
+func twoLaplaces(decay float64) Law {
+	q := math.Exp(-decay)
+	none := -math.Expm1(-decay) // 1-q
+	b := (1 + q*q) / (none * (1 + q))
+	scale := 2 * math.Log(none/(1+q))
+	return Law{2 * noise.DiscreteLaplace{Decay: decay}.Variance(), func(k int) float64 {
+		return scale - decay*float64(k) + math.Log((float64(k)+b)/none+q/(none*none))
+	}}
+}
+
+// twoGaussians have P(Z = k) proportional to e^(-k^2/(4 sigma^2)) theta(k), theta(k) the sum
+// over all j of e^(-(j - k/2)^2/sigma^2), which is the same for all even k, and for all odd.
+func twoGaussians(sigma float64) Law {
+	one := noise.DiscreteGaussian{Sigma: sigma}
+	l := Law{Variance: 2 * one.Variance()}
+	theta := [2]float64{thetaSum(sigma, 0), thetaSum(sigma, 0.5)}
+	weight := func(k int) float64 {
+		x := float64(k) / (2 * sigma)
+		return math.Exp(-x*x) * theta[k&1]
+	}
+	reach := int(12*sigma) + 40 // what is beyond is below e^-36 of it
+	beyond := make([]float64, min(reach, maxTable)+2)
+	for k := len(beyond) - 2; k >= 0; k-- {
+		beyond[k] = beyond[k+1] + weight(k)
+	}
+	total := 2*beyond[1] + weight(0)
+	l.tail = func(k int) float64 {
+		if k < len(beyond)-1 && reach <= maxTable && beyond[k] > 0 {
+			return math.Log(beyond[k] / total)
+		}
+		// Of a wide law the sum is an integral; far out it is sub-Gaussian.
+		if reach > maxTable {
+			return prob.LogNormalSurvival((float64(k) - 0.5) / math.Sqrt(l.Variance))
+		}
+		return -float64(k) * float64(k) / (4 * sigma * sigma)
+	}
+	return l
+}
+
+// maxTable bounds a law that is written down.
+const maxTable = 1 << 20
+
+func thetaSum(sigma, shift float64) (sum float64) {
+	if sigma > 4 {
+		return 1 // both sums differ by less than e^-150 of themselves
+	}
+	for j := -40.0; j <= 40; j++ {
+		x := (j - shift) / sigma
+		sum += math.Exp(-x * x)
+	}
+	return sum
+}

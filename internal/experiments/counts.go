@@ -1,0 +1,71 @@
+package experiments
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+)
+
+// Errors sums those of estimates of counts, over the cells of several tables or runs.
+type Errors struct {
+	Most int // that a count is known to be; 0: nothing is known
+
+	cells                  int
+	raw, positive, within  float64 // squares: as they are, taken to zero, and to Most too
+	largest, largestOfThem float64 // of those taken to zero, and as they are
+}
+
+// Add adds estimates of counts that are so in truth, and returns the errors of these alone.
+func (e *Errors) Add(estimates []estimate.Value, truth func(i int) int) (rmse, linf float64) {
+	before := e.positive
+	for i, v := range estimates {
+		t := float64(truth(i))
+		off := func(mean float64) float64 { return (mean - t) * (mean - t) }
+		e.raw += off(v.Mean)
+		e.positive += off(math.Max(0, v.Mean))
+		e.within += off(math.Min(float64(e.Most), math.Max(0, v.Mean)))
+		e.largestOfThem = math.Max(e.largestOfThem, math.Abs(v.Mean-t))
+		linf = math.Max(linf, math.Abs(math.Max(0, v.Mean)-t))
+	}
+	e.cells += len(estimates)
+	e.largest = math.Max(e.largest, linf)
+	return math.Sqrt((e.positive - before) / float64(max(1, len(estimates)))), linf
+}
+
+// State writes them into a result.
+func (e *Errors) State(r *Result) {
+	root := func(squares float64) float64 { return math.Sqrt(squares / float64(max(1, e.cells))) }
+	r.RMSE, r.Unbiased, r.Linf = root(e.positive), root(e.raw), e.largest
+	if e.Most > 0 {
+		r.Within = root(e.within)
+	}
+	if r.Survey != nil {
+		r.LinfUnbiased = e.largestOfThem
+	}
+}
+
+// Top are the largest estimates of cells, with the ends of their intervals.
+func Top(cells []int, name func(cell int) string, values []estimate.Value, ends func(i, cell int) (low, high float64), truth func(cell int) int) []TopCell {
+	top := []TopCell{}
+	for i, cell := range cells {
+		low, high := ends(i, cell)
+		top = append(top, TopCell{Value: name(cell), Estimate: values[cell].Mean, Low: low, High: high, Truth: float64(truth(cell))})
+	}
+	return top
+}
+
+// Largest are the m of k cells with the most of it, most first, of equal ones the first.
+func Largest(k, m int, of func(cell int) float64) []int {
+	var top []int
+	for cell := range k {
+		if len(top) == m && of(cell) <= of(top[m-1]) {
+			continue
+		}
+		at := sort.Search(len(top), func(i int) bool { return of(top[i]) < of(cell) })
+		top = slices.Insert(top, at, cell)
+		top = top[:min(m, len(top))]
+	}
+	return top
+}

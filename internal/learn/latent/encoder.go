@@ -1,0 +1,119 @@
+package latent
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/learn/cluster"
+	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/nn"
+)
+
+// prototypes are as many vectors as stand for public records, where there are enough of these.
+const prototypes = 300
+
+// PCA is the encoder to principal directions, in a ball that holds half of the public records.
+func PCA(x blas32.General, dim int) (*nn.Model, float64, error) {
+	directions, y, err := cluster.Directions(x, dim)
+	if err != nil {
+		return nil, 0, err
+	}
+	d := directions.Len()
+	net := &nn.Model{Layers: []nn.Layer{nn.Dense{In: x.Cols, Out: d}}, Params: make([]float32, x.Cols*d+d)}
+	for i := range d {
+		at := 0.0
+		for j, w := range directions.Matrix.Data[i*directions.Matrix.Stride:][:x.Cols] {
+			net.Params[j*d+i] = w
+			at -= float64(w) * float64(directions.Mean[j])
+		}
+		net.Params[x.Cols*d+i] = float32(at)
+	}
+	lengths := make([]float64, y.Rows)
+	for i := range lengths {
+		for _, v := range y.Data[i*y.Stride:][:d] {
+			lengths[i] += math.Abs(float64(v))
+		}
+	}
+	slices.Sort(lengths)
+	return net, lengths[len(lengths)/2], nil
+}
+
+// Greys are images, a row each, with the brightest pixel of each at one: what the likelihoods of
+// numbers from 0 to 1 are for.
+func Greys(x blas32.General) blas32.General {
+	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, x.Rows*x.Cols)}
+	for i := range x.Rows {
+		row := x.Data[i*x.Stride:][:x.Cols]
+		most := max(slices.Max(row), 1e-30)
+		for _, v := range row {
+			out.Data = append(out.Data, v/most)
+		}
+	}
+	return out
+}
+
+// Standard are records whose columns have mean zero and deviation one, and what takes a network's
+// first layer from these to records as they are.
+func Standard(x blas32.General) (blas32.General, func(*nn.Model)) {
+	mean, deviation := fit.Moments(x)
+	return fit.Scaled(x, mean, deviation), func(m *nn.Model) {
+		h := m.Layers[0].(nn.Dense).Out
+		for j := range x.Cols {
+			for k := range h {
+				w := &m.Params[j*h+k]
+				*w /= float32(deviation[j])
+				m.Params[x.Cols*h+k] -= *w * float32(mean[j])
+			}
+		}
+	}
+}
+
+// Encoder is a state of a network, with prototypes of the public records that it was made of, or
+// of others.
+func Encoder(r *rand.Rand, net *nn.Model, length float64, public blas32.General, trained latent.Trained, tell fit.Progress) (*latent.Encoder, error) {
+	e := &latent.Encoder{Net: net, Length: length, Trained: trained}
+	codes := Codes(e, public)
+	s, err := cluster.Means(r, codes, cluster.Options{Clusters: min(prototypes, codes.Rows/4), Components: codes.Cols}, tell)
+	if err != nil {
+		return nil, fmt.Errorf("latent: prototypes: %w", err)
+	}
+	e.Prototypes, e.Sizes = s.Centres, s.Sizes
+	return e, e.Check()
+}
+
+// Codes are the vectors of records, pulled back to the ball as devices do.
+func Codes(e *latent.Encoder, x blas32.General) blas32.General {
+	const block = 512
+	out := blas32.General{Rows: x.Rows, Cols: e.Dim(), Stride: e.Dim(), Data: make([]float32, 0, x.Rows*e.Dim())}
+	pass, rows := nn.NewPass(e.Net), make([]float32, 0, block*x.Cols)
+	for from := 0; from < x.Rows; from += block {
+		to := min(x.Rows, from+block)
+		rows = rows[:0]
+		for i := from; i < to; i++ {
+			rows = append(rows, x.Data[i*x.Stride:][:x.Cols]...)
+		}
+		out.Data = append(out.Data, pass.Forward(rows, to-from)...)
+	}
+	for i := range out.Rows {
+		pull(out.Data[i*out.Cols:][:out.Cols], e.Length)
+	}
+	return out
+}
+
+// pull brings a vector back to a length in the sum of magnitudes.
+func pull(x []float32, length float64) {
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Abs(float64(v))
+	}
+	if sum > length {
+		for i := range x {
+			x[i] *= float32(length / sum)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package latent
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
+	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/nn"
+)
+
+// Second is LTN's second stage: how an encoder is trained once more with noise.
+type Second struct {
+	Batch   int // records that take part in a step, in expectation
+	Epochs  float64
+	Rate    float64
+	Epsilon float64 // of a record that is left out or added
+	Delta   float64
+}
+
+// Halves are the first half of records, for the first stage, and the others.
+func Halves(x blas32.General) (first, others blas32.General) {
+	first, others = x, x
+	first.Rows = x.Rows / 2
+	others.Rows = x.Rows - first.Rows
+	first.Data, others.Data = x.Data[:first.Rows*x.Stride], x.Data[first.Rows*x.Stride:]
+	return first, others
+}
+
+// Train is the second stage on private records, and writes what it promises them. Apart says that the first
+// stage saw others alone: else nothing is promised. Noise is drawn by r, codes by chance.
+func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas32.General, apart bool, promised *latent.Trained, tell fit.Progress) (*Trained, error) {
+	t, err := dpsgd.Batches(private.Rows, s.Batch, s.Epochs, s.Rate)
+	if err != nil {
+		return nil, err
+	}
+	t, g, err := t.Keeping(private.Rows, s.Epsilon, s.Delta)
+	if err != nil {
+		return nil, err
+	}
+	promised.Claim = latent.ClaimNone
+	if apart {
+		promised.Claim, promised.Epsilon, promised.Delta, promised.Private = latent.ClaimPrivate, g.Epsilon, g.Delta, private.Rows
+	}
+	return v.Again(r, chance, first, private, t, tell)
+}
+
+// Again trains the encoder once more by DP-Adam (Gylberth et al. 2017): each record takes part in each
+// step by a coin of its own, gradients of encoder and decoder together are clipped, and the encoder's part of
+// their sum gets noise and goes into Adam. The decoder stays as it is, and is not told. The promise is that of
+// the training's event to the records, if all that came before is of others: of LTN's procedure as printed,
+// whose first stage sees the same records, nothing is proved.
+//
+// The coins and the noise are drawn by r, and by chance what codes are sampled from, which carries no
+// guarantee.
+func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dpsgd.Training, tell fit.Progress) (*Trained, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	v.Learned = false // a scale that was learned is not told, nor learned again
+	layers, _ := v.layers(x.Cols)
+	m := &nn.Model{Layers: layers, Params: append(slices.Clone(first.Encoder.Params), first.Decoder.Params...)}
+	own := len(first.Encoder.Params)
+	in := v.training(chance, m)
+	adam, mean := nn.Adam{Rate: t.Rate}, make([]float32, own)
+	for step := range t.Steps {
+		tell("private steps", step, t.Steps)
+		who := t.Partakers(r, x.Rows)
+		sum := make([]float64, own)
+		for _, part := range in.clipped(x, who, t.Clip) {
+			for i, g := range part[:own] {
+				sum[i] += float64(g)
+			}
+		}
+		t.Noise(r, sum)
+		for i, s := range sum {
+			mean[i] = float32(s / t.Expected)
+		}
+		adam.Step(m.Params[:own], mean)
+	}
+	return &Trained{Encoder: &nn.Model{Layers: first.Encoder.Layers, Params: slices.Clone(m.Params[:own])}, Decoder: first.Decoder}, nil
+}
+
+// clipped are the sums of the clipped gradients of rows, one for each worker.
+func (t *training) clipped(x blas32.General, rows []int, bound float64) (sums [workers][]float32) {
+	const block = 128
+	t.all(func(w int, one *worker) {
+		from, to := share(w, len(rows))
+		clear(one.gradient)
+		for at := from; at < to; at += block {
+			one.forward(t.v.Likelihood, x, rows[at:min(to, at+block)])
+			one.pass.Clipped(bound, one.gradient)
+		}
+		sums[w] = one.gradient
+	})
+	return sums
+}

@@ -1,0 +1,93 @@
+package page
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/release"
+)
+
+// sample is the golden release of package release.
+func sample(t testing.TB) release.Release {
+	t.Helper()
+	r, err := Open("../../../release/testdata/release.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func paged(t testing.TB, r release.Release) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteHTML(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPageSaysEverything(t *testing.T) {
+	r := sample(t)
+	html := paged(t, r)
+	wants := []string{r.Title, r.Plan, "Synthetic data.", "84.62%", "95% interval 83.78% to 85.43%", "no meaningful protection", "epsilon 1, delta 1e-6 (replacement)",
+		"Confusion matrix", "1,822", "quarterback", "rank 1 to 3", "151 kB", "87.1 ms", "replacement", "9,000", "confetti plan check", "seed 7"}
+	wants = append(append(wants, r.Assumptions...), r.Withheld...)
+	for _, g := range r.Guarantees {
+		wants = append(wants, g.Observer, g.Guarantee.Method, g.Guarantee.Source, g.Note)
+	}
+	for _, s := range r.Sections {
+		for _, f := range s.Figures {
+			wants = append(wants, f.Title, f.Alt, f.X.Label, f.Y.Label)
+		}
+	}
+	for _, want := range wants {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	r.Full = true
+	if html := paged(t, r); !strings.Contains(html, "every message was made, sealed or proved, mixed or added up, and opened") || strings.Contains(html, "No device was asked") {
+		t.Error("a simulation of devices is called one without any")
+	}
+	r.Synthetic, r.Source, r.Full = false, release.Collection, false
+	if html := paged(t, r); strings.Contains(html, "Synthetic data.") || strings.Contains(html, "banner\"") {
+		t.Error("data of people are called something else")
+	}
+	r.Source = release.Trial
+	if !strings.Contains(paged(t, r), "One operator holds the keys of all parties") {
+		t.Error("a trial is not called one")
+	}
+}
+
+// The page must open without a network, years from now.
+func TestPageIsSelfContained(t *testing.T) {
+	html := paged(t, sample(t))
+	if found := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|@import|url\(|src=|href=| on[a-z]+=|ZgotmplZ`).FindString(html); found != "" {
+		t.Errorf("the page holds %q", found)
+	}
+	for _, c := range []string{"#1F2328", "#D9DDE2", "#0072B2", "Liberation Sans;"} {
+		if strings.Contains(html, c) {
+			t.Errorf("a drawing keeps %s and will not follow the reader's theme", c)
+		}
+	}
+}
+
+// Labels come from vocabularies and plans, which others write.
+func TestPageEscapes(t *testing.T) {
+	const attack = `<script>alert("x")</script>`
+	r := sample(t)
+	r.Title, r.Guarantees[0].Who, r.Provenance.Command = attack, attack, attack
+	r.Sections[1].Lists[0].Items[0].Label = attack
+	r.Sections[0].Tables[0].Rows[0][0].Text = attack
+	f := &r.Sections[0].Figures[0]
+	f.Title, f.Alt, f.Y.Label, f.Categories[1], f.Series[0].Label = attack, attack, attack, attack, attack
+	if strings.Contains(paged(t, r), "<script") {
+		t.Error("a label became markup")
+	}
+	r.Title = "\x1b[2J"
+	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "title holds a control character") {
+		t.Errorf("a terminal could be commanded by a title: %v", err)
+	}
+}

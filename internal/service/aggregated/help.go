@@ -1,0 +1,189 @@
+package aggregated
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/party/aggregate"
+)
+
+// fromLeader finds the task of a request of the leader, and reads its body.
+func (s *Service) fromLeader(w http.ResponseWriter, r *http.Request, mediaType string, limit func(*crowd) int) (*crowd, []byte, error) {
+	c, err := s.pathTask(r, mediaType)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	shown, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || subtle.ConstantTimeCompare(shown, s.o.Pair.Bearer(c.ID)) != 1 {
+		return nil, nil, wire.Problemf(wire.Unauthenticated, "this path is for the plan's leader, who has the secret of the two aggregators")
+	}
+	if err := serve.Enter(r, serve.Respondent{}); err != nil {
+		return nil, nil, err
+	}
+	body, err := serve.ReadBody(w, r, int64(limit(c)))
+	return c, body, err
+}
+
+// putJob answers POST /tasks/{task}/aggregation_jobs: what is valid is in the sum, on disk,
+// when it does. The same job again has the same answer.
+func (s *Service) putJob(w http.ResponseWriter, r *http.Request) error {
+	// A report's part of the verification is shorter than its proof.
+	c, body, err := s.fromLeader(w, r, dap.AggregationType, func(c *crowd) int { return 256 + aggregate.MostReports*(c.ReportSize()+64) })
+	if err != nil {
+		return err
+	}
+	answer, err := s.verify(context.WithoutCancel(r.Context()), c, body)
+	if err != nil {
+		return err
+	}
+	asked := sha256.Sum256(body)
+	w.Header().Set("Content-Type", dap.AggregationRespType)
+	w.Header().Set("Location", fmt.Sprintf("%s/%s", dap.AggregationPath(c.ID), base64.RawURLEncoding.EncodeToString(asked[:16])))
+	_, err = w.Write(answer)
+	return err
+}
+
+func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, error) {
+	asked := sha256.Sum256(body)
+	if answer, err := s.o.Store.Answer(ctx, c.of.name, asked[:]); err != nil || answer != nil {
+		return answer, err
+	}
+	q, err := dap.ParseAggregation(body, aggregate.MostReports)
+	if err != nil {
+		return nil, wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	if q.Batch != c.batch() {
+		return nil, wire.Problemf(wire.BatchRefused, "a task has one batch, and this is another")
+	}
+	all := c.helper.Verify(q)
+	if err := s.o.Failpoint("helper-verified"); err != nil {
+		return nil, err
+	}
+	answer, err := s.o.Store.AddAnswered(ctx, c.of.name, c.number, asked[:], func(sum []byte, left bool, fresh func([]byte) (bool, error)) (next, answer []byte, err error) {
+		var batch aggregate.Batch
+		if err := batch.UnmarshalBinary(sum); err != nil {
+			return nil, nil, err
+		}
+		said := make([]dap.VerifyResp, len(all))
+		for i := range all {
+			if said[i], err = count(&batch, all[i], left, fresh); err != nil {
+				return nil, nil, err
+			}
+		}
+		next, err = batch.MarshalBinary()
+		return next, dap.MarshalAggregationResp(said), err
+	})
+	if err != nil {
+		return nil, storage(err)
+	}
+	return answer, s.o.Failpoint("helper-added")
+}
+
+// count adds a report to a batch if it is valid and neither it nor its token was there
+// before.
+func count(to *aggregate.Batch, v aggregate.Verified, left bool, fresh func([]byte) (bool, error)) (dap.VerifyResp, error) {
+	said := v.VerifyResp
+	reject := func(e dap.ReportError) (dap.VerifyResp, error) {
+		to.Refused++
+		return dap.VerifyResp{ID: v.ID, Error: e}, nil
+	}
+	if said.Message == nil {
+		return reject(said.Error)
+	}
+	if left {
+		return reject(dap.BatchCollected)
+	}
+	names := [][]byte{v.ID[:]}
+	if v.Token != nil {
+		names = append(names, v.Token)
+	}
+	for _, name := range names {
+		if first, err := fresh(name); err != nil {
+			return said, err
+		} else if !first {
+			return reject(dap.ReportReplayed)
+		}
+	}
+	return said, to.Add(v.ID, v.Share)
+}
+
+// putShare answers POST /tasks/{task}/aggregate_shares with the helper's share of the batch
+// that both have: drawn once, on disk before it is shown.
+func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
+	receipts := r.Header.Get(wire.ReceiptHeader)
+	c, body, err := s.fromLeader(w, r, dap.ShareReqType, func(*crowd) int { return 1 << 10 })
+	if err != nil {
+		return err
+	}
+	q, err := dap.ParseShareReq(body)
+	if err != nil {
+		return wire.Problemf(wire.BatchRefused, "%w", err)
+	}
+	kept, err := s.shareOf(context.WithoutCancel(r.Context()), c, q, receipts)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", dap.ShareType)
+	w.Header().Set("Location", fmt.Sprintf("%s/%s", dap.SharesPath(c.ID), dap.TaskID(c.batch())))
+	w.Header().Set(wire.ReceiptHeader, encodeReceipts(kept[:wire.ReceiptSize]))
+	_, err = w.Write(kept[wire.ReceiptSize:])
+	return err
+}
+
+func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipts string) ([]byte, error) {
+	raw, err := decodeReceipts(receipts, 1)
+	if err != nil {
+		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
+	}
+	leader, err := wire.ParseReceipt(raw)
+	if err == nil {
+		err = leader.Verify(c.of.receipts[0])
+	}
+	if err != nil || leader.Plan != c.of.hash || leader.Crowd != uint32(c.number) || leader.Hop != 0 || leader.Instance != 0 {
+		return nil, wire.Problemf(wire.ReceiptRefused, "it is not the leader's, of this plan and crowd")
+	}
+	kept, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepOwn, func(sum []byte) ([]byte, error) {
+		var batch aggregate.Batch
+		if err := batch.UnmarshalBinary(sum); err != nil {
+			return nil, err
+		}
+		if q.Batch != c.batch() || q.Reports != batch.Reports || q.Checksum != batch.Checksum || uint64(leader.Respondents) != batch.Reports || leader.Out != leader.Respondents {
+			return nil, wire.Problemf(wire.BatchRefused, "the aggregators have not added the same reports")
+		}
+		if batch.Reports < uint64(c.Minimum) {
+			return nil, wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d", c.Minimum)
+		}
+		return c.drawn(batch, leader)
+	})
+	if err != nil {
+		return nil, storage(err)
+	}
+	if second, err := wire.ParseReceipt(kept[:wire.ReceiptSize]); err != nil || second.Previous != leader.Hash() {
+		return nil, wire.Problemf(wire.BatchTaken, "this batch was handed on with another share of the leader")
+	}
+	return kept, s.o.Failpoint("share-drawn")
+}
+
+// drawn is the helper's sealed share, with its receipt before it.
+func (c *crowd) drawn(batch aggregate.Batch, leader wire.SignedReceipt) ([]byte, error) {
+	sealed, err := c.helper.Share(rng.New(), batch)
+	if err != nil {
+		return nil, err
+	}
+	share, n := dap.MarshalShare(sealed), uint64(batch.Reports)
+	receipt := wire.Receipt{
+		Plan: c.of.hash, Hop: 1, Crowd: uint32(c.number), Respondents: n, Tokens: counted(c.of, batch),
+		In: n, Out: n, BatchIn: leader.BatchOut, BatchOut: wire.SharesDigest(leader.BatchOut, share), Previous: leader.Hash(),
+	}
+	return append(receipt.Sign(c.of.sign).Bytes(), share...), nil
+}

@@ -1,0 +1,292 @@
+package aggregated
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"net/http"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/registry"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// visited and handed are those of an aggregator's paths that need a place among
+// respondents', or services' that hand something over, for serve.Config.
+var (
+	visited = []string{dap.ReportsPattern}
+	handed  = []string{dap.AggregationPattern, dap.SharesPattern}
+)
+
+// private are the paths that serve.Config must not count: the number of requests would be
+// that of respondents, also of a crowd that is withheld, and show when each came.
+var private = map[string]bool{dap.ReportsPattern: true}
+
+// Routes are the paths of an aggregator, for serve.Config.
+func (s *Service) Routes() map[string]serve.Handler {
+	routes := map[string]serve.Handler{
+		dap.ConfigPattern: s.showConfig,
+
+		wire.HeldPattern:       s.showHeld,
+		wire.PlanPattern:       s.plans.Show,
+		wire.RegisterPattern:   s.plans.Register(s.Load),
+		wire.StatusPattern:     s.showStatus,
+		wire.WithdrawPattern:   registry.TakeWith(s.Withdraw),
+		wire.WithdrawalPattern: s.withdrawals.Show,
+	}
+	if s.o.Role == dap.Helper {
+		routes[dap.AggregationPattern], routes[dap.SharesPattern] = s.putJob, s.putShare
+		return routes
+	}
+	routes[dap.ReportsPattern], routes[dap.CollectionPattern] = s.putReport, s.collect
+	if s.o.Operators != nil {
+		routes[wire.ClosePattern] = s.o.Operators.Guard(s.closePlan)
+	}
+	return routes
+}
+
+// Ready says why nothing can be taken now.
+func (s *Service) Ready(ctx context.Context) error { return s.o.Store.Ready(ctx) }
+
+// showConfig answers GET /hpke_config with the keys of the plans that are served: a device
+// takes its plan's, and asks nobody.
+func (s *Service) showConfig(w http.ResponseWriter, r *http.Request) error {
+	all, _ := s.plans.All()
+	var keys []dap.Key
+	for _, p := range all {
+		key, err := envelope.ParsePublicKey(p.own(s.o.Role).Key)
+		if err != nil {
+			return err
+		}
+		one := dap.KeyOf(key)
+		if one.ID = byte(len(keys)); len(keys) == 0 { // every plan names one, and it is 0 there
+			keys = append(keys, one)
+		}
+	}
+	if keys == nil {
+		return wire.Problemf(wire.UnknownPlan, "no plan is served, and keys are those of plans")
+	}
+	w.Header().Set("Content-Type", dap.ConfigType)
+	_, err := w.Write(dap.MarshalConfig(keys))
+	return err
+}
+
+// closePlan answers POST /v1/plans/{plan}/close to the operator: no more reports are taken.
+func (s *Service) closePlan(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.plans.Standing(hash)
+	if err != nil {
+		return err
+	}
+	if err := s.close(r.Context(), p); err != nil {
+		return err
+	}
+	p.poke()
+	return s.showStatus(w, r)
+}
+
+// collect answers POST /tasks/{task}/collection_jobs: both shares with their receipts, or
+// 202 while they are not there yet, or Withheld.
+func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Collectors != nil {
+		if _, ok := s.o.Collectors.Sender(r); !ok {
+			return wire.Problemf(wire.Unauthenticated, "this path needs the bearer token of the plan's analyzer")
+		}
+	}
+	c, err := s.pathTask(r, dap.CollectionType)
+	if err != nil {
+		return err
+	}
+	body, err := serve.ReadBody(w, r, 1<<10)
+	if err != nil {
+		return err
+	}
+	if _, err := dap.ParseCollection(body); err != nil {
+		return wire.Problemf(wire.BadRequest, "%w", err)
+	}
+	if kept, err := s.o.Store.Share(r.Context(), c.of.name, c.number, stepWithheld); err != nil || kept != nil {
+		if err == nil {
+			err = wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d", c.Minimum)
+		}
+		return err
+	}
+	kept, err := s.o.Store.Share(r.Context(), c.of.name, c.number, stepBoth)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", dap.CollectionPath(c.ID)+"/"+c.ID.String())
+	if kept == nil {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	const receipts = 2 * wire.ReceiptSize
+	w.Header().Set("Content-Type", dap.CollectionRespType)
+	w.Header().Set(wire.ReceiptHeader, encodeReceipts(kept[:receipts]))
+	_, err = w.Write(kept[receipts:])
+	return err
+}
+
+// showHeld answers how many tokens were counted for the share that left, as a hop does for
+// its batch: an issuer that was put back on an older copy of its folder learns so from that.
+func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
+	leg, err := wire.PathLeg(r)
+	if err != nil {
+		return err
+	}
+	p, here := s.plans.Find(leg.Plan)
+	if !here {
+		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
+	}
+	var held wire.Held
+	if leg.Instance == 0 && leg.Hop == s.hop()+1 && int64(leg.Crowd) < int64(len(p.crowds)) {
+		kept, err := s.o.Store.Share(r.Context(), p.name, int(leg.Crowd), s.leaves())
+		if err != nil {
+			return err
+		}
+		if kept != nil {
+			receipt, err := wire.ParseReceipt(kept[:wire.ReceiptSize])
+			if err != nil {
+				return fmt.Errorf("aggregator: a receipt that was kept: %w", err)
+			}
+			held.Sent, held.Tokens = fmt.Sprintf("%x", receipt.BatchOut), receipt.Tokens
+		}
+	}
+	return serve.WriteJSON(w, held)
+}
+
+// Status is how an aggregator is getting on with a plan. It holds what anybody may know.
+type Status struct {
+	Plan    string        `json:"plan"`
+	Title   string        `json:"title"`
+	Role    string        `json:"role"`
+	Closed  bool          `json:"closed"`
+	Failing string        `json:"failing,omitempty"` // what was tried last and is tried again
+	Crowds  []CrowdStatus `json:"crowds"`
+}
+
+// The phases of a crowd that are for good.
+const (
+	HandedOn = "handed on"
+	Withheld = "withheld"
+)
+
+// CrowdStatus is a Status's crowd.
+type CrowdStatus struct {
+	Crowd   int    `json:"crowd"`
+	Phase   string `json:"phase"`             // "collecting", "adding", "handed on", "withheld"
+	About   string `json:"about,omitempty"`   // collecting: "fewer than n_min", "at least N"
+	Reports uint64 `json:"reports,omitempty"` // that are in the sum
+	Refused uint64 `json:"refused,omitempty"` // that were not valid
+}
+
+// status is a plan's.
+func (s *Service) status(ctx context.Context, p *served) (Status, error) {
+	p.mu.Lock()
+	st := Status{Plan: p.name, Title: p.plan.Title, Role: s.Role(), Closed: p.closed, Failing: p.failing}
+	p.mu.Unlock()
+	for _, c := range p.crowds {
+		one, err := s.crowdStatus(ctx, c, st.Closed)
+		if err != nil {
+			return st, err
+		}
+		st.Crowds = append(st.Crowds, one)
+	}
+	return st, nil
+}
+
+func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool) (CrowdStatus, error) {
+	st := CrowdStatus{Crowd: c.number, Phase: "collecting"}
+	for step, phase := range map[string]string{s.leaves(): HandedOn, stepWithheld: Withheld} {
+		if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, step); err != nil {
+			return st, err
+		} else if kept != nil {
+			st.Phase = phase
+		}
+	}
+	if st.Phase == "collecting" && s.o.Role == dap.Leader && !closed {
+		n, err := s.o.Store.Reports(ctx, c.of.name, c.number)
+		st.About = about(n, c.Minimum)
+		return st, err
+	}
+	if st.Phase == "collecting" {
+		st.Phase = "adding"
+		return st, nil
+	}
+	if st.Phase == HandedOn {
+		batch, err := s.sum(ctx, c)
+		st.Reports, st.Refused = batch.Reports, batch.Refused
+		return st, err
+	}
+	return st, nil
+}
+
+// leaves is the step whose share leaves this aggregator; its own receipt stands first.
+func (s *Service) leaves() string {
+	if s.o.Role == dap.Leader {
+		return stepBoth
+	}
+	return stepOwn
+}
+
+// about says roughly how many there are: so roughly that watching it does not show when
+// somebody came.
+func about(n, least int) string {
+	if n < least {
+		return fmt.Sprintf("fewer than %d", least)
+	}
+	return fmt.Sprintf("at least %d", max(least, 1<<(bits.Len(uint(n))-1)))
+}
+
+// showStatus answers with the status of a plan.
+func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	if err := s.withdrawals.Err(hash); err != nil {
+		return err
+	}
+	p, here := s.plans.Find(hash)
+	if !here {
+		return wire.Problemf(wire.UnknownPlan, "the plan %s", plan.Short(fmt.Sprintf("%x", hash)))
+	}
+	st, err := s.status(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	return serve.WriteJSON(w, []Status{st})
+}
+
+// Status is the page of the service, for serve.Config.
+func (s *Service) Status(ctx context.Context) *serve.Status {
+	page := &serve.Status{Alarms: s.plans.Unserved()}
+	all, _ := s.plans.All()
+	for _, p := range all {
+		st, err := s.status(ctx, p)
+		where := plan.Short(p.name) + " " + s.Role()
+		switch {
+		case err != nil:
+			page.Alarms = append(page.Alarms, where+": the database does not answer")
+		case st.Failing != "":
+			page.Alarms = append(page.Alarms, where+": "+st.Failing)
+		}
+		table := serve.Table{Title: where + ": " + st.Title, Columns: []string{"crowd", "phase", "reports", "refused"}, Data: st}
+		for _, c := range st.Crowds {
+			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About, ""}
+			if c.Phase == HandedOn {
+				row[2], row[3] = fmt.Sprint(c.Reports), fmt.Sprint(c.Refused)
+			}
+			table.Rows = append(table.Rows, row)
+		}
+		page.Tables = append(page.Tables, table)
+	}
+	page.Tables = append(page.Tables, s.withdrawals.Table()...)
+	return page
+}

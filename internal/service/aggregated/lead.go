@@ -1,0 +1,287 @@
+package aggregated
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
+	"github.com/confetti-dp/confetti/party/aggregate"
+)
+
+// The steps at which something of a crowd is kept before it leaves.
+const (
+	stepOwn      = "own"      // this aggregator's sealed share, with its receipt
+	stepBoth     = "both"     // the leader: both shares, with both receipts
+	stepWithheld = "withheld" // nothing leaves
+)
+
+// jobMemory bounds the bytes of reports that a leader has in memory for a job.
+const jobMemory = 64 << 20
+
+// lead carries the leader's side of a plan as far as it goes.
+func (s *Service) lead(ctx context.Context, p *served) error {
+	if done, err := s.end(ctx, p); !done || err != nil {
+		return err
+	}
+	p.mu.Lock()
+	forgotten := p.forgotten
+	p.mu.Unlock()
+	if forgotten {
+		return nil
+	}
+	var errs []error
+	for _, c := range p.crowds {
+		if s.plans.Suspended(p.hash) != nil {
+			return nil
+		}
+		errs = append(errs, s.leadCrowd(ctx, c))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := s.o.Store.Forget(ctx, p.name); err != nil {
+		return storage(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgotten = true
+	return nil
+}
+
+// end takes no more reports once the plan's time is over; done: it takes none.
+func (s *Service) end(ctx context.Context, p *served) (done bool, err error) {
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if closed {
+		return true, nil
+	}
+	if s.o.Now().Before(p.plan.Times.Closes) {
+		return false, nil
+	}
+	if err := s.settled(ctx, p); err != nil {
+		return false, err
+	}
+	return true, s.close(ctx, p)
+}
+
+func (s *Service) close(ctx context.Context, p *served) error {
+	if err := s.o.Store.End(ctx, p.name); err != nil {
+		return storage(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return nil
+}
+
+// leadCrowd adds what came of a crowd and makes both shares of its sum, or finds that it
+// is too small.
+func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
+	for _, step := range []string{stepWithheld, stepBoth} {
+		if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, step); err != nil || kept != nil {
+			return err
+		}
+	}
+	most := max(1, min(s.most, jobMemory/c.ReportSize()))
+	for {
+		if more, err := s.addJob(ctx, c, most); err != nil {
+			return err
+		} else if !more {
+			break
+		}
+	}
+	batch, err := s.sum(ctx, c)
+	if err != nil {
+		return err
+	}
+	if batch.Reports < uint64(c.Minimum) {
+		s.o.Log.Info("crowd withheld: fewer valid reports than the plan's minimum", "plan", c.of.name, "crowd", c.number)
+		_, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepWithheld, func([]byte) ([]byte, error) { return []byte(stepWithheld), nil })
+		return storage(err)
+	}
+	return s.share(ctx, c, batch)
+}
+
+func (s *Service) sum(ctx context.Context, c *crowd) (b aggregate.Batch, err error) {
+	text, err := s.o.Store.Sum(ctx, c.of.name, c.number)
+	if err == nil {
+		err = b.UnmarshalBinary(text)
+	}
+	return b, err
+}
+
+// addJob has one job's reports verified and adds those that are valid; more: there may be
+// others. It does the same again from the same bytes.
+func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, err error) {
+	number, bodies, err := s.o.Store.Job(ctx, c.of.name, c.number, most)
+	if err != nil || len(bodies) == 0 {
+		return false, storage(err)
+	}
+	reports := make([]dap.Report, len(bodies))
+	for i, body := range bodies {
+		one, err := dap.ParseUpload(body, 1)
+		if err != nil {
+			return false, fmt.Errorf("aggregator: a report is damaged on disk: restore a backup: %w", err)
+		}
+		reports[i] = one[0]
+	}
+	batch, err := s.sum(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	job := c.leader.Begin(c.batch(), reports)
+	var answer []byte
+	if len(job.Request.Reports) > 0 {
+		if answer, _, err = s.ask(ctx, c, dap.AggregationPath(c.ID), dap.AggregationType, job.Request.Marshal(), ""); err != nil {
+			return false, err
+		}
+	}
+	if err := s.o.Failpoint("job-verified"); err != nil {
+		return false, err
+	}
+	if err := c.leader.Finish(job, answer, &batch); err != nil {
+		return false, err
+	}
+	text, err := batch.MarshalBinary()
+	if err != nil {
+		return false, err
+	}
+	return true, storage(s.o.Store.Add(ctx, c.of.name, c.number, number, text))
+}
+
+// share draws the leader's share, once, and fetches the helper's.
+func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) error {
+	own, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepOwn, func([]byte) ([]byte, error) {
+		sealed, err := c.leader.Share(rng.New(), batch)
+		if err != nil {
+			return nil, err
+		}
+		share := dap.MarshalShare(sealed)
+		receipt := wire.Receipt{
+			Plan: c.of.hash, Crowd: uint32(c.number), Respondents: uint64(batch.Reports), Tokens: counted(c.of, batch),
+			In: uint64(batch.Reports + batch.Refused), Out: uint64(batch.Reports), Dropped: uint64(batch.Refused), BatchOut: sha256.Sum256(share),
+		}
+		return append(receipt.Sign(c.of.sign).Bytes(), share...), nil
+	})
+	if err != nil {
+		return storage(err)
+	}
+	if err := s.o.Failpoint("share-drawn"); err != nil {
+		return err
+	}
+	receipt, share := own[:wire.ReceiptSize], own[wire.ReceiptSize:]
+	leader, err := dap.ParseShare(share)
+	if err != nil {
+		return err
+	}
+	ask := dap.ShareReq{Batch: c.batch(), Reports: batch.Reports, Checksum: batch.Checksum}
+	answer, second, err := s.ask(ctx, c, dap.SharesPath(c.ID), dap.ShareReqType, ask.Marshal(), encodeReceipts(receipt))
+	if err != nil {
+		return err
+	}
+	helper, err := dap.ParseShare(answer)
+	if err != nil {
+		return errors.Join(aggregate.ErrAnswer, err)
+	}
+	receipts := append(bytes.Clone(receipt), second...)
+	if err := wire.CheckShares(receipts, c.of.receipts, c.of.hash, uint32(c.number), share, answer); err != nil {
+		return errors.Join(aggregate.ErrAnswer, err)
+	}
+	if err := s.o.Failpoint("helper-shared"); err != nil {
+		return err
+	}
+	unit := task.Unit(c.of.plan.Times.Opens)
+	both := dap.Collected{Reports: batch.Reports, Start: unit, Duration: 1, Leader: leader, Helper: helper}.Marshal()
+	_, err = s.o.Store.Keep(ctx, c.of.name, c.number, stepBoth, func([]byte) ([]byte, error) { return append(receipts, both...), nil })
+	if err != nil {
+		return storage(err)
+	}
+	return s.o.Failpoint("sum-ready")
+}
+
+// counted is how many tokens a receipt states: one for each report, where they are
+// demanded.
+func counted(p *served, b aggregate.Batch) uint64 {
+	if p.auth.Tokens == nil {
+		return 0
+	}
+	return uint64(b.Reports)
+}
+
+func encodeReceipts(all []byte) string { return base64.RawURLEncoding.EncodeToString(all) }
+
+// decodeReceipts reads so many receipts.
+func decodeReceipts(text string, n int) ([]byte, error) {
+	all, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(all) != n*wire.ReceiptSize {
+		return nil, errors.New("aggregator: the receipts beside a share are missing or damaged")
+	}
+	return all, nil
+}
+
+// peerError is what went wrong at the other aggregator.
+type peerError struct {
+	operator string
+	cause    error
+}
+
+// Error names the operator, and what it answered where it did.
+func (e *peerError) Error() string {
+	if p, ok := errors.AsType[*wire.Problem](e.cause); ok {
+		return fmt.Sprintf("%s answers %s", e.operator, p.Code)
+	}
+	return e.operator + " cannot be reached"
+}
+
+// Unwrap is the cause.
+func (e *peerError) Unwrap() error { return e.cause }
+
+// ask makes a request of the helper and returns its answer, and the receipt beside it where
+// one was sent.
+func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, body []byte, receipts string) (answer, receipt []byte, err error) {
+	party := c.of.plan.Route.Sum.Helper
+	wrong := func(err error) ([]byte, []byte, error) { return nil, nil, &peerError{party.Operator, err} }
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(party.URL, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return wrong(err)
+	}
+	r.Header.Set("Content-Type", mediaType)
+	r.Header.Set("Authorization", "Bearer "+base64.RawURLEncoding.EncodeToString(s.o.Pair.Bearer(c.ID)))
+	if receipts != "" {
+		r.Header.Set(wire.ReceiptHeader, receipts)
+	}
+	res, err := s.o.Client.Do(r)
+	if err != nil {
+		return wrong(err)
+	}
+	defer res.Body.Close()
+	if p := web.ReadProblem(res); p != nil {
+		return wrong(p)
+	}
+	// A share has 16 bytes for each number, an answer a hundred for each report.
+	most := int64(aggregate.MostReports<<10 + 16*c.VDAF.Length() + 4<<10)
+	if answer, err = io.ReadAll(io.LimitReader(res.Body, most)); err != nil || res.StatusCode/100 != 2 {
+		return wrong(errors.Join(err, fmt.Errorf("status %d", res.StatusCode)))
+	}
+	if receipts != "" {
+		if receipt, err = decodeReceipts(res.Header.Get(wire.ReceiptHeader), 1); err != nil {
+			return wrong(err)
+		}
+	}
+	return answer, receipt, nil
+}

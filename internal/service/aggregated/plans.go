@@ -1,0 +1,288 @@
+package aggregated
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/registry"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// served is a plan in which this service has a part.
+type served struct {
+	// Set once, and not changed after it.
+	plan     plan.Plan
+	hash     [32]byte
+	name     string
+	crowds   []*crowd
+	auth     serve.Authenticator // by which the leader knows respondents; its tokens are those that this aggregator demands
+	sign     wire.SignKey        // of this aggregator's receipts
+	receipts []wire.VerifyKey    // of both
+	woken    chan struct{}
+
+	working sync.Mutex // held by who carries it on
+
+	mu        sync.Mutex // over all below
+	closed    bool
+	forgotten bool   // the leader has no reports any more
+	failing   string // what was tried last and is tried again
+}
+
+// crowd is a task of a plan.
+type crowd struct {
+	*task.Task
+	of     *served
+	number int
+	leader *aggregate.Leader // of the two, the one that the service is
+	helper *aggregate.Helper
+}
+
+// batch is the one batch that a task has.
+func (c *crowd) batch() dap.BatchID { return dap.BatchID(c.ID) }
+
+// takeUp serves the plans of an earlier process.
+func (s *Service) takeUp(ctx context.Context) error {
+	if err := s.o.Store.Revocations(ctx, s.withdrawals.Restore); err != nil {
+		return err
+	}
+	all, err := s.o.Store.All(ctx)
+	if err != nil {
+		return err
+	}
+	damaged, err := s.o.Store.Damaged(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		signed, err := plan.ParseSigned(one.Signed)
+		if err != nil {
+			return fmt.Errorf("aggregator: a plan that was served before: %w", err)
+		}
+		if slices.Contains(damaged, one.Name) { // the others go on
+			s.plans.Idle(signed, "reports that devices sent are damaged on disk: withdraw it")
+			continue
+		}
+		err = s.add(signed, one)
+		if p, ok := errors.AsType[*wire.Problem](err); ok {
+			// A key that was taken away stops its plans, not the others.
+			s.plans.Idle(signed, p.Detail)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load serves a plan from now on, restarts included. Loading it again is no error; with
+// other signatures it goes on under those, if under the earlier ones it may not. A
+// *wire.Problem says what is wrong with the plan.
+func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
+	one := store.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Secret: []byte{}} // which leaves the secret that is kept
+	resign := func() error { return storage(s.o.Store.Serve(ctx, one)) }
+	return s.plans.Load(ctx, signed, resign, func() error {
+		if gone, err := s.o.Store.Gone(ctx, one.Name); err != nil || gone {
+			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
+		}
+		one.Secret = make([]byte, 32)
+		rng.Reader(rng.New()).Read(one.Secret)
+		if err := s.check(signed, one); err != nil {
+			return err
+		}
+		if err := s.o.Store.Serve(ctx, one); err != nil {
+			return storage(err)
+		}
+		return s.add(signed, one)
+	})
+}
+
+// check says why a plan cannot be served here.
+func (s *Service) check(signed plan.Signed, one store.Served) error {
+	_, err := s.prepare(signed, one)
+	return err
+}
+
+// add serves a plan that is on disk.
+func (s *Service) add(signed plan.Signed, one store.Served) error {
+	p, err := s.prepare(signed, one)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for _, c := range p.crowds {
+		s.tasks[c.ID] = c
+	}
+	s.mu.Unlock()
+	s.plans.Add(signed, p)
+	return nil
+}
+
+// prepare finds the keys for a plan and makes its tasks.
+func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error) {
+	route := signed.Plan.Route.Sum
+	if route == nil {
+		return nil, registry.Refused("its answers are not summed")
+	}
+	us, other := route.Leader, route.Helper
+	if s.o.Role == dap.Helper {
+		us, other = other, us
+	}
+	open, err := serve.OpeningKeys(s.o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	key, ours := open[us.Key]
+	if !ours {
+		return nil, registry.Refused(fmt.Sprintf("the private key of the plan's %s is not here", s.Role()))
+	}
+	sign, err := serve.ReceiptKeys(s.o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	p := &served{
+		plan: signed.Plan, hash: signed.Plan.Hash(), name: signed.Plan.Name(), woken: make(chan struct{}, 1),
+		auth:   serve.Authenticator{Secret: serve.NewSecret(one.Secret), Bearers: s.o.Bearers, Certificates: s.o.Certificates},
+		closed: one.Closed, forgotten: len(one.Secret) == 0,
+	}
+	if p.sign, ours = sign[us.Receipts]; !ours {
+		return nil, registry.Refused(fmt.Sprintf("the private key of the receipts of the plan's %s is not here", s.Role()))
+	}
+	keys, err := wire.ReceiptKeys(signed.Plan)
+	if err != nil {
+		return nil, registry.Refused(err.Error())
+	}
+	if p.receipts = keys[0]; p.receipts[0].IsZero() || other.URL == "" {
+		return nil, registry.Refused("both aggregators need a URL and a key for their receipts")
+	}
+	if us.Tokens != "" {
+		key, err := token.ParsePublicKey(us.Tokens)
+		if err != nil {
+			return nil, registry.Refused(err.Error())
+		}
+		p.auth.Tokens, p.auth.Spent = &key, token.Context{Plan: p.hash, Hop: s.hop()}
+	}
+	tasks, err := task.All(signed.Plan)
+	if err != nil {
+		return nil, registry.Refused(err.Error())
+	}
+	for i, t := range tasks {
+		c := &crowd{Task: t, of: p, number: i}
+		if s.o.Role == dap.Leader {
+			c.leader = aggregate.NewLeader(t, key, s.o.Pair)
+		} else {
+			c.helper = aggregate.NewHelper(t, key, s.o.Pair, p.auth.Tokens)
+		}
+		p.crowds = append(p.crowds, c)
+	}
+	return p, nil
+}
+
+// task finds a task whose plan stands.
+func (s *Service) task(id dap.TaskID) (*crowd, error) {
+	s.mu.Lock()
+	c, here := s.tasks[id]
+	s.mu.Unlock()
+	if !here {
+		return nil, wire.Problemf(wire.UnknownPlan, "the task %s", id)
+	}
+	_, err := s.plans.Standing(c.of.hash)
+	return c, err
+}
+
+// settled says why the time of day is not reason enough for what cannot be undone.
+func (s *Service) settled(ctx context.Context, p *served) error {
+	if s.o.Clock == nil {
+		return nil
+	}
+	if err := s.o.Clock.Settled(); err != nil {
+		return err
+	}
+	urls := []string{p.plan.Analyzer.URL}
+	for _, party := range p.plan.Route.Sum.Aggregators() {
+		if party.URL != p.own(s.o.Role).URL {
+			urls = append(urls, party.URL)
+		}
+	}
+	if issuer := p.plan.Route.Issuer(); issuer != nil {
+		urls = append(urls, issuer.URL)
+	}
+	return clock.Asked(s.o.Now(), serve.AskTimes(ctx, s.o.Client, urls...))
+}
+
+// own is the party that an aggregator of that role is.
+func (p *served) own(role dap.Role) *plan.Party {
+	return p.plan.Route.Sum.Aggregators()[role-dap.Leader]
+}
+
+// erase deletes all that is left of a plan, for good.
+func (s *Service) erase(ctx context.Context, p *served, withdrawal []byte) error {
+	if err := s.o.Store.Erase(ctx, p.name, withdrawal); err != nil {
+		return storage(err)
+	}
+	s.plans.Remove(p.hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range p.crowds {
+		delete(s.tasks, c.ID)
+	}
+	return nil
+}
+
+// Withdraw ends a plan for good, as one of its publishers says: what came is deleted, and
+// nothing of it leaves. When it returns, that is on disk.
+func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	return s.plans.Withdraw(ctx, s.o.Common, w)
+}
+
+func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.SignedWithdrawal) error {
+	p, here := s.plans.Find(w.Plan)
+	_, known := s.plans.Signed(w.Plan)
+	switch {
+	case !registry.Final(name) || !known:
+		return storage(s.o.Store.Revoke(ctx, name, w.Marshal()))
+	case !here: // of an earlier process, which cannot be served now
+		err := storage(s.o.Store.Erase(ctx, name, w.Marshal()))
+		if err == nil {
+			s.plans.Remove(w.Plan)
+		}
+		return err
+	}
+	p.working.Lock() // nothing of it is under way any more
+	defer p.working.Unlock()
+	return s.erase(ctx, p, w.Marshal())
+}
+
+func (p *served) note(failing string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failing = failing
+}
+
+func (p *served) poke() {
+	select {
+	case p.woken <- struct{}{}:
+	default:
+	}
+}
+
+// storage is what to answer where the database refuses; nil where it does not.
+func storage(err error) error {
+	if errors.Is(err, store.ErrFull) {
+		return wire.Problemf(wire.StorageFull, "nothing was kept")
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+// Package aggregated is an aggregator as it runs, the leader or the helper of plans whose
+// answers are summed. They meet each other, devices and the analyzer on the messages of
+// DAP-18, and keep what they must not lose in a database.
+//
+//	leader: collecting -> closed -> added, job by job -> share drawn -> helper's share -> reports forgotten
+//	helper: added, job by job -> share drawn
+//
+// Each arrow is one transaction, and what is made after one is made of the same bytes
+// again: a process that is killed anywhere goes on where it was. Noise is drawn in the
+// transaction that writes the share, before anybody is shown it. A plan is one epoch, and
+// a crowd of it one task and one batch.
+package aggregated
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/registry"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/wire/web"
+	"github.com/confetti-dp/confetti/party/aggregate"
+)
+
+// Options are what a service is made of. Store, Keys, Publishers, Pair and Client must be
+// set.
+type Options struct {
+	// Common has among the rest Client, which reaches the helper; Retention of what is kept
+	// of a plan after its end, by default 30 days; and Failpoint, which is called at each of
+	// Failpoints. Those of the store are called if it is opened with the same function.
+	serve.Common
+	Role       dap.Role // dap.Leader or dap.Helper
+	Store      *store.Sums
+	Publishers *serve.Publishers // whose plans are served
+	Pair       aggregate.Pair    // the secret that both aggregators have
+
+	// How respondents are told apart by a leader, where the plan demands no single-use
+	// tokens of it.
+	Bearers      *serve.Bearers
+	Certificates bool // of the authorities that the server's TLS knows
+
+	Collectors *serve.Bearers // of analyzers who fetch sums from a leader; nil: whoever asks gets what only the plan's analyzer can open
+	Operators  *serve.Bearers // who may end a collection early; nil: nobody
+
+	Limits serve.Visits
+}
+
+// Failpoints are the steps that Options.Failpoint is called at.
+var Failpoints = []string{
+	"reports-kept",    // on disk, not acknowledged
+	"job-verified",    // by the helper, who has added it; not yet here
+	"helper-verified", // in memory
+	"helper-added",    // on disk, not answered
+	"share-drawn",     // on disk, shown to nobody
+	"helper-shared",   // the helper's share is in memory
+	"sum-ready",       // both are on disk
+}
+
+const (
+	defaultRetention = 30 * 24 * time.Hour
+	poll             = time.Second // how late a collection may end
+)
+
+// Service is a running aggregator. It is safe for concurrent use.
+type Service struct {
+	o       Options
+	rates   *serve.Rates[serve.Respondent]
+	uploads chan upload
+	buffers sync.Pool // of *[]byte
+	most    int       // reports of a job: the constant, but for tests
+
+	withdrawals *registry.Withdrawals
+	plans       *registry.Plans[*served]
+
+	mu    sync.Mutex
+	tasks map[dap.TaskID]*crowd
+}
+
+// New opens a service on its store and takes up what an earlier process left.
+func New(ctx context.Context, o Options) (*Service, error) {
+	if o.Store == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil || o.Role != dap.Leader && o.Role != dap.Helper {
+		return nil, errors.New("aggregator: a role, a store, a folder of keys, publishers and an HTTP client must be given")
+	}
+	o.Default(defaultRetention)
+	o.Limits.Default()
+	s := &Service{
+		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregate.MostReports,
+		tasks: map[dap.TaskID]*crowd{},
+	}
+	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
+	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	return s, s.takeUp(ctx)
+}
+
+// Role is the name of the service's role.
+func (s *Service) Role() string {
+	if s.o.Role == dap.Leader {
+		return "leader"
+	}
+	return "helper"
+}
+
+// hop is where its receipts and tokens place an aggregator: the leader at 0, the helper at 1.
+func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
+
+// Run carries everything on until the context ends. What fails is tried again.
+func (s *Service) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { s.keepUploads(ctx) })
+	running := map[*served]bool{}
+	for {
+		all, added := s.plans.All()
+		for _, p := range all {
+			if !running[p] {
+				running[p] = true
+				wg.Go(func() { s.attend(ctx, p) })
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-added:
+		}
+	}
+}
+
+// Step does once what is due and returns what failed: Run for tests that keep their own
+// time.
+func (s *Service) Step(ctx context.Context) error {
+	all, _ := s.plans.All()
+	var errs []error
+	for _, p := range all {
+		errs = append(errs, s.advance(ctx, p))
+	}
+	return errors.Join(errs...)
+}
+
+// attend advances a plan whenever there may be something to do.
+func (s *Service) attend(ctx context.Context, p *served) {
+	const longest = 64 // polls between two attempts of what fails
+	waits := 1
+	for ctx.Err() == nil {
+		if err := s.advance(ctx, p); err != nil {
+			waits = min(2*waits, longest)
+			if ctx.Err() == nil {
+				s.o.Log.Warn("not done, will be tried again", "plan", p.name, "error", err.Error())
+			}
+		} else {
+			waits = 1
+		}
+		if _, here := s.plans.Find(p.hash); !here {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-p.woken:
+		case <-time.After(time.Duration(waits) * poll):
+		}
+	}
+}
+
+// advance does what is due for a plan.
+func (s *Service) advance(ctx context.Context, p *served) error {
+	p.working.Lock()
+	defer p.working.Unlock()
+	err := s.due(ctx, p)
+	failing := ""
+	if err != nil {
+		failing = string(web.AsProblem(err).Code)
+		if peer, ok := errors.AsType[*peerError](err); ok {
+			failing = peer.Error()
+		}
+	}
+	p.note(failing)
+	return err
+}
+
+func (s *Service) due(ctx context.Context, p *served) error {
+	if _, here := s.plans.Find(p.hash); !here {
+		return nil
+	}
+	if s.plans.Past(p.plan) {
+		if err := s.settled(ctx, p); err != nil {
+			return err
+		}
+		return s.erase(ctx, p, nil)
+	}
+	if s.plans.Suspended(p.hash) != nil || s.o.Role != dap.Leader {
+		return nil
+	}
+	return s.lead(ctx, p)
+}

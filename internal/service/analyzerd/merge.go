@@ -1,0 +1,68 @@
+package analyzerd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// together adds up the rounds of a study up to one that is about to be released: those
+// that were released, and asked with the same state. Their respondents are others each
+// (plan.Study.Merged), so that counts add up as those of instances do, and what is learned
+// from the sum costs each of them one round.
+func (s *Service) together(ctx context.Context, run *running) (*counted, error) {
+	newest := run.signed.Plan
+	rounds, err := s.rounds(ctx, newest.Round.Study)
+	if err != nil {
+		return nil, err
+	}
+	sum := &counted{crowds: make([]tally.Crowd, newest.Crowds()), study: run.signed.Study}
+	var added, gone []string
+	for number := 1; number <= newest.Round.Number; number++ {
+		name := rounds[number]
+		if takes, err := s.adds(ctx, name, newest); err != nil {
+			return nil, err
+		} else if !takes {
+			continue
+		}
+		one, err := s.counted(ctx, name, run.protocol)
+		if err != nil {
+			return nil, err
+		}
+		if len(one.batches) == 0 && name != newest.Name() {
+			gone = append(gone, fmt.Sprint(number))
+			continue
+		}
+		added = append(added, fmt.Sprint(number))
+		for i, c := range one.crowds {
+			if err := sum.crowds[i].Merge(c); err != nil {
+				return nil, err
+			}
+		}
+		for _, note := range one.notes {
+			sum.notes = append(sum.notes, fmt.Sprintf("Round %d: %s", number, note))
+		}
+	}
+	sum.notes = append(sum.notes, fmt.Sprintf("Learned from the answers of rounds %s of study %s together, whose respondents are others in each.", strings.Join(added, ", "), plan.Short(newest.Round.Study)))
+	if len(gone) > 0 {
+		sum.notes = append(sum.notes, fmt.Sprintf("The counts of rounds %s were deleted before, and are not in it.", strings.Join(gone, ", ")))
+	}
+	return sum, nil
+}
+
+// adds says whether a round's counts add up with those of the newest: it was released, or
+// is the newest, and asked the same.
+func (s *Service) adds(ctx context.Context, name string, newest plan.Plan) (bool, error) {
+	if name == "" || name == newest.Name() {
+		return name != "", nil
+	}
+	p, err := s.o.Store.Plan(ctx, name)
+	if err != nil || !p.Released {
+		return false, err
+	}
+	_, round, err := s.study(ctx, name)
+	return round.State == newest.State, err
+}

@@ -1,0 +1,102 @@
+package analyzerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// A database that is put back as it once was lacks batches that were acknowledged,
+// and that the hops have deleted. Nothing in it can tell. The last hops know what
+// they handed over, and are asked when the service starts and before a verdict. A
+// plan that the copy does not have nobody can tell it of.
+
+// ErrOlder is the error of a database that is older than what a hop has seen.
+var ErrOlder = errors.New("analyzer: the database is an older copy: restore a newer one (docs/operating.md, When a disk is damaged)")
+
+// getHeld answers which batch was counted.
+func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
+	leg, err := wire.PathLeg(r)
+	if err != nil {
+		return err
+	}
+	digest, there, err := s.o.Store.Digest(r.Context(), nameOf(leg.Plan), int(leg.Instance), int(leg.Crowd))
+	if err != nil {
+		return storeProblem(err)
+	}
+	if !there {
+		p, err := s.o.Store.Plan(r.Context(), nameOf(leg.Plan))
+		if err != nil {
+			return storeProblem(err)
+		}
+		if !p.Decided.IsZero() || p.Withdrawn { // its batches may have been deleted
+			return wire.Problemf(wire.EpochOver, "the collection is over")
+		}
+		return serve.WriteJSON(w, wire.Held{})
+	}
+	return serve.WriteJSON(w, wire.Held{Received: fmt.Sprintf("%x", digest)})
+}
+
+// Compare reads what there is of every open plan and asks its last hops what they
+// handed over. ErrOlder: it is not here. A hop that is out of reach says nothing.
+func (s *Service) Compare(ctx context.Context) error {
+	plans, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(plans))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 16)
+	for i, p := range plans {
+		if p.Decided.IsZero() && !p.Withdrawn {
+			wg.Go(func() {
+				places <- struct{}{}
+				if errs[i] = s.o.Store.CheckPlan(ctx, p.Name); errs[i] == nil {
+					errs[i] = s.compare(ctx, p.Name)
+				}
+				<-places
+			})
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *Service) compare(ctx context.Context, name string) error {
+	run, err := s.run(ctx, name)
+	if errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	if err != nil || s.o.Client == nil {
+		return nil // whatever it is, it is said where the plan is served
+	}
+	asked, cancel := context.WithTimeout(ctx, serve.AskFor)
+	defer cancel()
+	p := run.signed.Plan
+	for i, in := range p.Route.Instances() {
+		last := in.Hops[len(in.Hops)-1]
+		for c := range uint32(p.Crowds()) {
+			held, err := serve.AskHeld(asked, s.o.Client, last.URL, wire.Leg{Plan: p.Hash(), Instance: uint16(i), Hop: uint8(len(in.Hops)), Crowd: c})
+			if err != nil {
+				break
+			}
+			if held.Sent == "" {
+				continue
+			}
+			digest, there, err := s.o.Store.Digest(ctx, name, i, int(c))
+			if err != nil {
+				return err
+			}
+			if !there || fmt.Sprintf("%x", digest) != held.Sent {
+				return fmt.Errorf("%w: plan %s: %s has handed over a batch of crowd %d of instance %d, which is not here", ErrOlder, name, last.Operator, c+1, i+1)
+			}
+		}
+	}
+	return nil
+}

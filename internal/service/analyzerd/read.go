@@ -1,0 +1,264 @@
+package analyzerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// State is how far a plan has come.
+type State string
+
+const (
+	Open     State = "open"   // takes batches
+	Closed   State = "closed" // takes none, and is being written up
+	Released State = "released"
+	Withheld State = "withheld"
+	// Withdrawn by its publisher before there was a release, and so for good.
+	Withdrawn State = "withdrawn"
+)
+
+// Plan is a registered plan as the service tells it.
+type Plan struct {
+	Plan       string    `json:"plan"`
+	Title      string    `json:"title"`
+	Publisher  string    `json:"publisher"`
+	State      State     `json:"state"`
+	Registered time.Time `json:"registered"`
+	Closes     time.Time `json:"closes,omitzero"`
+	Closed     time.Time `json:"closed,omitzero"`
+	Closer     string    `json:"closer,omitempty"` // for operators only
+	Decided    time.Time `json:"decided,omitzero"`
+	Reason     string    `json:"reason,omitempty"` // why it is withheld
+	Formats    []string  `json:"formats,omitempty"`
+	Study      string    `json:"study,omitempty"` // that it is a round of
+	Round      int       `json:"round,omitempty"`
+	Over       string    `json:"over,omitempty"`      // why the study has no further round
+	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
+}
+
+// The formats of a release, as the ends of its files' names.
+const (
+	formatJSON     = "json"
+	formatHTML     = "html"
+	formatCounts   = release.CountsFile // of histograms
+	formatReceipts = wire.ReceiptsFile
+	formatAudit    = release.AuditFile // where plans are attacked
+
+	// Of all rounds so far, where a study merges them.
+	formatStudyJSON = "study.json"
+	formatStudyHTML = "study.html"
+)
+
+// describe tells a plan, without its title where it cannot be read any more.
+func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
+	d := Plan{
+		Plan: p.Name, Publisher: p.Spending.Publisher, State: Open,
+		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
+	}
+	if o, err := s.outline(ctx, p.Name); err == nil {
+		d.Study, d.Round = o.round.Study, o.round.Number
+		d.Title, d.Closes, d.Formats = o.title, o.closes, []string{formatHTML, formatJSON, formatReceipts}
+		if o.merged {
+			d.Formats = append(d.Formats, formatStudyHTML, formatStudyJSON)
+		}
+		if o.counts {
+			d.Formats = append([]string{formatCounts}, d.Formats...)
+		}
+	}
+	if !p.Released {
+		d.Formats = nil
+	} else if s.o.Audit != nil {
+		if _, _, err := s.o.Store.Release(ctx, p.Name, formatAudit); err == nil {
+			d.Formats = append([]string{formatAudit}, d.Formats...)
+		}
+	}
+	if d.Study != "" && !p.Decided.IsZero() {
+		if next, err := s.o.Store.Following(ctx, p.Name); err == nil {
+			d.Over = next.Reason
+		}
+	}
+	d.Suspended = p.Decided.IsZero() && s.suspended(ctx, p.Name) != nil
+	switch {
+	case p.Released:
+		d.State = Released
+	case p.Withdrawn:
+		d.State = Withdrawn
+	case !p.Decided.IsZero():
+		d.State = Withheld
+	case !p.Closed.IsZero():
+		d.State = Closed
+	}
+	return d
+}
+
+// Plans is every registered plan, without what is only its operators' business.
+func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
+	stored, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Plan, len(stored))
+	for i, p := range stored {
+		all[i] = s.describe(ctx, p)
+		all[i].Closer = ""
+	}
+	return all, nil
+}
+
+// getPlans answers GET /v1/plans.
+func (s *Service) getPlans(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Plans(r.Context())
+	if err != nil {
+		return err
+	}
+	return serve.WriteJSON(w, all)
+}
+
+// getReleases answers GET /v1/releases: plans on which there is a verdict.
+func (s *Service) getReleases(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Plans(r.Context())
+	if err != nil {
+		return err
+	}
+	decided := []Plan{}
+	for _, p := range all {
+		if !p.Decided.IsZero() {
+			decided = append(decided, p)
+		}
+	}
+	return serve.WriteJSON(w, decided)
+}
+
+// getPlan answers GET /v1/plans/{plan} with the plan as its publisher signed it.
+func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	name, kind := nameOf(hash), wire.SignedPlanType
+	// Whoever checks a release needs its plan, whatever became of its publishers.
+	if p, err := s.o.Store.Plan(r.Context(), name); err != nil || !p.Released {
+		if err := s.standing(r.Context(), hash); err != nil {
+			return storeProblem(err)
+		}
+	}
+	if o, err := s.outline(r.Context(), name); err == nil {
+		kind = wire.PlanType(o.signed)
+	}
+	t, done, err := s.texts.read(name, func() ([]byte, [32]byte, error) {
+		signed, err := s.o.Store.Signed(r.Context(), name)
+		return signed, [32]byte{}, err
+	})
+	if err != nil {
+		return storeProblem(err)
+	}
+	defer done()
+	w.Header().Set("Content-Type", kind)
+	_, err = w.Write(t.body)
+	return err
+}
+
+// Progress is how a collection is getting on.
+type Progress struct {
+	Plan
+	Crowds    int     `json:"crowds"`
+	Instances int     `json:"instances"`
+	Batches   []Batch `json:"batches"`
+}
+
+// Batch is one batch that was counted.
+type Batch struct {
+	Instance    int       `json:"instance"`
+	Crowd       int       `json:"crowd"`
+	Respondents int       `json:"respondents"`
+	Whole       int       `json:"whole"`   // contributions' worth of envelopes that were counted
+	Dropped     int       `json:"dropped"` // envelopes that were not
+	Counted     time.Time `json:"counted"`
+}
+
+// getStatus answers GET /v1/plans/{plan}/status.
+func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
+	name, err := planName(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.o.Store.Plan(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	o, err := s.outline(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	batches, err := s.o.Store.Batches(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	out := Progress{Plan: s.describe(r.Context(), p), Crowds: o.crowds, Instances: o.instances, Batches: []Batch{}}
+	for _, b := range batches {
+		out.Batches = append(out.Batches, Batch{b.Instance, b.Crowd, b.Respondents, b.Smallest, b.Dropped, b.Counted})
+	}
+	return serve.WriteJSON(w, out)
+}
+
+var releaseTypes = map[string]string{
+	formatJSON: "application/json", formatHTML: "text/html; charset=utf-8",
+	formatCounts: "text/csv; charset=utf-8; header=present", formatReceipts: "application/json",
+	formatStudyJSON: "application/json", formatStudyHTML: "text/html; charset=utf-8", formatAudit: "application/json",
+	formatEvidence: "text/plain; charset=utf-8",
+}
+
+// A page of a release has its own style and drawings and needs nothing else.
+const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+
+// getRelease answers GET /v1/releases/{plan}.FORMAT.
+func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
+	name, format, _ := strings.Cut(r.PathValue("file"), ".")
+	if _, err := wire.ParsePlanName(name); err != nil || releaseTypes[format] == "" {
+		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s, PLAN.%s or PLAN.%s, and of a study that is merged PLAN.%s or PLAN.%s", formatCounts, formatReceipts, formatAudit, formatStudyJSON, formatStudyHTML)
+	}
+	p, err := s.o.Store.Plan(r.Context(), name)
+	if err != nil {
+		return storeProblem(err)
+	}
+	switch s.describe(r.Context(), p).State {
+	case Open, Closed:
+		return wire.Problemf(wire.NotClosed, "there is no release yet")
+	case Withdrawn:
+		return wire.Problemf(wire.PlanWithdrawn, "%s", p.Reason)
+	case Withheld:
+		return wire.Problemf(wire.Withheld, "%s", p.Reason)
+	}
+	load := func() ([]byte, [32]byte, error) { return s.o.Store.Release(r.Context(), name, format) }
+	if format == formatEvidence {
+		load = func() ([]byte, [32]byte, error) { return s.logged.of(name) }
+	}
+	t, done, err := s.texts.read(name+"."+format, load)
+	if errors.Is(err, store.ErrUnknown) {
+		return wire.Problemf(wire.NotFound, "the release was not written in this format")
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	h := w.Header()
+	h.Set("Content-Type", releaseTypes[format])
+	if format != formatEvidence { // another checkpoint is as good
+		h.Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", t.digest)))
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if format == formatHTML || format == formatStudyHTML {
+		h.Set("Content-Security-Policy", releasePolicy)
+	}
+	_, err = w.Write(t.body)
+	return err
+}

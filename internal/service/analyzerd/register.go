@@ -1,0 +1,242 @@
+package analyzerd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Register takes a plan if its publisher is known, its promise holds, it can be
+// counted here, and its population can afford it; the last two in one step with
+// writing it down. A plan that is there already is Again. The error is a
+// *wire.Problem that says what would be taken instead.
+func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outcome, error) {
+	return s.enrol(ctx, signed, false)
+}
+
+// enrol is Register; a round of a study that goes on here is taken though it is too late
+// to answer it, to be withheld as the study goes on.
+func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (store.Outcome, error) {
+	name := signed.Plan.Name()
+	publisher, err := s.publisher(signed)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	s.registering.Lock()
+	defer s.registering.Unlock()
+	if err := s.withdrawals.Admit(ctx, signed.Plan.Hash(), signed.Signers()); err != nil {
+		return store.Failed, err
+	}
+	if resigned, err := s.resign(ctx, signed); err != nil || resigned {
+		return store.Again, err
+	}
+	if closes := signed.Plan.Times.Closes; !ours && !closes.IsZero() && !s.o.Now().Before(closes) {
+		if outcome, ok := s.again(ctx, signed); ok {
+			return outcome, nil
+		}
+		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
+	}
+	if _, here := s.again(ctx, signed); !here {
+		if err := s.trusted().Admit(signed, s.o.Now()); err != nil {
+			return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+		}
+	}
+	r, err := s.prepare(ctx, signed)
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	promise, err := r.protocol.Promise()
+	if err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	budget := s.o.Populations[publisher.Population]
+	asked, err := priced(r.protocol, promise, budget.Adjacency)
+	if err != nil {
+		return store.Failed, err
+	}
+	if signed.Study != nil {
+		if asked, err = s.chargeRound(ctx, asked, signed, r.protocol); err != nil {
+			return store.Failed, err
+		}
+	}
+	asked.Population, asked.Publisher = publisher.Population, publisher.Name
+	outcome, err := s.o.Store.Register(ctx, store.Plan{
+		Name: name, Registered: s.o.Now(),
+		Spending: asked,
+	}, signed.Marshal(), func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
+	if over, ok := errors.AsType[*overspent](err); ok {
+		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(signed.Plan))
+	}
+	if errors.Is(err, store.ErrLedger) {
+		s.o.Log.Error("a plan was refused", "reason", err.Error())
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", store.ErrLedger)
+	}
+	if errors.Is(err, store.ErrTaken) {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
+	}
+	if err != nil {
+		return store.Failed, storeProblem(err)
+	}
+	s.o.Log.Info("plan registered", "plan", name, "publisher", publisher.Name, "population", publisher.Population)
+	return outcome, nil
+}
+
+// publisher names the signers of the plan, if they are ours. Those of several ask one
+// population: their names stand together in the ledger.
+func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
+	trusted := s.trusted()
+	if err := signed.Verify(trusted); err != nil {
+		return Publisher{}, err
+	}
+	var all Publisher
+	for _, key := range signed.Signers() {
+		p, ours := s.named(key, trusted)
+		switch {
+		case !ours:
+		case all.Name == "":
+			all = p
+		case all.Population != p.Population:
+			return Publisher{}, fmt.Errorf("analyzer: its publishers ask the populations %q and %q: who sign one plan ask one", all.Population, p.Population)
+		case all.Name != p.Name:
+			all.Name += " and " + p.Name
+		}
+	}
+	if all.Name == "" {
+		return Publisher{}, errors.New("analyzer: no such publisher")
+	}
+	return all, nil
+}
+
+// named is the publisher with that key.
+func (s *Service) named(key string, trusted plan.Publishers) (Publisher, bool) {
+	if i := slices.Index(s.publishers, key); i >= 0 {
+		return s.o.Publishers[i], true
+	}
+	_, known := trusted.Find(key)
+	if i := slices.Index(s.publishers, ""); known && i >= 0 {
+		return s.o.Publishers[i], true
+	}
+	return Publisher{}, false
+}
+
+// again reports that this very plan is registered, with whatever evidence.
+func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome, bool) {
+	text, err := s.o.Store.Signed(ctx, signed.Plan.Name())
+	if err != nil {
+		return store.Again, false
+	}
+	here, err := plan.ParseSigned(text)
+	return store.Again, err == nil && bytes.Equal(here.Entry(), signed.Entry())
+}
+
+// register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.
+func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
+	// Register finds out itself whether the plan is here, with this signature.
+	signed, _, err := serve.ReadPlan(w, r, s.trusted(), func([32]byte) bool { return false })
+	if err != nil {
+		return err
+	}
+	outcome, err := s.Register(r.Context(), signed)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(status(outcome))
+	return nil
+}
+
+// status answers what was written now and what was there already.
+func status(o store.Outcome) int {
+	if o == store.Again {
+		return http.StatusOK
+	}
+	return http.StatusCreated
+}
+
+// Budget is what a population may spend and has spent, as /v1/budgets tells it. What is
+// spent has no epsilon of its own: Allowed is what holds, and Shares say how much of the
+// room that it has is taken up.
+type Budget struct {
+	Population string         `json:"population"`
+	Allowed    Spent          `json:"allowed"`
+	Shares     account.Shares `json:"shares"`
+	// More is how many plans like the last one would still be taken, counted up to
+	// MostMore; negative where none was registered yet.
+	More  int     `json:"more_like_the_last"`
+	Plans []Spent `json:"plans"` // in the order they were registered
+}
+
+// MostMore is how far a Budget's More is counted.
+const MostMore = 1000
+
+// Left says in words how many more plans fit; like is what they are compared with.
+func (b Budget) Left(like string) string {
+	switch {
+	case b.More < 0:
+		return "nothing was asked yet"
+	case b.More == 0:
+		return "room for no more " + like
+	case b.More >= MostMore:
+		return fmt.Sprintf("room for more than %d more %s", MostMore, like)
+	}
+	return fmt.Sprintf("room for about %d more %s", b.More, like)
+}
+
+// Spent is one entry of a budget.
+type Spent struct {
+	Plan      string    `json:"plan,omitempty"`
+	Publisher string    `json:"publisher,omitempty"`
+	Epsilon   float64   `json:"epsilon"`
+	Delta     float64   `json:"delta"`
+	Adjacency string    `json:"adjacency"`
+	Users     int       `json:"users,omitempty"`
+	Method    string    `json:"method,omitempty"`
+	Note      string    `json:"note,omitempty"`
+	At        time.Time `json:"at,omitzero"`
+	// Counted is what the filter counts, for the neighbours of the budget.
+	Counted *account.Spending `json:"counted,omitempty"`
+}
+
+// Budget finds a population's ledger.
+func (s *Service) Budget(ctx context.Context, population string) (Budget, error) {
+	p, known := s.o.Populations[population]
+	if !known {
+		return Budget{}, wire.Problemf(wire.NotFound, "no population of that name has a budget here")
+	}
+	spent, err := s.o.Store.Spendings(ctx, population)
+	if err != nil {
+		return Budget{}, err
+	}
+	f, err := p.filter()
+	if err != nil {
+		return Budget{}, fmt.Errorf("analyzer: budget of population %q: %w", population, err)
+	}
+	all := p.entries(spent)
+	b := Budget{Population: population, Allowed: Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Shares: f.Shares(all...), More: -1, Plans: []Spent{}}
+	// A later round of a study costs nothing: the last plan that did is what others are like.
+	if last := slices.DeleteFunc(slices.Clone(all), func(s account.Spending) bool { return s.Epsilon == 0 && s.Delta == 0 }); len(last) > 0 {
+		b.More = f.More(MostMore, last[len(last)-1], all...)
+	}
+	for i, e := range spent {
+		b.Plans = append(b.Plans, Spent{e.Plan, e.Publisher, e.Epsilon, e.Delta, e.Adjacency, e.Users, e.Method, e.Note, e.Spent, &all[i]})
+	}
+	return b, nil
+}
+
+// getBudget answers GET /v1/budgets/{population}.
+func (s *Service) getBudget(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.Budget(r.Context(), r.PathValue("population"))
+	if err != nil {
+		return err
+	}
+	return serve.WriteJSON(w, b)
+}

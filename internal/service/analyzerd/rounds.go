@@ -1,0 +1,339 @@
+package analyzerd
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// A study goes on by four steps, each of which leaves its mark before the next one:
+//
+//	concluded -> what follows is written, with its state -> registered here -> brought to
+//	every hop and the issuer -> announced
+//
+// Each may be taken again: the next round is written once, and a service that has it
+// says so.
+
+// follow takes what steps are left for a round that was decided on.
+func (s *Service) follow(ctx context.Context, p store.Plan) error {
+	s.mu.Lock()
+	settled := s.settled[p.Name]
+	s.mu.Unlock()
+	if settled || s.o.Coordinator == nil {
+		return nil
+	}
+	o, err := s.outline(ctx, p.Name)
+	if err != nil {
+		return err
+	}
+	if o.round.Study == "" || !s.coordinates(ctx, p.Name) {
+		s.settle(p.Name)
+		return nil
+	}
+	next, err := s.o.Store.Following(ctx, p.Name)
+	if errors.Is(err, store.ErrUnknown) {
+		next, err = s.write(ctx, p)
+	}
+	if err != nil || !next.Announced.IsZero() {
+		if err == nil {
+			s.settle(p.Name)
+		}
+		return err
+	}
+	if err := s.o.Failpoint("round-written"); err != nil {
+		return err
+	}
+	if len(next.Signed) > 0 {
+		if err := s.spread(ctx, next.Signed); err != nil {
+			return err
+		}
+	}
+	if err := s.o.Failpoint("round-announced"); err != nil {
+		return err
+	}
+	if err := s.o.Store.Announced(ctx, p.Name, s.o.Now()); err != nil {
+		return err
+	}
+	s.o.Log.Info("a round of a study is over", "plan", p.Name, "study", o.round.Study, "round", o.round.Number, "end", next.Reason)
+	s.settle(p.Name)
+	return nil
+}
+
+func (s *Service) settle(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settled[name] = true
+}
+
+// coordinates reports whether the key of the round's coordinator is here.
+func (s *Service) coordinates(ctx context.Context, name string) bool {
+	study, _, err := s.study(ctx, name)
+	return err == nil && study.Study.Coordinator == plan.Publisher(s.o.Coordinator.Public().(ed25519.PublicKey))
+}
+
+// study is the study of a registered round, and the round.
+func (s *Service) study(ctx context.Context, name string) (plan.SignedStudy, plan.Plan, error) {
+	text, err := s.o.Store.Signed(ctx, name)
+	if err != nil {
+		return plan.SignedStudy{}, plan.Plan{}, err
+	}
+	signed, err := registered(name, text)
+	if err != nil {
+		return plan.SignedStudy{}, plan.Plan{}, err
+	}
+	study, ok := signed.InStudy()
+	if !ok {
+		return plan.SignedStudy{}, plan.Plan{}, errors.New("analyzer: the plan is no round of a study")
+	}
+	return study, signed.Plan, nil
+}
+
+// write decides what follows a round and makes it last.
+func (s *Service) write(ctx context.Context, p store.Plan) (store.Next, error) {
+	study, round, err := s.study(ctx, p.Name)
+	if err != nil {
+		return store.Next{}, err
+	}
+	next := store.Next{Written: s.o.Now()}
+	state, name, end, err := s.state(ctx, p, study.Study, round)
+	if err != nil {
+		return store.Next{}, err
+	}
+	opens := s.o.Now().UTC().Truncate(time.Second)
+	// A clock that is somewhat wrong costs a round, which nobody could answer; one that is
+	// out of the study's time ends the study only if it may be believed.
+	if opens.Before(round.Times.Opens) || !opens.Before(study.Study.Times.Closes) {
+		if err := s.o.Clock.Settled(); err != nil {
+			return store.Next{}, err
+		}
+	}
+	switch {
+	case end != "":
+		next.Reason = end
+	case round.Round.Number == study.Study.Rounds:
+		next.Reason = "it had as many rounds as it may have"
+	case !opens.Before(study.Study.Times.Closes):
+		next.Reason = "its time is over"
+	default:
+		closes := opens.Add(round.Times.Closes.Sub(round.Times.Opens))
+		if closes.After(study.Study.Times.Closes) {
+			closes = study.Study.Times.Closes
+		}
+		signed, err := study.Round(round.Round.Number+1, name, plan.Times{Opens: opens, Closes: closes}, s.o.Coordinator)
+		if err != nil {
+			return store.Next{}, err
+		}
+		next.Signed = signed.Marshal()
+	}
+	if err := s.o.Failpoint("round-made"); err != nil {
+		return store.Next{}, err
+	}
+	outcome, err := s.o.Store.Follow(ctx, p.Name, next, state)
+	if err == nil && outcome == store.Again { // another process was quicker
+		return s.o.Store.Following(ctx, p.Name)
+	}
+	return next, err
+}
+
+// state is what the next round asks with: the bytes, where they are new, and their name;
+// or why there is none.
+func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, round plan.Plan) (state []byte, name, end string, err error) {
+	switch {
+	case p.Withdrawn:
+		return nil, "", "a round was withdrawn", nil
+	case !p.Released && study.Withheld == plan.WithheldEnds:
+		return nil, "", "a round was withheld: " + p.Reason, nil
+	case !p.Released:
+		return nil, round.State, "", nil
+	}
+	run, err := s.run(ctx, p.Name)
+	if err != nil {
+		return nil, "", "", err
+	}
+	defer s.forget(p.Name)
+	c, err := s.counted(ctx, p.Name, run.protocol)
+	if err != nil {
+		return nil, "", "", err
+	}
+	if len(c.batches) == 0 {
+		return nil, "", "its counts were deleted before the next round was made", nil
+	}
+	_, model, err := analyzer.Publish(run.protocol, c.crowds, findings.Public{})
+	if err != nil {
+		return nil, "", "", err
+	}
+	state, done, err := findings.Next(run.protocol.Question, model)
+	switch {
+	case err != nil:
+		return nil, "", "no further round can be made: " + err.Error(), nil
+	case done:
+		return nil, "", "it has found what it asked for", nil
+	case state == nil:
+		return nil, round.State, "", nil
+	}
+	return state, plan.StateName(state), "", nil
+}
+
+// spread registers a round here and with every other service that it names.
+func (s *Service) spread(ctx context.Context, text []byte) error {
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return err
+	}
+	if s.o.PlanLog != "" {
+		e, err := serve.PutIntoLog(ctx, s.o.Client, s.o.PlanLog, signed)
+		if err != nil {
+			return err
+		}
+		signed.Evidence = &e
+	}
+	if _, err := s.enrol(ctx, signed, true); err != nil {
+		return err
+	}
+	if err := s.o.Failpoint("round-registered"); err != nil {
+		return err
+	}
+	if !s.o.Now().Before(signed.Plan.Times.Closes) {
+		return nil // too late for it: it will be withheld
+	}
+	var errs []error
+	urls := signed.Plan.HopURLs()
+	if issuer := signed.Plan.Route.Issuer(); issuer != nil && issuer.URL != "" {
+		urls = append(urls, issuer.URL)
+	}
+	for _, url := range urls {
+		errs = append(errs, s.bring(ctx, url, signed))
+	}
+	return errors.Join(errs...)
+}
+
+// bring gives a service a round; it is no error that it has it.
+func (s *Service) bring(ctx context.Context, url string, signed plan.Signed) error {
+	if s.o.Client == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, url+wire.PlanPath(signed.Plan.Hash()), bytes.NewReader(signed.Marshal()))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", wire.PlanType(signed))
+	answer, err := s.o.Client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode/100 != 2 {
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+		return fmt.Errorf("analyzer: %s does not take the round: status %d, %q", url, answer.StatusCode, said)
+	}
+	return nil
+}
+
+// getState answers GET /v1/states/{state}.
+func (s *Service) getState(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathState(r)
+	if err != nil {
+		return err
+	}
+	name := nameOf(hash)
+	t, done, err := s.texts.read("state "+name, func() ([]byte, [32]byte, error) {
+		body, err := s.o.Store.State(r.Context(), name)
+		return body, hash, err
+	})
+	if errors.Is(err, store.ErrUnknown) {
+		return wire.Problemf(wire.NotFound, "there is no state of that name")
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	w.Header().Set("Content-Type", wire.StateType)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, err = w.Write(t.body)
+	return err
+}
+
+// putState answers PUT /v1/states/{state}: a study's first state, before its first round.
+func (s *Service) putState(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathState(r)
+	if err != nil {
+		return err
+	}
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.StateType); err != nil {
+		return err
+	}
+	body, err := serve.ReadBody(w, r, plan.MaxState)
+	if err != nil {
+		return err
+	}
+	if plan.StateName(body) != nameOf(hash) {
+		return wire.Problemf(wire.BadRequest, "{state} in the path is not the SHA-256 of the body")
+	}
+	if err := s.o.Store.KeepState(r.Context(), body); err != nil {
+		return storeProblem(err)
+	}
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// getStudy answers GET /v1/studies/{study} with the newest round that all services have.
+func (s *Service) getStudy(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathStudy(r)
+	if err != nil {
+		return err
+	}
+	rounds, err := s.rounds(r.Context(), nameOf(hash))
+	if err != nil {
+		return err
+	}
+	for number := len(rounds); number > 0; number-- {
+		name := rounds[number]
+		if number > 1 {
+			if before, err := s.o.Store.Following(r.Context(), rounds[number-1]); err != nil || before.Announced.IsZero() {
+				continue
+			}
+		}
+		text, err := s.o.Store.Signed(r.Context(), name)
+		if err != nil {
+			return storeProblem(err)
+		}
+		kind := wire.SignedRoundType
+		if o, err := s.outline(r.Context(), name); err == nil {
+			kind = wire.PlanType(o.signed)
+		}
+		w.Header().Set("Content-Type", kind)
+		_, err = w.Write(text)
+		return err
+	}
+	return wire.Problemf(wire.NotFound, "no round of that study is registered here")
+}
+
+// rounds are the registered rounds of a study, by number.
+func (s *Service) rounds(ctx context.Context, study string) (map[int]string, error) {
+	plans, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int]string{}
+	for _, p := range plans {
+		if o, err := s.outline(ctx, p.Name); err == nil && o.round.Study == study {
+			found[o.round.Number] = p.Name
+		}
+	}
+	return found, nil
+}

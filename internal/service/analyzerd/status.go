@@ -1,0 +1,183 @@
+package analyzerd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Status is what the service shows its operator, for serve.Config.
+func (s *Service) Status(ctx context.Context) *serve.Status {
+	st := &serve.Status{}
+	if err := s.fill(ctx, st); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	}
+	return st
+}
+
+func (s *Service) fill(ctx context.Context, st *serve.Status) error {
+	if err := s.o.Store.CheckLedger(ctx); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	}
+	if err := s.rot(); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	}
+	if err := s.o.Trust.Err(); err != nil {
+		st.Alarms = append(st.Alarms, "publishers: what was read last counts: "+err.Error())
+	}
+	plans, err := s.o.Store.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "state", "closes", "batches", "respondents", "fragments dropped"}}
+	states, data := map[State]int{}, []planData{}
+	for _, p := range plans {
+		d := s.describe(ctx, p)
+		states[d.State]++
+		// What was withheld long ago is no alarm any more: the table tells it for ever.
+		if d.State == Withheld && s.o.Now().Before(d.Decided.Add(s.o.Retention)) {
+			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
+		}
+		if d.State == Released {
+			text := d.Title
+			if o, err := s.outline(ctx, p.Name); err == nil && o.round.Study != "" {
+				text += fmt.Sprintf(", round %d", o.round.Number)
+			}
+			st.Links = append(st.Links, serve.Link{Text: text, Path: "/v1/releases/" + d.Plan + "." + formatHTML})
+		}
+		if p.Decided.IsZero() {
+			if why := s.unserved(ctx, p.Name); why != "" {
+				st.Alarms = append(st.Alarms, why)
+			}
+			due, err := s.due(ctx, p)
+			if err == nil {
+				err = s.differs(p.Name)
+			}
+			if due && err != nil {
+				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits to be written up: %s", plan.Short(d.Plan), err))
+			}
+		}
+		batches, err := s.o.Store.Batches(ctx, p.Name)
+		if err != nil {
+			return err
+		}
+		one := s.planData(ctx, d, batches)
+		data, table.Rows = append(data, one), append(table.Rows, one.row())
+	}
+	table.Data = data
+	for _, state := range []State{Open, Closed, Released, Withheld, Withdrawn} {
+		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state]), Data: states[state]})
+	}
+	st.Tables = append(append(st.Tables, table), s.withdrawals.Table()...)
+	for _, name := range slices.Sorted(maps.Keys(s.o.Populations)) {
+		b, err := s.Budget(ctx, name)
+		if err != nil {
+			return err
+		}
+		st.Gauges = append(st.Gauges, serve.Gauge{
+			Name:  "budget of " + name,
+			Share: min(1, b.Shares.Box(), b.Shares.Sums()), // a plan fits while one of the two is not full
+			Text: fmt.Sprintf("epsilon %.4g at delta %.3g in all (%s): %.3g %% of the shifts, %.3g %% of the tails, by %s; %s",
+				b.Allowed.Epsilon, b.Allowed.Delta, b.Allowed.Adjacency, 100*b.Shares.Shift, 100*b.Shares.Tail, serve.Count(len(b.Plans), "plan", "plans"), b.Left("like the last")),
+			Data: budgetData{b.Population, b.Allowed, b.Shares, b.More, len(b.Plans)},
+		})
+	}
+	if n, err := s.shards.Kept(ctx); err != nil {
+		st.Alarms = append(st.Alarms, err.Error())
+	} else if s.o.Blobs != nil {
+		st.Facts = append(st.Facts, serve.Fact{Name: "in parts", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)), Data: n})
+	}
+	return s.ofStudies(ctx, plans, st)
+}
+
+// budgetData is a population's gauge, for programs.
+type budgetData struct {
+	Population string         `json:"population"`
+	Allowed    Spent          `json:"allowed"`
+	Shares     account.Shares `json:"shares"`
+	More       int            `json:"more_like_the_last"`
+	Plans      int            `json:"plans"`
+}
+
+// planData is a plan's row, for programs.
+type planData struct {
+	Plan
+	Batches     int `json:"batches"`
+	Expected    int `json:"expected"` // batches, at most; 0 where the plan cannot be read
+	Respondents int `json:"respondents"`
+	Dropped     int `json:"dropped"` // fragments
+}
+
+func (s *Service) planData(ctx context.Context, d Plan, batches []store.Batch) planData {
+	p := planData{Plan: d, Batches: len(batches)}
+	for _, b := range batches {
+		p.Respondents += b.Respondents
+		p.Dropped += b.Dropped
+	}
+	if o, err := s.outline(ctx, d.Plan); err == nil {
+		p.Expected = o.crowds * o.instances
+	}
+	return p
+}
+
+func (p planData) row() []string {
+	came := strconv.Itoa(p.Batches)
+	if p.Expected > 0 {
+		came = fmt.Sprintf("%d of %d", p.Batches, p.Expected)
+	}
+	closes := "when told"
+	if !p.Closes.IsZero() {
+		closes = p.Closes.UTC().Format(time.RFC3339)
+	}
+	return []string{plan.Short(p.Plan.Plan), p.Title, string(p.State), closes, came, strconv.Itoa(p.Respondents), strconv.Itoa(p.Dropped)}
+}
+
+// metrics count what the service does, of all plans together.
+type metrics struct {
+	batches, fragments, verdicts metric.Int64Counter
+}
+
+func newMetrics(m metric.Meter) (all metrics, err error) {
+	for _, c := range []struct {
+		counter           *metric.Int64Counter
+		name, description string
+	}{
+		{&all.batches, "analyzer_batches", "Batches that came, by what became of them."},
+		{&all.fragments, "analyzer_fragments", "Fragments of counted batches, by whether they were counted."},
+		{&all.verdicts, "analyzer_verdicts", "Collections that were released or withheld."},
+	} {
+		if *c.counter, err = m.Int64Counter(c.name, metric.WithDescription(c.description)); err != nil {
+			return metrics{}, fmt.Errorf("analyzer: %w", err)
+		}
+	}
+	return all, nil
+}
+
+func (m metrics) batch(ctx context.Context, o store.Outcome) {
+	name := map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o]
+	m.batches.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
+}
+
+func (m metrics) opened(ctx context.Context, counted, dropped int) {
+	m.fragments.Add(ctx, int64(counted), metric.WithAttributes(attribute.String("outcome", "counted")))
+	m.fragments.Add(ctx, int64(dropped), metric.WithAttributes(attribute.String("outcome", "dropped")))
+}
+
+func (m metrics) decided(ctx context.Context, released bool) {
+	name := "withheld"
+	if released {
+		name = "released"
+	}
+	m.verdicts.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
+}

@@ -1,0 +1,226 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// reader is what there is to read at one, by its public paths.
+type reader struct {
+	base string
+	ask  Asker
+
+	mu       sync.Mutex
+	plans    map[string]*asked    // by name: a plan never changes
+	releases map[string]*released // likewise
+}
+
+// kept is how many plans, and how many releases, are held at once.
+const kept = 32
+
+// asked is a plan, with what follows from it.
+type asked struct {
+	signed   plan.Signed
+	text     []byte
+	protocol *protocol.Protocol
+	promise  protocol.Promise
+}
+
+// keep holds one more, in the place of another where there are enough: whichever a map gives first,
+// which is nobody's to choose.
+func keep[T any](all *map[string]T, name string, one T) {
+	if *all == nil {
+		*all = map[string]T{}
+	}
+	if _, there := (*all)[name]; !there && len(*all) >= kept {
+		for other := range *all {
+			delete(*all, other)
+			break
+		}
+	}
+	(*all)[name] = one
+}
+
+// list is every collection that the analyzer has, the newest first.
+func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
+	text, err := a.ask.Get(ctx, a.base+"/v1/plans")
+	if err != nil {
+		return nil, err
+	}
+	var all []analyzerd.Plan
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.base, err)
+	}
+	slices.SortStableFunc(all, func(a, b analyzerd.Plan) int { return b.Registered.Compare(a.Registered) })
+	return all, nil
+}
+
+// find is one collection of the list.
+func (a *reader) find(ctx context.Context, name string) (analyzerd.Plan, error) {
+	all, err := a.list(ctx)
+	if err != nil {
+		return analyzerd.Plan{}, err
+	}
+	for _, p := range all {
+		if p.Plan == name {
+			return p, nil
+		}
+	}
+	return analyzerd.Plan{}, errNoPage
+}
+
+// collection is one of the list, with its plan.
+func (a *reader) collection(ctx context.Context, name string) (analyzerd.Plan, *asked, error) {
+	p, err := a.find(ctx, name)
+	if err != nil {
+		return p, nil, err
+	}
+	one, err := a.plan(ctx, name)
+	return p, one, err
+}
+
+// plan reads a plan, checks that it is the one of that name and that its own signatures are
+// good, and computes what it promises.
+func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
+	hash, err := wire.ParsePlanName(name)
+	if err != nil {
+		return nil, errNoPage
+	}
+	a.mu.Lock()
+	one := a.plans[name]
+	a.mu.Unlock()
+	if one != nil {
+		return one, nil
+	}
+	text, err := a.ask.Get(ctx, a.base+wire.PlanPath(hash))
+	if err != nil {
+		return nil, err
+	}
+	signed, err := verified(text)
+	if err == nil && signed.Plan.Name() != name {
+		err = errors.New("the analyzer gives another plan than was asked for")
+	}
+	if err != nil {
+		return nil, err
+	}
+	one = &asked{signed: signed, text: text}
+	if one.protocol, err = protocol.New(signed.Plan); err != nil {
+		return nil, err
+	}
+	if one.promise, err = one.protocol.Promise(); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	keep(&a.plans, name, one)
+	return one, nil
+}
+
+// released is a release, with its counts where it has any.
+type released struct {
+	release.Release
+	digest [sha256.Size]byte // of release.json
+	counts []release.ValueCount
+	tables [][]table // by attribute and crowd
+	apart  string    // why there are no tables
+}
+
+// Bounds of what is drawn: of more counts a spreadsheet draws what it likes.
+const (
+	maxCounts = 100_000
+	maxSheet  = 32 << 20 // bytes
+)
+
+// release reads a release.
+func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
+	name := of.signed.Plan.Name()
+	a.mu.Lock()
+	one := a.releases[name]
+	a.mu.Unlock()
+	if one != nil {
+		return one, nil
+	}
+	text, err := a.file(ctx, name, "json")
+	if err != nil {
+		return nil, err
+	}
+	r, err := release.Read(bytes.NewReader(text))
+	if err == nil && r.Plan != name {
+		err = errors.New("the analyzer gives the release of another plan than was asked for")
+	}
+	if err != nil {
+		return nil, err
+	}
+	one = &released{Release: r, digest: sha256.Sum256(text)}
+	if len(findings.Offered(of.signed.Plan.Question)) > 0 { // there are counts of what has a name
+		if err := one.count(ctx, a, of); err != nil {
+			return nil, err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	keep(&a.releases, name, one)
+	return one, nil
+}
+
+// count reads the counts of a histogram.
+func (r *released) count(ctx context.Context, a *reader, of *asked) error {
+	p := of.signed.Plan
+	sheet, err := a.file(ctx, p.Name(), release.CountsFile)
+	if err != nil {
+		return err
+	}
+	if len(sheet) > maxSheet {
+		r.apart = "There are too many values to draw here; the table of counts has all."
+		return nil
+	}
+	if r.counts, err = release.ReadCounts(bytes.NewReader(sheet), maxCounts); err != nil {
+		r.apart = "There are too many values to draw here, or the table is of another form; the table of counts has all."
+		return nil
+	}
+	all, err := findings.Tables(p, r.Release, r.counts)
+	if err != nil {
+		r.apart = "Values cannot be put together here: " + err.Error()
+	}
+	r.tables = r.tabled(all)
+	return nil
+}
+
+// file is one file of a release.
+func (a *reader) file(ctx context.Context, name, format string) ([]byte, error) {
+	hash, err := wire.ParsePlanName(name)
+	if err != nil {
+		return nil, errNoPage
+	}
+	return a.ask.Get(ctx, a.base+wire.ReleasePath(hash, format))
+}
+
+// verified reads a signed plan whose signatures are its publishers', whoever they are: pages
+// say who.
+func verified(text []byte) (plan.Signed, error) {
+	signed, err := plan.ParseSigned(text) // for its keys alone
+	if err != nil {
+		return signed, err
+	}
+	u, err := plan.SplitSigned(text)
+	if err == nil {
+		err = u.Verify(plan.Trust(signed.Signers()...))
+	}
+	if err != nil {
+		return signed, err
+	}
+	return u.Parse()
+}

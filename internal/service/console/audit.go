@@ -1,0 +1,172 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/strict"
+)
+
+// auditLog is who did what. It goes to the program's log as it happens, and to a file where the
+// console has a folder; the page shows the newest lines.
+type auditLog struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu   sync.Mutex
+	last []deed
+	file appender // a deed a line, in JSON; nil: deeds are in memory alone
+	size int64    // of its whole lines
+}
+
+// appender is a file that is only added to.
+type appender interface {
+	io.Writer
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// deed is one action.
+type deed struct {
+	At   time.Time `json:"at"`
+	Who  string    `json:"who"`
+	What string    `json:"what"`
+}
+
+const (
+	shownDeeds = 50
+	maxDeed    = 4 << 10 // bytes of a line
+)
+
+// keep has deeds written to a file of a folder, which is made where there is none, and reads the
+// newest ones of it. A last line that was not written to its end is taken off: what it is of was
+// not begun.
+func (a *auditLog) keep(folder string) error {
+	path := filepath.Join(folder, deedsFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	a.file = f
+	if err := errors.Join(a.recall(f), durable.SyncFolder(folder)); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return nil
+}
+
+// recall reads the newest deeds.
+func (a *auditLog) recall(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	from := max(0, info.Size()-(shownDeeds+1)*maxDeed)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	a.size = from + int64(whole)
+	if whole == 0 {
+		a.size = 0
+		if from > 0 || len(text) > maxDeed {
+			return errDeeds
+		}
+	}
+	if whole < len(text) {
+		if err := f.Truncate(a.size); err != nil {
+			return err
+		}
+	}
+	lines := bytes.Split(bytes.TrimSuffix(text[:whole], []byte("\n")), []byte("\n"))
+	if from > 0 {
+		lines = lines[1:] // it begins before what was read
+	}
+	if whole == 0 {
+		lines = nil
+	}
+	for _, line := range lines[max(0, len(lines)-shownDeeds):] {
+		var d deed
+		if strict.JSON(line, &d) != nil || d.Who == "" {
+			return errDeeds
+		}
+		a.last = append(a.last, d)
+	}
+	return nil
+}
+
+var errDeeds = errors.New("not a file of what operators did: move it away, and another one is begun")
+
+// add writes a deed down. Where there is a file it is on the disk when this returns, or else it is
+// an error, and the file as before.
+func (a *auditLog) add(who, what string) error {
+	d := deed{a.now().UTC(), who, what}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file != nil {
+		if err := a.append(d); err != nil {
+			a.log.Error("what an operator does cannot be written down", "who", who, "what", what, "error", err)
+			return errNotWritten
+		}
+	}
+	a.log.Info("operator", "who", who, "what", what)
+	a.last = append(a.last, d)
+	a.last = a.last[max(0, len(a.last)-shownDeeds):]
+	return nil
+}
+
+// done writes down how something ended that somebody began. Where that fails the log has it.
+func (c *Console) done(who, what string) { _ = c.audit.add(who, what) }
+
+func (a *auditLog) append(d deed) error {
+	line, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if len(line) >= maxDeed {
+		return fmt.Errorf("it takes %d bytes", len(line))
+	}
+	if _, err = a.file.Write(append(line, '\n')); err == nil {
+		err = a.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, a.file.Truncate(a.size))
+	}
+	a.size += int64(len(line)) + 1
+	return nil
+}
+
+// errNotWritten keeps an operator from doing what nobody would know of afterwards.
+var errNotWritten = &pageError{507, "What you do could not be written down, so that it was not done.", "Look at the disk of the console's folder; its log has the reason."}
+
+// newest lists what was done, the last first.
+func (a *auditLog) newest() []deed {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := slices.Clone(a.last)
+	slices.Reverse(all)
+	return all
+}
+
+// close ends the file.
+func (a *auditLog) close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return nil
+	}
+	err := a.file.Close()
+	a.file = nil
+	return err
+}

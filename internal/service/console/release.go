@@ -1,0 +1,358 @@
+package console
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	drawn "github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/verify"
+)
+
+// level of every interval here.
+const level = 0.95
+
+// Most rows that are drawn, and most cells that are put together.
+const (
+	maxLines = 60
+	maxPicks = 2000
+)
+
+// groupResult is what the selected values come to.
+type groupResult struct {
+	Names                []string
+	More                 int // names that are not listed
+	Crowd, Count, Share  string
+	CountLow, CountHigh  string
+	ShareLow, ShareHigh  string
+	share, sLow, sHigh   float64
+	Difference, Together string
+}
+
+// releaseView is the page of a release.
+type releaseView struct {
+	analyzerd.Plan
+	*released
+	Answer     string
+	Attributes []string
+	Crowds     []string
+	Attribute  string
+	Crowd      string
+	With       string // the other crowd; "": none
+	Consistent bool
+	possible   bool // numbers are those that can be true, for who reads no more than one
+	Lines      []line
+	Shown, All int
+	Grouping   bool // values can be put together
+	Groups     []groupResult
+	Refused    string // why they cannot
+	Cards      []words.Card
+	Files      []string
+	Figures    []string
+	Respondent int
+	Others     []string   // crowds that this one can be set beside
+	Verify     string     // the command that does the same as the button
+	Checked    []evidence // what the button looks at; none: there is no button
+	Attacked   bool       // there is an audit, whose collections can be drawn again
+	Digest     string     // SHA-256 of release.json
+	Cite       string
+	Address    string // of the release at its analyzer
+	Round      int
+}
+
+// evidence is a file by the name that release fetch gives it, and where a page gets it.
+type evidence struct{ Name, URL string }
+
+// release is the page of a release: the chart first, then who is protected from whom, then
+// what it all rests on.
+func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
+	p, one, err := c.analyzer.collection(r.Context(), r.PathValue("plan"))
+	if err != nil {
+		return err
+	}
+	if p.State != analyzerd.Released {
+		http.Redirect(w, r, "/plans/"+p.Plan, http.StatusSeeOther)
+		return nil
+	}
+	out, err := c.analyzer.release(r.Context(), one)
+	if err != nil {
+		return err
+	}
+	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: words.Cards(out.Guarantees), Files: offered(p.Formats)}
+	if err := v.prove(c, out, one.signed); err != nil {
+		return err
+	}
+	for _, f := range out.Figures() {
+		v.Figures = append(v.Figures, f.Name)
+	}
+	if len(out.tables) > 0 {
+		if err := v.draw(out, r.URL.Query()); err != nil {
+			return err
+		}
+	}
+	return c.render(w, r, http.StatusOK, "release", sheet{Title: p.Title, At: "collections", Script: "release.js", Trial: out.Source == release.Trial}, v)
+}
+
+// prove fills in what the release rests on, and how to cite it.
+func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error {
+	hash, err := wire.ParsePlanName(v.Plan.Plan)
+	if err != nil {
+		return errNoPage
+	}
+	v.Address = strings.TrimSuffix(c.o.Analyzer+wire.ReleasePath(hash, "json"), ".json")
+	v.Verify = "confetti release verify " + v.Address
+	v.Digest = hex.EncodeToString(out.digest[:])
+	v.Cite = fmt.Sprintf("“%s”. Release of %s, %s, plan %s, release.json with SHA-256 %s. %s", out.Title, signed.Plan.Analyzer.Operator, out.Created.UTC().Format("2 January 2006"), plan.Short(v.Plan.Plan), v.Digest, v.Address)
+	if c.o.Studio == nil {
+		return nil
+	}
+	v.Attacked = slices.Contains(v.Files, release.AuditFile)
+	at := "/releases/" + v.Plan.Plan + "/"
+	for _, format := range v.Files {
+		if format == countsColumns { // made here, and in no receipt
+			continue
+		}
+		v.Checked = append(v.Checked, evidence{fileName(format), at + format})
+	}
+	v.Checked = append(v.Checked, evidence{verify.SignedFile, "/plans/" + v.Plan.Plan + "/signed.json"})
+	if signed.Plan.State != "" {
+		v.Checked = append(v.Checked, evidence{stateFile, at + stateFile})
+	}
+	return nil
+}
+
+// stateFile is the public state that a release's plan names, which is no file of the release.
+const stateFile = "state"
+
+// fileName is the name of a published file beside the others.
+func fileName(format string) string {
+	switch format {
+	case "json":
+		return release.JSONFile
+	case "html":
+		return release.PageFile
+	}
+	return format
+}
+
+// draw fills in the chart that was asked for.
+func (v *releaseView) draw(out *released, ask url.Values) error {
+	var crowds []table
+	for _, t := range out.tables {
+		v.Attributes = append(v.Attributes, t[0].Attribute)
+		if crowds == nil || t[0].Attribute == ask.Get("attribute") {
+			crowds, v.Attribute = t, t[0].Attribute
+		}
+	}
+	first := crowds[0]
+	var second *table
+	for _, t := range crowds {
+		v.Crowds = append(v.Crowds, t.Crowd)
+		if t.Crowd == ask.Get("crowd") {
+			first = t
+		}
+	}
+	for i, t := range crowds {
+		if t.Crowd != first.Crowd && t.lists(first) {
+			v.Others = append(v.Others, t.Crowd)
+			if t.Crowd == ask.Get("with") {
+				second = &crowds[i]
+			}
+		}
+	}
+	v.Crowd, v.Consistent, v.Respondent = first.Crowd, ask.Get("show") == "consistent", first.Respondents
+	if second != nil {
+		v.With = second.Crowd
+	}
+	v.Answer = first.answer()
+	picks, err := picked(ask["pick"], len(first.counts))
+	if err != nil {
+		return err
+	}
+	v.Grouping, v.Refused = first.group != nil, out.apart
+	v.lines(first, second, picks)
+	if len(picks) > 0 && v.Grouping {
+		v.together(first, second, picks)
+	}
+	return nil
+}
+
+// picked reads the cells that were selected.
+func picked(texts []string, cells int) ([]int, error) {
+	bad := &pageError{http.StatusBadRequest, "These values cannot be put together.", "Select them on the page of the release."}
+	if len(texts) > maxPicks {
+		return nil, bad
+	}
+	var all []int
+	for _, text := range texts {
+		cell, err := strconv.Atoi(text)
+		if err != nil || cell < 0 || cell >= cells || slices.Contains(all, cell) {
+			return nil, bad
+		}
+		all = append(all, cell)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// together says what the selected values come to in each of the crowds that are shown.
+func (v *releaseView) together(first table, second *table, picks []int) {
+	for _, t := range []*table{&first, second} {
+		if t == nil {
+			continue
+		}
+		if t.group == nil {
+			v.Refused = "Of this crowd it is not known how many were counted, or how the errors of values hang together."
+			return
+		}
+		count, part, low, high, ok := t.group.Group(picks, level)
+		if !ok {
+			v.Groups, v.Refused = nil, "The errors of these values hang together in a way that is not known, so that the error of a sum is not either: only one-hot answers can be put together."
+			return
+		}
+		from, to := count.Interval(level)
+		n := float64(t.Respondents)
+		if !t.sums {
+			n = math.Inf(1)
+		}
+		g := groupResult{
+			Crowd: t.Crowd, Count: people(count.Mean), CountLow: people(max(0, from)), CountHigh: people(min(n, to)),
+			Share: share(part.Mean), ShareLow: share(low), ShareHigh: share(high), share: part.Mean, sLow: low, sHigh: high,
+		}
+		for _, cell := range picks {
+			if len(g.Names) == 12 {
+				g.More = len(picks) - 12
+				break
+			}
+			g.Names = append(g.Names, t.counts[cell].Value)
+		}
+		v.Groups = append(v.Groups, g)
+	}
+	if len(v.Groups) == 2 {
+		a, b := v.Groups[0], v.Groups[1]
+		d, low, high := estimate.Minus(a.share, a.sLow, a.sHigh, b.share, b.sLow, b.sHigh)
+		v.Groups[1].Difference = fmt.Sprintf("%s (%s to %s)", points(d), points(low), points(high))
+	}
+}
+
+// releaseTypes are the files of a release by their formats at the analyzer.
+var releaseTypes = map[string]string{
+	"json": "application/json", "html": "text/html; charset=utf-8", release.CountsFile: "text/csv; charset=utf-8; header=present", countsColumns: "application/vnd.apache.parquet",
+	wire.ReceiptsFile: "application/json", release.AuditFile: "application/json",
+	"study.json": "application/json", "study.html": "text/html; charset=utf-8", wire.EvidenceFile: "text/plain; charset=utf-8",
+}
+
+// A page of a release has its own style and drawings and needs nothing else.
+const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// countsColumns is the table of counts as Parquet, which the console makes of the one that is published.
+const countsColumns = "counts.parquet"
+
+// offered are the files that a release has, and of a table of counts the same as Parquet.
+func offered(formats []string) []string {
+	at := slices.Index(formats, release.CountsFile)
+	if at < 0 {
+		return formats
+	}
+	return slices.Insert(slices.Clone(formats), at+1, countsColumns)
+}
+
+// asParquet is a table in columns.
+func asParquet(file string, text []byte) ([]byte, error) {
+	if len(text) > maxSheet {
+		return nil, fmt.Errorf("the table has more than %d bytes, which are not made into Parquet here: confetti release fetch does", maxSheet)
+	}
+	var b bytes.Buffer
+	err := columnar.Write(&b, file, text)
+	return b.Bytes(), err
+}
+
+// releaseFile hands on a file of a release.
+func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
+	format := r.PathValue("file")
+	if format == stateFile {
+		return c.stateFile(w, r)
+	}
+	if releaseTypes[format] == "" {
+		return errNoPage
+	}
+	of := format
+	if of == countsColumns {
+		of = release.CountsFile
+	}
+	text, err := c.analyzer.file(r.Context(), r.PathValue("plan"), of)
+	if err == nil && of != format {
+		text, err = asParquet(of, text)
+	}
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", releaseTypes[format])
+	if strings.HasSuffix(format, "html") {
+		h.Set("Content-Security-Policy", releasePolicy)
+	} else {
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(format)}))
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// stateFile hands on the public state that a plan names.
+func (c *Console) stateFile(w http.ResponseWriter, r *http.Request) error {
+	one, err := c.analyzer.plan(r.Context(), r.PathValue("plan"))
+	if err != nil {
+		return err
+	}
+	hash, err := wire.ParsePlanName(one.signed.Plan.State) // the same form: 64 hex digits
+	if err != nil {
+		return errNoPage
+	}
+	text, err := c.analyzer.ask.Get(r.Context(), c.o.Analyzer+wire.StatePath(hash))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, err = w.Write(text)
+	return err
+}
+
+// figure draws a figure of a release.
+func (c *Console) figure(w http.ResponseWriter, r *http.Request) error {
+	one, err := c.analyzer.plan(r.Context(), r.PathValue("plan"))
+	if err != nil {
+		return err
+	}
+	out, err := c.analyzer.release(r.Context(), one)
+	if err != nil {
+		return err
+	}
+	name, ok := strings.CutSuffix(r.PathValue("figure"), ".svg")
+	all := out.Figures()
+	i := slices.IndexFunc(all, func(f release.Figure) bool { return f.Name == name })
+	if !ok || i < 0 {
+		return errNoPage
+	}
+	var b bytes.Buffer
+	if err := drawn.WriteSVG(&b, all[i]); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	_, err = w.Write(b.Bytes())
+	return err
+}

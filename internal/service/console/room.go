@@ -1,0 +1,397 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/session"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Room is a live poll: a screen that everybody in a room looks at, and a page on each phone
+// that is a device. It is for trials, in which one operator has every key: what phones seal is
+// carried by the room's own machine to the services that the plan names.
+type Room struct {
+	Signed  plan.Signed
+	Address string       // what phones open, such as https://192.168.0.7:8480/answer
+	Carry   *http.Client // reaches the plan's services
+	Device  http.Handler // files of the device in a browser; nil: phones cannot answer
+	Without string       // why, where they cannot
+	Bearers []string     // credentials for the issuer, one a phone
+
+	// Joined is how many of them were handed out before, and Hand writes down how many are now.
+	Joined int
+	Hand   func(int) error
+
+	mu     sync.Mutex
+	phones map[[sha256.Size]byte]int // by the hash of their cookies
+}
+
+// What of a room's places may be taken: whoever deletes the cookie is another phone to it, so
+// that one that does so again and again must not get them all.
+const (
+	joinsOfAddress = 5 // at once
+	addressRests   = 30 * time.Second
+	joinsInAll     = 60 // at once
+	joinsASecond   = 2
+)
+
+// errCrowded is that there is no place yet.
+func errCrowded(wait time.Duration, ofAddress bool) error {
+	if ofAddress {
+		return &crowdedError{fmt.Sprintf("From one address %d phones may join at once, and then one each %v.", joinsOfAddress, addressRests), wait}
+	}
+	return &crowdedError{"Many phones join at this moment.", wait}
+}
+
+// crowdedError says that a place cannot be had yet.
+type crowdedError struct {
+	title string
+	after time.Duration
+}
+
+func (e *crowdedError) Error() string { return e.title }
+
+// join hands a phone its credential: the one it had, or the next, if enter lets it in.
+func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := sha256.Sum256([]byte(cookie))
+	if n, there := r.phones[key]; there && cookie != "" {
+		return r.Bearers[n], cookie, nil
+	}
+	if r.Joined >= len(r.Bearers) {
+		return "", "", &pageError{http.StatusConflict, "All places in this poll are taken.", fmt.Sprintf("It has %d. Whoever runs it can start one with more: --devices.", len(r.Bearers))}
+	}
+	if err := enter(); err != nil {
+		return "", "", err
+	}
+	if r.Hand != nil {
+		if err := r.Hand(r.Joined + 1); err != nil {
+			return "", "", err
+		}
+	}
+	if r.phones == nil {
+		r.phones = map[[sha256.Size]byte]int{}
+	}
+	keep = session.Secret()
+	r.phones[sha256.Sum256([]byte(keep))] = r.Joined
+	r.Joined++
+	return r.Bearers[r.Joined-1], keep, nil
+}
+
+func (r *Room) joined() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Joined
+}
+
+// carried are the services of the plan that a device asks, by their addresses' place.
+func (r *Room) carried() (all []string) {
+	all = append(all, r.Signed.Plan.Analyzer.URL)
+	for _, s := range along(r.Signed.Plan.Route) {
+		all = append(all, s.url)
+	}
+	return all
+}
+
+// roomView is the screen of the room.
+type roomView struct {
+	Title    string
+	Code     template.HTML
+	Address  string
+	Plan     string
+	State    analyzerd.State
+	Closing  string
+	Joined   int
+	Progress *progress
+	Reason   string
+	Answer   string
+	Lines    []line
+	Of       int
+	Without  string
+}
+
+func (c *Console) roomView(ctx context.Context) (roomView, error) {
+	room := c.o.Room
+	p := room.Signed.Plan
+	v := roomView{Title: p.Title, Address: room.Address, Plan: p.Name(), Joined: room.joined(), Without: room.Without}
+	now, err := c.analyzer.find(ctx, v.Plan)
+	if err != nil {
+		return v, err
+	}
+	v.State, v.Reason, v.Closing = now.State, now.Reason, closing(now, c.o.Now())
+	if _, is := c.closing.Load(v.Plan); is && v.State == analyzerd.Open {
+		v.State, v.Closing = analyzerd.Closed, ""
+	}
+	switch v.State {
+	case analyzerd.Open:
+		v.Progress = c.progress(ctx, p)
+	case analyzerd.Released:
+		one, err := c.analyzer.plan(ctx, v.Plan)
+		if err != nil {
+			return v, err
+		}
+		out, err := c.analyzer.release(ctx, one)
+		if err != nil {
+			return v, err
+		}
+		if v.Answer = out.answer(); len(out.tables) > 0 {
+			drawn := releaseView{possible: true}
+			drawn.lines(out.tables[0][0], nil, nil)
+			v.Lines, v.Of = drawn.Lines, out.tables[0][0].Respondents
+		}
+	}
+	return v, nil
+}
+
+// room is the screen.
+func (c *Console) room(w http.ResponseWriter, r *http.Request) error {
+	v, err := c.roomView(r.Context())
+	if err != nil {
+		return err
+	}
+	code, err := picture(c.o.Room.Address)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	v.Code = svg(code)
+	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 5, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true}, v)
+}
+
+// postRoomClose closes the poll.
+func (c *Console) postRoomClose(w http.ResponseWriter, r *http.Request, who session.Session) error {
+	if err := c.closePlan(r.Context(), who, c.o.Room.Signed.Plan.Hash()); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/room", http.StatusSeeOther)
+	return nil
+}
+
+// closeTime bounds how long what came may take to arrive.
+const closeTime = 10 * time.Minute
+
+// closePlan closes a collection: its entries at once, and the analyzer once all that came has
+// arrived, for which nobody waits here.
+func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]byte) error {
+	name := fmt.Sprintf("%x", hash)
+	finish := func(ctx context.Context) error {
+		_, _, err := c.o.Operator.Do(ctx, http.MethodPost, c.o.Analyzer+wire.ClosePath(hash), "", nil)
+		return err
+	}
+	if c.o.Close == nil {
+		if err := c.audit.add(who.Name, "begins to close plan "+name); err != nil {
+			return err
+		}
+		return c.audited(who, name, finish(ctx))
+	}
+	one, err := c.analyzer.plan(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, already := c.closing.LoadOrStore(name, true); already {
+		return nil
+	}
+	if err := c.audit.add(who.Name, "begins to close plan "+name); err != nil {
+		c.closing.Delete(name)
+		return err
+	}
+	if finish, err = c.o.Close(ctx, one.signed.Plan); err != nil {
+		c.closing.Delete(name)
+		c.o.Log.Error("an entry of a collection was not closed", "plan", name, "error", err)
+		c.audited(who, name, err)
+		return errNotClosed
+	}
+	go func() {
+		defer c.closing.Delete(name)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if err := c.audited(who, name, finish(ctx)); err != nil {
+			c.o.Log.Error("a collection was not closed at the analyzer", "plan", name, "error", err)
+		}
+	}()
+	return nil
+}
+
+// errNotClosed is a hop, or a leader, that does not take the console's word.
+var errNotClosed = &pageError{http.StatusBadGateway, "The collection goes on: one of its entries did not close.", "It may be another organisation's, whose operator closes it there; then try again here. The log of the console has the reason."}
+
+// audited writes down that somebody closed a plan, or could not.
+func (c *Console) audited(who session.Session, name string, err error) error {
+	if err == nil {
+		c.done(who.Name, "closed plan "+name)
+	} else {
+		c.done(who.Name, "tried to close plan "+name+" and could not")
+	}
+	return err
+}
+
+const phoneCookie = "confetti-phone"
+
+// answerPolicy lets the page of a phone run the device, which is WebAssembly in a worker.
+const answerPolicy = "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// answer is the page of a phone.
+func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
+	p := c.o.Room.Signed.Plan
+	one, err := c.analyzer.plan(r.Context(), p.Name())
+	if err != nil {
+		return err
+	}
+	offers := findings.Offered(p.Question)
+	simple := len(offers) == 1 && len(offers[0].Answers) > 0 && p.Crowds() == 1
+	w.Header().Set("Content-Security-Policy", answerPolicy)
+	body := struct {
+		Title, Asked, Field string
+		Answers             []string
+		Cards               []words.Card
+		Without, Plan       string
+		Minimum             int
+	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: words.Cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
+	switch {
+	case c.o.Room.Device == nil:
+		body.Without = c.o.Room.Without
+	case !simple:
+		body.Without = "A phone answers questions of one choice among names here, and this is another."
+	default:
+		body.Field, body.Answers = offers[0].Name, offers[0].Answers
+	}
+	return c.render(w, r, http.StatusOK, "answer", sheet{Title: p.Title, At: "answer", Script: "answer.js", Trial: oneOperator(p)}, body)
+}
+
+// postJoin gives a phone what its device needs: the plan, and a credential for one token a hop.
+func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
+	room := c.o.Room
+	had := ""
+	if cookie, err := r.Cookie(phoneCookie); err == nil {
+		had = cookie.Value
+	}
+	bearer, keep, err := room.join(had, func() error {
+		if wait, ofAddress, err := c.joins.enter(r.RemoteAddr); wait > 0 || err != nil {
+			return cmp.Or(err, errCrowded(wait, ofAddress))
+		}
+		return nil
+	})
+	if crowded, ok := errors.AsType[*crowdedError](err); ok {
+		seconds := int(math.Ceil(crowded.after.Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		return &pageError{http.StatusTooManyRequests, crowded.title, fmt.Sprintf("There are places left: try again in %d seconds.", seconds)}
+	}
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, &http.Cookie{Name: phoneCookie, Value: keep, Path: "/answer", MaxAge: 24 * 3600, Secure: c.secure(r), HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(struct {
+		Plan       string   `json:"plan"` // the signed text
+		Publishers []string `json:"publishers"`
+		Bearer     string   `json:"bearer"`
+	}{string(room.Signed.Marshal()), room.Signed.Signers(), bearer})
+}
+
+// deviceFile is a file of the device. Its worker is led to the services by way of the room.
+func (c *Console) deviceFile(w http.ResponseWriter, r *http.Request) error {
+	room := c.o.Room
+	if room.Device == nil {
+		return errNoPage
+	}
+	w.Header().Set("Content-Security-Policy", answerPolicy)
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	r = r.Clone(r.Context())
+	switch name := r.PathValue("file"); name {
+	case "worker.js":
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, err := io.WriteString(w, "import \"./relay.js\";\nimport \"./client.js\";\n")
+		return err
+	case "relay.js":
+		list, err := json.Marshal(room.carried())
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, err = fmt.Fprintf(w, relayScript, list)
+		return err
+	case "client.js":
+		r.URL.Path = "/worker.js"
+	default:
+		r.URL.Path = "/" + name
+	}
+	room.Device.ServeHTTP(w, r)
+	return nil
+}
+
+// relayScript has requests to the plan's services go by way of the room: a phone has no other
+// way to services of a machine that are that machine's own.
+const relayScript = `const carried = %s;
+const ask = self.fetch.bind(self);
+self.fetch = (to, how) => {
+  const url = String(to instanceof Request ? to.url : to);
+  const at = carried.findIndex((base) => url.startsWith(base + "/"));
+  return ask(at < 0 ? to : "/answer/relay/" + at + url.slice(carried[at].length), how);
+};
+`
+
+// maxRelayed bounds what is carried either way, in bytes.
+const maxRelayed = 16 << 20
+
+// relay carries a request of a phone's device to a service of the plan, and the answer back.
+func (c *Console) relay(w http.ResponseWriter, r *http.Request) error {
+	room := c.o.Room
+	all := room.carried()
+	at, err := strconv.Atoi(r.PathValue("service"))
+	if err != nil || at < 0 || at >= len(all) || r.PathValue("service") != strconv.Itoa(at) {
+		return errNoPage
+	}
+	to := "/" + r.PathValue("path")
+	if !strings.HasPrefix(to, "/v1/") || path.Clean(to) != to {
+		return errNoPage // status and metrics are no phone's
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRelayed))
+	if err != nil {
+		return &pageError{http.StatusRequestEntityTooLarge, "This is too long.", ""}
+	}
+	ask, err := http.NewRequestWithContext(r.Context(), r.Method, all[at]+to, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"Content-Type", "Authorization", "Accept"} {
+		if v := r.Header.Get(name); v != "" {
+			ask.Header.Set(name, v)
+		}
+	}
+	res, err := room.Carry.Do(ask)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxRelayed))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
+		if v := res.Header.Get(name); v != "" {
+			w.Header().Set(name, v)
+		}
+	}
+	w.WriteHeader(res.StatusCode)
+	_, err = w.Write(text)
+	return err
+}

@@ -1,0 +1,109 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+var funcs = template.FuncMap{
+	"short":   plan.Short,
+	"number":  func(n int) string { return release.FormatNumber(float64(n)) },
+	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"moment":  moment,
+	"words":   stateWords,
+	"lower":   strings.ToLower,
+	"upper":   func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
+	"percent": func(x float64) string { return fmt.Sprintf("%.2f%%", 100*min(1, max(0, x))) },
+	"about":   func(format string) string { return aboutFiles[format] },
+	"sub":     func(a, b int) int { return a - b },
+	"add":     func(a, b int) int { return a + b },
+}
+
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// stateWords is a state as people say it.
+func stateWords(s analyzerd.State) string {
+	switch s {
+	case analyzerd.Open:
+		return "collecting"
+	case analyzerd.Closed:
+		return "counting"
+	case analyzerd.Released:
+		return "published"
+	}
+	return string(s)
+}
+
+// span is a length of time, rounded to what anybody cares for.
+func span(d time.Duration) string {
+	count := func(n int, one string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %ss", n, one)
+	}
+	switch d = d.Abs(); {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < 2*time.Hour:
+		return count(int(d.Round(time.Minute)/time.Minute), "minute")
+	case d < 48*time.Hour:
+		return count(int(d.Round(time.Hour)/time.Hour), "hour")
+	}
+	return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day")
+}
+
+// closing is when a collection closes, beside now.
+func closing(p analyzerd.Plan, now time.Time) string {
+	switch {
+	case p.State != analyzerd.Open:
+		return ""
+	case p.Closes.IsZero():
+		return "closes when told"
+	case now.Before(p.Closes):
+		return "closes in " + span(p.Closes.Sub(now))
+	}
+	return "closing now"
+}
+
+// people is a number of respondents, which may be an estimate.
+func people(x float64) string {
+	if math.Abs(x) < 0.5 {
+		return "0"
+	}
+	return release.FormatNumber(math.Round(x))
+}
+
+// share is one of a whole, in percent.
+func share(x float64) string {
+	digits := 1
+	if math.Abs(x) < 0.01 {
+		digits = 2
+	}
+	return strings.Replace(fmt.Sprintf("%.*f\u00a0%%", digits, 100*x), "-", "−", 1)
+}
+
+// points is a difference of shares.
+func points(x float64) string {
+	s := fmt.Sprintf("%+.1f points", 100*x)
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// aboutFiles says what there is in a file of a release, by its format at the analyzer.
+var aboutFiles = map[string]string{
+	"json":             "every number and every guarantee, for programs",
+	release.CountsFile: "a row for each value, for a spreadsheet",
+	countsColumns:      "the same, for programs that read Parquet",
+	wire.ReceiptsFile:  "what the hops signed for",
+	release.AuditFile:  "what attacks found",
+	wire.EvidenceFile:  "where it stands in the public log",
+	"study.json":       "all rounds of the study so far",
+}

@@ -1,0 +1,20 @@
+package epoch
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+)
+
+// A mark is read or refused, and no epoch is empty before it is over.
+func FuzzMark(f *testing.F) {
+	f.Add([]byte(`{"closed":true,"purged":true,"lost":3}`))
+	f.Add([]byte(`{"closed":false,"purged":true}`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		costtest.Heap(t, costtest.Factor, len(value), func() {
+			if m, err := parseMark(value); err == nil && m.Purged && !m.Closed {
+				t.Error("emptied and open")
+			}
+		})
+	})
+}

@@ -1,0 +1,142 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+)
+
+// Config is an issuer's configuration file.
+type Config struct {
+	serve.Settings
+	serve.Visited
+	// Folder is where plans and marks rest.
+	Folder serve.Path `toml:"folder"`
+	// OIDC, Assertions and Links are ways to tell people who have no bearer token, one of
+	// them at most: see package identity. Links is a file of bearer tokens whose names are those of
+	// links (confetti token links).
+	OIDC       *identity.OIDC       `toml:"oidc"`
+	Assertions *identity.Assertions `toml:"assertions"`
+	Links      serve.Path           `toml:"links"`
+	// Limits bound what peers can make the service do; 0 is the default.
+	Limits serve.Visits `toml:"limits"`
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	http, common, err := c.Settings.Open("issuer", log, func(folder string) error {
+		keys, err := serve.TokenKeys(folder)
+		if err == nil && len(keys) == 0 {
+			err = errors.New("no key of tokens is there: see confetti keys new")
+		}
+		return err
+	})
+	errs = append(errs, err)
+	if c.Folder == "" {
+		fault("folder", errors.New("name a folder for plans and marks"))
+	} else {
+		fault("folder", serve.Writable(c.Folder))
+	}
+	publishers, bearers, err := c.Visited.Open(c.Settings)
+	errs = append(errs, err)
+	who, err := c.identity(bearers != nil || c.HTTP.Clients != "")
+	errs = append(errs, err)
+	if c.Bearers == "" && c.HTTP.Clients == "" && c.OIDC == nil && c.Assertions == nil && c.Links == "" {
+		fault("bearers", errors.New("nobody could be told apart: name a file of bearer tokens, or as http.clients authorities of certificates, or set oidc, assertions or links"))
+	}
+	fault("limits", c.Limits.Validate())
+	return http, Options{
+		Common: common, Folder: string(c.Folder), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Identity: who, Limits: c.Limits,
+	}, errors.Join(errs...)
+}
+
+// identity opens the one way to tell people that is set; nil if none is. others says that
+// respondents are told in another way already.
+func (c Config) identity(others bool) (who identity.Identifier, err error) {
+	var errs []error
+	set := func(setting string, open func() (identity.Identifier, error)) {
+		if others {
+			errs = append(errs, serve.Fault(setting, errors.New("a respondent who is told in two ways would count twice: set one of bearers, http.clients, oidc, assertions and links")))
+		}
+		others = true
+		one, err := open()
+		who, errs = one, append(errs, err)
+	}
+	if c.OIDC != nil {
+		set("oidc", func() (identity.Identifier, error) { return identity.OpenOIDC(*c.OIDC, time.Now) })
+	}
+	if c.Assertions != nil {
+		set("assertions", func() (identity.Identifier, error) { return identity.OpenAssertions(*c.Assertions, time.Now) })
+	}
+	if c.Links != "" {
+		set("links", func() (identity.Identifier, error) {
+			codes, err := serve.ReadBearers(string(c.Links))
+			return identity.Links(codes), serve.Fault("links", err)
+		})
+	}
+	return who, errors.Join(errs...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, _, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// Verify reads a copy of the folder as a start does, and asks the hops. It says what is
+// whole; the error says what is not.
+func (c Config) Verify(_ context.Context, say func(string)) error {
+	_, o, err := c.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	copied, done, err := durable.Copy(o.Folder, nil)
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	defer done()
+	o.Folder = copied
+	s, err := New(o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, p := range s.sorted() {
+		say(p.plan.Name() + " and its log are whole")
+	}
+	for _, path := range s.orphans() {
+		say(filepath.Base(path) + ": " + orphaned)
+	}
+	say("no hop that answers has seen more")
+	return nil
+}
+
+// Run is an issuer from its start until the context ends, when it stops
+// gracefully.
+func (c Config) Run(ctx context.Context, log *slog.Logger) error {
+	http, o, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	service, err := New(o)
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	http.Routes, http.Private, http.Ready, http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	http.Disk = serve.DiskOf(c.Folder)
+	return serve.Run(ctx, http, service.Run)
+}

@@ -1,0 +1,187 @@
+package issuer
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// served is a plan with the keys that sign for it and what they have signed.
+type served struct {
+	plan  plan.Plan
+	keys  map[hop]token.PrivateKey
+	scope [32]byte // what a respondent gets one token of
+	log   *markLog // of the scope
+}
+
+type hop struct {
+	instance uint16
+	hop      uint8
+}
+
+// takeUp serves the plans that are in the folder.
+func (s *Service) takeUp() error {
+	if err := s.restoreWithdrawals(); err != nil {
+		return err
+	}
+	paths, err := filepath.Glob(filepath.Join(s.o.Folder, "*.plan"))
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("issuer: %w", err)
+		}
+		signed, err := plan.ParseSigned(text)
+		if err == nil {
+			// They did when it came: has the disk changed it?
+			err = signed.Verify(plan.Trust(signed.Signers()...))
+		}
+		if err == nil && path != s.path(signed.Plan.Hash(), "plan") {
+			err = errors.New("it is another plan than its name says")
+		}
+		if err != nil {
+			return fmt.Errorf("issuer: %s is damaged: put it back as it was, or remove it and register the plan again: %w", path, err)
+		}
+		hash := signed.Plan.Hash()
+		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
+			if err := s.remove(hash, scope(signed)); err != nil {
+				return err
+			}
+			continue
+		}
+		err = s.add(signed, true, func() error { return nil })
+		if errors.Is(err, errNoKey) {
+			// A key that was taken away stops its plans, not the others.
+			s.plans.Idle(signed, web.AsProblem(err).Detail)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("issuer: %s, which was served before: %w", path, err)
+		}
+	}
+	for _, path := range s.orphans() {
+		s.o.Log.Warn(orphaned, "file", path)
+	}
+	return nil
+}
+
+// orphans are the logs of plans that are not served.
+func (s *Service) orphans() (paths []string) {
+	all, _ := filepath.Glob(filepath.Join(s.o.Folder, "*.log"))
+	return slices.DeleteFunc(all, func(path string) bool {
+		of, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
+		return err != nil || len(of) != 32 || !s.alone([32]byte{}, [32]byte(of))
+	})
+}
+
+// Load serves a plan from now on, restarts included. Loading it again is no
+// error; with other signatures it goes on under those, if under the earlier ones it
+// may not. A *wire.Problem says what is wrong with the plan.
+func (s *Service) Load(signed plan.Signed) error {
+	write := func() error { return s.write(signed) } // last: a plan that is on disk can be served
+	_, before := s.plans.Signed(signed.Plan.Hash())
+	return s.plans.Load(context.Background(), signed, write, func() error { return s.add(signed, before, write) })
+}
+
+// write makes a plan last with its signatures.
+func (s *Service) write(signed plan.Signed) error {
+	if err := durable.Replace(s.path(signed.Plan.Hash(), "plan"), signed.Marshal(), 0o600); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) path(hash [32]byte, kind string) string {
+	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.%s", hash, kind))
+}
+
+// add finds the plan's keys, opens its log, which is here if the plan was served before,
+// and serves the plan once it lasts.
+func (s *Service) add(signed plan.Signed, before bool, last func() error) error {
+	keys, err := serve.TokenKeys(s.o.Keys)
+	if err != nil {
+		return err
+	}
+	p := &served{plan: signed.Plan, keys: map[hop]token.PrivateKey{}, scope: scope(signed)}
+	for i, hops := range signed.Plan.Route.Ways() {
+		for h, party := range hops {
+			if party.Tokens == "" {
+				continue
+			}
+			key, ours := keys[party.Tokens]
+			if !ours {
+				return wire.Problemf(wire.PlanRefused, "the private key of the tokens of instance %d, hop %d %w", i+1, h+1, errNoKey)
+			}
+			p.keys[hop{uint16(i), uint8(h)}] = key
+		}
+	}
+	if len(p.keys) == 0 {
+		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
+	}
+	if s.o.Identity != nil && slices.ContainsFunc(signed.Plan.Route.Ways(), func(hops []plan.Party) bool { return hops[0].Tokens == "" }) {
+		return wire.Problemf(wire.PlanRefused, "a device shows an entry that demands no token what it shows this issuer, which is who people are: have every entry demand tokens")
+	}
+	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
+		return wire.Problemf(wire.PlanRefused, "a study of which everybody answers all rounds has the same keys in each, and a respondent could use the tokens of all in one: have its hops demand no tokens")
+	}
+	if p.log = s.sharing(signed.Plan.Hash(), p.scope); p.log != nil { // an earlier round claimed the keys
+		if err := last(); err != nil {
+			return err
+		}
+		s.plans.Add(signed, p)
+		return nil
+	}
+	marks := s.path(p.scope, "log")
+	_, missing := os.Stat(marks)
+	if missing != nil && before {
+		return fmt.Errorf("issuer: %s is missing: %s", marks, lostMarks)
+	}
+	free, err := s.unclaimed(signed.Plan, p.scope, missing == nil)
+	if err != nil {
+		return err
+	}
+	title := logTitle(fmt.Sprintf("%x", p.scope), s.auth.Secret)
+	// The log first: a plan whose keys are claimed has had one.
+	if missing != nil {
+		if err := chain.Create(marks, title); err != nil {
+			return fmt.Errorf("issuer: %w", err)
+		}
+	}
+	p.log, err = openLog(marks, s.path(p.scope, "end"), title, s.o.Log)
+	if errors.Is(err, chain.ErrDamaged) || errors.Is(err, chain.ErrShort) {
+		err = fmt.Errorf("%w; without it respondents could be given a second token: %s", err, lostMarks)
+	}
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	if err = claim(free, p.scope); err == nil {
+		err = last()
+	}
+	if err != nil {
+		return errors.Join(err, p.log.close())
+	}
+	s.plans.Add(signed, p)
+	return nil
+}
+
+// sorted is the plans that are served, by when they close.
+func (s *Service) sorted() []*served {
+	all, _ := s.plans.All()
+	slices.SortStableFunc(all, func(a, b *served) int { return a.plan.Times.Closes.Compare(b.plan.Times.Closes) })
+	return all
+}

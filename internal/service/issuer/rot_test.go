@@ -1,0 +1,182 @@
+package issuer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/token"
+)
+
+// rotten is what a test does to a file of a stopped issuer: nil is a file that is gone.
+type rotten struct {
+	file  string // of filepath.Glob
+	spoil func([]byte) []byte
+	want  string // of the refusal to start; "" where the damage can be mended
+	said  string // of the log
+}
+
+func flip(share float64) func([]byte) []byte {
+	return func(b []byte) []byte {
+		b = bytes.Clone(b)
+		b[int(share*float64(len(b)-1))] ^= 0xff
+		return b
+	}
+}
+
+func cut(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:len(b)-n] } }
+
+func empty([]byte) []byte { return []byte{} }
+
+func gone([]byte) []byte { return nil }
+
+// Whatever a disk does to a file of the issuer while it is stopped: it refuses to
+// start, and says which file it is and what to do, or everybody who has a token is
+// still known.
+func TestRot(t *testing.T) {
+	for name, c := range map[string]rotten{
+		"the first mark is changed":  {file: "*.log", spoil: flip(0.1), want: "end the plan"},
+		"one in the middle":          {file: "*.log", spoil: flip(0.5), want: "end the plan"},
+		"the last one":               {file: "*.log", spoil: flip(0.99), want: "end the plan"},
+		"a length":                   {file: "*.log", spoil: flipAtLength, want: "end the plan"},
+		"the last byte is gone":      {file: "*.log", spoil: cut(1), want: "end the plan"},
+		"the last marks are gone":    {file: "*.log", spoil: cut(8 + chain.Head + 3*markSize), want: "end the plan"},
+		"there are none":             {file: "*.log", spoil: empty, want: "end the plan"},
+		"the log is gone":            {file: "*.log", spoil: gone, want: "end the plan"},
+		"a piece of a write follows": {file: "*.log", spoil: func(b []byte) []byte { return append(bytes.Clone(b), 0, 0, 0, 200, 7) }, said: "was cut off"},
+		"its end is changed":         {file: "*.end", spoil: flip(0.5), said: "was not known"},
+		"its end is gone":            {file: "*.end", spoil: gone, said: "was not known"},
+		"its end is cut":             {file: "*.end", spoil: cut(3), said: "was not known"},
+		"the secret is gone":         {file: "respondents.key", spoil: gone, want: "end the plan"},
+		"the secret is empty":        {file: "respondents.key", spoil: empty, want: "respondents.key"},
+		"the secret is changed":      {file: "respondents.key", spoil: another, want: "end the plan"},
+		"the plan is changed":        {file: "*.plan", spoil: flip(0.5), want: "register the plan again"},
+		"its title is": {file: "*.plan", spoil: func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"version":2`), []byte(`"title":"x","version":2`), 1)
+		}, want: "register the plan again"},
+		"the plan is empty":               {file: "*.plan", spoil: empty, want: "register the plan again"},
+		"the plan is gone":                {file: "*.plan", spoil: gone, said: "without its plan"},
+		"what a key signs for is changed": {file: "*.key", spoil: flip(0.2), want: "another plan's"},
+		"what a key signs for is gone":    {file: "*.key", spoil: gone},
+	} {
+		t.Run(name, func(t *testing.T) { testRot(t, c) })
+	}
+}
+
+func flipAtLength(b []byte) []byte {
+	b = bytes.Clone(b)
+	at := bytes.IndexByte(b, '\n') + 1
+	binary.BigEndian.PutUint32(b[at:], 1<<20)
+	return b
+}
+
+// another is a secret that is as good as the one that was there: one letter of its
+// base64 is another one.
+func another(b []byte) []byte {
+	b = bytes.Clone(b)
+	letter := &b[len(b)-10]
+	if *letter == 'A' {
+		*letter = 'B'
+	} else {
+		*letter = 'A'
+	}
+	return b
+}
+
+func testRot(t *testing.T, c rotten) {
+	w := newWorld(t)
+	var said bytes.Buffer
+	w.options.Log = slog.New(slog.NewTextHandler(&said, nil))
+	asks, _ := w.ask(token.Seed{1})
+	other, _ := w.ask(token.Seed{2})
+	for _, who := range []string{"alice", "bob"} {
+		if _, p := w.issue(who, asks); p != nil {
+			t.Fatal(p)
+		}
+	}
+	if err := w.service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(w.options.Folder, c.file))
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no such file", err)
+	}
+	path := paths[0]
+	if filepath.Base(path) == "respondents.key" && c.file != "respondents.key" {
+		path = paths[1]
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad := c.spoil(text); bad == nil {
+		err = os.Remove(path)
+	} else {
+		err = os.WriteFile(path, bad, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := disk(t, w.options.Folder)
+	service, err := New(w.options)
+	if c.want != "" {
+		if err == nil {
+			service.Close()
+			t.Fatal("it started")
+		}
+		if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), strings.TrimPrefix(filepath.Ext(path), ".")) {
+			t.Errorf("it says: %v", err)
+		}
+		if after := disk(t, w.options.Folder); after != before {
+			t.Error("it changed the folder that it refused")
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if service, err = New(w.options); err != nil {
+			t.Fatal("put back as it was: ", err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	service.Close()
+	w.open()
+	if !strings.Contains(said.String(), c.said) {
+		t.Errorf("the log says %q", said.String())
+	}
+	if err := w.service.Load(w.signed); err != nil { // again, if its file was gone
+		t.Fatal(err)
+	}
+	for _, who := range []string{"alice", "bob"} {
+		if _, p := w.issue(who, other); p == nil {
+			t.Errorf("%s got a second token", who)
+		}
+		if _, p := w.issue(who, asks); p != nil {
+			t.Errorf("%s did not get the answer again: %v", who, p)
+		}
+	}
+}
+
+// disk is all that a folder holds.
+func disk(t *testing.T, folder string) string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString(e.Name() + "\n" + string(text) + "\n")
+	}
+	return all.String()
+}

@@ -1,0 +1,105 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// closes is when nothing of a plan is signed any more. Who had a token of a study is known
+// until the whole study is over.
+func closes(signed plan.Signed) time.Time {
+	if signed.Study != nil {
+		return signed.Study.Times.Closes
+	}
+	return signed.Plan.Times.Closes
+}
+
+// Run forgets plans whose retention is over, until the context ends.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := s.Sweep(); err != nil {
+			s.o.Log.Error("plans cannot be forgotten", "reason", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Sweep forgets plans whose retention is over, once. Who had tokens of a plan is
+// forgotten for good, so the plan's hops are asked for the time first.
+func (s *Service) Sweep() error {
+	var errs []error
+	var apart error
+	for _, p := range s.finished() {
+		if err := s.agreed(p.Plan); err != nil {
+			apart = err
+			continue
+		}
+		errs = append(errs, s.forget(p.Plan.Hash(), scope(p)))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apart = apart
+	return errors.Join(errs...)
+}
+
+// finished are the plans whose retention is over, by a clock that runs evenly.
+func (s *Service) finished() []plan.Signed {
+	return slices.DeleteFunc(s.plans.Known(), func(p plan.Signed) bool { return !s.plans.Over(p) || s.o.Clock.Settled() != nil })
+}
+
+// agreed says why our time of day is not believed: all hops that answer have another.
+func (s *Service) agreed(p plan.Plan) error {
+	if s.o.Clock == nil || s.o.Client == nil {
+		return nil
+	}
+	return clock.Asked(s.o.Now(), serve.AskTimes(context.Background(), s.o.Client, p.HopURLs()...))
+}
+
+func (s *Service) forget(hash, scope [32]byte) error {
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	return s.end(hash, scope, func(p *served) error { return p.log.close() })
+}
+
+// end serves a plan no more, and has the log closed where no other round shares it. The
+// caller holds Loading.
+func (s *Service) end(hash, scope [32]byte, last func(p *served) error) (err error) {
+	if p, here := s.plans.Find(hash); here && s.sharing(hash, scope) == nil {
+		err = last(p)
+	}
+	s.plans.Remove(hash)
+	return errors.Join(err, s.remove(hash, scope))
+}
+
+// remove deletes the files of a plan. The files of its keys stay: they sign for no
+// other plan, ever.
+// Those of the marks stay while another round of its study is served.
+func (s *Service) remove(hash, scope [32]byte) error {
+	var errs []error
+	// The plan first: without it the marks are nobody's, and no restart serves it.
+	paths := []string{s.path(hash, "plan")}
+	if s.alone(hash, scope) {
+		paths = append(paths, s.path(scope, "log"), s.path(scope, "end"), s.path(scope, auditKind))
+	}
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("issuer: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

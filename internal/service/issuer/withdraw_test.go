@@ -1,0 +1,174 @@
+package issuer
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// coded checks the code of a problem.
+func coded(t *testing.T, what string, err error, want wire.Code) {
+	t.Helper()
+	if p, ok := errors.AsType[*wire.Problem](err); !ok || p.Code != want {
+		t.Errorf("%s: %v, want %s", what, err, want)
+	}
+}
+
+// The rotation of the manual: a token key is taken away after its plan. The issuer
+// starts, serves the next plan, and idles the one it has no key for, whose marks stay:
+// nobody gets a second token when the key is back.
+func TestAPlanWithoutItsKeyIsIdle(t *testing.T) {
+	w := newWorld(t)
+	next := w.plan
+	keys := make([]token.PrivateKey, 1)
+	var err error
+	if keys[0], err = token.GenerateKey(); err != nil {
+		t.Fatal(err)
+	}
+	if err := token.CreateKeyFile(filepath.Join(w.options.Keys, "next.json"), keys[0], "test"); err != nil {
+		t.Fatal(err)
+	}
+	next.Title = "next"
+	next.Route.Mix = &plan.Mix{Issuer: w.plan.Route.Mix.Issuer, Instances: []plan.Instance{{Hops: []plan.Party{w.plan.Route.Mix.Instances[0].Hops[0]}}}}
+	next.Route.Mix.Instances[0].Hops[0].Tokens = keys[0].Public().String()
+	if err := w.service.Load(plan.Sign(next, w.publisher)); err != nil {
+		t.Fatal(err)
+	}
+	here, away := filepath.Join(w.options.Keys, "1.json"), filepath.Join(t.TempDir(), "1.json")
+	if err := os.Rename(here, away); err != nil {
+		t.Fatal(err)
+	}
+	w.service.Close()
+	w.open()
+	if _, err := w.service.plans.Standing(next.Hash()); err != nil {
+		t.Error("the other plan: ", err)
+	}
+	_, err = w.service.plans.Standing(w.plan.Hash())
+	coded(t, "the plan without its key", err, wire.PlanSuspended)
+	if alarms := strings.Join(w.service.Status(t.Context()).Alarms, "\n"); !strings.Contains(alarms, plan.Short(w.plan.Name())+" is not served any more: the private key of the tokens of instance 1, hop 2 is not here") || strings.Contains(alarms, "orphan") {
+		t.Errorf("the alarms are %q", alarms)
+	}
+	if err := w.service.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(w.service.path(w.plan.Hash(), "log")); err != nil {
+		t.Error("who has tokens is forgotten: ", err)
+	}
+	if err := os.Rename(away, here); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.service.Load(w.signed); err != nil {
+		t.Error("with its key: ", err)
+	}
+	if _, err := w.service.plans.Standing(w.plan.Hash()); err != nil {
+		t.Error(err)
+	}
+}
+
+// An idle plan goes when its retention is over, and can be withdrawn before.
+func TestAnIdlePlanEnds(t *testing.T) {
+	for _, withdrawn := range []bool{false, true} {
+		w := newWorld(t)
+		if err := os.Remove(filepath.Join(w.options.Keys, "1.json")); err != nil {
+			t.Fatal(err)
+		}
+		w.service.Close()
+		w.open()
+		if withdrawn {
+			s, err := plan.Withdraw(plan.Withdrawal{Plan: w.plan.Hash(), At: opens, Reason: "stolen"}, w.publisher)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := w.service.Withdraw(t.Context(), s); again || err != nil {
+				t.Error(again, err)
+			}
+			if again, err := w.service.Withdraw(t.Context(), s); !again || err != nil {
+				t.Error(again, err)
+			}
+			coded(t, "the same plan", w.service.Load(w.signed), wire.PlanWithdrawn)
+		} else {
+			w.now = w.plan.Times.Closes.Add(48 * 3600e9)
+			if err := w.service.Sweep(); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, kind := range []string{"plan", "log", "end"} {
+			if _, err := os.Stat(w.service.path(w.plan.Hash(), kind)); err == nil {
+				t.Errorf("withdrawn %v: the .%s is still here", withdrawn, kind)
+			}
+		}
+	}
+}
+
+// A damaged withdrawal refuses to start, by name: without it the plan would be served.
+func TestADamagedWithdrawalIsRefused(t *testing.T) {
+	w := newWorld(t)
+	s, err := plan.Withdraw(plan.Withdrawal{Plan: w.plan.Hash(), At: opens, Reason: "stolen"}, w.publisher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Withdraw(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.service.Close()
+	path := filepath.Join(w.options.Folder, w.plan.Name()+withdrawn)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(text); i += 7 {
+		text[i] ^= 1
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if service, err := New(w.options); err == nil {
+			service.Close()
+			t.Errorf("byte %d is changed, and it starts", i)
+		} else if !strings.Contains(err.Error(), path) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+		text[i] ^= 1
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+}
+
+// A key that is revoked before the plan closes signs for no plan that comes, and the
+// plan that is here takes nothing more.
+func TestTheIssuerAsksThePublishersEachTime(t *testing.T) {
+	w := newWorld(t)
+	key := plan.Publisher(w.publisher.Public().(ed25519.PublicKey))
+	if _, err := w.service.plans.Standing(w.plan.Hash()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "publishers.txt")
+	revoked := plan.Publishers{Keys: []plan.PublisherKey{{Key: key, Revoked: opens}}}
+	if err := os.WriteFile(file, revoked.Marshal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.service.Close()
+	var err error
+	if w.options.Publishers, err = serve.ReadPublishers(file); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+	_, err = w.service.plans.Standing(w.plan.Hash())
+	coded(t, "the plan that is here", err, wire.PlanSuspended)
+	coded(t, "brought again", w.service.Load(w.signed), wire.PlanRefused)
+	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.options.Publishers, err = serve.ReadPublishers(file); err == nil {
+		t.Error("a file that is none is read")
+	}
+}

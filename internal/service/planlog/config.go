@@ -1,0 +1,120 @@
+package planlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/transparency-dev/tessera/fsck"
+	"k8s.io/klog/v2"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+)
+
+// Config is a log's configuration file.
+type Config struct {
+	serve.Settings
+	// Publishers are the public keys of those whose plans are logged, in the place of
+	// publishers_file.
+	Publishers []string `toml:"publishers"`
+	// Name is the log's, in its key and its checkpoints, such as log.example/plans. Key is the
+	// public key, ed25519:base64url, of the one in the folder of keys that signs them.
+	Name string `toml:"name"`
+	Key  string `toml:"key"`
+	// Folder is where the log rests.
+	Folder serve.Path `toml:"folder"`
+	// Witnesses cosign the log, at least Least of them; 0 is all.
+	Witnesses []Witness `toml:"witnesses"`
+	Least     int       `toml:"least"`
+	// Interval is between checkpoints; 0: a second.
+	Interval serve.Duration `toml:"interval"`
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	o = Options{Folder: string(c.Folder), Name: c.Name, Witnesses: c.Witnesses, Least: c.Least, Interval: time.Duration(c.Interval)}
+	http, o.Common, err = c.Settings.Open("log", log, func(folder string) (err error) {
+		o.Key, err = serve.ReceiptKey(folder, c.Key)
+		return err
+	})
+	errs = append(errs, err)
+	o.Publishers, err = serve.OpenPublishers(c.Publishers, c.PublishersFile)
+	errs = append(errs, err)
+	if _, err := o.Key.Public().Note(c.Name); err != nil {
+		fault("name", err)
+	}
+	if c.Folder == "" {
+		fault("folder", errors.New("name a folder for the log"))
+	} else {
+		fault("folder", serve.Writable(c.Folder))
+	}
+	if o.Interval > 0 && o.Interval < 100*time.Millisecond {
+		fault("interval", errors.New("at least 100ms, or nothing for a second"))
+	}
+	_, err = group(c.Witnesses, c.Least)
+	return http, o, errors.Join(append(errs, err)...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, _, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// Verify reads a copy of the log, every entry and text of it, and says what is whole; the
+// error says what is not.
+func (c Config) Verify(ctx context.Context, say func(string)) error {
+	_, o, err := c.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	copied, done, err := durable.Copy(o.Folder, nil)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	defer done()
+	o.Folder, o.Witnesses, o.Least = copied, nil, 0
+	s, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if len(s.indexes) == 0 {
+		say("the log is empty")
+		return nil
+	}
+	if err := fsck.New(s.verifier.Name(), s.verifier, s.read, hashes, fsck.Opts{}).Check(ctx); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	if err := entries(ctx, s.read.ReadEntryBundle, uint64(len(s.indexes)), s.whole); err != nil {
+		return err
+	}
+	say(serve.Count(len(s.indexes), "entry and its text are", "entries and their texts are") + " whole")
+	return nil
+}
+
+// Run is a log from its start until the context ends, when it stops gracefully.
+func (c Config) Run(ctx context.Context, log *slog.Logger) error {
+	http, o, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer o.Client.CloseIdleConnections()
+	klog.SetSlogLogger(log) // what the library has to say
+	service, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
+	http.Disk = serve.DiskOf(c.Folder)
+	err = serve.Run(ctx, http, func(context.Context) {})
+	return errors.Join(err, service.Close())
+}

@@ -1,0 +1,283 @@
+package shufflerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/internal/service/handover"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve/cluster"
+	"github.com/confetti-dp/confetti/internal/service/witness"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// Config is a shuffler's configuration file.
+type Config struct {
+	serve.Settings
+	serve.Visited
+	// Queue says where contributions and batches rest: folder, or url.
+	Queue struct {
+		Folder   serve.Path `toml:"folder"`    // of the embedded queue
+		MaxBytes int64      `toml:"max_bytes"` // of disk that it may use; 0: three quarters of what is free
+		URL      string     `toml:"url"`       // of a NATS cluster with JetStream and sync_interval: always
+		Replicas int        `toml:"replicas"`  // of each message in the cluster, 1 to 5; 0 is 1
+		// Of the cluster: PEM files of the authority that signs its certificates (the
+		// system's without it) and of a client certificate with its key, and a
+		// credentials file of NATS.
+		Roots       serve.Path `toml:"roots"`
+		Certificate serve.Path `toml:"certificate"`
+		Key         serve.Path `toml:"key"`
+		Credentials serve.Path `toml:"credentials"`
+	} `toml:"queue"`
+	// Mix says how crowds that do not fit memory are mixed.
+	Mix struct {
+		// Place keeps their parts; without one "parts" in the embedded queue's folder, and
+		// with a cluster every crowd is mixed in memory.
+		handover.Place
+		Part int `toml:"part_bytes"` // of envelopes in a part, at least; some eight times as much memory is used. 0: 16 MiB
+	} `toml:"mix"`
+	// Limits bound what peers can make the service do; 0 is the default.
+	Limits Limits `toml:"limits"`
+	// Witness has the operator cosign a public log of plans; none without it.
+	Witness witness.Settings `toml:"witness"`
+}
+
+// set is a configuration whose files have been read.
+type set struct {
+	http    serve.Config
+	options Options
+}
+
+// open reads what the configuration names, and starts nothing. The error joins
+// everything that is wrong.
+func (c Config) open(log *slog.Logger) (s set, err error) {
+	var errs []error
+	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
+	var common serve.Common
+	s.http, common, err = c.Settings.Open("shuffler", log, func(folder string) error {
+		keys, err := readKeys(folder)
+		if err == nil && (len(keys.open) == 0 || len(keys.sign) == 0) {
+			err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.open), len(keys.sign))
+		}
+		return err
+	})
+	errs = append(errs, err)
+	publishers, bearers, err := c.Visited.Open(c.Settings)
+	errs = append(errs, err)
+	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
+		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))
+	}
+	if c.Queue.Replicas < 0 || c.Queue.Replicas > 5 || c.Queue.Folder != "" && c.Queue.Replicas > 1 || c.Queue.MaxBytes < 0 {
+		fault("queue", errors.New("a cluster has 1 to 5 replicas, the embedded queue 1, and no queue fewer than 0 bytes"))
+	}
+	fault("queue", cluster.Check(c.Queue.URL, c.Queue.Roots, c.Queue.Certificate, c.Queue.Key, c.Queue.Credentials))
+	if c.Queue.Folder != "" {
+		fault("queue.folder", serve.Writable(c.Queue.Folder))
+	}
+	errs = append(errs, c.Mix.Place.Check("mix"))
+	if c.Mix.Part < 0 {
+		fault("mix.part_bytes", errors.New("is negative"))
+	}
+	fault("limits", c.Limits.Validate())
+	cosigns, err := c.Witness.Open(string(c.Keys))
+	fault("witness", err)
+	s.options = Options{
+		Witness: cosigns, Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
+		PartBytes: c.Mix.Part,
+	}
+	return s, errors.Join(errs...)
+}
+
+// Check reads everything that the configuration names, and starts nothing. The
+// error joins all that is wrong.
+func (c Config) Check() error {
+	_, err := c.open(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// SetAside is the configuration of a shuffler that mends its queue and ends.
+type SetAside struct{ Config }
+
+// Run opens the queue, goes on without what is damaged in it, tells the log what that was,
+// and ends.
+func (c SetAside) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	q, err := c.openQueue(ctx, log, queue.SetAside)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue, s.options.Damage = q, queue.SetAside
+	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
+		return err
+	}
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	for _, alarm := range service.Status(ctx).Alarms {
+		log.Warn(alarm)
+	}
+	return nil
+}
+
+// Verify reads a copy of the embedded queue as a start does, and every box of it, and
+// asks the neighbours. It says what is whole; the error joins what is not.
+func (c Config) Verify(ctx context.Context, say func(string)) error {
+	log := slog.New(slog.DiscardHandler)
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	if c.Queue.Folder == "" {
+		return errors.New("shuffler: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
+	}
+	copied, done, err := durable.Copy(string(c.Queue.Folder), nil)
+	if err != nil {
+		return fmt.Errorf("shuffler: %w", err)
+	}
+	defer done()
+	c.Queue.Folder = serve.Path(copied)
+	q, err := c.openQueue(ctx, log, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	var errs []error
+	var fault error
+	err = q.Verify(ctx, func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, damaged(err)))
+			return
+		}
+		say(name + " is whole")
+	})
+	s.options.Queue = q
+	s.options.Blobs, fault = c.openBlobs(ctx)
+	if err = errors.Join(append(errs, err, fault)...); err != nil {
+		return err
+	}
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	for _, idle := range service.Status(ctx).Alarms {
+		say("alarm: " + idle)
+	}
+	say("the marks fit what is kept, and no neighbour who answers has seen more")
+	return nil
+}
+
+func (c Config) openQueue(ctx context.Context, log *slog.Logger, d queue.Damage) (*queue.Queue, error) {
+	return queue.Open(ctx, queue.Config{
+		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: log,
+		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
+	})
+}
+
+// shared says why workers cannot share in the mixing.
+func (c Config) shared() error {
+	if c.Queue.URL == "" || c.Mix.None() {
+		return errors.New("workers share a cluster and a folder or a bucket: set queue.url and mix.folder or mix.bucket, as the shuffler has them; an embedded queue is in one process")
+	}
+	return nil
+}
+
+// Worker is a process that takes steps of a shuffler's crowds, with the shuffler's
+// configuration: any number of them, on machines that share the cluster and the parts.
+type Worker struct{ Config }
+
+// Check is Config.Check, for a worker.
+func (c Worker) Check() error { return errors.Join(c.shared(), c.Config.Check()) }
+
+// Run takes steps until the context ends; http.listen has its metrics.
+func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
+	if err := c.shared(); err != nil {
+		return fmt.Errorf("shuffler: %w", err)
+	}
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	defer s.options.Client.CloseIdleConnections()
+	q, err := c.openQueue(ctx, log, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue = q
+	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
+		return err
+	}
+	work, err := NewWorker(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	s.http.Ready = q.Healthy
+	return serve.Run(ctx, s.http, work)
+}
+
+// openBlobs opens the store of parts, if there is one.
+func (c Config) openBlobs(ctx context.Context) (blob.Store, error) {
+	place := c.Mix.Place
+	if place.None() && c.Queue.Folder != "" {
+		place.Folder = serve.Path(filepath.Join(string(c.Queue.Folder), "parts"))
+	}
+	return place.Open(ctx)
+}
+
+// Run is a shuffler from its start until the context ends, when it stops
+// gracefully.
+func (c Config) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := c.open(log)
+	if err != nil {
+		return err
+	}
+	q, err := c.openQueue(ctx, log, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s.options.Queue = q
+	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
+		return err
+	}
+	s.options.Share = c.shared() == nil
+	defer s.options.Client.CloseIdleConnections()
+	service, err := New(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	s.http.Disk = func() string {
+		if service.disclosing() {
+			return ""
+		}
+		return string(c.Queue.Folder) // none where the queue is a cluster's
+	}
+	return serve.Run(ctx, s.http, service.Run)
+}
+
+// closePlan answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.
+func (s *Service) closePlan(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Close(r.Context(), hash); err != nil {
+		return err
+	}
+	return s.showStatus(w, r)
+}

@@ -1,0 +1,12 @@
+package shufflerd
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve/servetest"
+)
+
+func FuzzConfig(f *testing.F) {
+	servetest.FuzzConfig(f, "../../../deploy/config/shuffler.toml", func(c *Config) serve.Path { return c.Keys })
+}

@@ -1,0 +1,95 @@
+package shufflerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// openEntry makes or finds what is collected before the first hop.
+func (t *post) openEntry(ctx context.Context) (err error) {
+	o := t.s.o
+	t.entry, err = epoch.Open(ctx, t.plan, t.instance, epoch.Options{
+		Common: o.Common, Queue: o.Queue, Records: t.s.records, Name: t.name, Damage: o.Damage, Bearers: o.Bearers, Certificates: o.Certificates,
+		Kept: func(ctx context.Context) { t.s.meters.contributions.Add(ctx, 1) },
+	})
+	return damaged(err)
+}
+
+// damaged says what can be done about what a disk does not give back.
+func damaged(err error) error {
+	if errors.Is(err, queue.ErrDamaged) {
+		err = fmt.Errorf("%w: mend the disk, or go on without what is damaged: --set-aside (docs/operating.md, When a disk is damaged)", err)
+	}
+	return err
+}
+
+// contribute takes a contribution at the entry of an instance.
+func (s *Service) contribute(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.PathPlan(r)
+	if err != nil {
+		return err
+	}
+	instance, err := wire.PathInstance(r)
+	if err != nil {
+		return err
+	}
+	id, err := wire.PathID(r)
+	if err != nil {
+		return err
+	}
+	t, err := s.post(hash, instance, 0)
+	if err != nil {
+		return err
+	}
+	return t.entry.Take(w, r, id, s.allow)
+}
+
+// allow says why a respondent, or everybody together, comes too often.
+func (s *Service) allow(respondent serve.Respondent) error {
+	if err := s.rates.Allow(respondent); err != nil || s.total == nil {
+		return err
+	}
+	return s.total.Allow(struct{}{})
+}
+
+// collected is what becomes of the crowds of an entry's epoch: it is epoch.Crowds.
+type collected struct{ *post }
+
+func (c collected) Settled(ctx context.Context) error { return c.settled(ctx) }
+func (c collected) Decided(crowd uint32) bool         { return c.state(crowd).Phase != "" }
+
+func (c collected) Withhold(ctx context.Context, crowd uint32) error {
+	return c.withhold(ctx, crowd, nil)
+}
+
+func (c collected) Mix(ctx context.Context, head envelope.Head, each func(func([]byte) error) error) error {
+	return c.mix(ctx, head, each, crowd{})
+}
+
+func (c collected) Alone(ctx context.Context, fn func() error) error { return c.alone(ctx, fn) }
+
+// alone runs what holds crowds in memory, one at a time in the whole service.
+func (t *post) alone(ctx context.Context, fn func() error) error {
+	select {
+	case t.s.mixing <- struct{}{}:
+		defer func() { <-t.s.mixing }()
+		return fn()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// withhold destroys a crowd and tells only that.
+func (t *post) withhold(ctx context.Context, c uint32, in []byte) error {
+	t.s.o.Log.Info("crowd withheld: fewer respondents than the plan's minimum", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
+	t.s.meters.withheld.Add(ctx, 1)
+	return t.mark(ctx, c, crowd{Phase: withheld, In: in})
+}

@@ -1,0 +1,158 @@
+package shufflerd
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/handover"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/party/shuffler"
+)
+
+// piped reads what a function writes. Closing it ends the function.
+func piped(write func(io.Writer) error) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(write(w)) }()
+	return r
+}
+
+// mix mixes a crowd that fits memory, and lays out in parts one that does not. What was
+// laid out is mixed later, and needs what came no more.
+//
+// The key of a crowd in memory is drawn again if the process ends before the mark: nobody
+// has seen the order that the first one gave.
+func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byte) error) error, came crowd) error {
+	mixer, err := t.mixer()
+	if err != nil {
+		return err
+	}
+	switch err := t.check(ctx, mixer, head); {
+	case errors.Is(err, shuffler.ErrWithheld):
+		return t.withhold(ctx, head.Crowd, came.In)
+	case err != nil:
+		return err
+	}
+	if t.s.o.Blobs != nil && head.Bytes() > int64(t.s.o.PartBytes) {
+		return t.lay(ctx, head, each, came)
+	}
+	b := envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop, Respondents: head.Respondents}
+	if err := each(func(e []byte) error { b.Envelopes = append(b.Envelopes, e); return nil }); err != nil {
+		return err
+	}
+	out, did, err := mixer.Mix(b)
+	if errors.Is(err, shuffler.ErrWithheld) {
+		return t.withhold(ctx, b.Crowd, came.In)
+	}
+	if err != nil {
+		return err
+	}
+	came.Before = came.Damaged
+	return t.leave(ctx, came, out.Head(), did, mixer.Spent(b.Crowd), func(w io.Writer) error {
+		for _, e := range out.Envelopes {
+			if _, err := w.Write(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// check says whether a crowd may be mixed, by what is said of it here and at the next one.
+func (t *post) check(ctx context.Context, hop *shuffler.Hop, head envelope.Head) error {
+	if _, err := t.compareNext(ctx, head.Crowd); err != nil {
+		return err
+	}
+	return hop.Check(head)
+}
+
+// leave writes what is to leave of a crowd to the outbox, whose envelopes write gives, and
+// marks it as mixed. The mark is the one thing that counts.
+func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did shuffler.Receipt, spent []shuffler.TokenID, write func(io.Writer) error) error {
+	if t.hop > 0 && len(came.Receipts) == 0 {
+		return errors.New("shuffler: a batch without receipts was kept")
+	}
+	q, name := t.s.o.Queue, t.outName(head.Crowd)
+	if err := q.Drop(ctx, name); err != nil { // of a process that got no further
+		return err
+	}
+	box, err := q.Box(ctx, name, queue.Refuse)
+	if err != nil {
+		return err
+	}
+	part := handover.PartOf(head, t.s.o.PartBytes)
+	sum, w := handover.NewSum(part, head.Size), box.Chunks(ctx)
+	to := io.MultiWriter(w, sum)
+	if part == 0 {
+		err = head.Write(to)
+	}
+	if err == nil {
+		err = write(to)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := t.keepSpent(ctx, head.Crowd, spent); err != nil {
+		return err
+	}
+	receipt := wire.Receipt{
+		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: head.Crowd,
+		Respondents: head.Respondents, Tokens: uint64(did.Tokens),
+		In: uint64(did.In), Out: uint64(did.Out), Dropped: uint64(did.Dropped), Duplicates: uint64(did.Duplicates),
+	}
+	receipt.BatchOut, _ = sum.Digest(head)
+	if t.hop == 0 {
+		if t.plan.Route.Instances()[t.instance].Hops[0].Tokens != "" {
+			receipt.Tokens = head.Respondents // each came with one
+		}
+	} else {
+		receipt.BatchIn = [32]byte(came.In)
+		receipt.Previous = sha256.Sum256(came.Receipts[len(came.Receipts)-1])
+	}
+	if err := t.s.o.Failpoint("outbox-written"); err != nil {
+		return err
+	}
+	next := crowd{Phase: mixed, In: came.In, Size: w.Size(), Part: part, Before: came.Before}
+	next.Receipts = append(append(next.Receipts, came.Receipts...), receipt.Sign(t.sign).Bytes())
+	if err := t.mark(ctx, head.Crowd, next); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.spent[head.Crowd] = spent
+	t.mu.Unlock()
+	t.s.meters.batches.Add(ctx, 1)
+	t.s.meters.envelopes.Add(ctx, int64(did.Out))
+	return t.s.o.Failpoint("mixed")
+}
+
+// keepSpent writes down the tokens that counted for a crowd. What a process that
+// got no further wrote stays beside it: a token too many counts as spent.
+func (t *post) keepSpent(ctx context.Context, c uint32, ids []shuffler.TokenID) error {
+	if !t.demandsTokens() {
+		return nil
+	}
+	box, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
+	if err != nil {
+		return err
+	}
+	const most = queue.ChunkBody / 32
+	for len(ids) > 0 {
+		n := min(len(ids), most)
+		var body []byte
+		for _, id := range ids[:n] {
+			body = append(body, id[:]...)
+		}
+		if _, err := box.Put(ctx, fmt.Sprintf("%d-%x", c, sha256.Sum256(body)), fmt.Sprint(c), body); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package shufflerd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/party/shuffler"
+)
+
+// A crowd that does not fit memory is laid out in parts, and mixed by the steps of package
+// mixer. Its key is in its mark, of which there is one: whatever is killed, whoever takes a
+// step takes it with that key, and it gives the same bytes. The key goes with the mark, when
+// the crowd lies in the outbox and before anything of it has left.
+
+// lay writes a crowd's parts, and marks it as laid out. Without the mark what was written
+// is nothing.
+func (t *post) lay(ctx context.Context, head envelope.Head, each func(func([]byte) error) error, came crowd) error {
+	if err := t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, head.Crowd)); err != nil { // of a process that got no further
+		return err
+	}
+	laid := mixer.New(t.name, head, t.s.o.PartBytes)
+	if err := laid.Lay(ctx, t.s.o.Blobs, each); err != nil {
+		return err
+	}
+	if err := t.s.o.Failpoint("parts-written"); err != nil {
+		return err
+	}
+	if err := t.mark(ctx, head.Crowd, crowd{Phase: laidOut, In: came.In, Receipts: came.Receipts, Before: came.Damaged, Laid: &laid}); err != nil {
+		return err
+	}
+	return t.s.o.Failpoint("parts-marked")
+}
+
+// mixLaid takes the steps that are left of a crowd in parts, and writes what comes out to
+// the outbox.
+func (t *post) mixLaid(ctx context.Context, c uint32) error {
+	state := t.state(c)
+	laid, blobs := state.Laid, t.s.o.Blobs
+	if blobs == nil {
+		return errors.New("shuffler: a crowd lies in parts, and there is no store of blobs: configure the one it was laid out in")
+	}
+	hop, err := t.mixer()
+	if err != nil {
+		return err
+	}
+	head := envelope.Head{
+		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: c,
+		Respondents: laid.Respondents, Envelopes: laid.Envelopes, Size: laid.Size,
+	}
+	if len(state.In) > 0 { // it may have come in parts, and nobody has looked at it as a crowd yet
+		if err := t.check(ctx, hop, head); errors.Is(err, shuffler.ErrWithheld) {
+			return errors.Join(t.withhold(ctx, c, state.In), t.clear(ctx, c))
+		} else if err != nil {
+			return err
+		}
+	}
+	var asked map[mixer.Step]time.Time
+	for {
+		steps, err := laid.Steps(ctx, blobs)
+		if errors.Is(err, mixer.ErrLost) {
+			return t.lose(ctx, c, err)
+		}
+		if err != nil {
+			return err
+		}
+		if len(steps) == 0 {
+			break
+		}
+		if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
+			return nil
+		}
+		if t.s.worker != nil {
+			asked, err = t.share(ctx, c, laid.Under, steps, asked)
+		} else {
+			err = t.inTurn(ctx, hop, laid, steps)
+		}
+		if errors.Is(err, mixer.ErrLost) {
+			return t.lose(ctx, c, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	did, tokens, err := laid.Sums(ctx, blobs)
+	if err != nil {
+		return err
+	}
+	did, err = hop.Leave(head, did, tokens)
+	if errors.Is(err, shuffler.ErrWithheld) {
+		if err := t.withhold(ctx, c, state.In); err != nil {
+			return err
+		}
+		return t.clear(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	out := head
+	out.Hop++
+	out.Envelopes, out.Size = uint64(did.Out), hop.SizeOut()
+	err = t.leave(ctx, state, out, did, hop.Spent(c), func(w io.Writer) error { return laid.Write(ctx, blobs, w) })
+	if err != nil {
+		return err
+	}
+	return t.clear(ctx, c)
+}
+
+// inTurn takes steps of a crowd one after the other, until its plan is withdrawn.
+func (t *post) inTurn(ctx context.Context, hop *shuffler.Hop, laid *mixer.Crowd, steps []mixer.Step) error {
+	for _, step := range steps {
+		if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
+			return nil
+		}
+		if err := t.alone(ctx, func() error { return laid.Do(ctx, hop, t.s.o.Blobs, step) }); err != nil {
+			return err
+		}
+		if err := t.s.o.Failpoint("step-done"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inParts is how many bytes of envelopes lie in parts, or are to: a batch that arrives has
+// its room from its manifest on.
+func (s *Service) inParts() (n int64) {
+	posts, _ := s.posts()
+	for _, t := range posts {
+		t.mu.Lock()
+		for _, state := range t.crowds {
+			if state.Laid != nil {
+				n += int64(state.Laid.Envelopes) * int64(state.Laid.Size)
+			}
+		}
+		t.mu.Unlock()
+	}
+	return n
+}
+
+// clear deletes the blobs of a crowd.
+func (t *post) clear(ctx context.Context, c uint32) error {
+	if err := t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)); err != nil {
+		return err
+	}
+	return t.s.o.Failpoint("parts-purged")
+}
+
+// lose destroys a crowd of which a part is lost: without it another order could leave than
+// with it, and who was in it cannot be told.
+func (t *post) lose(ctx context.Context, c uint32, why error) error {
+	t.s.o.Log.Error("a crowd is lost: the store does not give a part of it back", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c, "error", why.Error())
+	if err := t.mark(ctx, c, crowd{Phase: withheld, In: t.state(c).In, Lost: true}); err != nil {
+		return err
+	}
+	return t.clear(ctx, c)
+}
+
+// tidyBlobs deletes what a crash or a failure left of crowds that are not laid out.
+func (t *post) tidyBlobs(ctx context.Context) error {
+	if t.s.o.Blobs == nil {
+		return nil
+	}
+	names, err := t.s.o.Blobs.List(ctx, t.name)
+	if err != nil {
+		return err
+	}
+	left := map[uint32]bool{}
+	for _, name := range names {
+		if c, ok := mixer.CrowdOf(t.name, name); ok && int64(c) < int64(len(t.crowds)) && t.state(c).Laid == nil {
+			left[c] = true
+		}
+	}
+	for c := range left {
+		if t.claim(c) { // it is not coming in
+			if t.state(c).Laid == nil { // still
+				err = errors.Join(err, t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)))
+			}
+			t.release(c)
+		}
+	}
+	return err
+}

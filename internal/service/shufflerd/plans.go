@@ -1,0 +1,172 @@
+package shufflerd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/registry"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// served are the posts that this operator has in a plan.
+type served struct {
+	hash  [32]byte
+	posts []*post
+}
+
+// takeUp serves the plans of an earlier process.
+func (s *Service) takeUp(ctx context.Context) error {
+	err := s.records.Each(ctx, "withdrawn", func(key string, text []byte, _ uint64) error {
+		return s.withdrawals.Restore(strings.TrimPrefix(key, "withdrawn."), text)
+	})
+	if err != nil {
+		return err
+	}
+	var texts [][]byte
+	err = s.records.Each(ctx, "plan", func(_ string, text []byte, _ uint64) error {
+		texts = append(texts, text)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		signed, err := plan.ParseSigned(text)
+		if err != nil {
+			return fmt.Errorf("shuffler: a plan that was served before: %w", err)
+		}
+		hash := signed.Plan.Hash()
+		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
+			if err := s.destroyIdle(ctx, signed.Plan); err != nil {
+				return err
+			}
+			continue
+		}
+		err = s.add(ctx, signed)
+		if p, ok := errors.AsType[*wire.Problem](err); ok {
+			// A key that was taken away stops its plans, not the others.
+			s.plans.Idle(signed, p.Detail)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load serves a plan from now on, restarts included. Loading it again is no
+// error; with other signatures it goes on under those, if under the earlier ones it
+// may not. A *wire.Problem says what is wrong with the plan; one in which none of
+// the operator's keys has a part is among those refused.
+func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
+	resign := func() error { return epoch.Storage(s.write(ctx, signed)) }
+	return s.plans.Load(ctx, signed, resign, func() error {
+		if _, gone, err := s.records.Get(ctx, goneKey(signed.Plan.Hash())); err != nil || gone != 0 {
+			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
+		}
+		if err := s.add(ctx, signed); errors.Is(err, errOlder) {
+			return registry.Refused(err.Error())
+		} else if err != nil {
+			return err
+		}
+		// Last: a plan that is on disk can be served.
+		return s.write(ctx, signed)
+	})
+}
+
+// write makes a plan last with its signatures.
+func (s *Service) write(ctx context.Context, signed plan.Signed) error {
+	hash := signed.Plan.Hash()
+	_, revision, err := s.records.Get(ctx, planKey(hash))
+	if err == nil {
+		_, err = s.records.Set(ctx, planKey(hash), signed.Marshal(), revision)
+	}
+	return err
+}
+
+func planKey(hash [32]byte) string { return fmt.Sprintf("plan.%x", hash) }
+
+// goneKey is of a plan that was forgotten. The record stays: the clock may be wrong
+// now or have been then, and with its marks gone a crowd could be mixed twice.
+func goneKey(hash [32]byte) string { return fmt.Sprintf("gone.%x", hash) }
+
+// add makes the plan's posts.
+func (s *Service) add(ctx context.Context, signed plan.Signed) error {
+	keys, err := readKeys(s.o.Keys)
+	if err != nil {
+		return err
+	}
+	p := &served{hash: signed.Plan.Hash()}
+	for i, in := range signed.Plan.Route.Instances() {
+		for h, hop := range in.Hops {
+			key, ours := keys.open[hop.Key]
+			if !ours {
+				continue
+			}
+			post, err := s.newPost(ctx, signed.Plan, i, h, key, keys)
+			if err != nil {
+				return err
+			}
+			p.posts = append(p.posts, post)
+		}
+	}
+	if len(p.posts) == 0 {
+		return registry.Refused("none of the private keys here has a part in it")
+	}
+	s.plans.Add(signed, p)
+	return nil
+}
+
+// keys are an operator's private ones, by their public ones.
+type keys struct {
+	open map[string]envelope.PrivateKey
+	sign map[string]wire.SignKey
+}
+
+func readKeys(folder string) (keys, error) {
+	open, errOpen := serve.OpeningKeys(folder)
+	sign, errSign := serve.ReceiptKeys(folder)
+	if errOpen != nil {
+		errSign = nil // which would say the same again
+	}
+	return keys{open, sign}, errors.Join(errOpen, errSign)
+}
+
+// forget removes a plan whose retention is over, after all its posts are erased.
+func (s *Service) forget(ctx context.Context, hash [32]byte) error {
+	p, ok := s.plans.Find(hash)
+	if !ok {
+		return nil
+	}
+	for _, post := range p.posts {
+		post.mu.Lock()
+		erased := post.erased
+		post.mu.Unlock()
+		if !erased {
+			return nil
+		}
+	}
+	return s.remove(ctx, hash)
+}
+
+// remove takes a plan of which nothing is left off the disk, but for the mark that it
+// was here.
+func (s *Service) remove(ctx context.Context, hash [32]byte) error {
+	if _, err := s.records.Set(ctx, goneKey(hash), nil, 0); err != nil && !errors.Is(err, queue.ErrChanged) {
+		return err
+	}
+	if err := s.records.Delete(ctx, planKey(hash)); err != nil {
+		return err
+	}
+	s.plans.Remove(hash)
+	return nil
+}

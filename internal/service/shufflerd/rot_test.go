@@ -1,0 +1,320 @@
+package shufflerd
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// inboxFile is a file of the entry's inbox.
+func (w *world) inboxFile(kind string) string {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(w.dir, "queue0", "inboxes", "*."+kind))
+	if err != nil || len(paths) != 1 {
+		w.t.Fatal(paths, err)
+	}
+	return paths[0]
+}
+
+// spoil changes a file of the entry's inbox; nil: removes it.
+func (w *world) spoil(kind string, how func([]byte) []byte) {
+	w.t.Helper()
+	path := w.inboxFile(kind)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if bad := how(text); bad == nil {
+		err = os.Remove(path)
+	} else {
+		err = os.WriteFile(path, bad, 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) alarms(hop int) string {
+	return strings.Join(w.hops[hop].service.Status(context.Background()).Alarms, "\n")
+}
+
+// One byte that rots in the entry's queue while it is stopped cost a whole crowd,
+// and a file cut in half cost half of it without a word. The entry says what it is
+// and what to do, and the step costs what is damaged and no more.
+func TestAnEntryWithADamagedInbox(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  string
+		spoil func([]byte) []byte
+		lost  string
+		left  []int // of five devices
+	}{
+		"a byte is changed": {"log", func(b []byte) []byte { b[len(b)/2] ^= 0xff; return b }, "1", []int{0, 1, 3, 4}},
+		"half is gone":      {"log", func(b []byte) []byte { return b[:len(b)/2] }, "3", nil}, // below n_min
+		"all is gone":       {"log", func([]byte) []byte { return []byte{} }, "5", nil},
+		"the log is gone":   {"log", func([]byte) []byte { return nil }, "5", nil},
+		"the key is gone":   {"key", func([]byte) []byte { return nil }, "5", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, nil)
+			w.contribute(0, 0, 1, 2, 3, 4)
+			w.stop(0)
+			w.spoil(c.kind, c.spoil)
+			err := w.tryStart(0, queue.Refuse)
+			if !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
+				t.Fatalf("it started: %v", err)
+			}
+			if err := w.tryStart(0, queue.SetAside); err != nil {
+				t.Fatal(err)
+			}
+			w.restart(0)
+			if st := w.hops[0].service.Statuses()[0]; st.Lost != c.lost || !strings.Contains(w.alarms(0), "set aside, "+c.lost+" in number") {
+				t.Errorf("%q were lost; alarms: %s", st.Lost, w.alarms(0))
+			}
+			w.end()
+			if err := w.step(); err != nil {
+				t.Fatal(err)
+			}
+			want := map[uint32][]string{}
+			if c.left != nil {
+				want[0] = sent(c.left...)
+			}
+			wantCrowds(t, w, want)
+			w.settled(0)
+			w.restart(0)
+			if st := w.hops[0].service.Statuses()[0]; st.Lost != c.lost {
+				t.Errorf("after the epoch it says that %q were lost", st.Lost)
+			}
+		})
+	}
+}
+
+// What rots between the last contribution and the mixing is set aside too, and the
+// crowd leaves if it still has n_min respondents.
+func TestAnInboxThatRotsBeforeItIsMixed(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.contribute(0, 0, 1, 2, 3, 4)
+	w.contribute(1, 5, 6, 7)
+	f, err := os.OpenFile(w.inboxFile("log"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	status, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("rot"), status.Size()-20); err != nil { // of the last, in crowd 1
+		t.Fatal(err)
+	}
+	w.end()
+	if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
+		t.Errorf("mixed: %v", err)
+	}
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3, 4)})
+	if alarms := w.alarms(0); !strings.Contains(alarms, "set aside, 1 in number") {
+		t.Errorf("alarms: %s", alarms)
+	}
+	w.settled(0)
+}
+
+// A batch that rots in the outbox is refused when the hop starts, by name; set aside,
+// its crowd is lost, which the status says, and the others leave.
+func TestADamagedBatch(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.contribute(0, 0, 1, 2)
+	w.contribute(1, 3, 4, 5)
+	w.cut = true
+	w.end()
+	if w.step() == nil {
+		t.Fatal("the analyzer is out of reach")
+	}
+	w.stop(0)
+	blocks, err := filepath.Glob(filepath.Join(w.dir, "queue0", "jetstream", "$G", "streams", "confetti-box-out_*_0", "msgs", "*.blk"))
+	if err != nil || len(blocks) != 1 {
+		t.Fatal(blocks, err)
+	}
+	text, err := os.ReadFile(blocks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 0xff
+	if err := os.WriteFile(blocks[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.tryStart(0, queue.Refuse); !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
+		t.Fatalf("it started: %v", err)
+	}
+	if err := w.tryStart(0, queue.SetAside); err != nil {
+		t.Fatal(err)
+	}
+	w.restart(0)
+	if alarms := w.alarms(0); !strings.Contains(alarms, "the batch of crowd 1 was damaged") {
+		t.Errorf("alarms: %s", alarms)
+	}
+	w.cut = false
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	wantCrowds(t, w, map[uint32][]string{1: sent(3, 4, 5)})
+	w.settled(0)
+}
+
+// long is a plan whose batches have two chunks, of 12 devices.
+func long(p *plan.Plan) { p.Envelopes.PayloadBytes = 60_000 }
+
+// blot changes bytes of the only batch of a hop's boxes that begin so: at a share of
+// its block, or, for 0, the number of its second chunk.
+func (w *world) blot(hop int, begin string, share float64) {
+	w.t.Helper()
+	blocks, err := filepath.Glob(filepath.Join(w.dir, fmt.Sprint("queue", hop), "jetstream", "$G", "streams", "confetti-box-"+begin+"*", "msgs", "*.blk"))
+	if err != nil || len(blocks) != 1 {
+		w.t.Fatal(blocks, err)
+	}
+	f, err := os.OpenFile(blocks[0], os.O_RDWR, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	status, err := f.Stat()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	at := int64(share * float64(status.Size()))
+	if share == 0 {
+		var length [4]byte
+		if _, err := f.ReadAt(length[:], 0); err != nil {
+			w.t.Fatal(err)
+		}
+		at = int64(binary.LittleEndian.Uint32(length[:])&^(1<<31)) + 4 + 4 // the upper half of the number
+	}
+	if _, err := f.WriteAt([]byte("rot"), at); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A batch that rots while the hop that is to mix it runs, or the one that is to send
+// it, loses the envelopes that are in the damaged chunk, and no others; one that is
+// left with too little is lost.
+func TestABatchThatRotsWhileAHopRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the queue's server keeps what it has read for ten seconds")
+	}
+	type rot struct {
+		hop   int // that has it
+		place float64
+		aside int
+		alarm string
+	}
+	cases := map[string]rot{
+		"before it is mixed, the second chunk": {1, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is mixed, the first":        {1, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+		"before it is mixed, a number":         {1, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, a number":          {0, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, the second chunk":  {0, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, the first":         {0, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+	}
+	worlds := map[string]*world{}
+	for name, c := range cases {
+		w := newWorld(t, 2, long)
+		w.contribute(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+		w.end()
+		hop1 := w.hops[1]
+		if c.hop == 0 {
+			w.hops[1] = nil // out of reach
+		}
+		if err := w.hops[0].service.Step(t.Context()); (err == nil) != (c.hop == 1) {
+			t.Fatal(err)
+		}
+		w.hops[1] = hop1
+		w.blot(c.hop, []string{"out_", "in_"}[c.hop], c.place)
+		worlds[name] = w
+	}
+	time.Sleep(11 * time.Second)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := worlds[name]
+			w.t = t
+			if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
+				t.Errorf("it is not found: %v", err)
+			}
+			for range 3 {
+				if err := w.step(); err != nil {
+					t.Error(err)
+				}
+			}
+			if alarms := w.alarms(c.hop); !strings.Contains(alarms, c.alarm) {
+				t.Errorf("alarms: %s", alarms)
+			}
+			if c.aside == 18 {
+				wantCrowds(t, w, map[uint32][]string{})
+				w.settled(c.hop)
+				return
+			}
+			if got := w.read(0); len(got) != 12*perDevice-c.aside {
+				t.Errorf("%d messages are left", len(got))
+			}
+			if dropped := w.receipts[0][c.hop].Dropped; int(dropped) != c.aside {
+				t.Errorf("the receipt says that %d were dropped", dropped)
+			}
+			w.settled(c.hop)
+			w.restart(c.hop)
+			if alarms := w.alarms(c.hop); !strings.Contains(alarms, c.alarm) {
+				t.Errorf("after a restart: alarms: %s", alarms)
+			}
+		})
+	}
+}
+
+// Marks that were lost, and with them that a crowd had left, are missed.
+func TestLostRecords(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.contribute(0, 0, 1, 2)
+	w.end()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	w.stop(0)
+	records := filepath.Join(w.dir, "queue0", "jetstream", "$G", "streams", "confetti-records-shuffler")
+	for name, spoil := range map[string]func(text []byte) []byte{
+		"cut":   func(text []byte) []byte { return text[:len(text)/2] },
+		"empty": func(text []byte) []byte { return nil },
+		"early": func(text []byte) []byte { text[len(text)/10] ^= 0xff; return text },
+		"late":  func(text []byte) []byte { text[len(text)*9/10] ^= 0xff; return text },
+	} {
+		blocks, err := filepath.Glob(filepath.Join(records, "msgs", "*.blk"))
+		if err != nil || len(blocks) != 1 {
+			t.Fatal(blocks, err)
+		}
+		copied := filepath.Join(w.dir, "copy")
+		if err := os.CopyFS(copied, os.DirFS(filepath.Join(w.dir, "queue0"))); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(blocks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(blocks[0], spoil(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.tryStart(0, queue.Refuse); !errors.Is(err, queue.ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+			w.stop(0)
+		}
+		if err := errors.Join(os.RemoveAll(filepath.Join(w.dir, "queue0")), os.Rename(copied, filepath.Join(w.dir, "queue0"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start(0) // as it was
+}

@@ -1,0 +1,211 @@
+package shufflerd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve/backlog"
+	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/party/shuffler"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// task is a step of a crowd as it lies in the queue. Where the crowd's parts are, and its
+// key, is in the crowd's mark alone.
+type task struct {
+	Plan     []byte     `json:"plan"` // its hash
+	Instance int        `json:"instance"`
+	Hop      int        `json:"hop"`
+	Crowd    uint32     `json:"crowd"`
+	Under    string     `json:"under"` // the attempt
+	Step     mixer.Step `json:"step"`
+}
+
+// share asks all workers for steps, this process among them, and takes some itself. asked is
+// when each was asked for; what was not done long after is asked for again.
+func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.Step, asked map[mixer.Step]time.Time) (map[mixer.Step]time.Time, error) {
+	still := make(map[mixer.Step]time.Time, len(steps))
+	for _, step := range steps {
+		at, before := asked[step]
+		if !before || time.Since(at) > 2*t.s.worker.lease {
+			at = time.Now()
+			body, err := json.Marshal(task{t.hash[:], t.instance, t.hop, c, under, step})
+			if err != nil {
+				panic("shuffler: " + err.Error()) // bytes and numbers always encode
+			}
+			if err := t.s.worker.work.Add(ctx, fmt.Sprintf("%s_%d_%t_%d", t.name, c, step.Gather, step.Number), body); err != nil {
+				return asked, err
+			}
+		}
+		still[step] = at
+	}
+	// As many are taken here as make it worth while to list the results of all again.
+	for range 1 + len(steps)/8 {
+		there, err := t.s.worker.once(ctx, time.Second)
+		if err != nil && ctx.Err() == nil { // somebody else's trouble with a step is no reason to stop here
+			t.s.o.Log.Warn("a step was not done, and will be tried again", "error", err.Error())
+		}
+		if fault := t.s.o.Failpoint("step-done"); fault != nil {
+			return still, fault
+		}
+		if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn || err != nil || !there {
+			break
+		}
+	}
+	return still, ctx.Err()
+}
+
+// worker takes steps of whatever crowds are laid out. It holds no state but what it has
+// read, and may be killed at any moment.
+type worker struct {
+	records *queue.Records
+	blobs   blob.Store
+	work    *queue.Work
+	lease   time.Duration
+	keys    string // folder
+	log     *slog.Logger
+	took    func(time.Duration) // by each step that was done
+
+	mu   sync.Mutex
+	hops map[string]*shuffler.Hop // by the name of the post
+}
+
+// once waits for a step, at most so long, and takes it. It reports whether there was one.
+func (w *worker) once(ctx context.Context, wait time.Duration) (bool, error) {
+	taken, there, err := w.work.Take(ctx, wait)
+	if err != nil || !there {
+		return false, err
+	}
+	return true, taken.Do(ctx, func(ctx context.Context) error {
+		var t task
+		if err := json.Unmarshal(taken.Body, &t); err != nil || len(t.Plan) != 32 {
+			w.log.Error("a task in the queue is none of ours")
+			return nil
+		}
+		return w.do(ctx, t)
+	})
+}
+
+func (w *worker) do(ctx context.Context, t task) error {
+	name := postName([32]byte(t.Plan), t.Instance, t.Hop)
+	value, _, err := w.records.Get(ctx, fmt.Sprintf("crowd.%s.%d", name, t.Crowd))
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		return nil // the plan was forgotten
+	}
+	state, err := parseCrowd(value)
+	if err != nil {
+		return err
+	}
+	if state.Phase != laidOut || state.Laid.Under != t.Under {
+		return nil // it was done meanwhile
+	}
+	hop, err := w.hop(ctx, name, t)
+	if err != nil {
+		return err
+	}
+	// Who waited for long may come after the others.
+	done, err := state.Laid.Done(ctx, w.blobs, t.Step)
+	if done {
+		return nil
+	}
+	begun := time.Now()
+	if err == nil {
+		err = state.Laid.Do(ctx, hop, w.blobs, t.Step)
+	}
+	if errors.Is(err, mixer.ErrLost) {
+		return nil // that stands in the store now
+	}
+	if err == nil {
+		w.took(time.Since(begun))
+	}
+	return err
+}
+
+// hop opens for a post, by the plan that its service has taken and the keys that are here.
+func (w *worker) hop(ctx context.Context, name string, t task) (*shuffler.Hop, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.hops[name]; h != nil {
+		return h, nil
+	}
+	text, revision, err := w.records.Get(ctx, planKey([32]byte(t.Plan)))
+	if err != nil || revision == 0 {
+		return nil, errors.Join(err, errors.New("shuffler: a step is of a plan that is not served"))
+	}
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return nil, fmt.Errorf("shuffler: a plan that is served: %w", err)
+	}
+	open, err := serve.OpeningKeys(w.keys)
+	if err != nil {
+		return nil, err
+	}
+	instances := signed.Plan.Route.Instances()
+	if t.Instance < 0 || t.Instance >= len(instances) || t.Hop < 0 || t.Hop >= len(instances[t.Instance].Hops) {
+		return nil, errors.New("shuffler: a step is of a hop that its plan has not")
+	}
+	key, ours := open[instances[t.Instance].Hops[t.Hop].Key]
+	if !ours {
+		return nil, errors.New("shuffler: a step needs a private key that is not here")
+	}
+	h, err := shuffler.NewHop(signed.Plan, t.Instance, t.Hop, key)
+	if err == nil {
+		w.hops[name] = h
+	}
+	return h, err
+}
+
+// run takes steps until the context ends.
+func (w *worker) run(ctx context.Context) {
+	r := rng.New()
+	for failures := 0; ctx.Err() == nil; failures++ {
+		_, err := w.once(ctx, 5*time.Second)
+		if err == nil || ctx.Err() != nil {
+			failures = -1
+			continue
+		}
+		w.log.Warn("a step was not done, and will be tried again", "error", err.Error())
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff(r, min(failures, 4), err)): // 3.2 s at most: the queue may be back
+		}
+	}
+}
+
+// NewWorker opens what a worker needs, of Options Keys, Queue and Blobs, and returns what
+// takes steps until the context ends: those of a service with Share.
+func NewWorker(ctx context.Context, o Options) (run func(context.Context), err error) {
+	o.Default(defaultRetention)
+	records, err := o.Queue.Records(ctx, recordsName)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorker(ctx, o, records)
+	return w.run, err
+}
+
+// newWorker opens what a worker needs on a queue and a store.
+func newWorker(ctx context.Context, o Options, records *queue.Records) (*worker, error) {
+	lease := cmp.Or(o.StepLease, 30*time.Second)
+	work, err := o.Queue.Work(ctx, "steps", lease)
+	if err != nil {
+		return nil, err
+	}
+	return &worker{
+		records: records, blobs: o.Blobs, work: work, lease: lease, keys: o.Keys, log: o.Log, hops: map[string]*shuffler.Hop{},
+		took: backlog.Show(o.Metrics.Meter, "mixing_steps", work.Backlog),
+	}, nil
+}

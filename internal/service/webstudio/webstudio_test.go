@@ -1,0 +1,42 @@
+package webstudio
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// mostBytes bounds the module as a browser loads it, compressed.
+const mostBytes = 3_500_000
+
+// The module is no larger than it has to be, its scripts are there, and it passes vet where it runs.
+func TestTheModuleIsServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the module")
+	}
+	handler, err := Handler(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{wasm, "index.js", "worker.js", "wasm_exec.js"} {
+		r := httptest.NewRequest(http.MethodGet, "/"+name, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		n, err := io.Copy(io.Discard, w.Body)
+		if err != nil || w.Code != http.StatusOK || n == 0 {
+			t.Errorf("%s: %d, %d bytes, %v", name, w.Code, n, err)
+		}
+		if t.Logf("%s: %d bytes", name, n); name == wasm && n > mostBytes {
+			t.Errorf("the module has %d bytes, of at most %d", n, mostBytes)
+		}
+	}
+	vet := exec.Command("go", "vet", "./cmd/confetti-web/studio")
+	vet.Dir, vet.Env = "../../..", append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if out, err := vet.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,374 @@
+// Package mixer mixes one crowd that is larger than memory, from parts in a store of
+// blobs, by steps that any process may take and any may repeat:
+//
+//	part -> Scatter -> fragments -> (all parts are scattered) -> Gather -> bucket
+//
+// Everything in the store is sealed under the crowd's key. Each step writes its result
+// last, under a name of its own: what has a result is done.
+package mixer
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/party/shuffler"
+)
+
+// Crowd is a crowd whose parts are in a store: a mark that whoever mixes it must have.
+// Without it nothing of the crowd can be read any more.
+type Crowd struct {
+	Key         shuffler.Key `json:"key"`
+	Under       string       `json:"under"` // what the names of its blobs begin with
+	Crowd       uint32       `json:"crowd"`
+	Envelopes   uint64       `json:"envelopes"`
+	Respondents uint64       `json:"respondents"`
+	Size        int          `json:"size"`    // of each envelope as it came, bytes
+	Part        int          `json:"part"`    // envelopes in each part but the last
+	Buckets     int          `json:"buckets"` // it is dealt to
+}
+
+// PartBytes is about how many bytes of envelopes a part and a bucket have at least.
+const PartBytes = 16 << 20
+
+// New names a crowd of a hop, with a key that has not been used. A part has at least so
+// many bytes (blob.PartBytes).
+func New(post string, head envelope.Head, partBytes int) Crowd {
+	total := int64(head.Envelopes) * int64(head.Size)
+	part := blob.PartBytes(total, partBytes)
+	c := Crowd{
+		Key: shuffler.NewKey(), Crowd: head.Crowd, Envelopes: head.Envelopes, Respondents: head.Respondents, Size: head.Size,
+		Part: max(1, part/head.Size), Buckets: min(max(1, int((total+int64(part)-1)/int64(part))), shuffler.MaxBuckets),
+	}
+	// Another attempt has other names: who wakes up late disturbs nobody.
+	id := sha256.Sum256(append([]byte("confetti attempt"), c.Key[:]...))
+	c.Under = fmt.Sprintf("%s/%x", Folder(post, head.Crowd), id[:8])
+	return c
+}
+
+// Folder is what the names of all blobs of a hop's crowd begin with, of any attempt.
+func Folder(post string, crowd uint32) string { return fmt.Sprintf("%s/%d", post, crowd) }
+
+// CrowdOf is the crowd whose blob has the name.
+func CrowdOf(post, name string) (uint32, bool) {
+	rest, of := strings.CutPrefix(name, post+"/")
+	number, _, more := strings.Cut(rest, "/")
+	c, err := strconv.ParseUint(number, 10, 32)
+	return uint32(c), of && more && err == nil
+}
+
+// Parts is how many there are.
+func (c Crowd) Parts() int { return (int(c.Envelopes) + c.Part - 1) / c.Part }
+
+// Validate refuses what New does not make.
+func (c Crowd) Validate() error {
+	if c.Envelopes < 1 || c.Part < 1 || c.Size < 1 || c.Size > envelope.MaxSize || c.Buckets < 1 || c.Buckets > shuffler.MaxBuckets || c.Under == "" {
+		return errors.New("mixer: no crowd is laid out like that")
+	}
+	return nil
+}
+
+func (c Crowd) name(format string, a ...any) string { return c.Under + "/" + fmt.Sprintf(format, a...) }
+
+func (c Crowd) partName(i int) string              { return c.name("part/%d", i) }
+func (c Crowd) fragmentName(i, j int) string       { return c.name("fragment/%d/%d", i, j) }
+func (c Crowd) bucketName(j int) string            { return c.name("bucket/%d", j) }
+func (c Crowd) doneName(what string, n int) string { return c.name("%s/%d/done", what, n) }
+func (c Crowd) lostName() string                   { return c.name("lost") }
+
+// What a step is, in the names of its results.
+const (
+	scattered = "scattered"
+	gathered  = "gathered"
+)
+
+func (c Crowd) put(ctx context.Context, s blob.Store, name string, body []byte) error {
+	return s.Put(ctx, name, c.Key.Seal(name, body))
+}
+
+// Lay writes the parts of a crowd, whose envelopes each gives one after the other.
+func (c Crowd) Lay(ctx context.Context, s blob.Store, each func(func(envelope []byte) error) error) error {
+	part, n := make([]byte, 0, min(c.Part, int(c.Envelopes))*c.Size), uint64(0)
+	err := each(func(e []byte) error {
+		if len(e) != c.Size {
+			return &envelope.SizeError{Got: len(e), Want: c.Size}
+		}
+		part = append(part, e...)
+		n++
+		if len(part) < c.Part*c.Size {
+			return nil
+		}
+		err := c.put(ctx, s, c.partName(int(n-1)/c.Part), part)
+		part = part[:0]
+		return err
+	})
+	if err == nil && n != c.Envelopes {
+		err = fmt.Errorf("mixer: %d envelopes came where %d were counted", n, c.Envelopes)
+	}
+	if err == nil && len(part) > 0 {
+		err = c.put(ctx, s, c.partName(c.Parts()-1), part)
+	}
+	return err
+}
+
+// A batch that comes in parts is laid out part by part. Its manifest stands beside them,
+// and says nothing of what is in them.
+
+// KeepManifest writes what says which parts there are to be.
+func (c Crowd) KeepManifest(ctx context.Context, s blob.Store, text []byte) error {
+	return c.put(ctx, s, c.name("manifest"), text)
+}
+
+// Manifest reads what KeepManifest wrote.
+func (c Crowd) Manifest(ctx context.Context, s blob.Store) ([]byte, error) {
+	text, err := s.Get(ctx, c.name("manifest"))
+	if err != nil {
+		return nil, err
+	}
+	return c.Key.Open(c.name("manifest"), text)
+}
+
+// KeepPart writes a part, whole.
+func (c Crowd) KeepPart(ctx context.Context, s blob.Store, i int, part []byte) error {
+	return c.put(ctx, s, c.partName(i), part)
+}
+
+// Has reports whether a part is there.
+func (c Crowd) Has(ctx context.Context, s blob.Store, i int) (bool, error) {
+	return s.Has(ctx, c.partName(i))
+}
+
+// Lacking are the first parts that are not there, at most so many.
+func (c Crowd) Lacking(ctx context.Context, s blob.Store, most int) (numbers []int, err error) {
+	there, err := c.there(ctx, s, "part")
+	for i := 0; err == nil && i < c.Parts() && len(numbers) < most; i++ {
+		if !there[c.partName(i)] {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers, err
+}
+
+// ErrLost is the error of a part that the store has lost: nothing of the crowd may leave.
+var ErrLost = errors.New("mixer: a part of a crowd is lost")
+
+// errElsewhere is the error of a crowd of which the store has no part at all: it is
+// another store, or it is not there.
+var errElsewhere = errors.New("mixer: the store has nothing of the crowd: is it the one it was laid out in?")
+
+// Step is something to be done, by anybody.
+type Step struct {
+	Gather bool `json:"gather"`
+	Number int  `json:"number"` // of the part, or of the bucket
+}
+
+// Steps are those that can be done now; none: all are done. The error is ErrLost where
+// somebody has found out that a part is. The results of all steps are listed: who takes
+// many asks again when some of them are done, and not after each.
+func (c Crowd) Steps(ctx context.Context, s blob.Store) ([]Step, error) {
+	if lost, err := s.Has(ctx, c.lostName()); err != nil || lost {
+		return nil, cmp.Or(err, ErrLost)
+	}
+	missing, err := c.missing(ctx, s, scattered, c.Parts())
+	if err != nil || len(missing) > 0 {
+		return steps(missing, false), err
+	}
+	missing, err = c.missing(ctx, s, gathered, c.Buckets)
+	return steps(missing, true), err
+}
+
+func steps(numbers []int, gather bool) (all []Step) {
+	for _, n := range numbers {
+		all = append(all, Step{gather, n})
+	}
+	return all
+}
+
+func (c Crowd) missing(ctx context.Context, s blob.Store, what string, n int) (numbers []int, err error) {
+	there, err := c.there(ctx, s, what)
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		if !there[c.doneName(what, i)] {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers, nil
+}
+
+// there is the set of the crowd's blobs under a name.
+func (c Crowd) there(ctx context.Context, s blob.Store, what string) (map[string]bool, error) {
+	names, err := s.List(ctx, c.name("%s", what))
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	return there, err
+}
+
+// Done reports whether a step has its result, or a part is lost and it needs none.
+func (c Crowd) Done(ctx context.Context, s blob.Store, step Step) (bool, error) {
+	lost, err := s.Has(ctx, c.lostName())
+	if lost || err != nil {
+		return lost, err
+	}
+	what := scattered
+	if step.Gather {
+		what = gathered
+	}
+	return s.Has(ctx, c.doneName(what, step.Number))
+}
+
+// Do takes a step. It may have been taken before, or be taken by somebody else at the
+// same time.
+func (c Crowd) Do(ctx context.Context, h *shuffler.Hop, s blob.Store, step Step) error {
+	if step.Gather {
+		return c.gather(ctx, h, s, step.Number)
+	}
+	return c.scatter(ctx, h, s, step.Number)
+}
+
+func (c Crowd) scatter(ctx context.Context, h *shuffler.Hop, s blob.Store, i int) error {
+	if i < 0 || i >= c.Parts() {
+		return fmt.Errorf("mixer: there is no part %d", i)
+	}
+	part, err := s.Get(ctx, c.partName(i))
+	if err == nil {
+		part, err = c.Key.Open(c.partName(i), part)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
+		if names, fault := s.List(ctx, c.Under); fault != nil || len(names) == 0 {
+			return errors.Join(errElsewhere, fault)
+		}
+		return errors.Join(fmt.Errorf("%w: %w", ErrLost, err), c.put(ctx, s, c.lostName(), nil))
+	}
+	if err != nil {
+		return err
+	}
+	var envelopes [][]byte
+	for ; len(part) >= c.Size; part = part[c.Size:] {
+		envelopes = append(envelopes, part[:c.Size])
+	}
+	did, err := h.Scatter(c.Key, c.Crowd, envelopes, c.Buckets)
+	if err != nil {
+		return err
+	}
+	for j, f := range did.Fragments {
+		if err := s.Put(ctx, c.fragmentName(i, j), f); err != nil {
+			return err
+		}
+		did.Fragments[j] = nil
+	}
+	return c.put(ctx, s, c.doneName(scattered, i), binary.BigEndian.AppendUint64(nil, uint64(did.Dropped)))
+}
+
+func (c Crowd) gather(ctx context.Context, h *shuffler.Hop, s blob.Store, j int) error {
+	if j < 0 || j >= c.Buckets {
+		return fmt.Errorf("mixer: there is no bucket %d", j)
+	}
+	at := 0
+	var fragments iter.Seq2[[]byte, error] = func(yield func([]byte, error) bool) {
+		for at = range c.Parts() {
+			f, err := s.Get(ctx, c.fragmentName(at, j))
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+	did, err := h.Gather(c.Key, c.Crowd, j, c.Buckets, fragments)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
+		// The fragment was lost: its part is scattered once more.
+		return errors.Join(err, c.undo(ctx, s, scattered, at))
+	}
+	if err != nil {
+		return err
+	}
+	var body []byte
+	for _, e := range did.Envelopes {
+		body = append(body, e...)
+	}
+	if err := c.put(ctx, s, c.bucketName(j), body); err != nil {
+		return err
+	}
+	result := binary.BigEndian.AppendUint64(nil, uint64(len(did.Envelopes)))
+	result = binary.BigEndian.AppendUint64(result, uint64(did.Duplicates))
+	for _, id := range did.Tokens {
+		result = append(result, id[:]...)
+	}
+	return c.put(ctx, s, c.doneName(gathered, j), result)
+}
+
+// undo takes a result away, so that its step is taken again.
+func (c Crowd) undo(ctx context.Context, s blob.Store, what string, i int) error {
+	return s.Delete(ctx, c.name("%s/%d", what, i))
+}
+
+// Sums are what all steps together counted, and the tokens that were found.
+func (c Crowd) Sums(ctx context.Context, s blob.Store) (did shuffler.Receipt, tokens []shuffler.TokenID, err error) {
+	did.In = int(c.Envelopes)
+	for i := range c.Parts() {
+		result, err := c.result(ctx, s, scattered, i, 8)
+		if err != nil {
+			return did, nil, err
+		}
+		did.Dropped += int(binary.BigEndian.Uint64(result))
+	}
+	for j := range c.Buckets {
+		result, err := c.result(ctx, s, gathered, j, 16)
+		if err != nil {
+			return did, nil, err
+		}
+		did.Out += int(binary.BigEndian.Uint64(result))
+		did.Duplicates += int(binary.BigEndian.Uint64(result[8:]))
+		for result = result[16:]; len(result) >= len(shuffler.TokenID{}); result = result[len(shuffler.TokenID{}):] {
+			tokens = append(tokens, shuffler.TokenID(result))
+		}
+	}
+	return did, tokens, nil
+}
+
+func (c Crowd) result(ctx context.Context, s blob.Store, what string, i, least int) ([]byte, error) {
+	name := c.doneName(what, i)
+	result, err := s.Get(ctx, name)
+	if err == nil {
+		result, err = c.Key.Open(name, result)
+	}
+	if err == nil && len(result) < least {
+		err = shuffler.ErrSealed
+	}
+	if errors.Is(err, shuffler.ErrSealed) {
+		err = errors.Join(err, c.undo(ctx, s, what, i))
+	}
+	return result, err
+}
+
+// Write writes the envelopes that leave, in their order.
+func (c Crowd) Write(ctx context.Context, s blob.Store, w io.Writer) error {
+	for j := range c.Buckets {
+		body, err := s.Get(ctx, c.bucketName(j))
+		if err == nil {
+			body, err = c.Key.Open(c.bucketName(j), body)
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
+			return errors.Join(err, c.undo(ctx, s, gathered, j))
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(body); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package collection
+
+import (
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Records asks the training records of a data set for their public cluster and class jointly, or for the
+// vector of a public encoder beside the class, all a secret though everyone colludes, through the whole flow.
+type Records struct {
+	Title   string
+	State   []byte        // public clusters, or an encoder where Vector is there
+	Vector  *plan.Latents // mechanism and, unless it is left to the design, the vector's epsilon; nil: symbols
+	Budget  plan.Budget
+	Minimum int
+	Full    bool // fidelity
+	Seed    uint64
+}
+
+// Run collects and publishes, with the test records as public data.
+func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, error) {
+	var out Learned
+	asked, err := c.asked()
+	if err != nil {
+		return out, err
+	}
+	asked.Classes = set.Classes
+	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &asked}, c.Budget, c.Minimum)
+	p.Title = c.Title
+	keys, err := simulate.NewKeys(&p)
+	if err != nil {
+		return out, err
+	}
+	p.State = plan.StateName(c.State)
+	if p, err = protocol.Design(p); err != nil {
+		return out, err
+	}
+	proto, err := protocol.WithState(p, c.State)
+	if err != nil {
+		return out, err
+	}
+	values := make(law.Values, set.Train.Len())
+	for i := range values {
+		values[i] = latent.Record{Features: set.Train.X.Data[i*set.Train.X.Stride:][:set.Train.X.Cols], Class: set.Train.Y[i]}
+	}
+	a, err := ask(proto, keys, values, c.Full, simulate.Bounded{}, c.Seed, progress)
+	if err != nil {
+		return out, err
+	}
+	out.Plan, out.Collection, out.Learned = p, a.Collection, a.learned
+	out.Public = findings.Public{Truth: a.truth, Test: findings.Records{X: set.Test.X, Y: set.Test.Y}}
+	out.Release, err = a.publish(proto, out.Public, c.Seed)
+	out.Release.Synthetic = set.Synthetic
+	return out, err
+}
+
+// asked is the section that the state is for, but for the classes.
+func (c Records) asked() (plan.Latent, error) {
+	if c.Vector == nil {
+		f, err := cluster.ParseFinder(c.State)
+		if err != nil {
+			return plan.Latent{}, err
+		}
+		return plan.Latent{Features: f.Inputs, Report: plan.LatentSymbols, Clusters: len(f.Sizes)}, nil
+	}
+	e, err := device.ParseEncoder(c.State)
+	if err != nil {
+		return plan.Latent{}, err
+	}
+	z := *c.Vector
+	if z.Dim = e.Dim(); z.Mechanism == plan.LatentLaplace {
+		z.Length = e.Length
+	}
+	return plan.Latent{Features: e.Inputs(), Report: plan.LatentVector, Vector: &z}, nil
+}

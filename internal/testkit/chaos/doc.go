@@ -1,0 +1,14 @@
+// Package chaos proves the services together: it is tests only. Devices that each
+// hold a value nobody else has report through a real issuer, real hops and a real
+// analyzer, while machines crash, disks tear and fill up, clocks jump and links
+// fail; what the analyzer has counted in the end is compared with what was
+// acknowledged, one respondent at a time.
+//
+//	go test ./internal/testkit/chaos                            what CI runs
+//	go test ./internal/testkit/chaos -chaos.schedules 5000      more schedules
+//	go test ./internal/testkit/chaos -chaos.seed 17 -v          one of them, told step by step
+//	go test ./internal/testkit/chaos -run RottenDisks -chaos.rotten 1000 -timeout 1h    disks that rot
+//	go test ./internal/testkit/chaos -run Workers -v -chaos.workers 20 -timeout 1h      workers that share crowds and batches
+//	go test ./internal/testkit/chaos -run Load -v -load.envelopes 5000000 -timeout 60m
+//	go test ./internal/testkit/chaos -run Soak -soak 10m -timeout 15m
+package chaos

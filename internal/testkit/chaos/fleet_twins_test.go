@@ -1,0 +1,241 @@
+package chaos
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/party/shuffler"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// Twins of a fleet's workers, each with one bug of those that a system of this kind has.
+
+// ownOrder takes steps like a worker, but orders each part under a key that it draws for the
+// attempt, as the shuffles of data engines do. What it writes is sealed as it should be.
+func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
+	records, err := options.Queue.Records(ctx, "shuffler")
+	if err != nil {
+		return err
+	}
+	work, err := options.Queue.Work(ctx, "steps", options.StepLease)
+	if err != nil {
+		return err
+	}
+	for {
+		taken, there, err := work.Take(ctx, time.Second)
+		if err != nil || !there {
+			continue
+		}
+		taken.Do(ctx, func(ctx context.Context) error {
+			var t struct {
+				Plan  []byte
+				Under string
+				Step  mixer.Step
+			}
+			if err := json.Unmarshal(taken.Body, &t); err != nil {
+				return err
+			}
+			post, rest, _ := strings.Cut(t.Under, "/")
+			crowd, _, _ := strings.Cut(rest, "/")
+			value, _, err := records.Get(ctx, "crowd."+post+"."+crowd)
+			if err != nil {
+				return err
+			}
+			var mark struct{ Laid *mixer.Crowd }
+			if err := json.Unmarshal(value, &mark); err != nil || mark.Laid == nil {
+				return err
+			}
+			text, _, err := records.Get(ctx, fmt.Sprintf("plan.%x", t.Plan))
+			if err != nil {
+				return err
+			}
+			signed, err := plan.ParseSigned(text)
+			if err != nil {
+				return err
+			}
+			keys, err := serve.OpeningKeys(options.Keys)
+			if err != nil {
+				return err
+			}
+			hop, err := shuffler.NewHop(signed.Plan, 0, 0, keys[signed.Plan.Route.Instances()[0].Hops[0].Key])
+			if err != nil {
+				return err
+			}
+			if t.Step.Gather {
+				return mark.Laid.Do(ctx, hop, options.Blobs, t.Step)
+			}
+			return scatterAnew(ctx, *mark.Laid, hop, options, t.Step.Number)
+		})
+	}
+}
+
+func scatterAnew(ctx context.Context, c mixer.Crowd, hop *shuffler.Hop, o shufflerd.Options, i int) error {
+	at := fmt.Sprintf("%s/part/%d", c.Under, i)
+	part, err := o.Blobs.Get(ctx, at)
+	if err == nil {
+		part, err = c.Key.Open(at, part)
+	}
+	if err != nil {
+		return err
+	}
+	var envelopes [][]byte
+	for ; len(part) >= c.Size; part = part[c.Size:] {
+		envelopes = append(envelopes, part[:c.Size])
+	}
+	drawn := shuffler.NewKey()
+	did, err := hop.Scatter(drawn, c.Crowd, envelopes, c.Buckets)
+	if err != nil {
+		return err
+	}
+	for j, f := range did.Fragments {
+		name := fmt.Sprintf("fragment for bucket %d of %d of crowd %d", j, c.Buckets, c.Crowd)
+		body, err := drawn.Open(name, f)
+		if err == nil {
+			err = o.Blobs.Put(ctx, fmt.Sprintf("%s/fragment/%d/%d", c.Under, i, j), c.Key.Seal(name, body))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	done := fmt.Sprintf("%s/scattered/%d/done", c.Under, i)
+	return o.Blobs.Put(ctx, done, c.Key.Seal(done, binary.BigEndian.AppendUint64(nil, uint64(did.Dropped))))
+}
+
+// forgetLaid is what a hop does when it starts that mixes a crowd anew, from what its devices
+// sent, where it finds one half mixed.
+func (o order) forgetLaid() error {
+	ctx := context.Background()
+	q, err := queue.Open(ctx, queue.Config{URL: o.Station.Queue, Replicas: 3})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	records, err := q.Records(ctx, "shuffler")
+	if err != nil {
+		return err
+	}
+	return records.Each(ctx, "crowd", func(key string, value []byte, revision uint64) error {
+		if !strings.Contains(string(value), `"phase":"mixing"`) {
+			return nil
+		}
+		_, err := records.Set(ctx, key, []byte(`{"phase":""}`), revision)
+		return err
+	})
+}
+
+// twoTransactions counts like a worker, but a shard's mark and its tally are two transactions:
+// "mark first" writes the mark, and then the tally; "tally first" adds the tally to a row of its
+// own, and then writes the mark. Between them it comes to the point "between".
+func (o order) twoTransactions(ctx context.Context, db *store.Store, s setting, f *fates) error {
+	raw, err := sql.Open("pgx", o.Station.Database)
+	if err != nil {
+		return err
+	}
+	var own *store.Shard // the first that it has counted
+	var sum store.ShardCount
+	for {
+		sh, there, err := db.Lease(ctx, time.Now(), fleetLease)
+		if err != nil || !there {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		one, empty, proto, err := o.countAlone(ctx, db, s, sh)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			continue
+		}
+		mark := one
+		mark.Tally = empty
+		switch {
+		case o.Station.Twin == "mark first":
+			_, err = db.CountShard(ctx, sh, mark)
+			f.come("between", false)
+			if err == nil {
+				err = rewrite(ctx, raw, sh, one)
+			}
+		case own == nil || own.SHA256 != sh.SHA256:
+			_, err = db.CountShard(ctx, sh, one)
+			own, sum = &sh, one
+		default:
+			a, b := proto.NewTally(), proto.NewTally()
+			if err = errors.Join(a.UnmarshalBinary(sum.Tally), b.UnmarshalBinary(one.Tally), a.Merge(b)); err == nil {
+				sum.Tally, err = a.MarshalBinary()
+			}
+			if err == nil {
+				err = rewrite(ctx, raw, *own, sum)
+			}
+			f.come("between", false)
+			if err == nil {
+				_, err = db.CountShard(ctx, sh, mark)
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+}
+
+// countAlone is what is in a shard, and a tally of nothing.
+func (o order) countAlone(ctx context.Context, db *store.Store, s setting, sh store.Shard) (c store.ShardCount, empty []byte, p *protocol.Protocol, err error) {
+	text, err := db.Signed(ctx, sh.Plan)
+	if err != nil {
+		return c, nil, nil, err
+	}
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return c, nil, nil, err
+	}
+	if p, err = protocol.New(signed.Plan); err != nil {
+		return c, nil, nil, err
+	}
+	keys, err := serve.OpeningKeys(s.ring.keys("analyzer"))
+	if err != nil {
+		return c, nil, nil, err
+	}
+	counter, err := analyzer.NewCounter(p, keys[signed.Plan.Analyzer.Key])
+	if err != nil {
+		return c, nil, nil, err
+	}
+	names, err := s.blobs.List(ctx, fmt.Sprintf("%s/%d_%d/%x/%d", sh.Plan, sh.Instance, sh.Crowd, sh.SHA256[:8], sh.Shard))
+	if err != nil {
+		return c, nil, nil, err
+	}
+	found, err := parts.Shards(names)
+	if err != nil || len(found) != 1 {
+		return c, nil, nil, errors.Join(err, fmt.Errorf("%d shards", len(found)))
+	}
+	table, err := found[0].Count(ctx, counter, s.blobs)
+	if err != nil {
+		return c, nil, nil, err
+	}
+	c = store.ShardCount{Opened: table.Counted.Opened, Dropped: table.Counted.Dropped}
+	c.Tally, err = table.Counted.Tally.MarshalBinary()
+	empty, failed := p.NewTally().MarshalBinary()
+	return c, empty, p, errors.Join(err, failed)
+}
+
+// rewrite gives a shard's row another tally.
+func rewrite(ctx context.Context, db *sql.DB, sh store.Shard, c store.ShardCount) error {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Checksum(fmt.Appendf(nil, "%s %d %d %d ", sh.Plan, sh.Instance, sh.Crowd, sh.Shard), table)
+	sum = crc32.Update(sum, table, append(fmt.Appendf(nil, "%d %d ", c.Opened, c.Dropped), c.Tally...))
+	_, err := db.ExecContext(ctx, "UPDATE shards SET body = $1, crc = $2 WHERE plan = $3 AND instance = $4 AND crowd = $5 AND shard = $6 AND sha256 = $7",
+		c.Tally, int64(sum), sh.Plan, sh.Instance, sh.Crowd, sh.Shard, sh.SHA256[:])
+	return err
+}

@@ -1,0 +1,151 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/issuer"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// setting is what a service runs in.
+type setting struct {
+	ring       *ring
+	publishers *serve.Publishers // nil: the ring's
+	dir        string            // its disk
+	room       int64             // bytes that a hop's queue may use; 0: as it likes
+	now        func() time.Time
+	failpoint  func(string) error
+	network    http.RoundTripper // to the next hop and the analyzer
+	log        *slog.Logger      // nil: none
+
+	// Of a fleet: what workers share.
+	url   string     // of a cluster, in the place of the hop's disk
+	once  bool       // the cluster keeps one copy of each message, and not three
+	dsn   string     // of a PostgreSQL database, in the place of the analyzer's disk
+	blobs blob.Store // nil: crowds and batches are in memory
+	bytes int        // of parts, or of shards
+	lease time.Duration
+}
+
+func (s setting) trust() *serve.Publishers {
+	if s.publishers != nil {
+		return s.publishers
+	}
+	return serve.Trust(s.ring.trusted())
+}
+
+// process is a running service, whatever its role.
+type process struct {
+	config serve.Config
+	step   func(context.Context) error // does once what is due
+	run    func(context.Context)       // does it all the time
+	store  *store.Store                // the analyzer's
+	queue  *queue.Queue                // a hop's
+	stop   func()
+}
+
+// end lets go of everything that the process holds.
+func (p process) end() {
+	if p.stop != nil {
+		p.stop()
+	}
+}
+
+// launch starts the service of that name on what is in its folder.
+func launch(name string, s setting) (process, error) {
+	switch {
+	case name == "issuer":
+		return launchIssuer(s)
+	case name == "analyzer":
+		return launchAnalyzer(s)
+	case strings.HasPrefix(name, "hop"):
+		return launchHop(name, s)
+	}
+	panic("chaos: no service " + name)
+}
+
+// common is what every service of a run is made of.
+func (s setting) common(name string) serve.Common {
+	return serve.Common{Keys: s.ring.keys(name), Client: &http.Client{Transport: s.network}, Now: s.now, Log: s.log, Failpoint: s.failpoint}
+}
+
+func launchIssuer(s setting) (process, error) {
+	i, err := issuer.New(issuer.Options{
+		Common: s.common("issuer"), Folder: s.dir, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
+	})
+	if err != nil {
+		return process{}, err
+	}
+	return process{
+		config: serve.Config{Name: "issuer", Routes: i.Routes(), Private: i.Private(), Ready: i.Ready, Status: i.Status},
+		step:   func(context.Context) error { return i.Sweep() }, run: i.Run, stop: func() { i.Close() },
+	}, nil
+}
+
+func launchAnalyzer(s setting) (process, error) {
+	db, err := store.Open(context.Background(), store.Config{DSN: cmp.Or(s.dsn, filepath.Join(s.dir, "a.db")), Failpoint: s.failpoint})
+	if err != nil {
+		return process{}, err
+	}
+	a, err := analyzerd.New(analyzerd.Options{
+		Common: s.common("analyzer"), Store: db, Operators: s.ring.people("operators"),
+		Publishers: []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
+		Trust:      s.trust(), Coordinator: s.ring.coordinator(),
+		Populations: map[string]analyzerd.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
+		Software:    "chaos", Blobs: s.blobs, ShardBytes: s.bytes, ShardLease: s.lease,
+	})
+	if err != nil {
+		db.Close()
+		return process{}, err
+	}
+	if err := a.Compare(context.Background()); err != nil {
+		db.Close()
+		return process{}, err
+	}
+	return process{
+		config: serve.Config{Name: "analyzer", Routes: a.Routes(), Ready: a.Ready, Status: a.Status},
+		step:   a.Step, run: func(ctx context.Context) { a.Run(ctx) }, store: db, stop: func() { db.Close() },
+	}, nil
+}
+
+func launchHop(name string, s setting) (process, error) {
+	ctx := context.Background()
+	at := queue.Config{Dir: s.dir, MaxBytes: s.room}
+	if s.url != "" {
+		at = queue.Config{URL: s.url, Replicas: 3}
+		if s.once {
+			at.Replicas = 1
+		}
+	}
+	q, err := queue.Open(ctx, at)
+	if err != nil {
+		return process{}, err
+	}
+	h, err := shufflerd.New(ctx, shufflerd.Options{
+		Common: s.common(name), Queue: q, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
+		Limits: shufflerd.Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
+		Blobs:  s.blobs, PartBytes: s.bytes, Share: s.url != "", StepLease: s.lease,
+	})
+	if err != nil {
+		q.Close()
+		return process{}, err
+	}
+	return process{
+		config: serve.Config{Name: "shuffler", Routes: h.Routes(), Private: h.Private(), Ready: h.Ready, Status: h.Status},
+		step:   h.Step, run: h.Run, queue: q, stop: q.Close,
+	}, nil
+}

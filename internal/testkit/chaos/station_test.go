@@ -1,0 +1,368 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/store"
+)
+
+// station is what a process of a fleet shares with others, and what befalls it.
+type station struct {
+	Queue    string // URLs of the cluster's nodes
+	Database string // URL
+	Parts    string // folder of the hop's parts, or URL of a bucket
+	Shards   string // of the analyzer's
+	Twin     string // the bug that it has; "": none
+	Slow     time.Duration
+
+	Client, Cluster int // ports of a node of the cluster
+	Routes          []string
+}
+
+// Sizes at which a crowd of a few kilobytes has a handful of parts and shards.
+const (
+	fleetPart  = 200
+	fleetShard = 100
+	fleetLease = time.Second
+)
+
+// doom is what a process does to itself. Those of a process lie in a file beside it, and are
+// taken one after the other, whichever of its lives it is in.
+type doom struct {
+	Do    string // "kill" or "stop" (signals 9 and 19), or "call": it waits until somebody has done something
+	At    int    // the time at which it comes there, from 1
+	Where string // a failpoint, or "get" or "put": before a blob is read or written; "": before and after anything that it does with blobs
+}
+
+// fates takes dooms as a process comes to points.
+type fates struct {
+	home, name string
+	mu         sync.Mutex
+	woken      bool
+}
+
+func (f *fates) file(kind string) string { return filepath.Join(f.home, f.name+"."+kind) }
+
+// come is called at each point. blobs is for what is done with them.
+func (f *fates) come(point string, blobs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.woken && (point == "after" || !blobs) {
+		f.woken = false
+		f.note("awake")
+	}
+	text, err := os.ReadFile(f.file("dooms"))
+	if err != nil {
+		return
+	}
+	var dooms []doom
+	if err := json.Unmarshal(text, &dooms); err != nil {
+		panic(err)
+	}
+	if len(dooms) == 0 || dooms[0].Where != point && (dooms[0].Where != "" || !blobs) {
+		return
+	}
+	d := &dooms[0]
+	if d.At--; d.At > 0 {
+		f.leave(dooms)
+		return
+	}
+	do := d.Do
+	f.leave(dooms[1:])
+	f.note("met")
+	switch do {
+	case "kill":
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "stop":
+		f.note("stopped")
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		time.Sleep(20 * time.Millisecond) // some thread may have gone on
+		f.woken = true
+	case "call":
+		f.note("calls")
+		for {
+			if _, err := os.Stat(f.file("calls")); errors.Is(err, os.ErrNotExist) {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+func (f *fates) leave(dooms []doom) {
+	text, err := json.Marshal(dooms)
+	if err == nil {
+		err = durable.Replace(f.file("dooms"), text, 0o600)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// note leaves a word for whoever watches: a line more in a file.
+func (f *fates) note(kind string) {
+	w, err := os.OpenFile(f.file(kind), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintln(w, "x")
+		err = errors.Join(err, w.Close())
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Write hears of what a process logs.
+func (f *fates) Write(line []byte) (int, error) {
+	f.come("log", false)
+	return os.Stderr.Write(line)
+}
+
+// mortal is a store of blobs at whose calls something befalls its process.
+type mortal struct {
+	blob.Store
+	fates *fates
+	slow  time.Duration
+}
+
+func (m mortal) Put(ctx context.Context, name string, body []byte) error {
+	m.fates.come("put", true)
+	err := m.Store.Put(ctx, name, body)
+	m.fates.come("after", true)
+	return err
+}
+
+func (m mortal) Get(ctx context.Context, name string) ([]byte, error) {
+	m.fates.come("get", true)
+	time.Sleep(m.slow)
+	return m.Store.Get(ctx, name)
+}
+
+func (m mortal) List(ctx context.Context, under string) ([]string, error) {
+	m.fates.come("list", true)
+	return m.Store.List(ctx, under)
+}
+
+// fixed is a clock that stands where a file says.
+func fixed(home string) func() time.Time {
+	var mu sync.Mutex
+	var read, at time.Time
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(read) > 5*time.Millisecond {
+			text, err := os.ReadFile(filepath.Join(home, "now"))
+			if err == nil {
+				err = at.UnmarshalText(text)
+			}
+			if err != nil {
+				panic(err)
+			}
+			read = time.Now()
+		}
+		return at
+	}
+}
+
+// post is the process of a fleet that is no service: it works until it is killed.
+func (o order) post(s setting, f *fates) error {
+	ctx := context.Background()
+	run := func(ctx context.Context) { <-ctx.Done() }
+	switch kind := strings.TrimRight(o.Name, "0123456789"); kind {
+	case "node":
+		if err := o.node(); err != nil {
+			return err
+		}
+	case "mixer":
+		q, err := queue.Open(ctx, queue.Config{URL: o.Station.Queue, Replicas: 3})
+		if err != nil {
+			return err
+		}
+		options := shufflerd.Options{Common: s.common("hop0.0"), Queue: q, Blobs: s.blobs, StepLease: fleetLease}
+		if o.Station.Twin != "" {
+			run = func(ctx context.Context) { fail(o.ownOrder(ctx, options)) }
+		} else if run, err = shufflerd.NewWorker(ctx, options); err != nil {
+			return err
+		}
+	case "counter":
+		db, err := store.Open(ctx, store.Config{DSN: o.Station.Database})
+		if err != nil {
+			return err
+		}
+		if o.Station.Twin != "" {
+			run = func(ctx context.Context) { fail(o.twoTransactions(ctx, db, s, f)) }
+			break
+		}
+		a, err := analyzerd.New(analyzerd.Options{
+			Common: s.common("analyzer"), Store: db, Operators: s.ring.people("operators"), Blobs: s.blobs, ShardBytes: fleetShard, ShardLease: fleetLease,
+			Publishers:  []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}},
+			Populations: map[string]analyzerd.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
+		})
+		if err != nil {
+			return err
+		}
+		run = a.Work
+	default:
+		panic("chaos: no post " + o.Name)
+	}
+	fmt.Println("up")
+	run(ctx)
+	return errors.New("chaos: it has ended")
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// node starts a node of a cluster of JetStream.
+func (o order) node() error {
+	var routes []*url.URL
+	for _, at := range o.Station.Routes {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: at})
+	}
+	n, err := server.NewServer(&server.Options{
+		ServerName: o.Name, Host: "127.0.0.1", Port: o.Station.Client, NoSigs: true, NoLog: true, Routes: routes,
+		Cluster:   server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: o.Station.Cluster},
+		JetStream: true, StoreDir: o.Dir, SyncAlways: true, JetStreamMaxStore: 1 << 30,
+	})
+	if err != nil {
+		return err
+	}
+	n.Start()
+	if !n.ReadyForConnections(20 * time.Second) {
+		return errors.New("chaos: a node does not start")
+	}
+	return nil
+}
+
+// man gives a process of a fleet what it shares.
+func (o order) man(s setting) (setting, *fates, error) {
+	f := &fates{home: o.Home, name: o.Name}
+	s.log, s.now = slog.New(slog.NewTextHandler(f, nil)), fixed(o.Home)
+	s.failpoint = func(name string) error {
+		f.come(name, false)
+		return nil
+	}
+	s.url, s.dsn = o.Station.Queue, o.Station.Database
+	place := o.Station.Parts
+	if o.Name == "analyzer" || strings.HasPrefix(o.Name, "counter") {
+		place = o.Station.Shards
+	}
+	blobs, err := openBlobs(place)
+	s.blobs = mortal{blobs, f, o.Station.Slow}
+	return s, f, err
+}
+
+// openBlobs opens a bucket or a folder.
+func openBlobs(place string) (blob.Store, error) {
+	if bucket.Is(place) {
+		return bucket.Open(place)
+	}
+	return blob.OpenFolder(place)
+}
+
+// witness has a hop leave a copy of what a crowd is mixed from, its key included, when that is
+// settled: where the crowd is marked as laid out.
+func (o order) witness(q *queue.Queue) error {
+	ctx := context.Background()
+	records, err := q.Records(ctx, "shuffler")
+	if err != nil {
+		return err
+	}
+	from, err := openBlobs(o.Station.Parts)
+	if err != nil {
+		return err
+	}
+	alone, err := blob.OpenFolder(filepath.Join(o.Home, "alone"))
+	if err != nil {
+		return err
+	}
+	return records.Each(ctx, "crowd", func(_ string, value []byte, _ uint64) error {
+		var mark struct {
+			Laid *mixer.Crowd `json:"laid"`
+		}
+		if err := json.Unmarshal(value, &mark); err != nil || mark.Laid == nil {
+			return err
+		}
+		if there, err := alone.List(ctx, mark.Laid.Under); err != nil || len(there) > 0 {
+			return err
+		}
+		names, err := from.List(ctx, mark.Laid.Under)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			body, err := from.Get(ctx, name)
+			if err == nil {
+				err = alone.Put(ctx, name, body)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		text, err := json.Marshal(mark.Laid)
+		if err != nil {
+			return err
+		}
+		return durable.Replace(filepath.Join(o.Home, "laid", strings.ReplaceAll(mark.Laid.Under, "/", "-")), text, 0o600)
+	})
+}
+
+// serveFleet is a process of a fleet.
+func (o order) serveFleet(s setting) error {
+	s, f, err := o.man(s)
+	if err != nil {
+		return err
+	}
+	s.lease = fleetLease
+	switch {
+	case o.Name == "analyzer":
+		s.bytes = fleetShard
+	case strings.HasPrefix(o.Name, "hop"):
+		s.bytes = fleetPart
+	default:
+		return o.post(s, f)
+	}
+	var p process
+	come := s.failpoint
+	s.failpoint = func(name string) error {
+		if name == "parts-marked" {
+			if err := o.witness(p.queue); err != nil {
+				return err
+			}
+		}
+		return come(name)
+	}
+	s.once = o.Station.Twin == "one copy"
+	if o.Station.Twin == "anew" {
+		if err := o.forgetLaid(); err != nil {
+			return err
+		}
+	}
+	if p, err = launch(o.Name, s); err != nil {
+		return err
+	}
+	return o.listen(p)
+}

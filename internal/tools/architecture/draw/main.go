@@ -1,0 +1,21 @@
+// Command draw writes the picture of the packages to docs/packages.svg. It is run
+// from the root of the module: go run ./internal/tools/architecture/draw
+package main
+
+import (
+	"log"
+	"os"
+
+	"github.com/confetti-dp/confetti/internal/tools/architecture"
+)
+
+func main() {
+	log.SetFlags(0)
+	found, err := architecture.Read(os.DirFS("."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile("docs/packages.svg", architecture.Draw(found, architecture.Programs...), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}

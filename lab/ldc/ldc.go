@@ -1,0 +1,209 @@
+// Package ldc measures what is learned from private labels and public features as "Label
+// differential privacy via clustering" (LDC) measured it: logistic regression on principal
+// components of pixels, whose labels a mechanism has protected. Mechanisms of curators and of
+// devices stand side by side, each with whom it trusts.
+package ldc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/learn/cluster"
+	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// components are the principal ones of pixels that models see.
+const components = 50
+
+// task is a data set made ready: public features, and labels that are to be protected.
+type task struct {
+	set           *dataset.Set
+	train, test   blas32.General // in principal components, of mean square one
+	labels, tests []int
+	classes       int
+	exact         float64 // accuracy without privacy
+	clusters      map[[2]int][]int
+	seed          uint64
+	tell          fit.Progress
+}
+
+// prepare makes a set ready. Features are public, those of the respondents themselves, so that
+// components are too.
+func prepare(set *dataset.Set, seed uint64, tell simulate.Progress) (*task, error) {
+	t := &task{set: set, classes: len(set.Classes), labels: set.Train.Y, tests: set.Test.Y, seed: seed, tell: fit.Progress(tell), clusters: map[[2]int][]int{}}
+	tell("principal directions", 0, 1)
+	directions, train, err := cluster.Directions(set.Train.X, min(components, set.Dimension(), set.Train.X.Rows-1))
+	if err != nil {
+		return nil, err
+	}
+	t.train, t.test = train, directions.Project(dataset.Copied(set.Test.X))
+	sum := 0.0
+	for _, v := range t.train.Data {
+		sum += float64(v) * float64(v)
+	}
+	scale(t.train, sum/float64(len(t.train.Data)))
+	scale(t.test, sum/float64(len(t.train.Data)))
+	return t, nil
+}
+
+// against has two classes: one, and all others.
+func (t *task) against(class int) (*task, error) {
+	if class == 0 {
+		return t, nil
+	}
+	if class > t.classes {
+		return nil, fmt.Errorf("class %d of %d against all others", class, t.classes)
+	}
+	two := func(of []int) []int {
+		out := make([]int, len(of))
+		for i, y := range of {
+			if y == class-1 {
+				out[i] = 1
+			}
+		}
+		return out
+	}
+	b := *t
+	b.labels, b.tests, b.classes, b.exact = two(t.labels), two(t.tests), 2, 0
+	return &b, nil
+}
+
+// in are the clusters of the records, by k-means on the components, anew for each run.
+func (t *task) in(clusters, run int) ([]int, error) {
+	key := [2]int{clusters, run}
+	if of, ok := t.clusters[key]; ok {
+		return of, nil
+	}
+	const forClusters = 0x1dc
+	s, err := cluster.Means(replay.New(t.seed, forClusters, uint64(run)), t.train, cluster.Options{Clusters: clusters}, t.tell)
+	if err != nil {
+		return nil, err
+	}
+	t.clusters[key] = cluster.All(s, t.train)
+	return t.clusters[key], nil
+}
+
+// How multinomial logistic regression is trained, as drawn images have it (lab/labels/settle):
+// to the end where the loss is that of labels, and with smaller steps where it is that of how
+// likely reports are, or has weights below zero: these fit their noise.
+var (
+	entropy    = net.Training{Epochs: 8, Batch: 500, Rate: 0.02, Decay: 0.1, Loss: nn.CrossEntropy}
+	likelihood = net.Training{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1, Loss: nn.Likelihood}
+	modified   = net.Training{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1, Loss: nn.CrossEntropy}
+)
+
+const forTraining = 0x7a1
+
+// learn trains on targets of the training's loss, and gives the accuracy on test records.
+func (t *task) learn(targets []float32, how net.Training, run int) (*nn.Model, float64, error) {
+	m, err := net.Fit(replay.New(t.seed, forTraining, uint64(run)), t.train, targets, t.classes, how, t.tell)
+	if err != nil {
+		return nil, 0, err
+	}
+	return m, net.Accuracy(m, t.test, t.tests), nil
+}
+
+// withoutPrivacy is the accuracy of the same model on the labels themselves.
+func (t *task) withoutPrivacy() (float64, error) {
+	if t.exact > 0 {
+		return t.exact, nil
+	}
+	var err error
+	_, t.exact, err = t.learn(net.OneHot(t.labels, t.classes), entropy, 0)
+	return t.exact, err
+}
+
+// Run measures a cell.
+func Run(c experiments.Cell, set *dataset.Set, tell simulate.Progress) (experiments.Result, error) {
+	t, err := prepare(set, c.Seed, tell)
+	if err != nil {
+		return experiments.Result{}, err
+	}
+	return t.measure(c)
+}
+
+func (t *task) measure(c experiments.Cell) (res experiments.Result, err error) {
+	start := time.Now()
+	if err := c.Validate(); err != nil {
+		return res, err
+	}
+	if t, err = t.against(c.Labels.Against); err != nil {
+		return res, err
+	}
+	exact, err := t.withoutPrivacy()
+	if err != nil {
+		return res, err
+	}
+	n := len(t.labels)
+	res = experiments.Result{Dataset: t.set.Name, Synthetic: t.set.Synthetic, Data: t.set.Checksum, Respondents: n, Users: n, Runs: c.Runs, Seed: c.Seed}
+	res.Learned = &experiments.Learned{AccuracyNoPrivacy: exact}
+	way, ok := methods[c.Labels.Method]
+	if !ok {
+		return res, errors.New("ldc: a method that nobody measures: " + c.Labels.Method)
+	}
+	var all []float64
+	for run := range c.Runs {
+		t.tell(c.Labels.String(), run, c.Runs)
+		accuracy, err := way(t, c.Labels, run, &res)
+		if err != nil {
+			return res, err
+		}
+		all = append(all, accuracy)
+	}
+	res.Learned.Accuracy, res.Learned.AccuracyStd = experiments.MeanStd(all)
+	res.Seconds = time.Since(start).Seconds()
+	return res, nil
+}
+
+// Kind is what these measurements have in common.
+var Kind = &experiments.Kind{
+	Takes:   func(set string) (takes, folder bool) { return slices.Contains(dataset.Names(), set), true },
+	Choices: dataset.Names(),
+	Bench:   func(d experiments.Data) experiments.Bench { return &bench{data: d} },
+}
+
+// bench measures cells, and holds the last data set.
+type bench struct {
+	data experiments.Data
+	last *task
+	name string
+}
+
+func (b *bench) Shared(c experiments.Cell) string {
+	return fmt.Sprint(c.Labels.Against, " ", c.Labels.Clusters)
+}
+
+func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
+	if b.last == nil || b.name != c.Dataset || b.last.seed != c.Seed {
+		b.last = nil // let go of the memory before more is taken
+		set, err := b.data.Set(c.Dataset)
+		if err != nil {
+			return experiments.Measured{}, err
+		}
+		if b.last, err = prepare(set, c.Seed, func(string, int, int) {}); err != nil {
+			return experiments.Measured{}, err
+		}
+		b.name = c.Dataset
+	}
+	res, err := b.last.measure(c)
+	if inadmissible := (&inadmissible{}); errors.As(err, &inadmissible) {
+		return experiments.Measured{Cell: c, Reason: err.Error()}, nil
+	}
+	if err != nil {
+		return experiments.Measured{}, err
+	}
+	return experiments.Measured{Cell: c, Result: &res}, nil
+}
+
+// inadmissible says why a mechanism does not take parameters.
+type inadmissible struct{ error }

@@ -1,0 +1,80 @@
+package ldc
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/release"
+)
+
+func quiet(string, int, int) {}
+
+// Every method on documents that are made up: within its budget, far better than chance, and with
+// whom it trusts; what is drawn of it is a page.
+func TestEveryMethodLearns(t *testing.T) {
+	set, err := dataset.Generate(1, dataset.GenerateOptions{Train: 4000, Test: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{data: experiments.Data{Set: func(string) (*dataset.Set, error) { return set, nil }}}
+	var all []experiments.Measured
+	for _, method := range experiments.LabelMethods {
+		c := experiments.Cell{Dataset: "mnist", Seed: 1, Runs: 2, Labels: experiments.Labels{Method: method, Epsilon: 3}}
+		switch method {
+		case experiments.ClusterRR:
+			c.Labels = clustered(3, 20, "")
+		case experiments.PeerToPeer:
+			c.Labels.Clusters, c.Labels.Against = 60, 1
+		case experiments.NoPrivacy:
+			c.Labels.Epsilon = 0
+		}
+		m, err := b.Measure(c)
+		if err != nil || m.Result == nil {
+			t.Fatalf("%s: %v, %+v", method, err, m)
+		}
+		got := m.Result.Learned
+		if got.Accuracy < 0.5 || got.Accuracy > got.AccuracyNoPrivacy+0.02 {
+			t.Errorf("%s: accuracy %v, %v without privacy", method, got.Accuracy, got.AccuracyNoPrivacy)
+		}
+		if method == experiments.NoPrivacy {
+			continue
+		}
+		all = append(all, m)
+		local := !slices.Contains([]string{experiments.ClusterRR, experiments.DPSGD, experiments.PeerToPeer}, method)
+		if e := m.Result.Epsilon; e == nil || *e > 3 || *e < 2.9 || m.Result.Adjacency != "label" || (m.Result.EpsilonLocal != nil) != (local || method == experiments.PeerToPeer) || (m.Result.Trust == "local") != local {
+			t.Errorf("%s: %+v", method, m.Result.Promised)
+		}
+	}
+	for _, s := range Specs() {
+		d := release.Document{Title: s.Title, Sections: s.Sections(s, all)}
+		if err := d.Validate(); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		for _, c := range s.Cells(experiments.Options{Seed: 1}) {
+			if err := c.Validate(); err != nil {
+				t.Errorf("%s: %s: %v", s.Name, c, err)
+			}
+		}
+	}
+}
+
+// A threshold that is too large for so many classes is a cell without a result, and says why.
+func TestInadmissibleParameters(t *testing.T) {
+	set, err := dataset.Generate(1, dataset.GenerateOptions{Train: 400, Test: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{data: experiments.Data{Set: func(string) (*dataset.Set, error) { return set, nil }}}
+	l := clustered(1, 5, "")
+	l.Heterogeneity = 0.416
+	m, err := b.Measure(experiments.Cell{Dataset: "mnist", Seed: 1, Runs: 1, Labels: l})
+	if err != nil || m.Result != nil || !strings.Contains(m.Reason, "threshold 0.416") {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := Run(experiments.Cell{Dataset: "mnist", Runs: 1, Labels: experiments.Labels{Method: experiments.UniformRR, Epsilon: 1, Against: 9}}, set, quiet); err == nil {
+		t.Error("class 9 of a few")
+	}
+}

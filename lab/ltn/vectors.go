@@ -1,0 +1,238 @@
+package ltn
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
+	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/labels"
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/latent"
+)
+
+// vectors learns classes from a noisy vector and a class of each respondent.
+func (t *task) vectors() (Result, error) {
+	public, asked := t.split()
+	res := Result{Cell: t.Cell, Respondents: len(asked), Public: len(public)}
+	e, err := t.encoder(dataset.Rows(t.set.Train.X, public))
+	if err != nil {
+		return res, err
+	}
+	res.EpsilonMade, res.Claim = e.Trained.Epsilon, e.Trained.Claim
+	values, y := make(law.Values, len(asked)), make([]int, len(asked))
+	for k, i := range asked {
+		y[k] = t.set.Train.Y[i]
+		values[k] = t.record(i, 0, y[k])
+	}
+	v, p, err := t.askVectors(e.Encoder, t.set.Classes, nil, len(asked), values)
+	if err != nil {
+		return res, err
+	}
+	told := make([]int, len(v.Reports))
+	for i, r := range v.Reports {
+		told[i] = r.Class
+	}
+	classes := len(t.set.Classes)
+	if t.Level == experiments.FeatureLevel {
+		res.AccuracyClean, res.AccuracyLatent, err = t.decoded(e, v, told)
+		return t.finish(res, p, classes), err
+	}
+	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
+	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, v.How.Class.Epsilon, classes, fit.Progress(t.tell))
+	if err != nil {
+		return res, err
+	}
+	codes := learn.Codes(e.Encoder, t.set.Test.X)
+	res.AccuracyClean = right(c.Classes(codes), t.set.Test.Y)
+	alone, reports := t.alone(e.Encoder, v.How)
+	res.AccuracyLatent = right(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))), t.set.Test.Y)
+	if res.AccuracyPaper, err = t.paper(e.Encoder, v, told, codes); err != nil {
+		return res, err
+	}
+	own := learn.Codes(e.Encoder, dataset.Rows(t.set.Train.X, asked))
+	scale := labels.NewScale(own)
+	known, err := labels.Known(t.stream(forNet), scale.Examples(own), y, classes, fit.Progress(t.tell))
+	if err != nil {
+		return res, err
+	}
+	res.AccuracyNoPrivacy = net.Accuracy(known, scale.Examples(codes), t.set.Test.Y)
+	return t.finish(res, p, classes), nil
+}
+
+// novelVectors tells a novel class from the vectors of two groups.
+func (t *task) novelVectors() (Result, error) {
+	public, group := t.groups()
+	size := len(group[0])
+	res := Result{Cell: t.Cell, Respondents: 2 * size, Public: len(public)}
+	e, err := t.encoder(dataset.Rows(t.set.Train.X, public))
+	if err != nil {
+		return res, err
+	}
+	v, p, err := t.askVectors(e.Encoder, nil, groupNames, size, t.members(group))
+	if err != nil {
+		return res, err
+	}
+	of := make([]int, len(v.Reports))
+	for i, r := range v.Reports {
+		of[i] = r.Crowd
+	}
+	const certain = 30 // an epsilon: groups are told as they are
+	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
+	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, of, certain, len(groupNames), fit.Progress(t.tell))
+	if err != nil {
+		return res, err
+	}
+	res.AccuracyClean = t.balanced(c.Classes(learn.Codes(e.Encoder, t.set.Test.X)))
+	alone, reports := t.alone(e.Encoder, v.How)
+	res.AccuracyLatent = t.balanced(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))))
+	return t.finish(res, p, 2), nil
+}
+
+// decoded learns from records that noisy codes stand for, as LTN does at the level of features: the
+// accuracy on test records as they are, and on those whose vector alone was told.
+func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, private float64, err error) {
+	seen, err := e.records(v.How.Vector, v.Reports)
+	if err != nil {
+		return 0, 0, err
+	}
+	learned, err := labels.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), fit.Progress(t.tell))
+	if err != nil {
+		return 0, 0, err
+	}
+	alone, reports := t.alone(e.Encoder, v.How)
+	if seen, err = e.records(alone, reports); err != nil {
+		return 0, 0, err
+	}
+	return net.Accuracy(learned, t.set.Test.X, t.set.Test.Y), net.Accuracy(learned, seen, t.set.Test.Y), nil
+}
+
+// askVectors puts a plan of vectors, with classes or of groups of which the smallest has so many, to
+// respondents.
+func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest int, who law.Values) (*latent.Vectors, plan.Plan, error) {
+	state, err := e.Marshal()
+	if err != nil {
+		return nil, plan.Plan{}, err
+	}
+	z := t.told(e, len(classes) > 0)
+	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
+		Features: e.Inputs(), Classes: classes, Report: plan.LatentVector, Vector: z,
+	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
+	p.Crowd.Names = groups
+	m, p, err := t.put(p, state, who)
+	if err != nil {
+		return nil, p, err
+	}
+	return m.Vectors, p, nil
+}
+
+// told is how a vector of an encoder is told, beside a class or alone.
+func (t *task) told(e *device.Encoder, classes bool) *plan.Latents {
+	z := &plan.Latents{Mechanism: plan.LatentLaplace, Dim: e.Dim(), Length: e.Length}
+	if classes && t.Split > 0 {
+		z.Epsilon = t.Split * t.Epsilon * (1 - 1e-12) // the sum is rounded up
+	}
+	if t.Mechanism == experiments.PrivUnit {
+		z.Mechanism, z.Length = plan.LatentCap, 0
+	}
+	return z
+}
+
+// bodies are the vectors of reports.
+func bodies(reports []latent.Report) [][]byte {
+	out := make([][]byte, len(reports))
+	for i, r := range reports {
+		out[i] = r.Vector
+	}
+	return out
+}
+
+// alone are reports of test records of which a device tells the vector alone, at the whole epsilon.
+func (t *task) alone(e *device.Encoder, how device.Report) (device.Mechanism, []latent.Report) {
+	alone := atEpsilon(how.Vector, t.Epsilon)
+	r, reports := t.stream(forTest), make([]latent.Report, t.set.Test.Len())
+	for i := range reports {
+		reports[i].Vector = alone.Randomize(r, e.Encode(t.set.Test.X.Data[i*t.set.Test.X.Stride:][:t.set.Test.X.Cols]))
+	}
+	return alone, reports
+}
+
+// atEpsilon is a mechanism at another local epsilon.
+func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
+	switch m := m.(type) {
+	case device.Laplace:
+		m.Epsilon = epsilon
+		return m
+	case device.Cap:
+		return device.BestCap(m.Dim, epsilon)
+	}
+	return m
+}
+
+// paper is the accuracy of LTN's own learner from the same reports: a network on the noisy vectors,
+// by how likely the told class is for each true one. A cap's reports are no vectors.
+func (t *task) paper(e *device.Encoder, v *latent.Vectors, told []int, codes blas32.General) (*float64, error) {
+	m, ok := v.How.Vector.(device.Laplace)
+	if !ok {
+		return nil, nil
+	}
+	noisy := blas32.General{Rows: len(told), Cols: e.Dim(), Stride: e.Dim()}
+	for _, r := range v.Reports {
+		x, err := m.Read(r.Vector)
+		if err != nil {
+			return nil, err
+		}
+		noisy.Data = append(noisy.Data, x...)
+	}
+	scale := labels.NewScale(noisy) // of what was told
+	learned, err := labels.Through(t.stream(forNet), scale.Examples(noisy), told, v.How.Class.Epsilon, len(t.set.Classes), fit.Progress(t.tell))
+	if err != nil {
+		return nil, err
+	}
+	accuracy := net.Accuracy(learned, scale.Examples(codes), t.set.Test.Y)
+	return &accuracy, nil
+}
+
+func right(said, want []int) float64 {
+	n := 0
+	for i, y := range said {
+		if y == want[i] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(want)))
+}
+
+// put puts a designed plan with its state to respondents, each report drawn by law, and gives what
+// the analyzer learns.
+func (t *task) put(p plan.Plan, state []byte, who law.Values) (*latent.Model, plan.Plan, error) {
+	p.State = plan.StateName(state)
+	p, _, err := experiments.Designed(p)
+	if err != nil {
+		return nil, p, err
+	}
+	proto, err := protocol.WithState(p, state)
+	if err != nil {
+		return nil, p, err
+	}
+	crowds, err := law.Draw(proto, who, func(part ...uint64) *rand.Rand {
+		return replay.New(t.Seed, append([]uint64{forReports}, part...)...)
+	}, func(done int) { t.tell("reports", done, who.Respondents()) })
+	if _, err := question.Fits(err); err != nil {
+		return nil, p, err
+	}
+	m, err := proto.Learn(crowds)
+	if err != nil {
+		return nil, p, err
+	}
+	return m.(*latent.Model), p, nil
+}

@@ -1,0 +1,146 @@
+package papers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/ldc"
+	"github.com/confetti-dp/confetti/release"
+)
+
+func ldcPaper() Paper {
+	return Paper{
+		Name: "ldc", specs: ldc.Specs, Title: "LDC: every table and figure",
+		text: `*Label differential privacy via clustering* hides labels among those of public features that are alike. Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in.
+
+    confetti experiment run ldc --all --data DIR --out results      # goes on where it was stopped
+
+What is wrong as printed, how ours is trained, and peers: [labels-paper.md](../labels-paper.md).`,
+		items: []item{
+			{name: "Table 1", title: "rates", text: "The paper's are orders, without constants and logarithms. Ours beside them: the same order at these data sets' size, and what is lost of the accuracy without privacy. Rates order mechanisms; they are not errors, and these order the two the wrong way round up to 1.", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{rates(c)}, nil }},
+			{name: "Figure 1", title: "accuracy against the labels' epsilon, and against the number of clusters", text: "MNIST and Fashion-MNIST; of the third panel, CIFAR-10, only a fifth of the records is among our data, and it was not measured. ClusterRR and DP-SGD are a curator's; the others each device's own. As printed ClusterRR's noise and threshold give no guarantee. The last panel is at a total epsilon of 0.5.", show: func(c Cells) ([]release.Table, []page.Chart) { return labelsBy(c, 0) }},
+			{name: "Figure 2", title: "one digit against all others", text: "The paper does not say which digit; here it is 3. Who always says no is right for 89.9.", show: func(c Cells) ([]release.Table, []page.Chart) { return labelsBy(c, 4) }},
+		},
+	}
+}
+
+// told is the protocol of a cell of labels.
+func told(l experiments.Labels) protocol {
+	switch {
+	case l.Method == experiments.ClusterRR && l.Constants == "paper":
+		return protocol{"ClusterRR as printed (no guarantee)", paper(page.Vermilion, page.Box)}
+	case l.Method == experiments.ClusterRR:
+		return protocol{"ClusterRR (a curator)", line(page.Vermilion, page.Square)}
+	case l.Method == experiments.DPSGD:
+		return protocol{"DP-SGD (a curator)", page.Look{Colour: page.Ink, Mark: page.Triangle, Dashed: true}}
+	case l.Method == experiments.UniformRR:
+		return protocol{"UniformRR (local)", paper(page.Blue, page.Ring)}
+	case l.Method == experiments.LikelihoodRR:
+		return protocol{"ours: RR by likelihood (local)", line(page.Blue, page.Circle)}
+	case l.Method == experiments.TwoStages:
+		return protocol{"LP-2ST (local)", line(page.Green, page.Triangle)}
+	}
+	return protocol{l.Method, line(page.Purple, page.Circle)}
+}
+
+// labelsBy are the panels of a figure: accuracy over epsilon and, of all classes, over the number of clusters.
+func labelsBy(c Cells, against int) (tables []release.Table, figures []page.Chart) {
+	const swept = 0.5
+	name, title := "figure1", "Accuracy against the labels' epsilon, "
+	if against > 0 {
+		name, title = "figure2", "One digit against all others, "
+	}
+	of := c.where(func(x experiments.Cell) bool {
+		return x.Labels.Method != "" && x.Labels.Method != experiments.PeerToPeer && x.Labels.Against == against
+	})
+	of = slices.DeleteFunc(of, func(m experiments.Measured) bool { return m.Result.Learned == nil })
+	for _, set := range datasets(of) {
+		f := newChart(name+"-"+stem(set), title+called(set), "Accuracy on "+called(set)+" against the epsilon of a label.", release.Axis{Label: "epsilon of a label, total", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+		t := release.Table{Title: called(set), Columns: columns("labels")}
+		byClusters := newChart(name+"-clusters-"+stem(set), "ClusterRR at epsilon 0.5 against the number of clusters, "+called(set), "Accuracy of ClusterRR on "+called(set)+" against the number of clusters.", release.Axis{Label: "clusters", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+		var epsilons []float64
+		here := of.where(func(x experiments.Cell) bool { return x.Dataset == set })
+		for _, m := range here {
+			if !slices.Contains(epsilons, m.Cell.Labels.Epsilon) {
+				epsilons = append(epsilons, m.Cell.Labels.Epsilon)
+			}
+		}
+		slices.Sort(epsilons)
+		for _, e := range epsilons {
+			t.Columns = append(t.Columns, release.Column{Label: fmt.Sprint(e)})
+		}
+		at := func(method, constants string, e float64) (experiments.Measured, bool) {
+			return here.one(func(x experiments.Cell) bool {
+				l := x.Labels
+				return l.Method == method && l.Constants == constants && l.Epsilon == e && (l.Clusters == 0 || l.Clusters == 100)
+			})
+		}
+		for _, way := range [][2]string{{experiments.ClusterRR, ""}, {experiments.ClusterRR, "paper"}, {experiments.DPSGD, ""}, {experiments.UniformRR, ""}, {experiments.LikelihoodRR, ""}, {experiments.TwoStages, ""}} {
+			cells := []string{told(experiments.Labels{Method: way[0], Constants: way[1]}).words}
+			for _, e := range epsilons {
+				m, ok := at(way[0], way[1], e)
+				if !ok {
+					cells = append(cells, none)
+					continue
+				}
+				cells = append(cells, percent(m.Result.Learned.Accuracy, m.Result.Learned.AccuracyStd))
+				f.add(told(m.Cell.Labels), e, m.Result.Learned.Accuracy, m.Result.Learned.AccuracyStd)
+			}
+			if slices.ContainsFunc(cells[1:], func(s string) bool { return s != none }) {
+				t.Rows = append(t.Rows, row(cells...))
+			}
+		}
+		for _, e := range epsilons {
+			if m, ok := at(experiments.ClusterRR, "", e); ok {
+				f.add(noPrivacy, e, m.Result.Learned.AccuracyNoPrivacy, 0)
+			}
+		}
+		if len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
+		sweep := here.where(func(x experiments.Cell) bool {
+			return x.Labels.Method == experiments.ClusterRR && x.Labels.Constants == "" && x.Labels.Epsilon == swept
+		})
+		slices.SortFunc(sweep, func(a, b experiments.Measured) int { return a.Cell.Labels.Clusters - b.Cell.Labels.Clusters })
+		if len(sweep) > 2 {
+			for _, m := range sweep {
+				byClusters.add(told(m.Cell.Labels), float64(m.Cell.Labels.Clusters), m.Result.Learned.Accuracy, m.Result.Learned.AccuracyStd)
+				byClusters.add(noPrivacy, float64(m.Cell.Labels.Clusters), m.Result.Learned.AccuracyNoPrivacy, 0)
+			}
+		}
+		for _, one := range []*chart{f, byClusters} {
+			if drawn, ok := one.done(); ok {
+				figures = append(figures, drawn)
+			}
+		}
+	}
+	return tables, figures
+}
+
+// rates is Table 1.
+func rates(c Cells) release.Table {
+	t := release.Table{Columns: columns("data", "labels", "epsilon, total", "who sees the labels", "printed order", "in numbers", "lost of the accuracy without privacy")}
+	for _, set := range []string{"mnist", "fashion-mnist"} {
+		for _, method := range []string{experiments.ClusterRR, experiments.UniformRR} {
+			for _, e := range []float64{0.25, 0.5, 1, 2} {
+				m, ok := c.one(func(x experiments.Cell) bool {
+					l := x.Labels
+					return x.Dataset == set && l.Method == method && l.Epsilon == e && l.Constants == "" && l.Against == 0 && (l.Clusters == 0 || l.Clusters == 100)
+				})
+				if !ok {
+					continue
+				}
+				l := m.Result.Learned
+				who, order := "nobody", "K/eps sqrt(d/n)"
+				if method == experiments.ClusterRR {
+					who, order = "a curator", "K sqrt(d/n) + K^2 phi/(1 + (e^eps - 1) phi)"
+				}
+				rate, _, _ := ldc.Rate(m)
+				t.Rows = append(t.Rows, row(called(set), told(m.Cell.Labels).words, fmt.Sprint(e), who, order, number(rate), percent(l.AccuracyNoPrivacy-l.Accuracy, l.AccuracyStd)))
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,158 @@
+package papers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/ltn"
+	"github.com/confetti-dp/confetti/release"
+)
+
+func ltnPaper() Paper {
+	clean := func(r *experiments.Recorded) (float64, float64) { return r.AccuracyClean, r.AccuracyCleanStd }
+	told := func(r *experiments.Recorded) (float64, float64) { return r.AccuracyTold, r.AccuracyToldStd }
+	shown := func(application, level string, sets []string, name string, of func(*experiments.Recorded) (float64, float64), printed map[string][2]float64) func(c Cells) ([]release.Table, []page.Chart) {
+		return func(c Cells) (tables []release.Table, figures []page.Chart) {
+			for _, set := range sets {
+				at := noisy(c, set, application, level)
+				if t := ltn.Table(called(set), at); len(t.Rows) > 0 {
+					tables = append(tables, t)
+				}
+				figures = append(figures, overLocal(at, name+"-"+stem(set), called(set)+", "+titles[name], of, printed)...)
+			}
+			return tables, figures
+		}
+	}
+	pictures, loans := []string{"mnist"}, []string{ltn.LoansName}
+	return Paper{
+		Name: "ltn", specs: ltn.Specs, Title: "LTN: every table and figure",
+		text: `*Learning to noise* has each respondent tell a noisy code of its record, and its label, though everyone colludes. The paper's figures carry no numbers but those in its text: they are the crosses. Its encoders are trained with privacy on a collector's own records; ours on public ones, to which nothing is promised, but for the rows of Table 2. Our own way
+tells one symbol of a public cluster and the label. *On records as they are* is the accuracy of the model that was learned.
+
+    confetti experiment run ltn --all --data DIR --out results      # goes on where it was stopped
+
+**Equal local epsilon** are the rows of one epsilon in a table. **Equal central epsilon** is read off the column *central epsilon, shuffled*: what the same reports keep of replacement, at delta 1e-6, behind one honest hop and with all other respondents honest; there one symbol at 4 stands beside a code between 2 and 4.
+
+How, and what is missing: [noisy-records.md](../noisy-records.md).`,
+		items: []item{
+			{name: "Figure 1", title: "data collection", text: "MNIST, and Lending Club, of which our file holds 42,535 loans where the paper has 540,000. Codes are latent, or turned back into records where the row says so.", show: shown(experiments.Collecting, anyLevel, append(pictures, loans...), "figure1", clean, nil)},
+			{name: "Figure 2", title: "a class that no public record has", text: "The paper says about 75 % at a local epsilon of 2 (the cross), and above chance at 1. Here who is in which group is no secret.", show: shown(experiments.Novel, anyLevel, pictures, "figure2", clean, map[string][2]float64{"a noisy code, printed": {2, 0.75}})},
+			{name: "Figure 3", title: "joining data", text: "Loans from some columns as they are and others that are told with noise. The paper has 56.1 % without the others and 65.8 % with all as they are, on a file with more columns and loans. Drawn is the accuracy with the noisy columns.", show: shown(experiments.Joining, anyLevel, loans, "figure3", func(r *experiments.Recorded) (float64, float64) { return r.AccuracyPrivate, r.AccuracyPrivateStd }, nil)},
+			{name: "Figure 4", title: "private accuracy, latent level", text: "Of records of which a device tells a code. The dashed line is equation 10, which bounds what can be read from noise of Laplace.", show: shown(experiments.Collecting, "", pictures, "figure4", told, nil)},
+			{name: "Figure 5", title: "a decision boundary", text: "A drawing of the proof of its Appendix; nothing is measured in it."},
+			{name: "Figure 6", title: "decision boundaries of two functions", text: "A drawing of the proof of its Appendix; nothing is measured in it."},
+			{name: "Figure 7", title: "private accuracy, feature level", text: "As Figure 4, where the noisy code is turned back into a record. The picture has ten records, what their codes keep, and what codes keep with the noise of a local epsilon of 10, 5 and 2 (an encoder of three epochs: `confetti learn encoder --dataset mnist --epochs 3`).\n\n![Ten handwritten digits; below them what their codes keep, which are the same digits; and three rows with noise, of which most are other digits.](ltn-codes-mnist.png)", show: shown(experiments.Collecting, experiments.FeatureLevel, pictures, "figure7", told, nil)},
+			{name: "Table 1", title: "where the encoder has to be private", text: "Whose records encoder and decoder are of, where these are private: the paper's needs, and how each is met here.", show: func(Cells) ([]release.Table, []page.Chart) {
+				return []release.Table{needs()}, nil
+			}},
+			{name: "Table 2", title: "settings of DP-Adam", text: "What is made of private records, with the epsilon that these keep (delta 1e-5, one left out or added) beside the respondents'. Of symbols clusters by noisy k-means and a linear model by DP-SGD have half of it each; of codes the encoder's second stage by DP-Adam (`confetti learn encoder --stages two`) has all of it, and LTN's two stages as printed keep nothing that is proved. `confetti experiment run ltn-table2` has the epochs that the paper's multipliers allow, too.", show: func(c Cells) ([]release.Table, []page.Chart) {
+				return []release.Table{ltn.Table(called("mnist"), centrally(c, "mnist"))}, nil
+			}},
+			{name: "Table 3", title: "settings for joining data", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 3).", show: func(c Cells) ([]release.Table, []page.Chart) {
+				return []release.Table{ltn.Table(called(ltn.LoansName), withSettings(c, ltn.LoansName, experiments.Joining))}, nil
+			}},
+			{name: "Table 4", title: "settings of the encoder", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 1: clip 10, noise of training 200, split 0.7).", show: func(c Cells) ([]release.Table, []page.Chart) {
+				return []release.Table{ltn.Table(called("mnist"), withSettings(c, "mnist", experiments.Collecting))}, nil
+			}},
+		},
+	}
+}
+
+// needs is the paper's Table 1, and how each is met.
+func needs() release.Table {
+	return release.Table{Columns: columns("use", "what is shared", "the paper's need", "here"), Rows: [][]release.Cell{
+		row("collection, a novel class", "codes or records", "a private encoder", "the encoder is of public records, or its second stage is private; prototypes are public"),
+		row("joining", "records", "a private decoder", "the decoder is of public records: the second stage leaves it as it is"),
+		row("joining", "codes", "none", "devices fetch the encoder, which is of public records"),
+	}}
+}
+
+var titles = map[string]string{
+	"figure1": "records and labels collected, classified as they are", "figure2": "a class that nobody has published", "figure3": "columns joined with another's noisy ones",
+	"figure4": "records of which a code alone is told", "figure7": "records made again from a code that is told",
+}
+
+// anyLevel picks codes, and what they are turned back into.
+const anyLevel = "any"
+
+// noisy are the cells of an application with our own settings and all of public records, by mechanism and epsilon.
+func noisy(c Cells, set, application, level string) Cells {
+	out := c.where(func(x experiments.Cell) bool {
+		r := x.Records
+		return x.Dataset == set && r.Application == application && (r.Level == level || level == anyLevel) && r.Noise == 0 && r.Central == 0
+	})
+	return ordered(out)
+}
+
+// centrally are those whose clusters, encoder or network are of private records.
+func centrally(c Cells, set string) Cells {
+	return ordered(c.where(func(x experiments.Cell) bool { return x.Dataset == set && x.Records.Central > 0 }))
+}
+
+// withSettings are those with the paper's settings.
+func withSettings(c Cells, set, application string) Cells {
+	return ordered(c.where(func(x experiments.Cell) bool {
+		return x.Dataset == set && x.Records.Application == application && x.Records.Noise > 0
+	}))
+}
+
+func ordered(c Cells) Cells {
+	c = slices.DeleteFunc(c, func(m experiments.Measured) bool { return m.Result.Recorded == nil })
+	at := func(m experiments.Measured) int {
+		return 2*slices.Index([]string{experiments.Symbols, experiments.VLM, experiments.PrivUnit, experiments.PCA, experiments.Direct}, m.Cell.Records.Mechanism) + len(m.Cell.Records.Level)%2
+	}
+	slices.SortStableFunc(c, func(a, b experiments.Measured) int {
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Cell.Records.Level, b.Cell.Records.Level), cmp.Compare(a.Cell.Records.Epsilon, b.Cell.Records.Epsilon))
+	})
+	return slices.CompactFunc(c, func(a, b experiments.Measured) bool { return a.Cell.Records == b.Cell.Records })
+}
+
+// recording is the protocol of a cell of records.
+func recording(r experiments.Records) protocol {
+	of := protocol{words: ltn.Told(r)}
+	switch {
+	case r.Level == experiments.FeatureLevel:
+		of.look = paper(page.Blue, page.Box)
+	case r.Mechanism == experiments.Symbols:
+		of.look = line(page.Purple, page.Circle)
+	case r.Mechanism == experiments.VLM:
+		of.look = line(page.Blue, page.Square)
+	case r.Mechanism == experiments.PrivUnit:
+		of.look = line(page.Green, page.Triangle)
+	case r.Mechanism == experiments.PCA:
+		of.look = paper(page.Orange, page.Ring)
+	default:
+		of.look = paper(page.Ink, page.Pyramid)
+	}
+	return of
+}
+
+// atMost is the paper's bound, which stands for no measurement.
+var atMost = protocol{"at most, with noise of Laplace (equation 10)", page.Look{Colour: page.Grey, Mark: page.Plus, Dashed: true}}
+
+const tenDigits = 10 // classes
+
+// overLocal draws a number of each cell over the local epsilon.
+func overLocal(c Cells, name, title string, of func(*experiments.Recorded) (mean, std float64), printed map[string][2]float64) []page.Chart {
+	f := newChart(name, title, title+" against the local epsilon.", release.Axis{Label: "local epsilon", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+	for _, m := range c {
+		if mean, std := of(m.Result.Recorded); mean > 0 {
+			f.add(recording(m.Cell.Records), m.Cell.Records.Epsilon, mean, std)
+		}
+	}
+	if strings.HasPrefix(name, "figure4") {
+		for _, epsilon := range []float64{1, 2, 4, 6, 8, 10} {
+			f.add(atMost, epsilon, ltn.LaplaceBound(tenDigits, epsilon), 0)
+		}
+	}
+	for words, at := range printed {
+		f.add(protocol{words, page.Look{Colour: page.Blue, Mark: page.Cross, Alone: true}}, at[0], at[1], 0)
+	}
+	if drawn, ok := f.done(); ok {
+		return []page.Chart{drawn}
+	}
+	return nil
+}

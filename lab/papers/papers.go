@@ -1,0 +1,253 @@
+// Package papers prints what four papers measured beside what is measured here: a page for each paper with every
+// numbered table and figure of it, made from measured cells.
+package papers
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Paper is one of the four.
+type Paper struct {
+	Name  string // of its page and of the command that measures it
+	Title string
+	text  string // what the page begins with, in Markdown
+	items []item
+	specs func() []experiments.Spec
+}
+
+// Specs are the measurements of the paper, and of what stands beside it.
+func (p Paper) Specs() []experiments.Spec { return p.specs() }
+
+// item is a numbered table or figure.
+type item struct {
+	name  string // Table 3
+	title string
+	text  string // how ours is measured, or why it is not there
+	show  func(c Cells) (tables []release.Table, figures []page.Chart)
+}
+
+// All are the papers.
+func All() []Paper { return []Paper{kdePaper(), esaPaper(), ltnPaper(), ldcPaper()} }
+
+// Named is a paper by its name.
+func Named(name string) (Paper, bool) {
+	all := All()
+	at := slices.IndexFunc(all, func(p Paper) bool { return p.Name == name })
+	if at < 0 {
+		return Paper{}, false
+	}
+	return all[at], true
+}
+
+// Cells are measured ones, of any measurement.
+type Cells []experiments.Measured
+
+// where are the results of the cells that a rule picks, of equal cells that of most runs.
+func (c Cells) where(pick func(experiments.Cell) bool) Cells {
+	var out Cells
+	for _, m := range c {
+		if m.Result != nil && pick(m.Cell) {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b experiments.Measured) int { return b.Cell.Runs - a.Cell.Runs })
+	return out
+}
+
+// one is the first of them, and false where there is none.
+func (c Cells) one(pick func(experiments.Cell) bool) (experiments.Measured, bool) {
+	found := c.where(pick)
+	if len(found) == 0 {
+		return experiments.Measured{}, false
+	}
+	return found[0], true
+}
+
+// Write makes the paper's page, NAME.md, and its figures as SVG and PDF in a folder. What has not been measured
+// has a dash.
+func (p Paper) Write(folder string, cells Cells) error {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "# %s\n\n%s\n", p.Title, p.text)
+	var all []page.Chart
+	for _, it := range p.items {
+		fmt.Fprintf(&text, "\n## %s: %s\n\n%s\n", it.name, it.title, it.text)
+		if it.show == nil {
+			continue
+		}
+		tables, figures := it.show(cells)
+		if len(figures) == 0 && !slices.ContainsFunc(tables, func(t release.Table) bool { return len(t.Rows) > 0 }) {
+			fmt.Fprintf(&text, "\n**Not measured yet in this form**: the command above measures it.\n")
+		}
+		for _, t := range tables {
+			markdown(&text, t)
+		}
+		for _, f := range figures {
+			f.Name = p.Name + "-" + f.Name
+			var b bytes.Buffer
+			if err := page.WriteChart(&b, f); err != nil {
+				return err
+			}
+			if err := durable.Replace(filepath.Join(folder, f.Name+".svg"), b.Bytes(), 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintf(&text, "\n![%s](%s.svg)\n", f.Alt, f.Name)
+			all = append(all, f)
+		}
+	}
+	if len(all) > 0 {
+		var b bytes.Buffer
+		if err := page.WriteCharts(&b, all); err != nil {
+			return err
+		}
+		if err := durable.Replace(filepath.Join(folder, p.Name+"-figures.pdf"), b.Bytes(), 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "\n## For print\n\n[All figures of this page, as PDF](%s-figures.pdf).\n", p.Name)
+	}
+	text.WriteString(origin(cells))
+	return durable.Replace(filepath.Join(folder, p.Name+".md"), text.Bytes(), 0o644)
+}
+
+// origin says what the page was made of: how many cells, the time that they took, and the data.
+func origin(cells Cells) string {
+	timed, of, seconds, sums := 0, 0, 0.0, map[string]string{}
+	for _, m := range cells {
+		if m.Result == nil {
+			continue
+		}
+		of++
+		if m.Result.Seconds > 0 {
+			timed, seconds = timed+1, seconds+m.Result.Seconds
+		}
+		if m.Result.Data != "" {
+			sums[m.Cell.Dataset] = m.Result.Data
+		}
+	}
+	text := fmt.Sprintf("\n## Where the numbers are from\n\n%d cells, ", of)
+	if timed == of {
+		text += fmt.Sprintf("which took %.0f minutes by the clock, one after the other, on two cores that others used too.\n", seconds/60)
+	} else {
+		text += fmt.Sprintf("of which %d took %.0f minutes by the clock, one after the other, on two cores that others used too; what the others took was not kept: they were taken over, with the digits that were printed, from the pages that this one leads to.\n", timed, seconds/60)
+	}
+	for _, set := range slices.Sorted(maps.Keys(sums)) {
+		text += fmt.Sprintf("\n- %s: SHA-256 %s\n", set, sums[set])
+	}
+	return text
+}
+
+// markdown writes a table, without rows and columns that nothing was measured for.
+func markdown(w *bytes.Buffer, t release.Table) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	cells := make([][]string, len(t.Rows))
+	kept := make([]bool, len(t.Columns))
+	for i, row := range t.Rows {
+		for j, c := range row {
+			s := strings.ReplaceAll(cellText(c, t.Columns[j].Unit), "|", "\\|")
+			cells[i] = append(cells[i], s)
+			kept[j] = kept[j] || s != none
+		}
+	}
+	if t.Title != "" {
+		fmt.Fprintf(w, "\n**%s**\n", t.Title)
+	}
+	line := func(of func(j int) string) {
+		fmt.Fprint(w, "|")
+		for j := range t.Columns {
+			if kept[j] {
+				fmt.Fprintf(w, " %s |", of(j))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+	line(func(j int) string { return t.Columns[j].Label })
+	line(func(j int) string {
+		if t.Rows[0][j].Text != "" && t.Rows[0][j].Text != none {
+			return "---"
+		}
+		return "---:"
+	})
+	for i := range cells {
+		line(func(j int) string { return cells[i][j] })
+	}
+	if t.Note != "" {
+		fmt.Fprintf(w, "\n%s\n", t.Note)
+	}
+}
+
+// none stands where there is no number.
+const none = "–"
+
+// cellText is a cell in words: shares in percent without the sign, with their deviation.
+func cellText(c release.Cell, unit string) string {
+	switch {
+	case c.Low != nil && unit == release.Share:
+		return fmt.Sprintf("%s to %s", percent(*c.Low, 0), percent(*c.High, 0))
+	case c.Value == nil:
+		return c.Text
+	case unit == release.Share:
+		return percent(*c.Value, c.StdErr)
+	case c.StdErr > 0:
+		return fmt.Sprintf("%s ± %s", number(*c.Value), number(c.StdErr))
+	}
+	return number(*c.Value)
+}
+
+// percent has one decimal, and a deviation where there is one.
+func percent(mean, std float64) string {
+	if std > 0 {
+		return fmt.Sprintf("%.1f ± %.1f", 100*mean, 100*std)
+	}
+	return fmt.Sprintf("%.1f", 100*mean)
+}
+
+// number has three digits that count, and thousands apart.
+func number(x float64) string {
+	switch {
+	case x != 0 && x > -0.001 && x < 0.001, x >= 1e7:
+		return fmt.Sprintf("%.3g", x)
+	case x >= 1000:
+		s := fmt.Sprintf("%.0f", x)
+		for i := len(s) - 3; i > 0; i -= 3 {
+			s = s[:i] + "," + s[i:]
+		}
+		return s
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.3g", x), ".0")
+}
+
+// words is a cell of text, and a dash where there is none.
+func words(s string) release.Cell {
+	if s == "" {
+		s = none
+	}
+	return release.Text(s)
+}
+
+func columns(labels ...string) (of []release.Column) {
+	for _, l := range labels {
+		of = append(of, release.Column{Label: l})
+	}
+	return of
+}
+
+func row(cells ...string) (of []release.Cell) {
+	for _, c := range cells {
+		of = append(of, words(c))
+	}
+	return of
+}

@@ -1,0 +1,195 @@
+package papers
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/ltn"
+	"github.com/confetti-dp/confetti/release"
+)
+
+const docs = "../../docs/results"
+
+// The pages in the tree are those that their cells give, to the byte, and so are their figures.
+func TestThePagesAreThoseOfTheirCells(t *testing.T) {
+	for _, p := range All() {
+		dir := t.TempDir()
+		cells, err := p.Kept(docs)
+		if len(cells) == 0 {
+			t.Fatalf("%s has no cells: %v", p.Name, err)
+		}
+		if err == nil {
+			err = p.Write(dir, cells)
+		}
+		if err != nil {
+			t.Fatal(p.Name, err)
+		}
+		made, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(made) < 3 {
+			t.Fatal(p.Name, made, err)
+		}
+		for _, file := range made {
+			got, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := os.ReadFile(filepath.Join(docs, filepath.Base(file)))
+			if err != nil || !bytes.Equal(got, kept) {
+				t.Errorf("docs/results/%s is not what its cells give (%v): go run ./experiments/papers/draw", filepath.Base(file), err)
+			}
+		}
+	}
+}
+
+// What is kept of cells is what was measured, each once, without plans.
+func TestCellsAreKept(t *testing.T) {
+	p, ok := Named("ldc")
+	if !ok {
+		t.Fatal("no ldc")
+	}
+	measured := experiments.Measured{
+		Cell:   experiments.Cell{Dataset: "mnist", Runs: 2, Labels: experiments.Labels{Method: experiments.UniformRR, Epsilon: 1}},
+		Result: &experiments.Result{Dataset: "mnist", Users: 100, Learned: &experiments.Learned{Accuracy: 0.625, AccuracyNoPrivacy: 0.75}},
+	}
+	dir := t.TempDir()
+	refused := experiments.Measured{Cell: experiments.Cell{Dataset: "mnist"}, Reason: "none"}
+	if err := p.Keep(dir, Cells{measured, refused, measured}); err != nil {
+		t.Fatal(err)
+	}
+	if none, err := p.Kept(t.TempDir()); none != nil || err != nil {
+		t.Errorf("nobody kept anything: %v %v", none, err)
+	}
+	got, err := p.Kept(dir)
+	if err != nil || len(got) != 1 || got[0].Result.Learned.Accuracy != 0.625 || got[0].Cell.Key() != measured.Cell.Key() {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if err := p.Write(dir, got); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "ldc.md"))
+	if err != nil || !strings.Contains(string(text), "| MNIST | UniformRR (local) | 1 | nobody | K/eps sqrt(d/n) | 22.6 | 12.5 |") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+// A protocol has one look in every figure, and no two protocols that meet have the same.
+func TestLooksAreTheirOwn(t *testing.T) {
+	all := []protocol{noPrivacy, curator, holder, numbers, rotated, rrExact, rrPaper, rrUnproved, rrLocal, threeExact, threePaper, threeAuthors, pureExact, purePaper}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.look == b.look || a.words == b.words {
+				t.Errorf("%s looks like %s", a.words, b.words)
+			}
+		}
+	}
+}
+
+// Every model of ESA's tables stands in docs/gradients.md with the numbers that were measured, to half of their last digit.
+func TestGradientsAreWrittenAsMeasured(t *testing.T) {
+	esa, _ := Named("esa")
+	cells, err := esa.Kept(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/gradients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := regexp.MustCompile(`(0\.[0-9]{3}) ± (0\.[0-9]{3})`)
+	checked := 0
+	for _, m := range cells {
+		g := m.Cell.Gradient
+		if g.Report != "direction" || g.Architecture == "linear" || g.Examples == 0 {
+			continue
+		}
+		head := fmt.Sprintf("\n| %s | %s | ", count(m.Result.Users), count(g.Rounds))
+		_, line, found := strings.Cut(string(text), head)
+		line, _, _ = strings.Cut(line, "\n")
+		right := false
+		for _, n := range written.FindAllStringSubmatch(line, -1) {
+			mean, _ := strconv.ParseFloat(n[1], 64)
+			std, _ := strconv.ParseFloat(n[2], 64)
+			right = right || math.Abs(mean-m.Result.Trained.Accuracy) < 0.000501 && math.Abs(std-m.Result.Trained.AccuracyStd) < 0.000501
+		}
+		if checked++; !found || !right {
+			t.Errorf("docs/gradients.md has %q of %s, %d respondents, %d rounds; measured %.4f ± %.4f", line, m.Cell.Dataset, m.Result.Users, g.Rounds, m.Result.Trained.Accuracy, m.Result.Trained.AccuracyStd)
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d models", checked)
+	}
+}
+
+func TestNumbersForReaders(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 0.0223: "0.0223", 13.2512: "13.3", 139.4: "139", 1853.7: "1,854", 236559063: "2.37e+08", 5e-8: "5e-08", 18: "18"} {
+		if got := number(x); got != want {
+			t.Errorf("%v is written %s, want %s", x, got, want)
+		}
+	}
+	if got := count(236559063); got != "236,559,063" {
+		t.Error(got)
+	}
+	var w bytes.Buffer
+	markdown(&w, release.Table{Columns: columns("a", "b", "c"), Rows: [][]release.Cell{row("x|y", "", "1"), row("z", "", "")}})
+	if w.String() != "\n| a | c |\n| --- | --- |\n| x\\|y | 1 |\n| z | – |\n" {
+		t.Errorf("%q", w.String())
+	}
+}
+
+// Cells whose encoders are of private records stand in Table 2 with what these keep, and not among those of public
+// records; joined rows, which nobody shuffles, have no central epsilon.
+func TestPromisesOfRecords(t *testing.T) {
+	epsilon := 2.0
+	cell := func(application string, central float64) experiments.Measured {
+		return experiments.Measured{
+			Cell:   experiments.Cell{Dataset: "mnist", Runs: 1, Records: experiments.Records{Application: application, Mechanism: experiments.VLM, Epsilon: 8, Central: central}},
+			Result: &experiments.Result{Promised: experiments.Promised{Epsilon: &epsilon}, Recorded: &experiments.Recorded{AccuracyClean: 0.5, EpsilonMade: central, Claim: "differentially private"}},
+		}
+	}
+	cells := Cells{cell(experiments.Collecting, 0), cell(experiments.Collecting, 5), cell(experiments.Joining, 0)}
+	text := func(c Cells) string {
+		var w bytes.Buffer
+		markdown(&w, ltn.Table("", c))
+		return w.String()
+	}
+	if got := text(noisy(cells, "mnist", experiments.Collecting, anyLevel)); strings.Contains(got, "private") || strings.Count(got, "noisy code") != 1 {
+		t.Error(got)
+	}
+	if got := text(centrally(cells, "mnist")); !strings.Contains(got, "| 2 | differentially private, epsilon 5, delta 1e-5 |") {
+		t.Error(got)
+	}
+	if got := text(noisy(cells, "mnist", experiments.Joining, anyLevel)); strings.Contains(got, "shuffled") {
+		t.Error(got)
+	}
+}
+
+// Cells that differ in their seed are one of all their runs; those of one seed are not added up, as their runs are the same.
+func TestSeedsArePooled(t *testing.T) {
+	cell := func(seed uint64, runs int, mean, std float64) experiments.Measured {
+		return experiments.Measured{
+			Cell:   experiments.Cell{Dataset: "sst2", Seed: seed, Runs: runs, Density: experiments.Density{Bitsum: "rr", Epsilon: 1}},
+			Result: &experiments.Result{Accuracies: &experiments.Accuracies{Accuracy: mean, AccuracyStd: std, AccuracyNoPrivacy: mean + 0.1}},
+		}
+	}
+	got := pooled(Cells{cell(1, 2, 0.5, 0), cell(1, 3, 0.6, 0.1), cell(2, 2, 0.8, 0)})
+	if len(got) != 1 || got[0].Cell.Runs != 5 {
+		t.Fatalf("%+v", got)
+	}
+	// 0.5, 0.6, 0.7 and 0.8 twice: mean 0.68, squares 0.0324+0.0064+0.0004+2*0.0144 = 0.068 over 4.
+	r := got[0].Result
+	if math.Abs(r.Accuracy-0.68) > 1e-12 || math.Abs(r.AccuracyStd-math.Sqrt(0.017)) > 1e-12 || math.Abs(r.AccuracyNoPrivacy-0.78) > 1e-12 {
+		t.Errorf("%+v", r.Accuracies)
+	}
+	words := experiments.Measured{Cell: experiments.Cell{Seed: 3, Density: experiments.Density{Bitsum: "rr", Words: 3}}, Result: &experiments.Result{Accuracies: &experiments.Accuracies{}}}
+	if got := pooled(Cells{words}); len(got) != 1 || got[0].Cell.Seed != 3 {
+		t.Errorf("%+v", got)
+	}
+}
