@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -40,7 +41,7 @@ func Example() {
 		Analyzer:  plan.Party{Operator: "City"},
 	}
 	keys := must(simulate.NewKeys(&p)) // in earnest, each operator makes its own
-	p = must(protocol.Design(p))       // the noise that keeps the promise, and what it takes to send
+	p = must(design.Fill(p))           // the noise that keeps the promise, and what it takes to send
 
 	// Encode, randomize, fragment, seal: on every device. It checks the promise
 	// first, and what it hands in is already private.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // What a device does once a plan: check it, and answer it to a service on the
@@ -56,7 +56,7 @@ func BenchmarkForecast(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d/bits=768", users), func(b *testing.B) {
 			p, _ := sample(b, "rr", 1, 768)
 			p.Crowd.Minimum = users
-			p, err := protocol.Design(p)
+			p, err := design.Fill(p)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -250,7 +250,7 @@ func TestWhatDoesNotFitIsNotMetWithSilence(t *testing.T) {
 				if _, err := simulate.NewKeys(&p); err != nil {
 					t.Fatal(err)
 				}
-				p, err := protocol.Design(p)
+				p, err := design.Fill(p)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
@@ -42,7 +43,7 @@ func fragmented(t testing.TB) plan.Plan {
 	if _, err := simulate.NewKeys(&p); err != nil {
 		t.Fatal(err)
 	}
-	p, err := protocol.Design(p)
+	p, err := design.Fill(p)
 	if err != nil {
 		t.Fatal(err)
 	}

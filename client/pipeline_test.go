@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
@@ -42,7 +43,7 @@ func sample(t testing.TB, bitsum string, instances, repetitions int) (plan.Plan,
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = protocol.Design(p); err != nil {
+	if p, err = design.Fill(p); err != nil {
 		t.Fatal(err)
 	}
 	return p, keys

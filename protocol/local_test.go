@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // local is what a plan promises though everyone colludes.
@@ -81,7 +82,7 @@ func TestLocalEpsilonThatCannotBe(t *testing.T) {
 	for _, bitsum := range []string{"3nb", "pure", "poisson", "nb"} {
 		p := example.Density(bitsum)
 		p.Budget.LocalEpsilon = 5
-		_, err := protocol.Design(p)
+		_, err := design.Fill(p)
 		example.Mentions(t, err, "budget.local_epsilon", bitsum, "ask for rr")
 		p = example.Design(t, example.Density(bitsum))
 		p.Budget.LocalEpsilon = 1e9
@@ -89,7 +90,7 @@ func TestLocalEpsilonThatCannotBe(t *testing.T) {
 	}
 	p := example.Density("rr")
 	p.Budget.LocalEpsilon = 3 // all of which the class takes
-	_, err := protocol.Design(p)
+	_, err := design.Fill(p)
 	example.Mentions(t, err, "budget.local_epsilon", "class", "label_epsilon")
 	p.Budget.LocalEpsilon = -1
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 4, 8

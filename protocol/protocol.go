@@ -1,11 +1,12 @@
 // Package protocol makes a plan runnable. New is the only place that turns a
 // plan's names and numbers into code, and client and analyzer both call it, so
-// they cannot disagree. What kind of question is asked is known here, in one table,
-// and nowhere above.
+// they cannot disagree. It knows the kinds of question that the program has imported
+// (question.Register), and nothing of any of them.
 package protocol
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
@@ -13,49 +14,13 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/density"
-	"github.com/confetti-dp/confetti/question/gradient"
-	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/label"
-	"github.com/confetti-dp/confetti/question/latent"
-	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// kinds are the kinds of question that there are, by their names in a plan. What designs them
-// is in a table of its own, which no device carries: a linker keeps all of a table, or none.
-var kinds = map[string]kind{
-	"density":   kindOf(density.Validate, density.New),
-	"histogram": kindOf(histogram.Validate, histogram.New),
-	"vector":    kindOf(vector.Validate, vector.New),
-	"gradient":  kindOf(gradient.Validate, gradient.New),
-	"label":     kindOf(label.Validate, label.New),
-	"latent":    kindOf(latent.Validate, latent.New),
-}
-
-// kind is what is done with a plan that asks for it: validate lists what is wrong with
-// the question's section and with what it asks of others, and new makes a valid plan's
-// question runnable.
-type kind struct {
-	validate func(plan.Plan, *plan.Problems)
-	new      func(plan.Plan) (question.Question, error)
-}
-
-// kindOf forgets which one it is.
-func kindOf[Q question.Question](validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error)) kind {
-	return kind{validate: validate, new: func(p plan.Plan) (question.Question, error) {
-		q, err := make(p)
-		if err != nil {
-			return nil, err // and no question that is nil
-		}
-		return q, nil
-	}}
-}
-
 // kindFor is the plan's.
-func kindFor(p plan.Plan) (kind, error) {
-	k, known := kinds[p.Question.Kind]
+func kindFor(p plan.Plan) (question.Kind, error) {
+	k, known := question.KindOf(p.Question.Kind)
 	if !known || !p.Question.Asks() {
-		return kind{}, fmt.Errorf("protocol: no code for a question of kind %s, or nothing is asked", plan.Quoted(p.Question.Kind))
+		return question.Kind{}, fmt.Errorf("protocol: no code for a question of kind %s, or nothing is asked: this program knows %s", plan.Quoted(p.Question.Kind), strings.Join(question.Kinds(), ", "))
 	}
 	return k, nil
 }
@@ -65,7 +30,7 @@ func kindFor(p plan.Plan) (kind, error) {
 func Validate(p plan.Plan) error {
 	ps := p.Problems()
 	if k, err := kindFor(p); err == nil {
-		k.validate(p, &ps)
+		k.Validate(p, &ps)
 	}
 	return ps.Err()
 }
@@ -92,7 +57,7 @@ func New(p plan.Plan) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := k.new(p)
+	q, err := k.New(p)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func Routed(p plan.Plan) (plan.Plan, error) {
 	if err != nil || p.Route.Sum == nil {
 		return p, err
 	}
-	q, err := k.new(p)
+	q, err := k.New(p)
 	if err != nil {
 		return p, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
@@ -26,7 +27,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 	for _, party := range keys {
 		party.Key = "x25519:never used"
 	}
-	p, err := protocol.Design(p)
+	p, err := design.Fill(p)
 	if err != nil {
 		b.Fatal(err)
 	}

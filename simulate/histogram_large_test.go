@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
@@ -40,7 +41,7 @@ func TestTwentyThousandDevicesThroughSealedEnvelopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err = protocol.Design(p); err != nil {
+		if p, err = design.Fill(p); err != nil {
 			t.Fatal(err)
 		}
 		proto, err := protocol.New(p)

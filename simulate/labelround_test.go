@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
@@ -90,7 +90,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 		p.Crowd.Names = set.Classes
 		p.Question.Density.Kernel.Name, p.Question.Density.Kernel.Clip = string(encode.InnerRotated), 2
 		p.Budget.LabelEpsilon, p.Crowd.Minimum = epsilon, 300
-		p, err := protocol.Design(p)
+		p, err := design.Fill(p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // startTrial runs a trial of a plan with a small crowd, and stops it when the test
@@ -55,7 +55,7 @@ func startRoute(t *testing.T, route string, minimum, devices int, before func(tr
 			in.Hops[h].Key = newOpener(t, "")
 		}
 	}
-	if p, err = protocol.Design(p); err != nil {
+	if p, err = design.Fill(p); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "plan.toml")

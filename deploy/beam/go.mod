@@ -92,4 +92,4 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // indirect
 )
 
-replace github.com/confetti-dp/confetti => ../
+replace github.com/confetti-dp/confetti => ../../

@@ -20,14 +20,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// Confidence is that of every bound: one in twenty is too large.
-const Confidence = 0.95
-
 // sure is the probability that a bound is too large by which a claim is called false.
 const sure = 1e-6
-
-// Assumption says what a bound rests on beside the draws.
-type Assumption string
 
 const (
 	nothing    Assumption = "no assumption"

@@ -1,46 +1,27 @@
 package audit
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"math"
-	"reflect"
-	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
-// Report is the audit of a plan that stands beside its release (release.AuditFile). Its seed
-// follows from the plan: an analyzer cannot choose it, and anybody can draw the same views. Who
-// writes a plan could try plans until the attacks are unlucky, which hides nothing from other seeds.
-type Report struct {
-	Format   string    `json:"format"` // reportFormat
-	Plan     string    `json:"plan"`   // the plan's name
-	Seed     uint64    `json:"seed"`
-	Findings []Written `json:"findings"`
-	// Left are the observers who were not attacked, with the reason.
-	Left []string `json:"not_attacked,omitempty"`
-}
+// The form of a result is a package of its own, which who checks a release has without the attack.
+type (
+	Report     = report.Report
+	Written    = report.Written
+	Assumption = report.Assumption
+)
 
-const reportFormat = "confetti-audit 2"
-
-// seedOf is the seed of a plan's audit.
-func seedOf(p plan.Plan) uint64 {
-	hash := p.Hash()
-	return uint64(binary.BigEndian.Uint32(hash[:4]))
-}
+// Confidence is that of every bound.
+const Confidence = report.Confidence
 
 // Of attacks the route of a plan, but for the seals, before each observer, by as many
 // collections as take some ten seconds. State is the public one that the plan names, nil
 // where it names none. What cannot be attacked is said in the report.
 func Of(p plan.Plan, state []byte, progress func(stage string, done, of int)) Report {
-	r := Report{Format: reportFormat, Plan: p.Name(), Seed: seedOf(p), Findings: []Written{}}
+	r := report.New(p)
 	t, err := NewRoute(p, Rounds{State: state}, r.Seed)
 	if err == nil {
 		var all []Finding
@@ -53,125 +34,4 @@ func Of(p plan.Plan, state []byte, progress func(stage string, done, of int)) Re
 		r.Left = append(r.Left, strings.TrimPrefix(err.Error(), "audit: "))
 	}
 	return r
-}
-
-// False is the error of a promise that an attack proves to be false.
-func (r Report) False() error {
-	for _, f := range r.Findings {
-		if f.Sure > f.Claimed {
-			return fmt.Errorf("audit: %s: %s", f.Observer, f.Verdict)
-		}
-	}
-	return nil
-}
-
-// Marshal is the file's one form.
-func (r Report) Marshal() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(r); err != nil {
-		panic("audit: " + err.Error()) // its numbers are finite
-	}
-	return b.Bytes()
-}
-
-// ParseReport reads what Marshal wrote, and nothing else.
-func ParseReport(text []byte) (Report, error) {
-	var r Report
-	if err := json.Unmarshal(text, &r); err != nil || r.Format != reportFormat || !bytes.Equal(r.Marshal(), text) {
-		return Report{}, errors.New("audit: not a report of an audit in its one form")
-	}
-	return r, nil
-}
-
-// tolerance is how far a number may be from one that another machine has computed.
-const tolerance = 1e-6
-
-func alike(a, b float64) bool { return math.Abs(a-b) <= tolerance*math.Max(1, math.Abs(b)) }
-
-// Check says why the report is not one of this plan, which promises these statements, or is not
-// what a release says of it.
-func (r Report) Check(p plan.Plan, promised []account.Statement, said release.Release) error {
-	if r.Plan != p.Name() || r.Seed != seedOf(p) {
-		return errors.New("audit: the report is of another plan, or of views that its plan's seed does not draw")
-	}
-	if len(r.Findings) == 0 && len(r.Left) == 0 {
-		return errors.New("audit: the report says nothing")
-	}
-	for _, f := range r.Findings {
-		of := slices.IndexFunc(promised, func(s account.Statement) bool { return s.Observer == f.Observer })
-		if of < 0 {
-			return fmt.Errorf("audit: the plan promises nothing to %q", f.Observer)
-		}
-		g, err := promised[of].Guarantee.Under(account.Replacement)
-		if err != nil {
-			return err
-		}
-		if !alike(f.Claimed, g.Epsilon) || !alike(f.Delta, g.Delta) {
-			return fmt.Errorf("audit: the report has epsilon %.6g at delta %.3g for the claim before %q, and the plan promises %.6g at %.3g", f.Claimed, f.Delta, f.Observer, g.Epsilon, g.Delta)
-		}
-	}
-	at := slices.IndexFunc(said.Protection, func(s release.Section) bool { return s.Title == title })
-	if at < 0 || len(said.Protection[at].Tables) != 1 || !reflect.DeepEqual(said.Protection[at].Tables[0].Rows, r.rows()) {
-		return errors.New("audit: the release does not say what the report says")
-	}
-	return r.False()
-}
-
-// Same says in what two audits of a plan differ, but for the last digits of numbers.
-func (r Report) Same(again Report) error {
-	if len(r.Findings) != len(again.Findings) {
-		return fmt.Errorf("audit: the report has %d attacks, and they give %d again", len(r.Findings), len(again.Findings))
-	}
-	if !slices.Equal(r.Left, again.Left) {
-		return fmt.Errorf("audit: the report leaves out %q, and again %q is left out", r.Left, again.Left)
-	}
-	for i, f := range r.Findings {
-		g := again.Findings[i]
-		if f.Observer != g.Observer || f.Runs != g.Runs || !alike(f.Lower, g.Lower) || !alike(f.Sure, g.Sure) {
-			return fmt.Errorf("audit: %s: the report has an epsilon above %.6g (surely %.6g) of %d collections, and drawing them again gives %.6g (%.6g) of %d", f.Observer, f.Lower, f.Sure, f.Runs, g.Lower, g.Sure, g.Runs)
-		}
-		g.Lower, g.Sure, g.Claimed, g.Delta = f.Lower, f.Sure, f.Claimed, f.Delta // Check has compared the claim
-		if f != g {
-			return fmt.Errorf("audit: %s: the report describes the attack otherwise than it comes out again: %+v, %+v", f.Observer, f, g)
-		}
-	}
-	return nil
-}
-
-const title = "What an attacker finds"
-
-// Told says whether a release tells of an audit, so that a report must stand beside it.
-func Told(r release.Release) bool {
-	return slices.ContainsFunc(r.Protection, func(s release.Section) bool { return s.Title == title })
-}
-
-// Section is what a release says of the audit. Its rows are the report's fields, which Check compares.
-func (r Report) Section() release.Section {
-	return release.Section{
-		Title: title,
-		Text:  "An attacker puts one of two records to the devices of this plan, again and again, and guesses from what each observer sees which it was. Right guesses prove that so much privacy is lost at least; the guarantees prove how much at most.",
-		Tables: []release.Table{{
-			Title:   "Epsilon found and claimed",
-			Columns: []release.Column{{Label: "Observer"}, {Label: "Attack"}, {Label: "Rests on"}, {Label: "Found: above"}, {Label: "Claimed: at most"}, {Label: "Verdict"}},
-			Note:    fmt.Sprintf("Each is found with confidence %s, at the delta of the claim, under %s. Seed %d, which follows from the plan.", account.Percent(Confidence), account.Replacement, r.Seed),
-			Rows:    r.rows(),
-		}},
-	}
-}
-
-// rows has one for each finding, and then one for each observer who was not attacked.
-func (r Report) rows() (rows [][]release.Cell) {
-	for _, f := range r.Findings {
-		rows = append(rows, []release.Cell{
-			release.Text(f.Observer), release.Text(f.Attack), release.Text(string(f.Assumes)), release.Number(f.Lower, 0), release.Number(f.Claimed, 0), release.Text(f.Verdict),
-		})
-	}
-	none := release.Text("–")
-	for _, who := range r.Left {
-		rows = append(rows, []release.Cell{release.Text(who), release.Text("not attacked"), none, none, none, none})
-	}
-	return rows
 }

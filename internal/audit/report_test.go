@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	auditreport "github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -29,7 +30,7 @@ func TestReportOfAnAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := release.Release{Protection: []release.Section{report.Section()}}
-	read, err := ParseReport(report.Marshal())
+	read, err := auditreport.ParseReport(report.Marshal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestReportOfAnAudit(t *testing.T) {
 		"for the claim before": func(r *Report) { r.Findings[0].Claimed *= 2 },
 		"promises nothing":     func(r *Report) { r.Findings[0].Observer = "nobody" },
 	} {
-		changed, err := ParseReport(report.Marshal())
+		changed, err := auditreport.ParseReport(report.Marshal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,7 @@ func TestReportOfAnAudit(t *testing.T) {
 		"they give":             func(r *Report) { r.Findings = r.Findings[1:] },
 		"collections, and draw": func(r *Report) { r.Findings[0].Runs++ },
 	} {
-		changed, err := ParseReport(report.Marshal())
+		changed, err := auditreport.ParseReport(report.Marshal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func TestReportOfAnAudit(t *testing.T) {
 	if bad.False() == nil {
 		t.Error("a claim that is proved false is not called so")
 	}
-	if _, err := ParseReport(append(report.Marshal(), ' ')); err == nil {
+	if _, err := auditreport.ParseReport(append(report.Marshal(), ' ')); err == nil {
 		t.Error("another form was read")
 	}
 }

@@ -3,8 +3,6 @@ package experiments
 import (
 	"fmt"
 	"slices"
-
-	"github.com/confetti-dp/confetti/lab/labeldp"
 )
 
 // Labels is one point of learning from private labels and public features (LDC).
@@ -88,8 +86,14 @@ type LabelClusters struct {
 	Smallest int     `json:"smallest"`
 	Phi      float64 `json:"phi"` // of the labels themselves, for the comparison: no release has it
 	// PhiPrivate is from counts with noise at PrivateEpsilon, which would add to the total.
-	PhiPrivate     labeldp.Estimate `json:"phi_private"`
-	PrivateEpsilon float64          `json:"private_epsilon"`
-	Psi            labeldp.Estimate `json:"psi"`         // from the same noisy counts
-	PsiAtMost      float64          `json:"psi_at_most"` // by Lemma 5
+	PhiPrivate     Estimate `json:"phi_private"`
+	PrivateEpsilon float64  `json:"private_epsilon"`
+	Psi            Estimate `json:"psi"`         // from the same noisy counts
+	PsiAtMost      float64  `json:"psi_at_most"` // by Lemma 5
+}
+
+// Estimate is a number with its standard error.
+type Estimate struct {
+	Value  float64 `json:"value"`
+	StdErr float64 `json:"std_err"`
 }

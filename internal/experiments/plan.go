@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -30,7 +30,7 @@ func Designed(p plan.Plan) (plan.Plan, int, error) {
 	if _, err := simulate.NewKeys(&p); err != nil {
 		return p, 0, err
 	}
-	p, err := protocol.Design(p)
+	p, err := design.Fill(p)
 	var many *question.TooManyMessages
 	if errors.As(err, &many) {
 		p.Envelopes.PerDevice = plan.MaxEnvelopes

@@ -93,7 +93,7 @@ func (s *Sheet) Draw(c Choice) (Drawn, error) {
 	if err != nil {
 		return Drawn{}, err
 	}
-	p, proto, err := design(p)
+	p, proto, err := designed(p)
 	if err != nil {
 		return Drawn{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // Parties are who takes part in a collection, as far as it is known.
@@ -172,8 +173,8 @@ func useful(text string) error {
 
 // design is the plan with its noise, and the same made runnable: with keys that are nobody's, since a plan
 // without keys cannot be run, and those that were given may be of no use.
-func design(p plan.Plan) (plan.Plan, *protocol.Protocol, error) {
-	p, err := protocol.Design(p)
+func designed(p plan.Plan) (plan.Plan, *protocol.Protocol, error) {
+	p, err := design.Fill(p)
 	if err != nil {
 		return p, nil, err
 	}

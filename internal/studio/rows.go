@@ -152,7 +152,7 @@ func (r *rows) reveal(of Choice, held [][]string, counts []int) error {
 	if err != nil {
 		return err
 	}
-	_, proto, err := design(p)
+	_, proto, err := designed(p)
 	if err != nil {
 		return err
 	}

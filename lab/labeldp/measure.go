@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
+	"github.com/confetti-dp/confetti/internal/experiments"
 )
 
 // Heterogeneity is phi of clusters with these counts, if every input has one label: the mean
@@ -29,10 +30,7 @@ func Heterogeneity(clusters ...[]int) float64 {
 }
 
 // Estimate is a number with its standard error.
-type Estimate struct {
-	Value  float64 `json:"value"`
-	StdErr float64 `json:"std_err"`
-}
+type Estimate = experiments.Estimate
 
 // Estimator looks at counts of labels through noise, for what a curator wants to know of
 // clusters before Algorithm 1. What it spends adds to what that spends.
@@ -77,7 +75,7 @@ func (e Estimator) Heterogeneity(noisy [][]int, sizes []int) Estimate {
 			variance += (4*math.Max(0, square)*v + 5*v*v + v) / (size * size)
 		}
 	}
-	return Estimate{2 * (1 - alike/n), 2 * math.Sqrt(variance) / n}
+	return Estimate{Value: 2 * (1 - alike/n), StdErr: 2 * math.Sqrt(variance) / n}
 }
 
 // Distortion is psi of Algorithm 1 in clusters with these counts, by so many draws of each: the
@@ -103,7 +101,7 @@ func (c Curator) Distortion(r *rand.Rand, clusters [][]int, draws int) (worst Es
 		}
 		mean := sum / float64(draws)
 		if mean > worst.Value {
-			worst = Estimate{mean, math.Sqrt(math.Max(0, squares/float64(draws)-mean*mean) / float64(draws))}
+			worst = Estimate{Value: mean, StdErr: math.Sqrt(math.Max(0, squares/float64(draws)-mean*mean) / float64(draws))}
 		}
 	}
 	return worst

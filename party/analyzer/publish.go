@@ -2,7 +2,6 @@ package analyzer
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/findings"
@@ -50,30 +49,7 @@ func Kept(p *protocol.Protocol, crowds []tally.Crowd) error {
 			arrived = c.Smallest
 		}
 	}
-	return KeptBy(p, arrived)
-}
-
-// KeptBy is Kept for a smallest batch of so many whole contributions; 0 where none came.
-func KeptBy(p *protocol.Protocol, arrived int) error {
-	if _, err := p.Promise(); err != nil {
-		return err
-	}
-	if arrived == 0 {
-		return fmt.Errorf("analyzer: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
-	}
-	b := p.Plan.Budget
-	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.HonestMinimum
-	if honest >= p.Plan.HonestMinimum() {
-		return nil
-	}
-	got, err := p.Among(honest)
-	if err != nil {
-		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions: %w", arrived, err)
-	}
-	if got.Epsilon > b.Epsilon {
-		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions, %d of them honest by the plan's assumption: epsilon %.6g at delta %g, where %.6g was promised", arrived, honest, got.Epsilon, b.Delta, b.Epsilon)
-	}
-	return nil
+	return p.Kept(arrived)
 }
 
 // LacksReports says in a release how many reports the aggregators have refused, if any.

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 )
@@ -310,7 +311,7 @@ func TestBadPlansAreNamed(t *testing.T) {
 	if err := protocol.Check(example.Design(t, example.Gradient(gradient.Vector))); err != nil {
 		t.Errorf("a good plan of vectors: %v", err)
 	}
-	if _, err := protocol.Design(plan.Plan{Question: plan.Question{Kind: "gradient", Gradient: &plan.Gradient{Model: "xv"}}}); err == nil {
+	if _, err := design.Fill(plan.Plan{Question: plan.Question{Kind: "gradient", Gradient: &plan.Gradient{Model: "xv"}}}); err == nil {
 		t.Error("a design of no model")
 	}
 }

@@ -49,9 +49,6 @@ func (h *Question) Compare() (all []question.Comparison) {
 	if answers, err := CompareRandomizers(h.plan); err == nil && len(answers) > 1 {
 		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: Preferred(answers)})
 	}
-	if c, ok := h.compareRoutes(); ok {
-		all = append(all, c)
-	}
 	if len(h.attributes) > 1 {
 		_, _, why, err := CompareCollect(h.plan)
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Each sum is compared with what it rests on and what a liar can do: of shares of devices these
@@ -17,11 +17,7 @@ func TestEachRouteSaysWhatItRestsOn(t *testing.T) {
 	p := example.Histogram(example.OneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 64}))
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"}
 	p.Crowd.Minimum = 4000
-	h, err := histogram.New(example.Design(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := h.Compare()
+	all := design.Compare(example.Runnable(t, example.Design(t, p)))
 	at := slices.IndexFunc(all, func(c question.Comparison) bool { return c.Key == "routes" })
 	if at < 0 {
 		t.Fatal("no routes are compared")

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -136,7 +137,7 @@ func TestRoundsEnd(t *testing.T) {
 	_, err = protocol.WithState(other, first)
 	example.Mentions(t, err, "takes no state")
 	small := searching("one-hot", 2, asked)
-	small, err = protocol.Design(small)
+	small, err = design.Fill(small)
 	if err == nil {
 		_, _, err = findings.Next(example.Runnable(t, small).Question, nil)
 	}

@@ -11,12 +11,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	_ "github.com/confetti-dp/confetti/question/all"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -64,7 +64,7 @@ type Evidence struct {
 	Trusted *plan.Publishers
 	// Again draws the collections of the release's audit again, and says where they say
 	// something else; nil: they are not drawn.
-	Again func(p plan.Plan, report audit.Report) error
+	Again func(p plan.Plan, report report.Report) error
 }
 
 // Report is what was looked at, and what was not.
@@ -187,14 +187,14 @@ func (c *checks) audited() {
 	text := c.Files[release.AuditFile]
 	if text == nil {
 		switch {
-		case audit.Told(c.release):
+		case report.Told(c.release):
 			c.found("audit", fmt.Errorf("the release tells of one, and its report is missing (%s)", release.AuditFile), "")
 		case c.Again != nil:
 			c.found("audit", errors.New("there is none: its analyzer attacks no plans"), "")
 		}
 		return
 	}
-	report, err := audit.ParseReport(text)
+	report, err := report.ParseReport(text)
 	if err == nil {
 		err = report.Check(c.signed.Plan, c.promise.Statements, c.release)
 	}
@@ -267,7 +267,7 @@ func (c *checks) received() {
 		respondents += b.Respondents
 	}
 	respondents /= c.signed.Plan.Contributions()
-	c.found("kept", analyzer.KeptBy(c.protocol, smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
+	c.found("kept", c.protocol.Kept(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
 	c.found("respondents", claimed(c.release, respondents), "the release counts no more than the %d that the hops have signed for", respondents)
 }
 

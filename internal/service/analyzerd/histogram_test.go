@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -26,7 +26,7 @@ func spread(t *testing.T) *collection {
 	p.Budget = plan.Budget{Epsilon: 8, Delta: 1e-5, Adjacency: "removal", DishonestShare: 0.2}
 	p.Crowd.Names, p.Envelopes.Suite = []string{"north", "south"}, "x25519"
 	p.Route.Mix.Spread = plan.SpreadAll
-	p, err := protocol.Design(p)
+	p, err := design.Fill(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -55,7 +56,7 @@ func TestAStudyOfGradients(t *testing.T) {
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", DishonestShare: 0.1}
 	p.Crowd, p.Envelopes.Suite = plan.Crowd{Minimum: n * 9 / 10}, "x25519"
 	p.Route.Mix.Instances = p.Route.Mix.Instances[1:] // of two hops
-	p, err := protocol.Design(p)
+	p, err := design.Fill(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/release"
@@ -97,7 +98,7 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 	if err != nil {
 		return p, keys, err
 	}
-	p, err = protocol.Design(p)
+	p, err = design.Fill(p)
 	return p, keys, err
 }
 

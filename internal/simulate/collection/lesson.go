@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
@@ -86,7 +87,7 @@ func (l Lesson) plan(set *dataset.Set) (p plan.Plan, keys simulate.Keys, state [
 	if keys, err = simulate.NewKeys(&p); err != nil {
 		return p, keys, nil, err
 	}
-	if p, err = protocol.Design(p); state != nil {
+	if p, err = design.Fill(p); state != nil {
 		p.State = plan.StateName(state)
 	}
 	return p, keys, state, err

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -40,7 +41,7 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 		return out, err
 	}
 	p.State = plan.StateName(c.State)
-	if p, err = protocol.Design(p); err != nil {
+	if p, err = design.Fill(p); err != nil {
 		return out, err
 	}
 	proto, err := protocol.WithState(p, c.State)

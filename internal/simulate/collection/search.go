@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
@@ -33,7 +34,7 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 	if err != nil {
 		return Surveyed{}, err
 	}
-	if p, err = protocol.Design(p); err != nil {
+	if p, err = design.Fill(p); err != nil {
 		return Surveyed{}, err
 	}
 	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: plan.TakesOne, Withheld: plan.WithheldEnds}

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -116,7 +117,7 @@ func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, 
 		return p, keys, "", err
 	}
 	if s.Noise != "" {
-		p, err = protocol.Design(p)
+		p, err = design.Fill(p)
 		return p, keys, "", err
 	}
 	p, choice, err = histogram.Choose(p)

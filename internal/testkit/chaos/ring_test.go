@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 const (
@@ -173,7 +174,7 @@ func (r *ring) plan(title string, s shape, address func(name string) string, tim
 	if s.tokens {
 		p.Route.Mix.Issuer = &plan.Party{Operator: "issuer", URL: address("issuer")}
 	}
-	p, err := protocol.Design(p)
+	p, err := design.Fill(p)
 	if err != nil {
 		return plan.Signed{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -59,7 +60,7 @@ func Design(t testing.TB, p plan.Plan) plan.Plan {
 		}
 		return designed
 	}
-	if p, err = protocol.Design(p); err != nil {
+	if p, err = design.Fill(p); err != nil {
 		t.Fatal(err)
 	}
 	// Kept where JSON has all of it.

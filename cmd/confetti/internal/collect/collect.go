@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/density"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -24,7 +25,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/table"
-	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
@@ -45,7 +45,7 @@ type collectSimulate struct {
 	Normalize bool     `help:"Scale every record to unit length."`
 	Features  []string `help:"Columns that are features, by name or pattern (likes_*); without, all but the label." placeholder:"NAME"`
 	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
-	experiment.KDEFlags
+	density.KDEFlags
 	collectLesson    `group:"Learning:"`
 	collectRecords   `group:"Private records:"`
 	collectHistogram `group:"Histograms of columns:"`

@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // maxTrial bounds the devices of a trial, each of which has a folder.
@@ -212,7 +213,7 @@ func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
 		}
 	}
 	if err == nil && (p.Route.Sum != nil || p.Envelopes.PerDevice == 0) {
-		*p, err = protocol.Design(*p)
+		*p, err = design.Fill(*p)
 	}
 	return err
 }

@@ -3,17 +3,16 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/cli/density"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/lab/esa"
-	"github.com/confetti-dp/confetti/release"
 )
 
 type experimentHistogram struct {
@@ -120,20 +119,5 @@ func (c experimentHistogram) show(std terminal.Streams, r experiments.Result) er
 	if _, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n")); err != nil {
 		return err
 	}
-	return ShowTop(std.Out, "The most frequent values, with 95 % intervals of all values at once", r.Top)
-}
-
-// ShowTop draws the largest estimates as bars.
-func ShowTop(w io.Writer, title string, top []experiments.TopCell) error {
-	if len(top) == 0 {
-		return nil
-	}
-	f := release.Figure{Name: "top", Title: title, Alt: title, Kind: release.Bars, Series: make([]release.Series, 1)}
-	s := &f.Series[0]
-	for _, t := range top {
-		f.Categories = append(f.Categories, t.Value)
-		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
-		s.Truth = append(s.Truth, t.Truth)
-	}
-	return release.ShowFigure(w, f)
+	return density.ShowTop(std.Out, "The most frequent values, with 95 % intervals of all values at once", r.Top)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -49,9 +50,7 @@ func Plan(p plan.Plan) (Description, error) {
 		return d, err
 	}
 	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
-	if q, ok := proto.Question.(question.Compared); ok {
-		d.comparisons = q.Compare()
-	}
+	d.comparisons = design.Compare(proto)
 	cost := release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Unit: release.Seconds}
 	if p.Route.Sum != nil {
 		cost.Note = "to split and prove its vector, on one core of this machine"

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // Command is a way for each kind of question.
@@ -86,7 +87,7 @@ func (c parties) plan(title string, q plan.Question, crowds []string, b plan.Bud
 // write designs the plan, gives its parties keys, and writes both; what design
 // refuses is of the flags set.
 func (c parties) write(std terminal.Streams, p plan.Plan, set ...string) error {
-	return c.writeDesigned(std, p, protocol.Design, set...)
+	return c.writeDesigned(std, p, design.Fill, set...)
 }
 
 func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(plan.Plan) (plan.Plan, error), set ...string) error {

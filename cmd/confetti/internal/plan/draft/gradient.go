@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 type gradientPlan struct {
@@ -41,7 +41,7 @@ func (c gradientPlan) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return protocol.DesignRounds(p, c.Rounds) }, "dimension", "rounds", "local-epsilon", "bits")
+	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return design.Rounds(p, c.Rounds) }, "dimension", "rounds", "local-epsilon", "bits")
 }
 
 // draft is the plan as asked for, without keys and noise.

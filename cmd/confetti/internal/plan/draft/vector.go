@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 type vectorPlan struct {
@@ -48,7 +48,7 @@ func (c *vectorPlan) Run(std terminal.Streams) error {
 	if state != nil {
 		p.State = plan.StateName(state)
 	}
-	err = c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return protocol.DesignRounds(p, c.Rounds) }, "features", "classes", "bits", "rounds")
+	err = c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return design.Rounds(p, c.Rounds) }, "features", "classes", "bits", "rounds")
 	if err != nil || state == nil {
 		return err
 	}

@@ -1,10 +1,12 @@
-package protocol
+// Package design fills in what follows from the rest of a plan: the noise that keeps its
+// promise, and what it takes to send. Authors have it; no device does.
+package design
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -13,15 +15,15 @@ import (
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// design fills in what follows from the rest of a plan of a kind.
-type design struct {
+// kind fills in what follows from the rest of a plan of a kind.
+type kind struct {
 	one    func(plan.Plan) (plan.Plan, error)
 	rounds func(p plan.Plan, rounds int) (plan.Plan, error) // that keep the budget together; nil: for one at a time
 }
 
 // designs are those of kinds.
-func designs() map[string]design {
-	return map[string]design{
+func designs() map[string]kind {
+	return map[string]kind{
 		"density":   {one: density.Design},
 		"histogram": {one: histogram.Design},
 		"vector":    {one: vector.Design, rounds: vector.DesignRounds},
@@ -31,34 +33,35 @@ func designs() map[string]design {
 	}
 }
 
-// Design fills in what follows from the rest of a plan: the noise that keeps
+// Fill fills in what follows from the rest of a plan: the noise that keeps
 // its budget, and the number and length of envelopes. Everything else, keys
 // aside, must be there already. Of the budget's epsilon and its local one either may
 // be missing; an epsilon that is missing becomes what the noise gives.
-func Design(p plan.Plan) (plan.Plan, error) {
-	if _, err := kindFor(p); err != nil {
-		return p, err
+func Fill(p plan.Plan) (plan.Plan, error) {
+	d, known := designs()[p.Question.Kind]
+	if !known || !p.Question.Asks() {
+		return p, fmt.Errorf("design: no code for a question of kind %s, or nothing is asked", plan.Quoted(p.Question.Kind))
 	}
-	p, err := designs()[p.Question.Kind].one(p)
+	p, err := d.one(p)
 	if err != nil {
 		return p, err
 	}
-	return Routed(p)
+	return protocol.Routed(p)
 }
 
-// DesignRounds is the plan of each of so many rounds that the same respondents answer, and
+// Rounds is the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together.
-func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
+func Rounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	if rounds < 1 {
-		return p, fmt.Errorf("protocol: %d rounds: must be at least 1", rounds)
+		return p, fmt.Errorf("design: %d rounds: must be at least 1", rounds)
 	}
-	_, err := kindFor(p)
 	d := designs()[p.Question.Kind]
-	if err != nil || d.rounds == nil {
-		return p, cmp.Or(err, fmt.Errorf("protocol: a question of kind %q is designed for one round at a time", p.Question.Kind))
+	if d.rounds == nil {
+		return p, fmt.Errorf("design: a question of kind %q is designed for one round at a time", p.Question.Kind)
 	}
-	if p, err = d.rounds(p, rounds); err != nil {
+	p, err := d.rounds(p, rounds)
+	if err != nil {
 		return p, err
 	}
-	return Routed(p)
+	return protocol.Routed(p)
 }

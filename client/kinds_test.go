@@ -1,0 +1,3 @@
+package client_test
+
+import _ "github.com/confetti-dp/confetti/question/all"

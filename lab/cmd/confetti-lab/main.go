@@ -1,0 +1,58 @@
+// Command confetti-lab makes the papers' measurements again: figures, tables, and cells by
+// themselves. No collection runs it.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], terminal.Streams{Out: os.Stdout, Err: os.Stderr}))
+}
+
+// run is main without the process: it returns the exit code.
+func run(args []string, std terminal.Streams) int {
+	code, exited := 0, false
+	var commands experiment.Command
+	parser, err := kong.New(&commands,
+		kong.Name("confetti-lab"),
+		kong.Description("The papers' measurements."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.Out, std.Err),
+		kong.Exit(func(c int) { code, exited = c, true }),
+		kong.Bind(std),
+		kong.Vars{"kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
+	)
+	if err != nil {
+		panic("confetti-lab: " + err.Error())
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if exited {
+		return code
+	}
+	failed := 2
+	if err == nil {
+		failed, err = 1, ctx.Run()
+	}
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(std.Err, "confetti-lab: %s\n", plain.Lines(err.Error()))
+	if u := (terminal.UsageError{}); errors.As(err, &u) {
+		failed = 2
+	}
+	return failed
+}

@@ -1,0 +1,30 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kept returns why the promise does not hold for a smallest batch of so many whole
+// contributions; 0 where none came.
+func (p *Protocol) Kept(arrived int) error {
+	if _, err := p.Promise(); err != nil {
+		return err
+	}
+	if arrived == 0 {
+		return fmt.Errorf("analyzer: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
+	}
+	b := p.Plan.Budget
+	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.HonestMinimum
+	if honest >= p.Plan.HonestMinimum() {
+		return nil
+	}
+	got, err := p.Among(honest)
+	if err != nil {
+		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions: %w", arrived, err)
+	}
+	if got.Epsilon > b.Epsilon {
+		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions, %d of them honest by the plan's assumption: epsilon %.6g at delta %g, where %.6g was promised", arrived, honest, got.Epsilon, b.Delta, b.Epsilon)
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+package density
+
+import "github.com/confetti-dp/confetti/question"
+
+func init() { question.Register("density", Validate, New) }

@@ -1,0 +1,5 @@
+package gradient
+
+import "github.com/confetti-dp/confetti/question"
+
+func init() { question.Register("gradient", Validate, New) }

@@ -1,0 +1,5 @@
+package label
+
+import "github.com/confetti-dp/confetti/question"
+
+func init() { question.Register("label", Validate, New) }

@@ -1,0 +1,5 @@
+package latent
+
+import "github.com/confetti-dp/confetti/question"
+
+func init() { question.Register("latent", Validate, New) }

@@ -1,0 +1,5 @@
+package vector
+
+import "github.com/confetti-dp/confetti/question"
+
+func init() { question.Register("vector", Validate, New) }
