@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -24,42 +22,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/witness"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
-
-// jsonOutput checks that stdout was one JSON value and nothing else.
-func jsonOutput(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 2 || len(args) > 3 {
-		ts.Fatalf("usage: json [PATH [LOW HIGH]]")
-	}
-	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
-	var v any
-	if err := d.Decode(&v); err != nil {
-		ts.Fatalf("stdout is not JSON: %v", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		ts.Fatalf("stdout goes on after the JSON value")
-	}
-	if len(args) == 0 {
-		return
-	}
-	for key := range strings.SplitSeq(args[0], ".") {
-		object, _ := v.(map[string]any)
-		inner, ok := object[key]
-		if !ok {
-			ts.Fatalf("no %s in the JSON", args[0])
-		}
-		v = inner
-	}
-	if len(args) == 1 {
-		return
-	}
-	low, err := strconv.ParseFloat(args[1], 64)
-	ts.Check(err)
-	high, err := strconv.ParseFloat(args[2], 64)
-	ts.Check(err)
-	if x, ok := v.(float64); !ok || x < low || x > high {
-		ts.Fatalf("%s is %v, want %v to %v", args[0], v, low, high)
-	}
-}
 
 // table writes made-up records.
 func table(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 )
 
 func TestMain(m *testing.M) {
@@ -55,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonOutput, "table": table, "columns": columns, "images": images, "inferred": inferred, "people": people, "until": until,
+			"exits": scripts.Exits, "json": scripts.JSON, "table": table, "columns": columns, "images": images, "inferred": inferred, "people": people, "until": scripts.Until,
 			"keep": keep, "prepend": prepend, "logged": logged,
 		},
 	})
@@ -64,34 +62,3 @@ func TestScripts(t *testing.T) {
 // studied is how many devices take part in the study of gradients: CI has no time for the
 // thousands that a release is tried with.
 var studied = flag.Int("studied", 60, "devices of the study of gradients")
-
-func until(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
-		ts.Fatalf("usage: until COMMAND [ARGUMENT...]")
-	}
-	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err = ts.Exec(args[0], args[1:]...); err == nil {
-			return
-		}
-	}
-	ts.Check(err)
-}
-
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
-	}
-}

@@ -205,7 +205,7 @@ func TestThePipelineRefuses(t *testing.T) {
 
 // The flags of the command that docs/scale.md prints are there, and do what it says.
 func TestThePrintedCommand(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "scale.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scale.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func routes(t *testing.T) []string {
 	t.Helper()
 	pattern := regexp.MustCompile(`^(GET|PUT|POST) (/\S*)$`)
 	var found []string
-	for _, dir := range []string{".", filepath.Join("..", "serve")} {
+	for _, dir := range []string{".", filepath.Join("..", "service", "serve")} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

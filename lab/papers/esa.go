@@ -29,7 +29,7 @@ func esaPaper() Paper {
 possible count too. *Printed* is the paper's. By *the paper's accounting*, its Lemma II.6, a central epsilon allows a local one, at which ours sends the very same reports: that column is ours **at equal local epsilon** too, and the last one what these reports keep centrally. *Exact* is ours **at equal central epsilon**, by the law of a cell's count, for removal: what it gains in
 error it pays in local epsilon, which each table has beside it. The paper's pictures are not public: ours have their sizes and numbers of respondents.
 
-    confetti experiment run esa --all --data DIR --out results      # goes on where it was stopped
+    confetti-lab run esa --all --data DIR --out results      # goes on where it was stopped
 
 Why numbers differ, pictures, and what goes beyond the paper: [results.md](../results.md); learning in rounds: [gradients.md](../gradients.md).`,
 		items: []item{

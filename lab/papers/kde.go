@@ -24,7 +24,7 @@ epsilon on 3NB's noise, where Appendix A.2 prints 0.99. *Exact* is our accountin
 **What an epsilon is of.** One respondent's record is replaced by any other (*replacement*), for an honest shuffler and honest others, at delta 1e-6 of AG news and DBPedia-14 at the paper's size and 1e-5 of all else, as in the paper. It is of the features; a label has an epsilon of its own, which comes to it. No row has a local epsilon that means
 anything: hundreds of bits share it, so that everything together with nobody honest would be promised hundreds. What the same budget gives where it is to be a local one is in [Figure 4](#figure-4-the-shuffler-against-none).
 
-    confetti experiment run kde --all --data DIR --out results      # goes on where it was stopped
+    confetti-lab run kde --all --data DIR --out results      # goes on where it was stopped
 
 Data: agnews_lsa256 is AG news as 256 latent directions of words, and so are DBPedia-14 and SST-2 (GLUE), where the paper has sentence embeddings of 768 dimensions; what is said to have so many a class (AG news, 30,000 a class) has as many respondents in each class as the paper, each real record held by several of them, and as many Fourier features as the paper, 768. The
 paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixels, and made-up vectors of that size, stand in. How and why numbers differ, and what goes beyond the paper: [results.md](../results.md).`,

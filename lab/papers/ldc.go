@@ -15,7 +15,7 @@ func ldcPaper() Paper {
 		Name: "ldc", specs: ldc.Specs, Title: "LDC: every table and figure",
 		text: `*Label differential privacy via clustering* hides labels among those of public features that are alike. Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in.
 
-    confetti experiment run ldc --all --data DIR --out results      # goes on where it was stopped
+    confetti-lab run ldc --all --data DIR --out results      # goes on where it was stopped
 
 What is wrong as printed, how ours is trained, and peers: [labels-paper.md](../labels-paper.md).`,
 		items: []item{

@@ -32,7 +32,7 @@ func ltnPaper() Paper {
 		text: `*Learning to noise* has each respondent tell a noisy code of its record, and its label, though everyone colludes. The paper's figures carry no numbers but those in its text: they are the crosses. Its encoders are trained with privacy on a collector's own records; ours on public ones, to which nothing is promised, but for the rows of Table 2. Our own way
 tells one symbol of a public cluster and the label. *On records as they are* is the accuracy of the model that was learned.
 
-    confetti experiment run ltn --all --data DIR --out results      # goes on where it was stopped
+    confetti-lab run ltn --all --data DIR --out results      # goes on where it was stopped
 
 **Equal local epsilon** are the rows of one epsilon in a table. **Equal central epsilon** is read off the column *central epsilon, shuffled*: what the same reports keep of replacement, at delta 1e-6, behind one honest hop and with all other respondents honest; there one symbol at 4 stands beside a code between 2 and 4.
 
@@ -48,7 +48,7 @@ How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 			{name: "Table 1", title: "where the encoder has to be private", text: "Whose records encoder and decoder are of, where these are private: the paper's needs, and how each is met here.", show: func(Cells) ([]release.Table, []page.Chart) {
 				return []release.Table{needs()}, nil
 			}},
-			{name: "Table 2", title: "settings of DP-Adam", text: "What is made of private records, with the epsilon that these keep (delta 1e-5, one left out or added) beside the respondents'. Of symbols clusters by noisy k-means and a linear model by DP-SGD have half of it each; of codes the encoder's second stage by DP-Adam (`confetti learn encoder --stages two`) has all of it, and LTN's two stages as printed keep nothing that is proved. `confetti experiment run ltn-table2` has the epochs that the paper's multipliers allow, too.", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table 2", title: "settings of DP-Adam", text: "What is made of private records, with the epsilon that these keep (delta 1e-5, one left out or added) beside the respondents'. Of symbols clusters by noisy k-means and a linear model by DP-SGD have half of it each; of codes the encoder's second stage by DP-Adam (`confetti learn encoder --stages two`) has all of it, and LTN's two stages as printed keep nothing that is proved. `confetti-lab run ltn-table2` has the epochs that the paper's multipliers allow, too.", show: func(c Cells) ([]release.Table, []page.Chart) {
 				return []release.Table{ltn.Table(called("mnist"), centrally(c, "mnist"))}, nil
 			}},
 			{name: "Table 3", title: "settings for joining data", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 3).", show: func(c Cells) ([]release.Table, []page.Chart) {

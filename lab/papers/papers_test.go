@@ -43,7 +43,7 @@ func TestThePagesAreThoseOfTheirCells(t *testing.T) {
 			}
 			kept, err := os.ReadFile(filepath.Join(docs, filepath.Base(file)))
 			if err != nil || !bytes.Equal(got, kept) {
-				t.Errorf("docs/results/%s is not what its cells give (%v): go run ./experiments/papers/draw", filepath.Base(file), err)
+				t.Errorf("docs/results/%s is not what its cells give (%v): go run ./papers/draw", filepath.Base(file), err)
 			}
 		}
 	}

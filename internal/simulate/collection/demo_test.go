@@ -19,7 +19,7 @@ func TestTheDemoTellsClassesApart(t *testing.T) {
 	least := map[*dataset.Set]float64{made: 0.9}
 	dir := os.Getenv("CONFETTI_DATA")
 	if dir == "" {
-		dir = "../../../shared/data"
+		dir = "../../../../shared/data"
 	}
 	if news, err := dataset.Load(dir, "agnews"); err == nil {
 		least[news] = 0.75

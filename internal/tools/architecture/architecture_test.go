@@ -42,8 +42,25 @@ func TestAnotherModuleIsLeftOut(t *testing.T) {
 	}
 }
 
+func picture(t *testing.T, found Imports) string {
+	t.Helper()
+	svg, err := Draw(found, "cmd/house")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(svg)
+}
+
+// Rooms that import each other cannot be drawn above each other.
+func TestRoomsInACircleAreRefused(t *testing.T) {
+	circle := Imports{"cmd/house": {"plan"}, "plan": {"account"}, "account": {"internal/plan/author"}, "internal/plan/author": {}}
+	if _, err := Draw(circle, "cmd/house"); err == nil {
+		t.Error("plan, which stands on account, which stands on plan, is drawn")
+	}
+}
+
 func TestThePictureHasEachPackageOnceAndNoArrowThatFollowsFromOthers(t *testing.T) {
-	svg := string(Draw(house, "cmd/house"))
+	svg := picture(t, house)
 	for _, name := range []string{"cmd/house", "core", "middle", "bottom"} {
 		if n := strings.Count(svg, ">"+name+"<"); n != 1 {
 			t.Errorf("%s is drawn %d times", name, n)
@@ -55,7 +72,7 @@ func TestThePictureHasEachPackageOnceAndNoArrowThatFollowsFromOthers(t *testing.
 	if n := strings.Count(svg, `marker-end=`); n != 3 {
 		t.Errorf("drawn %d arrows: want one from each package to the next", n)
 	}
-	if svg != string(Draw(house, "cmd/house")) {
+	if svg != picture(t, house) {
 		t.Error("the same tree gives two pictures")
 	}
 }

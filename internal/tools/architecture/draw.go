@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Measures of the picture, in pixels.
@@ -38,7 +37,7 @@ const (
 	otherFill  = "#ffffff" // none of them does
 )
 
-// node is a package, or a place (no name) where an arrow passes a row.
+// node is a room, or a place (no name) where an arrow passes a row.
 type node struct {
 	name string
 	row  int
@@ -54,36 +53,29 @@ func (n *node) width() float64 {
 	return letter*float64(len(n.name)) + 14
 }
 
-// Draw gives the packages that the roots reach as an SVG picture: each row imports
-// from lower rows only. An arrow that follows from others is left out, and a root
-// stands for its internal packages too.
-func Draw(found Imports, roots ...string) []byte {
-	found = joined(found, roots)
-	drawn := map[string]bool{}
+// Draw returns an SVG picture of the rooms that the roots reach: each row imports from lower
+// rows only, and an arrow that follows from others is left out. It refuses rooms that import
+// each other.
+func Draw(found Imports, roots ...string) ([]byte, error) {
+	carried := Imports{}
 	for _, r := range roots {
-		drawn[r] = true
-		maps.Copy(drawn, found.Reach(r))
-	}
-	rows := lay(found, slices.Sorted(maps.Keys(drawn)))
-	width := place(rows)
-	return render(found, rows, width)
-}
-
-// joined makes one package of each root and its internal ones.
-func joined(found Imports, roots []string) Imports {
-	whole := Imports{}
-	for name, imports := range found {
-		for _, r := range roots {
-			if strings.HasPrefix(name, r+"/internal/") {
-				name = r
-			}
+		carried[r] = found[r]
+		for to := range found.Reach(r) {
+			carried[to] = found[to]
 		}
-		whole[name] = append(whole[name], imports...)
 	}
-	return whole
+	whole := byRoom(carried)
+	for name := range whole {
+		if whole.Reach(name)[name] {
+			return nil, fmt.Errorf("architecture: the room %s imports itself through others: draw its parts apart", name)
+		}
+	}
+	rows := lay(whole, slices.Sorted(maps.Keys(whole)))
+	width := place(rows)
+	return render(found, rows, width), nil
 }
 
-// lay puts each package a row above the highest that it imports, and a bend into
+// lay puts each room a row above the highest that it imports, and a bend into
 // every row that an arrow passes.
 func lay(found Imports, names []string) [][]*node {
 	height := map[string]int{}
@@ -124,7 +116,7 @@ func lay(found Imports, names []string) [][]*node {
 	return rows
 }
 
-// direct is what a package imports of ours, but for what its other imports reach.
+// direct returns what a room imports of ours, but for what its other imports reach.
 func direct(found Imports, name string) []string {
 	var all, kept []string
 	for _, to := range found[name] {
@@ -195,7 +187,7 @@ func render(found Imports, rows [][]*node, width float64) []byte {
 	y := func(n *node) float64 { return float64(margin + 34 + (len(rows)-1-n.row)*rowHeight) }
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, monospace" font-size="11" role="img">
-<title>The packages of Confetti: an arrow goes from a package to what it imports</title>
+<title>The rooms of Confetti: an arrow goes from a room to what it imports</title>
 <rect width="100%%" height="100%%" fill="#fffdf8"/>
 <defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0 8 4 0 8z" fill="#8a8594"/></marker></defs>
 `, width, 2*margin+34+(len(rows)-1)*rowHeight+boxHeight/2)
@@ -248,13 +240,14 @@ func legend(b *bytes.Buffer) {
 	entry("none of them", otherFill)
 }
 
-// fills says in which colour a package is drawn: by the parties whose programs
-// carry it.
+// fills returns the colour of each room: by the parties whose programs carry any of it.
 func fills(found Imports) func(name string) string {
 	carries := make([]map[string]bool, len(parties))
 	for i, p := range parties {
-		carries[i] = found.Reach(p.root)
-		carries[i][p.root] = true
+		carries[i] = map[string]bool{roomOf(p.root): true}
+		for to := range found.Reach(p.root) {
+			carries[i][roomOf(to)] = true
+		}
 	}
 	return func(name string) string {
 		fill, count := otherFill, 0

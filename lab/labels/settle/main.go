@@ -3,7 +3,7 @@
 // standard errors of a count a cluster holds, how often a network learns from itself, and
 // by how many steps and with what ridge sums are learned from. Noise is a curator's Gaussian,
 // which ours comes near. docs/labels.md says what follows. It is run from the root of the module:
-// go run ./lab/labels/settle SEED
+// go run ./labels/settle SEED
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command draw writes docs/learning-mnist.svg, -epsilon.svg and -bits.svg from docs/learning.jsonl,
-// which has a line for each run of confetti experiment learn --json. It is run from the root of the module: go run ./lab/learn/draw
+// which has a line for each run of confetti-lab learn --json. It is run from the lab: go run ./learn/draw
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	text, err := os.ReadFile("docs/learning.jsonl")
+	text, err := os.ReadFile("../docs/learning.jsonl")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func main() {
 		if err := page.WriteSVG(&svg, f); err != nil {
 			log.Fatal(err)
 		}
-		if err := os.WriteFile("docs/"+f.Name+".svg", svg.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile("../docs/"+f.Name+".svg", svg.Bytes(), 0o644); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -1,5 +1,5 @@
 // Command draw makes the pages of docs/results and their figures again, from the cells that are kept beside
-// them. It is run from the root of the module: go run ./lab/papers/draw
+// them. It is run from the lab: go run ./papers/draw
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	const folder = "docs/results"
+	const folder = "../docs/results"
 	for _, p := range papers.All() {
 		cells, err := p.Kept(folder)
 		if len(cells) == 0 {

@@ -1,4 +1,4 @@
-// Command draw writes the picture of the packages to docs/packages.svg. It is run
+// Command draw writes the picture of the rooms to docs/packages.svg. It is run
 // from the root of the module: go run ./internal/tools/architecture/draw
 package main
 
@@ -15,7 +15,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile("docs/packages.svg", architecture.Draw(found, architecture.Programs...), 0o644); err != nil {
+	picture, err := architecture.Draw(found, architecture.Programs...)
+	if err == nil {
+		err = os.WriteFile("docs/packages.svg", picture, 0o644)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package experiment is confetti experiment: the papers' measurements.
+// Package experiment has the commands of confetti-lab: the papers' measurements.
 package experiment
 
 import (
@@ -25,7 +25,7 @@ type experimentKDE struct {
 }
 
 func (experimentKDE) Help() string {
-	return "Bitsums: rr and 3nb (shuffled), central (a curator's Gaussian noise), local (rr without a shuffler), none.\n\nExample:\n  confetti experiment kde --data DIR --dataset agnews --kernel gaussian --bitsum rr --epsilon 2 --delta 1e-5 --json"
+	return "Bitsums: rr and 3nb (shuffled), central (a curator's Gaussian noise), local (rr without a shuffler), none.\n\nExample:\n  confetti-lab kde --data DIR --dataset agnews --kernel gaussian --bitsum rr --epsilon 2 --delta 1e-5 --json"
 }
 
 func (c experimentKDE) Run(std terminal.Streams) error {

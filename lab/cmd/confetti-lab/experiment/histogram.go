@@ -31,7 +31,7 @@ type experimentHistogram struct {
 }
 
 func (experimentHistogram) Help() string {
-	return "One cell of the tables of ESA: how far noisy counts of a population are from the truth. Counts are drawn from\ntheir exact law. For a table of your own, see confetti collect simulate --csv.\n\nExample:\n  confetti experiment histogram --dataset zipf-words --epsilon 1 --delta 1e-6 --fragments 16 --json"
+	return "One cell of the tables of ESA: how far noisy counts of a population are from the truth. Counts are drawn from\ntheir exact law. For a table of your own, see confetti collect simulate --csv.\n\nExample:\n  confetti-lab histogram --dataset zipf-words --epsilon 1 --delta 1e-6 --fragments 16 --json"
 }
 
 // encodings are what --encoding of an experiment may be.

@@ -29,7 +29,7 @@ one by one through randomized response, nobody trusted (rr); and the ways of the
 every label.
 
 Example:
-  confetti experiment labels --data DIR --dataset mnist --method crowds --epsilon 0.25 --delta 1e-6 --seed 1 --json`
+  confetti-lab labels --data DIR --dataset mnist --method crowds --epsilon 0.25 --delta 1e-6 --seed 1 --json`
 }
 
 func (c experimentLabels) Run(std terminal.Streams) error {

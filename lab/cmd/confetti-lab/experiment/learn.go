@@ -28,7 +28,7 @@ type experimentLearn struct {
 }
 
 func (experimentLearn) Help() string {
-	return "Learns a classifier (of loans, a regression) from single bits that devices answer in secret rows. Every bit is\ndrawn. Beside it: the same learner with a curator's Gaussian noise, and without noise.\n\nExample:\n  confetti experiment learn --data DIR --dataset mnist --bits 8192 --rounds 5 --epsilon 1 --delta 1e-5 --json"
+	return "Learns a classifier (of loans, a regression) from single bits that devices answer in secret rows. Every bit is\ndrawn. Beside it: the same learner with a curator's Gaussian noise, and without noise.\n\nExample:\n  confetti-lab learn --data DIR --dataset mnist --bits 8192 --rounds 5 --epsilon 1 --delta 1e-5 --json"
 }
 
 func (c experimentLearn) Run(std terminal.Streams) error {

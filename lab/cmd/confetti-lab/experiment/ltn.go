@@ -32,7 +32,7 @@ func (experimentLTN) Help() string {
 For a novel class the features are private, and which of two groups answers is not. Three quarters of the training pictures, without labels, are public and make the clusters.
 
 Example:
-  confetti experiment ltn --data DIR --dataset mnist --application collection --mechanism symbols --epsilon 2 --seed 1 --json`
+  confetti-lab ltn --data DIR --dataset mnist --application collection --mechanism symbols --epsilon 2 --seed 1 --json`
 }
 
 func (c experimentLTN) Run(std terminal.Streams) error {

@@ -24,7 +24,7 @@ import (
 
 type experimentRun struct {
 	flags.DataSets
-	Name    string   `arg:"" help:"Which measurement; confetti experiment list names them all. With --all a paper: kde, esa, ltn or ldc."`
+	Name    string   `arg:"" help:"Which measurement; confetti-lab list names them all. With --all a paper: kde, esa, ltn or ldc."`
 	Dataset []string `help:"Data sets to measure on, instead of the measurement's own." placeholder:"NAME"`
 	Runs    int      `help:"Repeat each cell with new features and noise; 0 for the measurement's own number."`
 	Only    string   `help:"Only cells whose name, as progress shows it, matches a regular expression: 'by vlm at (6|8)$$'." placeholder:"PATTERN"`
@@ -37,7 +37,7 @@ type experimentRun struct {
 }
 
 func (experimentRun) Help() string {
-	return "Cells are kept in the folder as they are finished: the same command again goes on where it was stopped.\nCells that a published theorem does not cover are left out, with the reason.\n\nExample:\n  confetti experiment run figure4 --data DIR --dataset agnews --out results"
+	return "Cells are kept in the folder as they are finished: the same command again goes on where it was stopped.\nCells that a published theorem does not cover are left out, with the reason.\n\nExample:\n  confetti-lab run figure4 --data DIR --dataset agnews --out results"
 }
 
 func (c experimentRun) Run(std terminal.Streams) error {
@@ -46,14 +46,14 @@ func (c experimentRun) Run(std terminal.Streams) error {
 	}
 	if paper, ok := papers.Named(c.Name); ok || c.All {
 		if !ok || !c.All {
-			return terminal.Usagef("--all is of a paper, and a paper is run whole: confetti experiment run kde --all (or esa, ltn, ldc)")
+			return terminal.Usagef("--all is of a paper, and a paper is run whole: confetti-lab run kde --all (or esa, ltn, ldc)")
 		}
 		return c.runPaper(std, paper)
 	}
 	all := specs()
 	at := slices.IndexFunc(all, func(s experiments.Spec) bool { return s.Name == c.Name })
 	if at < 0 {
-		return terminal.Usagef("there is no experiment %q: confetti experiment list names them", c.Name)
+		return terminal.Usagef("there is no experiment %q: confetti-lab list names them", c.Name)
 	}
 	spec := all[at]
 	if err := errors.Join(c.check(spec), c.fresh()); err != nil {
@@ -192,7 +192,7 @@ func specs() []experiments.Spec {
 
 // command is what gives the same numbers again, but for the folders.
 func (c experimentRun) command() string {
-	s := "confetti experiment run " + c.Name
+	s := "confetti-lab run " + c.Name
 	if len(c.Dataset) > 0 {
 		s += " --dataset " + strings.Join(c.Dataset, ",")
 	}
@@ -213,7 +213,7 @@ type experimentList struct {
 }
 
 func (experimentList) Help() string {
-	return "Example:\n  confetti experiment list\n  confetti experiment list --json"
+	return "Example:\n  confetti-lab list\n  confetti-lab list --json"
 }
 
 func (c experimentList) Run(std terminal.Streams) error {

@@ -40,7 +40,7 @@ func (experimentSGD) Help() string {
 drawn as devices make it; what a respondent answers is composed over its rounds.
 
 Example:
-  confetti experiment sgd --data DIR --dataset mnist --architecture linear --report vector --users-per-round all --rounds 15 --epsilon 0.25 --delta 1e-6 --seed 1 --json`
+  confetti-lab sgd --data DIR --dataset mnist --architecture linear --report vector --users-per-round all --rounds 15 --epsilon 0.25 --delta 1e-6 --seed 1 --json`
 }
 
 func (c experimentSGD) Run(std terminal.Streams) error {

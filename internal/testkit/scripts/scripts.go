@@ -1,0 +1,85 @@
+// Package scripts has commands that the sessions of every program's tests share, beside
+// those of testscript. It is for tests.
+package scripts
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// JSON fails unless stdout was one JSON value and nothing else, with a number between two
+// bounds where a path and bounds are given.
+func JSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 2 || len(args) > 3 {
+		ts.Fatalf("usage: json [PATH [LOW HIGH]]")
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	var v any
+	if err := d.Decode(&v); err != nil {
+		ts.Fatalf("stdout is not JSON: %v", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		ts.Fatalf("stdout goes on after the JSON value")
+	}
+	if len(args) == 0 {
+		return
+	}
+	for key := range strings.SplitSeq(args[0], ".") {
+		object, _ := v.(map[string]any)
+		inner, ok := object[key]
+		if !ok {
+			ts.Fatalf("no %s in the JSON", args[0])
+		}
+		v = inner
+	}
+	if len(args) == 1 {
+		return
+	}
+	low, err := strconv.ParseFloat(args[1], 64)
+	ts.Check(err)
+	high, err := strconv.ParseFloat(args[2], 64)
+	ts.Check(err)
+	if x, ok := v.(float64); !ok || x < low || x > high {
+		ts.Fatalf("%s is %v, want %v to %v", args[0], v, low, high)
+	}
+}
+
+// Until runs a command again and again, for a minute, until it succeeds.
+func Until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: until COMMAND [ARGUMENT...]")
+	}
+	var err error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if err = ts.Exec(args[0], args[1:]...); err == nil {
+			return
+		}
+	}
+	ts.Check(err)
+}
+
+// Exits fails unless a command ends with the exit code that stands before it.
+func Exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
