@@ -256,6 +256,17 @@ func (t *bits) event(users int, delta float64) account.Event {
 	return backstops
 }
 
+// covering is the table with the most items: what a respondent's items cost does not depend
+// on how many cells there are.
+func (t *bits) covering(all []randomizer) (randomizer, bool) {
+	for _, other := range all {
+		if b, ok := other.(*bits); !ok || b.items > t.items {
+			return nil, false
+		}
+	}
+	return t, true
+}
+
 // through is that of the rows seen through the backstops, some of the device's own
 // outright. It holds of one collection with a backstop only.
 func (t *bits) through(users, seen int) account.Event {

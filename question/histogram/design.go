@@ -261,6 +261,9 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 			}
 			h.randomizers = append(h.randomizers, t)
 		}
+		if wrong = h.settle(); wrong != nil {
+			return nil
+		}
 		return h.Loss(h.plan.HonestMinimum(), false)
 	}
 	most := math.Inf(1)

@@ -39,6 +39,7 @@ type Question struct {
 	ask         plan.Histogram
 	attributes  []attribute
 	randomizers []randomizer // by attribute
+	worst       randomizer   // where one of them is drawn: it stands for all (settle)
 	first       []int        // by attribute: the first of its channels
 	channels    int
 }
@@ -66,6 +67,10 @@ type randomizer interface {
 	// again is the one that composes with that of other collections, in which the
 	// same backstop may come.
 	again(users int) account.Event
+	// covering is a table of which no event, for any number of users, is smaller than that
+	// of one of these, itself among them, all of the plan's randomizer; not ok where this
+	// table knows of none.
+	covering(all []randomizer) (t randomizer, ok bool)
 	// local is the pure guarantee against who sees all that one device sends.
 	local() account.Guarantee
 }
@@ -104,7 +109,7 @@ func New(p plan.Plan) (*Question, error) {
 	if h.channels > plan.MaxCells {
 		return nil, fmt.Errorf("histogram: the histogram takes %d channels, of at most %d: ask for fewer cells", h.channels, plan.MaxCells)
 	}
-	return h, nil
+	return h, h.settle()
 }
 
 func (h *Question) newRandomizer(a attribute) (randomizer, error) {

@@ -1,8 +1,10 @@
 package histogram
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
@@ -60,13 +62,13 @@ func (h *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 }
 
 // whole is what a device sends at most: all its bits as one table, or its symbols
-// one by one.
+// one by one, of which one that tells most is sent where one is drawn.
 func (h *Question) whole() []randomizer {
 	switch {
 	case h.ask.Randomizer.OneHot():
 		return []randomizer{h.together()}
 	case h.ask.Collect == plan.CollectSample:
-		return []randomizer{h.worst()}
+		return []randomizer{slices.MaxFunc(h.randomizers, func(a, b randomizer) int { return cmp.Compare(a.local().Epsilon, b.local().Epsilon) })}
 	}
 	return h.randomizers
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -21,7 +20,7 @@ type symbols struct {
 	size      int
 	epsilon   float64
 	adjacency account.Adjacency
-	covers    bool // it stands for attributes with more cells, too, of which it favours less
+	covers    func(users int) account.Event // its event; nil: the mechanism's own
 	// cell is the law of how many reports support a cell, N aside; nil where hash
 	// functions, which are few, decide that too.
 	cell *estimate.Cell
@@ -37,6 +36,12 @@ type symbolizer interface {
 	Variance(holders, n int) float64
 	Local(adjacency account.Adjacency) account.Guarantee
 	Event(users int) account.Event
+}
+
+// coverer is a mechanism of which an event is known that is no smaller than that of the
+// mechanism over its own domain, nor over any larger one with the same other parameters.
+type coverer interface {
+	Covering(users int) account.Event
 }
 
 // kary emits its symbol as all others do.
@@ -186,16 +191,33 @@ func (t *symbols) DrawCounts(r *rand.Rand, holders []int, _ int, out []uint64) {
 // event is that of whole reports, shuffled. Messages of a subset travel apart, which
 // is post-processing.
 func (t *symbols) event(users int, _ float64) account.Event {
-	if !t.covers {
-		return t.mechanism.Event(users)
+	if t.covers != nil {
+		return t.covers(users)
 	}
-	// Up to a half, who favours a larger share of the reports tells more; how two
-	// symbols do among themselves, or two sets, depends on the domain.
-	share := float64(t.messages) / float64(t.size)
-	if share > 0.5 {
-		return amplify.AnyRandomizer{Users: users, Epsilon: t.epsilon}
+	return t.mechanism.Event(users)
+}
+
+// covering is the table itself among tables of its own size, which have its law. Among
+// larger ones it is the mechanism that knows.
+func (t *symbols) covering(all []randomizer) (randomizer, bool) {
+	alike := true
+	for _, other := range all {
+		s, ok := other.(*symbols)
+		if !ok || s.size < t.size {
+			return nil, false
+		}
+		alike = alike && s.size == t.size
 	}
-	return amplify.FavouredResponse{Users: users, Share: share, Epsilon: t.epsilon}
+	if alike {
+		return t, true
+	}
+	m, ok := t.mechanism.(coverer)
+	if !ok {
+		return nil, false
+	}
+	worst := *t
+	worst.covers = m.Covering
+	return &worst, true
 }
 
 func (t *symbols) again(users int) account.Event { return t.event(users, 0) }

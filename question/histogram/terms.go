@@ -3,7 +3,6 @@ package histogram
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/confetti-dp/confetti/account"
@@ -89,7 +88,7 @@ func (h *Question) users(honest int) int {
 func (h *Question) composed(honest int, event func(t randomizer, users int) account.Event) account.Event {
 	users := h.users(honest)
 	if h.ask.Collect == plan.CollectSample {
-		return event(h.worst(), users)
+		return event(h.worst, users)
 	}
 	var all account.All
 	for _, t := range h.randomizers {
@@ -101,23 +100,19 @@ func (h *Question) composed(honest int, event func(t randomizer, users int) acco
 	return all
 }
 
-// worst is a table that costs a respondent as much as any: of bits the one with the
-// most items; of symbols that with the fewest cells, of which each answer favours the
-// largest share (docs/accounting.md).
-func (h *Question) worst() randomizer {
-	most := slices.MaxFunc(h.randomizers, func(a, b randomizer) int {
-		if x, ok := a.(*bits); ok {
-			return x.items - b.(*bits).items
-		}
-		return b.(*symbols).size - a.(*symbols).size
-	})
-	if t, ok := most.(*symbols); ok {
-		worst := *t
-		byCell := h.ask.Randomizer.Name == "krr" || h.ask.Randomizer.Name == "subset"
-		worst.covers = byCell && slices.ContainsFunc(h.randomizers, func(other randomizer) bool { return other.(*symbols).size != t.size })
-		return &worst
+// settle finds a table whose event stands for all of those of which one is drawn. It is
+// the mechanism that says which one does: where it says nothing, nothing is assumed.
+func (h *Question) settle() error {
+	if h.ask.Collect != plan.CollectSample || h.noised() {
+		return nil
 	}
-	return most
+	for _, t := range h.randomizers {
+		if worst, ok := t.covering(h.randomizers); ok {
+			h.worst = worst
+			return nil
+		}
+	}
+	return fmt.Errorf(`histogram: %s over attributes of different sizes is not accounted for where one of them is drawn: set question.histogram.collect to "split", ask for equally many cells of each, or name another randomizer`, h.ask.Randomizer.Name)
 }
 
 func (h *Question) overflow(envelopes int) float64 {
@@ -200,15 +195,23 @@ func (h *Question) claims() error {
 	if !r.OneHot() {
 		return nil // its epsilon is what is drawn with
 	}
-	b := h.worst().(*bits)
 	check := func(field string, claimed float64, g account.Guarantee) error {
 		if !(claimed >= g.Epsilon*(1-question.ClaimSlack)) {
-			return fmt.Errorf("plan: promise does not hold: the probabilities give a local epsilon of %.9g (%s), and question.histogram.randomizer.%s claims %.9g", g.Epsilon, b.adjacency, field, claimed)
+			return fmt.Errorf("plan: promise does not hold: the probabilities give a local epsilon of %.9g (%s), and question.histogram.randomizer.%s claims %.9g", g.Epsilon, g.Adjacency, field, claimed)
 		}
 		return nil
 	}
-	if err := check("epsilon", r.Epsilon, b.mechanism.Fragment.LocalSet(b.items, b.adjacency)); err != nil || b.tau() == 1 {
-		return err
+	for _, t := range h.randomizers {
+		b := t.(*bits)
+		if err := check("epsilon", r.Epsilon, b.mechanism.Fragment.LocalSet(b.items, b.adjacency)); err != nil {
+			return err
+		}
+		if b.tau() == 1 {
+			continue
+		}
+		if err := check("backstop", r.Backstop, b.mechanism.Backstop.LocalSet(b.items, b.adjacency)); err != nil {
+			return err
+		}
 	}
-	return check("backstop", r.Backstop, b.mechanism.Backstop.LocalSet(b.items, b.adjacency))
+	return nil
 }

@@ -32,6 +32,16 @@ func (f favour) third(users, values int, apart, third float64) amplify.FavouredR
 	return e
 }
 
+// covering is an event of so many users that is no smaller than that of any value's favouring
+// this share of the reports, or a smaller one: up to a half, who favours a larger share tells
+// more (docs/accounting.md, 3).
+func (f favour) covering(users int) account.Event {
+	if f.share > 0.5 {
+		return amplify.AnyRandomizer{Users: users, Epsilon: f.epsilon}
+	}
+	return f.event(users, 0)
+}
+
 // logZ is ln Z.
 func (f favour) logZ() float64 { return math.Log1p(f.share * math.Expm1(f.epsilon)) }
 

@@ -127,6 +127,10 @@ func (m Hadamard) Event(users int) account.Event {
 	return favour{m.Epsilon, 0.5}.third(users, m.K, 0.25, 0) // the product of two rows is a third's
 }
 
+// Covering is Event: any two rows, of however many, have plus and minus in a quarter of the
+// columns each.
+func (m Hadamard) Covering(users int) account.Event { return m.Event(users) }
+
 // Local is what a device is promised against everybody else.
 func (m Hadamard) Local(adj account.Adjacency) account.Guarantee {
 	m.must()

@@ -176,6 +176,12 @@ func (m KRR) Event(users int) account.Event {
 	return amplify.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}
 }
 
+// Covering is an event that bounds that of KRR over these symbols or more: of more symbols
+// each favours a smaller share.
+func (m KRR) Covering(users int) account.Event {
+	return favour{m.Epsilon, 1 / float64(m.K)}.covering(users)
+}
+
 // Local is what a device is promised against everybody else.
 func (m KRR) Local(adj account.Adjacency) account.Guarantee {
 	m.must()

@@ -266,6 +266,9 @@ func (m LocalHash) Event(users int) account.Event {
 	return favour{m.Epsilon, 1 / float64(m.G)}.event(users, 0)
 }
 
+// Covering is Event: how many cells are hashed to G symbols does not enter it.
+func (m LocalHash) Covering(users int) account.Event { return m.Event(users) }
+
 // Local is what a device is promised against everybody else, who know its function. It is
 // exact unless no function tells any two cells apart.
 func (m LocalHash) Local(adj account.Adjacency) account.Guarantee {

@@ -158,6 +158,10 @@ func (m SubsetSelection) Event(users int) account.Event {
 	return m.favour().third(users, m.K, w*(k-w)/(k*(k-1)), w*(w-1)*(k-w)/(k*(k-1)*math.Max(1, k-2)))
 }
 
+// Covering is an event that bounds that of SubsetSelection of W out of these cells or more: of
+// more cells a set holds a smaller share.
+func (m SubsetSelection) Covering(users int) account.Event { return m.favour().covering(users) }
+
 // Local is what a device is promised against everybody else.
 func (m SubsetSelection) Local(adj account.Adjacency) account.Guarantee {
 	m.must()

@@ -134,8 +134,12 @@ func TestLooksFindWhatIsWrong(t *testing.T) {
 		"a picture from elsewhere": `document.body.append(Object.assign(new Image(), {src: "https://elsewhere.example/x.png", alt: ""}))`,
 		"a fault":                  `setTimeout(() => { throw new Error("planted") })`,
 	} {
-		b.Do(chromedp.Navigate(url+"/"), chromedp.Evaluate[chromedp.Void](script+"; 0"), chromedp.Sleep(300*time.Millisecond))
-		if len(b.Found()) == 0 {
+		b.Do(chromedp.Navigate(url+"/"), chromedp.Evaluate[chromedp.Void](script+"; 0"))
+		found := b.Found()
+		for begun := time.Now(); len(found) == 0 && time.Since(begun) < time.Minute; time.Sleep(10 * time.Millisecond) {
+			found = b.Found()
+		}
+		if len(found) == 0 {
 			t.Errorf("%s is not found", name)
 		}
 	}

@@ -32,7 +32,7 @@ var designs sync.Map
 // the root.
 func Golden(t testing.TB, name string) plan.Plan {
 	t.Helper()
-	text, err := os.ReadFile("../../../plan/testdata/vectors/v2/" + name)
+	text, err := os.ReadFile("../../plan/testdata/vectors/v2/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
