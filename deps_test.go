@@ -2,7 +2,6 @@ package confetti_test
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -289,39 +288,6 @@ func sections() (names []string) {
 		}
 	}
 	return names
-}
-
-// shorter are the packages that must be, and why.
-var shorter = map[string]int{
-	"protocol": 1300, // names kinds in one table, and knows nothing of them
-}
-
-const longest = 3500
-
-func TestNoPackageIsTooLong(t *testing.T) {
-	found, err := architecture.Read(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for pkg := range found {
-		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(pkg), "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines, most := 0, cmp.Or(shorter[pkg], longest)
-		for _, name := range files {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasSuffix(name, "_test.go") {
-				lines += bytes.Count(text, []byte("\n"))
-			}
-		}
-		if lines > most {
-			t.Errorf("%s has %d lines, and at most %d: which of its parts is a package?", pkg, lines, most)
-		}
-	}
 }
 
 func TestThePictureShowsTheRoomsAsTheyAre(t *testing.T) {

@@ -1,0 +1,207 @@
+package confetti_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/confetti-dp/confetti/internal/tools/architecture"
+)
+
+// The size of what must be read, as bars: each may only fall. A change that makes one smaller
+// lowers it here; a change that needs more raises a total by a line that says for what.
+var bars = map[string]int{
+	"root folders":                         15,
+	"public packages":                      24,
+	"exported names":                       569,
+	"lines of the product":                 122400, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"
+	"lines a device compiles":              25600,
+	"lines of a histogram app":             38900,
+	"lines a verifier compiles":            46500,
+	"lines a mixing party compiles":        23000,
+	"lines an aggregator compiles":         20500,
+	"comments that say what a function is": 2500,
+}
+
+// helpers are packages for tests alone, and what keeps the house: they are no product.
+func helper(pkg string) bool {
+	return strings.HasPrefix(pkg, "internal/testkit") || strings.HasPrefix(pkg, "internal/tools") || strings.HasSuffix(pkg, "test")
+}
+
+// measured returns today's number for each bar.
+func measured(tree fs.FS) (map[string]int, error) {
+	found, err := architecture.Read(tree)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := architecture.Measure(tree)
+	if err != nil {
+		return nil, err
+	}
+	n := map[string]int{}
+	for pkg, s := range sizes {
+		if found.Public(pkg) {
+			n["public packages"]++
+			n["exported names"] += s.Names
+		}
+		if !helper(pkg) {
+			n["lines of the product"] += s.Lines
+		}
+	}
+	closure := func(roots ...string) (lines int) {
+		all := map[string]bool{}
+		for _, r := range roots {
+			all[r] = true
+			maps.Copy(all, found.Reach(r))
+		}
+		for pkg := range all {
+			lines += sizes[pkg].Lines
+		}
+		return lines
+	}
+	n["lines a device compiles"] = closure("client")
+	n["lines of a histogram app"] = closure("client", "client/folder", "client/https", "question/histogram")
+	n["lines a verifier compiles"] = closure("release/verify")
+	n["lines a mixing party compiles"] = closure("cmd/confetti-shuffler")
+	n["lines an aggregator compiles"] = closure("cmd/confetti-aggregator")
+	entries, err := fs.ReadDir(tree, ".")
+	for _, e := range entries {
+		if e.IsDir() && slices.ContainsFunc(slices.Collect(maps.Keys(found)), func(p string) bool { return below(p, e.Name()) }) {
+			n["root folders"]++
+		}
+	}
+	n["root folders"] += aside(tree)
+	n["comments that say what a function is"] = stating(tree)
+	return n, err
+}
+
+// aside counts the folders of the root that have no package of this module: pages, how to run things, the lab.
+func aside(tree fs.FS) (n int) {
+	for _, name := range []string{"docs", "deploy", "lab"} {
+		if _, err := fs.Stat(tree, name); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// states matches "f is", "F.g has", and the like: a noun with a name, and no verb of doing.
+var states = regexp.MustCompile(`^\w+(\.\w+)? (is|are|was|were|has|have)\b`)
+
+// stating counts function comments that say what a function is, where they should say what it does.
+func stating(tree fs.FS) (n int) {
+	fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
+			return err
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Doc != nil && states.MatchString(fn.Doc.Text()) {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+func TestTheHouseGrowsNoLarger(t *testing.T) {
+	now, err := measured(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(bars)) {
+		if now[name] > bars[name] {
+			t.Errorf("%s: %d, and at most %d", name, now[name], bars[name])
+		}
+		t.Logf("%s: %d of %d", name, now[name], bars[name])
+	}
+}
+
+// Each measure moves when what it measures is planted.
+func TestTheHouseIsMeasured(t *testing.T) {
+	tree := fstest.MapFS{
+		"plan/plan.go":            {Data: []byte("package plan\n\n// A is one.\nfunc A() {}\n\n// B returns two.\nfunc B() {}\n\nfunc c() {}\n")},
+		"plan/plan_test.go":       {Data: []byte("package plan\n\nfunc Test() {}\n")},
+		"client/client.go":        {Data: []byte("package client\n\nimport _ \"" + architecture.Module + "plan\"\n")},
+		"internal/testkit/a/a.go": {Data: []byte("package a\n")},
+	}
+	now, err := measured(tree)
+	want := map[string]int{"root folders": 3, "public packages": 2, "exported names": 2, "lines of the product": 12, "lines a device compiles": 12, "comments that say what a function is": 1}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range want {
+		if now[name] != n {
+			t.Errorf("%s: %d, want %d", name, now[name], n)
+		}
+	}
+}
+
+// What a package says and what it stands on are bounded, and not its length: 40 exported names,
+// and imports of 15 packages of ours. Those above may not grow.
+const mostNames, mostImports = 40, 15
+
+// wider are the packages above those bounds, with their own.
+var wider = map[string]struct{ names, imports int }{
+	// The contract, what crosses the network, and vocabularies.
+	"plan": {names: 148}, "account": {names: 77}, "release": {names: 57}, "question": {names: 56}, "client": {names: 54, imports: 17},
+	"internal/wire": {names: 165}, "internal/dap": {names: 64}, "internal/service/serve": {names: 81}, "internal/dp/encode": {names: 44},
+	"internal/account/theorems": {names: 48}, "internal/experiments": {names: 89},
+	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
+	"internal/service/analyzerd": {imports: 25}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 20},
+	"question/histogram": {imports: 16}, "simulate": {imports: 19}, "internal/simulate/collection": {imports: 25}, "internal/simulate/law": {imports: 17},
+	"internal/audit": {imports: 28}, "internal/release/findings": {imports: 22}, "internal/experiments/kde": {imports: 22},
+	// Commands.
+	"cmd/confetti": {imports: 18}, "cmd/confetti/internal/account": {imports: 19}, "cmd/confetti/internal/collect": {imports: 23},
+	"cmd/confetti/internal/device": {imports: 18}, "cmd/confetti/internal/features": {imports: 28}, "cmd/confetti/internal/roles": {imports: 17},
+	"cmd/confetti/internal/up": {imports: 21}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/services": {imports: 17},
+}
+
+func TestNoPackageSaysTooMuch(t *testing.T) {
+	tree := os.DirFS(".")
+	found, err := architecture.Read(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := architecture.Measure(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		ours := map[string]bool{}
+		for _, to := range found[pkg] {
+			if _, is := found[to]; is {
+				ours[to] = true
+			}
+		}
+		w := wider[pkg]
+		if names := sizes[pkg].Names; names > max(mostNames, w.names) {
+			t.Errorf("%s exports %d names, and at most %d: which of them has no other user?", pkg, names, max(mostNames, w.names))
+		}
+		if len(ours) > max(mostImports, w.imports) {
+			t.Errorf("%s imports %d packages of ours, and at most %d: what does it do for others?", pkg, len(ours), max(mostImports, w.imports))
+		}
+	}
+	for pkg := range wider {
+		if _, is := found[path.Clean(pkg)]; !is {
+			t.Errorf("%s is not there", pkg)
+		}
+	}
+}
