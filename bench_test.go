@@ -74,6 +74,9 @@ func collection(b *testing.B, dimension, repetitions, minimum int, bits plan.Bit
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "entry"}, {Operator: "second"}}}}}},
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
+	if bits.Name == threeNB.Name {
+		p.Crowd.Maximum = minimum // its noise is divided among those who may count
+	}
 	keys, err := simulate.NewKeys(&p)
 	if err != nil {
 		b.Fatal(err)

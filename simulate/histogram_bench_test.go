@@ -22,7 +22,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 	p := tiny("one-hot")
 	p.Question.Histogram.Attributes = []plan.Attribute{{Name: "word", Kind: "categories", Size: cells}}
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal"}
-	p.Crowd.Minimum, p.Envelopes.PerDevice = respondents, 0
+	p.Crowd.Minimum, p.Crowd.Maximum, p.Envelopes.PerDevice = respondents, 0, 0
 	keys := [...]*plan.Party{&p.Analyzer, &p.Route.Mix.Instances[0].Hops[0], &p.Route.Mix.Instances[0].Hops[1]}
 	for _, party := range keys {
 		party.Key = "x25519:never used"
