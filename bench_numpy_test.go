@@ -1,3 +1,5 @@
+//go:build unix
+
 package confetti_test
 
 import (
@@ -12,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -201,9 +204,11 @@ type numpyScript struct {
 	b       *testing.B
 	in      io.Writer
 	answers *json.Decoder
+	process *os.Process
 }
 
-// startNumpy skips where there is no numpy. It is given as many threads as we have.
+// startNumpy skips where there is no numpy. It is given as many threads as we have, and is stopped
+// whenever it has nothing to do: threads of a BLAS go on spinning for a while after a product.
 func startNumpy(b *testing.B, script string) numpyScript {
 	b.Helper()
 	if exec.Command(python, "-c", "import numpy").Run() != nil {
@@ -222,13 +227,23 @@ func startNumpy(b *testing.B, script string) numpyScript {
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
+	s := numpyScript{b, in, json.NewDecoder(out), cmd.Process}
+	s.signal(syscall.SIGSTOP)
 	b.Cleanup(func() {
 		in.Close() // after which it ends
+		s.signal(syscall.SIGCONT)
 		if err := cmd.Wait(); err != nil {
 			b.Error(err)
 		}
 	})
-	return numpyScript{b, in, json.NewDecoder(out)}
+	return s
+}
+
+func (s numpyScript) signal(sig os.Signal) {
+	s.b.Helper()
+	if err := s.process.Signal(sig); err != nil {
+		s.b.Fatal(err)
+	}
 }
 
 type numpyAnswer struct {
@@ -236,8 +251,10 @@ type numpyAnswer struct {
 	Peak    int     `json:"peak_bytes"`
 }
 
-// run has a case run so many times.
+// run has a case run so many times, while nothing of ours runs.
 func (s numpyScript) run(name string, runs int) (answer numpyAnswer) {
+	s.signal(syscall.SIGCONT)
+	defer s.signal(syscall.SIGSTOP)
 	if _, err := fmt.Fprintln(s.in, name, runs); err != nil {
 		s.b.Fatal(err)
 	}
