@@ -2,9 +2,7 @@ package console
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/release"
@@ -114,58 +112,4 @@ func (v *releaseView) lines(first table, second *table, picks []int) {
 		}
 		v.Lines = append(v.Lines, l)
 	}
-}
-
-// curve is a number as it was in each round.
-type curve struct {
-	release.Metric
-	Points []point
-	Line   string // of SVG's polyline
-}
-
-// point is a number of one round.
-type point struct {
-	Round int
-	release.Metric
-	X, Y, Low, High float64 // in the units of the drawing, 600 by 200
-	Says            float64 // where its number stands
-	Anchor          string  // which end of the number is there; "": it is not written
-	Interval        string
-}
-
-// maxWritten is of how many points each has its number beside it; of more the first and the last.
-const maxWritten = 6
-
-// draw places the points.
-func (c *curve) draw() {
-	a := axis{low: math.Inf(1), high: math.Inf(-1)}
-	for _, p := range c.Points {
-		a.hold(p.Value)
-		if p.Level > 0 {
-			a.hold(p.Metric.Low, p.Metric.High)
-		}
-	}
-	var line []string
-	for i := range c.Points {
-		p := &c.Points[i]
-		p.X = 20 + 560*float64(i)/float64(max(1, len(c.Points)-1))
-		p.Y, p.Interval = 190-1.8*a.at(p.Value), p.Metric.Interval()
-		p.Low, p.High = p.Y, p.Y
-		if p.Level > 0 {
-			p.Low, p.High = 190-1.8*a.at(p.Metric.Low), 190-1.8*a.at(p.Metric.High)
-		}
-		switch {
-		case i == 0:
-			p.Anchor = "start"
-		case i == len(c.Points)-1:
-			p.Anchor = "end"
-		case len(c.Points) <= maxWritten:
-			p.Anchor = "middle"
-		}
-		if p.Says = p.High - 8; p.Says < 20 {
-			p.Says = p.Low + 20
-		}
-		line = append(line, fmt.Sprintf("%.1f,%.1f", p.X, p.Y))
-	}
-	c.Line = strings.Join(line, " ")
 }

@@ -1,13 +1,10 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -282,69 +279,4 @@ func (c *Console) signedPlan(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Disposition", `attachment; filename="plan.signed.json"`)
 	_, err = w.Write(one.text)
 	return err
-}
-
-// study is the learning curve of a study: what each round gave.
-func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
-	all, err := c.analyzer.list(r.Context())
-	if err != nil {
-		return err
-	}
-	name := r.PathValue("study")
-	all = slices.DeleteFunc(all, func(p analyzerd.Plan) bool { return p.Study != name || name == "" })
-	if len(all) == 0 {
-		return errNoPage
-	}
-	slices.SortFunc(all, func(a, b analyzerd.Plan) int { return cmp.Compare(a.Round, b.Round) })
-	newest, err := c.analyzer.plan(r.Context(), all[len(all)-1].Plan)
-	if err != nil {
-		return err
-	}
-	type round struct {
-		analyzerd.Plan
-		Answer string
-	}
-	var body struct {
-		Study  string
-		Rounds int
-		All    []round
-		Over   string
-		Curves []curve
-		Takes  string
-	}
-	body.Study = name
-	if s := newest.signed.Study; s != nil {
-		body.Rounds, body.Takes = s.Rounds, s.Takes
-	}
-	curves := map[string]*curve{}
-	for _, p := range all {
-		one := round{Plan: p}
-		if p.State == analyzerd.Released {
-			of, err := c.analyzer.plan(r.Context(), p.Plan)
-			if err != nil {
-				return err
-			}
-			out, err := c.analyzer.release(r.Context(), of)
-			if err != nil {
-				return err
-			}
-			one.Answer = out.answer()
-			for _, m := range out.Headline {
-				if curves[m.Name] == nil {
-					curves[m.Name] = &curve{Metric: m}
-				}
-				curves[m.Name].Points = append(curves[m.Name].Points, point{Round: p.Round, Metric: m})
-			}
-		}
-		if p.Over != "" {
-			body.Over = p.Over
-		}
-		body.All = append(body.All, one)
-	}
-	for _, m := range slices.SortedFunc(maps.Values(curves), func(a, b *curve) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) }) {
-		if m.draw(); len(m.Points) > 1 {
-			body.Curves = append(body.Curves, *m)
-		}
-	}
-	return c.render(w, r, http.StatusOK, "study", sheet{Title: newest.signed.Plan.Title, At: "collections", Trial: oneOperator(newest.signed.Plan)}, body)
 }
