@@ -103,6 +103,9 @@ func (c Conv) gradient(s *scratch, _, dy, scale, sum []float32, n int) {
 		s.products(s.kept, dy, sum, n*c.places(), c.patch(), c.Filters)
 	}
 	for i, by := range scale {
+		if by == 0 {
+			continue
+		}
 		kernel.Axpy(sum, s.each[i*len(sum):(i+1)*len(sum)], by)
 	}
 }

@@ -137,6 +137,9 @@ func (l Laplace) norms(s *scratch, x, dy, sq []float32, n int) {
 
 func (l Laplace) gradient(s *scratch, x, dy, scale, sum []float32, n int) {
 	for i := 0; l.Learned && i < n; i++ {
+		if scale != nil && scale[i] == 0 {
+			continue
+		}
 		g := l.byScale(s, x, dy, i, n)
 		if scale != nil {
 			g *= float64(scale[i])

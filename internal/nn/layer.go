@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/kernel"
 )
@@ -30,7 +31,8 @@ type learning interface {
 	// norms adds to sq, for each example, the squared norm of the loss's derivative in the
 	// layer's own numbers.
 	norms(s *scratch, x, dy, sq []float32, n int)
-	// gradient adds to sum (Params) each example's derivative, times its scale; nil is one. Scales follow
+	// gradient adds to sum (Params) each example's derivative, times its scale; nil is one. An example whose
+	// scale is zero is left out, whatever its numbers are: zero times infinity is no zero. Scales follow
 	// from norms, which have been asked for before.
 	gradient(s *scratch, x, dy, scale, sum []float32, n int)
 }
@@ -39,7 +41,7 @@ type learning interface {
 // each time.
 type scratch struct {
 	kept, left, right []float32
-	each              []float32  // examples' own gradients, from norms to gradient
+	each              []float32  // examples' own gradients, from norms to gradient; of Dense the examples that are not left out
 	chance            *rand.Rand // of what is sampled; nil: nothing is
 }
 
@@ -89,27 +91,54 @@ func (d Dense) backward(s *scratch, w, _, _, dy, dx []float32, n int) {
 // norms needs no gradient: an example's is the outer product of its input, with a
 // one for the bias, and its derivative (Goodfellow 2015).
 func (d Dense) norms(_ *scratch, x, dy, sq []float32, n int) {
+	const small = 1e-24 // below it single precision loses squares, which a long input makes large again
 	for i := range n {
 		a, e := x[i*d.In:(i+1)*d.In], dy[i*d.Out:(i+1)*d.Out]
-		sq[i] += (kernel.Dot(a, a) + 1) * kernel.Dot(e, e)
+		if far := kernel.Dot(e, e); far < small {
+			sq[i] += float32((float64(kernel.Dot(a, a)) + 1) * squares(e)) // infinite where an input's length is
+		} else {
+			sq[i] += (kernel.Dot(a, a) + 1) * far
+		}
 	}
+}
+
+// squares returns the squared norm in double precision.
+func squares(x []float32) (sum float64) {
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum
 }
 
 func (d Dense) gradient(s *scratch, x, dy, scale, sum []float32, n int) {
-	s.products(x, s.scaled(dy, scale, n), sum, n, d.In, d.Out)
+	if scale != nil {
+		x, dy, n = s.scaled(x, dy, scale, n)
+	}
+	s.products(x, dy, sum, n, d.In, d.Out)
 }
 
-// scaled are derivatives, each example's times its scale; nil is one.
-func (s *scratch) scaled(dy, scale []float32, n int) []float32 {
-	if scale == nil {
-		return dy
+// scaled returns the examples whose scale is not zero, with their derivatives times it, and how many they are.
+func (s *scratch) scaled(x, dy, scale []float32, n int) (kept, scaled []float32, left int) {
+	in, out := len(x)/n, len(dy)/n
+	scaled = room(&s.left, len(dy))[:0]
+	if slices.Contains(scale, 0) {
+		kept = room(&s.each, len(x))[:0]
 	}
-	scaled, out := room(&s.left, len(dy)), len(dy)/n
-	copy(scaled, dy)
 	for i, by := range scale {
-		kernel.Scale(scaled[i*out:(i+1)*out], by)
+		if by == 0 {
+			continue
+		}
+		if kept != nil {
+			kept = append(kept, x[i*in:(i+1)*in]...)
+		}
+		scaled = append(scaled, dy[i*out:(i+1)*out]...)
+		kernel.Scale(scaled[left*out:], by)
+		left++
 	}
-	return scaled
+	if kept == nil {
+		kept = x
+	}
+	return kept, scaled, left
 }
 
 // products adds to sum (in x out, then a bias of out) the outer products of the rows of x and

@@ -2,14 +2,17 @@ package nn
 
 import "math"
 
-// clip is the factor that brings a vector of this squared norm down to the bound.
+// clip returns the factor that brings a vector of this squared norm down to the bound, and zero for a norm
+// that is not finite: such an example counts for nothing.
 // It is rounded down, so that single precision does not carry the norm beyond it.
 func clip(sq float32, bound float64) float32 {
-	norm := math.Sqrt(float64(sq))
-	if !(norm > bound) { // NaN too is left as it is: Clipped cannot make sense of it
-		return 1
+	if sq-sq != 0 {
+		return 0
 	}
-	return math.Nextafter32(float32(bound/norm), 0)
+	if norm := math.Sqrt(float64(sq)); norm > bound {
+		return math.Nextafter32(float32(bound/norm), 0)
+	}
+	return 1
 }
 
 // Softmax turns each row of scores (n x classes) into probabilities in place.

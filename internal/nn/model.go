@@ -149,7 +149,7 @@ func (p *Pass) Backward(dy []float32) {
 	}
 }
 
-// Norms gives the squared norm of each example's gradient.
+// Norms returns the squared norm of each example's gradient; no finite one, where single precision does not hold it.
 func (p *Pass) Norms() []float32 {
 	norm := room(&p.norm, p.n)
 	clear(norm)
@@ -161,7 +161,8 @@ func (p *Pass) Norms() []float32 {
 func (p *Pass) Gradient(sum []float32) { p.gradient(nil, sum) }
 
 // Clipped adds the gradients of all examples to sum, each scaled down to a norm of
-// at most bound (Abadi et al. 2016, Algorithm 1).
+// at most bound (Abadi et al. 2016, Algorithm 1). An example whose gradient or norm is not finite counts
+// for nothing: no example moves the sum by more than bound.
 func (p *Pass) Clipped(bound float64, sum []float32) {
 	norms, scale := p.Norms(), room(&p.scale, p.n)
 	for i, sq := range norms {

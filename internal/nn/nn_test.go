@@ -298,3 +298,62 @@ func TestClippedSumsOfBatches(t *testing.T) {
 		}
 	}
 }
+
+// extremes are numbers of single precision that squares and sums do not hold, or hold badly.
+var extremes = []float32{3e38, float32(math.Inf(-1)), float32(math.NaN()), 1e-45, 1e19, -2e-20}
+
+// No example, whatever its numbers are, moves a clipped sum by more than the bound, nor makes it no number. A sum in which
+// one that has no norm is left as it is does both.
+func TestNoExampleMovesAClippedSumBeyondItsBound(t *testing.T) {
+	codes := []Layer{Dense{In: 40, Out: 6}, Laplace{Size: 6, Length: 2, Scale: 0.5, Prior: 1, Weight: 1, Learned: true}, Dense{In: 6, Out: 5}}
+	for name, layers := range map[string][]Layer{"small": small(), "codes": codes, "linear": {Dense{In: 40, Out: 5}}} {
+		m := made(t, layers...)
+		r := rand.New(rand.NewPCG(6, 6))
+		const n = 7
+		in, out := m.Inputs(), m.Outputs()
+		rows, targets := random(r, n*in), labels(r, n, out)
+		sum := func(x, y []float32, bound float64, naive bool) []float32 {
+			k, sum := len(x)/in, make([]float32, len(m.Params))
+			pass, dy := NewPass(m), make([]float32, k*out)
+			CrossEntropy(pass.Forward(x, k), y, dy, out)
+			pass.Backward(dy)
+			if !naive {
+				pass.Clipped(bound, sum)
+				return sum
+			}
+			scale := make([]float32, k)
+			for i, sq := range pass.Norms() {
+				if scale[i] = 1; math.Sqrt(float64(sq)) > bound {
+					scale[i] = math.Nextafter32(float32(bound/math.Sqrt(float64(sq))), 0)
+				}
+			}
+			pass.gradient(scale, sum)
+			return sum
+		}
+		for _, bound := range []float64{1e-6, 1, 1e3} {
+			without := sum(rows[in:], targets[out:], bound, false)
+			apart := func(naive bool) float64 {
+				squares := 0.0
+				for i, v := range sum(rows, targets, bound, naive) {
+					squares += math.Pow(float64(v)-float64(without[i]), 2)
+				}
+				return math.Sqrt(squares)
+			}
+			for _, v := range extremes {
+				for _, places := range []int{1, in} {
+					kept := slices.Clone(rows[:in])
+					for j := range places {
+						rows[j] = v
+					}
+					if d := apart(false); !(d <= bound*(1+1e-4)) {
+						t.Errorf("%s: an example with %d numbers of %v moves a sum by %v, and the bound is %v", name, places, v, d, bound)
+					}
+					if d := apart(true); v != v && name != "small" && d == d {
+						t.Errorf("%s: a sum that keeps what has no norm moves by %v: the test tells nothing", name, d)
+					}
+					copy(rows, kept)
+				}
+			}
+		}
+	}
+}

@@ -15,9 +15,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 )
 
-// Private is k-means on private rows, of which nothing is told but noisy sums and numbers of the rows in each
-// cluster (Blum, Dwork, McSherry, Nissim 2005, with Gaussian noise): first the mean of all, then clusters that
-// are parted at random until there are enough, then rounds of k-means.
+// Private is k-means on private rows, of which nothing is told but how many they are, and noisy sums and numbers of the
+// rows in each cluster (Blum, Dwork, McSherry, Nissim 2005, with Gaussian noise): first the mean of all, then clusters
+// that are parted at random until there are enough, then rounds of k-means.
 type Private struct {
 	Clusters        int
 	Rounds          int     // after there are enough clusters
@@ -36,8 +36,8 @@ func (p Private) noise() dpsgd.Training {
 	return dpsgd.Training{Sampling: 1, NoiseMultiplier: p.NoiseMultiplier, Steps: steps + p.Rounds, Clip: math.Sqrt2, Expected: 1, Rate: 1}
 }
 
-// Keeping has the least noise that keeps epsilon at delta of each of so many rows, where one is left out or
-// added, and says what it then keeps.
+// Keeping has the least noise that keeps epsilon at delta of each of so many rows, where one counts for nothing in its
+// place (zeroing-out), and says what it then keeps.
 func (p Private) Keeping(rows int, epsilon, delta float64) (Private, account.Guarantee, error) {
 	t, g, err := p.noise().Keeping(rows, epsilon, delta)
 	p.NoiseMultiplier = t.NoiseMultiplier
@@ -87,15 +87,7 @@ func (p Private) Fit(r, chance *rand.Rand, x blas32.General, tell fit.Progress) 
 // round moves the centres to the noisy means of their rows; a cluster that is lost in the noise stays where it
 // is, and holds nobody.
 func (p Private) round(r *rand.Rand, how dpsgd.Training, s *cluster.State, x blas32.General) {
-	wide := x.Cols + 1
-	sums := make([]float64, s.Len()*wide)
-	for i, c := range All(s, x) {
-		sum := sums[c*wide:][:wide]
-		for j, v := range row(x, i) {
-			sum[j] += float64(v)
-		}
-		sum[x.Cols]++
-	}
+	wide, sums := x.Cols+1, sumsOf(s, x)
 	how.Noise(r, sums)
 	least := 3 * how.NoiseMultiplier * how.Clip
 	for c := range s.Len() {
@@ -109,6 +101,21 @@ func (p Private) round(r *rand.Rand, how dpsgd.Training, s *cluster.State, x bla
 			s.Centres.Data[c*s.Centres.Stride+j] = float32(sums[c*wide+j] / n)
 		}
 	}
+}
+
+// sumsOf returns of each cluster the sum of its rows, and then their number. A row of length one at most moves all of
+// them by sqrt 2 at most.
+func sumsOf(s *cluster.State, x blas32.General) []float64 {
+	wide := x.Cols + 1
+	sums := make([]float64, s.Len()*wide)
+	for i, c := range All(s, x) {
+		sum := sums[c*wide:][:wide]
+		for j, v := range row(x, i) {
+			sum[j] += float64(v)
+		}
+		sum[x.Cols]++
+	}
+	return sums
 }
 
 // apart is how far the halves of a parted cluster begin from each other.

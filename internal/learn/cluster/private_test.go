@@ -2,11 +2,13 @@ package cluster
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -92,5 +94,45 @@ func TestMostPrivateClusters(t *testing.T) {
 	}
 	if _, err := p.Most(rows, columns, -1, delta); err == nil {
 		t.Error("an epsilon below nothing was taken")
+	}
+}
+
+// No row, whatever its numbers are, moves sums and numbers by more than sqrt 2. As it was read one does, or makes them no
+// numbers.
+func TestNoRowMovesASumFurtherThanIsAccountedFor(t *testing.T) {
+	r := stattest.Rand(t)
+	rows := blas32.General{Rows: 30, Cols: 5, Stride: 5}
+	for range rows.Rows * rows.Cols {
+		rows.Data = append(rows.Data, float32(r.NormFloat64()))
+	}
+	s := &cluster.State{Centres: matrix(3, 5), Sizes: make([]int, 3)}
+	for i := range s.Centres.Data {
+		s.Centres.Data[i] = float32(r.NormFloat64())
+	}
+	if err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	moved := func(row []float32, as func(blas32.General) blas32.General) float64 {
+		one, squares := blas32.General{Rows: 1, Cols: 5, Stride: 5, Data: row}, 0.0
+		all := blas32.General{Rows: 31, Cols: 5, Stride: 5, Data: append(slices.Clone(rows.Data), row...)}
+		without := sumsOf(s, as(rows))
+		for i, v := range sumsOf(s, as(all)) {
+			squares += (v - without[i]) * (v - without[i])
+		}
+		if sums := sumsOf(s, as(one)); math.Abs(sums[5]+sums[11]+sums[17]-1) > 0 {
+			t.Errorf("%v counts %v times", row, sums)
+		}
+		return math.Sqrt(squares)
+	}
+	asTheyAre := func(x blas32.General) blas32.General { return x }
+	for _, v := range []float32{3e38, float32(math.Inf(-1)), float32(math.NaN()), 1e-45, 1e19} {
+		for _, row := range [][]float32{{v, v, v, v, v}, {0.1, v, 0.2, 0, 0}} {
+			if d := moved(row, shortened); !(d <= math.Sqrt2) {
+				t.Errorf("%v moves sums by %v", row, d)
+			}
+			if d := moved(row, asTheyAre); d <= math.Sqrt2 && v > 1 {
+				t.Errorf("%v as it is moves sums by %v: the test tells nothing", row, d)
+			}
+		}
 	}
 }

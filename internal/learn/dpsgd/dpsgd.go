@@ -1,6 +1,7 @@
 // Package dpsgd trains models for a curator who sees the examples (Abadi et al. 2016,
 // Algorithm 1): in each step every example takes part by a coin of its own, gradients are
-// clipped, and their sum gets noise. Nothing but the noisy sums reaches the model.
+// clipped, and their sum gets noise. Nothing but the noisy sums reaches the model. An example whose gradient is not
+// finite counts for nothing.
 //
 // Gradients are clipped and added up in single precision within a batch (nn.ClippedSum). What its rounding
 // adds to the distance of two sums, beside the steps of the grid, is not accounted for: guarantees are of
@@ -24,7 +25,7 @@ type Training struct {
 	Sampling        float64 // probability that an example takes part in a step, in (0, 1]
 	NoiseMultiplier float64 // deviation of the noise over Clip, in [0.05, 1e6]
 	Steps           int     // >= 1
-	Clip            float64 // length that gradients are clipped to, > 0
+	Clip            float64 // length that gradients are clipped to, in [1e-9, 1e9]: single precision holds its square
 	Expected        float64 // examples that take part in a step, in expectation: sums are divided by it
 	Rate            float64 // of learning
 }
@@ -34,13 +35,14 @@ func (t Training) Validate() error {
 	if _, err := t.Event().(account.Repeat).Event.Terms(); err != nil {
 		return err
 	}
-	if !(t.Steps >= 1 && t.Clip > 0 && t.Expected > 0 && t.Rate > 0) {
-		return fmt.Errorf("dpsgd: %d steps, gradients of length %v, %v of them a step, rate %v: give positive numbers", t.Steps, t.Clip, t.Expected, t.Rate)
+	if !(t.Steps >= 1 && t.Clip >= 1e-9 && t.Clip <= 1e9 && t.Expected > 0 && t.Rate > 0) {
+		return fmt.Errorf("dpsgd: %d steps, gradients of length %v, %v of them a step, rate %v: give positive numbers, and a length from 1e-9 to 1e9", t.Steps, t.Clip, t.Expected, t.Rate)
 	}
 	return nil
 }
 
-// Event is what the accountant is told: neighbours add or remove an example.
+// Event is what the accountant is told. Neighbours differ in one example, which counts for nothing in its place
+// (zeroing-out): how many examples there are is public, since Sampling and Expected follow from it.
 func (t Training) Event() account.Event {
 	return account.Repeat{Event: additive.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: t.NoiseMultiplier}, Rounds: t.Steps}
 }
@@ -56,8 +58,8 @@ func Batches(n, batch int, epochs, rate float64) (Training, error) {
 	return t, nil
 }
 
-// Keeping is the training with the least noise that keeps epsilon at delta of each of n examples, where one is
-// left out or added, and what it then keeps.
+// Keeping is the training with the least noise that keeps epsilon at delta of each of n examples, where one
+// counts for nothing in its place, and what it then keeps.
 func (t Training) Keeping(n int, epsilon, delta float64) (Training, account.Guarantee, error) {
 	target := account.Target{Users: n, Rounds: 1, Epsilon: epsilon, Delta: delta} // all steps are one event
 	if err := target.Check(); err != nil {

@@ -117,3 +117,28 @@ func TestTheLeastNoiseOfAPromise(t *testing.T) {
 		}
 	}
 }
+
+// One example, whatever its numbers are, leaves the model finite, and trained on all others.
+func TestAnExampleThatIsNotFiniteCountsForNothing(t *testing.T) {
+	for _, big := range []float32{1, 1e18, 1e25, 3e38, float32(math.Inf(-1)), float32(math.NaN()), 1e-45} {
+		how := Training{Sampling: 1, NoiseMultiplier: 20, Steps: 2, Clip: 1, Expected: 100, Rate: 0.1}
+		r := stattest.Rand(t)
+		m, err := nn.New(r, nn.Dense{In: 3, Out: 8}, nn.ReLU{Size: 8}, nn.Dense{In: 8, Out: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, examples := m.Clone(), make([]Example, 100)
+		for i := range examples {
+			examples[i] = Example{X: []float32{0.1, 0.2, 0.3}, Class: i % 2}
+		}
+		examples[99].X = []float32{big, big, -big}
+		if err := how.Fit(r, m, examples); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range m.Params {
+			if p-p != 0 || p == before.Params[i] {
+				t.Fatalf("one example at %g: number %d of the model is %v", big, i, p)
+			}
+		}
+	}
+}
