@@ -15,6 +15,7 @@ type Choice struct {
 	Features []string // columns by name, or by patterns such as likes_*; empty: all but the label
 	Drop     []string // likewise, of these left out
 	Missing  Missing
+	Any      bool // takes numbers that are not finite as they are, for a caller that brings them to a range
 }
 
 // plain reports whether all but the label is taken, and no cell may be empty.

@@ -21,13 +21,16 @@ import (
 // ReadMatrix reads a two-dimensional .npy array of float16, float32, float64
 // or integers (little-endian, either order) as float32 rows. A value that is
 // not finite as float32 is an error naming its row and column.
-func ReadMatrix(path string) (blas32.General, error) {
+func ReadMatrix(path string) (blas32.General, error) { return readMatrix(path, false) }
+
+// readMatrix reads numbers that are not finite too, where any may be.
+func readMatrix(path string, any bool) (blas32.General, error) {
 	f, size, err := open(path)
 	if err != nil {
 		return blas32.General{}, err
 	}
 	defer f.Close()
-	x, err := decodeMatrix(f, size)
+	x, err := decodeMatrix(f, size, any)
 	if err != nil {
 		return blas32.General{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -48,7 +51,7 @@ func ReadLabels(path string) ([]int, error) {
 	return y, nil
 }
 
-func decodeMatrix(r io.Reader, size int64) (blas32.General, error) {
+func decodeMatrix(r io.Reader, size int64, any bool) (blas32.General, error) {
 	h, err := readHeader(r, size)
 	if err != nil {
 		return blas32.General{}, err
@@ -66,11 +69,11 @@ func decodeMatrix(r io.Reader, size int64) (blas32.General, error) {
 		if h.fortran {
 			at = i%rows*cols + i/rows
 		}
-		v := h.kind.float(b)
-		if f := float32(v); math.IsNaN(v) || math.IsInf(float64(f), 0) {
+		v := float32(h.kind.float(b))
+		if !any && v-v != 0 {
 			return fmt.Errorf("row %d, column %d is not a finite float32", at/cols, at%cols)
 		}
-		x.Data[at] = float32(v)
+		x.Data[at] = v
 		return nil
 	})
 	return x, err

@@ -40,7 +40,7 @@ func TestMatrixTypesAndOrders(t *testing.T) {
 		"uint8":   npy(dict("|u1", false, "2, 3"), []uint8{1, 2, 3, 4, 5, 6}),
 		"int64":   npy("{'shape': (2, 3), 'fortran_order': False, 'descr': '<i8'}", []int64{1, 2, 3, 4, 5, 6}),
 	} {
-		x, err := decodeMatrix(bytes.NewReader(file), int64(len(file)))
+		x, err := decodeMatrix(bytes.NewReader(file), int64(len(file)), false)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -105,7 +105,7 @@ func TestBadFiles(t *testing.T) {
 		"float64 beyond": {npy(dict("<f8", false, "1, 2"), []float64{1, 1e39}), "row 0, column 1"},
 		"half infinity":  {npy(dict("<f2", true, "2, 2"), []uint16{0, 0x7c00, 0, 0}), "row 1, column 0"},
 	} {
-		_, err := decodeMatrix(bytes.NewReader(c.file), int64(len(c.file)))
+		_, err := decodeMatrix(bytes.NewReader(c.file), int64(len(c.file)), false)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -131,7 +131,7 @@ func FuzzNPY(f *testing.F) {
 	f.Add(npy(dict("<f2", true, "1, 1"), []uint16{0x3c00}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		costtest.Heap(t, costtest.Factor, len(b), func() {
-			if x, err := decodeMatrix(bytes.NewReader(b), int64(len(b))); err == nil {
+			if x, err := decodeMatrix(bytes.NewReader(b), int64(len(b)), false); err == nil {
 				for _, v := range x.Data {
 					if v != v || math.IsInf(float64(v), 0) {
 						t.Fatal("accepted a number that is not finite")

@@ -44,7 +44,7 @@ func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Records, err er
 	if n := file.NumRows(); n < 1 || n > maxElements/int64(max(1, len(c.names))) {
 		return nil, fmt.Errorf("holds %d rows of %d columns: at least 1 row and at most %d numbers can be read", n, len(c.names), maxElements)
 	}
-	t = &Records{}
+	t = &Records{any: choice.Any}
 	if !c.list {
 		t.Columns, c.width = c.names, len(c.names)
 	}

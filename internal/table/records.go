@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ type Records struct {
 	Labels  []string // as written, one per row; nil if none were asked for
 	Columns []string // names of the features, where the file has them
 	Notes   []string // what a reader of the result must know of how the file was read
+	any     bool     // of the choice
 }
 
 // maxElements bounds what a compressed file may unfold to: 2^28 float32, 1 GiB.
@@ -30,8 +30,8 @@ const maxElements = 1 << 28
 //	.parquet                    numeric columns, or one column of lists of numbers, and the label column
 //	.npy                        a matrix; label is the path of a second .npy with integers
 //
-// Every column that is taken must be a finite number in every row: the error says all
-// that is not, by row and column, and never what is there.
+// Every column that is taken must be a number in every row, and a finite one unless the choice takes any: the error
+// says all that is not, by row and column, and never what is there.
 func ReadRecords(path string, choice Choice) (*Records, error) {
 	var t *Records
 	var err error
@@ -40,7 +40,7 @@ func ReadRecords(path string, choice Choice) (*Records, error) {
 		if !choice.plain() {
 			return nil, fmt.Errorf("%s: columns of a matrix have no names and no empty cells: leave out --features, --drop and --missing", path)
 		}
-		return readArrays(path, choice.Label)
+		return readArrays(path, choice)
 	case ".csv", ".tsv":
 		t, err = readCSV(path, choice)
 	case ".parquet":
@@ -54,11 +54,14 @@ func ReadRecords(path string, choice Choice) (*Records, error) {
 	return t, nil
 }
 
-func readArrays(path, label string) (*Records, error) {
-	t := &Records{}
-	var err error
-	if t.X, err = ReadMatrix(path); err != nil || label == "" {
-		return t, err
+func readArrays(path string, choice Choice) (*Records, error) {
+	x, err := readMatrix(path, choice.Any)
+	if err != nil {
+		return nil, err
+	}
+	t, label := &Records{X: x}, choice.Label
+	if label == "" {
+		return t, nil
 	}
 	y, err := ReadLabels(label)
 	if err != nil {
@@ -109,7 +112,7 @@ var (
 
 // grow appends a feature, checked.
 func (t *Records) grow(v float64) error {
-	if f := float32(v); math.IsNaN(v) || math.IsInf(float64(f), 0) {
+	if f := float32(v); !t.any && f-f != 0 {
 		return errNotFinite
 	}
 	if len(t.X.Data) >= maxElements {

@@ -26,7 +26,7 @@ func decodeCSV(r io.Reader, choice Choice) (*Records, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Records{}
+	t := &Records{any: choice.Any}
 	for i, name := range in.Names {
 		if taken[i] {
 			t.Columns = append(t.Columns, name)
@@ -70,7 +70,7 @@ func decodeCSV(r io.Reader, choice Choice) (*Records, error) {
 				fills++
 			}
 			v, err := strconv.ParseFloat(s, 64)
-			if err != nil { // it would quote the cell
+			if err != nil && !(choice.Any && errors.Is(err, strconv.ErrRange)) { // it would quote the cell
 				err = errNotFinite
 			} else {
 				err = t.grow(v)

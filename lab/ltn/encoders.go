@@ -138,7 +138,7 @@ func (t *task) inTwoStages(x blas32.General, trained device.Trained) (*encoding,
 	r := t.stream(forSecond)
 	public, private := x, x
 	if !t.PaperStages {
-		public, private = learn.Halves(x)
+		public, private = learn.Parted(x, x.Rows/2)
 	}
 	v := t.settings()
 	first, err := t.firstStage(v, public)

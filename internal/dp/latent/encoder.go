@@ -35,12 +35,18 @@ type Trained struct {
 	Records int    `json:"records"` // how many
 	// Claim is what the records were promised: one of ClaimPublic, ClaimPrivate and ClaimNone.
 	Claim string `json:"claim"`
-	// Epsilon and Delta are those of ClaimPrivate, where a record is left out or added, and Private is
-	// how many records have it: the others are public. All are zero of other claims.
+	// Epsilon and Delta are those of ClaimPrivate under Adjacency, and Private is how many records have
+	// it: the others are public. All are zero of other claims.
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
 	Private int     `json:"private,omitempty"`
+	// Adjacency is ZeroingOut of a promise; encoders that were made before it was written down have none.
+	Adjacency string `json:"adjacency,omitempty"`
 }
+
+// ZeroingOut is of a promise to a record that counts for nothing in its place. How many records there are is
+// public.
+const ZeroingOut = "zeroing-out"
 
 const (
 	// ClaimPublic is of records that nothing was promised to.
@@ -58,17 +64,17 @@ func (t Trained) check() error {
 	number := t.Epsilon > 0 && t.Epsilon <= math.MaxFloat64 && t.Delta > 0 && t.Delta < 1 && t.Private > 0 && t.Private <= t.Records
 	switch t.Claim {
 	case ClaimPublic, ClaimNone:
-		if t.Epsilon == 0 && t.Delta == 0 && t.Private == 0 {
+		if t.Epsilon == 0 && t.Delta == 0 && t.Private == 0 && t.Adjacency == "" {
 			return nil
 		}
 	case ClaimPrivate:
-		if number {
+		if number && (t.Adjacency == "" || t.Adjacency == ZeroingOut) {
 			return nil
 		}
 	default:
 		return fmt.Errorf("latent: an encoder whose records were promised %q: it must be %q, %q or %q", t.Claim, ClaimPublic, ClaimPrivate, ClaimNone)
 	}
-	return fmt.Errorf("latent: an encoder whose records were promised %q, with epsilon %v, delta %v and %d records: a promise has all three, and others none", t.Claim, t.Epsilon, t.Delta, t.Private)
+	return fmt.Errorf("latent: an encoder whose records were promised %q, with epsilon %v, delta %v, %d records and adjacency %q: a promise has the first three and adjacency %q, and others none", t.Claim, t.Epsilon, t.Delta, t.Private, t.Adjacency, ZeroingOut)
 }
 
 // encoderForm is an encoder in JSON; numbers are bytes in base64.

@@ -194,7 +194,9 @@ func TestTheEncodersForm(t *testing.T) {
 		"a claim":              func(e *Encoder) { e.Trained.Claim = "trust us" },
 		"a promise of nothing": func(e *Encoder) { e.Trained.Claim = ClaimPrivate },
 		"a public promise":     func(e *Encoder) { e.Trained.Epsilon = 1 },
-		"more than there are":  func(e *Encoder) { e.Trained = Trained{"vae", "", 8, ClaimPrivate, 1, 1e-5, 9} },
+		"more than there are":  func(e *Encoder) { e.Trained = Trained{"vae", "", 8, ClaimPrivate, 1, 1e-5, 9, ZeroingOut} },
+		"an adjacency":         func(e *Encoder) { e.Trained = Trained{"vae", "", 8, ClaimPrivate, 1, 1e-5, 4, "removal"} },
+		"an adjacency of none": func(e *Encoder) { e.Trained.Adjacency = ZeroingOut },
 		"no ball":              func(e *Encoder) { e.Length = 0 },
 		"a size":               func(e *Encoder) { e.Sizes = []int{1, -1} },
 		"a layer": func(e *Encoder) {
@@ -214,6 +216,16 @@ func TestTheEncodersForm(t *testing.T) {
 	}
 	if _, err := ParseEncoder(append([]byte(" "), text...)); err == nil {
 		t.Error("another form is taken")
+	}
+	for _, adjacency := range []string{"", ZeroingOut} { // encoders of before have none
+		private := small(t)
+		private.Trained = Trained{"vae", "", 8, ClaimPrivate, 1, 1e-5, 4, adjacency}
+		if text, err = private.Marshal(); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := ParseEncoder(text); err != nil || back.Trained != private.Trained {
+			t.Errorf("adjacency %q: %v", adjacency, err)
+		}
 	}
 }
 

@@ -57,17 +57,17 @@ func Greys(x blas32.General) blas32.General {
 	return out
 }
 
-// Standard are records whose columns have mean zero and deviation one, and what takes a network's
+// Standard returns what brings columns to mean zero and deviation one among public records, and what takes a network's
 // first layer from these to records as they are.
-func Standard(x blas32.General) (blas32.General, func(*nn.Model)) {
-	mean, deviation := fit.Moments(x)
-	return fit.Scaled(x, mean, deviation), func(m *nn.Model) {
+func Standard(public blas32.General) (scaled func(x blas32.General) blas32.General, unfold func(*nn.Model)) {
+	mean, deviation := fit.Moments(public)
+	return func(x blas32.General) blas32.General { return fit.Scaled(x, mean, deviation) }, func(m *nn.Model) {
 		h := m.Layers[0].(nn.Dense).Out
-		for j := range x.Cols {
+		for j := range public.Cols {
 			for k := range h {
 				w := &m.Params[j*h+k]
 				*w /= float32(deviation[j])
-				m.Params[x.Cols*h+k] -= *w * float32(mean[j])
+				m.Params[public.Cols*h+k] -= *w * float32(mean[j])
 			}
 		}
 	}

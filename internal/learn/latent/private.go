@@ -21,17 +21,50 @@ type Second struct {
 	Delta   float64
 }
 
-// Halves are the first half of records, for the first stage, and the others.
-func Halves(x blas32.General) (first, others blas32.General) {
+// Parted returns the first records, so many of them, which are public, and the others.
+func Parted(x blas32.General, public int) (first, others blas32.General) {
 	first, others = x, x
-	first.Rows = x.Rows / 2
-	others.Rows = x.Rows - first.Rows
-	first.Data, others.Data = x.Data[:first.Rows*x.Stride], x.Data[first.Rows*x.Stride:]
+	first.Rows, others.Rows = public, x.Rows-public
+	first.Data, others.Data = x.Data[:public*x.Stride], x.Data[public*x.Stride:]
 	return first, others
 }
 
+// Range is a public range of each column, which private records are brought to.
+type Range struct{ Low, High []float32 }
+
+// Between is one range of so many columns.
+func Between(low, high float32, columns int) Range {
+	return Range{slices.Repeat([]float32{low}, columns), slices.Repeat([]float32{high}, columns)}
+}
+
+// RangeOf is from the least to the largest number of each column of public records.
+func RangeOf(public blas32.General) Range {
+	r := Range{slices.Clone(public.Data[:public.Cols]), slices.Clone(public.Data[:public.Cols])}
+	for i := range public.Rows {
+		for j, v := range public.Data[i*public.Stride:][:public.Cols] {
+			r.Low[j], r.High[j] = min(r.Low[j], v), max(r.High[j], v)
+		}
+	}
+	return r
+}
+
+// Clamp returns records with each number at the nearest end of its range, where it is not within; one that is no number is
+// at the low end.
+func (r Range) Clamp(x blas32.General) blas32.General {
+	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, 0, x.Rows*x.Cols)}
+	for i := range x.Rows {
+		for j, v := range x.Data[i*x.Stride:][:x.Cols] {
+			if !(v >= r.Low[j]) {
+				v = r.Low[j]
+			}
+			out.Data = append(out.Data, min(v, r.High[j]))
+		}
+	}
+	return out
+}
+
 // Train is the second stage on private records, and writes what it promises them. Apart says that the first
-// stage saw others alone: else nothing is promised. Noise is drawn by r, codes by chance.
+// stage saw others alone: else nothing is promised. Coins and noise are drawn by r, codes by chance.
 func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas32.General, apart bool, promised *latent.Trained, tell fit.Progress) (*Trained, error) {
 	t, err := dpsgd.Batches(private.Rows, s.Batch, s.Epochs, s.Rate)
 	if err != nil {
@@ -43,7 +76,7 @@ func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas3
 	}
 	promised.Claim = latent.ClaimNone
 	if apart {
-		promised.Claim, promised.Epsilon, promised.Delta, promised.Private = latent.ClaimPrivate, g.Epsilon, g.Delta, private.Rows
+		promised.Claim, promised.Adjacency, promised.Epsilon, promised.Delta, promised.Private = latent.ClaimPrivate, latent.ZeroingOut, g.Epsilon, g.Delta, private.Rows
 	}
 	return v.Again(r, chance, first, private, t, tell)
 }
@@ -51,11 +84,12 @@ func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas3
 // Again trains the encoder once more by DP-Adam (Gylberth et al. 2017): each record takes part in each
 // step by a coin of its own, gradients of encoder and decoder together are clipped, and the encoder's part of
 // their sum gets noise and goes into Adam. The decoder stays as it is, and is not told. The promise is that of
-// the training's event to the records, if all that came before is of others: of LTN's procedure as printed,
-// whose first stage sees the same records, nothing is proved.
+// the training's event to a record that counts for nothing in its place, if all that came before is of others: of LTN's
+// procedure as printed, whose first stage sees the same records, nothing is proved.
 //
-// The coins and the noise are drawn by r, and by chance what codes are sampled from, which carries no
-// guarantee.
+// The coins and the noise are drawn by r, and by chance what codes are sampled from. Where the promise is to hold, chance
+// must be as secret as r: who takes part decides which draws the codes of later records get, so that to whoever
+// knows the draws one record moves the gradients of many.
 func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dpsgd.Training, tell fit.Progress) (*Trained, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err

@@ -3,7 +3,10 @@ package latent
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -88,5 +91,56 @@ func TestAStepIsClipped(t *testing.T) {
 	}
 	if apart(1e6) < 2 {
 		t.Error("a record that is far off moves the sum by little without clipping: the test tells nothing")
+	}
+}
+
+// Every number of a private record is within its public range, whatever it was; those within are as they were.
+func TestPrivateRecordsAreBroughtToAPublicRange(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	public := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{-1, 5, 0, 2, 5, 0}}
+	x := blas32.General{Rows: 4, Cols: 3, Stride: 3, Data: []float32{3e38, 5, 1e-45, -inf, nan, nan, 0.5, 4, 0, inf, 6, -2}}
+	got := RangeOf(public).Clamp(x)
+	if want := []float32{2, 5, 0, -1, 5, 0, 0.5, 5, 0, 2, 5, 0}; !slices.Equal(got.Data, want) {
+		t.Errorf("%v, want %v", got.Data, want)
+	}
+	if got, want := Between(0, 1, 3).Clamp(x).Data[:6], []float32{1, 1, 1e-45, 0, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// To whoever knows the draws of codes one record moves the gradients of those behind it, too: they must be secret.
+func TestDrawsOfCodesThatAreKnownTellMore(t *testing.T) {
+	x, _ := stripes(rand.New(rand.NewPCG(1, 1)), 40)
+	v := tiny()
+	v.Epsilon = 2 // codes of much noise
+	layers, _ := v.layers(x.Cols)
+	m, err := nn.New(rand.New(rand.NewPCG(2, 2)), layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart := func(known bool) float64 {
+		squares := 0.0
+		sum := func(rows ...int) []float32 {
+			one := &v.training(rand.New(rand.NewPCG(3, 3)), m).each[0]
+			for at, row := range rows {
+				if !known { // the same draws for the same record: what leaving one out means where they are secret
+					one.pass.Sample(rand.New(rand.NewPCG(4, uint64(row))))
+				}
+				one.forward(v.Likelihood, x, rows[at:at+1])
+				one.pass.Clipped(1, one.gradient)
+			}
+			return one.gradient
+		}
+		without := sum(1, 2, 3, 4, 5, 6, 7, 8, 9)
+		for i, g := range sum(0, 1, 2, 3, 4, 5, 6, 7, 8, 9) {
+			squares += math.Pow(float64(g-without[i]), 2)
+		}
+		return math.Sqrt(squares)
+	}
+	if d := apart(false); d > 1+1e-4 {
+		t.Errorf("with draws of its own a record moves the sum by %v", d)
+	}
+	if d := apart(true); d < 1.5 {
+		t.Errorf("with known draws a record moves the sum by %v: the test tells nothing", d)
 	}
 }

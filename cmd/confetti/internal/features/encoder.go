@@ -2,9 +2,11 @@ package features
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image/png"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,27 +33,30 @@ type Learn struct {
 
 type encoded struct {
 	public
-	Method     string  `help:"vae: a variational autoencoder with Laplace noise (LTN); pca: principal directions." enum:"vae,pca" default:"vae"`
-	Dim        int     `help:"Numbers of the code." default:"8"`
-	Hidden     []int   `help:"vae: numbers in each layer of the encoder; the decoder has them in turn." default:"400,150,50"`
-	Length     float64 `help:"vae: of the ball that codes are pulled back to, in the sum of magnitudes." default:"10"`
-	Noise      float64 `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"200"`
-	Scale      string  `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
-	Likelihood string  `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all (with --stages two, all of the public half) are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
-	Epochs     int     `help:"vae: times that each record is seen." default:"15"`
-	Stages     string  `help:"vae: one, of public records; two: half of the records, public ones, train all, and of the other half the encoder alone is trained once more with noise, which promises them --epsilon; paper-two-stage: all records train both, as LTN prints it, and nothing is proved." enum:"one,two,paper-two-stage" default:"one"`
-	Epsilon    float64 `help:"Promise of a second stage to a record that is left out or added." default:"5"`
-	Delta      float64 `help:"Its delta." default:"1e-5"`
-	Again      float64 `help:"Times that a record is seen in a second stage, in expectation." default:"5"`
-	Group      int     `help:"Records that take part in a step of a second stage, in expectation; each is drawn by a coin of its own." default:"1024"`
-	Out        string  `help:"The file to write; of images, a picture of what codes keep is beside it." type:"path" default:"encoder.json"`
-	JSON       bool    `help:"End with one JSON object."`
+	Method     string    `help:"vae: a variational autoencoder with Laplace noise (LTN); pca: principal directions." enum:"vae,pca" default:"vae"`
+	Dim        int       `help:"Numbers of the code." default:"8"`
+	Hidden     []int     `help:"vae: numbers in each layer of the encoder; the decoder has them in turn." default:"400,150,50"`
+	Length     float64   `help:"vae: of the ball that codes are pulled back to, in the sum of magnitudes." default:"10"`
+	Noise      float64   `help:"vae: epsilon that the noise of training would have; it promises nothing." default:"200"`
+	Scale      string    `help:"vae: scale of that noise: fixed, or learned from there on." enum:"fixed,learned" default:"fixed"`
+	Likelihood string    `help:"vae: bernoulli or logit of numbers from 0 to 1, normal of any; auto: bernoulli where all public ones are from 0 to 1, else normal." enum:"auto,bernoulli,logit,normal" default:"auto"`
+	Epochs     int       `help:"vae: times that each record is seen." default:"15"`
+	Stages     string    `help:"vae: one, of public records; two: the first records, public ones, train all, and of the others the encoder alone is trained once more with noise, which promises them --epsilon; paper-two-stage: all records train both, as LTN prints it, and nothing is proved." enum:"one,two,paper-two-stage" default:"one"`
+	Public     int       `help:"With --stages two: how many records, from the first on, are public; 0: half of them." placeholder:"N"`
+	Range      []float64 `help:"With --stages two: the least and the largest number that a private record may have, to which others are brought. Without, 0 and 1 of bernoulli and logit; of normal those of each column among public records." placeholder:"LOW,HIGH"`
+	Epsilon    float64   `help:"Promise of a second stage to a private record that counts for nothing in its place (zeroing-out). How many there are is public." default:"5"`
+	Delta      float64   `help:"Its delta." default:"1e-5"`
+	Again      float64   `help:"Times that a record is seen in a second stage, in expectation." default:"5"`
+	Group      int       `help:"Records that take part in a step of a second stage, in expectation; each is drawn by a coin of its own." default:"1024"`
+	Out        string    `help:"The file to write; of images, a picture of what codes keep is beside it." type:"path" default:"encoder.json"`
+	JSON       bool      `help:"End with one JSON object."`
 }
 
 func (encoded) Help() string {
 	return `Records are public: nothing is promised to whoever they are of, and the file says so. Images are taken with their
 brightest pixel at one, as devices are to give them. A device needs the
-file alone, which plans name by its hash. A second stage (--stages two) is for records that are private.
+file alone, which plans name by its hash. A second stage (--stages two) is for records that are private: their
+numbers are brought to a public range, whatever they are, and the file says what each record keeps.
 
 Examples:
   confetti learn encoder --dataset synthetic --images 500 --epochs 2 --out encoder.json
@@ -70,6 +75,12 @@ func (c encoded) check() error {
 		return terminal.Usagef("--stages %s: principal directions have one", c.Stages)
 	case !(c.Epsilon > 0 && c.Epsilon <= 100) || !(c.Delta > 0 && c.Delta < 1) || !(c.Again > 0 && c.Again <= 1000) || c.Group < 1:
 		return terminal.Usagef("--epsilon is %v, --delta %v, --again %v, --group %d: give an epsilon above 0, at most 100, a delta between 0 and 1, up to 1000 epochs, and a group", c.Epsilon, c.Delta, c.Again, c.Group)
+	case c.Stages != "two" && (c.Public != 0 || c.Range != nil):
+		return terminal.Usagef("--public and --range are of private records: give --stages two, or leave them out")
+	case c.Public < 0:
+		return terminal.Usagef("--public is %d: give how many records are public", c.Public)
+	case c.Range != nil && !(len(c.Range) == 2 && c.Range[0] < c.Range[1] && math.Max(-c.Range[0], c.Range[1]) <= 1e30):
+		return terminal.Usagef("--range %v: give two numbers, of at most 1e30, the smaller one first", c.Range)
 	case c.Map != "":
 		return terminal.Usagef("--map: an encoder takes records as devices have them: leave it out")
 	}
@@ -113,7 +124,7 @@ func (c encoded) Run(std terminal.Streams) error {
 	promised := fmt.Sprintf("%d public records, to which nothing is promised", e.Trained.Records)
 	switch t := e.Trained; t.Claim {
 	case device.ClaimPrivate:
-		promised = fmt.Sprintf("%d public records and %d private ones, each of which keeps epsilon %.4g, delta %g where it is left out or added", t.Records-t.Private, t.Private, t.Epsilon, t.Delta)
+		promised = fmt.Sprintf("%d public records and %d private ones, each of which keeps epsilon %.4g, delta %g where it counts for nothing in its place (%s); that they are %d is public", t.Records-t.Private, t.Private, t.Epsilon, t.Delta, t.Adjacency, t.Private)
 	case device.ClaimNone:
 		promised = fmt.Sprintf("%d records in two stages as LTN prints them: none proved", t.Records)
 	}
@@ -127,7 +138,7 @@ func (c encoded) Run(std terminal.Streams) error {
 // train makes the encoder, and the picture of what its codes keep, where records are images and
 // there is a decoder.
 func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
-	g, err := c.given(nil, report)
+	g, err := c.given(nil, c.Stages == "two", report)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,15 +148,12 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	if g.size != nil {
 		g.rows = latent.Greys(g.rows)
 	}
-	x, r := g.rows, replay.New(c.Seed)
-	fewest := 8 // of which there are two prototypes
-	if c.Stages == "two" {
-		fewest *= 2
+	x, private, err := c.parted(g.rows) // whatever is chosen by records is chosen by x
+	if err != nil {
+		return nil, nil, err
 	}
-	if x.Rows < fewest {
-		return nil, nil, fmt.Errorf("%d records: an encoder takes at least %d", x.Rows, fewest)
-	}
-	trained := device.Trained{Method: c.Method, Of: fmt.Sprintf("%d %s", x.Rows, g.what), Records: x.Rows, Claim: device.ClaimPublic}
+	r := replay.New(c.Seed)
+	trained := device.Trained{Method: c.Method, Of: fmt.Sprintf("%d %s", g.rows.Rows, g.what), Records: g.rows.Rows, Claim: device.ClaimPublic}
 	if c.Method == "pca" {
 		net, length, err := latent.PCA(x, min(c.Dim, x.Cols))
 		if err != nil {
@@ -154,20 +162,14 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 		e, err := latent.Encoder(r, net, length, x, trained, report)
 		return e, nil, err
 	}
-	all := x
-	if c.Stages == "two" { // what is said of records as a whole, and chosen by it, is of the public half
-		x, _ = latent.Halves(all)
-	}
 	v := latent.VAE{Dim: c.Dim, Hidden: c.Hidden, Length: c.Length, Epsilon: c.Noise, Learned: c.Scale == "learned", Likelihood: c.likelihood(x), Epochs: c.Epochs, Batch: min(128, x.Rows), Rate: 1e-3}
-	public, private, unfold := all, all, func(*nn.Model) {}
-	switch {
-	case c.Stages == "two" && v.Likelihood == latent.Normal:
-		return nil, nil, terminal.Usagef("--stages two: columns of any numbers are scaled by all records, of which half are private: give numbers from 0 to 1 (and --likelihood bernoulli or logit), or one stage")
-	case c.Stages == "two":
-		public, private = latent.Halves(all)
-	case v.Likelihood == latent.Normal:
-		public, unfold = latent.Standard(all)
-		private = public
+	if c.Stages == "two" {
+		private = c.within(v.Likelihood, x).Clamp(private)
+	}
+	public, unfold := x, func(*nn.Model) {}
+	if v.Likelihood == latent.Normal {
+		scaled, undo := latent.Standard(x)
+		public, private, unfold = scaled(x), scaled(private), undo
 	}
 	m, err := v.Fit(r, public, report)
 	if err != nil {
@@ -175,7 +177,8 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	}
 	if c.Stages != "one" {
 		second := latent.Second{Batch: min(c.Group, private.Rows), Epochs: c.Again, Rate: 5e-4, Epsilon: c.Epsilon, Delta: c.Delta}
-		if m, err = second.Train(v, rng.New(), r, m, private, c.Stages == "two", &trained, report); err != nil {
+		secret := rng.New()
+		if m, err = second.Train(v, secret, secret, m, private, c.Stages == "two", &trained, report); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -191,6 +194,38 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	var b bytes.Buffer
 	err = png.Encode(&b, picture)
 	return e, b.Bytes(), err
+}
+
+// parted returns the records that are public and those that a second stage takes: of one stage, and of two as LTN prints
+// them, all are both.
+func (c encoded) parted(all blas32.General) (public, private blas32.General, err error) {
+	const fewest = 8 // of which there are two prototypes
+	if c.Stages != "two" {
+		if all.Rows < fewest {
+			err = fmt.Errorf("%d records: an encoder takes at least %d", all.Rows, fewest)
+		}
+		return all, all, err
+	}
+	n := cmp.Or(c.Public, all.Rows/2)
+	if n < fewest || all.Rows-n < fewest {
+		return public, private, fmt.Errorf("%d records, of which %d are public: two stages take at least %d of either kind", all.Rows, n, fewest)
+	}
+	public, private = latent.Parted(all, n)
+	if i := slices.IndexFunc(public.Data, func(v float32) bool { return v-v != 0 }); i >= 0 {
+		err = fmt.Errorf("public record %d has a number that is not finite", i/public.Stride+1)
+	}
+	return public, private, err
+}
+
+// within is the range that private records are brought to.
+func (c encoded) within(likelihood string, public blas32.General) latent.Range {
+	switch {
+	case c.Range != nil:
+		return latent.Between(float32(c.Range[0]), float32(c.Range[1]), public.Cols)
+	case likelihood == latent.Normal:
+		return latent.RangeOf(public)
+	}
+	return latent.Between(0, 1, public.Cols)
 }
 
 // forPicture is the stream of the noise that is shown.

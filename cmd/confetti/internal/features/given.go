@@ -39,7 +39,10 @@ func read(path string, choice table.Choice, report fit.Progress) (g given, err e
 		return g, err
 	}
 	t, err := table.ReadRecords(path, choice)
-	return given{what: "rows", rows: t.X, columns: t.Columns}, err
+	if err != nil {
+		return g, err
+	}
+	return given{what: "rows", rows: t.X, columns: t.Columns}, nil
 }
 
 // drawn are so many synthetic images.

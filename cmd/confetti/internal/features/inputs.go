@@ -48,7 +48,7 @@ func (c public) read(report fit.Progress) (in featured, err error) {
 			return in, err
 		}
 	}
-	g, err := c.given(by, report)
+	g, err := c.given(by, false, report)
 	if err != nil {
 		return in, err
 	}
@@ -72,11 +72,11 @@ func (c public) read(report fit.Progress) (in featured, err error) {
 	return in, err
 }
 
-// given are the inputs of the command line, or of a data set.
-func (c public) given(by *inputs.Map, report fit.Progress) (given, error) {
+// given are the inputs of the command line, or of a data set. Any takes numbers of a table that are not finite.
+func (c public) given(by *inputs.Map, any bool, report fit.Progress) (given, error) {
 	switch {
 	case c.Inputs != "":
-		return read(c.Inputs, table.Choice{Features: c.Columns, Drop: c.Drop}, report)
+		return read(c.Inputs, table.Choice{Features: c.Columns, Drop: c.Drop, Any: any}, report)
 	case c.Dataset == "synthetic":
 		return drawn(c.Seed, c.Images, report), nil
 	}
