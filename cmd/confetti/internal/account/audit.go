@@ -162,10 +162,15 @@ func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report
 // models are trained on some of so many made-up examples.
 const examples = 120
 
-// train guesses which examples a model was trained on and, where canaries are asked for,
+// train guesses which examples a model was trained on, attacks by rows of extremes and, where canaries are asked for,
 // looks at every step of a training with them.
 func (c Audit) train(t dpsgd.Training, claim account.Guarantee, report func(stage string, done, of int)) ([]audit.Finding, error) {
 	findings, err := audit.Trained(t, examples, c.Seed).Attack(claim, c.Seed, func(done, of int) { report("models", done, of) })
+	if err != nil {
+		return nil, err
+	}
+	extreme, err := audit.Extremes(t, claim, c.Seed, func(done, of int) { report("rows of extremes", done, of) })
+	findings = append(findings, extreme...)
 	if err != nil || c.Canaries == 0 {
 		return findings, err
 	}
