@@ -56,55 +56,46 @@ func Forecast(p plan.Plan) (c Charge, question []byte, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	c, _, _, question, err = price(proto, promise)
+	c, question, err = price(proto, promise)
 	return c, question, err
 }
 
 // price is what an answer costs, as charge reads it, and its backstop's question.
-func price(proto *protocol.Protocol, promise protocol.Promise) (c, oneMessage Charge, note string, asked []byte, err error) {
+func price(proto *protocol.Protocol, promise protocol.Promise) (c Charge, asked []byte, err error) {
 	g, err := proto.Charge(promise, account.Replacement)
 	if err != nil {
-		return c, oneMessage, "", nil, err
+		return c, nil, err
 	}
 	shuffled, err := proto.Spending(g, account.Replacement)
 	if err != nil {
-		return c, oneMessage, "", nil, err
+		return c, nil, err
 	}
 	var kept *question.Backstop
 	if b, ok := proto.Backstop(); ok {
 		kept, asked = &b, b.Question[:]
 	}
-	c, oneMessage, note, err = charge(promise, shuffled, kept)
-	return c, oneMessage, note, asked, err
+	c, err = charge(promise, shuffled, kept)
+	return c, asked, err
 }
 
 // charge reads off a plan's promise, and off what it keeps on the device (nil:
-// nothing), what it costs, what it costs against who opens a single message and sees the
-// others among everybody's (a negative epsilon: without limit), and what the promise leaves out.
-func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backstop) (c, oneMessage Charge, note string, err error) {
+// nothing), what it costs.
+func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backstop) (c Charge, err error) {
 	c = Charge{Epsilon: profile.Above(shuffled.Epsilon), Delta: math.Min(1, profile.Above(shuffled.Delta)), Shift: shuffled.Domination.Shift, Tail: shuffled.Domination.Tail}
-	said := map[account.Trust]bool{}
+	said := false
 	for _, s := range p.Statements {
-		said[s.Guarantee.Trust] = true
-		if s.Observer == account.OneAggregator { // nobody holds a message: an aggregator has one share, and the sum
-			said[account.OneFragment], oneMessage = true, Charge{Epsilon: c.Epsilon, Delta: c.Delta}
-		}
-		epsilon, delta := replaced(s.Guarantee)
-		switch s.Guarantee.Trust {
-		case account.Local:
-			c.Local = worse(c.Local, epsilon)
-		case account.OneFragment:
-			oneMessage = Charge{Epsilon: worse(oneMessage.Epsilon, epsilon), Delta: math.Max(oneMessage.Delta, delta)}
-			note = s.Note
+		if s.Guarantee.Trust == account.Local {
+			epsilon, _ := replaced(s.Guarantee)
+			said, c.Local = true, worse(c.Local, epsilon)
 		}
 	}
 	if kept != nil {
 		c.Local = profile.Above(kept.Epsilon)
 	}
-	if !said[account.Local] || !said[account.OneFragment] || !c.valid() {
-		return Charge{}, Charge{}, "", errNoGuarantee
+	if !said || !c.valid() {
+		return Charge{}, errNoGuarantee
 	}
-	return c, oneMessage, note, nil
+	return c, nil
 }
 
 var errNoGuarantee = errors.New("client: the plan gives no guarantee that could be charged")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -15,17 +16,17 @@ const checkedName = "checked"
 // checked is what the accountant found of a plan. It is a function of the plan and of the
 // program, so that it is kept for both by their hashes, and for nothing else.
 type checked struct {
-	Program    string `json:"program"`
-	Plan       string `json:"plan"`
-	Charge     Charge `json:"charge"`
-	OneMessage Charge `json:"one_message"`
-	Note       string `json:"note,omitempty"`
-	Question   []byte `json:"question,omitempty"`
+	Program    string   `json:"program"`
+	Plan       string   `json:"plan"`
+	Charge     Charge   `json:"charge"`
+	Question   []byte   `json:"question,omitempty"`
+	Statements []stated `json:"statements"`
 }
 
 // check runs the accountant and says what an answer costs, or recalls what the same program
-// found of the same plan. Whoever can write into the store can have the device spend anyway.
-func (o Options) check(proto *protocol.Protocol) (checked, error) {
+// found of the same plan, which names its study. Whoever can write into the store can have the
+// device spend anyway.
+func (o Options) check(proto *protocol.Protocol, s *plan.Study) (checked, error) {
 	c := checked{Program: o.Program, Plan: proto.Plan.Name()}
 	if known, ok := o.recall(c); ok {
 		return known, nil
@@ -34,9 +35,14 @@ func (o Options) check(proto *protocol.Protocol) (checked, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Charge, c.OneMessage, c.Note, c.Question, err = price(proto, promise); err != nil {
+	if c.Charge, c.Question, err = price(proto, promise); err != nil {
 		return c, err
 	}
+	all, err := statements(proto, promise, s)
+	if err != nil {
+		return c, err
+	}
+	c.Statements = recorded(all)
 	if record, err := json.Marshal(c); err == nil && o.Program != "" {
 		_ = o.Store.Replace(checkedName, journal.Line(nil, record)) // it is checked again otherwise
 	}
@@ -56,5 +62,6 @@ func (o Options) recall(of checked) (known checked, ok bool) {
 	if !bytes.Equal(journal.Line(nil, record), line) || strict.JSON(record, &known) != nil {
 		return known, false
 	}
-	return known, known.Program == of.Program && known.Plan == of.Plan && known.Charge.valid()
+	_, whole := recalled(known.Statements)
+	return known, whole && known.Program == of.Program && known.Plan == of.Plan && known.Charge.valid()
 }

@@ -55,11 +55,10 @@ type Client struct {
 	signed     plan.Signed
 	hash       [32]byte
 	name       string
-	charge     Charge // of the plan; of a study that takes all rounds, of all
-	round      Charge // of the plan by itself
-	oneMessage Charge // against who opens one message, and sees the others shuffled
-	note       string
-	question   []byte // question.Backstop's; nil where the plan keeps nothing
+	charge     Charge   // of the plan; of a study that takes all rounds, of all
+	round      Charge   // of the plan by itself
+	statements []stated // of the plan, and of all rounds of its study
+	question   []byte   // question.Backstop's; nil where the plan keeps nothing
 	store      Store
 	secret     secret
 	sender     *sender
@@ -97,11 +96,11 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := o.check(proto)
+	found, err := o.check(proto, signed.Study)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, charge: found.Charge, oneMessage: found.OneMessage, note: found.Note, question: found.Question, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
+	c := &Client{options: o, charge: found.Charge, statements: found.Statements, question: found.Question, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
 	if c.round = c.charge; signed.Study != nil && signed.Study.Takes == plan.TakesAll {
 		if c.charge, err = c.round.ofStudy(proto, signed.Study.Rounds); err != nil {
 			return nil, err
@@ -266,7 +265,7 @@ func (c *Client) afford(l *Ledger, now time.Time, caps []Caps) (*Backed, error) 
 // spending is the record of an answer.
 func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
-		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.charge, Reused: m.reused(), Backed: backed, OneMessage: c.oneMessage.Epsilon, OneDelta: c.oneMessage.Delta, Note: c.note,
+		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.charge, Reused: m.reused(), Backed: backed, Statements: c.statements,
 		Crowd: a.Crowd, CrowdName: c.pipeline.protocol.CrowdName(a.Crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {

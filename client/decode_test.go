@@ -163,6 +163,9 @@ func TestReplayRefuses(t *testing.T) {
 		"too many dummy bits":  {spent(func(r *record) { part(r, spokenPart{Size: 2, Body: 1, Bodies: []byte{1}, Dummies: []byte{1, 0}}) })},
 		"no dummy among bits":  {spent(func(r *record) { part(r, spokenPart{Size: 2, Dummies: []byte{0}}) })},
 		"short backstop key":   {spent(func(r *record) { r.Backstops = []keptBackstop{{Key: []byte{1}}} })},
+		"nobody's statement":   {spent(func(r *record) { r.Spent.Statements = []stated{{Delta: 0.5}} })},
+		"an epsilon below 0":   {spent(func(r *record) { r.Spent.Statements = []stated{{Observer: "x", Epsilon: -2}} })},
+		"a delta above 1":      {spent(func(r *record) { r.Spent.Statements = []stated{{Observer: "x", Delta: 2}} })},
 		"sent before spent":    {{Kind: kindSent, Plan: plan}},
 		"sent of another part": {good, {Kind: kindSent, Plan: plan, Instance: 3}},
 	} {

@@ -23,7 +23,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	const variable = "CLIENT_TEST_LIMIT"
 	if limit := os.Getenv(variable); limit != "" {
-		onFullDisk(t, os.Getenv("CLIENT_TEST_DIR"), map[string]uint64{"ledger": 120, "spool": 1000}[limit])
+		onFullDisk(t, os.Getenv("CLIENT_TEST_DIR"), map[string]uint64{"ledger": 120, "spool": 4000}[limit])
 		return
 	}
 	for _, limit := range []string{"ledger", "spool"} {
@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func onFullDisk(t *testing.T, dir string, limit uint64) {
-	p, _ := sample(t, "rr", 1, 8)
+	p, _ := sample(t, "rr", 1, 40)
 	s := newService(t, &p, false)
 	o := device(t, s)
 	o.Store = folder.Folder{Path: dir}

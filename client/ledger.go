@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client/internal/journal"
 )
 
@@ -34,26 +35,24 @@ const (
 
 // Entry is one plan that the device has answered.
 type Entry struct {
-	At         time.Time `json:"at"`
-	Plan       string    `json:"plan"` // the plan's name
-	Title      string    `json:"title"`
-	Publisher  string    `json:"publisher"`
-	Charge     Charge    `json:"charge"`
-	Reused     bool      `json:"reused"`      // it came from a backstop that was drawn for an earlier plan
-	Backed     *Backed   `json:"backed"`      // of report fragments; nil where nothing is kept
-	OneMessage float64   `json:"one_message"` // epsilon (replacement) of one message opened, and the others shuffled; negative: no limit
-	// OneMessageDelta is its delta. It is 0 where the other messages tell nothing, and in entries that earlier
-	// versions wrote, which did not count them.
-	OneMessageDelta float64   `json:"one_message_delta"`
-	Note            string    `json:"note,omitempty"` // what the epsilons do not speak of
-	Crowd           int       `json:"crowd"`          // which the network saw
-	CrowdName       string    `json:"crowd_name"`
-	Expires         time.Time `json:"expires"`         // what still waits then is dropped
-	Parts           []Part    `json:"parts"`           // one a contribution
-	Study           string    `json:"study,omitempty"` // the study's name, where the plan is a round of one
-	Round           int       `json:"round,omitempty"`
-	Covered         bool      `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
-	Forgotten       bool      `json:"forgotten"`         // the messages were deleted, for their age or the ledger's size
+	At        time.Time `json:"at"`
+	Plan      string    `json:"plan"` // the plan's name
+	Title     string    `json:"title"`
+	Publisher string    `json:"publisher"`
+	Charge    Charge    `json:"charge"`
+	Reused    bool      `json:"reused"` // it came from a backstop that was drawn for an earlier plan
+	Backed    *Backed   `json:"backed"` // of report fragments; nil where nothing is kept
+	// Statements say what each observer may learn, as releases and the plan's check do, but not
+	// who that is. Charge is what counts against caps: under replacement, beside other answers.
+	Statements []account.Statement `json:"statements"`
+	Crowd      int                 `json:"crowd"` // which whoever takes the answer saw
+	CrowdName  string              `json:"crowd_name"`
+	Expires    time.Time           `json:"expires"`         // what still waits then is dropped
+	Parts      []Part              `json:"parts"`           // one a contribution
+	Study      string              `json:"study,omitempty"` // the study's name, where the plan is a round of one
+	Round      int                 `json:"round,omitempty"`
+	Covered    bool                `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
+	Forgotten  bool                `json:"forgotten"`         // the messages were deleted, for their age or the ledger's size
 }
 
 // Backed says which backstop an answer in report fragments came from.
@@ -145,13 +144,21 @@ func (l *Ledger) spend(r record) bool {
 	if s.Backed != nil && !l.keeps(s.Backed) || s.Covered && l.first(s.Study) == nil {
 		return false
 	}
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, OneMessage: s.OneMessage, OneMessageDelta: s.OneDelta, Note: s.Note, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered}
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered}
 	for _, p := range s.Parts {
 		said, ok := p.current()
 		if !ok {
 			return false
 		}
 		e.Parts = append(e.Parts, Part{Instance: p.Instance, State: Waiting, Messages: said.said(), said: said})
+	}
+	kept := s.Statements
+	if kept == nil {
+		kept = s.earlier(slices.ContainsFunc(e.Parts, Part.Summed))
+	}
+	var ok bool
+	if e.Statements, ok = recalled(kept); !ok {
+		return false
 	}
 	l.Entries = append(l.Entries, e)
 	return true

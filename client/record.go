@@ -40,7 +40,8 @@ type spending struct {
 	Charge     Charge       `json:"charge"`
 	Reused     bool         `json:"reused,omitempty"`
 	Backed     *Backed      `json:"backed,omitempty"` // nil in the records of versions that did not keep it
-	OneMessage float64      `json:"one_message"`
+	Statements []stated     `json:"statements,omitempty"`
+	OneMessage float64      `json:"one_message,omitempty"` // this and the next two: of earlier versions
 	OneDelta   float64      `json:"one_message_delta,omitempty"`
 	Note       string       `json:"note,omitempty"`
 	Crowd      int          `json:"crowd"`

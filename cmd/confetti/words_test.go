@@ -23,7 +23,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -179,43 +178,7 @@ func TestSurfacesAgree(t *testing.T) {
 				if j.Observer != s.Observer || j.Verdict != g.Verdict() || j.Meaning != g.Meaning() || (j.Replacement != nil) != (g.Adjacency == account.Removal) {
 					t.Errorf("%s: JSON says %+v", s.Observer, j)
 				}
-				// A device keeps its account under replacement, and for the shuffled observer
-				// what counts beside other answers: that is the promise itself unless a backstop
-				// is kept or the sizes of crowds are private.
-				charged := g
-				if g.Trust == account.Shuffled {
-					proto, err := protocol.New(a.plan)
-					if err != nil {
-						t.Fatal(err)
-					}
-					promise, err := proto.Promise()
-					if err != nil {
-						t.Fatal(err)
-					}
-					plainly, err := proto.Charge(promise, g.Adjacency)
-					if err != nil {
-						t.Fatal(err)
-					}
-					h := a.plan.Question.Histogram
-					if plain := a.plan.Crowd.Deletion == nil && (h == nil || h.Randomizer.Fragments < 2); plain && plainly.Epsilon != g.Epsilon {
-						t.Errorf("epsilon %v is charged, %v is promised", plainly.Epsilon, g.Epsilon)
-					} else if !plain {
-						if charged, err = proto.Charge(promise, account.Replacement); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				if s.Observer == account.OneInstanceColludes || s.Observer == account.CrowdSizesSeen {
-					continue // a ledger charges for less trust, and sizes with the shuffled answer
-				}
-				r, err := charged.Under(account.Replacement)
-				if err != nil {
-					t.Fatal(err)
-				}
-				says("the ledger", ledger, s.Observer+": "+r.Verdict())
-				if charged == g && g.Adjacency == account.Removal && g.Meaningful() && !strings.Contains(g.Verdict(), r.Verdict()) {
-					t.Errorf("%q lacks the ledger's %q", g.Verdict(), r.Verdict())
-				}
+				says("the ledger", ledger, s.Observer+": "+g.String())
 			}
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -72,15 +71,18 @@ type answer struct {
 	Result  string   // address of the release's page
 	Waits   bool
 	Summed  bool
+	Saw     string // who saw the crowd
 }
 
 // belief is what one observer can make of a belief.
 type belief struct {
+	account.Statement
 	Who       string
 	Low       float64 // in percent
 	High      float64
 	Words     string
 	Verdict   string
+	Facts     []account.Fact
 	Limitless bool
 }
 
@@ -117,24 +119,13 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 
 // answered is an entry, with what its plan says of it.
 func answered(e client.Entry, o Options) answer {
-	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed)}
-	one, all := "Somebody who opens one of your messages", "Everybody on the way together"
-	if a.Summed {
-		one, all = "One aggregator", "Both aggregators together"
-	}
-	for _, seen := range []struct {
-		who            string
-		epsilon, delta float64
-	}{{"Whoever reads the result", e.Charge.Epsilon, e.Charge.Delta}, {one, e.OneMessage, e.OneMessageDelta}, {all, e.Charge.Local, 0}} {
-		low, high := words.Belief(o.Prior, seen.epsilon)
-		b := belief{Who: seen.who, Low: 100 * low, High: 100 * high, Limitless: seen.epsilon < 0}
-		b.Words = words.Between(low, high)
-		epsilon := seen.epsilon
-		if epsilon < 0 {
-			epsilon = math.Inf(1)
-		}
-		b.Verdict = account.Guarantee{Epsilon: epsilon, Delta: seen.delta, Adjacency: account.Replacement}.Verdict()
-		a.Beliefs = append(a.Beliefs, b)
+	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed), Saw: words.Saw(e)}
+	for _, s := range e.Statements {
+		low, high := words.Believed(s.Guarantee, o.Prior)
+		a.Beliefs = append(a.Beliefs, belief{
+			Statement: s, Who: words.Who(s.Observer), Low: 100 * low, High: 100 * high, Words: words.Between(low, high), Limitless: high == 1 && low == 0,
+			Facts: s.Guarantee.Facts(), Verdict: s.Guarantee.Verdict(),
+		})
 	}
 	var told question.Told
 	if i := slices.IndexFunc(o.Plans, func(p plan.Plan) bool { return p.Name() == e.Plan }); i >= 0 {

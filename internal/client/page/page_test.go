@@ -2,11 +2,13 @@ package page
 
 import (
 	"bytes"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -23,7 +25,11 @@ func drawn(t *testing.T, change func(*client.Ledger, *Options)) string {
 	said.Say(1, 0)
 	l := &client.Ledger{OptedIn: true, Since: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), Entries: []client.Entry{{
 		At: time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC), Plan: p.Name(), Title: "<b>Which drink?</b>", Publisher: "ed25519:abc", CrowdName: "everybody",
-		Charge: client.Charge{Epsilon: 1, Delta: 1e-6, Local: -1}, OneMessage: 2,
+		Charge: client.Charge{Epsilon: 1, Delta: 1e-6, Local: -1},
+		Statements: []account.Statement{
+			{Observer: account.EveryoneColludes, Guarantee: account.Guarantee{Epsilon: math.Inf(1), Adjacency: account.Replacement}},
+			{Observer: account.ShufflerHonest, Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement}},
+		},
 		Parts: []client.Part{{State: client.Sent, Messages: said.Bodies}},
 	}}}
 	o := Options{Prior: 0.5, Plans: []plan.Plan{p}, Off: "confetti ledger opt-out device", Rooms: []client.Room{l.Room(l.Entries[0].At, client.DefaultCaps, nil)}}

@@ -32,11 +32,9 @@ func Cards(all []account.Statement) []Card {
 	for i, s := range all {
 		g := s.Guarantee
 		c := Card{Observer: s.Observer, Who: s.Who, Verdict: g.Verdict(), Meaning: g.Meaning(), Note: s.Note, Facts: g.Facts(), Kept: g.Meaningful(), High: 1}
-		if r, err := g.Under(account.Replacement); err == nil {
-			g = r
-		}
-		if c.Kept && g.Meaningful() && (g.Adjacency == account.Replacement || g.Adjacency == account.Label) {
-			c.Low, c.High = Belief(0.5, g.Epsilon)
+		r, err := g.Under(account.Replacement)
+		if c.Kept && (err == nil && r.Meaningful() || g.Adjacency == account.Label) {
+			c.Low, c.High = Believed(g, 0.5)
 			c.Belief, c.Weak = "From 50\u00a0% to "+Between(c.Low, c.High), c.High > weakFrom
 		}
 		out[i] = c

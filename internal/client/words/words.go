@@ -32,6 +32,18 @@ func Belief(prior, epsilon float64) (low, high float64) {
 	return 1 / (1 + other*math.Exp(epsilon)), 1 / (1 + other*math.Exp(-epsilon))
 }
 
+// Believed is Belief after seeing what a guarantee speaks of, but for a chance of its delta: of
+// the record, or of a guarantee of the label alone, of the label.
+func Believed(g account.Guarantee, prior float64) (low, high float64) {
+	if r, err := g.Under(account.Replacement); err == nil {
+		g = r
+	}
+	if g.Delta >= 1 || math.IsInf(g.Epsilon, 1) {
+		return Belief(prior, -1)
+	}
+	return Belief(prior, g.Epsilon)
+}
+
 // Show writes the ledger as plain text: what was agreed to and spent, every
 // message that was said, and how far it can be believed by someone whose belief
 // in anything about the answer was prior, in (0, 1).
@@ -63,8 +75,8 @@ func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC
 func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	fmt.Fprintf(b, "\n%s\n", plain.Text(e.Title))
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, plain.Text(e.Publisher))
-	fmt.Fprintf(b, "  answered  %s; the network saw the crowd: %s\n", date(e.At), plain.Text(e.CrowdName))
-	fmt.Fprintf(b, "  spent     %s: %s\n", account.ShufflerHonest, promised(e.Charge.Epsilon, e.Charge.Delta))
+	fmt.Fprintf(b, "  answered  %s; %s saw the crowd: %s\n", date(e.At), Saw(e), plain.Text(e.CrowdName))
+	fmt.Fprintf(b, "  spent     %s, as the device adds it up with other answers\n", promised(e.Charge.Epsilon, e.Charge.Delta))
 	switch {
 	case e.Covered:
 		fmt.Fprintf(b, "            for round %d of study %s; all its rounds were charged with the first answer\n", e.Round, e.Study)
@@ -80,36 +92,55 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	case e.Backed != nil:
 		local += ", together with all later answers from the same backstop"
 	}
-	everyone, some := account.EveryoneColludes, account.OneFragmentSeen
-	one, all := "after one message below, known to be this device's", "after all of them"
-	summed := slices.ContainsFunc(e.Parts, client.Part.Summed)
-	if summed {
-		everyone, some = account.BothAggregators, account.OneAggregator
-		one, all = "after one aggregator's share, and the sum", "after both shares"
-	}
-	fmt.Fprintf(b, "            %s: %s\n", everyone, local)
-	fmt.Fprintf(b, "            %s: %s\n", some, promised(e.OneMessage, e.OneMessageDelta))
-	if e.OneMessageDelta > 0 && !summed {
-		one += fmt.Sprintf(", and what the analyzer sees (but for a chance of delta, %.3g)", e.OneMessageDelta)
-	}
-	fmt.Fprintf(b, "  A statement about the answer that was believed with %.4g%% before can be believed with\n", 100*prior)
-	for _, seen := range []struct {
-		epsilon float64
-		what    string
-	}{
-		{e.OneMessage, one},
-		{e.Charge.Local, all},
-		{e.Charge.Epsilon, fmt.Sprintf("after what the analyzer sees (but for a chance of delta, %.3g)", e.Charge.Delta)},
-	} {
-		low, high := Belief(prior, seen.epsilon)
-		fmt.Fprintf(b, "    %6s to %6s  %s\n", percent(low, math.Floor), percent(high, math.Ceil), seen.what)
-	}
-	if e.Note != "" {
-		fmt.Fprintf(b, "  Note: %s\n", plain.Text(e.Note))
+	fmt.Fprintf(b, "            if all conspire, %s\n", local)
+	fmt.Fprintf(b, "  Something about the answer that was believed with %.4g%% before can be believed afterwards by each observer:\n", 100*prior)
+	for i, s := range e.Statements {
+		low, high := Believed(s.Guarantee, prior)
+		but := ""
+		if s.Guarantee.Delta > 0 {
+			but = fmt.Sprintf(" (but for a chance of delta, %.3g)", s.Guarantee.Delta)
+		}
+		fmt.Fprintf(b, "    %6s to %6s%s\n", percent(low, math.Floor), percent(high, math.Ceil), but)
+		fmt.Fprintf(b, "                     %s: %s\n", s.Observer, s.Guarantee)
+		// What holds for several observers in a row is said once, after the last.
+		if s.Note != "" && (i+1 == len(e.Statements) || e.Statements[i+1].Note != s.Note) {
+			fmt.Fprintf(b, "                     Note: %s\n", plain.Text(s.Note))
+		}
 	}
 	for _, p := range e.Parts {
 		showPart(b, p, e.Forgotten)
 	}
+}
+
+// Saw names whoever has to see the crowd of an answer as it is: who takes it.
+func Saw(e client.Entry) string {
+	if slices.ContainsFunc(e.Parts, client.Part.Summed) {
+		return "the aggregators"
+	}
+	return "the entry hop"
+}
+
+// Who says in a few words who an observer of the person's answer is.
+func Who(observer string) string {
+	switch observer {
+	case account.EveryoneColludes:
+		return "Everybody on the way together"
+	case account.OneInstanceColludes:
+		return "Everybody on one of the ways together"
+	case account.OneFragmentSeen:
+		return "Somebody who opens one of your messages"
+	case account.ShufflerHonest, account.OnlyTheReader:
+		return "Whoever reads the result"
+	case account.BothAggregators:
+		return "Both aggregators together"
+	case account.OneAggregator:
+		return "One aggregator, with whoever reads the result"
+	case account.CrowdSizesSeen:
+		return "Whoever reads how large crowds are"
+	case account.AllRoundsSeen:
+		return "Whoever reads the results of all rounds"
+	}
+	return observer
 }
 
 // promised is a charge, under replacement, in the words that releases have. A negative

@@ -145,24 +145,23 @@ type shownLedger struct {
 }
 
 type shownEntry struct {
-	At         time.Time     `json:"at"`
-	Plan       string        `json:"plan"`
-	Title      string        `json:"title"`
-	Publisher  string        `json:"publisher"`
-	Charge     client.Charge `json:"charge"`
-	OneMessage float64       `json:"one_message"` // epsilon; negative where there is no limit
-	OneDelta   float64       `json:"one_message_delta"`
-	Reused     bool          `json:"reused"`
-	Crowd      string        `json:"crowd"`
-	// Belief is how firmly somebody with the prior can believe it afterwards: low and
-	// high, after what each observer sees.
-	Belief struct {
-		OneMessage  [2]float64 `json:"one_message"`
-		AllMessages [2]float64 `json:"all_messages"`
-		Analyzer    [2]float64 `json:"analyzer"`
-	} `json:"belief"`
-	Forgotten bool        `json:"forgotten"`
-	Parts     []shownPart `json:"parts"`
+	At        time.Time     `json:"at"`
+	Plan      string        `json:"plan"`
+	Title     string        `json:"title"`
+	Publisher string        `json:"publisher"`
+	Charge    client.Charge `json:"charge"`
+	Reused    bool          `json:"reused"`
+	Crowd     string        `json:"crowd"`
+	Observers []seen        `json:"observers"`
+	Forgotten bool          `json:"forgotten"`
+	Parts     []shownPart   `json:"parts"`
+}
+
+// seen is what one observer may learn, and how firmly somebody with the prior can believe
+// something of the answer afterwards: low and high.
+type seen struct {
+	Statement account.Statement `json:"statement"`
+	Believed  [2]float64        `json:"believed"`
 }
 
 type shownPart struct {
@@ -175,16 +174,15 @@ type shownPart struct {
 
 func ledgerView(l *client.Ledger, prior float64) shownLedger {
 	out := shownLedger{OptedIn: l.OptedIn, Since: l.Since, Prior: prior, Answers: []shownEntry{}}
-	belief := func(epsilon float64) [2]float64 {
-		low, high := words.Belief(prior, epsilon)
-		return [2]float64{low, high}
-	}
 	for _, e := range l.Entries {
 		one := shownEntry{
 			At: e.At, Plan: e.Plan, Title: e.Title, Publisher: e.Publisher, Charge: e.Charge,
-			OneMessage: e.OneMessage, OneDelta: e.OneMessageDelta, Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
+			Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
 		}
-		one.Belief.OneMessage, one.Belief.AllMessages, one.Belief.Analyzer = belief(e.OneMessage), belief(e.Charge.Local), belief(e.Charge.Epsilon)
+		for _, s := range e.Statements {
+			low, high := words.Believed(s.Guarantee, prior)
+			one.Observers = append(one.Observers, seen{s, [2]float64{low, high}})
+		}
 		for _, p := range e.Parts {
 			part := shownPart{Instance: p.Instance, State: string(p.State), Ended: p.Ended, Reason: p.Reason, Messages: []string{}}
 			for _, m := range p.Messages {
