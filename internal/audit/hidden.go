@@ -141,7 +141,7 @@ func (g *leg) hide(c guessed, r *rand.Rand, progress func(done int)) error {
 		if i < len(c.Second) {
 			value = s.lone(i, c.Second[i])
 		}
-		if _, _, err := d.answer(value, counts, nil); err != nil {
+		if _, err := d.answer(value, counts, nil); err != nil {
 			return err
 		}
 		progress(i + 1)

@@ -29,11 +29,11 @@ func tryCounts(d device, pair records, c *tally.Counts) (*learned, error) {
 	for who, value := range pair {
 		for range tries {
 			clear(c.N)
-			crowd, _, err := d.answer(value, c, nil)
+			a, err := d.answer(value, c, nil)
 			if err != nil {
 				return nil, err
 			}
-			l.add(who, c.N, crowd)
+			l.add(who, c.N, a.Crowd)
 		}
 	}
 	l.done(tries)

@@ -13,35 +13,38 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 // leg is a round of a plan, with the pair of records that its devices tell apart best.
 type leg struct {
 	protocol *protocol.Protocol
+	keys     simulate.Keys
 	state    []byte // public, that it asks with; nil: none
 	promise  protocol.Promise
 	holds    records
 	others   question.Symbol // of the respondents who are not attacked
 	tries    [2]uint64       // streams of the devices that are tried beforehand
 	known    eye             // nil until somebody looks (ready)
+	shape    *shape          // likewise
 }
 
 // eye is what an attacker makes of what it sees: logarithms of likelihood ratios, about.
 type eye interface {
 	crowd(c int) float64                             // a device's crowd
 	own(report tally.Tally) float64                  // all that a device handed in
-	message(report tally.Tally, body []byte) float64 // of that, one message; nil: a dummy
+	message(report tally.Tally, body []byte) float64 // of that, the first message; nil: a dummy
 	sum(batch tally.Tally, respondents int) float64  // what was counted of a batch
 	distance() float64                               // how far the two records are apart
 	share() float64                                  // of the others, in the crowd that most of them are in
 }
 
 // newLeg is the round of a plan at a state, the round of that number after the first.
-func newLeg(p plan.Plan, state []byte, number int, seed uint64) (*leg, error) {
+func newLeg(p plan.Plan, keys simulate.Keys, state []byte, number int, seed uint64) (*leg, error) {
 	if number > 0 {
 		p.State = "" // of the round before
 	}
-	g := &leg{}
+	g := &leg{keys: keys}
 	var err error
 	if g.protocol, err = runnable(p, state); err != nil {
 		return nil, err
@@ -87,7 +90,15 @@ func (g *leg) stream(pair int) *rand.Rand {
 // ready has looked at what devices say.
 func (g *leg) ready() (err error) {
 	if g.known == nil {
-		g.known, err = g.look(g.holds, g.stream(0))
+		if g.known, err = g.look(g.holds, g.stream(0)); err != nil {
+			return err
+		}
+	}
+	if g.shape == nil {
+		var d device
+		if d, err = g.device(replay.New(g.tries[0], forShapes, g.tries[1])); err == nil {
+			g.shape, err = g.tryShape(d)
+		}
 	}
 	return err
 }
@@ -127,69 +138,88 @@ func (g *leg) device(r *rand.Rand) (device, error) {
 	return device{p, g}, err
 }
 
+// devices gives a pipeline for a stream of randomness: the last one where it is of the same.
+func (g *leg) devices() func(r *rand.Rand) (device, error) {
+	var last *rand.Rand
+	var d device
+	return func(r *rand.Rand) (_ device, err error) {
+		if r != last {
+			d, err = g.device(r)
+			last = r
+		}
+		return d, err
+	}
+}
+
+// held is the record that the respondent attacked holds.
+func (g *leg) held(second bool) question.Value {
+	if second {
+		return g.holds[1]
+	}
+	return g.holds[0]
+}
+
 // messages is how many a device hands in.
 func (g *leg) messages() int {
 	return g.protocol.Plan.MostMessages() * g.protocol.Plan.Contributions()
 }
 
+// reply is what the device hands in, but for the seals.
+func (d device) reply(v question.Value) (client.Answer, error) { return d.Answer(v, nil, nil) }
+
 // answer counts what the device hands in, but for the seals, and what of it goes by the first instance, where
-// that is asked for. It returns the device's crowd and the body of its first message, nil for a dummy:
-// payloads are permuted.
-func (d device) answer(v question.Value, t, first tally.Tally) (crowd int, body []byte, err error) {
-	a, err := d.Answer(v, nil, nil)
+// that is asked for.
+func (d device) answer(v question.Value, t, first tally.Tally) (client.Answer, error) {
+	a, err := d.reply(v)
 	if err != nil {
-		return 0, nil, err
+		return a, err
 	}
-	for part, packed := range a.Parts {
+	for _, packed := range a.Parts {
 		if packed.Vector != nil {
-			return a.Crowd, nil, d.leg.split(t, packed.Vector)
+			return a, d.leg.split(t, packed.Vector)
 		}
-		for i, payload := range packed.Payloads {
+		for _, payload := range packed.Payloads {
 			err := fragment.Count(t, payload)
 			if err == nil && first != nil && packed.Instance == 0 {
 				err = fragment.Count(first, payload)
 			}
 			if err != nil {
-				return 0, nil, err
-			}
-			if part+i == 0 {
-				body, _ = fragment.Unpack(payload)
+				return a, err
 			}
 		}
 	}
-	return a.Crowd, body, nil
+	return a, nil
+}
+
+// opened is the body of the first payload, nil for a dummy: payloads are permuted.
+func opened(a client.Answer) []byte {
+	if len(a.Parts[0].Payloads) == 0 {
+		return nil
+	}
+	body, _ := fragment.Unpack(a.Parts[0].Payloads[0])
+	return body
 }
 
 // seen is all there is to be seen of a device.
 type seen struct {
-	own   tally.Tally // all that it hands in
-	first tally.Tally // of that, what goes by the first instance; nil: one takes all
-	batch tally.Tally // with what the others hand in
-	crowd int
-	body  []byte // of its first message; nil: a dummy
+	own    tally.Tally // all that it hands in
+	first  tally.Tally // of that, what goes by the first instance; nil: one takes all
+	batch  tally.Tally // with what the others hand in
+	answer client.Answer
 }
 
 // view draws what a device hands in, among what so many others do.
 func (g *leg) view(others int, score func(seen) float64) func() View {
 	return func() View {
-		var last *rand.Rand
-		var d device
+		devices := g.devices()
 		return func(r *rand.Rand, second bool) float64 {
-			var err error
-			if r != last {
-				d, err = g.device(r)
-				last = r
-			}
-			value := g.holds[0]
-			if second {
-				value = g.holds[1]
-			}
+			d, err := devices(r)
 			s := seen{own: g.protocol.NewTally(), batch: g.protocol.NewTally()}
 			if g.protocol.Plan.Contributions() > 1 {
 				s.first = g.protocol.NewTally()
 			}
 			if err == nil {
-				s.crowd, s.body, err = d.answer(value, s.own, s.first)
+				s.answer, err = d.answer(g.held(second), s.own, s.first)
 			}
 			for i := 0; i < others && err == nil; i++ {
 				err = g.other(r, s.batch)
@@ -226,21 +256,22 @@ func (g *leg) other(r *rand.Rand, t tally.Tally) error {
 }
 
 // observers are those of a plan's statements whom an attack is known of.
-func (g *leg) observers() map[string]Observed {
+func (g *leg) observers() map[string][]Observed {
 	if n, ok := g.known.(noised); ok {
 		return n.observers()
 	}
 	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
-	among := func(sees string, score func(seen) float64) Observed {
-		return Observed{Sees: sees, Work: work * honest, New: g.view(honest-1, func(s seen) float64 {
-			return e.crowd(s.crowd) + score(s) + e.sum(s.batch, honest)
-		})}
+	among := func(sees string, score func(seen) float64) []Observed {
+		return []Observed{{Sees: sees, Work: work * honest, New: g.view(honest-1, func(s seen) float64 {
+			return e.crowd(s.answer.Crowd) + g.shape.ofForm(formOf(s.answer)) + score(s) + e.sum(s.batch, honest)
+		})}}
 	}
-	all := map[string]Observed{
-		account.EveryoneColludes: {Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(s seen) float64 {
-			return e.crowd(s.crowd) + e.own(s.own)
-		})},
-		account.OneFragmentSeen: among("one message of a device, and the counts of its batch", func(s seen) float64 { return e.message(s.own, s.body) }),
+	all := map[string][]Observed{
+		account.EveryoneColludes: {{Sees: "all that one device hands in", Work: 2 * work, New: g.view(0, func(s seen) float64 {
+			o, _ := orderOf(s.answer) // its payloads were counted before
+			return e.crowd(s.answer.Crowd) + g.shape.ofForm(formOf(s.answer)) + g.shape.ofOrder(o) + e.own(s.own)
+		})}},
+		account.OneFragmentSeen: among("one message of a device, and the counts of its batch", func(s seen) float64 { return e.message(s.own, opened(s.answer)) }),
 		account.ShufflerHonest:  among("the counts of a batch", func(seen) float64 { return 0 }),
 	}
 	if g.protocol.Plan.Contributions() > 1 {
@@ -248,7 +279,7 @@ func (g *leg) observers() map[string]Observed {
 	}
 	all[account.BothAggregators], all[account.OneAggregator] = all[account.EveryoneColludes], all[account.ShufflerHonest]
 	if s, ok := g.newSizes(); ok {
-		all[account.CrowdSizesSeen] = s.observed()
+		all[account.CrowdSizesSeen] = []Observed{s.observed()}
 	}
 	return all
 }

@@ -45,7 +45,7 @@ func (g *leg) read(d device, pair records) (eye, error) {
 	}
 	for i := range 2 * reads {
 		t := g.protocol.NewTally()
-		if _, _, err := d.answer(pair[i%2], t, nil); err != nil {
+		if _, err := d.answer(pair[i%2], t, nil); err != nil {
 			return nil, err
 		}
 		e.apart += (2*float64(i%2) - 1) * e.own(t) / reads

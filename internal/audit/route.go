@@ -30,6 +30,7 @@ const (
 	forTraining = 1 << 40
 	forSealed   = 2 << 40
 	forRounds   = 3 << 40
+	forShapes   = 4 << 40
 )
 
 // Rounds says which rounds of a plan are attacked.
@@ -62,7 +63,7 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 		p.Round = &plan.Round{Study: p.Name(), Number: 1}
 	}
 	for i := range count {
-		one, err := newLeg(p, state, i, seed)
+		one, err := newLeg(p, t.keys, state, i, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -135,9 +136,9 @@ func (g *leg) next(r *rand.Rand) ([]byte, error) {
 	}
 	for i := range 3 * g.protocol.Plan.Crowd.Minimum {
 		t := g.protocol.NewTally()
-		crowd, _, err := d.answer(g.holds[i%3], t, nil)
+		a, err := d.answer(g.holds[i%3], t, nil)
 		if err == nil {
-			err = crowds[crowd].Merge(tally.Crowd{Tally: t, Respondents: 1, Smallest: 1})
+			err = crowds[a.Crowd].Merge(tally.Crowd{Tally: t, Respondents: 1, Smallest: 1})
 		}
 		if err != nil {
 			return nil, err
@@ -171,9 +172,9 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 		}
 	}
 	var all []Finding
-	meet := func(s account.Statement, o Observed, known bool) {
+	meet := func(s account.Statement, o Observed) {
 		claim, err := s.Guarantee.Under(account.Replacement)
-		if !known || err != nil || !claim.Meaningful() {
+		if err != nil || !claim.Meaningful() {
 			return
 		}
 		n := runs(o)
@@ -186,11 +187,14 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 	}
 	seen := t.legs[0].observers()
 	for _, s := range promisedLast(t.legs[0].promise.Statements, relied(t.legs[0].protocol.Plan)) {
-		o, known := seen[s.Observer]
-		meet(s, o, known)
+		for _, o := range seen[s.Observer] {
+			meet(s, o)
+		}
 	}
 	if len(t.legs) > 1 {
-		meet(t.all, t.every(), true)
+		for _, o := range t.every() {
+			meet(t.all, o)
+		}
 	}
 	if len(all) == 0 {
 		return nil, errors.New("audit: the plan promises nothing to any observer that an attack is known of")
@@ -204,28 +208,32 @@ func promisedLast(all []account.Statement, own string) []account.Statement {
 	return append(others, slices.DeleteFunc(slices.Clone(all), func(s account.Statement) bool { return s.Observer != own })...)
 }
 
-// every is who sees the batch of every round.
-func (t *Route) every() Observed {
-	var legs []Observed
+// every are those who see the batch of every round.
+func (t *Route) every() (all []Observed) {
+	var legs [][]Observed
 	for _, g := range t.legs {
 		legs = append(legs, g.observers()[relied(g.protocol.Plan)])
 	}
-	o := Observed{Sees: fmt.Sprintf("the batches of %d rounds", len(legs)), New: func() View {
-		views := make([]View, len(legs))
-		for i, one := range legs {
-			views[i] = one.New()
+	for i := range legs[0] {
+		o := Observed{Sees: fmt.Sprintf("the batches of %d rounds, of each %s", len(legs), legs[0][i].Sees)}
+		for _, one := range legs {
+			o.Work += one[i].Work
 		}
-		return func(r *rand.Rand, second bool) (score float64) {
-			for _, view := range views {
-				score += view(r, second)
+		o.New = func() View {
+			views := make([]View, len(legs))
+			for round, one := range legs {
+				views[round] = one[i].New()
 			}
-			return score
+			return func(r *rand.Rand, second bool) (score float64) {
+				for _, view := range views {
+					score += view(r, second)
+				}
+				return score
+			}
 		}
-	}}
-	for _, one := range legs {
-		o.Work += one.Work
+		all = append(all, o)
 	}
-	return o
+	return all
 }
 
 // Plan attacks the route of a plan, but for the seals, before each observer, by as many
@@ -254,13 +262,13 @@ func (t *Route) brief(seed uint64, progress func(stage string, done, of int)) (a
 	}
 	seen := t.legs[0].observers()
 	for _, s := range t.legs[0].promise.Statements {
-		o, known := seen[s.Observer]
+		all := seen[s.Observer]
 		claim, err := s.Guarantee.Under(account.Replacement)
 		switch {
 		case err != nil || !claim.Meaningful(): // there is nothing to attack
-		case !known:
+		case len(all) == 0:
 			left = append(left, s.Observer+", for whom no attack is known")
-		case o.Work > longest/fewest:
+		case all[0].Work > longest/fewest:
 			left = append(left, s.Observer+", whose view takes too long to be drawn again and again")
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -16,7 +18,15 @@ import (
 // mixed by every hop, opened and counted.
 type Sealed struct {
 	Devices, Envelopes int
+	Compared           string // what was found to be so, in a phrase
 }
+
+// What is compared at the end of the route.
+const (
+	whole = "what was counted is what was handed in"
+	noisy = "what was summed is what was handed in, with the noise that both aggregators draw of the plan"
+	fewer = "nothing was counted that was not handed in (an entry deletes some, and nobody knows which)"
+)
 
 var errRoute = errors.New("audit: what was counted at the end of the route is not what devices handed in: views without seals do not speak for it")
 
@@ -48,15 +58,61 @@ func (t *Route) Seal(seed uint64, progress func(stage string, done, of int)) (Se
 	if err != nil {
 		return Sealed{}, err
 	}
-	s := Sealed{c.Devices, c.Fragments}
-	if g.protocol.Plan.Crowd.Deletion != nil || g.aggregators() { // a hop deletes some, or aggregators add noise, which nobody knows
-		return s, nil
-	}
 	handed, err := g.handed(values, streams)
 	if err != nil {
-		return s, err
+		return Sealed{}, err
+	}
+	s := Sealed{c.Devices, c.Fragments, whole}
+	switch {
+	case g.protocol.Plan.Crowd.Deletion != nil:
+		s.Compared = fewer
+		return s, within(c, handed)
+	case g.aggregators():
+		s.Compared = noisy
+		if err := g.withNoise(handed, streams); err != nil {
+			return s, err
+		}
 	}
 	return s, arrived(c, handed)
+}
+
+// withNoise adds to sums the noise that two aggregators who do as the plan says draw from the streams
+// of a seed.
+func (g *leg) withNoise(handed []tally.Tally, seed uint64) error {
+	route, err := sum.New(g.protocol.Plan)
+	if err != nil {
+		return err
+	}
+	for crowd, t := range handed {
+		for aggregator := range uint64(2) {
+			for i, z := range route.Noise(replay.New(seed, law.ForNoise, uint64(crowd), aggregator))[:len(t.(*tally.Sums).N)] {
+				t.(*tally.Sums).N[i] += z
+			}
+		}
+	}
+	return nil
+}
+
+// within says whether no count of a collection is above what devices handed in, by crowd.
+func within(c simulate.Collection, handed []tally.Tally) error {
+	for crowd, counted := range c.Crowds {
+		switch n := counted.Tally.(type) {
+		case nil: // withheld
+		case *tally.Counts:
+			for i, most := range handed[crowd].(*tally.Counts).N {
+				if n.N[i] > most {
+					return errRoute
+				}
+			}
+		case *tally.Rows:
+			if n.Len() > handed[crowd].(*tally.Rows).Len() {
+				return errRoute
+			}
+		default:
+			return errRoute
+		}
+	}
+	return nil
 }
 
 // arrived says whether the counts of a collection are what devices handed in, by crowd.

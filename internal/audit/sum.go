@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -64,27 +65,56 @@ func (g *leg) split(t tally.Tally, vector []uint64) error {
 // who has everything of all others, but for the noise that it does not know, and for what a
 // device draws in secret: which attribute it answers, and in which row of a sketch.
 type noised struct {
-	leg     *leg
-	symbols [2]question.Symbol
-	drawn   [2][]draws // of the two records
+	leg    *leg
+	drawn  [2][]draws // of the two records
+	others []int64    // what each other respondent adds to the sums, where nothing of it is drawn
+	apart  float64
+	adders *adders // nil: devices add the noise
 }
 
 // draws are sets of numbers, of which a device counts in one, each as likely: of the same draw.
 type draws [][]int
 
-// newNoised looks at what a pair of records may count in. It is an error where a record that
+// newNoised looks at what records may count in. It is an error where a record of the pair that
 // holds no cell of a sketch counts in one at random.
-func (g *leg) newNoised(pair records) (n noised, err error) {
-	n.leg = g
-	for i := range n.symbols {
-		if n.symbols[i], err = g.encode(pair[i]); err == nil {
-			n.drawn[i], err = g.drawn(n.symbols[i])
-		}
+func (g *leg) newNoised(pair records) (noised, error) {
+	n := noised{leg: g, others: make([]int64, len(g.protocol.NewTally().(*tally.Sums).N)), apart: 1}
+	mine := map[int]bool{}
+	for i, value := range pair {
+		symbol, err := g.encode(value)
 		if err != nil {
 			return n, err
 		}
+		all, err := g.drawn(symbol)
+		switch {
+		case i < 2 && err != nil:
+			return n, err
+		case i < 2:
+			n.drawn[i] = all
+		case err != nil:
+			n.apart = 0 // the others' cells are not known
+		}
+		for _, ways := range all {
+			for _, way := range ways {
+				for _, cell := range way {
+					switch {
+					case i < 2:
+						mine[cell] = true
+					case len(ways) == 1:
+						n.others[cell]++
+					case mine[cell]: // what others draw in secret hides the pair
+						n.apart /= 2
+					}
+				}
+			}
+		}
 	}
-	return n, nil
+	if !g.aggregators() {
+		return n, nil
+	}
+	var err error
+	n.adders, err = newAdders(g.protocol, g.keys)
+	return n, err
 }
 
 // drawn are the draws of a device that holds a symbol.
@@ -138,84 +168,93 @@ func (noised) crowd(int) float64                   { return 0 }
 func (noised) own(tally.Tally) float64             { return 0 }
 func (noised) message(tally.Tally, []byte) float64 { return 0 }
 func (noised) sum(tally.Tally, int) float64        { return 0 }
-func (noised) distance() float64                   { return 1 }
+func (n noised) distance() float64                 { return n.apart }
 func (noised) share() float64                      { return 1 }
 
-// observers are one aggregator, who takes its own noise off, and the reader; or where devices
+// observers are each aggregator, who takes its own noise off, and the reader; or where devices
 // add the noise, an aggregator to whom all respondents but those relied upon have told theirs.
-func (n noised) observers() map[string]Observed {
-	p := n.leg.protocol.Plan
-	if p.Route.Sum.Noise == plan.NoiseDevices {
-		return map[string]Observed{account.OneAggregator: n.shares(p.HonestMinimum())}
+func (n noised) observers() map[string][]Observed {
+	if n.adders == nil {
+		return map[string][]Observed{account.OneAggregator: {n.shares(n.leg.protocol.Plan.HonestMinimum())}}
 	}
-	return map[string]Observed{account.OneAggregator: n.aggregators(p, 1), account.OnlyTheReader: n.aggregators(p, 2)}
+	return map[string][]Observed{
+		account.OneAggregator: {n.aggregators(helper), n.aggregators(leader)},
+		account.OnlyTheReader: {n.aggregators(leader, helper)},
+	}
 }
 
-// aggregators is the view of who does not know the noise of so many aggregators of a plan,
-// scored by the law of the leg's own plan.
-func (n noised) aggregators(p plan.Plan, unknown int) Observed {
-	s := *n.leg.protocol.Plan.Route.Sum
-	var log func(k int) float64
-	switch parts := float64(unknown); {
-	case s.Law == plan.LawGaussian:
-		both := s.Sigma
-		if unknown == 2 {
-			both *= math.Sqrt2
-		}
-		log = noise.DiscreteGaussian{Sigma: both}.LogProb
-	case s.Noise == plan.NoiseShared:
-		log = partsOfLaplace(s.Decay, parts/2)
-	default:
-		log = partsOfLaplace(s.Decay, parts)
+// aggregators is the view of who does not know the noise of the named aggregators.
+func (n noised) aggregators(unknown ...int) Observed {
+	names := make([]string, len(unknown))
+	for i, side := range unknown {
+		names[i] = roles[side]
 	}
-	sees := fmt.Sprintf("the sums without everybody else, and the noise of %d of both aggregators", unknown)
-	added, err := sum.New(p)
-	return n.view(sees, unknown*s.Circuit.Length, log, func(r *rand.Rand, numbers []int64) error {
-		for range unknown {
+	sees := "the sums without everybody else, and the noise of " + strings.Join(names, " and ")
+	return n.view(sees, len(unknown)*n.leg.protocol.Plan.Route.Sum.Circuit.Length, n.log(float64(len(unknown))), func(_ device, r *rand.Rand, sums []int64) error {
+		noise, err := n.adders.noise(r, unknown...)
+		for i := range sums {
 			if err == nil {
-				for i, z := range added.Noise(r)[:len(numbers)] {
-					numbers[i] += z
-				}
+				sums[i] += noise[i]
 			}
 		}
 		return err
 	})
 }
 
-// shares is the view of who knows everything but the noise of so many respondents.
+// log is the logarithm of the law of all noise in a number that so many add, of aggregators one
+// or two, and of devices as many as are relied upon.
+func (n noised) log(parts float64) func(k int) float64 {
+	s := *n.leg.protocol.Plan.Route.Sum
+	switch {
+	case s.Law == plan.LawGaussian:
+		return noise.DiscreteGaussian{Sigma: s.Sigma * math.Sqrt(parts)}.LogProb
+	case s.Noise == plan.NoiseShared:
+		parts /= 2
+	}
+	return partsOfLaplace(s.Decay, parts)
+}
+
+// shares is the view of who knows everything but the noise of so many respondents, each of whom
+// answers by its own device.
 func (n noised) shares(honest int) Observed {
-	p := n.leg.protocol.Plan
-	m, raised, _ := n.leg.protocol.Question.(*histogram.Question).Scattered()
 	sees := fmt.Sprintf("the sums without everybody else, and the noise of %d respondents", honest)
-	return n.view(sees, 4*p.Route.Sum.Circuit.Length, partsOfLaplace(p.Route.Sum.Decay, 1), func(r *rand.Rand, numbers []int64) error {
-		for i := range numbers { // beside that of the one attacked, which is in its vector
-			numbers[i] += int64(m.DrawSum(r, 0, honest-1) - raised)
+	return n.view(sees, honest*(30+n.leg.protocol.Plan.Route.Sum.Circuit.Length), n.log(1), func(d device, _ *rand.Rand, sums []int64) error {
+		for range honest - 1 {
+			if _, err := d.add(n.leg.holds[2], sums); err != nil {
+				return err
+			}
+			for i, known := range n.others {
+				sums[i] -= known
+			}
 		}
 		return nil
 	})
 }
 
+// add counts what a device hands in to sums.
+func (d device) add(v question.Value, sums []int64) (client.Answer, error) {
+	return d.answer(v, &tally.Sums{N: sums}, nil)
+}
+
 // view draws what a device splits, with the noise that is added, and scores how much more likely
 // that is of the second record than of the first, by the law of all noise.
-func (n noised) view(sees string, work int, log func(k int) float64, add func(r *rand.Rand, numbers []int64) error) Observed {
+func (n noised) view(sees string, work int, log func(k int) float64, noise func(d device, r *rand.Rand, sums []int64) error) Observed {
 	return Observed{Sees: sees, Work: work, New: func() View {
-		numbers := make([]int64, len(n.leg.protocol.NewTally().(*tally.Sums).N))
+		sums, devices := make([]int64, len(n.others)), n.leg.devices()
 		return func(r *rand.Rand, second bool) float64 {
-			symbol := n.symbols[0]
-			if second {
-				symbol = n.symbols[1]
-			}
-			_, vector, err := n.leg.protocol.Measure(r, symbol, nil)
+			clear(sums)
+			d, err := devices(r)
+			var a client.Answer
 			if err == nil {
-				for i := range numbers {
-					numbers[i] = int64(vector[i])
-				}
-				err = add(r, numbers)
+				a, err = d.add(n.leg.held(second), sums)
+			}
+			if err == nil {
+				err = noise(d, r, sums)
 			}
 			if err != nil {
 				panic("audit: " + err.Error()) // these devices have answered before
 			}
-			return score(n.drawn[1], numbers, log) - score(n.drawn[0], numbers, log)
+			return n.leg.shape.ofForm(formOf(a)) + score(n.drawn[1], sums, log) - score(n.drawn[0], sums, log)
 		}
 	}}
 }

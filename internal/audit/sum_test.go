@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // cellsWithNoise is a designed plan of a histogram, summed with noise of somebody.
@@ -18,16 +19,24 @@ func cellsWithNoise(t *testing.T, ask plan.Histogram, by string) plan.Plan {
 	return example.Design(t, p)
 }
 
-// weakened is the view of a plan of which a share of the respondents (1/few) add all the noise, or
-// aggregators, so many of them unknown, noise of a decay that is larger by a factor.
-func (n noised) weakened(p plan.Plan, unknown, few int, factor float64) Observed {
-	if p.Route.Sum.Noise == plan.NoiseDevices {
-		return n.shares(p.HonestMinimum() / few)
+// weakened are the views where a share of the respondents (1/few) add all the noise, or aggregators
+// noise of a decay that is larger by a factor.
+func (n noised) weakened(t *testing.T, p plan.Plan, few int, factor float64) map[string][]Observed {
+	t.Helper()
+	if n.adders == nil {
+		return map[string][]Observed{account.OneAggregator: {n.shares(p.HonestMinimum() / few)}}
 	}
 	route := *p.Route.Sum
 	route.Decay *= factor
 	p.Route.Sum = &route
-	return n.aggregators(p, unknown)
+	weak, err := protocol.New(p)
+	if err == nil {
+		n.adders, err = newAdders(weak, n.leg.keys)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.observers()
 }
 
 // Observers of cells that are summed keep their claims, most of which is found; aggregators
@@ -50,19 +59,21 @@ func TestCellsThatAreSummed(t *testing.T) {
 		if sealed, err := r.Seal(1, calm); err != nil || sealed.Envelopes != 2*sealed.Devices {
 			t.Errorf("%s: %+v went the whole way: %v", by, sealed, err)
 		}
-		for observer, o := range n.observers() {
+		twins := n.weakened(t, g.protocol.Plan, 2, 2)
+		for observer, all := range n.observers() {
 			claim, err := g.claim(observer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept := o.Attack(claim, 20_000, seed(t), quiet)
-			if holds(t, kept); kept.Lower < 0.6*claim.Epsilon {
-				t.Errorf("%s, %s: found %v of %v", by, observer, kept.Lower, claim.Epsilon)
+			for i, o := range all {
+				kept := o.Attack(claim, 8_000, seed(t), quiet)
+				if holds(t, kept); kept.Lower < 0.6*claim.Epsilon {
+					t.Errorf("%s, %s: found %v of %v", by, observer, kept.Lower, claim.Epsilon)
+				}
+				broken := twins[observer][i].Attack(claim, 8_000, seed(t), quiet)
+				t.Logf("%s, %s: %v of %v; twin %v", by, observer, kept.Lower, claim.Epsilon, broken.Lower)
+				stattest.Caught(t, func(tb testing.TB) { holds(tb, broken) })
 			}
-			twin := n.weakened(p, map[string]int{account.OneAggregator: 1, account.OnlyTheReader: 2}[observer], 2, 2)
-			broken := twin.Attack(claim, 20_000, seed(t), quiet)
-			t.Logf("%s, %s: %v of %v; twin %v", by, observer, kept.Lower, claim.Epsilon, broken.Lower)
-			stattest.Caught(t, func(tb testing.TB) { holds(tb, broken) })
 		}
 	}
 }
@@ -121,11 +132,11 @@ func TestDrawnAnswersThatAreSummed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept := n.observers()[account.OneAggregator].Attack(claim, 4_000, seed(t), quiet)
+			kept := n.observers()[account.OneAggregator][0].Attack(claim, 4_000, seed(t), quiet)
 			if holds(t, kept); kept.Lower < 0.2*claim.Epsilon {
 				t.Errorf("%s, %s: found %v of %v", name, by, kept.Lower, claim.Epsilon)
 			}
-			twin := n.weakened(p, 1, 4, 3)
+			twin := n.weakened(t, g.protocol.Plan, 4, 3)[account.OneAggregator][0]
 			broken := twin.Attack(claim, 4_000, seed(t), quiet)
 			t.Logf("%s, %s: %v of %v; twin %v", name, by, kept.Lower, claim.Epsilon, broken.Lower)
 			stattest.Caught(t, func(tb testing.TB) { holds(tb, broken) })

@@ -25,7 +25,7 @@ func apart(p *protocol.Protocol) ([]records, error) {
 	case *density.Question:
 		return densities(p.Plan), nil
 	case *histogram.Question:
-		return []records{{answers(p.Plan, 0), answers(p.Plan, 1), answers(p.Plan, 2)}}, nil
+		return cells(p.Plan), nil
 	case *vector.Question:
 		v := *p.Plan.Question.Vector
 		return []records{{
@@ -87,6 +87,22 @@ func along(dimension int, length float64, crosswise bool) []float32 {
 		}
 	}
 	return v
+}
+
+// thirds is how many cells are tried for all others, where cells share the rows of a sketch.
+const thirds = 16
+
+// cells are answers of two cells, and of a third for all others: of sums with a sketch, of one
+// that may share no cell of it with either.
+func cells(p plan.Plan) (all []records) {
+	number := 3
+	if histogram.Noised(p) && p.Question.Histogram.Sketch != nil {
+		number += thirds
+	}
+	for third := 2; third < number; third++ {
+		all = append(all, records{answers(p, 0), answers(p, 1), answers(p, third)})
+	}
+	return all
 }
 
 // answers are the cell of that number, in every attribute; where there are fewer, the

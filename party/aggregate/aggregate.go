@@ -94,19 +94,29 @@ func (s side) start(m dap.Metadata, public []byte, c dap.Ciphertext) (state prio
 // anew each time: what it gave once is written down before anybody sees it, or an average
 // would take the noise off.
 func (s side) Share(r *rand.Rand, b Batch) (dap.Ciphertext, error) {
+	share, err := s.Noisy(r, b)
+	if err != nil {
+		return dap.Ciphertext{}, err
+	}
+	return s.SealSum(s.role, share)
+}
+
+// Noisy adds this aggregator's noise to a batch: it gives what Share seals. It leaves the
+// batch as it is.
+func (s side) Noisy(r *rand.Rand, b Batch) (prio3.Vector, error) {
 	if b.Reports < uint64(s.Minimum) {
-		return dap.Ciphertext{}, fmt.Errorf("aggregate: a batch of %d reports: the plan's smallest has %d", b.Reports, s.Minimum)
+		return prio3.Vector{}, fmt.Errorf("aggregate: a batch of %d reports: the plan's smallest has %d", b.Reports, s.Minimum)
 	}
 	var share prio3.Vector
 	if err := share.Add(b.Sum); err != nil {
-		return dap.Ciphertext{}, err
+		return prio3.Vector{}, err
 	}
 	if noise := s.Sum.Noise(r); noise != nil {
 		if err := share.AddNoise(noise); err != nil {
-			return dap.Ciphertext{}, err
+			return prio3.Vector{}, err
 		}
 	}
-	return s.SealSum(s.role, share)
+	return share, nil
 }
 
 // Batch is what an aggregator has added up of a task.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/sum/hiding"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -38,9 +39,10 @@ type Question struct {
 	plan        plan.Plan
 	ask         plan.Histogram
 	attributes  []attribute
-	randomizers []randomizer // by attribute
-	worst       randomizer   // where one of them is drawn: it stands for all (settle)
-	first       []int        // by attribute: the first of its channels
+	randomizers []randomizer   // by attribute
+	worst       randomizer     // where one of them is drawn: it stands for all (settle)
+	first       []int          // by attribute: the first of its channels
+	scattered   hiding.Devices // the noise of each device, where devices add it to cells as they are
 	channels    int
 }
 
@@ -91,6 +93,9 @@ type Law interface {
 // New makes the question of a valid plan runnable.
 func New(p plan.Plan) (*Question, error) {
 	h := &Question{plan: p, ask: *p.Question.Histogram}
+	if h.noised() && shares(p) {
+		h.scattered = scattered(p)
+	}
 	for _, a := range h.ask.Attributes {
 		attribute, err := newAttribute(a)
 		if err != nil {

@@ -44,7 +44,7 @@ func (h *Question) Scattered() (m bitsum.DistributedLaplace, raised int, ok bool
 	if !h.noised() || !shares(h.plan) {
 		return m, 0, false
 	}
-	d := scattered(h.plan)
+	d := h.scattered
 	return d.Noise, d.Reach(), true
 }
 
@@ -163,7 +163,7 @@ func (h *Question) exact() bool {
 // counts for nothing, or at most so many; of cells with noise, that each is in range.
 func (h *Question) noisedCircuit() plan.Circuit {
 	if shares(h.plan) {
-		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*scattered(h.plan).Reach() + 1}
+		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*h.scattered.Reach() + 1}
 	}
 	if w := weight(h.ask); w > 1 {
 		return plan.Circuit{Kind: plan.CircuitMultihot, Length: h.channels, Weight: min(w, h.channels)}
@@ -191,7 +191,7 @@ func (h *Question) measure(r *rand.Rand, s question.Symbol) (crowd int, vector [
 		vector[channel] = 1
 	}
 	if shares(h.plan) {
-		scattered(h.plan).Add(r, vector)
+		h.scattered.Add(r, vector)
 	} else if len(report.Parts[0]) == 0 && c.Kind == plan.CircuitHistogram {
 		vector[c.Length-1] = 1
 	}
@@ -207,7 +207,7 @@ func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error
 	t := tally.NewSums(h.channels)
 	copy(t.N, sums)
 	if shares(h.plan) {
-		raised := int64(respondents) * int64(scattered(h.plan).Reach())
+		raised := int64(respondents) * int64(h.scattered.Reach())
 		for i := range t.N {
 			t.N[i] -= raised
 		}
@@ -239,7 +239,7 @@ func (h *Question) changed() int {
 // do, as many of these as the promise counts on.
 func (h *Question) loss(honest int) account.Event {
 	if shares(h.plan) {
-		d := scattered(h.plan)
+		d := h.scattered
 		return h.noise(d.Event(question.Relied(honest, d.Noise.Users)))
 	}
 	return h.noise(hiding.Aggregators(*h.plan.Route.Sum, hiding.Promised(*h.plan.Route.Sum)))

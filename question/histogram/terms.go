@@ -69,7 +69,7 @@ func (h *Question) Risks() question.Risks {
 	r := question.Risks{}
 	switch {
 	case h.noised() && shares(h.plan):
-		r.Overflow = scattered(h.plan).Cut(h.changed())
+		r.Overflow = h.scattered.Cut(h.changed())
 	case !h.noised():
 		r = question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
 	}

@@ -56,13 +56,14 @@ func (p printed) document(best audit.Finding) any {
 		Findings        []audit.Written `json:"findings"`
 		SealedDevices   int             `json:"sealed_devices,omitempty"`
 		SealedEnvelopes int             `json:"sealed_envelopes,omitempty"`
+		SealedCompared  string          `json:"sealed_compared,omitempty"`
 		Seconds         float64         `json:"seconds"`
 	}{Subject: p.subject, Written: best.Written(), Seconds: p.took.Seconds()}
 	for _, f := range p.findings {
 		out.Findings = append(out.Findings, f.Written())
 	}
 	if p.sealed != nil {
-		out.SealedDevices, out.SealedEnvelopes = p.sealed.Devices, p.sealed.Envelopes
+		out.SealedDevices, out.SealedEnvelopes, out.SealedCompared = p.sealed.Devices, p.sealed.Envelopes, p.sealed.Compared
 	}
 	return out
 }
@@ -83,7 +84,7 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 		fmt.Fprintf(w, "%s\t%s\n", of, f)
 	}
 	if p.sealed != nil {
-		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes: every hop mixed them, and what was counted is what was handed in\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes))
+		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes, which went the whole way: %s\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes), p.sealed.Compared)
 	}
 	if p.envelopes > 0 && p.sealed == nil {
 		fmt.Fprintf(w, "not sealed\ta collection of this plan takes %s envelopes: no hop and no counter was attacked; give --sealed to wait for them\n", thousands(p.envelopes))

@@ -3,6 +3,7 @@ package hiding
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
@@ -17,12 +18,15 @@ type Devices struct {
 	Noise   bitsum.DistributedLaplace // of a number
 	budget  plan.Budget
 	changed int
+	reach   func() int // computed once: it takes as long as the shares of some devices
 }
 
 // DevicesOf is the noise of a plan's devices, of whom one who is exchanged for another changes
 // at most so many numbers by one, before noise.
 func DevicesOf(p plan.Plan, changed int) Devices {
-	return Devices{bitsum.DistributedLaplace{Users: p.HonestMinimum(), Noise: p.Route.Sum.Decay}, p.Budget, changed}
+	d := Devices{Noise: bitsum.DistributedLaplace{Users: p.HonestMinimum(), Noise: p.Route.Sum.Decay}, budget: p.Budget, changed: changed}
+	d.reach = sync.OnceValue(d.farthest)
+	return d
 }
 
 // Law is that of the noise of so many respondents in one number.
@@ -47,7 +51,9 @@ const cutShare = 0.5
 // Reach is how large a share may be, such that all that are cut cost little of delta. Only the
 // numbers that differ between neighbours are charged for: all others have one law in both
 // worlds, and are independent.
-func (d Devices) Reach() int {
+func (d Devices) Reach() int { return d.reach() }
+
+func (d Devices) farthest() int {
 	return d.Noise.Reach(cutShare * d.budget.Delta / ((1 + math.Exp(d.budget.Epsilon)) * float64(d.changed)))
 }
 
