@@ -43,6 +43,26 @@ type Plan struct {
 	Round      int       `json:"round,omitempty"`
 	Over       string    `json:"over,omitempty"`      // why the study has no further round
 	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
+
+	// Withdrawal is there of a plan that its publisher has withdrawn, before a release or after it: what
+	// is published stays, and whoever shows it says so.
+	Withdrawal *Withdrawal `json:"withdrawal,omitempty"`
+}
+
+// Withdrawal is what a publisher said; wire.WithdrawalPath has it as they signed it.
+type Withdrawal struct {
+	Publisher string    `json:"publisher"`
+	At        time.Time `json:"at"`
+	Reason    string    `json:"reason"`
+}
+
+// Standing is the state that people are told: of a plan that was withdrawn that, whatever was
+// published before.
+func (p Plan) Standing() State {
+	if p.Withdrawal != nil {
+		return Withdrawn
+	}
+	return p.State
 }
 
 // The formats of a release, as the ends of its files' names.
@@ -84,6 +104,11 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	if d.Study != "" && !p.Decided.IsZero() {
 		if next, err := s.o.Store.Following(ctx, p.Name); err == nil {
 			d.Over = next.Reason
+		}
+	}
+	if hash, err := wire.ParsePlanName(p.Name); err == nil {
+		if w, is := s.withdrawals.Find(hash); is {
+			d.Withdrawal = &Withdrawal{Publisher: w.Publisher, At: w.At, Reason: w.Reason}
 		}
 	}
 	d.Suspended = p.Decided.IsZero() && s.suspended(ctx, p.Name) != nil

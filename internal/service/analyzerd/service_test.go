@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -131,6 +132,28 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 		}
 		r.wants(r.put(c.handovers[0]), 410, wire.EpochOver)
 		r.wants(r.register(c), ok, "")
+
+		// Withdrawn afterwards, it stays, and the list says by whom, when and why.
+		said, err := plan.Withdraw(plan.Withdrawal{Plan: c.signed.Plan.Hash(), At: closes.Add(50 * 24 * time.Hour), Reason: "the question was misleading"}, publisher)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.service.Withdraw(t.Context(), said); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if again := r.get(releases + ".json").Body.String(); again != first {
+				t.Error("a release changed as it was withdrawn")
+			}
+			list = nil
+			if err := json.Unmarshal(r.get("/v1/plans").Body.Bytes(), &list); err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			if p := list[0]; p.State != analyzerd.Released || p.Standing() != analyzerd.Withdrawn || p.Withdrawal == nil || p.Withdrawal.Publisher != said.Publisher || !p.Withdrawal.At.Equal(said.At) || p.Withdrawal.Reason != said.Reason {
+				t.Errorf("%+v", p)
+			}
+			r.restart()
+		}
 	})
 }
 

@@ -54,9 +54,21 @@ func keep[T any](all *map[string]T, name string, one T) {
 	(*all)[name] = one
 }
 
+// errSilent is of an analyzer that gives no answer of its own.
+var errSilent = errors.New("the analyzer does not answer")
+
+// get asks the analyzer for one of its public paths.
+func (a *reader) get(ctx context.Context, url string) ([]byte, error) {
+	text, err := a.ask.Get(ctx, url)
+	if _, answers := errors.AsType[*wire.Problem](err); err != nil && !answers {
+		return nil, fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return text, err
+}
+
 // list is every collection that the analyzer has, the newest first.
 func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
-	text, err := a.ask.Get(ctx, a.base+"/v1/plans")
+	text, err := a.get(ctx, a.base+"/v1/plans")
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +94,18 @@ func (a *reader) find(ctx context.Context, name string) (analyzerd.Plan, error) 
 	return analyzerd.Plan{}, errNoPage
 }
 
+// withdrawn lists the rounds of a study, up to this one, that were withdrawn.
+func (a *reader) withdrawn(ctx context.Context, of analyzerd.Plan) (rounds []int, err error) {
+	all, err := a.list(ctx)
+	for _, p := range all {
+		if p.Study == of.Study && p.Study != "" && p.Round <= of.Round && p.Withdrawal != nil {
+			rounds = append(rounds, p.Round)
+		}
+	}
+	slices.Sort(rounds)
+	return rounds, err
+}
+
 // collection is one of the list, with its plan.
 func (a *reader) collection(ctx context.Context, name string) (analyzerd.Plan, *asked, error) {
 	p, err := a.find(ctx, name)
@@ -105,7 +129,7 @@ func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 	if one != nil {
 		return one, nil
 	}
-	text, err := a.ask.Get(ctx, a.base+wire.PlanPath(hash))
+	text, err := a.get(ctx, a.base+wire.PlanPath(hash))
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +229,7 @@ func (a *reader) file(ctx context.Context, name, format string) ([]byte, error) 
 	if err != nil {
 		return nil, errNoPage
 	}
-	return a.ask.Get(ctx, a.base+wire.ReleasePath(hash, format))
+	return a.get(ctx, a.base+wire.ReleasePath(hash, format))
 }
 
 // verified reads a signed plan whose signatures are its publishers', whoever they are: pages

@@ -58,7 +58,7 @@ func (c *Console) collections(w http.ResponseWriter, r *http.Request) error {
 			if p.State == analyzerd.Open {
 				card.Progress = c.progress(r.Context(), one.signed.Plan)
 			}
-			if p.State == analyzerd.Released {
+			if p.Standing() == analyzerd.Released {
 				if out, err := c.analyzer.release(r.Context(), one); err == nil {
 					card.Answer = out.answer()
 				}
@@ -71,6 +71,17 @@ func (c *Console) collections(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return c.render(w, r, http.StatusOK, "collections", sheet{Title: "Collections", At: "collections", Trial: trial}, body)
+}
+
+// trial reports whether the analyzer's newest plan is one of which one operator has every key, for
+// pages that are of no plan; false where nobody answers.
+func (c *Console) trial(ctx context.Context) bool {
+	all, err := c.analyzer.list(ctx)
+	if err != nil || len(all) == 0 {
+		return false
+	}
+	newest, err := c.analyzer.plan(ctx, all[0].Plan)
+	return err == nil && oneOperator(newest.signed.Plan)
 }
 
 // oneOperator reports whether one operator has every key of a plan.

@@ -248,6 +248,9 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 			told = &pageError{http.StatusBadGateway, "The analyzer says: " + plain.Text(problem.Detail), problem.Remedy}
 		case errors.Is(err, context.Canceled):
 			return
+		case errors.Is(err, errSilent):
+			c.o.Log.Error("the analyzer does not answer", "analyzer", c.o.Analyzer, "page", r.Pattern, "error", err)
+			told = &pageError{http.StatusBadGateway, "The analyzer at " + c.o.Analyzer + " does not answer.", "This console shows what it publishes, and keeps nothing itself. See whether the analyzer runs and can be reached from the console’s machine, and load the page again; the console’s log has the reason."}
 		default:
 			c.o.Log.Error("a page failed", "page", r.Pattern, "error", err) // and no address: that of a link holds its code
 			told = &pageError{http.StatusBadGateway, "The services behind this page do not answer.", "Try again; if it lasts, whoever runs the console finds the reason in its log."}

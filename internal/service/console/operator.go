@@ -149,7 +149,7 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 		}
 		body.Budgets = append(body.Budgets, c.budgets(r.Context(), p, planned)...)
 	}
-	return c.render(w, r, http.StatusOK, "operator", sheet{Title: "Operator", At: "operator"}, body)
+	return c.render(w, r, http.StatusOK, "operator", sheet{Title: "Operator", At: "operator", Trial: c.trial(r.Context())}, body)
 }
 
 // service is one on the way of answers, or the issuer.
@@ -312,7 +312,7 @@ func (c *Console) confirm(w http.ResponseWriter, r *http.Request, what confirmat
 	if _, ok := c.session(r); !ok {
 		return errNoSession
 	}
-	return c.render(w, r, http.StatusOK, "confirm", sheet{Title: what.Asked, At: "operator"}, what)
+	return c.render(w, r, http.StatusOK, "confirm", sheet{Title: what.Asked, At: "operator", Trial: c.trial(r.Context())}, what)
 }
 
 // notSure refuses a form that did not come from a confirmation.

@@ -72,6 +72,8 @@ type releaseView struct {
 	Cite       string
 	Address    string // of the release at its analyzer
 	Round      int
+
+	WithdrawnRounds []int // of its study, which what is said of all rounds rests on
 }
 
 // evidence is a file by the name that release fetch gives it, and where a page gets it.
@@ -93,6 +95,11 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: words.Cards(out.Guarantees), Files: offered(p.Formats)}
+	if slices.Contains(p.Formats, "study.json") {
+		if v.WithdrawnRounds, err = c.analyzer.withdrawn(r.Context(), p); err != nil {
+			return err
+		}
+	}
 	if err := v.prove(c, out, one.signed); err != nil {
 		return err
 	}
@@ -117,6 +124,9 @@ func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error
 	v.Verify = "confetti release verify " + v.Address
 	v.Digest = hex.EncodeToString(out.digest[:])
 	v.Cite = fmt.Sprintf("“%s”. Release of %s, %s, plan %s, release.json with SHA-256 %s. %s", out.Title, signed.Plan.Analyzer.Operator, out.Created.UTC().Format("2 January 2006"), plan.Short(v.Plan.Plan), v.Digest, v.Address)
+	if w := v.Withdrawal; w != nil {
+		v.Cite += fmt.Sprintf(" Withdrawn by its publisher on %s: %s", w.At.UTC().Format("2 January 2006"), w.Reason)
+	}
 	if c.o.Studio == nil {
 		return nil
 	}
@@ -303,9 +313,21 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := w.Header()
 	h.Set("Content-Type", releaseTypes[format])
-	if strings.HasSuffix(format, "html") {
+	shown := strings.HasSuffix(format, "html")
+	if shown {
 		h.Set("Content-Security-Policy", releasePolicy)
-	} else {
+		p, err := c.analyzer.find(r.Context(), r.PathValue("plan"))
+		if err != nil {
+			return err
+		}
+		rounds, err := c.analyzer.withdrawn(r.Context(), p)
+		if err != nil {
+			return err
+		}
+		// The page cannot say that it is withdrawn: it is handed out, and not shown.
+		shown = p.Withdrawal == nil && (format == "html" || len(rounds) == 0)
+	}
+	if !shown {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(format)}))
 	}
 	_, err = w.Write(text)
@@ -322,7 +344,7 @@ func (c *Console) stateFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errNoPage
 	}
-	text, err := c.analyzer.ask.Get(r.Context(), c.o.Analyzer+wire.StatePath(hash))
+	text, err := c.analyzer.get(r.Context(), c.o.Analyzer+wire.StatePath(hash))
 	if err != nil {
 		return err
 	}

@@ -115,19 +115,21 @@ func (r *Room) carried() (all []string) {
 
 // roomView is the screen of the room.
 type roomView struct {
-	Title    string
-	Code     template.HTML
-	Address  string
-	Plan     string
-	State    analyzerd.State
-	Closing  string
-	Joined   int
-	Progress *progress
-	Reason   string
-	Answer   string
-	Lines    []line
-	Of       int
-	Without  string
+	Title      string
+	Code       template.HTML
+	Address    string
+	Plan       string
+	State      analyzerd.State
+	Standing   analyzerd.State // as people are told
+	Closing    string
+	Joined     int
+	Progress   *progress
+	Reason     string
+	Withdrawal *analyzerd.Withdrawal
+	Answer     string
+	Lines      []line
+	Of         int
+	Without    string
 }
 
 func (c *Console) roomView(ctx context.Context) (roomView, error) {
@@ -138,10 +140,11 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 	if err != nil {
 		return v, err
 	}
-	v.State, v.Reason, v.Closing = now.State, now.Reason, closing(now, c.o.Now())
+	v.State, v.Reason, v.Withdrawal, v.Closing = now.State, now.Reason, now.Withdrawal, closing(now, c.o.Now())
 	if _, is := c.closing.Load(v.Plan); is && v.State == analyzerd.Open {
-		v.State, v.Closing = analyzerd.Closed, ""
+		now.State, v.State, v.Closing = analyzerd.Closed, analyzerd.Closed, ""
 	}
+	v.Standing = now.Standing()
 	switch v.State {
 	case analyzerd.Open:
 		v.Progress = c.progress(ctx, p)

@@ -40,7 +40,7 @@ func (c *Console) Login(name string) string {
 // getLogin asks whether to log in: whoever only looks at a link, as programs do that show what
 // is behind it, does not use it up.
 func (c *Console) getLogin(w http.ResponseWriter, r *http.Request) error {
-	return c.render(w, r, http.StatusOK, "login", sheet{Title: "Log in", At: "operator"}, r.PathValue("code"))
+	return c.render(w, r, http.StatusOK, "login", sheet{Title: "Log in", At: "operator", Trial: c.trial(r.Context())}, r.PathValue("code"))
 }
 
 func (c *Console) postLogin(w http.ResponseWriter, r *http.Request) error {

@@ -18,7 +18,7 @@ func beganName(secure bool) string {
 
 // loginPage says how to log in.
 func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) error {
-	return c.render(w, r, http.StatusOK, "signin", sheet{Title: "Log in", At: "operator"}, returned{})
+	return c.render(w, r, http.StatusOK, "signin", sheet{Title: "Log in", At: "operator", Trial: c.trial(r.Context())}, returned{})
 }
 
 // returned is what a browser came back with.
@@ -50,7 +50,7 @@ func (c *Console) backFromSignIn(w http.ResponseWriter, r *http.Request) error {
 	if came.State == "" || came.Code == "" {
 		return &pageError{http.StatusForbidden, "The provider has not signed you in.", "Log in again; if it lasts, ask whoever runs the provider."}
 	}
-	return c.render(w, r, http.StatusOK, "signin", sheet{Title: "Log in", At: "operator"}, came)
+	return c.render(w, r, http.StatusOK, "signin", sheet{Title: "Log in", At: "operator", Trial: c.trial(r.Context())}, came)
 }
 
 // finishSignIn lets the operator in who has signed in.

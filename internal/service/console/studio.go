@@ -37,7 +37,7 @@ func (c *Console) newQuestion(w http.ResponseWriter, r *http.Request) error {
 	}
 	body.Known = string(known)
 	w.Header().Set("Content-Security-Policy", newPolicy)
-	return c.render(w, r, http.StatusOK, "new", sheet{Title: "Ask a new question", At: "new", Script: "new.js"}, body)
+	return c.render(w, r, http.StatusOK, "new", sheet{Title: "Ask a new question", At: "new", Script: "new.js", Trial: c.trial(r.Context())}, body)
 }
 
 // studioFile is a file of what pages compute in the browser.

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/service/webstudio"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -274,6 +275,46 @@ func TestPagesWithoutTheModule(t *testing.T) {
 		answer.Body.Close()
 		if err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "EOF") {
 			t.Errorf("%s: %v, %s", path, err, text)
+		}
+	}
+}
+
+// Where one operator has every key, every page says so at its top, those that are of no plan too.
+func TestATrialSaysSoOnEveryPage(t *testing.T) {
+	for one, want := range map[bool]int{true: 1, false: 0} {
+		s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
+		p := placed(example.Histograms()["categories"])
+		if one {
+			p.Analyzer.Operator = "me"
+			for _, in := range p.Route.Instances() {
+				for h := range in.Hops {
+					in.Hops[h].Operator = "me"
+				}
+			}
+		}
+		name := s.add(t, p, nil)
+		hash, err := wire.ParsePlanName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := plan.ParseSigned(s.answers[base+wire.PlanPath(hash)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := New(Options{
+			Analyzer: base, Hosts: hosts, Public: s, Operator: s, Room: &Room{Signed: signed, Address: "https://here.example/answer"},
+			Studio: func() (http.Handler, error) { return http.NotFoundHandler(), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cookie, _ := login(t, c)
+		for _, path := range []string{"/", "/plans/" + name, "/room", "/new", "/operator", c.Login("ada"), "/operator/drain?url=" + base} {
+			_, page := get(t, c, path, "Cookie", cookie.Name+"="+cookie.Value)
+			before, _, _ := strings.Cut(page, "<main")
+			if got := strings.Count(before, "<strong>Trial.</strong>"); got != want || !strings.Contains(page, "<main") {
+				t.Errorf("of one operator: %v; %s says %d times at its top that it is a trial", one, path, got)
+			}
 		}
 	}
 }

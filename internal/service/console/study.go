@@ -47,7 +47,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 	var drawn course
 	for _, p := range all {
 		one := round{Plan: p}
-		if p.State == analyzerd.Released {
+		if p.Standing() == analyzerd.Released {
 			of, err := c.analyzer.plan(r.Context(), p.Plan)
 			if err != nil {
 				return err

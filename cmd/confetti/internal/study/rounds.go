@@ -87,7 +87,10 @@ func (c studyShow) Run(std terminal.Streams) error {
 
 // stands says how far a round has come.
 func stands(r analyzerd.Plan) string {
-	says := fmt.Sprintf("%s, plan %s", r.State, plan.Short(r.Plan))
+	says := fmt.Sprintf("%s, plan %s", r.Standing(), plan.Short(r.Plan))
+	if w := r.Withdrawal; w != nil {
+		return fmt.Sprintf("%s: withdrawn by its publisher at %s: %s", says, w.At.UTC().Format(time.RFC3339), w.Reason)
+	}
 	if r.State == analyzerd.Open {
 		return says + ", closes at " + r.Closes.UTC().Format(time.RFC3339)
 	}
