@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -75,6 +76,9 @@ func (s *Service) takeUp(ctx context.Context) error {
 			s.plans.Idle(signed, "reports that devices sent are damaged on disk: withdraw it")
 			continue
 		}
+		if err := s.claimed(ctx, signed, one); err != nil {
+			return err
+		}
 		err = s.add(signed, one)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			// A key that was taken away stops its plans, not the others.
@@ -90,7 +94,7 @@ func (s *Service) takeUp(ctx context.Context) error {
 // other signatures it goes on under those, if under the earlier ones it may not. A
 // *wire.Problem says what is wrong with the plan.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
-	one := store.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Secret: []byte{}} // which leaves the secret that is kept
+	one := store.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Secret: []byte{}, Round: roundOf(signed)} // which leaves the secret that is kept
 	resign := func() error { return storage(s.o.Store.Serve(ctx, one)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
 		if gone, err := s.o.Store.Gone(ctx, one.Name); err != nil || gone {
@@ -101,11 +105,35 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		if err := s.check(signed, one); err != nil {
 			return err
 		}
-		if err := s.o.Store.Serve(ctx, one); err != nil {
+		if err := s.o.Store.Serve(ctx, one); errors.Is(err, store.ErrRound) {
+			return registry.RoundTaken(*signed.Plan.Round)
+		} else if err != nil {
 			return storage(err)
 		}
 		return s.add(signed, one)
 	})
+}
+
+// roundOf is the round of a study that a plan is.
+func roundOf(signed plan.Signed) store.Round {
+	if r := signed.Plan.Round; r != nil {
+		return store.Round{Study: r.Study, Number: r.Number}
+	}
+	return store.Round{}
+}
+
+// claimed claims the number of a round that an earlier process took. Where a build that took
+// several versions left some, they go on: what they have is kept.
+func (s *Service) claimed(ctx context.Context, signed plan.Signed, one store.Served) error {
+	if one.Round = roundOf(signed); one.Round == (store.Round{}) {
+		return nil
+	}
+	err := s.o.Store.Serve(ctx, one)
+	if errors.Is(err, store.ErrRound) {
+		s.o.Log.Warn("several versions of a round are served: have their publisher withdraw all but one", "plan", one.Name)
+		return nil
+	}
+	return err
 }
 
 // check says why a plan cannot be served here.
@@ -281,8 +309,13 @@ func (p *served) poke() {
 
 // storage is what to answer where the database refuses; nil where it does not.
 func storage(err error) error {
-	if errors.Is(err, store.ErrFull) {
+	switch {
+	case errors.Is(err, store.ErrFull):
 		return wire.Problemf(wire.StorageFull, "nothing was kept")
+	case errors.Is(err, store.ErrBusy):
+		p := wire.Problemf(wire.Overloaded, "nothing was kept: another process holds the database")
+		p.RetryAfter = 5 * time.Second
+		return p
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package analyzerd
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -155,7 +156,7 @@ const rounding = 1e-9
 
 // advice is the cheapest plan that would still be taken: the same noise among more
 // people where that helps, and an epsilon where it does not.
-func (o *overspent) advice(p plan.Plan) string {
+func (o *overspent) advice(ctx context.Context, p plan.Plan) string {
 	epsilon, err := o.fits()
 	if err != nil || epsilon <= 0 {
 		return "nothing is left for any plan of that delta: ask another population"
@@ -166,7 +167,7 @@ func (o *overspent) advice(p plan.Plan) string {
 		return says + ", which the classes alone would exceed: lower budget.label_epsilon too"
 	}
 	says += fmt.Sprintf(": design the noise anew for budget.epsilon %.6g", floor(features, 6))
-	if n := leastMinimum(p, floor(features, 6), o.takes); n > 0 {
+	if n := leastMinimum(ctx, p, floor(features, 6), o.takes); n > 0 {
 		says += fmt.Sprintf(", or keep the noise, hide it among more people, and write crowd.minimum %d with that epsilon", n)
 	}
 	return says
@@ -225,8 +226,9 @@ func floor(x float64, digits int) float64 {
 }
 
 // leastMinimum is the least crowd.minimum, within a hundredth, with which the
-// plan's noise keeps epsilon and the plan is taken; 0 where no number of people does.
-func leastMinimum(p plan.Plan, epsilon float64, takes func(plan.Plan) bool) int {
+// plan's noise keeps epsilon and the plan is taken; 0 where no number of people does, or
+// none was found while its request lasted.
+func leastMinimum(ctx context.Context, p plan.Plan, epsilon float64, takes func(plan.Plan) bool) int {
 	p.Budget.Epsilon = epsilon
 	keeps := func(n int) bool {
 		p.Crowd.Minimum = n
@@ -235,11 +237,11 @@ func leastMinimum(p plan.Plan, epsilon float64, takes func(plan.Plan) bool) int 
 	start := p.Crowd.Minimum
 	low, high := start, start
 	for !keeps(high) {
-		if low, high = high, 2*high; high > most*start || high > plan.MaxCrowd {
+		if low, high = high, 2*high; high > most*start || high > plan.MaxCrowd || ctx.Err() != nil {
 			return 0
 		}
 	}
-	for high-low > max(1, high/100) {
+	for high-low > max(1, high/100) && ctx.Err() == nil {
 		if middle := (low + high) / 2; keeps(middle) {
 			high = middle
 		} else {

@@ -15,7 +15,7 @@ import (
 // from the sum costs each of them one round.
 func (s *Service) together(ctx context.Context, run *running) (*counted, error) {
 	newest := run.signed.Plan
-	rounds, err := s.rounds(ctx, newest.Round.Study)
+	rounds, err := s.o.Store.Rounds(ctx, newest.Round.Study)
 	if err != nil {
 		return nil, err
 	}

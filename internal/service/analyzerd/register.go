@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -27,67 +28,86 @@ func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outco
 // enrol is Register; a round of a study that goes on here is taken though it is too late
 // to answer it, to be withheld as the study goes on.
 func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (store.Outcome, error) {
-	name := signed.Plan.Name()
 	publisher, err := s.publisher(signed)
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
-	s.registering.Lock()
-	defer s.registering.Unlock()
+	// What refuses a plan costs less than its price, and is asked again afterwards: others go
+	// on meanwhile.
+	if outcome, err := s.admit(ctx, signed, ours, nil); err != nil || outcome == store.Again {
+		return outcome, err
+	}
+	budget := s.o.Populations[publisher.Population]
+	asked, err := s.price(ctx, signed, budget.Adjacency)
+	if err != nil {
+		return store.Failed, err
+	}
+	asked.Population, asked.Publisher = publisher.Population, publisher.Name
+	outcome, err := s.admit(ctx, signed, ours, func() (store.Outcome, error) { return s.enter(ctx, signed, asked) })
+	if over, ok := errors.AsType[*overspent](err); ok { // now that others go on
+		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(ctx, signed.Plan))
+	}
+	return outcome, err
+}
+
+// admit says why a plan may not be registered, whatever it costs, or does what is left. It is
+// Again where this very plan is here. No other plan is taken up or ended meanwhile.
+func (s *Service) admit(ctx context.Context, signed plan.Signed, ours bool, then func() (store.Outcome, error)) (store.Outcome, error) {
+	if err := s.registering.take(ctx); err != nil {
+		return store.Failed, err
+	}
+	defer s.registering.give()
 	if err := s.withdrawals.Admit(ctx, signed.Plan.Hash(), signed.Signers()); err != nil {
 		return store.Failed, err
 	}
 	if resigned, err := s.resign(ctx, signed); err != nil || resigned {
 		return store.Again, err
 	}
+	if outcome, here := s.again(ctx, signed); here {
+		return outcome, nil
+	}
 	if closes := signed.Plan.Times.Closes; !ours && !closes.IsZero() && !s.o.Now().Before(closes) {
-		if outcome, ok := s.again(ctx, signed); ok {
-			return outcome, nil
-		}
 		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
 	}
-	if _, here := s.again(ctx, signed); !here {
-		if err := s.trusted().Admit(signed, s.o.Now()); err != nil {
-			return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	if err := s.trusted().Admit(signed, s.o.Now()); err != nil {
+		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	if then == nil {
+		return store.New, nil
+	}
+	return then()
+}
+
+// enter writes a plan down with its price. The caller holds registering.
+func (s *Service) enter(ctx context.Context, signed plan.Signed, asked store.Spending) (store.Outcome, error) {
+	name, budget := signed.Plan.Name(), s.o.Populations[asked.Population]
+	var round store.Round
+	if r := signed.Plan.Round; r != nil {
+		round = store.Round{Study: r.Study, Number: r.Number}
+	}
+	p := store.Plan{Name: name, Registered: s.o.Now(), Spending: asked}
+	outcome, err := s.o.Store.Register(ctx, p, round, signed.Marshal(), func(b store.Before) (store.Spending, error) {
+		cost := asked
+		if b.Rounds > 0 {
+			cost = later(asked, *signed.Plan.Round)
 		}
-	}
-	r, err := s.prepare(ctx, signed)
-	if err != nil {
-		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
-	}
-	promise, err := r.protocol.Promise()
-	if err != nil {
-		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
-	}
-	budget := s.o.Populations[publisher.Population]
-	asked, err := priced(r.protocol, promise, budget.Adjacency)
-	if err != nil {
+		return cost, budget.check(asked.Population, cost, b.Spent)
+	})
+	_, over := errors.AsType[*overspent](err)
+	switch {
+	case over:
 		return store.Failed, err
-	}
-	if signed.Study != nil {
-		if asked, err = s.chargeRound(ctx, asked, signed, r.protocol); err != nil {
-			return store.Failed, err
-		}
-	}
-	asked.Population, asked.Publisher = publisher.Population, publisher.Name
-	outcome, err := s.o.Store.Register(ctx, store.Plan{
-		Name: name, Registered: s.o.Now(),
-		Spending: asked,
-	}, signed.Marshal(), func(earlier []store.Spending) error { return budget.check(publisher.Population, asked, earlier) })
-	if over, ok := errors.AsType[*overspent](err); ok {
-		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(signed.Plan))
-	}
-	if errors.Is(err, store.ErrLedger) {
+	case errors.Is(err, store.ErrLedger):
 		s.o.Log.Error("a plan was refused", "reason", err.Error())
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", store.ErrLedger)
-	}
-	if errors.Is(err, store.ErrTaken) {
+	case errors.Is(err, store.ErrRound):
+		return store.Failed, registry.RoundTaken(*signed.Plan.Round)
+	case errors.Is(err, store.ErrTaken):
 		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
-	}
-	if err != nil {
+	case err != nil:
 		return store.Failed, storeProblem(err)
 	}
-	s.o.Log.Info("plan registered", "plan", name, "publisher", publisher.Name, "population", publisher.Population)
+	s.o.Log.Info("plan registered", "plan", name, "publisher", asked.Publisher, "population", asked.Population)
 	return outcome, nil
 }
 

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
@@ -120,7 +122,16 @@ func (s *Service) write(ctx context.Context, p store.Plan) (store.Next, error) {
 			return store.Next{}, err
 		}
 	}
+	rounds, err := s.o.Store.Rounds(ctx, round.Round.Study)
+	if err != nil {
+		return store.Next{}, err
+	}
+	there, here := rounds[round.Round.Number+1]
 	switch {
+	case here: // somebody with the coordinator's key was quicker, and a number is one plan
+		if next.Signed, err = s.o.Store.Signed(ctx, there); err != nil {
+			return store.Next{}, err
+		}
 	case end != "":
 		next.Reason = end
 	case round.Round.Number == study.Study.Rounds:
@@ -297,17 +308,17 @@ func (s *Service) getStudy(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rounds, err := s.rounds(r.Context(), nameOf(hash))
+	rounds, err := s.o.Store.Rounds(r.Context(), nameOf(hash))
 	if err != nil {
 		return err
 	}
-	for number := len(rounds); number > 0; number-- {
-		name := rounds[number]
-		if number > 1 {
-			if before, err := s.o.Store.Following(r.Context(), rounds[number-1]); err != nil || before.Announced.IsZero() {
-				continue
-			}
+	for _, number := range slices.Backward(slices.Sorted(maps.Keys(rounds))) {
+		if waits, err := s.waits(r.Context(), rounds[number-1]); err != nil {
+			return err
+		} else if waits {
+			continue
 		}
+		name := rounds[number]
 		text, err := s.o.Store.Signed(r.Context(), name)
 		if err != nil {
 			return storeProblem(err)
@@ -323,17 +334,12 @@ func (s *Service) getStudy(w http.ResponseWriter, r *http.Request) error {
 	return wire.Problemf(wire.NotFound, "no round of that study is registered here")
 }
 
-// rounds are the registered rounds of a study, by number.
-func (s *Service) rounds(ctx context.Context, study string) (map[int]string, error) {
-	plans, err := s.o.Store.Plans(ctx)
-	if err != nil {
-		return nil, err
+// waits reports that what follows a round was made here, and has not come to all services yet.
+// What somebody else registered has been brought to them by whoever did.
+func (s *Service) waits(ctx context.Context, before string) (bool, error) {
+	next, err := s.o.Store.Following(ctx, before)
+	if errors.Is(err, store.ErrUnknown) {
+		return false, nil
 	}
-	found := map[int]string{}
-	for _, p := range plans {
-		if o, err := s.outline(ctx, p.Name); err == nil && o.round.Study == study {
-			found[o.round.Number] = p.Name
-		}
-	}
-	return found, nil
+	return err == nil && next.Announced.IsZero(), err
 }

@@ -128,7 +128,8 @@ type Service struct {
 	shards     *shards.Sharing
 	concluding sync.Mutex
 
-	registering sync.Mutex // or withdrawing: one at a time
+	registering turns // or withdrawing: one at a time
+	prices      *prices
 	withdrawals *registry.Withdrawals
 
 	metrics metrics
@@ -170,7 +171,7 @@ func New(o Options) (*Service, error) {
 		o.BatchSize = defaultBatchSize
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {
@@ -362,6 +363,10 @@ func storeProblem(err error) error {
 		return wire.Problemf(wire.EpochOver, "the collection is closed: batches that come later are not counted")
 	case errors.Is(err, store.ErrTaken):
 		return wire.Problemf(wire.BatchTaken, "another one was taken, and stays")
+	case errors.Is(err, store.ErrBusy):
+		p := wire.Problemf(wire.Overloaded, "nothing was kept: %w", store.ErrBusy)
+		p.RetryAfter = wait
+		return p
 	case errors.Is(err, store.ErrFull):
 		return wire.Problemf(wire.StorageFull, "nothing was kept: %w", store.ErrFull)
 	}

@@ -70,8 +70,10 @@ func (s *Service) resign(ctx context.Context, signed plan.Signed) (bool, error) 
 // it returns, that is on disk. again says that the plan was withdrawn before. The error
 // is a *wire.Problem where the withdrawal is at fault.
 func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
-	s.registering.Lock()
-	defer s.registering.Unlock()
+	if err := s.registering.take(ctx); err != nil {
+		return false, err
+	}
+	defer s.registering.give()
 	name := nameOf(w.Plan)
 	var signers []string
 	if _, err := s.o.Store.Plan(ctx, name); err == nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -86,3 +87,14 @@ func claim(paths []string, scope [32]byte) error {
 }
 
 func owner(scope [32]byte) []byte { return fmt.Appendf(nil, "%x\n", scope) }
+
+// claimed claims the number of a round that an earlier process took. Where a build that took
+// several versions left some, they go on.
+func (s *Service) claimed(p plan.Plan) error {
+	err := registry.ClaimRound(s.o.Folder, p)
+	if _, taken := errors.AsType[*wire.Problem](err); taken {
+		s.o.Log.Warn("several versions of a round are served: have their publisher withdraw all but one", "plan", p.Name())
+		return nil
+	}
+	return err
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/chain"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
@@ -64,7 +65,7 @@ func (s *Service) takeUp() error {
 			}
 			continue
 		}
-		err = s.add(signed, true, func() error { return nil })
+		err = s.add(signed, true, func() error { return s.claimed(signed.Plan) })
 		if errors.Is(err, errNoKey) {
 			// A key that was taken away stops its plans, not the others.
 			s.plans.Idle(signed, web.AsProblem(err).Detail)
@@ -98,8 +99,11 @@ func (s *Service) Load(signed plan.Signed) error {
 	return s.plans.Load(context.Background(), signed, write, func() error { return s.add(signed, before, write) })
 }
 
-// write makes a plan last with its signatures.
+// write makes a plan last with its signatures. A round's number is claimed first.
 func (s *Service) write(signed plan.Signed) error {
+	if err := registry.ClaimRound(s.o.Folder, signed.Plan); err != nil {
+		return err
+	}
 	if err := durable.Replace(s.path(signed.Plan.Hash(), "plan"), signed.Marshal(), 0o600); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}

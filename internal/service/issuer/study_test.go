@@ -48,6 +48,16 @@ func TestOneTokenAStudy(t *testing.T) {
 		_, _, p := w.do("PUT", wire.PlanPath(s.Plan.Hash()), "", wire.PlanType(s), s.Marshal())
 		return p
 	}
+	versions := func(number int) {
+		for i := range 20 {
+			begins := opens.Add(time.Duration(number)*10*time.Hour - time.Duration(i+1)*time.Minute)
+			signed, err := study.Round(number, "", plan.Times{Opens: begins, Closes: begins.Add(10 * time.Hour)}, coordinator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wants(t, register(signed), wire.PlanRefused, "another version of a round")
+		}
+	}
 	// ask has somebody ask for the token of the entry in a round.
 	ask := func(s plan.Signed, who string, seed byte) *wire.Problem {
 		key, err := token.ParsePublicKey(s.Plan.Route.Mix.Instances[0].Hops[0].Tokens)
@@ -76,6 +86,7 @@ func TestOneTokenAStudy(t *testing.T) {
 	if p := register(first); p != nil {
 		t.Fatal(p)
 	}
+	versions(1)
 	w.now = opens.Add(time.Hour)
 	if p := ask(first, "alice", 1); p != nil {
 		t.Fatal(p)
@@ -94,6 +105,8 @@ func TestOneTokenAStudy(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.restart()
+		versions(1) // which is forgotten by now
+		versions(2)
 	}
 	third := round(study, 3)
 	w.now = opens.Add(21 * time.Hour)

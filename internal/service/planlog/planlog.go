@@ -28,6 +28,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -79,8 +80,10 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(o.Folder, texts), 0o700); err != nil {
-		return nil, fmt.Errorf("log: %w", err)
+	for _, folder := range []string{texts, rounds} {
+		if err := os.MkdirAll(filepath.Join(o.Folder, folder), 0o700); err != nil {
+			return nil, fmt.Errorf("log: %w", err)
+		}
 	}
 	held, err := durable.Lock(o.Folder)
 	if err != nil {
@@ -210,8 +213,12 @@ func entries(ctx context.Context, bundle client.EntryBundleFetcherFunc, size uin
 func (s *Service) Close() error { return s.stop() }
 
 // Add has a signed plan stand in the log, once, and returns the evidence: of an earlier
-// entry where it has one. It waits until the witnesses have signed.
+// entry where it has one. It waits until the witnesses have signed. Of the versions of a round
+// the first that comes has an entry, and no other ever has evidence.
 func (s *Service) Add(ctx context.Context, signed plan.Signed) (plan.Evidence, error) {
+	if err := registry.ClaimRound(filepath.Join(s.o.Folder, rounds), signed.Plan); err != nil {
+		return plan.Evidence{}, err
+	}
 	signed.Evidence = nil
 	text := signed.Marshal()
 	at, err := s.enter(ctx, plan.Entry{Plan: signed.Plan.Hash(), Digest: sha256.Sum256(text)}, text)
@@ -287,6 +294,9 @@ func (s *Service) evidence(ctx context.Context, i uint64, text []byte) (plan.Evi
 
 // texts is the folder of signed plans and receipts, by the SHA-256 of their texts.
 const texts = "texts"
+
+// rounds is the folder of the plans that the rounds of studies are.
+const rounds = "rounds"
 
 func (s *Service) text(digest [32]byte) string {
 	return filepath.Join(s.o.Folder, texts, hex.EncodeToString(digest[:]))

@@ -24,7 +24,7 @@ type Plans[P any] struct {
 	Withdrawals *Withdrawals
 	Now         func() time.Time
 	Retention   time.Duration // after a plan has closed it may come again for so long
-	Most        int           // plans that are served
+	Most        int           // places: see room
 	Closes      func(plan.Signed) time.Time
 
 	Loading sync.Mutex // held by who takes up a plan or ends one
@@ -88,9 +88,10 @@ func (x *Plans[P]) Load(ctx context.Context, signed plan.Signed, resign, take fu
 			return Refused(err.Error())
 		}
 	}
+	if err := x.room(signed); err != nil {
+		return err
+	}
 	switch {
-	case x.full():
-		return Refused(fmt.Sprintf("%d plans are served already, the limit", x.Most))
 	case signed.Plan.Times.Closes.IsZero():
 		return Refused("a plan that is served needs times.closes: its end is the end of the collection")
 	case x.Over(signed): // its marks are gone: what came then could come again
@@ -106,12 +107,6 @@ func (x *Plans[P]) Over(signed plan.Signed) bool { return x.past(x.Closes(signed
 func (x *Plans[P]) Past(p plan.Plan) bool { return x.past(p.Times.Closes) }
 
 func (x *Plans[P]) past(closes time.Time) bool { return !x.Now().Before(closes.Add(x.Retention)) }
-
-func (x *Plans[P]) full() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.served) >= x.Most
-}
 
 // look is a plan that is served, here, or was before and cannot be now, idle; of this one
 // there is what was signed alone.

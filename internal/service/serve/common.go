@@ -58,7 +58,7 @@ func (c *Common) Default(retention time.Duration) {
 // Visits bound what publishers and respondents can make a service do. Zeros are the
 // defaults.
 type Visits struct {
-	Plans int     `toml:"plans"` // served at once; 256
+	Plans int     `toml:"plans"` // places of a publisher, and of the rounds of a study, which takes one; 256
 	Rate  float64 `toml:"rate"`  // requests a second that one respondent may make in the long run; 1
 	Burst int     `toml:"burst"` // that one respondent may make at once; 16
 }

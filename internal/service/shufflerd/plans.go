@@ -1,6 +1,7 @@
 package shufflerd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -50,6 +51,9 @@ func (s *Service) takeUp(ctx context.Context) error {
 			}
 			continue
 		}
+		if err := s.claimed(ctx, signed); err != nil {
+			return err
+		}
 		err = s.add(ctx, signed)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			// A key that was taken away stops its plans, not the others.
@@ -73,15 +77,56 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		if _, gone, err := s.records.Get(ctx, goneKey(signed.Plan.Hash())); err != nil || gone != 0 {
 			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 		}
-		if err := s.add(ctx, signed); errors.Is(err, errOlder) {
-			return registry.Refused(err.Error())
-		} else if err != nil {
+		mine, err := s.claim(ctx, signed)
+		if err != nil {
+			return err
+		}
+		if err := s.add(ctx, signed); err != nil {
+			if errors.Is(err, errOlder) {
+				err = registry.Refused(err.Error())
+			}
+			if _, refused := errors.AsType[*wire.Problem](err); refused && mine { // another version may be served
+				err = errors.Join(err, s.records.Delete(ctx, roundKey(*signed.Plan.Round)))
+			}
 			return err
 		}
 		// Last: a plan that is on disk can be served.
 		return s.write(ctx, signed)
 	})
 }
+
+// claim takes a round's number in its study for this plan, for good; mine says that nobody had
+// it before. Another plan of that number is refused, whichever process took it.
+func (s *Service) claim(ctx context.Context, signed plan.Signed) (mine bool, err error) {
+	round, hash := signed.Plan.Round, signed.Plan.Hash()
+	if round == nil {
+		return false, nil
+	}
+	key := roundKey(*round)
+	if _, err := s.records.Set(ctx, key, hash[:], 0); !errors.Is(err, queue.ErrChanged) {
+		return err == nil, epoch.Storage(err)
+	}
+	there, _, err := s.records.Get(ctx, key)
+	if err == nil && !bytes.Equal(there, hash[:]) {
+		err = registry.RoundTaken(*round)
+	}
+	return false, err
+}
+
+// claimed claims the number of a round that an earlier process took. Where a build that took
+// several versions left some, they go on: what they have is kept.
+func (s *Service) claimed(ctx context.Context, signed plan.Signed) error {
+	_, err := s.claim(ctx, signed)
+	if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == wire.PlanRefused {
+		s.o.Log.Warn("several versions of a round are served: have their publisher withdraw all but one", "plan", signed.Plan.Name())
+		return nil
+	}
+	return err
+}
+
+// roundKey is of the plan that a round of a study is here. The record stays, as that of a plan
+// that is gone does.
+func roundKey(r plan.Round) string { return fmt.Sprintf("round.%s.%d", r.Study, r.Number) }
 
 // write makes a plan last with its signatures.
 func (s *Service) write(ctx context.Context, signed plan.Signed) error {

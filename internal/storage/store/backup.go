@@ -34,6 +34,7 @@ var tables = []table{
 	{"states", []string{"name", "body"}},
 	{"rounds", []string{"plan", "signed", "reason", "written"}},
 	{"announcements", []string{"plan", "announced"}},
+	{"numbered", []string{"study", "number", "plan"}},
 }
 
 // Backup writes a consistent copy of everything to a new file while the service

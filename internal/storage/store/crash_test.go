@@ -140,7 +140,7 @@ func TestACrashLeavesNothingHalf(t *testing.T) {
 		do   func(ctx context.Context, s *Store) (Outcome, error)
 	}{
 		{"register", func(ctx context.Context, s *Store) (Outcome, error) {
-			return s.Register(ctx, samplePlan("dd"), signedOf(samplePlan("dd")), func([]Spending) error { return nil })
+			return s.Register(ctx, samplePlan("dd"), Round{"study", 4}, signedOf(samplePlan("dd")), asked(samplePlan("dd")))
 		}},
 		{"count", func(ctx context.Context, s *Store) (Outcome, error) {
 			return s.Count(ctx, sampleBatch("cc", 7, 0), counted(3))

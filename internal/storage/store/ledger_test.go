@@ -15,8 +15,8 @@ import (
 // spend registers a plan of that name.
 func spend(s *Store, name string) error {
 	at := time.Unix(1_800_000_000, 0)
-	_, err := s.Register(context.Background(), Plan{Name: name, Registered: at, Spending: Spending{Plan: name, Population: "all", Publisher: "p", Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m", Shift: 0.25, Tail: 1e-8, Dominated: "replacement"}},
-		[]byte("signed "+name), func([]Spending) error { return nil })
+	p := Plan{Name: name, Registered: at, Spending: Spending{Plan: name, Population: "all", Publisher: "p", Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m", Shift: 0.25, Tail: 1e-8, Dominated: "replacement"}}
+	_, err := s.Register(context.Background(), p, Round{}, []byte("signed "+name), asked(p))
 	return err
 }
 

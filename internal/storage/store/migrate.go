@@ -52,6 +52,7 @@ func (s *Store) provider() (*goose.Provider, error) {
 		goose.NewGoMigration(ledgerVersion, &goose.GoFunc{RunTx: s.kind.chained}, &goose.GoFunc{RunTx: s.kind.unchained}),
 		goose.NewGoMigration(withdrawalsVersion, &goose.GoFunc{RunTx: s.kind.withdrawable}, &goose.GoFunc{RunTx: s.kind.unwithdrawable}),
 		goose.NewGoMigration(roundsVersion, &goose.GoFunc{RunTx: s.kind.studied}, &goose.GoFunc{RunTx: s.kind.unstudied}),
+		goose.NewGoMigration(numberedVersion, &goose.GoFunc{RunTx: s.kind.numbered}, &goose.GoFunc{RunTx: s.kind.unnumbered}),
 	)}
 	return goose.NewProvider(s.dialect(), s.writer, files, options...)
 }

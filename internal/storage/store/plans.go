@@ -44,19 +44,25 @@ type Spending struct {
 	Spent      time.Time
 }
 
-// Register writes a plan, signed as it came, and what it costs its population.
-// check is given what
-// that population has spent before and refuses the plan with an error, which
-// Register returns; nothing can be spent between check and the write. A plan
-// that is there already is not checked again.
-func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(earlier []Spending) error) (Outcome, error) {
+// Before is what a new plan is charged after.
+type Before struct {
+	Spent  []Spending // by the population that it asks
+	Rounds int        // of its study, that are here
+}
+
+// Register writes a plan, signed as it came, its number where it is the round of a study, and
+// what it costs the population that p.Spending names. charge says how much that is, or refuses
+// the plan with an error, which Register returns; nothing can be spent between charge and the
+// write. A plan that is there already is not charged again. A round is ErrRound where another
+// plan has its number.
+func (s *Store) Register(ctx context.Context, p Plan, round Round, signed []byte, charge func(Before) (Spending, error)) (Outcome, error) {
 	outcome := New
 	var end chain.Point
 	err := s.write(ctx, "register", func(tx *sql.Tx) error {
-		var there []byte
+		var text []byte
 		var err error
-		switch err := tx.QueryRowContext(ctx, selectSigned, p.Name).Scan(&there); {
-		case err == nil && bytes.Equal(there, signed):
+		switch err := tx.QueryRowContext(ctx, selectSigned, p.Name).Scan(&text); {
+		case err == nil && bytes.Equal(text, signed):
 			outcome = Again
 			return nil
 		case err == nil:
@@ -67,17 +73,25 @@ func (s *Store) Register(ctx context.Context, p Plan, signed []byte, check func(
 		if end, err = s.ledger(ctx, tx); err != nil {
 			return err
 		}
-		earlier, err := spendings(ctx, tx, p.Spending.Population)
+		var before Before
+		if before.Spent, err = spendings(ctx, tx, p.Spending.Population); err != nil {
+			return err
+		}
+		there, err := roundsOf(ctx, tx, round.Study)
 		if err != nil {
 			return err
 		}
-		if err := check(earlier); err != nil {
+		before.Rounds = len(there)
+		b, err := charge(before)
+		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "INSERT INTO plans (name, signed, registered) VALUES ($1, $2, $3)", p.Name, signed, stamp(p.Registered)); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
-		b := p.Spending
+		if err := number(ctx, tx, "numbered", round, p.Name); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO spendings (plan, population, publisher, epsilon, delta, adjacency, users, method, note, spent, shift, tail, dominated)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			p.Name, b.Population, b.Publisher, b.Epsilon, b.Delta, b.Adjacency, b.Users, b.Method, b.Note, stamp(p.Registered), b.Shift, b.Tail, b.Dominated); err != nil {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/confetti-dp/confetti/plan"
 )
 
 const roundsVersion = 8 // of the migration
@@ -35,6 +37,94 @@ func (k kind) unstudied(ctx context.Context, tx *sql.Tx) error {
 			for _, verb := range []string{"update", "delete", "truncate"} {
 				statements = append(statements, "DROP FUNCTION "+table+"_no_"+verb)
 			}
+		}
+	}
+	return execute(ctx, tx, statements)
+}
+
+// Round is a number in a study; the zero value is none.
+type Round struct {
+	Study  string
+	Number int
+}
+
+// ErrRound: another plan is the round of that number, for good.
+var ErrRound = errors.New("store: another plan is that round of its study")
+
+// number keeps which plan a round is, once, in the transaction that takes the plan up. Where
+// another plan has the number, it returns ErrRound.
+func number(ctx context.Context, tx *sql.Tx, table string, r Round, plan string) error {
+	if r == (Round{}) {
+		return nil
+	}
+	var there string
+	switch err := tx.QueryRowContext(ctx, "SELECT plan FROM "+table+" WHERE study = $1 AND number = $2", r.Study, r.Number).Scan(&there); {
+	case errors.Is(err, sql.ErrNoRows):
+		return execArgs(ctx, tx, "INSERT INTO "+table+" (study, number, plan) VALUES ($1, $2, $3)", r.Study, r.Number, plan)
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	case there != plan:
+		return fmt.Errorf("%w: round %d is plan %s", ErrRound, r.Number, there)
+	}
+	return nil
+}
+
+// Rounds are the plans that the registered rounds of a study are, by number.
+func (s *Store) Rounds(ctx context.Context, study string) (map[int]string, error) {
+	return roundsOf(ctx, s.reader, study)
+}
+
+func roundsOf(ctx context.Context, q query, study string) (map[int]string, error) {
+	all := map[int]string{}
+	err := each(ctx, q, func(r *sql.Rows) error {
+		var number int
+		var plan string
+		err := r.Scan(&number, &plan)
+		all[number] = plan
+		return err
+	}, "SELECT number, plan FROM numbered WHERE study = $1", study)
+	return all, err
+}
+
+const numberedVersion = 11 // of the migration
+
+// numbered makes the table that says which plan a round of a study is, and fills it with the
+// plans that are here: of several with one number, the first that came.
+func (k kind) numbered(ctx context.Context, tx *sql.Tx) error {
+	statements := []string{"CREATE TABLE numbered (study TEXT NOT NULL, number BIGINT NOT NULL, plan TEXT NOT NULL REFERENCES plans (name), PRIMARY KEY (study, number))"}
+	if err := execute(ctx, tx, append(statements, k.guardTable("numbered", true)...)); err != nil {
+		return err
+	}
+	var names []string
+	var rounds []Round
+	err := each(ctx, tx, func(r *sql.Rows) error {
+		var name string
+		var text []byte
+		if err := r.Scan(&name, &text); err != nil {
+			return err
+		}
+		// A plan that cannot be read is no round: the analyzer says so wherever it is needed.
+		if signed, err := plan.ParseSigned(text); err == nil && signed.Plan.Round != nil {
+			names, rounds = append(names, name), append(rounds, Round{signed.Plan.Round.Study, signed.Plan.Round.Number})
+		}
+		return nil
+	}, "SELECT name, signed FROM plans ORDER BY registered, name")
+	for i, name := range names {
+		if err == nil {
+			err = number(ctx, tx, "numbered", rounds[i], name)
+		}
+		if errors.Is(err, ErrRound) {
+			err = nil
+		}
+	}
+	return err
+}
+
+func (k kind) unnumbered(ctx context.Context, tx *sql.Tx) error {
+	statements := []string{"DROP TABLE numbered"}
+	if k == postgres {
+		for _, verb := range []string{"update", "delete", "truncate"} {
+			statements = append(statements, "DROP FUNCTION numbered_no_"+verb)
 		}
 	}
 	return execute(ctx, tx, statements)
@@ -86,10 +176,10 @@ func (s *Store) State(ctx context.Context, name string) (body []byte, err error)
 
 // Follow writes what follows a concluded round, with the state that the next one names;
 // nil: it names none, or one that is here. What was written first stays: Again.
-func (s *Store) Follow(ctx context.Context, plan string, n Next, state []byte) (Outcome, error) {
+func (s *Store) Follow(ctx context.Context, round string, n Next, state []byte) (Outcome, error) {
 	outcome := New
 	err := s.write(ctx, "follow", func(tx *sql.Tx) error {
-		if there, err := exists(ctx, tx, "SELECT 1 FROM rounds WHERE plan = $1", plan); err != nil || there {
+		if there, err := exists(ctx, tx, "SELECT 1 FROM rounds WHERE plan = $1", round); err != nil || there {
 			outcome = Again
 			return err
 		}
@@ -102,7 +192,7 @@ func (s *Store) Follow(ctx context.Context, plan string, n Next, state []byte) (
 		if signed == nil {
 			signed = []byte{}
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO rounds (plan, signed, reason, written) VALUES ($1, $2, $3, $4)", plan, signed, n.Reason, stamp(n.Written)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO rounds (plan, signed, reason, written) VALUES ($1, $2, $3, $4)", round, signed, n.Reason, stamp(n.Written)); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		return nil

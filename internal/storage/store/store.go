@@ -10,6 +10,7 @@
 //	batches, counts       one batch an instance and crowd, with its tally
 //	closings              it takes no more batches
 //	verdicts, releases    it was published, or withheld and why
+//	numbered              which plan a round of a study is
 //	rounds                of a study: what follows it
 //	announcements         that has come to every service
 //
@@ -28,6 +29,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -50,6 +52,9 @@ var (
 	ErrClosed = errors.New("store: the plan is closed")
 	// ErrFull: the database's disk is full. What was to be written is not there.
 	ErrFull = errors.New("store: the disk is full")
+	// ErrBusy: another process held the tables for as long as a writer waits. What was to be
+	// written is not there.
+	ErrBusy = errors.New("store: another process holds the database's tables")
 )
 
 // Outcome says whether a write found the same thing there already.
@@ -108,8 +113,10 @@ type Store struct {
 	end            string // file that says how far the ledger has come; "": none
 	writer, reader *sql.DB
 	disk           *durable.Disk         // of the SQLite file
-	refused        atomic.Pointer[error] // the last write found the disk full
+	refused        atomic.Pointer[error] // the last write found the disk full, or the tables held
+	asking         sync.Mutex            // held by who asks whether the tables are free again
 	failpoint      func(string) error
+	patience       string // milliseconds that PostgreSQL's writers wait for each other
 	turns          string // table whose lock lets PostgreSQL's writers take turns
 }
 
@@ -129,6 +136,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // open opens the database and brings its tables to the newest shape of a provider.
 func (s *Store) open(ctx context.Context, dsn string, provider func() (*goose.Provider, error)) (err error) {
+	s.patience = turnWithin
 	if s.failpoint == nil {
 		s.failpoint = func(string) error { return nil }
 	}
@@ -163,7 +171,8 @@ func (s *Store) openPostgres(dsn string) error {
 // puts a commit on disk before it returns; secure_delete overwrites what is
 // deleted; a writer takes its lock when it begins, so that it never fails halfway.
 const (
-	everyPragma = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=recursive_triggers(1)"
+	turnWithin  = "10000" // milliseconds that a writer waits for others
+	everyPragma = "_pragma=busy_timeout(" + turnWithin + ")&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=recursive_triggers(1)"
 	writeMode   = everyPragma + "&_txlock=immediate"
 	readMode    = everyPragma + "&_pragma=query_only(1)"
 )
@@ -216,10 +225,19 @@ func (s *Store) Ready(ctx context.Context) error {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
-	if err := s.refused.Load(); err != nil {
-		return fmt.Errorf("store: the last write was refused: %w", *err)
+	err := s.refused.Load()
+	if err == nil {
+		return nil
 	}
-	return nil
+	if errors.Is(*err, ErrBusy) && s.asking.TryLock() { // one asks, and not for long
+		defer s.asking.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if s.write(ctx, "turn", func(*sql.Tx) error { return nil }) == nil {
+			return nil // whoever had the tables has let go
+		}
+	}
+	return fmt.Errorf("store: the last write was refused: %w", *err)
 }
 
 // write runs do in one transaction; no other writer runs meanwhile. Either all
@@ -228,14 +246,17 @@ func (s *Store) Ready(ctx context.Context) error {
 func (s *Store) write(ctx context.Context, name string, do func(*sql.Tx) error) error {
 	err := s.transact(ctx, name, do)
 	switch {
+	case full(err):
+		err = fmt.Errorf("%w: %w", ErrFull, err)
+	case held(err):
+		err = fmt.Errorf("%w: look for a session that does nothing in a transaction: %w", ErrBusy, err)
 	case err == nil:
 		s.refused.Store(nil)
-	case full(err):
-		s.refused.Store(&err) // until one is taken
+		return nil
+	default:
+		return err
 	}
-	if full(err) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
+	s.refused.Store(&err) // until one is taken
 	return err
 }
 
@@ -246,7 +267,10 @@ func (s *Store) transact(ctx context.Context, name string, do func(*sql.Tx) erro
 	}
 	defer tx.Rollback() // nothing, once committed
 	if s.kind == postgres {
-		// What BEGIN IMMEDIATE is to SQLite: one writer, readers unhindered.
+		// What BEGIN IMMEDIATE and busy_timeout are to SQLite: one writer, readers unhindered.
+		if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = "+s.patience); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
 		if _, err := tx.ExecContext(ctx, "LOCK TABLE "+s.turns+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
@@ -280,6 +304,15 @@ func full(err error) bool {
 		return e.Code == "53100" // disk_full
 	}
 	return errors.Is(err, syscall.ENOSPC)
+}
+
+// held recognizes what either database says when others hold it for too long.
+func held(err error) bool {
+	if e, ok := errors.AsType[*modernc.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_BUSY
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "55P03" // lock_not_available
 }
 
 // query is what reads need of a database or a transaction.

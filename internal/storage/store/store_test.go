@@ -62,9 +62,14 @@ func samplePlan(name string) Plan {
 
 func signedOf(p Plan) []byte { return []byte("signed \x00" + p.Name) }
 
+// asked is a price that every budget allows.
+func asked(p Plan) func(Before) (Spending, error) {
+	return func(Before) (Spending, error) { return p.Spending, nil }
+}
+
 func register(t testing.TB, s *Store, p Plan) {
 	t.Helper()
-	if o, err := s.Register(t.Context(), p, signedOf(p), func([]Spending) error { return nil }); o != New {
+	if o, err := s.Register(t.Context(), p, Round{}, signedOf(p), asked(p)); o != New {
 		t.Fatal(o, err)
 	}
 }
@@ -227,11 +232,11 @@ func TestTheLedgerIsNotOverspentByTwoAtOnce(t *testing.T) {
 			go func() {
 				p := samplePlan(strings.Repeat("a", i+1))
 				p.Spending.Epsilon = 1
-				_, err := s.Register(t.Context(), p, signedOf(p), func(earlier []Spending) error {
-					if len(earlier) >= 2 {
-						return over
+				_, err := s.Register(t.Context(), p, Round{}, signedOf(p), func(b Before) (Spending, error) {
+					if len(b.Spent) >= 2 {
+						return Spending{}, over
 					}
-					return nil
+					return p.Spending, nil
 				})
 				results <- err
 			}()
@@ -249,10 +254,10 @@ func TestTheLedgerIsNotOverspentByTwoAtOnce(t *testing.T) {
 			t.Errorf("%d spendings, %d refused, %v", len(spent), refused, err)
 		}
 		p := samplePlan(spent[0].Plan)
-		if o, err := s.Register(t.Context(), p, signedOf(p), func([]Spending) error { return over }); o != Again {
+		if o, err := s.Register(t.Context(), p, Round{}, signedOf(p), func(Before) (Spending, error) { return Spending{}, over }); o != Again {
 			t.Error("the same plan again:", o, err)
 		}
-		if o, err := s.Register(t.Context(), p, []byte("another"), func([]Spending) error { return nil }); o != Failed || !errors.Is(err, ErrTaken) {
+		if o, err := s.Register(t.Context(), p, Round{}, []byte("another"), asked(p)); o != Failed || !errors.Is(err, ErrTaken) {
 			t.Error(o, err)
 		}
 	})
@@ -289,7 +294,9 @@ func filled(t testing.TB, dsn string) *Store {
 	for i, name := range []string{"aa", "bb", "cc"} {
 		p := samplePlan(name)
 		p.Registered = now.Add(time.Duration(i) * time.Second)
-		register(t, s, p)
+		if o, err := s.Register(ctx, p, Round{"study", i + 1}, signedOf(p), asked(p)); o != New {
+			t.Fatal(o, err)
+		}
 		for crowd := range 2 {
 			if o, err := s.Count(ctx, sampleBatch(name, i, crowd), counted(uint64(crowd+1)<<50)); o != New {
 				t.Fatal(o, err)

@@ -72,11 +72,16 @@ type Served struct {
 	Signed []byte
 	Secret []byte // under which respondents are known; empty once they are forgotten
 	Closed bool   // no more reports are taken
+	Round  Round  // All leaves it out
 }
 
-// Serve writes a plan. One that is there already has its signatures replaced.
+// Serve writes a plan. One that is there already has its signatures replaced. A round is
+// ErrRound where another plan has its number.
 func (s *Sums) Serve(ctx context.Context, p Served) error {
 	return s.db.write(ctx, "serve", func(tx *sql.Tx) error {
+		if err := number(ctx, tx, "served_rounds", p.Round, p.Name); err != nil {
+			return err
+		}
 		return execArgs(ctx, tx, `INSERT INTO served (name, signed, secret, closed) VALUES ($1, $2, $3, 0)
 			ON CONFLICT (name) DO UPDATE SET signed = excluded.signed`, p.Name, p.Signed, p.Secret)
 	})

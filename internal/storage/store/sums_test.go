@@ -22,7 +22,7 @@ func TestAChangedRowIsFound(t *testing.T) {
 		}
 		defer s.Close()
 		p := Plan{Name: "plan", Registered: time.Unix(1, 0), Spending: Spending{Plan: "plan", Population: "all", Publisher: "p", Adjacency: "removal"}}
-		if _, err := s.Register(ctx, p, []byte("signed"), func([]Spending) error { return nil }); err != nil {
+		if _, err := s.Register(ctx, p, Round{}, []byte("signed"), asked(p)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Count(ctx, Batch{Plan: "plan", Receipts: []byte("receipts"), Respondents: 3, Counted: time.Unix(2, 0)}, []byte{7}); err != nil {

@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// room says whose places are taken. A publisher has Most of them. A study takes one from each
+// of its publishers, and its rounds have Most of their own: who signs the rounds of a study
+// fills those, and keeps no other plan out.
+func (x *Plans[P]) room(signed plan.Signed) error {
+	study, rounds := studyOf(signed), 0
+	taken := map[string]map[string]bool{} // by publisher: names of studies, and of plans that are in none
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for hash, p := range x.served {
+		place := studyOf(p.signed)
+		switch {
+		case place == "":
+			place = string(hash[:])
+		case place == study:
+			rounds++
+		}
+		for _, publisher := range p.signed.Signers() {
+			if taken[publisher] == nil {
+				taken[publisher] = map[string]bool{}
+			}
+			taken[publisher][place] = true
+		}
+	}
+	if rounds >= x.Most {
+		return Refused(fmt.Sprintf("%d rounds of its study are served already, the limit", x.Most))
+	}
+	for _, publisher := range signed.Signers() {
+		if of := taken[publisher]; len(of) >= x.Most && !(study != "" && of[study]) {
+			return Refused(fmt.Sprintf("%d plans and studies of %s are served already, the limit", x.Most, publisher))
+		}
+	}
+	return nil
+}
+
+// studyOf is the name of the study that a plan is a round of; "": it is none.
+func studyOf(signed plan.Signed) string {
+	if signed.Plan.Round == nil {
+		return ""
+	}
+	return signed.Plan.Round.Study
+}
+
+// RoundTaken is the problem of a round of which another version was registered here.
+func RoundTaken(r plan.Round) error {
+	return Refused(fmt.Sprintf("round %d of study %s was registered here as another plan: the first that comes is taken, and no other", r.Number, plan.Short(r.Study)))
+}
+
+// ClaimRound takes a round's number in its study for its plan by a file in a folder, for good.
+// RoundTaken is the error where another plan has the number. A plan that is no round claims none.
+func ClaimRound(folder string, p plan.Plan) error {
+	if p.Round == nil {
+		return nil
+	}
+	path, name := filepath.Join(folder, fmt.Sprintf("%s-%d.round", p.Round.Study, p.Round.Number)), []byte(p.Name()+"\n")
+	err := durable.Create(path, name, 0o600)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	there, err := os.ReadFile(path)
+	if err == nil && !bytes.Equal(there, name) {
+		err = RoundTaken(*p.Round)
+	}
+	return err
+}
