@@ -7,12 +7,63 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
-// afford says, before anything is drawn, whether the caps leave room for a plan's
-// charge, and which backstop an answer in report fragments to the question comes
+// cost is what an answer costs, as caps are asked about it.
+type cost struct {
+	whole    Charge // of the plan; of a study that takes all rounds, of all
+	first    Charge // what the answer is charged, or where it is of a study, the first one to it
+	later    Charge // what each later one is charged, which first covers
+	of       string // the name of a study that takes all rounds; "": none
+	question []byte // question.Backstop's; nil where the plan keeps nothing
+}
+
+// costs are those of a plan that is no round of a study.
+func costs(c Charge, question []byte) cost {
+	return cost{whole: c, first: c, later: c, question: question}
+}
+
+// study makes the costs of a plan those of a round of a study that takes all. The first
+// answer is charged for every round. What everyone together learns of report fragments is
+// left out of that: it is the backstop's, which each answer is charged for by itself.
+func (c *cost) study(proto *protocol.Protocol, of plan.Study, name string) (err error) {
+	c.of = name
+	c.whole, err = c.later.ofStudy(proto, of.Rounds)
+	if c.first = c.whole; c.question != nil {
+		c.first.Local = c.later.Local
+	}
+	return err
+}
+
+// adds is what an answer now would add to what counts in a period. An answer to a study
+// adds nothing while the first one lies in the period, and was charged for it. Afterwards
+// the first counts no longer, and the answer adds what it costs by itself. The backstop of
+// a term that goes on (nil: another one, or none) is counted where something of the term
+// was said in the period.
+func (l *Ledger) adds(c cost, now time.Time, period time.Duration, goesOn *Backed) (more Charge) {
+	more = c.first
+	if first := l.first(c.of); first != nil {
+		if more = c.later; first.within(now, period) {
+			more = Charge{}
+		}
+	}
+	if c.question != nil {
+		if more.Local = c.later.Local; goesOn != nil && l.saidOf(goesOn, now, period) {
+			more.Local = 0
+		}
+	}
+	return more
+}
+
+// afford says, before anything is drawn, whether the caps leave room for an answer's
+// cost, and which backstop an answer in report fragments to the question comes
 // from: with a Key it is that one, whatever the value; without, the value's own,
 // which is drawn if it is not kept. A nil question keeps no backstop.
+//
+// Every answer is asked about, also one that adds nothing: what counts in a period is then
+// within the cap whenever the device says something (docs/accounting.md, 10).
 //
 // Who learns whether a device answers must not learn anything of its value. So this
 // looks at plans, times and caps only: not at the value, and not at whether a
@@ -23,16 +74,16 @@ import (
 // another term, with its own value, and is charged again, whether or not the value
 // is still the same; if there is no room for that, the old term goes on. A cap on a
 // shorter period, in which nothing of the term was said, counts its backstop anew.
-func (l *Ledger) afford(now time.Time, caps []Caps, asked Charge, question []byte) (*Backed, error) {
-	if question == nil {
+func (l *Ledger) afford(now time.Time, caps []Caps, asked cost) (*Backed, error) {
+	if asked.question == nil {
 		return nil, l.room(now, caps, asked, nil)
 	}
 	term := longestLocal(caps)
 	if term == 0 {
-		return &Backed{Question: question}, l.room(now, caps, asked, nil)
+		return &Backed{Question: asked.question}, l.room(now, caps, asked, nil)
 	}
-	fresh := &Backed{Question: question, Term: now.UTC()}
-	last := l.standing(question, now, term)
+	fresh := &Backed{Question: asked.question, Term: now.UTC()}
+	last := l.standing(asked.question, now, term)
 	if last == nil {
 		return fresh, l.room(now, caps, asked, nil)
 	}
@@ -73,18 +124,13 @@ func (l *Ledger) saidOf(b *Backed, now time.Time, period time.Duration) bool {
 	})
 }
 
-// room says whether the charge fits every cap. Where everyone colludes the backstop of a
-// term that goes on (nil: another one, or none) is counted already in every period in
-// which something of the term was said.
-func (l *Ledger) room(now time.Time, caps []Caps, asked Charge, goesOn *Backed) error {
+// room says whether the cost fits every cap. One on a plan holds for a whole study.
+func (l *Ledger) room(now time.Time, caps []Caps, asked cost, goesOn *Backed) error {
 	for _, c := range caps {
-		if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked); err != nil {
+		if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked.whole); err != nil {
 			return err
 		}
-		more := asked
-		if goesOn != nil && l.saidOf(goesOn, now, c.Period) {
-			more.Local = 0
-		}
+		more := l.adds(asked, now, c.Period, goesOn)
 		if err := c.Window.allowBeside(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", l.within(now, c.Period), l.counted(now, c.Period), more); err != nil {
 			return err
 		}
@@ -107,8 +153,10 @@ func (l *Ledger) counted(now time.Time, period time.Duration) Charge {
 
 // within lists what a filter needs of the plans that count.
 func (l *Ledger) within(now time.Time, period time.Duration) (all []account.Spending) {
-	for _, e := range l.counting(now, period) {
-		all = append(all, e.Charge.spending())
+	for _, e := range l.Entries {
+		if e.within(now, period) && !l.covers(e, now, period) {
+			all = append(all, e.Charge.spending())
+		}
 	}
 	return all
 }

@@ -68,7 +68,7 @@ func answerAll(t interface{ Fatal(...any) }, asks []ask, caps []Caps) (l *Ledger
 	now := someTime
 	for i, a := range asks {
 		now = now.Add(a.after)
-		stands, err := l.afford(now, caps, a.charge(), a.questionName())
+		stands, err := l.afford(now, caps, costs(a.charge(), a.questionName()))
 		refused = append(refused, err != nil)
 		if err != nil {
 			continue
@@ -251,8 +251,8 @@ func TestRefusalsDoNotDependOnValues(t *testing.T) {
 		// A cap that comes later finds the same count.
 		later := []Caps{{Window: Cap{Local: 10}, Period: askPeriod}}
 		for _, q := range asks {
-			_, a := l.afford(now, later, q.charge(), q.questionName())
-			_, b := m.afford(now, later, q.charge(), q.questionName())
+			_, a := l.afford(now, later, costs(q.charge(), q.questionName()))
+			_, b := m.afford(now, later, costs(q.charge(), q.questionName()))
 			if (a == nil) != (b == nil) {
 				t.Fatal("a later cap tells values apart")
 			}

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
@@ -15,7 +17,8 @@ import (
 
 // Charge is what answering a plan costs a respondent, under replacement: one
 // person's answer exchanged for any other. A promise under removal is charged
-// twice its epsilon, since a replacement is a removal and its reverse.
+// twice its epsilon, since a replacement is a removal and its reverse. Of a plan whose
+// answer is a label, with features that everybody knows, the label is exchanged.
 type Charge struct {
 	// Epsilon and Delta hold as long as one hop of the shuffler is honest. They count
 	// the crowd that the answer comes from where its size is private.
@@ -30,7 +33,13 @@ type Charge struct {
 	// than they are: then Epsilon and Delta are all that is known.
 	Shift float64 `json:"shift,omitempty"`
 	Tail  float64 `json:"tail,omitempty"`
+	// Adjacency is account.Label where the epsilons speak of the label alone. It is empty
+	// where they speak of the whole answer, and in sums.
+	Adjacency account.Adjacency `json:"adjacency,omitempty"`
 }
+
+// Of names the neighbours that the epsilons speak of.
+func (c Charge) Of() account.Adjacency { return cmp.Or(c.Adjacency, account.Replacement) }
 
 // spending is what a filter needs of the charge.
 func (c Charge) spending() account.Spending {
@@ -82,11 +91,15 @@ func price(proto *protocol.Protocol, promise protocol.Promise) (c Charge, asked 
 // nothing), what it costs.
 func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backstop) (c Charge, err error) {
 	c = Charge{Epsilon: profile.Above(shuffled.Epsilon), Delta: math.Min(1, profile.Above(shuffled.Delta)), Shift: shuffled.Domination.Shift, Tail: shuffled.Domination.Tail}
+	if slices.ContainsFunc(p.Statements, func(s account.Statement) bool {
+		return s.Guarantee.Trust == account.Shuffled && s.Guarantee.Adjacency == account.Label
+	}) {
+		c.Adjacency = account.Label
+	}
 	said := false
 	for _, s := range p.Statements {
 		if s.Guarantee.Trust == account.Local {
-			epsilon, _ := replaced(s.Guarantee)
-			said, c.Local = true, worse(c.Local, epsilon)
+			said, c.Local = true, worse(c.Local, epsilonUnder(s.Guarantee, c.Of()))
 		}
 	}
 	if kept != nil {
@@ -100,13 +113,13 @@ func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backst
 
 var errNoGuarantee = errors.New("client: the plan gives no guarantee that could be charged")
 
-// replaced states a guarantee under replacement: of two removals in a row the
-// second acts on what the first let through.
-func replaced(g account.Guarantee) (epsilon, delta float64) {
-	if h, err := g.Under(account.Replacement); err == nil {
-		return profile.Above(h.Epsilon), math.Min(1, profile.Above(h.Delta))
+// epsilonUnder is that of a guarantee for those neighbours: infinite where it says nothing
+// of them.
+func epsilonUnder(g account.Guarantee, of account.Adjacency) float64 {
+	if h, err := g.Under(of); err == nil {
+		return profile.Above(h.Epsilon)
 	}
-	return math.Inf(1), 1
+	return math.Inf(1)
 }
 
 // worse is the larger of two epsilons, the first as it is kept.
@@ -129,7 +142,7 @@ func (c Charge) plus(d Charge) Charge {
 
 // valid charges are what charge gives.
 func (c Charge) valid() bool {
-	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && c.Shift >= 0 && !math.IsInf(c.Shift, 1) && c.Tail >= 0 && c.Tail <= 1 && (c.Local >= 0 || c.Local == unlimited)
+	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && c.Shift >= 0 && !math.IsInf(c.Shift, 1) && c.Tail >= 0 && c.Tail <= 1 && (c.Local >= 0 || c.Local == unlimited) && (c.Adjacency == "" || c.Adjacency == account.Label)
 }
 
 // Caps limit what a device spends. A plan that would exceed one is refused
@@ -211,15 +224,20 @@ func (c Cap) filter() (f account.Filter, ok bool) {
 }
 
 // allowBeside says whether asked may be spent beside the earlier charges, whose sum is
-// spent.
+// spent. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
+// the cap, or the clock, may be another one since.
 func (c Cap) allowBeside(of, remedy string, earlier []account.Spending, spent, asked Charge) error {
 	f, ok := c.filter()
 	if !ok {
 		return c.allow(of, remedy, spent, asked)
 	}
-	if all := append(earlier[:len(earlier):len(earlier)], asked.spending()); !f.Admits(all...) {
+	var more []account.Spending
+	if asked != (Charge{Local: asked.Local}) {
+		more = append(more, asked.spending())
+	}
+	if all := slices.Concat(earlier, more); !f.Admits(all...) {
 		// Of the two rules, the one that comes closer.
-		before, alone := f.Shares(earlier...), f.Shares(asked.spending())
+		before, alone := f.Shares(earlier...), f.Shares(more...)
 		e := &SpentError{Of: of, What: fmt.Sprintf("epsilon %.4g at delta %.3g in all", c.Epsilon, c.Delta), Spent: before.Box(), Asked: alone.Box(), Share: true, Limit: 1, Remedy: remedy}
 		if sums := f.Shares(all...); sums.Sums() < sums.Box() {
 			e.Spent, e.Asked = before.Sums(), alone.Sums()

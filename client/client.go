@@ -55,10 +55,9 @@ type Client struct {
 	signed     plan.Signed
 	hash       [32]byte
 	name       string
-	charge     Charge   // of the plan; of a study that takes all rounds, of all
-	round      Charge   // of the plan by itself
-	statements []stated // of the plan, and of all rounds of its study
-	question   []byte   // question.Backstop's; nil where the plan keeps nothing
+	cost       cost
+	affords    func(*Ledger, time.Time, []Caps, cost) (*Backed, error) // Ledger.afford, but in tests of other rules
+	statements []stated                                                // of the plan, and of all rounds of its study
 	store      Store
 	secret     secret
 	sender     *sender
@@ -100,15 +99,18 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, charge: found.Charge, statements: found.Statements, question: found.Question, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
-	if c.round = c.charge; signed.Study != nil && signed.Study.Takes == plan.TakesAll {
-		if c.charge, err = c.round.ofStudy(proto, signed.Study.Rounds); err != nil {
+	c := &Client{options: o, cost: costs(found.Charge, found.Question), affords: (*Ledger).afford, statements: found.Statements, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
+	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
+		if err := c.cost.study(proto, *signed.Study, signed.Plan.Round.Study); err != nil {
 			return nil, err
 		}
 	}
 	if signed.Plan.State != "" {
 		if proto, err = protocol.WithState(signed.Plan, o.State); err != nil {
 			return nil, err
+		}
+		if b, ok := proto.Backstop(); ok { // a backstop answers in the words of one state
+			c.cost.question = b.Question[:]
 		}
 	}
 	if c.sender, err = newSender(signed.Plan, o); err != nil {
@@ -140,8 +142,8 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	return c, c.keep(l)
 }
 
-// Charge is what an answer to the plan costs.
-func (c *Client) Charge() Charge { return c.charge }
+// Charge is what an answer to the plan costs; of a study that takes all rounds, all of them.
+func (c *Client) Charge() Charge { return c.cost.whole }
 
 // Fields are what the plan asks by name, as Answers has them; nil where its question does
 // not go by names.
@@ -224,7 +226,7 @@ func (c *Client) Answer(v question.Value) error {
 		if err := c.takesRound(l, now); err != nil {
 			return err
 		}
-		stands, err := c.afford(l, now, caps)
+		stands, err := c.affords(l, now, caps, c.cost)
 		if err != nil {
 			return err
 		}
@@ -250,31 +252,19 @@ func (c *Client) Answer(v question.Value) error {
 	})
 }
 
-// afford is Ledger.afford for the plan, or for the whole study that it is the first round
-// of. A round that was charged with the first is not asked about again.
-func (c *Client) afford(l *Ledger, now time.Time, caps []Caps) (*Backed, error) {
-	if !c.covered(l) {
-		return l.afford(now, caps, c.charge, c.question)
-	}
-	if c.question == nil {
-		return nil, nil
-	}
-	return &Backed{Question: c.question}, nil
-}
-
 // spending is the record of an answer.
 func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
-		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.charge, Reused: m.reused(), Backed: backed, Statements: c.statements,
+		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.cost.first, Reused: m.reused(), Backed: backed, Statements: c.statements,
 		Crowd: a.Crowd, CrowdName: c.pipeline.protocol.CrowdName(a.Crowd), Expires: now.Add(c.options.SpoolAge),
 	}
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() && closes.Before(s.Expires) {
 		s.Expires = closes
 	}
 	if round := c.signed.Plan.Round; round != nil {
-		s.Study, s.Round, s.Covered = round.Study, round.Number, c.covered(m.ledger)
-		if s.Covered {
-			s.Charge = c.round
+		s.Study, s.Round = round.Study, round.Number
+		if m.ledger.first(c.cost.of) != nil {
+			s.Covered, s.Charge = true, c.cost.later
 		}
 	}
 	for _, part := range a.Parts {

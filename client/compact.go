@@ -40,7 +40,9 @@ func (l *Ledger) compact(store Store, now time.Time, o Options) error {
 			for i := range r.Spent.Parts {
 				r.Spent.Parts[i] = spokenPart{Instance: r.Spent.Parts[i].Instance}
 			}
-			records[i] = r.bytes()
+			if records[i], err = r.line(); err != nil {
+				return err
+			}
 		}
 	}
 	if err := l.journal.Replace(records); err != nil {

@@ -23,6 +23,15 @@ import (
 
 var someTime = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
 
+// line is that of a record that can be written.
+func line(r record) []byte {
+	b, err := r.line()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 // story is the journal of a device that opted in, answered, sent, and opted out.
 func story() []byte {
 	plan := "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04"
@@ -39,7 +48,7 @@ func story() []byte {
 		{Kind: kindDropped, At: someTime, Plan: plan, Instance: 1, Reason: "too late"},
 		{Kind: kindConsent, At: someTime},
 	} {
-		data = journal.Line(data, r.bytes())
+		data = journal.Line(data, line(r))
 	}
 	return data
 }
@@ -171,7 +180,7 @@ func TestReplayRefuses(t *testing.T) {
 	} {
 		var lines [][]byte
 		for _, r := range rs {
-			lines = append(lines, r.bytes())
+			lines = append(lines, line(r))
 		}
 		if _, err := replay(lines); err == nil {
 			t.Errorf("%s: replayed", name)

@@ -87,7 +87,7 @@ func (e Entry) Waiting() bool {
 
 // replay reads a ledger from its records.
 func replay(records [][]byte) (*Ledger, error) {
-	l := &Ledger{backstops: map[[32]byte][]byte{}}
+	l := &Ledger{Entries: []Entry{}, backstops: map[[32]byte][]byte{}}
 	for _, line := range records {
 		r, err := parseRecord(line)
 		if err != nil {
@@ -192,16 +192,22 @@ func (l *Ledger) Spent(now time.Time, period time.Duration) Charge {
 }
 
 // sum adds up what was spent since; of the answers in report fragments that once
-// gives one name, the local epsilon counts once.
+// gives one name, the local epsilon counts once, whatever study they are of.
 func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) string) Charge {
 	var sum Charge
 	counted := map[string]bool{}
-	for _, e := range l.counting(now, period) {
+	for _, e := range l.Entries {
+		if !e.within(now, period) {
+			continue
+		}
 		c := e.Charge
+		if l.covers(e, now, period) {
+			c = Charge{}
+		}
 		switch {
 		case e.Backed != nil:
 			name := once(e)
-			if counted[name] {
+			if c.Local = e.Charge.Local; counted[name] {
 				c.Local = 0
 			}
 			counted[name] = true
@@ -213,15 +219,10 @@ func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) strin
 	return sum
 }
 
-// counting are the entries that count in a period that ends now. What was charged with
-// a study's first answer counts with that, where that lies in the period.
-func (l *Ledger) counting(now time.Time, period time.Duration) (all []Entry) {
-	for _, e := range l.Entries {
-		if e.within(now, period) && !(e.Covered && l.first(e.Study).within(now, period)) {
-			all = append(all, e)
-		}
-	}
-	return all
+// covers reports whether the entry was charged with its study's first answer, and that
+// counts in a period that ends now.
+func (l *Ledger) covers(e Entry, now time.Time, period time.Duration) bool {
+	return e.Covered && l.first(e.Study).within(now, period)
 }
 
 // within reports whether the entry counts in a period that ends now.
@@ -244,10 +245,21 @@ func ReadLedger(store Store) (*Ledger, error) {
 	return l, nil
 }
 
+// lastYear is the last that a clock may show: what is written down of the centuries after
+// an answer still has a year of four digits.
+const lastYear = 9000
+
 // append keeps a record, and then puts it into the ledger.
 func (l *Ledger) append(r record) error {
 	r.At = r.At.UTC()
-	if err := l.journal.Append(r.bytes()); err != nil {
+	if year := r.At.Year(); year < 1 || year > lastYear {
+		return fmt.Errorf("client: refused: the device's clock shows the year %d, and a ledger holds the years 1 to %d: set the clock", year, lastYear)
+	}
+	line, err := r.line()
+	if err != nil {
+		return err
+	}
+	if err := l.journal.Append(line); err != nil {
 		return err
 	}
 	if !l.apply(r) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/confetti-dp/confetti/client/internal/journal"
@@ -67,10 +68,11 @@ func parseRecord(line []byte) (r record, err error) {
 	return r, nil
 }
 
-func (r record) bytes() []byte {
+// line writes the record.
+func (r record) line() ([]byte, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic("client: " + err.Error()) // numbers are finite and times have a year
+		return nil, fmt.Errorf("client: a record that cannot be written: %w", err)
 	}
-	return b
+	return b, nil
 }

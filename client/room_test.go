@@ -41,7 +41,7 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	c := randomized(t)
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	now := someTime
-	for l.room(now, []Caps{DefaultCaps}, c, nil) == nil {
+	for l.room(now, []Caps{DefaultCaps}, costs(c, nil), nil) == nil {
 		answered(l, now, c)
 		if n := len(l.Entries); n == 100 {
 			if r := l.Room(now, DefaultCaps, nil); r.More < 140 || r.More > 155 || !strings.Contains(r.Left("like the last"), fmt.Sprintf("about %d more like the last", r.More)) {
@@ -52,14 +52,14 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	if n := len(l.Entries); n < 240 || n > 260 {
 		t.Errorf("%d plans are let through", n)
 	}
-	err := l.room(now, []Caps{DefaultCaps}, c, nil)
+	err := l.room(now, []Caps{DefaultCaps}, costs(c, nil), nil)
 	if err == nil || !strings.Contains(err.Error(), "epsilon 20 at delta 0.001 in all; 100 % of that is spent and the plan asks for 0.4 %") {
 		t.Errorf("error %v", err)
 	}
 	if r := l.Room(now, DefaultCaps, nil); r.More != 0 || r.Shares.Shift < 0.99 || r.Shares.Shift > 1 {
 		t.Errorf("at the end %+v", r)
 	}
-	if err := l.room(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, c, nil); err != nil {
+	if err := l.room(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, costs(c, nil), nil); err != nil {
 		t.Errorf("a month later: %v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
-	for l.room(someTime, []Caps{DefaultCaps}, old, nil) == nil {
+	for l.room(someTime, []Caps{DefaultCaps}, costs(old, nil), nil) == nil {
 		answered(l, someTime, old)
 	}
 	if n := len(l.Entries); n != 20 {
@@ -91,18 +91,18 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 func TestCapsThatPlansMeetExactly(t *testing.T) {
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	whole := Charge{Epsilon: 20, Delta: 1e-3}
-	if err := l.room(someTime, []Caps{DefaultCaps}, whole, nil); err != nil {
+	if err := l.room(someTime, []Caps{DefaultCaps}, costs(whole, nil), nil); err != nil {
 		t.Error(err)
 	}
 	answered(l, someTime, whole)
-	if err := l.room(someTime, []Caps{DefaultCaps}, randomized(t), nil); err == nil {
+	if err := l.room(someTime, []Caps{DefaultCaps}, costs(randomized(t), nil), nil); err == nil {
 		t.Error("a plan beside one that asked for everything")
 	}
 	sums := []Caps{{Window: Cap{Epsilon: 21}, Period: time.Hour}}
-	if err := l.room(someTime, sums, Charge{Epsilon: 1, Delta: 1e-6}, nil); err != nil {
+	if err := l.room(someTime, sums, costs(Charge{Epsilon: 1, Delta: 1e-6}, nil), nil); err != nil {
 		t.Error(err)
 	}
-	if err := l.room(someTime, sums, Charge{Epsilon: 1.01, Delta: 1e-6}, nil); err == nil || !strings.Contains(err.Error(), "may spend epsilon 21; 20 is spent") {
+	if err := l.room(someTime, sums, costs(Charge{Epsilon: 1.01, Delta: 1e-6}, nil), nil); err == nil || !strings.Contains(err.Error(), "may spend epsilon 21; 20 is spent") {
 		t.Error(err)
 	}
 }
@@ -114,7 +114,7 @@ func TestChargedBackstopsAreGolden(t *testing.T) {
 		Title: "Where do people walk?", Publisher: "ed25519:x", Charge: Charge{Epsilon: 2, Delta: 1e-5, Local: 6, Shift: 0.5, Tail: 1e-7}, OneMessage: 3,
 		Backed: &Backed{Question: make([]byte, 32), Key: make([]byte, 32), Term: someTime}, CrowdName: "shore", Expires: someTime, Parts: []spokenPart{spoken(Packed{Instance: 1, Payloads: [][]byte{make([]byte, 8)}})},
 	}}
-	got := journal.Line([]byte(journal.Head), r.bytes())
+	got := journal.Line([]byte(journal.Head), line(r))
 	want, err := os.ReadFile("testdata/ledger-v3-backed")
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the form of the ledger changed, and devices hold the old one (%v):\n%s", err, got)
@@ -128,7 +128,7 @@ func TestChargedBackstopsAreGolden(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	r.Backstops = nil
-	if _, err := replay([][]byte{r.bytes()}); err == nil {
+	if _, err := replay([][]byte{line(r)}); err == nil {
 		t.Error("an answer from a backstop that is not kept")
 	}
 }

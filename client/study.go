@@ -45,9 +45,9 @@ func (l *Ledger) joined(study string) *Joined {
 	return &l.Studies[i]
 }
 
-// first is the entry that was charged for the whole of a study, or nil.
+// first is the entry that was charged for every round of a study, or nil; "" is no study.
 func (l *Ledger) first(study string) *Entry {
-	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.Study == study && !e.Covered })
+	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return study != "" && e.Study == study && !e.Covered })
 	if i < 0 {
 		return nil
 	}
@@ -83,15 +83,10 @@ func (c *Client) takesRound(l *Ledger, now time.Time) error {
 	return nil
 }
 
-// covered reports whether the round was charged with an earlier one of its study.
-func (c *Client) covered(l *Ledger) bool {
-	return c.signed.Study != nil && c.signed.Study.Takes == plan.TakesAll && l.first(c.signed.Plan.Round.Study) != nil
-}
-
 // ofStudy is what all rounds of a study cost together, given what this one costs.
 func (c Charge) ofStudy(proto *protocol.Protocol, rounds int) (Charge, error) {
 	s, err := proto.Study(c.spending(), rounds)
-	all := Charge{Epsilon: s.Epsilon, Delta: s.Delta, Local: c.Local, Shift: s.Domination.Shift, Tail: s.Domination.Tail}
+	all := Charge{Epsilon: s.Epsilon, Delta: s.Delta, Local: c.Local, Shift: s.Domination.Shift, Tail: s.Domination.Tail, Adjacency: c.Adjacency}
 	if c.Local >= 0 && rounds > 1 {
 		all.Local = profile.Above(float64(rounds) * c.Local)
 	}
