@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type Room struct {
 	Shares   account.Shares
 	Filtered bool   // Shares says something
 	Spent    Charge // sums, which a limit by itself is compared with
+	Labels   bool   // some of what counts speaks of a label alone
 	// More is how many plans like the last one, or like the one that is forecast, would
 	// still fit, up to MostMore; negative where there is none to compare with.
 	More int
@@ -31,6 +33,7 @@ const MostMore = 1000
 // further plans by; nil stands for the last one within the period.
 func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 	r := Room{Period: caps.Period, Cap: caps.Window, Spent: l.counted(now, caps.Period), More: -1}
+	r.Labels = slices.ContainsFunc(l.Entries, func(e Entry) bool { return e.within(now, caps.Period) && e.Charge.Of() == account.Label })
 	earlier := l.within(now, caps.Period)
 	f, filtered := caps.Window.filter()
 	if r.Filtered = filtered; filtered {
@@ -84,7 +87,11 @@ func (r Room) String() string {
 	if r.Cap.Local > 0 {
 		limits = append(limits, fmt.Sprintf("epsilon %.4g though everyone colludes", r.Cap.Local))
 	}
-	fmt.Fprintf(&b, "%s (replacement).\n", strings.Join(limits, ", and "))
+	of := "replacement"
+	if r.Labels {
+		of += "; of the label alone, where a plan asks for one beside public features"
+	}
+	fmt.Fprintf(&b, "%s (%s).\n", strings.Join(limits, ", and "), of)
 	if r.Filtered {
 		fmt.Fprintf(&b, "  spent     %s of the room for plans that a Gaussian dominates (shifts %s, tails %s)\n", share(r.Shares.Box()), share(r.Shares.Shift), share(r.Shares.Tail))
 		fmt.Fprintf(&b, "            %s of the room for sums (epsilons %s, deltas %s); one of the two is enough\n", share(r.Shares.Sums()), share(r.Shares.Epsilon), share(r.Shares.Delta))

@@ -25,10 +25,11 @@
 /** @typedef {{plan: Cap, window: Cap, days: number}} Caps One plan, and all plans within so many days. */
 
 /**
- * @typedef {object} Charge Under replacement: one person's answer exchanged for any other.
+ * @typedef {object} Charge Under replacement, one person's answer exchanged for any other; or of the label alone.
  * @property {number} epsilon
  * @property {number} delta
  * @property {number} local Though everyone colludes; negative: no limit.
+ * @property {"label"} [adjacency] The label is exchanged, and the features are public.
  */
 
 /**

@@ -72,6 +72,7 @@ type answer struct {
 	Waits   bool
 	Summed  bool
 	Saw     string // who saw the crowd
+	About   string // what the beliefs are about
 }
 
 // belief is what one observer can make of a belief.
@@ -119,7 +120,7 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 
 // answered is an entry, with what its plan says of it.
 func answered(e client.Entry, o Options) answer {
-	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed), Saw: words.Saw(e)}
+	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed), Saw: words.Saw(e), About: words.About(e)}
 	for _, s := range e.Statements {
 		low, high := words.Believed(s.Guarantee, o.Prior)
 		a.Beliefs = append(a.Beliefs, belief{

@@ -76,14 +76,15 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	fmt.Fprintf(b, "\n%s\n", plain.Text(e.Title))
 	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, plain.Text(e.Publisher))
 	fmt.Fprintf(b, "  answered  %s; %s saw the crowd: %s\n", date(e.At), Saw(e), plain.Text(e.CrowdName))
-	fmt.Fprintf(b, "  spent     %s, as the device adds it up with other answers\n", promised(e.Charge.Epsilon, e.Charge.Delta))
+	of := e.Charge.Of()
+	fmt.Fprintf(b, "  spent     %s, as the device adds it up with other answers\n", promised(e.Charge.Epsilon, e.Charge.Delta, of))
 	switch {
 	case e.Covered:
-		fmt.Fprintf(b, "            for round %d of study %s; all its rounds were charged with the first answer\n", e.Round, e.Study)
+		fmt.Fprintf(b, "            for round %d of study %s; all its rounds were charged with the first answer, and cost nothing more while that counts\n", e.Round, e.Study)
 	case e.Study != "":
 		fmt.Fprintf(b, "            for all that the device says in study %s, of which this is round %d\n", e.Study, e.Round)
 	}
-	local := promised(e.Charge.Local, 0)
+	local := promised(e.Charge.Local, 0, of)
 	switch {
 	case e.Reused && e.Backed == nil:
 		local = "more than was written down, it said again what was drawn for an earlier plan"
@@ -93,7 +94,7 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 		local += ", together with all later answers from the same backstop"
 	}
 	fmt.Fprintf(b, "            if all conspire, %s\n", local)
-	fmt.Fprintf(b, "  Something about the answer that was believed with %.4g%% before can be believed afterwards by each observer:\n", 100*prior)
+	fmt.Fprintf(b, "  Something about the %s that was believed with %.4g%% before can be believed afterwards by each observer:\n", About(e), 100*prior)
 	for i, s := range e.Statements {
 		low, high := Believed(s.Guarantee, prior)
 		but := ""
@@ -110,6 +111,14 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	for _, p := range e.Parts {
 		showPart(b, p, e.Forgotten)
 	}
+}
+
+// About names what the epsilons of an answer speak of.
+func About(e client.Entry) string {
+	if e.Charge.Of() == account.Label {
+		return "label"
+	}
+	return "answer"
 }
 
 // Saw names whoever has to see the crowd of an answer as it is: who takes it.
@@ -143,13 +152,12 @@ func Who(observer string) string {
 	return observer
 }
 
-// promised is a charge, under replacement, in the words that releases have. A negative
-// epsilon is none at all.
-func promised(epsilon, delta float64) string {
+// promised is a charge in the words that releases have. A negative epsilon is none at all.
+func promised(epsilon, delta float64, of account.Adjacency) string {
 	if epsilon < 0 {
 		epsilon = math.Inf(1)
 	}
-	return account.Guarantee{Epsilon: epsilon, Delta: delta, Adjacency: account.Replacement}.Verdict()
+	return account.Guarantee{Epsilon: epsilon, Delta: delta, Adjacency: of}.Verdict()
 }
 
 // percent prints a share in tenths of a percent, which round makes no narrower an
