@@ -117,18 +117,18 @@ func (h *Question) oneSeen(local, shuffled account.Guarantee) (account.Guarantee
 	if t.adjacency == account.Replacement {
 		changed *= 2
 	}
-	bit := func(users int) account.Event { return t.mechanism.Fragment.Event(users, account.Removal) }
 	if changed == 1 {
 		local.Trust = account.OneFragment
 		return local, nil
 	}
-	rest := account.Repeat{Event: bit(h.users(h.plan.HonestMinimum())), Rounds: changed - 1}
+	others, alone := t.mechanism.Fragment.Event(h.users(h.plan.HonestMinimum()), t.adjacency).Opened(t.items)
+	rest := account.All{Events: others}
 	one := t.mechanism.Fragment.LocalSet(1, account.Removal).Epsilon
 	crowded := 0.0
 	if e := h.plan.MostMessages(); e < t.mechanism.Backstop.K { // or there is an envelope for each bit
 		crowded = t.overflow(max(0, e-changed))
 	}
-	g := h.opened(account.All{Events: []account.Event{bit(1), rest}}, rest, one, crowded, local)
+	g := h.opened(account.All{Events: append([]account.Event{alone}, others...)}, rest, one, crowded, local)
 	if g.Trust = account.OneFragment; g.Delta > 0 {
 		g.Method = "one bit seen, and the others that may change shuffled: exact law of each count"
 	}

@@ -163,6 +163,24 @@ func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, er
 	return deltas, nil
 }
 
+// Profile is Delta at epsilon = 0, step, ..., at so many points, or up to the first that is at
+// most neglect, where it ended.
+func (c *Composition) Profile(points int, step, neglect float64) (deltas []float64, ended bool, err error) {
+	const block = 1 << 13 // one walk looks at all epsilons that are asked for
+	for len(deltas) < points && !ended {
+		epsilons := make([]float64, min(block, points-len(deltas)))
+		for i := range epsilons {
+			epsilons[i] = float64(len(deltas)+i) * step
+		}
+		more, err := c.Deltas(epsilons, neglect)
+		if err != nil {
+			return nil, false, err
+		}
+		deltas, ended = append(deltas, more...), len(more) < len(epsilons)
+	}
+	return deltas, ended, nil
+}
+
 // Epsilon is the least epsilon >= 0 whose Delta is at most delta: infinite if
 // the infinite mass alone exceeds delta.
 func (c *Composition) Epsilon(delta float64) (float64, error) {

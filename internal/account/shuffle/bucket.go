@@ -74,14 +74,9 @@ func (e BucketResponse) Distributions(o account.Options) ([]*pld.Distribution, e
 		return nil, err
 	}
 	tail := math.Max(o.Neglect/2, profile.MinTail)
-	b := e.bit()
-	epsilons := make([]float64, int(math.Ceil((b.local()+b.mirror().local())/o.Step))+1)
-	for i := range epsilons {
-		epsilons[i] = float64(i) * o.Step
-	}
 	profiles, errs := make([][]float64, len(blocks)), make([]error, len(blocks))
 	inParallel(len(blocks), func(i int) {
-		profiles[i], errs[i] = blocks[i].together(blocks, e.Users-1, epsilons, tail)
+		profiles[i], errs[i] = blocks[i].together(e, blocks, o.Step, tail)
 	})
 	h := []float64{0}
 	for i, p := range profiles {
@@ -126,14 +121,8 @@ func (e BucketResponse) blocks(o account.Options) ([]block, error) {
 		if i > 0 {
 			falling[i], rising[i] = pld.Larger(falling[i], falling[i-1]), pld.Larger(rising[i], rising[i-1])
 		}
-		there, gone := slices.Clone(falling[i]), slices.Clone(rising[i])
-		start := math.Max(there[0], gone[0]) // both are the total variation
-		there[0], gone[0] = start, start
 		var err error
-		if blocks[i].leaving, err = pld.FromCurves(there, gone, o.Step); err != nil {
-			return nil, err
-		}
-		if blocks[i].entered, err = pld.FromCurves(gone, there, o.Step); err != nil {
+		if blocks[i].leaving, blocks[i].entered, err = directed(falling[i], rising[i], o.Step); err != nil {
 			return nil, err
 		}
 	}
@@ -142,58 +131,19 @@ func (e BucketResponse) blocks(o account.Options) ([]block, error) {
 
 // together is the profile of leaving a bucket of this block and entering one with no more
 // others than are left.
-func (b block) together(blocks []block, others int, epsilons []float64, tail float64) ([]float64, error) {
-	left := others - b.least
+func (b block) together(e BucketResponse, blocks []block, step, tail float64) ([]float64, error) {
+	left := e.Users - 1 - b.least
 	i := slices.IndexFunc(blocks, func(x block) bool { return x.most >= left })
 	if i < 0 {
 		i = len(blocks) - 1
 	}
-	var c pld.Composition
-	for _, d := range []*pld.Distribution{b.leaving, blocks[i].entered} {
-		if err := c.Add(d, 1); err != nil {
-			return nil, err
-		}
-	}
-	h, err := c.Deltas(epsilons, tail)
-	if err != nil {
-		return nil, err
-	}
-	for i := range h {
-		h[i] = math.Min(1, h[i]*(1+profile.LawError)+tail)
-	}
-	last := tail // the profile has fallen to that
-	if len(h) == len(epsilons) {
-		h, last = h[:len(h)-1], 0 // beyond both local epsilons
-	}
-	h = append(h, last)
-	for i := len(h) - 2; i >= 0; i-- {
-		h[i] = math.Max(h[i], h[i+1])
-	}
-	return h, nil
+	return e.bit().exchanged(b.leaving, blocks[i].entered, step, tail)
 }
 
 // lower is the data set whose others all hold the bucket that is left, in either
 // direction.
 func (e BucketResponse) lower(o account.Options) ([]*pld.Distribution, error) {
-	leaving, returning := e.bit().atoms(e.Users, e.Users-1, o)
-	departing, entered := e.bit().atoms(e.Users, 0, o)
-	both := func(a, b []pld.Atom) (*pld.Distribution, error) {
-		x, err := pld.LowerFromAtoms(a, 0, o.Step)
-		if err != nil {
-			return nil, err
-		}
-		y, err := pld.LowerFromAtoms(b, 0, o.Step)
-		if err != nil {
-			return nil, err
-		}
-		return pld.Sum(x, y)
-	}
-	one, err := both(leaving, entered)
-	if err != nil {
-		return nil, err
-	}
-	reverse, err := both(returning, departing)
-	return []*pld.Distribution{one, reverse}, err
+	return e.bit().moved(e.Users, e.Users-1, 0, o)
 }
 
 // CalibrateBuckets finds the smallest flip probability that meets the target, a

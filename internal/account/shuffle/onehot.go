@@ -2,7 +2,6 @@ package shuffle
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/pld"
@@ -41,14 +40,18 @@ func (e OneHot) Terms() (account.Guarantee, error) {
 }
 
 // Reduce counts the coordinates whose input changes. Under removal the bit falls
-// one way in every round. Of symmetric bits the worst direction of each round is no
-// worse, since the worst number of ones among the others mirrors it.
+// one way in every round; under replacement one falls and another rises. Of symmetric bits
+// the worst direction of each is no worse, since the worst number of ones among the others
+// mirrors it.
 func (e OneHot) Reduce() account.Event {
-	switch bit, ok := e.bit().(AsymmetricResponse); {
-	case e.Adjacency != account.Removal:
-		return account.Repeat{Event: e.bit(), Rounds: 2}
+	bit, ok := e.bit().(AsymmetricResponse)
+	switch replaced := e.Adjacency == account.Replacement; {
+	case ok && replaced:
+		return movedBit{bit}
 	case ok:
 		return removedBit{bit}
+	case replaced:
+		return account.Repeat{Event: e.bit(), Rounds: 2}
 	}
 	return e.bit()
 }
@@ -63,14 +66,8 @@ func (e removedBit) Distributions(o account.Options) ([]*pld.Distribution, error
 		return e.AsymmetricResponse.Distributions(o)
 	}
 	there, gone := e.AsymmetricResponse.bit().envelopes(cover(e.Users, o), o)
-	start := math.Max(there[0], gone[0]) // both are the total variation
-	there[0], gone[0] = start, start
-	a, err := pld.FromCurves(there, gone, o.Step)
-	if err != nil {
-		return nil, err
-	}
-	b, err := pld.FromCurves(gone, there, o.Step)
-	return []*pld.Distribution{a, b}, err
+	falls, rises, err := directed(there, gone, o.Step)
+	return []*pld.Distribution{falls, rises}, err
 }
 
 // Losses: under removal one bit changes, under replacement one falls and another rises.
@@ -82,12 +79,16 @@ func (e OneHot) Losses() account.Losses {
 	return account.Losses{Report: b.both(), Message: b.most(), Bound: account.Exact}
 }
 
-// Opened: a message shows one bit that changes at most (docs/histograms.md).
+// Opened: a message shows one bit that changes at most (docs/histograms.md). Under
+// replacement that is one that falls or one that rises, and the other stays shuffled.
 func (e OneHot) Opened(rounds int) (rest []account.Event, alone account.Event) {
-	if e.Adjacency == account.Replacement {
-		rounds *= 2
+	if e.Adjacency == account.Removal {
+		one := e
+		one.Users = 1
+		return account.Less(e, rounds), one
 	}
-	return e.bit().Opened(rounds)
+	rest, alone = e.bit().Opened(2)
+	return append(rest, account.Less(e, rounds)...), alone
 }
 
 // Replaced: the same reports under replacement.
