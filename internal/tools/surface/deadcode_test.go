@@ -19,24 +19,9 @@ func TestCommandsReachEveryFunction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles every dependency to SSA")
 	}
-	tree := load(t, packages.LoadAllSyntax, false, "./cmd/...")
-	prog, all := ssautil.AllPackages(tree, ssa.InstantiateGenerics)
-	prog.Build()
-	var roots []*ssa.Function
-	for _, m := range ssautil.MainPackages(all) {
-		roots = append(roots, m.Func("init"), m.Func("main"))
-	}
-	if len(roots) == 0 {
-		t.Fatal("no commands")
-	}
-	// A function is known by where it is declared: instances of a generic one, and wrappers
-	// of a method, share that.
 	reached := map[token.Position]bool{}
-	for f := range rta.Analyze(roots, false).Reachable {
-		if f.Pos().IsValid() {
-			reached[prog.Fset.Position(f.Pos())] = true
-		}
-	}
+	reach(t, lab, reached)
+	tree := reach(t, product, reached)
 	idle := map[string]bool{}
 	packages.Visit(tree, nil, func(p *packages.Package) {
 		pkg, ok := ours(p.PkgPath)
@@ -46,13 +31,35 @@ func TestCommandsReachEveryFunction(t *testing.T) {
 		for _, file := range p.Syntax {
 			for _, d := range file.Decls {
 				f, ok := d.(*ast.FuncDecl)
-				if ok && f.Name.Name != "init" && f.Name.Name != "_" && !reached[prog.Fset.Position(f.Name.Pos())] {
+				if ok && f.Name.Name != "init" && f.Name.Name != "_" && !reached[p.Fset.Position(f.Name.Pos())] {
 					idle[pkg+"."+receiver(f)+f.Name.Name] = true
 				}
 			}
 		}
 	})
 	check(t, "testdata/deadcode.txt", list(t, "testdata/deadcode.txt"), idle)
+}
+
+// reach marks the functions that the commands of a module reach, by where they are declared:
+// instances of a generic one, and wrappers of a method, share that. It returns the commands.
+func reach(t *testing.T, dir string, reached map[token.Position]bool) []*packages.Package {
+	t.Helper()
+	tree := load(t, dir, packages.LoadAllSyntax, false, "./cmd/...")
+	prog, all := ssautil.AllPackages(tree, ssa.InstantiateGenerics)
+	prog.Build()
+	var roots []*ssa.Function
+	for _, m := range ssautil.MainPackages(all) {
+		roots = append(roots, m.Func("init"), m.Func("main"))
+	}
+	if len(roots) == 0 {
+		t.Fatalf("no commands in %s", dir)
+	}
+	for f := range rta.Analyze(roots, false).Reachable {
+		if f.Pos().IsValid() {
+			reached[prog.Fset.Position(f.Pos())] = true
+		}
+	}
+	return tree
 }
 
 // receiver is the type of a method and a dot, and nothing for a function.

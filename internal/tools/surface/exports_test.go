@@ -13,9 +13,10 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads the whole tree")
 	}
-	tree := load(t, packages.NeedName|packages.NeedFiles|packages.NeedImports|packages.NeedExportFile|packages.NeedTypes|packages.NeedTypesInfo|packages.NeedSyntax, true, "./...")
+	const mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedExportFile | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax
+	tree := load(t, product, mode, true, "./...")
 	used := map[string]bool{}
-	for _, p := range tree {
+	for _, p := range append(load(t, lab, mode, true, "./..."), tree...) {
 		for _, o := range p.TypesInfo.Uses {
 			if name, ok := exported(o); ok && !same(p.PkgPath, o.Pkg().Path()) {
 				used[name] = true

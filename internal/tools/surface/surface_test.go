@@ -17,10 +17,13 @@ import (
 
 const module = "github.com/confetti-dp/confetti"
 
-// load reads packages of the tree; it fails on one that does not compile.
-func load(t *testing.T, mode packages.LoadMode, tests bool, patterns ...string) []*packages.Package {
+// product and lab are the folders of the two modules.
+const product, lab = "../../..", "../../../lab"
+
+// load reads packages of a module; it fails on one that does not compile.
+func load(t *testing.T, dir string, mode packages.LoadMode, tests bool, patterns ...string) []*packages.Package {
 	t.Helper()
-	all, err := packages.Load(&packages.Config{Mode: mode, Dir: "../../..", Tests: tests}, patterns...)
+	all, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, Tests: tests}, patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}
