@@ -31,9 +31,12 @@ const (
 	// OneFragment: the observer sees a single fragment of the respondent, and all its
 	// others among everybody's.
 	OneFragment Trust = "one fragment"
-	// Shuffled: at least one hop of the shuffler is honest, or where answers are summed as
-	// many aggregators as the noise needs.
+	// Shuffled: at least one hop of the shuffler is honest.
 	Shuffled Trust = "shuffled"
+	// AggregatorHonest: answers are summed by two, and one of them is honest.
+	AggregatorHonest Trust = "one aggregator honest"
+	// AggregatorsHonest: answers are summed by two, and both of them are honest.
+	AggregatorsHonest Trust = "both aggregators honest"
 	// Peers: those who ask the respondent for a label, or are asked, keep to themselves what
 	// they see.
 	Peers Trust = "peers"

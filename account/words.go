@@ -22,7 +22,8 @@ const (
 	BothAggregators     = "both aggregators" // of a sum, in the place of everyone
 	OneAggregator       = "one aggregator"   // of a sum: it and the analyzer, where the other is honest
 	OnlyTheReader       = "reader"           // of a sum, both of whose aggregators are honest
-	AllRoundsSeen       = "all rounds seen"  // of a study; with an honest shuffler
+	AllRoundsSeen       = "all rounds seen"  // of a study: who sees one round as the plan's promise says
+	AllSizesSeen        = "sizes of crowds, all rounds"
 )
 
 // NoProtection is how a guarantee reads that is not Meaningful.
@@ -179,7 +180,11 @@ func (t Trust) Words() string {
 	case OneFragment:
 		return "opens a single message of the respondent, and sees the others among everybody's"
 	case Shuffled:
-		return "at least one hop of the shuffler is honest, or where answers are summed, an aggregator"
+		return "at least one hop of the shuffler is honest"
+	case AggregatorHonest:
+		return "at least one of the two aggregators is honest"
+	case AggregatorsHonest:
+		return "both aggregators are honest"
 	case Peers:
 		return "none of the peers who exchange labels tells who told what"
 	case Central:

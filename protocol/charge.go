@@ -27,7 +27,7 @@ import (
 // backstop that is kept. Of a promise of labels the answer is the label: the charge says nothing
 // of the features, which that plan has shown, though another plan may keep them secret.
 func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account.Guarantee, error) {
-	kept, ok := promise.kept()
+	kept, ok := p.kept(promise)
 	if !ok {
 		return account.Guarantee{}, errors.New("protocol: the plan promises nothing where the shuffler or the aggregators are honest")
 	}

@@ -131,6 +131,8 @@ func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) rel
 	case protected:
 		t.Columns = append(t.Columns, release.Column{Label: "epsilon with the " + crowd})
 		t.Note += fmt.Sprintf(" The %s adds its local epsilon of %.3g, which depends on nobody else.", crowd, class)
+	case class > 0 && p.Plan.Crowd.Deletion != nil:
+		t.Note += fmt.Sprintf(" The entry hop sees the %s, and of the sizes others see what has a statement of its own.", crowd)
 	case class > 0:
 		t.Note += fmt.Sprintf(" The %s is sent as it is.", crowd)
 	}

@@ -20,11 +20,22 @@ type Promise struct {
 	Cost       []release.Metric    // of one device
 }
 
-// kept is the statement of what is promised: of an honest shuffler, or honest aggregators. ok is
-// false where there is none.
-func (p Promise) kept() (s account.Statement, ok bool) {
-	for _, s := range p.Statements {
-		if s.Guarantee.Trust == account.Shuffled {
+// Trust returns what a plan's promise rests on: an honest shuffler, or as many honest aggregators
+// as its noise needs.
+func Trust(p plan.Plan) account.Trust {
+	switch s := p.Route.Sum; {
+	case s == nil:
+		return account.Shuffled
+	case s.Noise == plan.NoiseShared:
+		return account.AggregatorsHonest
+	}
+	return account.AggregatorHonest
+}
+
+// kept returns the statement of what is promised. ok is false where there is none.
+func (p *Protocol) kept(promise Promise) (s account.Statement, ok bool) {
+	for _, s := range promise.Statements {
+		if s.Guarantee.Trust == Trust(p.Plan) {
 			return s, true
 		}
 	}
@@ -107,7 +118,7 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 // aggregators, and respondents where these add the noise.
 func (p *Protocol) trusted(g account.Guarantee) account.Guarantee {
 	if p.Plan.Route.Sum != nil {
-		g.Trust = account.Shuffled
+		g.Trust = Trust(p.Plan)
 	}
 	if p.noised() {
 		g.Users = 1 // whoever else is honest
@@ -215,12 +226,12 @@ func (p *Protocol) assumptions() []string {
 	if p.Plan.Route.Sum != nil {
 		return p.sumAssumptions()
 	}
-	return []string{
+	return append([]string{
 		"At least one hop of each shuffler instance keeps its permutation and its key to itself.",
 		p.enoughNoise(),
 		"The entry hop counts only respondents that exist.",
 		"HPKE and AES-128 hold.",
-	}
+	}, p.deletes()...)
 }
 
 func (p *Protocol) enoughNoise() string {

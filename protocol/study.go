@@ -64,33 +64,67 @@ func (p *Protocol) staged(rounds int) (s account.Spending, err error) {
 	return s, nil
 }
 
-// Composed is the guarantee of all rounds of a study against an observer who sees every
-// round, where a respondent may answer every one. It is empty where each respondent answers
-// one, which costs what the plan promises. The label epsilon of the rounds adds up, since each of them draws its own.
+// Composed states what all rounds of a study tell, where a respondent may answer every one:
+// who sees every round as the plan's promise says, and where the sizes of crowds are private, who
+// reads all of these. It is empty where each respondent answers one, which costs what the plan
+// promises. The label epsilon of the rounds adds up, since each of them draws its own, and so do
+// the epsilons of sizes.
 func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
-	one, ok := promise.kept()
+	one, ok := p.kept(promise)
 	if s.Takes == plan.TakesOne || s.Rounds == 1 || !ok {
 		return nil, nil
 	}
-	all := account.Statement{Observer: account.AllRoundsSeen, Who: one.Who + " They see every round of the study.", Guarantee: one.Guarantee}
-	k := float64(s.Rounds)
-	g, err := p.Rounds(s.Rounds, p.Plan.Budget.Delta)
+	answers, err := p.allRounds(one, s.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	answers.Note = strings.TrimSpace(answers.Note + localOfAll(promise, s.Rounds))
+	all := []account.Statement{answers}
+	for _, sizes := range promise.Statements {
+		if sizes.Observer != account.CrowdSizesSeen {
+			continue
+		}
+		sizes.Observer, sizes.Who = account.AllSizesSeen, sizes.Who+everyRound
+		sizes.Note = fmt.Sprintf("What the sizes of one round cost, %d times, beside the answers of all rounds.", s.Rounds)
+		if sizes.Guarantee, err = times(sizes.Guarantee, s.Rounds); err != nil {
+			return nil, err
+		}
+		all = append(all, sizes)
+	}
+	return all, nil
+}
+
+const everyRound = " They see every round of the study."
+
+// times is a guarantee so many times, by basic composition.
+func times(g account.Guarantee, rounds int) (account.Guarantee, error) {
+	all, err := account.Compose(slices.Repeat([]account.Guarantee{g}, rounds)...)
+	all.Method = fmt.Sprintf("%s, %d times", g.Method, rounds)
+	return all, err
+}
+
+// allRounds states what so many rounds of the answers tell the observer of one, for the
+// neighbours that this is stated for.
+func (p *Protocol) allRounds(one account.Statement, rounds int) (account.Statement, error) {
+	all := account.Statement{Observer: account.AllRoundsSeen, Who: one.Who + everyRound, Note: one.Note}
+	g, err := p.Rounds(rounds, p.Plan.Budget.Delta)
+	if err == nil {
+		g, err = g.Under(one.Guarantee.Adjacency)
+	}
 	if err != nil { // then they add up
-		g, err = account.Compose(slices.Repeat([]account.Guarantee{one.Guarantee}, s.Rounds)...)
-		all.Guarantee, all.Note = g, fmt.Sprintf("What one round costs, %d times.", s.Rounds)+localOfAll(promise, s.Rounds)
-		return []account.Statement{all}, err
+		all.Note = strings.TrimSpace(fmt.Sprintf("%s What one round costs, %d times.", one.Note, rounds))
+		all.Guarantee, err = times(one.Guarantee, rounds)
+		return all, err
 	}
-	g.Trust, g.Certified = one.Guarantee.Trust, one.Guarantee.Certified
+	g.Trust, g.Users, g.Certified = one.Guarantee.Trust, one.Guarantee.Users, one.Guarantee.Certified
 	if class := p.risks().CrowdLoss; class > 0 && !math.IsInf(class, 1) {
-		classes := profile.Above(k * class)
+		classes := profile.Above(float64(rounds) * class)
 		all.Note = fmt.Sprintf("Of this, epsilon %s speaks of the %s with the reported %s fixed, exactly composed over %d rounds, and %s of the %s, which every round sends anew.",
-			account.AtMost(g.Epsilon, 4), p.words().Answer, p.words().Crowd, s.Rounds, account.AtMost(classes, 4), p.words().Crowd)
+			account.AtMost(g.Epsilon, 4), p.words().Answer, p.words().Crowd, rounds, account.AtMost(classes, 4), p.words().Crowd)
 		g.Epsilon = profile.Above(g.Epsilon + classes)
-	} else {
-		all.Note = one.Note
 	}
-	all.Guarantee, all.Note = g, strings.TrimSpace(all.Note+localOfAll(promise, s.Rounds))
-	return []account.Statement{all}, nil
+	all.Guarantee = g
+	return all, nil
 }
 
 // localOfAll says what all rounds tell those who collude: each draws its noise anew, so that

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/vector"
 )
 
 // bit is how a bit of probability flip is sent of x in [-1, 1].
@@ -125,6 +127,54 @@ func TestAStudyOfEveryRoundAddsUpItsLabels(t *testing.T) {
 	}
 	if !strings.Contains(all[0].Note, "and 1.5 of the class") {
 		t.Error(all[0].Note)
+	}
+}
+
+// All rounds of a study of labels are stated of labels, as each of them is, and never below one.
+func TestAllRoundsOfLabelsAreStatedOfLabels(t *testing.T) {
+	asked := example.Vector(plan.VectorRound{Sums: vector.Classes, Answered: 4})
+	asked.Budget.Adjacency = plan.AdjacencyLabel
+	proto := example.Runnable(t, example.Design(t, asked))
+	promise := example.Promised(t, proto)
+	all, err := proto.Composed(promise, plan.Study{Rounds: 3, Takes: plan.TakesAll})
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	one := promise.Statements[len(promise.Statements)-1]
+	if g := all[0].Guarantee; g.Adjacency != account.Label || g.Epsilon <= one.Guarantee.Epsilon || g.Epsilon > 3*one.Guarantee.Epsilon*1.001 || g.Trust != account.Shuffled || !strings.Contains(all[0].Note, one.Note) {
+		t.Errorf("all rounds: %v, %q; one: %v", g, all[0].Note, one)
+	}
+}
+
+// Private sizes of crowds cost in every round: all rounds have a row for them, which adds them up,
+// of whatever question, and a claim that the noise does not keep is found.
+func TestPrivateSizesOfAllRoundsHaveTheirRow(t *testing.T) {
+	crowd, err := additive.NewCrowd(1, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, asked := range map[string]plan.Plan{"histogram": example.Histograms()["crowds"], "density": example.Density("rr")} {
+		asked.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: crowd.Noise, Threshold: crowd.Threshold}
+		p := example.Design(t, asked)
+		proto := example.Runnable(t, p)
+		promise := example.Promised(t, proto)
+		sizes := promise.Statements[len(promise.Statements)-1]
+		if sizes.Observer != account.CrowdSizesSeen || sizes.Guarantee.Epsilon != 1 {
+			t.Errorf("%s: the sizes of one round: %+v", name, sizes)
+		}
+		if name == "histogram" && strings.Contains(promise.Statements[0].Note, "sent as it is") {
+			t.Errorf("crowds of private sizes: %s", promise.Statements[0].Note)
+		}
+		all, err := proto.Composed(promise, plan.Study{Rounds: 3, Takes: plan.TakesAll})
+		if err != nil || len(all) != 2 {
+			t.Fatal(name, all, err)
+		}
+		g := all[1].Guarantee
+		if all[1].Observer != account.AllSizesSeen || math.Abs(g.Epsilon-3) > 1e-9 || g.Delta < 3*sizes.Guarantee.Delta || g.Adjacency != account.Replacement || !strings.Contains(all[1].Note, "3 times") {
+			t.Errorf("%s: the sizes of three rounds: %+v", name, all[1])
+		}
+		p.Crowd.Deletion = &plan.Deletion{Epsilon: 0.9, Delta: 1e-6, Noise: crowd.Noise, Threshold: crowd.Threshold}
+		example.Mentions(t, protocol.Check(p), "crowd.deletion gives epsilon 1", "claims 0.9")
 	}
 }
 

@@ -44,6 +44,18 @@ func ShufflerHonest(p plan.Plan) string {
 	return "The analyzer, and whoever reads this release, as long as " + hop + " to itself."
 }
 
+// CrowdSent says what a guarantee speaks of and, where there are crowds, who sees which one a
+// respondent is in.
+func CrowdSent(speaks string, p plan.Plan) string {
+	switch {
+	case len(p.Crowd.Names) == 0:
+		return ""
+	case p.Crowd.Deletion != nil:
+		return speaks + ": the entry hop sees which crowd a respondent is in, and what others see of it, the sizes of crowds, is stated by itself."
+	}
+	return speaks + ": which crowd a respondent is in is sent as it is."
+}
+
 // OneMessage are the statements about a report that is one message: who opens it has all of it, whoever else
 // is honest.
 func OneMessage(p plan.Plan, local, shuffled account.Guarantee) []account.Statement {

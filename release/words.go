@@ -84,7 +84,7 @@ func (r Release) Banners() []Banner {
 	case r.Source == Simulation:
 		all = append(all, Banner{"Simulation.", "No device was asked, and none was simulated. The counts were drawn from the law of what devices would send that hold the rows of a table." + truth})
 	case r.Source == Trial:
-		all = append(all, Banner{"Trial.", "One operator holds the keys of all parties and could have undone the mixing. What is promised of an honest shuffler holds once several operators run it."})
+		all = append(all, Banner{"Trial.", "One operator holds the keys of all parties, and could have found out who said what. What is promised where one of them is honest holds once several operators run them."})
 	}
 	return all
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
@@ -267,11 +266,12 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 		other = shuffled
 		other.Epsilon = math.Inf(1)
 	}
-	other.Trust, other.Users = additive.Aggregated, 1
+	other.Users = 1
 	one, reader := shuffled, other
 	if count == 2 {
 		one, reader = other, shuffled
 	}
+	one.Trust, reader.Trust = account.AggregatorHonest, account.AggregatorsHonest
 	return []account.Statement{
 		{Observer: account.BothAggregators, Who: whoBoth, Guarantee: h.randomizers[0].local(), Note: h.note()},
 		{Observer: account.OneAggregator, Who: whoOne, Guarantee: one, Note: h.note()},

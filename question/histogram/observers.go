@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -48,16 +47,6 @@ func (h *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 	}, account.Statement{
 		Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: question.ShufflerHonest(h.plan),
 	})
-	if d := h.plan.Crowd.Deletion; d != nil {
-		// Whatever the answers' neighbours are: who is in another crowd leaves one and
-		// enters one.
-		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
-		statements = append(statements, account.Statement{
-			Observer: account.CrowdSizesSeen, Guarantee: sizes,
-			Who:  "The analyzer, and whoever reads this release, looking at what the published crowd sizes reveal about which crowd you are in. The entry hop knows it.",
-			Note: "Beside the answers: a respondent who is exchanged for one of another crowd pays this once, and the shuffled guarantee of a replaced answer twice, for the crowd that is left and the one that is entered.",
-		})
-	}
 	return statements, nil
 }
 
@@ -186,12 +175,7 @@ func (h *Question) opened(event, rest account.Event, outright, failing float64, 
 	return g
 }
 
-func (h *Question) note() string {
-	if len(h.plan.Crowd.Names) == 0 {
-		return ""
-	}
-	return "Speaks of the answers: which crowd a respondent is in is sent as it is."
-}
+func (h *Question) note() string { return question.CrowdSent("Speaks of the answers", h.plan) }
 
 // Opened is the guarantee where so many of a device's report fragments are opened and
 // known to be its, and the others come among everybody's.

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -176,21 +175,12 @@ func (h *Question) assumptions() []string {
 	if h.plan.Route.Spreads() {
 		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
 	}
-	if h.plan.Crowd.Deletion != nil {
-		out = append(out, "The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated.")
-	}
 	return out
 }
 
 // claims checks the epsilons that the plan states beside its budget against its
 // probabilities.
 func (h *Question) claims() error {
-	if d := h.plan.Crowd.Deletion; d != nil {
-		sizes := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
-		if !(d.Epsilon >= sizes.Epsilon*(1-question.ClaimSlack) && d.Delta >= sizes.Delta*(1-question.ClaimSlack)) {
-			return fmt.Errorf("plan: promise does not hold: the noise of crowd.deletion gives epsilon %.9g and delta %.3g, and it claims %.9g and %.3g", sizes.Epsilon, sizes.Delta, d.Epsilon, d.Delta)
-		}
-	}
 	r := h.ask.Randomizer
 	if !r.OneHot() {
 		return nil // its epsilon is what is drawn with

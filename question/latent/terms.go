@@ -36,8 +36,8 @@ func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, e
 		if q.ask.Records > 0 {
 			s.Note += " The analyzer sees which public record a report is of, and the release lists it: it hides among no others, and that you answered is no secret."
 		}
-		if len(q.plan.Crowd.Names) > 0 {
-			s.Note += " Which group a respondent is in is sent as it is."
+		if sent := question.CrowdSent("It does not speak of groups", q.plan); sent != "" {
+			s.Note += " " + sent
 		}
 	}
 	return all, nil

@@ -96,7 +96,7 @@ func (c Audit) plan(std terminal.Streams) error {
 	if c.Mechanism != "" || len(flags) > 0 {
 		return terminal.Usagef("a plan says all of its mechanism: leave out --mechanism and its flags beside --plan, but for --rounds")
 	}
-	p, _, err := plans.ReadAny(c.Plan)
+	p, _, _, err := plans.ReadAny(c.Plan)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (c Command) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := plans.ReadAny(c.Plan)
+	p, _, _, err := plans.ReadAny(c.Plan)
 	if err != nil {
 		return err
 	}

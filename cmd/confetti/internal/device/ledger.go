@@ -58,7 +58,7 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 	}
 	var asked *client.Charge
 	if c.Plan != "" {
-		p, _, err := plans.ReadAny(c.Plan)
+		p, _, _, err := plans.ReadAny(c.Plan)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -102,7 +103,8 @@ func (c taught) asState(m *model.Model) ([]byte, error) {
 type labelled struct {
 	*findings.Labels
 	release release.Release
-	state   []byte // of clusters
+	trust   account.Trust // that the plan's promise rests on
+	state   []byte        // of clusters
 }
 
 // told reads a release of labels.
@@ -114,6 +116,7 @@ func told(dir string) (t labelled, err error) {
 	if err != nil {
 		return t, err
 	}
+	t.trust = protocol.Trust(p)
 	f, err := os.Open(filepath.Join(dir, release.CountsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, fmt.Errorf("%s: no release of labels that were counted in clusters, or told one by one: it has no %s", dir, release.CountsFile)
@@ -176,19 +179,19 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 	return x
 }
 
-// promise is that against the analyzer: it sees counts of clusters behind an honest shuffler, and
+// promise is that against the analyzer: it sees counts of clusters, behind whoever is honest, and
 // labels told one by one with whose they are; of private records the one to go by, though everyone colludes.
 func (t labelled) promise() (model.Promise, error) {
-	observer := account.ShufflerHonest
+	trust := t.trust
 	if t.Likely == nil || t.Local {
-		observer = account.EveryoneColludes
+		trust = account.Local
 	}
 	for _, s := range t.release.Guarantees {
-		if g := s.Guarantee; s.Observer == observer {
+		if g := s.Guarantee; g.Trust == trust {
 			return model.Promise{Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Rounds: 1, Respondents: t.respondents()}, nil
 		}
 	}
-	return model.Promise{}, fmt.Errorf("the release promises nothing against %q: a model without a promise is not written", observer)
+	return model.Promise{}, fmt.Errorf("the release promises nothing that rests on %q: a model without a promise is not written", trust)
 }
 
 // respondents are as many as were counted.

@@ -106,7 +106,7 @@ type budgetForecast struct {
 
 // forecast reads a plan and holds it against a budget, by the rule of the analyzer.
 func forecast(file string, b analyzerd.Budget) (*budgetForecast, error) {
-	p, _, err := plans.ReadAny(file)
+	p, _, _, err := plans.ReadAny(file)
 	if err != nil {
 		return nil, err
 	}

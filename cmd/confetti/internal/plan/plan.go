@@ -42,14 +42,14 @@ func (planCheck) Help() string {
 }
 
 func (c planCheck) Run(std terminal.Streams) error {
-	p, publisher, err := plans.ReadAny(c.File)
+	p, study, publisher, err := plans.ReadAny(c.File)
 	if err != nil {
 		return err
 	}
 	if err := takes(c.Trust, c.File); err != nil {
 		return err
 	}
-	d, err := describe.Plan(p)
+	d, err := describe.Plan(p, study)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
@@ -119,7 +119,7 @@ func canonicalText(p plan.Plan, terminal bool) []byte {
 func (planShow) Help() string { return "Example:\n  confetti plan show plan.toml" }
 
 func (c planShow) Run(std terminal.Streams) error {
-	p, _, err := plans.ReadAny(c.File)
+	p, _, _, err := plans.ReadAny(c.File)
 	if err != nil {
 		return err
 	}

@@ -70,22 +70,22 @@ func lend(p *plan.Plan) {
 	}
 }
 
-// ReadAny reads a plan that is signed or not. A signature must be the publisher's
-// who is named; whether anybody trusts that one is not asked here.
-func ReadAny(file string) (p plan.Plan, publisher string, err error) {
+// ReadAny reads a plan that is signed or not, with its study if it is a round of one. A signature
+// must be the publisher's who is named; whether anybody trusts that one is not asked here.
+func ReadAny(file string) (p plan.Plan, study *plan.Study, publisher string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil || !plan.IsSigned(text) {
 		p, err = Read(file)
-		return p, "", err
+		return p, nil, "", err
 	}
 	signed, err := ReadSigned(file)
 	if err != nil {
-		return p, "", err
+		return p, nil, "", err
 	}
 	if err := signed.Verify(plan.Trust(signed.Signers()...)); err != nil {
-		return p, "", fmt.Errorf("%s: %w", file, err)
+		return p, nil, "", fmt.Errorf("%s: %w", file, err)
 	}
-	return signed.Plan, strings.Join(signed.Signers(), " "), nil
+	return signed.Plan, signed.Study, strings.Join(signed.Signers(), " "), nil
 }
 
 // ReadSigned reads a signed plan. Whose the signatures are is not asked here.

@@ -37,9 +37,9 @@ type Description struct {
 	Left        []string        // observers who were not attacked, and why
 }
 
-// Plan recomputes the promise, and measures the seconds here and now, with
-// real seals.
-func Plan(p plan.Plan) (Description, error) {
+// Plan recomputes the promise, and of a round what all rounds of its study tell (nil: it is none),
+// and measures the seconds here and now, with real seals.
+func Plan(p plan.Plan, study *plan.Study) (Description, error) {
 	d := Description{plan: p}
 	proto, err := protocol.New(p)
 	if err != nil {
@@ -48,6 +48,13 @@ func Plan(p plan.Plan) (Description, error) {
 	start := time.Now()
 	if d.promise, err = proto.Promise(); err != nil {
 		return d, err
+	}
+	if study != nil {
+		all, err := proto.Composed(d.promise, *study)
+		if err != nil {
+			return d, err
+		}
+		d.promise.Statements = slices.Concat(d.promise.Statements, all)
 	}
 	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
 	d.comparisons = design.Compare(proto)

@@ -101,7 +101,7 @@ func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(pl
 	if err := protocol.Validate(p); err != nil {
 		return terminal.Usage(err)
 	}
-	d, err := describe.Plan(p)
+	d, err := describe.Plan(p, nil)
 	if err != nil {
 		return terminal.Usage(err)
 	}
