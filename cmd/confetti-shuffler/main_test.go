@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,48 +11,9 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/internal/tools/architecture/linked"
 )
-
-// reading is what can read a report, or knows what one means.
-var reading = []string{"analyzer", "client", "internal/dp/bitsum", "internal/dp/direction", "internal/dp/encode", "internal/dp/estimate", "internal/dp/fragment", "internal/dp/kde", "internal/dp/randomize", "internal/dp/sketch", "internal/dp/tally", "internal/dp/vector", "learn", "protocol", "question", "release"}
-
-// packages are those of ours that have code or data in the binary.
-func packages(t *testing.T, binary string) []string {
-	t.Helper()
-	f, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const module = "github.com/confetti-dp/confetti/"
-	var found []string
-	for _, s := range symbols {
-		// module/path.Name, also within type:.eq.module/path.Name and the like.
-		_, rest, ours := strings.Cut(s.Name, module)
-		if !ours {
-			continue
-		}
-		folder, name := "", rest
-		if i := strings.LastIndex(rest, "/"); i >= 0 {
-			folder, name = rest[:i+1], rest[i+1:]
-		}
-		name, _, _ = strings.Cut(name, ".")
-		if p := folder + name; !slices.Contains(found, p) {
-			found = append(found, p)
-		}
-	}
-	return found
-}
-
-func readers(found []string) []string {
-	return slices.DeleteFunc(slices.Clone(found), func(p string) bool {
-		return !slices.ContainsFunc(reading, func(r string) bool { return p == r || strings.HasPrefix(p, r+"/") })
-	})
-}
 
 func build(t *testing.T, command string) string {
 	t.Helper()
@@ -71,15 +31,15 @@ func TestTheBinaryCannotReadReports(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links two programs")
 	}
-	mixer := packages(t, build(t, "."))
+	mixer := linked.Packages(t, build(t, "."))
 	if !slices.Contains(mixer, "internal/service/shufflerd") || !slices.Contains(mixer, "envelope") {
 		t.Fatalf("the binary's symbols do not show what is in it: %v", mixer)
 	}
-	if found := readers(mixer); len(found) > 0 {
+	if found := linked.Readers(mixer); len(found) > 0 {
 		t.Errorf("the mixing hop's binary contains %v", found)
 	}
 	// The same look at a program that could.
-	if found := readers(packages(t, build(t, "./testdata/reader"))); !slices.Contains(found, "internal/dp/fragment") || !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
+	if found := linked.Readers(linked.Build(t, "./testdata/reader")); !slices.Contains(found, "internal/dp/fragment") || !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
 		t.Errorf("in a program that could read reports only %v was found", found)
 	}
 }
