@@ -205,3 +205,21 @@ func TestNoPackageSaysTooMuch(t *testing.T) {
 		}
 	}
 }
+
+// DESIGN.md lists what the two believed programs are made of.
+func TestDesignListsWhatIsBelieved(t *testing.T) {
+	found, err := architecture.Read(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"cmd/confetti-shuffler", "cmd/confetti-aggregator"} {
+		line := "- `" + program + "`: " + strings.Join(slices.Sorted(maps.Keys(found.Reach(program))), ", ") + "\n"
+		if !strings.Contains(string(text), line) {
+			t.Errorf("DESIGN.md lacks this line:\n%s", line)
+		}
+	}
+}
