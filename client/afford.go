@@ -28,8 +28,8 @@ func costs(c Charge, question []byte) cost {
 // study makes the costs of a plan those of a round of a study that takes all. The first
 // answer is charged for every round. What everyone together learns of report fragments is
 // left out of that: it is the backstop's, which each answer is charged for by itself.
-func (c *cost) study(proto *protocol.Protocol, of plan.Study, name string) (err error) {
-	c.of = name
+func (c *cost) study(proto *protocol.Protocol, of plan.Study) (err error) {
+	c.of = of.Name()
 	c.whole, err = c.later.ofStudy(proto, of.Rounds)
 	if c.first = c.whole; c.question != nil {
 		c.first.Local = c.later.Local

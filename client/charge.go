@@ -54,9 +54,10 @@ func (c Charge) spending() account.Spending {
 // JSON has no infinity.
 const unlimited = -1
 
-// Forecast is what an answer to a plan would cost, and the question whose backstop it
-// would come from (question.Backstop; nil: none). It runs the accountant.
-func Forecast(p plan.Plan) (c Charge, question []byte, err error) {
+// Forecast says what an answer to a plan would cost, the first one to its study (nil: the
+// plan is by itself), and the question whose backstop it would come from (question.Backstop;
+// nil: none). It runs the accountant.
+func Forecast(p plan.Plan, of *plan.Study) (c Charge, question []byte, err error) {
 	proto, err := protocol.New(p)
 	if err != nil {
 		return c, nil, err
@@ -66,7 +67,12 @@ func Forecast(p plan.Plan) (c Charge, question []byte, err error) {
 		return c, nil, err
 	}
 	c, question, err = price(proto, promise)
-	return c, question, err
+	if err != nil || of == nil || of.Takes != plan.TakesAll {
+		return c, question, err
+	}
+	all := costs(c, question)
+	err = all.study(proto, *of)
+	return all.first, question, err
 }
 
 // price is what an answer costs, as charge reads it, and its backstop's question.

@@ -101,7 +101,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	}
 	c := &Client{options: o, cost: costs(found.Charge, found.Question), affords: (*Ledger).afford, statements: found.Statements, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
 	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
-		if err := c.cost.study(proto, *signed.Study, signed.Plan.Round.Study); err != nil {
+		if err := c.cost.study(proto, *signed.Study); err != nil {
 			return nil, err
 		}
 	}

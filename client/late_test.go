@@ -204,8 +204,17 @@ func TestAStudyKeepsALocalCap(t *testing.T) {
 			}
 		}
 	}
-	// One plan may be a study, and is then all its rounds.
+	// What is forecast of a study is what its first answer is charged.
 	o := device(t, s)
+	if err := answerAt(t, round(t, of, 2, 0), o, now, drink("tea")); err != nil {
+		t.Fatal(err)
+	}
+	one, _, _ := client.Forecast(p, nil)
+	if forecast, _, err := client.Forecast(p, &of.Study); one.Epsilon*rounds > forecast.Epsilon || err != nil || forecast != ledger(t, o).Entries[0].Charge {
+		t.Errorf("forecast %+v, charged %+v, %v", forecast, ledger(t, o).Entries[0].Charge, err)
+	}
+	// One plan may be a study, and is then all its rounds.
+	o = device(t, s)
 	o.Caps = client.Caps{Plan: client.Cap{Local: 1.5 * kept.Epsilon}}
 	if err := answerAt(t, round(t, of, 1, 0), o, now, drink("tea")); err == nil {
 		t.Error("a study that draws a backstop a round is within a cap on one plan of one and a half")

@@ -62,7 +62,11 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 		if err != nil {
 			return err
 		}
-		charge, _, err := client.Forecast(p)
+		var of *plan.Study
+		if signed, err := plan.ReadSigned(c.Plan); err == nil { // else it is not signed yet, and no round
+			of = signed.Study
+		}
+		charge, _, err := client.Forecast(p, of)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Plan, err)
 		}

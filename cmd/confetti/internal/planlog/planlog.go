@@ -238,7 +238,7 @@ func read(l planlog.Logged) entry {
 	if p.Round != nil {
 		e.Study, e.Round = p.Round.Study, p.Round.Number
 	}
-	charge, _, err := client.Forecast(p)
+	charge, _, err := client.Forecast(p, nil)
 	if err != nil {
 		e.Refused = err.Error()
 	}
