@@ -167,10 +167,10 @@ var wider = map[string]struct{ names, imports int }{
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
 	"internal/service/analyzerd": {imports: 25}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 20},
 	"question/histogram": {imports: 16}, "simulate": {imports: 19}, "internal/simulate/collection": {imports: 25}, "internal/simulate/law": {imports: 17},
-	"internal/audit": {imports: 28}, "internal/release/findings": {imports: 22}, "internal/experiments/kde": {imports: 22},
+	"internal/audit": {imports: 34}, "internal/release/findings": {imports: 22}, "internal/experiments/kde": {imports: 22},
 	// Commands.
 	"cmd/confetti": {imports: 18}, "cmd/confetti/internal/account": {imports: 19}, "cmd/confetti/internal/collect": {imports: 23},
-	"cmd/confetti/internal/device": {imports: 18}, "cmd/confetti/internal/features": {imports: 28}, "cmd/confetti/internal/roles": {imports: 17},
+	"cmd/confetti/internal/device": {imports: 18}, "cmd/confetti/internal/features": {imports: 29}, "cmd/confetti/internal/roles": {imports: 17},
 	"cmd/confetti/internal/up": {imports: 21}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/services": {imports: 17},
 }
 
