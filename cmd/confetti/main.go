@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -29,6 +32,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/strict"
 	_ "github.com/confetti-dp/confetti/question/all"
 )
 
@@ -71,6 +75,7 @@ func main() {
 // run is main without the process: it returns the exit code.
 func run(args []string, std terminal.Streams) int {
 	code, exited := 0, false
+	args = meant(args)
 	parser := newParser(named(args), std, func(c int) { code, exited = c, true })
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -102,6 +107,43 @@ func run(args []string, std terminal.Streams) int {
 	return 0
 }
 
+// meant reads help and version as the flags that they are, and a number below zero behind a flag as
+// the flag's: no flag's letter is a digit, and whoever takes the number says what is wrong with it.
+func meant(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "version":
+		return []string{"--version"}
+	}
+	var all []string
+	for i, a := range args {
+		if a == "--" {
+			return append(all, args[i:]...)
+		}
+		if _, err := strconv.ParseFloat(a, 64); err == nil && a[0] == '-' && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
+			all[len(all)-1] += "=" + a
+			continue
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// moment reads a flag's time.
+func moment(d *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := d.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return strict.Told(err)
+	}
+	target.Set(reflect.ValueOf(at))
+	return nil
+}
+
 // named is the command line with the one command that args begin with, or all of it if
 // they begin with none: to read the flags of all commands takes longer than most take.
 func named(args []string) any {
@@ -125,6 +167,7 @@ func newParser(commands any, std terminal.Streams, exit func(code int)) *kong.Ko
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
 		kong.Bind(std),
+		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(moment)),
 		kong.Vars{"version": std.Version, "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked()},
 	)
 	if err != nil {

@@ -113,6 +113,9 @@ func (f File) text() []byte {
 // except on Windows, where the mode does not say.
 func Read(path string) (File, error) {
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return File{}, fmt.Errorf("keyfile: there is none at %s: check the path, or make a key there with confetti keys new: %w", path, fs.ErrNotExist)
+	}
 	if err != nil {
 		return File{}, fmt.Errorf("keyfile: read: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/plain"
 )
 
 // Choice is what to take of a labelled table.
@@ -26,7 +28,7 @@ func (c Choice) plain() bool {
 // features says which of the columns are features: the label is none.
 func (c Choice) features(names []string) ([]bool, error) {
 	if c.Label != "" && !slices.Contains(names, c.Label) {
-		return nil, fmt.Errorf("no column %q to take labels from", c.Label)
+		return nil, fmt.Errorf("no column %q to take labels from%s", c.Label, plain.DidYouMean(c.Label, names))
 	}
 	taken := make([]bool, len(names))
 	for i, name := range names {
@@ -41,7 +43,7 @@ func (c Choice) features(names []string) ([]bool, error) {
 				}
 			}
 			if !found {
-				return fmt.Errorf("no column is named %q, as %s asks", p, flag)
+				return fmt.Errorf("no column is named %q, as %s asks%s", p, flag, plain.DidYouMean(p, names))
 			}
 		}
 		return nil

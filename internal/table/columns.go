@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/confetti-dp/confetti/internal/plain"
 )
 
 // Columns are some columns of a user's own file, as text.
@@ -59,7 +61,7 @@ func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, er
 	for i, column := range columns {
 		c.Names = append(c.Names, column.Name)
 		if at[i] = slices.Index(in.Names, column.Name); at[i] < 0 {
-			return nil, fmt.Errorf("no column %q: the first line names %s", column.Name, others(len(in.Names)))
+			return nil, noColumn(column.Name, in.Names)
 		}
 	}
 	var faults Faults
@@ -129,6 +131,12 @@ func notes(read, missing string) []string {
 		all = append(all, missing)
 	}
 	return all
+}
+
+// noColumn names no column but the one that was meant: where the first line is none of names, it holds
+// what people said.
+func noColumn(name string, there []string) error {
+	return fmt.Errorf("no column %q%s: the first line names %s", name, plain.DidYouMean(name, there), others(len(there)))
 }
 
 func others(n int) string {

@@ -100,6 +100,8 @@ func (c collectSimulate) oneQuestion(given *kong.Context) error {
 		return terminal.Usagef("name a table: --csv FILE --column NAME for a histogram, or FILE --label NAME for a density")
 	case c.CSV != "" && c.File != "":
 		return terminal.Usagef("%s beside --csv: a histogram is of one table", c.File)
+	case c.CSV == "" && len(c.Column) > 0:
+		return terminal.Usagef("--column is of histograms, whose table is named with --csv: confetti collect simulate --csv %s --column %s; for a density name its class with --label instead", c.File, strings.Join(c.Column, " --column "))
 	case c.CSV == "" && c.Label == "":
 		return terminal.Usagef("missing flags: --label=NAME, which names the class of each record")
 	}

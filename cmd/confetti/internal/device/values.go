@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -135,9 +136,9 @@ func named(names []string, fields []question.Field) error {
 		switch {
 		case slices.Contains(names, f.Name):
 		case f.Crowd:
-			errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from: name it with --crowd", f.Name))
+			errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from%s: name it with --crowd", f.Name, plain.DidYouMean(f.Name, names)))
 		default:
-			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about", f.Name))
+			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about%s", f.Name, plain.DidYouMean(f.Name, names)))
 		}
 	}
 	return errors.Join(errs...)
@@ -160,7 +161,7 @@ func vectors(path string, missing table.Missing, q question.Read, fields []quest
 			continue
 		}
 		if own[f] = slices.Index(t.Columns, of.Name); own[f] < 0 {
-			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about", path, of.Name)
+			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about%s", path, of.Name, plain.DidYouMean(of.Name, t.Columns))
 		}
 	}
 	values := make([]question.Value, t.X.Rows)

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/release"
@@ -140,7 +141,7 @@ func (c joined) own() (rows [][]string, head []string, err error) {
 	}
 	rows[0][0] = string(bytes.TrimPrefix([]byte(rows[0][0]), []byte("\ufeff")))
 	if !slices.Contains(rows[0], c.Key) {
-		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records: name it with --key", c.Table, c.Key)
+		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records%s: name it with --key", c.Table, c.Key, plain.DidYouMean(c.Key, rows[0]))
 	}
 	return rows[1:], rows[0], nil
 }
