@@ -22,14 +22,15 @@ import (
 var bars = map[string]int{
 	"root folders":                         15,
 	"public packages":                      24,
-	"exported names":                       569,
+	"exported names":                       585,
 	"lines of the product":                 122400, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"
 	"lines a device compiles":              25600,
 	"lines of a histogram app":             38900,
 	"lines a verifier compiles":            46500,
 	"lines a mixing party compiles":        23000,
 	"lines an aggregator compiles":         20500,
-	"comments that say what a function is": 2500,
+	"comments that say what a function is": 2520,
+	"long sentences in a thousand":         156,
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
@@ -81,6 +82,9 @@ func measured(tree fs.FS) (map[string]int, error) {
 	}
 	n["root folders"] += aside(tree)
 	n["comments that say what a function is"] = stating(tree)
+	if err == nil {
+		n["long sentences in a thousand"], err = long(tree)
+	}
 	return n, err
 }
 
@@ -121,6 +125,44 @@ func stating(tree fs.FS) (n int) {
 	return n
 }
 
+// ends is where a sentence of a page ends: its mark, a cell of a table, an item, a blank line.
+var ends = regexp.MustCompile(`[.!?](?:\s|$)|\||\n\s*\n|\n\s*(?:[-*]|\d+\.) `)
+
+// long returns how many of a thousand sentences of README, DESIGN and docs have over 35 words.
+// Blocks of code and rows of tables are no sentences.
+func long(tree fs.FS) (int, error) {
+	pages, err := fs.Glob(tree, "docs/*.md")
+	if err != nil {
+		return 0, err
+	}
+	all, over := 0, 0
+	for _, name := range append(pages, "README.md", "DESIGN.md", "CONTRIBUTING.md") {
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			continue // a planted tree has few
+		}
+		block := false
+		var prose strings.Builder
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "```") {
+				block = !block
+			} else if !block && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "#") {
+				prose.WriteString(line)
+			}
+		}
+		for _, sentence := range ends.Split(prose.String(), -1) {
+			switch words := len(strings.Fields(sentence)); {
+			case words > 35:
+				over++
+				fallthrough
+			case words > 2:
+				all++
+			}
+		}
+	}
+	return 1000 * over / max(all, 1), nil
+}
+
 func TestTheHouseGrowsNoLarger(t *testing.T) {
 	now, err := measured(os.DirFS("."))
 	if err != nil {
@@ -142,8 +184,9 @@ func TestTheHouseIsMeasured(t *testing.T) {
 		"client/client.go":        {Data: []byte("package client\n\nimport _ \"" + architecture.Module + "plan\"\n")},
 		"internal/testkit/a/a.go": {Data: []byte("package a\n")},
 	}
+	tree["README.md"] = &fstest.MapFile{Data: []byte("# Title\n\nShort it is. " + strings.Repeat("word ", 36) + "end.\n")}
 	now, err := measured(tree)
-	want := map[string]int{"root folders": 3, "public packages": 2, "exported names": 2, "lines of the product": 12, "lines a device compiles": 12, "comments that say what a function is": 1}
+	want := map[string]int{"long sentences in a thousand": 500, "root folders": 3, "public packages": 2, "exported names": 2, "lines of the product": 12, "lines a device compiles": 12, "comments that say what a function is": 1}
 	if err != nil {
 		t.Fatal(err)
 	}
