@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -212,6 +213,7 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 		}
 		fmt.Fprintf(out, "It is a study of at most %d rounds. A device answers %s. This is round %d; %s has the newest.\n", study.Rounds, takes, p.Round.Number, t.Path(trial.Plan))
 	}
+	fmt.Fprint(out, scarce(t, signed))
 	fmt.Fprintf(out, "The collection closes at %s.\n\nNow type, in another terminal:\n", local(p.Times.Closes))
 	if _, err := os.Stat(t.Path(trial.Values)); err == nil {
 		fmt.Fprintf(out, "  confetti submit %s --dir %s --devices\n", t.Path(trial.Values), t)
@@ -219,6 +221,26 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 		fmt.Fprintf(out, "  confetti submit VALUES.csv --dir %s --devices\n", t)
 	}
 	fmt.Fprintf(out, "and, not to wait for the end:\n  confetti plan close --dir %s\nTo watch:\n  confetti top --dir %s\n", t, t)
+}
+
+// scarce says that too few devices have a token for anything to be released, which would be told
+// after closing otherwise; "" where they are enough. Of a study whose devices draw their round some
+// are to spare.
+func scarce(t trial.Folder, signed plan.Signed) string {
+	text, err := os.ReadFile(t.Path(trial.Devices))
+	if err != nil {
+		return ""
+	}
+	there, needed := strings.Count(string(text), "\n"), signed.Plan.Crowd.Minimum*signed.Plan.Crowds()
+	drawn, so := "", "nothing will be released"
+	if s := signed.Study; s != nil && s.Takes == plan.TakesOne && s.Rounds > 1 {
+		needed, drawn = needed*s.Rounds*5/4, fmt.Sprintf(", which draw one of %d rounds each", s.Rounds)
+		so = "rounds are likely to be withheld"
+	}
+	if there >= needed {
+		return ""
+	}
+	return fmt.Sprintf("Only %d devices have a token%s: too few, and %s. Start another trial, in another folder, with --devices %d or more.\n", there, drawn, so, needed)
 }
 
 // conclude says what became of the collection.
