@@ -24,6 +24,7 @@ test("a device answers once, with consent", { skip: why }, async () => {
   assert.equal(asked.title, "Which colour do you like best?");
   assert.deepEqual(asked.fields, [{ name: "colour", crowd: false, list: false }]);
   assert.ok(asked.charge.epsilon > 0.9 && asked.charge.epsilon < 1.1 && asked.charge.local > 2);
+  assert.deepEqual((await device.ledger()).entries, []);
   await assert.rejects(device.report({ colour: "green" }), { code: "not-opted-in" });
   await assert.rejects(device.report({ color: "green" }, { consent: true }), /no answer to "colour"/);
   assert.deepEqual(await device.report({ colour: "green" }, { consent: true }), { state: "sent", parts: 0, fits: true });
