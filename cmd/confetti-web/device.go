@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall/js"
 	"time"
@@ -58,6 +59,7 @@ type device struct {
 	client *client.Client
 	store  store
 	signed plan.Signed
+	fits   *bool // whether the plan has room for the answer; nil until this device has one
 }
 
 // open checks a plan, and prepares to answer it.
@@ -126,28 +128,36 @@ func (d *device) charge(string) (any, error) {
 	}{p.Name(), p.Title, strings.Join(d.signed.Signers(), " "), p.Times.Opens, p.Times.Closes, d.client.Charge(), p.Question, fields}, nil
 }
 
-// outcome is what became of an answer.
-type outcome struct {
-	State string    `json:"state"` // "sent", or "waiting"
-	Parts int       `json:"parts"` // contributions that wait
-	Next  time.Time `json:"next,omitzero"`
-	Why   string    `json:"why,omitempty"`
-	Fits  bool      `json:"fits"` // whether the plan has room for the answer; for the page alone
+// entry is the plan's in the ledger; ok is false where the device has not answered.
+func (d *device) entry() (e client.Entry, ok bool, err error) {
+	l, err := d.read()
+	if err != nil {
+		return e, false, err
+	}
+	i := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Plan == d.signed.Plan.Name() })
+	if i < 0 {
+		return e, false, nil
+	}
+	return l.Entries[i], true, nil
 }
 
-func became(err error) (any, error) {
-	o := outcome{State: "sent", Fits: true}
-	if _, unfit := errors.AsType[*question.UnfitError](err); unfit {
-		o.Fits = false
-	}
-	if w, waits := errors.AsType[*client.WaitingError](err); waits {
-		o.State, o.Parts, o.Next, o.Why = "waiting", w.Parts, w.Next, w.Cause.Error()
-		return o, nil
-	}
-	if err != nil && o.Fits {
+// read reads the ledger as it is now.
+func (d *device) read() (*client.Ledger, error) {
+	unlock, err := d.store.Lock()
+	if err != nil {
 		return nil, err
 	}
-	return o, nil
+	defer unlock()
+	return client.ReadLedger(d.store)
+}
+
+// became is what the page is told after a report or a delivery.
+func (d *device) became(err error) (any, error) {
+	e, _, unreadable := d.entry()
+	if unreadable != nil {
+		return nil, errors.Join(err, unreadable)
+	}
+	return words.Became(err, e, d.fits)
 }
 
 func (d *device) report(text string) (any, error) {
@@ -163,20 +173,27 @@ func (d *device) report(text string) (any, error) {
 			return nil, err
 		}
 	}
-	return became(d.client.Report(context.Background(), asked.Answers))
+	_, before, err := d.entry()
+	if err != nil {
+		return nil, err
+	}
+	err = d.client.Report(context.Background(), asked.Answers)
+	if _, now, unreadable := d.entry(); unreadable == nil && now && !before { // it was drawn of these answers
+		_, unfit := errors.AsType[*question.UnfitError](err)
+		fits := !unfit
+		d.fits = &fits
+	}
+	return d.became(err)
 }
 
-func (d *device) deliver(string) (any, error) { return became(d.client.Deliver(context.Background())) }
+func (d *device) deliver(string) (any, error) {
+	return d.became(d.client.Deliver(context.Background()))
+}
 
 // ledger is all that the device keeps of what it has agreed to, spent and said, as data and
 // in words.
 func (d *device) ledger(string) (any, error) {
-	unlock, err := d.store.Lock()
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	l, err := client.ReadLedger(d.store)
+	l, err := d.read()
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,11 @@
 // device that the options name; docs/browsers.md has what is above it.
 package main
 
-import "syscall/js"
+import (
+	"syscall/js"
+
+	_ "github.com/confetti-dp/confetti/question/all"
+)
 
 func main() {
 	js.Global().Set("confettiDevice", js.FuncOf(func(_ js.Value, args []js.Value) any {

@@ -46,11 +46,11 @@
 
 /**
  * @typedef {object} Outcome
- * @property {"sent" | "waiting"} state Waiting: safe here, and to be delivered later.
+ * @property {"sent" | "unfit" | "delivered" | "waiting"} state Sent: the answer, whole. Unfit: in its place, what the plan has for an answer that it has no room for. Delivered: what was drawn before this device was opened. Waiting: safe here, and to be delivered later.
  * @property {number} parts Contributions that wait.
  * @property {string} [next] When deliver may get on.
  * @property {string} [why] It waits.
- * @property {boolean} fits Whether the plan has room for the answer; if not, what it has for such an answer was sent. Show it to nobody else.
+ * @property {boolean} [fits] Whether the plan has room for the answer; if not, what it has for such an answer is sent. It is there where this device has drawn the answer since it was opened. Show it to nobody else.
  */
 
 /** @typedef {Record<string, string | number | (string | number)[]>} Answers By the names that the plan asks by. */

@@ -45,6 +45,11 @@ if (form) {
     form.hidden = true;
     if (sentence !== switchedOff) await tell(ledger);
   };
+  const became = {
+    sent: "Sent. Whoever took it cannot read it.",
+    delivered: "What this phone had drawn before has been sent.",
+    unfit: "The question has no room for this answer. What it has for such answers was sent in its place.",
+  };
   const switchedOff = "This phone answers nothing any more, and what was waiting is gone.";
   say("The device starts…");
   try {
@@ -66,7 +71,7 @@ if (form) {
     chose = value;
     try {
       const outcome = await device.report({ [form.dataset.field]: value }, { consent: true });
-      await show(outcome.state === "sent" ? "Sent. The first hop has it, and cannot read it." : `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
+      await show(became[outcome.state] ?? `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
     } catch (error) {
       if (error.code === "answered") await show("This phone has answered already.");
       else failed(error);
