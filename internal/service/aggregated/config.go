@@ -134,6 +134,9 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := serve.MakeFolders(c.Database); err != nil {
+		return fmt.Errorf("aggregator: %w", err)
+	}
 	if o.Store, err = store.OpenSums(ctx, store.Config{DSN: dsn}); err != nil {
 		return err
 	}

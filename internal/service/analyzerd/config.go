@@ -259,6 +259,9 @@ func (c Config) openStores(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	if err := serve.MakeFolders(c.Database, c.Ledger); err != nil {
+		return fmt.Errorf("analyzer: %w", err)
+	}
 	if o.Blobs, err = c.Count.Place.Open(ctx); err != nil {
 		return err
 	}

@@ -43,6 +43,20 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 	return u.String(), nil
 }
 
+// MakeFolders makes the folders of files that a service keeps, which Writable has found that can be
+// made; of a name that is empty none.
+func MakeFolders(files ...Path) error {
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(string(file)), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CopyDatabase copies a SQLite file, and what lies beside it under its name, into the
 // temporary folder, for who reads it as a start does. done removes the copy.
 func CopyDatabase(database Path) (copied string, done func(), err error) {
