@@ -135,6 +135,9 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err == nil {
 		_, err = l.sweep(c.store, c.now())
 	}
+	if err == nil && l.entry(c.name) == nil { // what was answered goes on its way
+		err = signed.Plan.Collected()
+	}
 	if err != nil {
 		return nil, err
 	}

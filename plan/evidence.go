@@ -2,11 +2,13 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +26,8 @@ type Log struct {
 	Least     int      // how many of them must have; 0 is all
 }
 
-// MaxWitnesses bounds the witnesses of a log.
-const MaxWitnesses = 32
+// maxWitnesses bounds the witnesses of a log.
+const maxWitnesses = 32
 
 // Evidence is that a signed plan stands in a log: an inclusion proof and a checkpoint
 // that the log and its witnesses have signed.
@@ -78,19 +80,24 @@ func entry(name [32]byte, text []byte) []byte {
 	return Entry{Plan: name, Digest: sha256.Sum256(text)}.Marshal()
 }
 
-// Entry is what stands in a log: of a plan, or of its release.
+// Entry is what stands in a log: of a plan, of its release, or of its withdrawal.
 type Entry struct {
-	Release bool
-	Plan    [32]byte // its name
-	Digest  [32]byte // SHA-256 of the signed plan without evidence, or of the release's receipts, which name its files
+	Kind   string   // ReleaseEntry, WithdrawalEntry; "": of a plan
+	Plan   [32]byte // its name
+	Digest [32]byte // SHA-256 of the signed plan without evidence, of the release's receipts, which name its files, or of the signed withdrawal
 }
 
-// what an entry begins with, by Release.
-var entryOf = map[bool]string{false: "plan", true: "release"}
+// The kinds of entries that stand behind that of their plan.
+const (
+	ReleaseEntry    = "release"
+	WithdrawalEntry = "withdrawal"
+
+	planEntry = "plan"
+)
 
 // Marshal writes the entry's one form.
 func (e Entry) Marshal() []byte {
-	return fmt.Appendf(nil, "confetti/log/v1\n%s %x %x\n", entryOf[e.Release], e.Plan, e.Digest)
+	return fmt.Appendf(nil, "confetti/log/v1\n%s %x %x\n", cmp.Or(e.Kind, planEntry), e.Plan, e.Digest)
 }
 
 // ParseEntry reads what Marshal writes.
@@ -98,8 +105,11 @@ func ParseEntry(text []byte) (Entry, error) {
 	var of string
 	var name, digest []byte
 	if _, err := fmt.Sscanf(string(text), "confetti/log/v1\n%s %x %x\n", &of, &name, &digest); err == nil && len(name) == 32 && len(digest) == 32 {
-		e := Entry{of == entryOf[true], [32]byte(name), [32]byte(digest)}
-		if bytes.Equal(text, e.Marshal()) {
+		e := Entry{of, [32]byte(name), [32]byte(digest)}
+		if of == planEntry {
+			e.Kind = ""
+		}
+		if slices.Contains([]string{"", ReleaseEntry, WithdrawalEntry}, e.Kind) && bytes.Equal(text, e.Marshal()) {
 			return e, nil
 		}
 	}
@@ -256,13 +266,13 @@ func (l *Log) line(text string) (ours bool, err error) {
 		}
 		l.Key = value
 	case "witness":
-		if l.Witnesses = append(l.Witnesses, value); len(l.Witnesses) > MaxWitnesses {
-			return true, fmt.Errorf("is one witness too many: %d fit", MaxWitnesses)
+		if l.Witnesses = append(l.Witnesses, value); len(l.Witnesses) > maxWitnesses {
+			return true, fmt.Errorf("is one witness too many: %d fit", maxWitnesses)
 		}
 	case "witnesses":
 		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > MaxWitnesses || strconv.Itoa(n) != value || l.Least > 0 {
-			return true, fmt.Errorf("does not say, once, how many witnesses are needed, 1 to %d", MaxWitnesses)
+		if err != nil || n < 1 || n > maxWitnesses || strconv.Itoa(n) != value || l.Least > 0 {
+			return true, fmt.Errorf("does not say, once, how many witnesses are needed, 1 to %d", maxWitnesses)
 		}
 		l.Least = n
 		return true, nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MaxSignatures bounds the signatures of a plan.
-const MaxSignatures = 8
+// maxSignatures bounds the signatures of a plan.
+const maxSignatures = 8
 
 // What is signed travels as a JSON object in which the signatures come first:
 //
@@ -36,7 +36,7 @@ var (
 	HeadBytes = entryLength + len(`"plan":`)
 
 	// MaxHeadBytes bounds the length of what stands before a plan.
-	MaxHeadBytes = len(severalBegin) + MaxSignatures*(entryLength+1) + len(`,"plan":`)
+	MaxHeadBytes = len(severalBegin) + maxSignatures*(entryLength+1) + len(`,"plan":`)
 )
 
 // appendHead writes what stands before the named member.

@@ -28,7 +28,7 @@ func Parse(text []byte) (Plan, error) {
 	if err := json.Unmarshal(text, &form); err != nil {
 		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
-	if form.Version != Version {
+	if form.Version < oldestVersion || form.Version > Version {
 		return Plan{}, &VersionError{form.Version}
 	}
 	var p Plan

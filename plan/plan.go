@@ -14,8 +14,12 @@ import (
 	"time"
 )
 
-// Version is the plan format that this package reads and writes.
-const Version = 2
+// Version is the plan format that this package writes. It reads those since oldestVersion,
+// and nothing new is collected under an earlier one (Plan.Collected).
+const (
+	Version       = 3
+	oldestVersion = 2
+)
 
 // Plan is one collection from beginning to end.
 type Plan struct {
@@ -209,6 +213,7 @@ type Party struct {
 	URL      string `json:"url,omitempty"`      // where its service listens; none in simulations
 	Receipts string `json:"receipts,omitempty"` // Ed25519 public key that signs its receipts
 	Tokens   string `json:"tokens,omitempty"`   // public key of the single-use tokens that this hop demands of a respondent
+	Releases string `json:"releases,omitempty"` // Ed25519 public key that signs the releases of the analyzer, who alone has one
 }
 
 // Times bounds the collection. Zero times are left out.

@@ -83,9 +83,10 @@ func (p Publishers) Stands(s Signed) error {
 }
 
 // Admit is Stands for a plan that comes now and was not here before: a key that has
-// ended or was revoked vouches for nothing new.
+// ended or was revoked vouches for nothing new, and nothing new is collected under an
+// earlier version.
 func (p Publishers) Admit(s Signed, now time.Time) error {
-	if err := p.Stands(s); err != nil {
+	if err := cmp.Or(p.Stands(s), s.Plan.Collected()); err != nil {
 		return err
 	}
 	return p.enough(s.Signers(), max(p.Least, s.Plan.Signatures), func(k PublisherKey) string {
@@ -150,10 +151,10 @@ func (p Publishers) enough(signers []string, least int, wrong func(PublisherKey)
 const (
 	publishersFormat = "confetti-publishers/v1"
 
-	// MaxPublishersBytes bounds the text of a file of publishers, MaxPublishers the
+	// maxPublishersBytes bounds the text of a file of publishers, maxPublishers the
 	// keys in it.
-	MaxPublishersBytes = 64 << 10
-	MaxPublishers      = 256
+	maxPublishersBytes = 64 << 10
+	maxPublishers      = 256
 )
 
 // ReadPublishers reads a file of publishers. Errors begin with the path.
@@ -163,7 +164,7 @@ func ReadPublishers(path string) (Publishers, error) {
 		return Publishers{}, fmt.Errorf("plan: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxPublishersBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxPublishersBytes+1))
 	if err != nil {
 		return Publishers{}, fmt.Errorf("plan: %w", err)
 	}
@@ -176,8 +177,8 @@ func ReadPublishers(path string) (Publishers, error) {
 
 // ParsePublishers reads the text of such a file, strictly.
 func ParsePublishers(text []byte) (Publishers, error) {
-	if len(text) > MaxPublishersBytes {
-		return Publishers{}, fmt.Errorf("plan: publishers: more than %d bytes", MaxPublishersBytes)
+	if len(text) > maxPublishersBytes {
+		return Publishers{}, fmt.Errorf("plan: publishers: more than %d bytes", maxPublishersBytes)
 	}
 	var p Publishers
 	line, signatures := 0, false
@@ -195,8 +196,8 @@ func ParsePublishers(text []byte) (Publishers, error) {
 		}
 		if number, is := strings.CutPrefix(one, "signatures "); is {
 			n, err := strconv.Atoi(number)
-			if err != nil || n < 1 || n > MaxSignatures || strconv.Itoa(n) != number {
-				return fault("does not say how many signatures are needed, 1 to %d", MaxSignatures)
+			if err != nil || n < 1 || n > maxSignatures || strconv.Itoa(n) != number {
+				return fault("does not say how many signatures are needed, 1 to %d", maxSignatures)
 			}
 			if signatures || len(p.Keys) > 0 {
 				return fault("says how many signatures are needed, which is said once and before the keys")
@@ -216,8 +217,8 @@ func ParsePublishers(text []byte) (Publishers, error) {
 		if _, twice := p.Find(k.Key); twice {
 			return fault("has the key of an earlier one")
 		}
-		if p.Keys = append(p.Keys, k); len(p.Keys) > MaxPublishers {
-			return fault("is one key too many: %d fit", MaxPublishers)
+		if p.Keys = append(p.Keys, k); len(p.Keys) > maxPublishers {
+			return fault("is one key too many: %d fit", maxPublishers)
 		}
 	}
 	switch {

@@ -180,7 +180,7 @@ func TestEverySignatureMustHold(t *testing.T) {
 func TestAKeyIsGoodForPlansThatCloseBeforeItsEnd(t *testing.T) {
 	closes := time.Date(2027, 1, 11, 0, 0, 0, 0, time.UTC)
 	before, after := closes.Add(-time.Hour), closes.Add(time.Hour)
-	p := sample()
+	p := newest()
 	p.Times.Opens, p.Times.Closes = time.Time{}, closes
 	s := Sign(p, key(1))
 	for name, c := range map[string]struct {
@@ -235,7 +235,7 @@ func TestTheFileOfPublishersIsGolden(t *testing.T) {
 func TestParsePublishersRefuses(t *testing.T) {
 	one, two := public(1), public(2)
 	many := &strings.Builder{}
-	for i := range MaxPublishers + 1 {
+	for i := range maxPublishers + 1 {
 		seed := make([]byte, ed25519.PublicKeySize)
 		seed[0], seed[1] = byte(i), byte(i>>8)
 		fmt.Fprintln(many, Publisher(seed))
@@ -262,7 +262,7 @@ func TestParsePublishersRefuses(t *testing.T) {
 		"another number":       {publishersFormat + "\nsignatures 02\n" + one, "line 2"},
 		"too many signatures":  {publishersFormat + "\nsignatures 9\n" + one, "line 2"},
 		"too many keys":        {publishersFormat + "\n" + many.String(), "too many"},
-		"too long":             {publishersFormat + "\n#" + strings.Repeat("x", MaxPublishersBytes), "more than"},
+		"too long":             {publishersFormat + "\n#" + strings.Repeat("x", maxPublishersBytes), "more than"},
 	}, func(text []byte) error { _, err := ParsePublishers(text); return err })
 }
 
@@ -279,7 +279,7 @@ func TestPublishersSurviveTheirFile(t *testing.T) {
 		for i := range rapid.IntRange(1, 9).Draw(t, "keys") {
 			p.Keys = append(p.Keys, PublisherKey{public(byte(i)), second.Draw(t, "ends"), second.Draw(t, "revoked")})
 		}
-		p.Least = rapid.IntRange(0, min(len(p.Keys), MaxSignatures)).Draw(t, "least")
+		p.Least = rapid.IntRange(0, min(len(p.Keys), maxSignatures)).Draw(t, "least")
 		if read, err := ParsePublishers(p.Marshal()); err != nil || !cmp.Equal(p, read) {
 			t.Fatalf("%v\n%s", err, cmp.Diff(p, read))
 		}

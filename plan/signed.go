@@ -70,8 +70,8 @@ func (s Signed) Sign(key ed25519.PrivateKey) (Signed, error) {
 		one = sign(studying, s.Study.Canonical(), key)
 	}
 	all := slices.DeleteFunc(s.Signatures(), func(o Signature) bool { return o.Publisher == one.Publisher })
-	if len(all) == MaxSignatures {
-		return Signed{}, fmt.Errorf("plan: it has %d signatures, the most that it may have", MaxSignatures)
+	if len(all) == maxSignatures {
+		return Signed{}, fmt.Errorf("plan: it has %d signatures, the most that it may have", maxSignatures)
 	}
 	all = append(all, one)
 	slices.SortFunc(all, func(a, b Signature) int { return strings.Compare(a.Publisher, b.Publisher) })
@@ -208,10 +208,10 @@ func SplitSigned(text []byte) (Unparsed, error) {
 
 // planHead reads the signatures before a plan or before a study.
 func planHead(text []byte) (all []Signature, rest []byte, study bool, err error) {
-	if all, rest, err = readHead(text, "plan", "signed plan", MaxSignatures); err == nil {
+	if all, rest, err = readHead(text, "plan", "signed plan", maxSignatures); err == nil {
 		return all, rest, false, nil
 	}
-	if all, rest, of := readHead(text, "study", "signed round", MaxSignatures); of == nil {
+	if all, rest, of := readHead(text, "study", "signed round", maxSignatures); of == nil {
 		return all, rest, true, nil
 	}
 	return nil, nil, false, err

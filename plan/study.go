@@ -90,6 +90,7 @@ func (s Study) Validate() error {
 	ps.Require(!s.Merged || s.Takes == TakesOne, "study: merged needs takes %q: rounds add up whose respondents are others", TakesOne)
 	_, ok := parsePublisher(s.Coordinator)
 	ps.Require(ok, "study: coordinator must be a public key in the form ed25519:base64url")
+	ps.Require(s.Coordinator != s.Plan.Analyzer.Releases, "study: coordinator signs the analyzer's releases too: each needs a key of its own")
 	ps.Require(s.Plan.Round == nil && s.Plan.State == "" && s.Plan.Times == Times{}, "study: plan has a round, a state or times: each round has its own")
 	ps.Require(!s.Times.Opens.IsZero() && !s.Times.Closes.IsZero() && s.Times.Opens.Before(s.Times.Closes), "study: times.opens must be before times.closes")
 	if len(ps) > 0 {
@@ -171,7 +172,7 @@ func ParseSignedStudy(text []byte) (SignedStudy, error) {
 	if len(text) > MaxSignedBytes {
 		return SignedStudy{}, fmt.Errorf("plan: a signed study of more than %d bytes", MaxSignedBytes)
 	}
-	all, rest, err := readHead(bytes.TrimSuffix(text, []byte("\n")), "study", "signed study", MaxSignatures)
+	all, rest, err := readHead(bytes.TrimSuffix(text, []byte("\n")), "study", "signed study", maxSignatures)
 	if err != nil {
 		return SignedStudy{}, err
 	}

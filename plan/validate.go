@@ -14,7 +14,7 @@ import (
 
 // Limits keep a hostile plan from asking for unbounded work.
 const (
-	MaxTitle     = 1 << 10 // bytes
+	maxTitle     = 1 << 10 // bytes
 	MaxClasses   = 1 << 16
 	MaxEnvelopes = 1 << 20
 	MaxPayload   = 1 << 16
@@ -33,9 +33,9 @@ func (p Plan) Validate() error { return p.Problems().Err() }
 // Problems are what is wrong with the form of what every plan has.
 func (p Plan) Problems() Problems {
 	var ps Problems
-	ps.Require(p.Version == Version, "%s", otherVersion(p.Version))
+	ps.Require(p.Version >= oldestVersion && p.Version <= Version, "%s", otherVersion(p.Version))
 	ps.Require(strings.TrimSpace(p.Title) != "", "title is empty: say to the respondents what is asked")
-	ps.Require(len(p.Title) <= MaxTitle, "title has more than %d bytes", MaxTitle)
+	ps.Require(len(p.Title) <= maxTitle, "title has more than %d bytes", maxTitle)
 	p.Question.validate(&ps)
 	p.Budget.validate(&ps)
 	p.Crowd.validate(&ps)
@@ -50,7 +50,8 @@ func (p Plan) Problems() Problems {
 	}
 	p.Analyzer.validate(&ps, "analyzer", suite)
 	ps.Require(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
-	ps.Require(p.Signatures == 0 || p.Signatures >= 2 && p.Signatures <= MaxSignatures, "signatures must be 2 to %d, or left out where one is enough", MaxSignatures)
+	p.releases(&ps)
+	ps.Require(p.Signatures == 0 || p.Signatures >= 2 && p.Signatures <= maxSignatures, "signatures must be 2 to %d, or left out where one is enough", maxSignatures)
 	p.Times.validate(&ps)
 	ps.Require(p.State == "" || isName(p.State), "state must be the 64 hex digits of a SHA-256, or left out")
 	if r := p.Round; r != nil {
@@ -65,7 +66,7 @@ func otherVersion(version int) string {
 	if version == 1 {
 		return fmt.Sprintf("version is 1, whose plans named their crowds within the question; this build reads version %d: have the author write and sign the plan anew (confetti plan new), and finish a collection under the old one with the software that began it", Version)
 	}
-	return fmt.Sprintf("version is %d; this build reads version %d", version, Version)
+	return fmt.Sprintf("version is %d; this build reads versions %d to %d", version, oldestVersion, Version)
 }
 
 // isName says whether the text is a SHA-256 in lower-case hex.
@@ -208,7 +209,7 @@ func (ps *Problems) issuer(at string, in *Party, demanded bool) {
 		return
 	}
 	ps.Require(strings.TrimSpace(in.Operator) != "", "%s.operator is empty: name the organisation that issues tokens", at)
-	ps.Require(in.Key == "" && in.Receipts == "" && in.Tokens == "", "%s has an operator and a URL only: the keys of its tokens stand where they are demanded", at)
+	ps.Require(in.Key == "" && in.Receipts == "" && in.Tokens == "" && in.Releases == "", "%s has an operator and a URL only: the keys of its tokens stand where they are demanded", at)
 	in.address(ps, at)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -57,6 +58,16 @@ func (b Bounded) OpenKeys(p *plan.Plan) (Keys, error) {
 		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
 		if err == nil {
 			err = envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "simulation: " + name})
+		}
+		return key, err
+	}, func() (wire.SignKey, error) {
+		path := filepath.Join(dir, "releases.key")
+		key, _, err := wire.ReadSignKeyFile(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return key, err
+		}
+		if key, err = wire.GenerateSignKey(); err == nil {
+			err = wire.CreateSignKeyFile(path, key, "simulation: releases")
 		}
 		return key, err
 	})

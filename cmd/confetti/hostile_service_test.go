@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -98,6 +99,6 @@ func hostilePlan(url string) plan.Plan {
 		Budget: plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", LabelEpsilon: plan.Unprotected}, Crowd: plan.Crowd{Names: []string{"a", "b"}, Minimum: 4},
 		Envelopes: plan.Envelopes{PerDevice: 4, PayloadBytes: 8, Suite: "x25519"},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key, URL: url}}}}}},
-		Analyzer:  plan.Party{Operator: "Research", Key: key, URL: url},
+		Analyzer:  plan.Party{Operator: "Research", Key: key, URL: url, Releases: example.Releaser},
 	}
 }

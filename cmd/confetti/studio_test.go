@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -196,7 +195,7 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		logged := signed
 		logged.Evidence = evidence(signed.Entry())
 		files[verify.SignedFile] = logged.Marshal()
-		files[wire.EvidenceFile] = evidence(plan.Entry{Release: true, Plan: signed.Plan.Hash(), Digest: sha256.Sum256(files[wire.ReceiptsFile])}.Marshal()).Marshal()
+		files[wire.EvidenceFile] = evidence(wire.ReleaseOf(signed.Plan.Hash(), files[wire.ReceiptsFile]).Marshal()).Marshal()
 	}
 	publishers := "confetti-publishers/v1\n" + signed.Publisher + "\n"
 	logs := "confetti-publishers/v1\nlog " + public + "\n" + signed.Publisher + "\n"

@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -46,7 +47,7 @@ func startRoute(t *testing.T, route string, minimum, devices int, before func(tr
 		t.Fatal(err)
 	}
 	p.Crowd.Minimum = minimum
-	p.Analyzer.Key = newOpener(t, "")
+	p.Analyzer.Key, p.Analyzer.Releases = newOpener(t, ""), example.Releaser
 	if p.Route.Sum != nil {
 		p.Route.Sum.Leader.Key, p.Route.Sum.Helper.Key = newOpener(t, ""), newOpener(t, "")
 	}
@@ -195,6 +196,14 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 		return made
 	}
 	p.Analyzer.Key = newOpener(t, place(at.Of(plans.Party{Role: "analyzer"}), "new.json"))
+	releases, err := wire.GenerateSignKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Analyzer.Releases = releases.Public().String()
+	if err := wire.CreateSignKeyFile(place(at.Of(plans.Party{Role: "analyzer"}), "new-releases.json"), releases, "test"); err != nil {
+		t.Fatal(err)
+	}
 	for h := range p.Route.Mix.Instances[0].Hops {
 		hop, folder := &p.Route.Mix.Instances[0].Hops[h], at.Of(plans.Party{Role: "shuffler", Hop: h})
 		hop.Key = newOpener(t, place(folder, "new.json"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -103,7 +104,7 @@ func (g Parties) fill(p *plan.Plan, route, noise string) error {
 	if err != nil {
 		return err
 	}
-	p.Analyzer = plan.Party{Operator: cmp.Or(analyzer.Operator, "analyzer"), Key: analyzer.Key, URL: analyzer.URL}
+	p.Analyzer = plan.Party{Operator: cmp.Or(analyzer.Operator, "analyzer"), Key: analyzer.Key, URL: analyzer.URL, Releases: analyzer.Receipts} // the one key that it signs with
 	var issuer *plan.Party
 	if !g.Issuer.empty() {
 		read, err := g.Issuer.read("issuer")
@@ -151,6 +152,7 @@ func lacking(p plan.Plan) (all []Lacks) {
 		need(one.Tokens != "" || issuer == nil, names[i], "a public key of tokens, which the issuer makes for this plan alone", fmt.Sprintf("confetti keys new keys/%s.json --for tokens", strings.ReplaceAll(names[i], " ", "-")))
 	}
 	opens("analyzer", p.Analyzer)
+	need(p.Analyzer.Releases != "", "analyzer", "the public key that signs its releases", "confetti keys new keys/releases.json --for releases")
 	tokens := slices.ContainsFunc(p.Route.Ways()[0], func(one plan.Party) bool { return one.Tokens != "" })
 	need(issuer != nil || !tokens, "issuer", "who it is: tokens are demanded", "")
 	need(issuer == nil || issuer.URL != "", "issuer", "its address, such as https://tokens.example:8443", "")
@@ -211,5 +213,7 @@ func keyed(p plan.Plan) (plan.Plan, error) {
 		}
 		party.Key = key.Public().String()
 	}
-	return p, nil
+	releases, err := wire.GenerateSignKey()
+	p.Analyzer.Releases = releases.Public().String()
+	return p, err
 }

@@ -185,8 +185,9 @@ func TestAPlanIsCompleteWithItsParties(t *testing.T) {
 		}
 		return k.Public().String()
 	}
-	sign, err := wire.GenerateSignKey()
-	if err != nil {
+	sign, errSign := wire.GenerateSignKey()
+	releases, errReleases := wire.GenerateSignKey()
+	if err := errors.Join(errSign, errReleases); err != nil {
 		t.Fatal(err)
 	}
 	c := with(asked(0, "categories"), func(c *Choice) {
@@ -195,7 +196,7 @@ func TestAPlanIsCompleteWithItsParties(t *testing.T) {
 				{"North", "https://north.example:8443/\npurpose  hop\npublic key  " + key() + "\n" + sign.Public().String()},
 				{"South", `url = "https://south.example"` + "\nhttps://south.example " + key() + " receipts = '" + sign.Public().String() + "'"},
 			},
-			Analyzer: Party{"Institute", "https://institute.example " + key()}, Closes: "2030-01-31T00:00:00Z",
+			Analyzer: Party{"Institute", "https://institute.example " + key() + "\n" + releases.Public().String()}, Closes: "2030-01-31T00:00:00Z",
 		}
 	})
 	d, err := s.Draw(c)
@@ -218,9 +219,10 @@ func TestAPlanIsCompleteWithItsParties(t *testing.T) {
 		"tokens":     {func(c *Choice) { c.Parties.Issuer = Party{"Registry", "https://tokens.example"} }, []Lacks{{"hop 1", "a public key of tokens, which the issuer makes for this plan alone", "confetti keys new keys/hop-1.json --for tokens"}, {"hop 2", "a public key of tokens, which the issuer makes for this plan alone", "confetti keys new keys/hop-2.json --for tokens"}}},
 		"an issuer":  {func(c *Choice) { c.Parties.Way[0].Text += " rsa2048:AAAA" }, []Lacks{{"hop 2", "", ""}, {"issuer", "who it is: tokens are demanded", ""}}},
 		"a good key": {func(c *Choice) {
-			c.Parties.Analyzer.Text = "https://institute.example x25519:" + strings.Repeat("A", 43)
+			c.Parties.Analyzer.Text = releases.Public().String() + " https://institute.example x25519:" + strings.Repeat("A", 43)
 		}, []Lacks{{"analyzer", "a public key that envelopes can be sealed with, which this is not", "confetti keys new keys/open.json"}}},
-		"another way": {func(c *Choice) { c.Parties.Way[0], c.Route = Party{"North", "https://north.example"}, "sum" }, []Lacks{{"leader", "the public key that it opens with", "confetti keys new keys/open.json"}, {"leader", "the public key of its receipts", "confetti keys new keys/receipts.json --for receipts"}}},
+		"a key of releases": {func(c *Choice) { c.Parties.Analyzer.Text = "https://institute.example " + key() }, []Lacks{{"analyzer", "the public key that signs its releases", "confetti keys new keys/releases.json --for releases"}}},
+		"another way":       {func(c *Choice) { c.Parties.Way[0], c.Route = Party{"North", "https://north.example"}, "sum" }, []Lacks{{"leader", "the public key that it opens with", "confetti keys new keys/open.json"}, {"leader", "the public key of its receipts", "confetti keys new keys/receipts.json --for receipts"}}},
 	} {
 		d, err := s.Draw(with(c, func(c *Choice) { c.Parties.Way = slices.Clone(c.Parties.Way); change.of(c) }))
 		if name == "an issuer" {

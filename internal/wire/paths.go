@@ -36,7 +36,9 @@ const (
 	StudyPattern        = "GET /v1/studies/{study}"
 	WitnessPattern      = "POST /v1/log/add-checkpoint" // c2sp.org/tlog-witness
 	LogReleasePattern   = "PUT /v1/log/releases/{plan}"
-	LoggedPattern       = "GET /v1/log/texts/{digest}" // 64 lower-case hex digits: the SHA-256 of the signed plan without evidence, or of receipts
+	LogPlanPattern      = "GET /v1/log/plans/{plan}"        // the log's entries of a plan
+	LogSignedPattern    = "GET /v1/log/signatures/{digest}" // of a release, by the SHA-256 of its receipts
+	LoggedPattern       = "GET /v1/log/texts/{digest}"      // 64 lower-case hex digits: the SHA-256 of the signed plan without evidence, or of receipts
 )
 
 // The media types of bodies. Each names the version of its form: a service that
@@ -57,6 +59,8 @@ const (
 	// LoggedPlanType is that of a plan or round with evidence that it stands in a log.
 	LoggedPlanType = "application/vnd.confetti.signed-plan+json; version=4"
 	WithdrawalType = "application/vnd.confetti.withdrawal+json; version=1"
+	// SignedReleaseType is that of a release's signature with its receipts behind it.
+	SignedReleaseType = "application/vnd.confetti.signed-release; version=1"
 	// EvidenceType is that of evidence that a plan stands in a log (c2sp.org/tlog-proof).
 	EvidenceType = "text/plain; charset=utf-8"
 	StateType    = "application/octet-stream"
@@ -90,7 +94,13 @@ func TokensPath(plan [32]byte) string { return PlanPath(plan) + "/tokens" }
 // ClosePath is where an analyzer is told to close a collection.
 func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
 
-// LogReleasePath is where a log is told that a plan has a release.
+// LogPlanPath names where a log says which entries of a plan it has.
+func LogPlanPath(plan [32]byte) string { return fmt.Sprintf("/v1/log/plans/%x", plan) }
+
+// LoggedPath names where a log gives the text of an entry with that digest, in hex.
+func LoggedPath(digest string) string { return "/v1/log/texts/" + digest }
+
+// LogReleasePath names where a log takes the release of a plan, signed by its analyzer.
 func LogReleasePath(plan [32]byte) string { return fmt.Sprintf("/v1/log/releases/%x", plan) }
 
 // ReleasePath is where an analyzer gives a file of a plan's release, by its format.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -40,6 +41,12 @@ const (
 	MaxReceiptsBytes = 16 << 20
 	// EvidenceFile has, beside a release, the evidence that a public log has its receipts.
 	EvidenceFile = "evidence.txt"
+	// SignatureFile has, beside a release, its analyzer's signature of what a log has of it.
+	SignatureFile = "signature.txt"
+	// MaxSignatureBytes bounds that file.
+	MaxSignatureBytes = 256
+	// WithdrawalFile has, beside a release, the publisher's withdrawal of its plan, where there is one.
+	WithdrawalFile = "withdrawal.json"
 )
 
 // FileDigest is what Files has of a text.
@@ -55,6 +62,31 @@ func (r Receipts) Marshal() ([]byte, error) {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
 	return append(text, '\n'), nil
+}
+
+// ReleaseOf returns what a log has of the release of a plan with these receipts, and what its
+// analyzer signs.
+func ReleaseOf(name [32]byte, receipts []byte) plan.Entry {
+	return plan.Entry{Kind: plan.ReleaseEntry, Plan: name, Digest: sha256.Sum256(receipts)}
+}
+
+// SplitSignedRelease sets the signature of a release apart from the receipts behind it.
+func SplitSignedRelease(body []byte) (signature, receipts []byte) {
+	at := bytes.IndexByte(body, '{')
+	if at < 0 {
+		return body, nil
+	}
+	return body[:at], body[at:]
+}
+
+// MaxLogEntriesBytes bounds what a log says of a plan.
+const MaxLogEntriesBytes = 64 << 10
+
+// LogEntry is an entry that a log has of a plan.
+type LogEntry struct {
+	Kind   string `json:"kind"`   // plan, release or withdrawal
+	Index  uint64 `json:"index"`  // in the log, from 0
+	Digest string `json:"digest"` // of its text, in hex
 }
 
 // ParseReceipts reads what Marshal writes. It checks the form and no signature.

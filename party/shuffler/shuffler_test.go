@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -62,6 +63,7 @@ func newWorld(t testing.TB, suite envelope.Suite, instances, hops int) world {
 		Route:     plan.Route{Kind: "mix", Mix: mix},
 		Analyzer:  party("analyzer", w.analyzer),
 	}
+	w.plan.Analyzer.Releases = example.Releaser
 	if err := w.plan.Validate(); err != nil {
 		t.Fatal(err)
 	}

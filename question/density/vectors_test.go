@@ -91,7 +91,7 @@ func TestGoldenVectors(t *testing.T) {
 
 // vectorPlan has its noise written down: the calibration is not what is pinned here.
 func vectorPlan(bitsum string) plan.Plan {
-	p := example.Density(bitsum)
+	p := example.Version2(example.Density(bitsum))
 	p.Title = "golden vectors"
 	p.Crowd.Minimum, p.Budget.DishonestShare = 2, 0
 	p.Envelopes.PayloadBytes = 8

@@ -52,7 +52,7 @@ type histogramDevice struct {
 func vectorHistogram(kind string) plan.Plan {
 	h := example.OneHot(example.Drinks())
 	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 1.5, 0.75, 0.25
-	p := example.Histogram(h)
+	p := example.Version2(example.Histogram(h))
 	p.Title, p.Crowd.Minimum, p.Budget.DishonestShare = "golden vectors", 2, 0
 	p.Envelopes.PayloadBytes, p.Envelopes.PerDevice = 8, 6
 	p.Question.Histogram = &h

@@ -43,7 +43,7 @@ type goldenDevice struct {
 }
 
 func TestGoldenVectors(t *testing.T) {
-	p := asking(2, []string{"hills", "shore"}, plan.VectorRound{Sums: vector.Moments, Answered: 6, Rows: 16, Clip: 2, Flip: 0.125, Rare: 1e-9, Alike: 0.43})
+	p := example.Version2(asking(2, []string{"hills", "shore"}, plan.VectorRound{Sums: vector.Moments, Answered: 6, Rows: 16, Clip: 2, Flip: 0.125, Rare: 1e-9, Alike: 0.43}))
 	p.Crowd.Minimum, p.Budget.Epsilon = 2, 8
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 12, 8
 	proto := example.Runnable(t, p)

@@ -5,10 +5,10 @@ package verify
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/audit/report"
@@ -33,7 +33,7 @@ const studyFile = "study.json"
 // that count, of all rounds so far
 // only where a study merges them, an audit only where it attacks plans, and evidence only
 // where a public log has them.
-var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.EvidenceFile}
+var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {
@@ -229,7 +229,7 @@ func (c *checks) shown() {
 		e, err = plan.ParseEvidence(text)
 	}
 	if err == nil {
-		of := plan.Entry{Release: true, Plan: c.signed.Plan.Hash(), Digest: sha256.Sum256(c.Files[wire.ReceiptsFile])}
+		of := wire.ReleaseOf(c.signed.Plan.Hash(), c.Files[wire.ReceiptsFile])
 		err = c.Trusted.Log.Verify(of.Marshal(), e)
 	}
 	c.found("log", err, "its receipts stand in the public log, where everybody sees whether there is another release")
@@ -246,8 +246,9 @@ func (c *checks) received() {
 		c.found("receipts", err, "")
 		return
 	}
+	c.found("numbers", c.numbers(), "signed by the analyzer that the plan names, %s", c.signed.Plan.Analyzer.Releases)
 	for _, name := range Published {
-		if text, there := c.Files[name]; there && name != wire.ReceiptsFile && name != wire.EvidenceFile {
+		if text, there := c.Files[name]; there && !slices.Contains([]string{wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}, name) {
 			var err error
 			if receipts.Files[Format(name)] != wire.FileDigest(text) {
 				err = errors.New("the receipts are of other bytes: the file was changed, or belongs to another release")
@@ -269,6 +270,18 @@ func (c *checks) received() {
 	respondents /= c.signed.Plan.Contributions()
 	c.found("kept", c.protocol.Kept(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
 	c.found("respondents", claimed(c.release, respondents), "the release counts no more than the %d that the hops have signed for", respondents)
+}
+
+// numbers asks whether the analyzer that the plan names has signed what the receipts are of.
+func (c *checks) numbers() error {
+	p, signature := c.signed.Plan, c.Files[wire.SignatureFile]
+	switch {
+	case p.Analyzer.Releases == "":
+		return fmt.Errorf("nobody has signed these numbers: a plan of version %d names nobody who does", p.Version)
+	case signature == nil:
+		return fmt.Errorf("nobody has signed these numbers: the plan names %s, and its signature is not here (%s)", p.Analyzer.Releases, wire.SignatureFile)
+	}
+	return wire.ReleaseOf(p.Hash(), c.Files[wire.ReceiptsFile]).Verify(p.Analyzer.Releases, signature)
 }
 
 // signedPlan is the plan and who has signed it; nobody where there is only a plan.

@@ -45,9 +45,9 @@ func TestAReleaseIsInTheLog(t *testing.T) {
 		}
 		return plan.Evidence{Checkpoint: string(text)}.Marshal()
 	}
-	entry := plan.Entry{Release: true, Plan: p.Hash(), Digest: sha256.Sum256(receipts)}
+	entry := wire.ReleaseOf(p.Hash(), receipts)
 	other, ofPlan := entry, entry
-	other.Digest, ofPlan.Release = sha256.Sum256([]byte("others")), false
+	other.Digest, ofPlan.Kind = sha256.Sum256([]byte("others")), ""
 	for what, c := range map[string]struct {
 		log      string
 		evidence []byte

@@ -43,7 +43,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	name := map[dap.Role]string{dap.Leader: "leader", dap.Helper: "helper"}[c.Role]
 	http, common, err := c.Settings.Open(name, log, func(folder string) error {
 		open, err := serve.OpeningKeys(folder)
-		sign, unread := serve.ReceiptKeys(folder)
+		sign, unread := serve.SigningKeys(folder)
 		if err = errors.Join(err, unread); err == nil && (len(open) == 0 || len(sign) == 0) {
 			err = fmt.Errorf("%d keys that open shares and %d of receipts are there: need one of each, see confetti keys new", len(open), len(sign))
 		}

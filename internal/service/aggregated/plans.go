@@ -175,7 +175,7 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	if !ours {
 		return nil, registry.Refused(fmt.Sprintf("the private key of the plan's %s is not here", s.Role()))
 	}
-	sign, err := serve.ReceiptKeys(s.o.Keys)
+	sign, err := serve.SigningKeys(s.o.Keys)
 	if err != nil {
 		return nil, err
 	}

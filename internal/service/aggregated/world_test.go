@@ -28,6 +28,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/plan"
@@ -109,7 +110,7 @@ func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 		Crowd:     plan.Crowd{Minimum: minimum},
 		Envelopes: plan.Envelopes{Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: plan.RouteSum, Sum: route},
-		Analyzer:  plan.Party{Operator: "analyzer", Key: w.analyzer.Public().String(), URL: "https://analyzer.test"},
+		Analyzer:  plan.Party{Operator: "analyzer", Key: w.analyzer.Public().String(), URL: "https://analyzer.test", Releases: example.Releaser},
 		Times:     plan.Times{Opens: w.now.Add(-time.Hour), Closes: w.now.Add(time.Hour)},
 	}
 	if change != nil {

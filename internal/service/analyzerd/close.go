@@ -51,6 +51,9 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err != nil {
 		return err
 	}
+	if c.sign, err = s.signer(run.signed.Plan); err != nil { // and not withheld: the key may be brought back
+		return err
+	}
 	if c.study = run.signed.Study; c.study != nil && c.study.Merged {
 		if c.all, err = s.together(ctx, run); err != nil {
 			return err
@@ -84,10 +87,11 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 type counted struct {
 	crowds  []tally.Crowd
 	batches []store.Batch
-	notes   []string    // what a release must say of them
-	study   *plan.Study // of which they are a round; nil: of none
-	state   []byte      // that they were asked with; nil: none
-	all     *counted    // with the earlier rounds, where the study merges them; nil: it does not
+	notes   []string     // what a release must say of them
+	study   *plan.Study  // of which they are a round; nil: of none
+	sign    wire.SignKey // of the release; the zero key where the plan names none
+	state   []byte       // that they were asked with; nil: none
+	all     *counted     // with the earlier rounds, where the study merges them; nil: it does not
 }
 
 // counted adds up what the instances counted of a plan, or of one that differs in its

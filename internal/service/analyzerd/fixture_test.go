@@ -74,6 +74,7 @@ type collection struct {
 	hops      [][]envelope.PrivateKey
 	protocol  *protocol.Protocol
 	signers   [][]wire.SignKey // of receipts, by instance and hop
+	releaser  wire.SignKey     // of releases
 	handovers []wire.Handover
 }
 
@@ -142,6 +143,10 @@ func keyed(t testing.TB, p *plan.Plan) *collection {
 		t.Fatal(err)
 	}
 	c.analyzer, c.hops = keys.Analyzer, keys.Hops
+	if c.releaser, err = wire.GenerateSignKey(); err != nil {
+		t.Fatal(err)
+	}
+	p.Analyzer.Releases = c.releaser.Public().String()
 	return c
 }
 
@@ -287,6 +292,9 @@ func start(t testing.TB, dsn string, cs ...*collection) *rig {
 	r := &rig{t: t, dsn: dsn, keys: t.TempDir(), clock: closes.Add(-time.Hour), budget: analyzerd.Population{Epsilon: 100, Delta: 1e-3, Adjacency: account.Replacement}}
 	for i, c := range cs {
 		if err := envelope.CreateKeyFile(filepath.Join(r.keys, fmt.Sprintf("%d.json", i)), envelope.KeyFile{Key: c.analyzer, Purpose: "analyzer"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := wire.CreateSignKeyFile(filepath.Join(r.keys, fmt.Sprintf("releases-%d.json", i)), c.releaser, "analyzer"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,27 +22,63 @@ const relog = time.Minute
 type logged struct {
 	mu       sync.Mutex
 	again    time.Time         // before which the log is not asked
-	evidence map[string][]byte // by plan's name; empty where the log does not have the plan
+	evidence map[string][]byte // by plan's name, or that of its withdrawal; empty where there is none
 }
 
-// log puts the release of a plan into the public log, so that there can be no other one.
+// log puts the release of a plan into the public log, so that there can be no other one, and
+// its withdrawal, so that everybody sees that.
 func (s *Service) log(ctx context.Context, p store.Plan) error {
-	if s.o.PlanLog == "" || !p.Released || !s.logged.due(p.Name, s.o.Now()) {
+	if s.o.PlanLog == "" {
 		return nil
 	}
 	hash, err := wire.ParsePlanName(p.Name)
 	if err != nil {
 		return err
 	}
-	e, err := serve.PutReleaseIntoLog(ctx, s.o.Client, s.o.PlanLog, hash)
-	var text []byte
-	if problem, is := errors.AsType[*wire.Problem](err); is && problem.Code == wire.NotFound {
-		err = nil // the plan was not put into it
-	} else if err == nil {
-		text = e.Marshal()
+	if p.Released {
+		err = s.logOnce(p.Name, func() ([]byte, error) { return s.logRelease(ctx, p.Name, hash) })
 	}
-	s.logged.keep(p.Name, text, err, s.o.Now())
+	if w, there := s.withdrawals.Find(hash); there {
+		err = errors.Join(err, s.logOnce(p.Name+".withdrawal", func() ([]byte, error) {
+			return nil, serve.PutWithdrawalIntoLog(ctx, s.o.Client, s.o.PlanLog, w)
+		}))
+	}
 	return err
+}
+
+// logOnce has the log told of what goes by that name, once, and later again where it failed.
+// A log that does not have the plan is told of nothing else.
+func (s *Service) logOnce(name string, tell func() ([]byte, error)) error {
+	if !s.logged.due(name, s.o.Now()) {
+		return nil
+	}
+	text, err := tell()
+	if problem, is := errors.AsType[*wire.Problem](err); is && problem.Code == wire.NotFound {
+		err = nil
+	}
+	s.logged.keep(name, text, err, s.o.Now())
+	return err
+}
+
+// logRelease puts a release into the log and returns the evidence; none of a plan that names
+// nobody who signs its releases.
+func (s *Service) logRelease(ctx context.Context, name string, hash [32]byte) ([]byte, error) {
+	signature, _, err := s.o.Store.Release(ctx, name, formatSignature)
+	if errors.Is(err, store.ErrUnknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	receipts, _, err := s.o.Store.Release(ctx, name, formatReceipts)
+	if err != nil {
+		return nil, err
+	}
+	e, err := serve.PutReleaseIntoLog(ctx, s.o.Client, s.o.PlanLog, hash, signature, receipts)
+	if err != nil {
+		return nil, err
+	}
+	return e.Marshal(), nil
 }
 
 // due reports whether the log is to be asked about a plan.

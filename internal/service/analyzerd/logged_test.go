@@ -1,11 +1,13 @@
 package analyzerd_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -15,10 +17,21 @@ import (
 func TestTheLogIsToldOfReleases(t *testing.T) {
 	c := collect(t, nil)
 	evidence := plan.Evidence{Index: 5, Checkpoint: "log.example/plans\n6\nAAAA\n"}
-	asked, status := 0, http.StatusServiceUnavailable
+	asked, withdrawn, status := 0, 0, http.StatusServiceUnavailable
 	log := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if q.Method != http.MethodPut || q.URL.Path != wire.LogReleasePath(c.signed.Plan.Hash()) {
+		switch body, err := io.ReadAll(q.Body); {
+		case q.Method != http.MethodPut || err != nil:
+			t.Errorf("%s %s: %v", q.Method, q.URL.Path, err)
+		case q.URL.Path == wire.WithdrawalPath(c.signed.Plan.Hash()):
+			withdrawn++
+			return
+		case q.URL.Path != wire.LogReleasePath(c.signed.Plan.Hash()):
 			t.Errorf("%s %s", q.Method, q.URL.Path)
+		default: // signed by whom the plan names
+			signature, receipts := wire.SplitSignedRelease(body)
+			if err := wire.ReleaseOf(c.signed.Plan.Hash(), receipts).Verify(c.signed.Plan.Analyzer.Releases, signature); err != nil {
+				t.Error(err)
+			}
 		}
 		asked++
 		if status != http.StatusOK {
@@ -29,7 +42,7 @@ func TestTheLogIsToldOfReleases(t *testing.T) {
 	}))
 	defer log.Close()
 	both(t, func(t *testing.T, dsn string) {
-		asked, status = 0, http.StatusServiceUnavailable
+		asked, withdrawn, status = 0, 0, http.StatusServiceUnavailable
 		r := start(t, dsn, c)
 		r.client, r.planLog = log.Client(), log.URL
 		r.restart()
@@ -64,6 +77,23 @@ func TestTheLogIsToldOfReleases(t *testing.T) {
 		r.restart()
 		if err := step(3 * time.Minute); err != nil || asked != 3 {
 			t.Errorf("asked %d times after a start: %v", asked, err)
+		}
+		// What is withdrawn after its release says so, here and in the log.
+		statement, err := plan.Withdraw(plan.Withdrawal{Plan: c.signed.Plan.Hash(), At: closes, Reason: "the question misled"}, publisher)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.service.Withdraw(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := step(4 * time.Minute); err != nil || withdrawn != 1 {
+				t.Errorf("told %d times of the withdrawal: %v", withdrawn, err)
+			}
+		}
+		all, err := r.service.Plans(t.Context())
+		if err != nil || len(all) != 1 || all[0].State != analyzerd.Released || all[0].Withdrawal == nil || all[0].Withdrawal.Reason != "the question misled" || !all[0].Withdrawal.At.Equal(closes) {
+			t.Errorf("%+v, %v", all, err)
 		}
 	})
 }

@@ -22,6 +22,7 @@ type outline struct {
 	receipts  [][]wire.VerifyKey // see wire.ReceiptKeys
 	round     plan.Round         // of a study; the zero value: none
 	merged    bool               // the study's rounds add up
+	releaser  bool               // the plan names who signs its releases
 	signed    plan.Signed        // who has signed it, and what plan.Publishers.Stands asks of the plan
 	err       error              // the plan cannot be read any more
 }
@@ -63,7 +64,7 @@ func outlineOf(name string, text []byte) outline {
 	if p.Round != nil {
 		round = *p.Round
 	}
-	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, keys, round, signed.Study != nil && signed.Study.Merged, standing(signed), err}
+	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, keys, round, signed.Study != nil && signed.Study.Merged, p.Analyzer.Releases != "", standing(signed), err}
 }
 
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.

@@ -71,7 +71,9 @@ const (
 	formatHTML     = "html"
 	formatCounts   = release.CountsFile // of histograms
 	formatReceipts = wire.ReceiptsFile
-	formatAudit    = release.AuditFile // where plans are attacked
+	// Of the receipts, and so of all: the analyzer's signature.
+	formatSignature = wire.SignatureFile
+	formatAudit     = release.AuditFile // where plans are attacked
 
 	// Of all rounds so far, where a study merges them.
 	formatStudyJSON = "study.json"
@@ -87,6 +89,9 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	if o, err := s.outline(ctx, p.Name); err == nil {
 		d.Study, d.Round = o.round.Study, o.round.Number
 		d.Title, d.Closes, d.Formats = o.title, o.closes, []string{formatHTML, formatJSON, formatReceipts}
+		if o.releaser {
+			d.Formats = append(d.Formats, formatSignature)
+		}
 		if o.merged {
 			d.Formats = append(d.Formats, formatStudyHTML, formatStudyJSON)
 		}
@@ -239,7 +244,7 @@ var releaseTypes = map[string]string{
 	formatJSON: "application/json", formatHTML: "text/html; charset=utf-8",
 	formatCounts: "text/csv; charset=utf-8; header=present", formatReceipts: "application/json",
 	formatStudyJSON: "application/json", formatStudyHTML: "text/html; charset=utf-8", formatAudit: "application/json",
-	formatEvidence: "text/plain; charset=utf-8",
+	formatEvidence: "text/plain; charset=utf-8", formatSignature: "text/plain; charset=utf-8",
 }
 
 // A page of a release has its own style and drawings and needs nothing else.
@@ -249,7 +254,7 @@ const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(r.PathValue("file"), ".")
 	if _, err := wire.ParsePlanName(name); err != nil || releaseTypes[format] == "" {
-		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s, PLAN.%s or PLAN.%s, and of a study that is merged PLAN.%s or PLAN.%s", formatCounts, formatReceipts, formatAudit, formatStudyJSON, formatStudyHTML)
+		return wire.Problemf(wire.NotFound, "a release is PLAN.json, PLAN.html, PLAN.%s, PLAN.%s, PLAN.%s or PLAN.%s, and of a study that is merged PLAN.%s or PLAN.%s", formatCounts, formatReceipts, formatSignature, formatAudit, formatStudyJSON, formatStudyHTML)
 	}
 	p, err := s.o.Store.Plan(r.Context(), name)
 	if err != nil {

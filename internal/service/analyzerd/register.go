@@ -69,7 +69,11 @@ func (s *Service) admit(ctx context.Context, signed plan.Signed, ours bool, then
 	if closes := signed.Plan.Times.Closes; !ours && !closes.IsZero() && !s.o.Now().Before(closes) {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
 	}
-	if err := s.trusted().Admit(signed, s.o.Now()); err != nil {
+	err := s.trusted().Admit(signed, s.o.Now())
+	if err == nil {
+		_, err = s.signer(signed.Plan)
+	}
+	if err != nil {
 		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
 	if then == nil {

@@ -332,6 +332,21 @@ func (s *Service) prepare(ctx context.Context, signed plan.Signed) (*running, er
 	return r, err
 }
 
+// signer finds the private key that the plan names for its releases; the zero key for a
+// plan of version 2, which names none. A worker, who publishes nothing, has no need of it.
+func (s *Service) signer(p plan.Plan) (wire.SignKey, error) {
+	if p.Analyzer.Releases == "" {
+		return wire.SignKey{}, nil
+	}
+	keys, unread := serve.SigningKeys(s.o.Keys)
+	key, ours := keys[p.Analyzer.Releases]
+	if !ours {
+		missing := errors.New("analyzer: the private key that signs the plan's releases is not in the folder of keys: see confetti keys new --for releases")
+		return key, errors.Join(missing, unread)
+	}
+	return key, nil
+}
+
 // protocol makes a plan runnable, with its state where it names one.
 func (s *Service) protocol(ctx context.Context, p plan.Plan) (*protocol.Protocol, error) {
 	if p.State == "" {

@@ -58,6 +58,9 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 	if files[formatReceipts], err = c.receipts(p.Plan, files); err != nil {
 		return nil, err
 	}
+	if p.Plan.Analyzer.Releases != "" {
+		files[formatSignature] = wire.ReleaseOf(p.Plan.Hash(), files[formatReceipts]).Sign(c.sign.Private())
+	}
 	return files, nil
 }
 

@@ -34,7 +34,7 @@ type seat struct {
 }
 
 func seatOf(p plan.Party) seat {
-	lines := slices.DeleteFunc([]string{p.URL, p.Key, p.Receipts, p.Tokens}, func(s string) bool { return s == "" })
+	lines := slices.DeleteFunc([]string{p.URL, p.Key, p.Receipts, p.Tokens, p.Releases}, func(s string) bool { return s == "" })
 	return seat{p.Operator, strings.Join(lines, "\n")}
 }
 
@@ -134,5 +134,5 @@ func (p *part) renew(keys map[string][]keyfile.Name, since time.Time) {
 			one.Tokens = tokens[i]
 		}
 	}
-	p.analyzer.Key = newest(p.analyzer.URL, p.suite, p.analyzer.Key)
+	p.analyzer.Key, p.analyzer.Releases = newest(p.analyzer.URL, p.suite, p.analyzer.Key), newest(p.analyzer.URL, wire.SignSuite, p.analyzer.Releases)
 }

@@ -263,7 +263,7 @@ func (v *releaseView) together(first table, second *table, picks []int) {
 var releaseTypes = map[string]string{
 	"json": "application/json", "html": "text/html; charset=utf-8", release.CountsFile: "text/csv; charset=utf-8; header=present", countsColumns: "application/vnd.apache.parquet",
 	wire.ReceiptsFile: "application/json", release.AuditFile: "application/json",
-	"study.json": "application/json", "study.html": "text/html; charset=utf-8", wire.EvidenceFile: "text/plain; charset=utf-8",
+	"study.json": "application/json", "study.html": "text/html; charset=utf-8", wire.EvidenceFile: "text/plain; charset=utf-8", wire.SignatureFile: "text/plain; charset=utf-8",
 }
 
 // A page of a release has its own style and drawings and needs nothing else.

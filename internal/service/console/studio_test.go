@@ -170,8 +170,9 @@ func TestAQuestionOfCrowdsAndSumsIsMadeInTheBrowser(t *testing.T) {
 	s, _, _, _ := several(t)
 	_, url := recorded(t, Options{Analyzer: base, Public: s})
 	sign, errSign := wire.GenerateSignKey()
+	releases, errReleases := wire.GenerateSignKey()
 	open, errOpen := envelope.GenerateKey(envelope.X25519) // of all: nobody opens anything here
-	if err := errors.Join(errSign, errOpen); err != nil {
+	if err := errors.Join(errSign, errReleases, errOpen); err != nil {
 		t.Fatal(err)
 	}
 	for _, screen := range webtest.Screens {
@@ -194,10 +195,10 @@ func TestAQuestionOfCrowdsAndSumsIsMadeInTheBrowser(t *testing.T) {
 		if !strings.Contains(lacks, "hop 2: the public key of its receipts") || strings.Contains(lacks, "address") || !strings.Contains(lacks, "confetti keys new keys/receipts.json --for receipts") {
 			t.Errorf("it lacks %s", lacks)
 		}
-		b.Do(chromedp.Evaluate[chromedp.Void](`for (const e of [...document.querySelectorAll("#parties details")].slice(0, 3)) {
+		b.Do(chromedp.Evaluate[chromedp.Void](`for (const [i, e] of [...document.querySelectorAll("#parties details")].slice(0, 3).entries()) {
 			e.open = true;
 			const text = e.querySelector("textarea");
-			text.value = text.value.split("\n")[0] + "\npublic key  `+open.Public().String()+`\n`+sign.Public().String()+`";
+			text.value = text.value.split("\n")[0] + "\npublic key  `+open.Public().String()+`\n" + (i < 2 ? "`+sign.Public().String()+`" : "`+releases.Public().String()+`");
 			text.dispatchEvent(new Event("change", {bubbles: true}));
 		}`), webtest.Until(drawnWhole+` && document.getElementById("lacks").textContent.includes("the plan is complete.")`))
 		b.Look(t, "new question with its parties, "+screen.Name)

@@ -104,6 +104,7 @@ var aboutFiles = map[string]string{
 	countsColumns:      "the same, for programs that read Parquet",
 	wire.ReceiptsFile:  "what the hops signed for",
 	release.AuditFile:  "what attacks found",
+	wire.SignatureFile: "the analyzer's signature of all these",
 	wire.EvidenceFile:  "where it stands in the public log",
 	"study.json":       "all rounds of the study so far",
 }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -114,7 +115,7 @@ func newWorld(t testing.TB) *world {
 				{Hops: []plan.Party{{Operator: "hop", Key: x25519}, demanding(keys[2])}},
 			},
 		}},
-		Analyzer: plan.Party{Operator: "analyzer", Key: x25519},
+		Analyzer: plan.Party{Operator: "analyzer", Key: x25519, Releases: example.Releaser},
 		Times:    plan.Times{Opens: opens, Closes: opens.Add(time.Hour)},
 	}
 	if err := w.plan.Validate(); err != nil {

@@ -57,7 +57,7 @@ func TestRot(t *testing.T) {
 		"the secret is changed":      {file: "respondents.key", spoil: another, want: "end the plan"},
 		"the plan is changed":        {file: "*.plan", spoil: flip(0.5), want: "register the plan again"},
 		"its title is": {file: "*.plan", spoil: func(b []byte) []byte {
-			return bytes.Replace(b, []byte(`"version":2`), []byte(`"title":"x","version":2`), 1)
+			return bytes.Replace(b, []byte(`"version":3`), []byte(`"title":"x","version":3`), 1)
 		}, want: "register the plan again"},
 		"the plan is empty":               {file: "*.plan", spoil: empty, want: "register the plan again"},
 		"the plan is gone":                {file: "*.plan", spoil: gone, said: "without its plan"},

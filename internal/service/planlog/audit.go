@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -31,8 +29,9 @@ type Logged struct {
 // Audit reads a log at an address such as https://log.example, entry by entry. The
 // checkpoint is the log's, signed by as many of its witnesses as the policy asks for; the
 // tree below it has that root; each entry's text is there, has its digest and is a signed
-// plan whose signatures are right, of whomever, or the receipts of a release of a plan that
-// stands before it. one is called for each.
+// plan whose signatures are right, of whomever, or of a plan that stands before it a
+// withdrawal by one of its publishers, or the receipts of a release that the analyzer whose
+// key it names has signed. one is called for each.
 func Audit(ctx context.Context, address string, policy plan.Log, web *http.Client, one func(Logged) error) (size uint64, err error) {
 	if err := serve.Address(address); err != nil {
 		return 0, fmt.Errorf("log: %q: %w", address, err)
@@ -60,23 +59,25 @@ func Audit(ctx context.Context, address string, policy plan.Log, web *http.Clien
 	if err := fsck.New(key.Name(), key, read, hashes, fsck.Opts{}).Check(ctx); err != nil {
 		return 0, fmt.Errorf("log: its tree is not what its checkpoint says: %w", err)
 	}
-	before := map[[32]byte]bool{} // plans
+	before := map[[32]byte]standing{}
 	return checkpoint.Size, entries(ctx, read.ReadEntryBundle, checkpoint.Size, func(i uint64, entry []byte) error {
 		l := Logged{Index: i}
 		if l.Entry, err = plan.ParseEntry(entry); err != nil {
 			return err
 		}
-		text, err := get(ctx, web, at.JoinPath("v1", "log", "texts", fmt.Sprintf("%x", l.Entry.Digest)).String(), max(plan.MaxSignedBytes, wire.MaxReceiptsBytes))
+		beside := func(what string, most int64) ([]byte, error) {
+			return serve.GetText(ctx, web, at.JoinPath("v1", "log", what, fmt.Sprintf("%x", l.Entry.Digest)).String(), most)
+		}
+		text, err := beside(texts, max(plan.MaxSignedBytes, wire.MaxReceiptsBytes))
 		if err != nil {
 			return err
 		}
-		if l.Signed, err = check(text, l.Entry); err != nil {
+		if l.Signed, err = check(text, l.Entry, before[l.Entry.Plan], func() ([]byte, error) { return beside(signatures, wire.MaxSignatureBytes) }); err != nil {
 			return err
 		}
-		if l.Entry.Release && !before[l.Entry.Plan] {
-			return errors.New("it is the release of a plan that does not stand before it")
+		if l.Entry.Kind == "" {
+			before[l.Entry.Plan] = standing{l.Signed.Signers(), l.Signed.Plan.Analyzer.Releases}
 		}
-		before[l.Entry.Plan] = true
 		return one(l)
 	})
 }
@@ -89,13 +90,33 @@ type fixed struct {
 
 func (f fixed) ReadCheckpoint(context.Context) ([]byte, error) { return f.checkpoint, nil }
 
-// check reads the text of an entry.
-func check(text []byte, e plan.Entry) (plan.Signed, error) {
+// standing is what of a plan in the log its later entries depend on.
+type standing struct {
+	signers  []string
+	releaser string
+}
+
+// check reads the text of an entry, and the plan where it is of one; before is the plan
+// that stands before it.
+func check(text []byte, e plan.Entry, before standing, signature func() ([]byte, error)) (plan.Signed, error) {
 	if sha256.Sum256(text) != e.Digest {
 		return plan.Signed{}, errors.New("its text is another than was logged")
 	}
-	if e.Release {
-		return plan.Signed{}, checkRelease(text, e)
+	if e.Kind != "" && before.signers == nil {
+		return plan.Signed{}, fmt.Errorf("it is the %s of a plan that does not stand before it", e.Kind)
+	}
+	switch e.Kind {
+	case plan.WithdrawalEntry:
+		return plan.Signed{}, checkWithdrawal(text, e, before.signers)
+	case plan.ReleaseEntry:
+		var signs []byte
+		if before.releaser != "" {
+			var err error
+			if signs, err = signature(); err != nil {
+				return plan.Signed{}, err
+			}
+		}
+		return plan.Signed{}, checkRelease(text, signs, e, before.releaser)
 	}
 	signed, err := plan.ParseSigned(text)
 	if err != nil {
@@ -105,27 +126,6 @@ func check(text []byte, e plan.Entry) (plan.Signed, error) {
 		return plan.Signed{}, errors.New("it has the name of another plan")
 	}
 	return signed, signed.Verify(plan.Trust(signed.Signers()...))
-}
-
-// get reads a text of at most so many bytes.
-func get(ctx context.Context, through *http.Client, address string, most int64) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := through.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	if p := web.ReadProblem(answer); p != nil {
-		return nil, fmt.Errorf("%s: %w", address, p)
-	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s: longer than what stands in logs", address)
-	}
-	return text, err
 }
 
 // hashes are those of a bundle's entries as leaves.
@@ -147,8 +147,14 @@ func (s *Service) whole(i uint64, entry []byte) error {
 		return err
 	}
 	text, err := os.ReadFile(s.text(e.Digest))
+	var before standing
+	if err == nil && e.Kind != "" {
+		var of plan.Signed
+		of, err = s.signed(e.Plan)
+		before = standing{of.Signers(), of.Plan.Analyzer.Releases}
+	}
 	if err == nil {
-		_, err = check(text, e)
+		_, err = check(text, e, before, func() ([]byte, error) { return os.ReadFile(s.signature(e.Digest)) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: put it back as it was", s.text(e.Digest), err)

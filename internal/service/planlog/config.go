@@ -40,7 +40,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
 	o = Options{Folder: string(c.Folder), Name: c.Name, Witnesses: c.Witnesses, Least: c.Least, Interval: time.Duration(c.Interval)}
 	http, o.Common, err = c.Settings.Open("log", log, func(folder string) (err error) {
-		o.Key, err = serve.ReceiptKey(folder, c.Key)
+		o.Key, err = serve.SigningKey(folder, c.Key)
 		return err
 	})
 	errs = append(errs, err)

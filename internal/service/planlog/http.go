@@ -10,6 +10,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -24,7 +25,10 @@ func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.RegisterPattern:   s.add,
 		wire.LogReleasePattern: s.addRelease,
-		wire.LoggedPattern:     s.showText,
+		wire.WithdrawPattern:   registry.TakeWith(s.addWithdrawal),
+		wire.LogPlanPattern:    s.showPlan,
+		wire.LoggedPattern:     s.showBeside(texts),
+		wire.LogSignedPattern:  s.showBeside(signatures),
 		"GET /checkpoint":      s.showTree,
 		"GET /tile/{tile...}":  s.showTree,
 	}
@@ -63,14 +67,18 @@ func (s *Service) answer(w http.ResponseWriter, e plan.Evidence, err error) erro
 	return err
 }
 
-// showText answers GET /v1/log/texts/{digest} with a signed plan without evidence, or with the receipts of a release.
-func (s *Service) showText(w http.ResponseWriter, r *http.Request) error {
-	digest, err := hex.DecodeString(r.PathValue("digest"))
-	if err != nil || len(digest) != 32 {
-		return wire.Problemf(wire.BadRequest, "{digest} is not 64 hexadecimal digits")
+// showBeside answers GET /v1/log/texts/{digest} with a signed plan without evidence, with the
+// receipts of a release or with a withdrawal, and GET /v1/log/signatures/{digest} with the
+// signature of a release.
+func (s *Service) showBeside(folder string) serve.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		digest, err := hex.DecodeString(r.PathValue("digest"))
+		if err != nil || len(digest) != 32 {
+			return wire.Problemf(wire.BadRequest, "{digest} is not 64 hexadecimal digits")
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		return s.show(w, path.Join(folder, hex.EncodeToString(digest)))
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	return s.show(w, path.Join(texts, hex.EncodeToString(digest)))
 }
 
 // showTree answers with a file of the tree, as it lies in the folder.

@@ -1,9 +1,9 @@
-// Package planlog is an append-only public log of signed plans and of their releases, as a service. Whoever has
+// Package planlog is an append-only public log of signed plans, of their releases and withdrawals, as a service. Whoever has
 // a plan with its evidence knows that everybody else can see it too: a plan that is shown
 // to one device alone would need the log's key and those of its witnesses. The log is a
 // tiled one (c2sp.org/tlog-tiles); its entries are the plans' names and digests, and the
 // texts lie beside them. Of a release the text is its receipts, which have the digests of
-// its files.
+// its files, and beside it lies the signature of its analyzer.
 package planlog
 
 import (
@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,12 +63,11 @@ type Service struct {
 	published *tessera.PublicationAwaiter
 	stop      func() error
 
-	fetching  sync.Mutex // receipts of one release at a time
-	releasing sync.Mutex // one release at a time is counted and entered
+	entering sync.Mutex // one release or withdrawal at a time is counted and entered
 
 	mu      sync.Mutex
 	indexes map[[32]byte]tessera.IndexFuture // of the texts with these digests, so that none has two entries
-	plans   map[[32]byte]logged              // by name
+	plans   map[[32]byte][]plan.Entry        // of those of that name, in the order in which they came
 }
 
 // integrates is how long entries wait for others before they are written together.
@@ -80,7 +80,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, folder := range []string{texts, rounds} {
+	for _, folder := range []string{texts, rounds, signatures} {
 		if err := os.MkdirAll(filepath.Join(o.Folder, folder), 0o700); err != nil {
 			return nil, fmt.Errorf("log: %w", err)
 		}
@@ -89,7 +89,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	s := &Service{o: o, verifier: verifier, indexes: map[[32]byte]tessera.IndexFuture{}, plans: map[[32]byte]logged{}}
+	s := &Service{o: o, verifier: verifier, indexes: map[[32]byte]tessera.IndexFuture{}, plans: map[[32]byte][]plan.Entry{}}
 	if err := s.open(ctx, signer); err != nil {
 		held.Close()
 		return nil, err
@@ -182,7 +182,7 @@ func (s *Service) index(ctx context.Context) error {
 	return entries(ctx, s.read.ReadEntryBundle, size, func(i uint64, text []byte) error {
 		e, err := plan.ParseEntry(text)
 		s.indexes[e.Digest] = func() (tessera.Index, error) { return tessera.Index{Index: i}, nil }
-		s.count(e, 1)
+		s.plans[e.Plan] = append(s.plans[e.Plan], e)
 		return err
 	})
 }
@@ -231,11 +231,18 @@ func (s *Service) Add(ctx context.Context, signed plan.Signed) (plan.Evidence, e
 // enter begins to write an entry and its text, once.
 func (s *Service) enter(ctx context.Context, e plan.Entry, text []byte) (tessera.IndexFuture, error) {
 	// First: an entry without its text could not be audited.
-	err := durable.Create(s.text(e.Digest), text, 0o644)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("log: %w", err)
+	if err := create(s.text(e.Digest), text); err != nil {
+		return nil, err
 	}
 	return s.sequence(ctx, e), nil
+}
+
+// create writes a file that is named after what is in it, unless it is there.
+func create(path string, text []byte) error {
+	if err := durable.Create(path, text, 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("log: %w", err)
+	}
+	return nil
 }
 
 // stands is the evidence of an entry, once the witnesses have signed.
@@ -262,12 +269,12 @@ func (s *Service) sequence(ctx context.Context, e plan.Entry) tessera.IndexFutur
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			delete(s.indexes, e.Digest)
-			s.count(e, -1)
+			s.plans[e.Plan] = slices.DeleteFunc(slices.Clone(s.plans[e.Plan]), func(o plan.Entry) bool { return o == e })
 		}
 		return i, err
 	})
 	s.indexes[e.Digest] = i
-	s.count(e, 1)
+	s.plans[e.Plan] = append(s.plans[e.Plan], e)
 	return i
 }
 
@@ -292,7 +299,7 @@ func (s *Service) evidence(ctx context.Context, i uint64, text []byte) (plan.Evi
 	return e, nil
 }
 
-// texts is the folder of signed plans and receipts, by the SHA-256 of their texts.
+// texts is the folder of signed plans, receipts and withdrawals, by the SHA-256 of their texts.
 const texts = "texts"
 
 // rounds is the folder of the plans that the rounds of studies are.

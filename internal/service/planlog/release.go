@@ -1,83 +1,75 @@
 package planlog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 
 	"github.com/transparency-dev/tessera"
 
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// shown is how many releases of one plan the log takes. There is one: a second is there
-// for everybody to see that an analyzer has published two.
+// shown is how many releases of one plan the log takes. The first counts: a second is there
+// for everybody to see that an analyzer, or a thief of its key, has signed two.
 const shown = 2
 
-// addRelease answers PUT /v1/log/releases/{plan}, which has no body, with the evidence that
-// the plan's release stands in the log. The log fetches its receipts, which have the
-// digests of its files, from the analyzer that the plan names: nobody else could say what
-// the release is, so that it matters little who asks.
+// addRelease answers PUT /v1/log/releases/{plan}, whose body is the signature of a release
+// with its receipts behind it, with the evidence that they stand in the log. The signature is
+// the authentication, whoever brings it.
 func (s *Service) addRelease(w http.ResponseWriter, r *http.Request) error {
 	name, err := wire.PathPlan(r)
 	if err != nil {
 		return err
 	}
-	text, there := s.planText(name)
-	if !there {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.SignedReleaseType); err != nil {
+		return err
+	}
+	if _, there := s.planText(name); !there {
 		return wire.Problemf(wire.NotFound, "the log does not have the plan")
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	receipts, err := s.receipts(ctx, text)
+	body, err := serve.ReadBody(w, r, wire.MaxSignatureBytes+wire.MaxReceiptsBytes)
 	if err != nil {
 		return err
 	}
-	e, err := s.AddRelease(ctx, name, receipts)
+	signature, receipts := wire.SplitSignedRelease(body)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	e, err := s.AddRelease(ctx, name, signature, receipts)
 	return s.answer(w, e, err)
 }
 
-// planText is where the signed plan of that name lies, one of them where several have it.
+// planText returns where the signed plan of that name lies, the first where several have it.
 func (s *Service) planText(name [32]byte) (digest [32]byte, there bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.plans[name]
-	return p.text, p.text != [32]byte{}
+	for _, e := range s.plans[name] {
+		if e.Kind == "" {
+			return e.Digest, true
+		}
+	}
+	return digest, false
 }
 
-// receipts are those of the release of a plan, as its analyzer publishes them.
-func (s *Service) receipts(ctx context.Context, digest [32]byte) ([]byte, error) {
+// signed reads a plan that the log has.
+func (s *Service) signed(name [32]byte) (plan.Signed, error) {
+	digest, there := s.planText(name)
+	if !there {
+		return plan.Signed{}, wire.Problemf(wire.NotFound, "the log does not have the plan")
+	}
 	text, err := os.ReadFile(s.text(digest))
 	if err != nil {
-		return nil, err
+		return plan.Signed{}, err
 	}
-	signed, err := plan.ParseSigned(text)
-	if err != nil {
-		return nil, err
-	}
-	p := signed.Plan
-	if p.Analyzer.URL == "" {
-		return nil, wire.Problemf(wire.NotFound, "the plan names no address of its analyzer")
-	}
-	s.fetching.Lock() // so that no more than one is in memory
-	defer s.fetching.Unlock()
-	text, err = get(ctx, s.o.Client, p.Analyzer.URL+wire.ReleasePath(p.Hash(), wire.ReceiptsFile), wire.MaxReceiptsBytes)
-	if err != nil {
-		return nil, away(err)
-	}
-	return text, checkReceipts(text, p)
-}
-
-// away is the problem of an analyzer that shows the log no release now. Unlike a plan that
-// is not in the log that may change: whoever asked should come again.
-func away(err error) error {
-	p := wire.Problemf(wire.Overloaded, "the plan's analyzer shows the log no release: %w", err)
-	p.RetryAfter = patience
-	return p
+	return plan.ParseSigned(text)
 }
 
 // checkReceipts reports that a text is not the receipts of a release of a plan.
@@ -86,65 +78,126 @@ func checkReceipts(text []byte, p plan.Plan) error {
 	if err == nil {
 		_, err = receipts.Check(p)
 	}
-	if err != nil {
-		return wire.Problemf(wire.BadRequest, "what the plan's analyzer shows is no release: %w", err)
-	}
-	return nil
+	return err
 }
 
-// AddRelease has the receipts of a plan's release stand in the log, once. It waits until
-// the witnesses have signed.
-func (s *Service) AddRelease(ctx context.Context, name [32]byte, receipts []byte) (plan.Evidence, error) {
-	e := plan.Entry{Release: true, Plan: name, Digest: sha256.Sum256(receipts)}
-	at, err := s.enterRelease(ctx, e, receipts)
+// AddRelease has the receipts of a plan's release stand in the log, once, if the analyzer
+// that the plan names has signed them. It waits until the witnesses have signed.
+func (s *Service) AddRelease(ctx context.Context, name [32]byte, signature, receipts []byte) (plan.Evidence, error) {
+	signed, err := s.signed(name)
+	if err != nil {
+		return plan.Evidence{}, err
+	}
+	e := wire.ReleaseOf(name, receipts)
+	if err := e.Verify(signed.Plan.Analyzer.Releases, signature); err != nil {
+		return plan.Evidence{}, wire.Problemf(wire.PlanRefused, "%w", err)
+	}
+	if err := checkReceipts(receipts, signed.Plan); err != nil {
+		return plan.Evidence{}, wire.Problemf(wire.BadRequest, "what the analyzer has signed is no release: %w", err)
+	}
+	at, err := s.enterOnce(ctx, e, shown, receipts, signature)
 	if err != nil {
 		return plan.Evidence{}, err
 	}
 	return s.stands(ctx, at)
 }
 
-// enterRelease is enter where there is room for one more: no other release comes between.
-func (s *Service) enterRelease(ctx context.Context, e plan.Entry, receipts []byte) (tessera.IndexFuture, error) {
-	s.releasing.Lock()
-	defer s.releasing.Unlock()
-	if !s.room(e) {
-		return nil, wire.Problemf(wire.PlanRefused, "the log has %d releases of the plan already", shown)
+// addWithdrawal answers PUT /v1/plans/{plan}/withdrawal: the first that comes stands in the
+// log, for everybody to see that what was released is withdrawn.
+func (s *Service) addWithdrawal(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
+	signed, err := s.signed(w.Plan)
+	if err != nil {
+		return false, err
 	}
-	return s.enter(ctx, e, receipts)
+	if !w.Of(w.Plan, signed.Signers()) {
+		return false, wire.Problemf(wire.WithdrawalRefused, "none of those who signed the plan has signed its withdrawal")
+	}
+	for _, e := range s.of(w.Plan) {
+		if e.Kind == plan.WithdrawalEntry {
+			return true, nil // any is as good
+		}
+	}
+	text := w.Marshal()
+	e := plan.Entry{Kind: plan.WithdrawalEntry, Plan: w.Plan, Digest: sha256.Sum256(text)}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	at, err := s.enterOnce(ctx, e, 1, text, nil)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.stands(ctx, at)
+	return false, err
 }
 
-// room reports whether the log has the release, or may take it. The caller holds
-// releasing.
-func (s *Service) room(e plan.Entry) bool {
+// enterOnce does what enter does where there is room for one more of its kind and plan: no other comes
+// between.
+func (s *Service) enterOnce(ctx context.Context, e plan.Entry, most int, text, signature []byte) (tessera.IndexFuture, error) {
+	s.entering.Lock()
+	defer s.entering.Unlock()
+	n := 0
+	for _, other := range s.of(e.Plan) {
+		if other == e {
+			n = -1
+			break
+		}
+		if other.Kind == e.Kind {
+			n++
+		}
+	}
+	if n >= most {
+		return nil, wire.Problemf(wire.PlanRefused, "the log has %d entries of this kind of the plan already", n)
+	}
+	if signature != nil {
+		if err := create(s.signature(e.Digest), signature); err != nil {
+			return nil, err
+		}
+	}
+	return s.enter(ctx, e, text)
+}
+
+// of returns the log's entries of a plan, in the order in which they came.
+func (s *Service) of(name [32]byte) []plan.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, there := s.indexes[e.Digest]
-	return there || s.plans[e.Plan].releases < shown
+	return append([]plan.Entry(nil), s.plans[name]...)
 }
 
-// logged is what the log has of a plan.
-type logged struct {
-	text     [32]byte // digest of the signed plan
-	releases int
-}
-
-// count remembers an entry, by 1, or forgets one that was not written, by -1. The caller
-// holds mu, or is alone.
-func (s *Service) count(e plan.Entry, by int) {
-	p := s.plans[e.Plan]
-	switch {
-	case e.Release:
-		p.releases += by
-	case by > 0:
-		p.text = e.Digest
-	case p.text == e.Digest:
-		p.text = [32]byte{}
+// showPlan answers GET /v1/log/plans/{plan} with the log's entries of a plan.
+func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
+	name, err := wire.PathPlan(r)
+	if err != nil {
+		return err
 	}
-	s.plans[e.Plan] = p
+	all := []wire.LogEntry{}
+	for _, e := range s.of(name) {
+		s.mu.Lock()
+		at := s.indexes[e.Digest]
+		s.mu.Unlock()
+		if at == nil {
+			continue
+		}
+		i, err := at()
+		if err != nil {
+			return err
+		}
+		all = append(all, wire.LogEntry{Kind: cmp.Or(e.Kind, "plan"), Index: i.Index, Digest: fmt.Sprintf("%x", e.Digest)})
+	}
+	if len(all) == 0 {
+		return wire.Problemf(wire.NotFound, "the log does not have the plan")
+	}
+	return serve.WriteJSON(w, all)
 }
 
-// checkRelease reports that a text is not the receipts that an entry is of.
-func checkRelease(text []byte, e plan.Entry) error {
+// signatures is the folder of the signatures of releases, by the SHA-256 of their receipts.
+const signatures = "signatures"
+
+func (s *Service) signature(digest [32]byte) string {
+	return filepath.Join(s.o.Folder, signatures, fmt.Sprintf("%x", digest))
+}
+
+// checkRelease reports that a text is not the receipts that an entry is of, or that the
+// analyzer whose key the plan names has not signed them.
+func checkRelease(text, signature []byte, e plan.Entry, releaser string) error {
 	receipts, err := wire.ParseReceipts(text)
 	if err != nil {
 		return err
@@ -152,5 +205,17 @@ func checkRelease(text []byte, e plan.Entry) error {
 	if receipts.Plan != fmt.Sprintf("%x", e.Plan) {
 		return errors.New("it is the release of another plan")
 	}
-	return nil
+	if releaser == "" { // of version 2, whose releases logs fetched from the analyzer
+		return nil
+	}
+	return e.Verify(releaser, signature)
+}
+
+// checkWithdrawal reports that a text is not the withdrawal that an entry is of.
+func checkWithdrawal(text []byte, e plan.Entry, signers []string) error {
+	w, err := plan.ParseWithdrawal(text)
+	if err == nil && !w.Of(e.Plan, signers) {
+		err = errors.New("it is a withdrawal by nobody who has signed the plan")
+	}
+	return err
 }

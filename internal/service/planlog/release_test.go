@@ -1,15 +1,15 @@
 package planlog_test
 
 import (
-	"crypto/sha256"
-	"errors"
+	"bytes"
+	"crypto/ed25519"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -18,38 +18,22 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// released is a log at an address, with a plan in it whose analyzer shows what publishes says.
+// released is a log at an address, and a plan for it.
 type released struct {
 	*world
-	at        *httptest.Server
-	plan      plan.Plan
-	publishes func() []byte
+	at   *httptest.Server
+	plan plan.Plan
 }
 
 func newReleased(t *testing.T) *released {
 	r := &released{world: newWorld(t)}
-	analyzer := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		text := r.publishes()
-		if text == nil || q.URL.Path != wire.ReleasePath(r.plan.Hash(), wire.ReceiptsFile) {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		w.Write(text)
-	}))
-	t.Cleanup(analyzer.Close)
 	r.plan = example.Density("rr")
 	r.plan.Envelopes = plan.Envelopes{PerDevice: 4, PayloadBytes: 8, Suite: "x25519"}
-	r.plan.Analyzer.URL = analyzer.URL
 	for _, in := range r.plan.Route.Mix.Instances {
 		for h := range in.Hops {
 			in.Hops[h].Receipts = key(t).Public().String()
 		}
 	}
-	if err := r.log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r.options.Client = analyzer.Client()
-	r.open()
 	server, err := serve.New(serve.Config{Name: "log", Routes: r.log.Routes(), Ready: r.log.Ready, Status: r.log.Status})
 	if err != nil {
 		t.Fatal(err)
@@ -68,15 +52,22 @@ func (r *released) release(of plan.Plan, file string) []byte {
 	return text
 }
 
-// put asks the log to take what the analyzer publishes.
-func (r *released) put(text []byte) (plan.Evidence, error) {
-	r.publishes = func() []byte { return text }
-	return serve.PutReleaseIntoLog(r.t.Context(), r.at.Client(), r.at.URL, r.plan.Hash())
+// signed is the signature of the analyzer whose key the plan names.
+func (r *released) signed(receipts []byte) []byte {
+	return example.SignRelease(wire.ReleaseOf(r.plan.Hash(), receipts))
+}
+
+// put brings a release to the log.
+func (r *released) put(receipts []byte) (plan.Evidence, error) {
+	return serve.PutReleaseIntoLog(r.t.Context(), r.at.Client(), r.at.URL, r.plan.Hash(), r.signed(receipts), receipts)
+}
+
+func (r *released) add(receipts []byte) (plan.Evidence, error) {
+	return r.log.AddRelease(r.t.Context(), r.plan.Hash(), r.signed(receipts), receipts)
 }
 
 func (r *released) proves(text []byte, e plan.Evidence) error {
-	of := plan.Entry{Release: true, Plan: r.plan.Hash(), Digest: sha256.Sum256(text)}
-	return r.policy.Verify(of.Marshal(), &e)
+	return r.policy.Verify(wire.ReleaseOf(r.plan.Hash(), text).Marshal(), &e)
 }
 
 func TestAReleaseStandsBesideItsPlan(t *testing.T) {
@@ -87,10 +78,6 @@ func TestAReleaseStandsBesideItsPlan(t *testing.T) {
 	}
 	if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
 		t.Fatal(err)
-	}
-	var problem *wire.Problem
-	if _, err := r.put(nil); !errors.As(err, &problem) || problem.Code == wire.NotFound {
-		t.Errorf("an analyzer that shows no release yet would not come again: %v", err)
 	}
 	for what, text := range map[string][]byte{
 		"no receipts": []byte("{}"), "another plan's": r.release(example.Density("rr"), "one"),
@@ -124,10 +111,10 @@ func TestAReleaseStandsBesideItsPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.open()
-	if again, err := r.log.AddRelease(t.Context(), r.plan.Hash(), one); err != nil || again.Index != e.Index {
+	if again, err := r.add(one); err != nil || again.Index != e.Index {
 		t.Errorf("after a start, entry %d: %d, %v", e.Index, again.Index, err)
 	}
-	if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), three); err == nil {
+	if _, err := r.add(three); err == nil {
 		t.Error("after a start a third release is taken")
 	}
 }
@@ -138,7 +125,7 @@ func TestManyReleasesAtOnce(t *testing.T) {
 	if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), r.release(r.plan, "first")); err != nil {
+	if _, err := r.add(r.release(r.plan, "first")); err != nil {
 		t.Fatal(err)
 	}
 	var taken atomic.Int32
@@ -148,7 +135,7 @@ func TestManyReleasesAtOnce(t *testing.T) {
 		receipts := r.release(r.plan, fmt.Sprint(i))
 		all.Go(func() {
 			<-begin
-			if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), receipts); err == nil {
+			if _, err := r.add(receipts); err == nil {
 				taken.Add(1)
 			}
 		})
@@ -170,22 +157,93 @@ func TestAuditorsSeeReleases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := serve.PutWithdrawalIntoLog(t.Context(), r.at.Client(), r.at.URL, r.withdrawal(t, r.publisher)); err != nil {
+		t.Fatal(err)
+	}
 	var seen []string
 	if _, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(l planlog.Logged) error {
-		seen = append(seen, fmt.Sprint(l.Index, l.Entry.Release, l.Entry.Plan == r.plan.Hash()))
+		seen = append(seen, fmt.Sprint(l.Index, l.Entry.Kind, l.Entry.Plan == r.plan.Hash()))
 		return nil
-	}); err != nil || strings.Join(seen, "; ") != "0 false true; 1 true true; 2 true true" {
+	}); err != nil || strings.Join(seen, " ") != "0true 1releasetrue 2releasetrue 3withdrawaltrue" {
 		t.Error(seen, err)
 	}
 }
 
-// A log whose release has no plan before it is not a log that this program writes.
-func TestAReleaseWithoutItsPlanIsFound(t *testing.T) {
-	r := newReleased(t)
-	if _, err := r.log.AddRelease(t.Context(), r.plan.Hash(), r.release(r.plan, "one")); err != nil {
+// withdrawal is one of the plan by whoever has the key.
+func (r *released) withdrawal(t *testing.T, key ed25519.PrivateKey) plan.SignedWithdrawal {
+	t.Helper()
+	w, err := plan.Withdraw(plan.Withdrawal{Plan: r.plan.Hash(), At: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC), Reason: "the question misled"}, key)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(planlog.Logged) error { return nil }); err == nil {
-		t.Error("nobody noticed")
+	return w
+}
+
+// Nobody but the analyzer whose key the plan names has the log take a release, and a plan
+// that names none has no release in it.
+func TestOnlyTheAnalyzersReleaseIsTaken(t *testing.T) {
+	r := newReleased(t)
+	if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
+		t.Fatal(err)
+	}
+	receipts := r.release(r.plan, "one")
+	of := wire.ReleaseOf(r.plan.Hash(), receipts)
+	flipped := bytes.Clone(r.signed(receipts))
+	flipped[len(flipped)-5] ^= 1
+	for what, signature := range map[string][]byte{
+		"a publisher's":      of.Sign(r.publisher),
+		"of another release": r.signed(r.release(r.plan, "two")),
+		"of a plan's entry":  plan.Entry{Plan: of.Plan, Digest: of.Digest}.Sign(r.publisher),
+		"none":               nil, "a changed one": flipped, "a cut one": r.signed(receipts)[:20],
+	} {
+		if _, err := serve.PutReleaseIntoLog(t.Context(), r.at.Client(), r.at.URL, r.plan.Hash(), signature, receipts); err == nil {
+			t.Errorf("with a signature that is %s, the release is taken", what)
+		}
+	}
+	old := example.Version2(r.plan)
+	if _, err := r.log.Add(t.Context(), plan.Sign(old, r.publisher)); err != nil {
+		t.Fatal(err)
+	}
+	receipts = r.release(old, "one")
+	if _, err := r.log.AddRelease(t.Context(), old.Hash(), r.signed(receipts), receipts); err == nil || !strings.Contains(err.Error(), "names nobody who signs") {
+		t.Errorf("of a plan that names no key: %v", err)
+	}
+}
+
+// The first withdrawal by a publisher of the plan stands in the log, and is read from it.
+func TestAWithdrawalStandsBesideItsPlan(t *testing.T) {
+	r := newReleased(t)
+	put := func(w plan.SignedWithdrawal) error {
+		return serve.PutWithdrawalIntoLog(t.Context(), r.at.Client(), r.at.URL, w)
+	}
+	first := r.withdrawal(t, r.publisher)
+	if err := put(first); err == nil {
+		t.Error("a plan that is not there is withdrawn")
+	}
+	if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := serve.AskLog(t.Context(), r.at.Client(), r.at.URL, r.plan.Hash()); err != nil || found != nil {
+		t.Errorf("before there is one: %v, %v", found, err)
+	}
+	stranger := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
+	if err := put(r.withdrawal(t, stranger)); err == nil {
+		t.Error("a stranger withdraws the plan")
+	}
+	for range 2 {
+		if err := put(first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, found, err := serve.AskLog(t.Context(), r.at.Client(), r.at.URL, r.plan.Hash())
+	if err != nil || found == nil || !bytes.Equal(found.Marshal(), first.Marshal()) || len(entries) != 2 || entries[1].Kind != "withdrawal" {
+		t.Errorf("%+v, %+v, %v", entries, found, err)
+	}
+	if err := r.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	if n, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(planlog.Logged) error { return nil }); err != nil || n != 2 {
+		t.Errorf("%d, %v", n, err)
 	}
 }

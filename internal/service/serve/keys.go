@@ -23,9 +23,9 @@ func OpeningKeys(folder string) (map[string]envelope.PrivateKey, error) {
 	})
 }
 
-// ReceiptKeys are those that sign receipts.
-func ReceiptKeys(folder string) (map[string]wire.SignKey, error) {
-	return readKeys(folder, func(suite string) bool { return suite == "ed25519" }, func(path string) (wire.SignKey, error) {
+// SigningKeys returns those that sign: receipts of a hop, releases of an analyzer.
+func SigningKeys(folder string) (map[string]wire.SignKey, error) {
+	return readKeys(folder, func(suite string) bool { return suite == wire.SignSuite }, func(path string) (wire.SignKey, error) {
 		key, _, err := wire.ReadSignKeyFile(path)
 		return key, err
 	})
@@ -56,9 +56,9 @@ func readKeys[K any](folder string, ours func(suite string) bool, read func(path
 	return keys, unread
 }
 
-// ReceiptKey is the one in a folder that belongs to a public key, ed25519:base64url.
-func ReceiptKey(folder, public string) (wire.SignKey, error) {
-	keys, err := ReceiptKeys(folder)
+// SigningKey returns the one in a folder that belongs to a public key, ed25519:base64url.
+func SigningKey(folder, public string) (wire.SignKey, error) {
+	keys, err := SigningKeys(folder)
 	key, there := keys[public]
 	if !there {
 		return key, errors.Join(err, fmt.Errorf("no private key of %q is there: name a public key of one, see confetti keys new --for receipts", public))

@@ -3,11 +3,13 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -22,31 +24,94 @@ func PutIntoLog(ctx context.Context, client *http.Client, address string, signed
 	return putIntoLog(ctx, client, address+wire.PlanPath(signed.Plan.Hash()), wire.PlanType(signed), signed.Marshal())
 }
 
-// PutReleaseIntoLog has a public log fetch what the analyzer of a plan publishes as its
-// release, and returns the log's evidence. The log must have the plan.
-func PutReleaseIntoLog(ctx context.Context, client *http.Client, address string, name [32]byte) (plan.Evidence, error) {
-	return putIntoLog(ctx, client, address+wire.LogReleasePath(name), "", nil)
+// PutReleaseIntoLog has a public log take the receipts of a plan's release with the signature
+// of its analyzer, and returns the log's evidence. The log must have the plan.
+func PutReleaseIntoLog(ctx context.Context, client *http.Client, address string, name [32]byte, signature, receipts []byte) (plan.Evidence, error) {
+	return putIntoLog(ctx, client, address+wire.LogReleasePath(name), wire.SignedReleaseType, slices.Concat(signature, receipts))
 }
 
-func putIntoLog(ctx context.Context, client *http.Client, address, kind string, body []byte) (plan.Evidence, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, address, bytes.NewReader(body))
+// PutWithdrawalIntoLog has a public log take the withdrawal of a plan, which is no error if it
+// has one. The log must have the plan.
+func PutWithdrawalIntoLog(ctx context.Context, client *http.Client, address string, w plan.SignedWithdrawal) error {
+	_, err := putText(ctx, client, address+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal())
+	return err
+}
+
+// AskLog asks a public log which entries it has of a plan, in the order in which they came, and
+// for the publisher's withdrawal, nil where it has none. That it is a publisher's of the plan
+// is not checked: see plan.SignedWithdrawal.Of.
+func AskLog(ctx context.Context, client *http.Client, address string, name [32]byte) (all []wire.LogEntry, w *plan.SignedWithdrawal, err error) {
+	text, err := GetText(ctx, client, address+wire.LogPlanPath(name), wire.MaxLogEntriesBytes)
 	if err != nil {
-		return plan.Evidence{}, err
+		return nil, nil, err
 	}
-	if kind != "" {
-		r.Header.Set("Content-Type", kind)
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, nil, fmt.Errorf("%s: not the entries of a log", address)
+	}
+	for _, e := range all {
+		if e.Kind != plan.WithdrawalEntry {
+			continue
+		}
+		text, err := GetText(ctx, client, address+wire.LoggedPath(e.Digest), plan.MaxWithdrawalBytes)
+		if err != nil {
+			return nil, nil, err
+		}
+		one, err := plan.ParseWithdrawal(text)
+		if err == nil && (one.Plan != name || wire.FileDigest(text) != e.Digest) {
+			err = errors.New("what the log shows as a withdrawal is another one")
+		}
+		return all, &one, err
+	}
+	return all, nil, nil
+}
+
+// GetText reads a text of at most so many bytes.
+func GetText(ctx context.Context, client *http.Client, address string, most int64) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return plan.Evidence{}, err // names the address
+		return nil, err
 	}
 	defer answer.Body.Close()
 	if p := web.ReadProblem(answer); p != nil {
-		return plan.Evidence{}, fmt.Errorf("%s: %w", address, p)
+		return nil, fmt.Errorf("%s: %w", address, p)
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s: longer than what stands in logs", address)
+	}
+	return text, err
+}
+
+// putText brings a text to an address, and returns what is answered.
+func putText(ctx context.Context, client *http.Client, address, kind string, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", kind)
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, err // names the address
+	}
+	defer answer.Body.Close()
+	if p := web.ReadProblem(answer); p != nil {
+		return nil, fmt.Errorf("%s: %w", address, p)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, plan.MaxEvidenceBytes+1))
 	if err != nil {
-		return plan.Evidence{}, fmt.Errorf("%s: %w", address, err)
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return text, nil
+}
+
+func putIntoLog(ctx context.Context, client *http.Client, address, kind string, body []byte) (plan.Evidence, error) {
+	text, err := putText(ctx, client, address, kind, body)
+	if err != nil {
+		return plan.Evidence{}, err
 	}
 	e, err := plan.ParseEvidence(text)
 	if err != nil {

@@ -179,7 +179,7 @@ type keys struct {
 
 func readKeys(folder string) (keys, error) {
 	open, errOpen := serve.OpeningKeys(folder)
-	sign, errSign := serve.ReceiptKeys(folder)
+	sign, errSign := serve.SigningKeys(folder)
 	if errOpen != nil {
 		errSign = nil // which would say the same again
 	}

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
@@ -145,7 +146,7 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 		Crowd:     plan.Crowd{Names: []string{"a", "b"}, Minimum: minimum},
 		Envelopes: plan.Envelopes{PerDevice: perDevice, PayloadBytes: payload, Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{in}}},
-		Analyzer:  plan.Party{Operator: "analyzer", Key: w.analyzer.Public().String(), URL: "https://analyzer.test"},
+		Analyzer:  plan.Party{Operator: "analyzer", Key: w.analyzer.Public().String(), URL: "https://analyzer.test", Releases: example.Releaser},
 		Times:     plan.Times{Opens: w.now.Add(-time.Hour), Closes: w.now.Add(time.Hour)},
 	}
 	if change != nil {

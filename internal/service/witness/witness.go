@@ -56,7 +56,7 @@ func (s Settings) Open(keys string) (*Witness, error) {
 	if s.Log == "" || s.File == "" {
 		return nil, errors.New("set all of log, name, key and file")
 	}
-	key, err := serve.ReceiptKey(keys, s.Key)
+	key, err := serve.SigningKey(keys, s.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -147,7 +148,7 @@ func begin(t testing.TB) {
 		Crowd:     plan.Crowd{Names: []string{"all"}, Minimum: 3},
 		Envelopes: plan.Envelopes{PerDevice: 1, PayloadBytes: payload, Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "hop", Key: key.Public().String()}}}}}},
-		Analyzer:  plan.Party{Operator: "analyzer", Key: reader.Public().String()},
+		Analyzer:  plan.Party{Operator: "analyzer", Key: reader.Public().String(), Releases: example.Releaser},
 		Times:     plan.Times{Opens: now, Closes: now.Add(time.Hour)},
 	}
 	text, err := json.Marshal(p)

@@ -38,6 +38,7 @@ type ring struct {
 	dir       string // keys/0.1, keys/issuer, keys/analyzer, respondents, operators
 	publisher ed25519.PrivateKey
 	analyzer  envelope.PrivateKey
+	releases  wire.SignKey // of the analyzer
 	open      [maxInstances][maxHops]envelope.PrivateKey
 	sign      [maxInstances][maxHops]wire.SignKey
 	tokens    [maxInstances][maxHops]token.PrivateKey
@@ -79,6 +80,10 @@ func (r *ring) make() (err error) {
 	var failed error
 	if r.analyzer, failed = envelope.GenerateKey(envelope.X25519); failed == nil {
 		failed = envelope.CreateKeyFile(filepath.Join(r.keys("analyzer"), "open.json"), envelope.KeyFile{Key: r.analyzer, Purpose: "test"})
+	}
+	err = errors.Join(err, failed)
+	if r.releases, failed = wire.GenerateSignKey(); failed == nil {
+		failed = wire.CreateSignKeyFile(filepath.Join(r.keys("analyzer"), "releases.json"), r.releases, "test")
 	}
 	err = errors.Join(err, failed)
 	var wg sync.WaitGroup // RSA keys take a moment each
@@ -151,7 +156,7 @@ func (r *ring) plan(title string, s shape, address func(name string) string, tim
 		Crowd:     plan.Crowd{Minimum: s.minimum},
 		Envelopes: plan.Envelopes{Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{}},
-		Analyzer:  plan.Party{Operator: "analyzer", Key: r.analyzer.Public().String(), URL: address("analyzer")},
+		Analyzer:  plan.Party{Operator: "analyzer", Key: r.analyzer.Public().String(), URL: address("analyzer"), Releases: r.releases.Public().String()},
 		Times:     times,
 	}
 	for c := range s.crowds {

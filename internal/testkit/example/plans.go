@@ -2,6 +2,8 @@
 package example
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/account/additive"
@@ -29,8 +31,24 @@ func Density(bitsum string) plan.Plan {
 		Route: plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{
 			{Operator: "North", Key: key}, {Operator: "South", Key: key},
 		}}}}},
-		Analyzer: plan.Party{Operator: "Research", Key: key},
+		Analyzer: plan.Party{Operator: "Research", Key: key, Releases: Releaser},
 	}
+}
+
+// releases signs the releases of these plans.
+var releases = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{0x5a}, ed25519.SeedSize))
+
+// Releaser is the public key that these plans name for releases.
+var Releaser = plan.Publisher(releases.Public().(ed25519.PublicKey))
+
+// SignRelease signs a release of such a plan.
+func SignRelease(e plan.Entry) []byte { return e.Sign(releases) }
+
+// Version2 is a plan as version 2 has it, which names nobody who signs its releases: what
+// vectors hold that were written before.
+func Version2(p plan.Plan) plan.Plan {
+	p.Version, p.Analyzer.Releases = 2, ""
+	return p
 }
 
 // Identity makes the plan ask for coordinates as they are: channel i is

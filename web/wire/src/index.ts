@@ -9,7 +9,7 @@ export { features, type Kernel, UnfitError } from "./features";
 export { keyID, type KeySuite, parseKey, type PublicKey } from "./keys";
 export { domainOf, Histogram, type Settled, sizeOf } from "./histogram";
 export { type Batch, bodyOf, channelBody, type Contribution, decodeBatch, decodeContribution, encodeBatch, encodeContribution, payload } from "./messages";
-export { openSigned, openWithdrawal, parsePublishers, type Party, type Plan, PlanError, planHash, type Publishers, type Signed, trust, way, type Withdrawal } from "./plan";
+export { collected, openSigned, openWithdrawal, parsePublishers, type Party, type Plan, PlanError, planHash, type Publishers, type Signed, trust, way, type Withdrawal } from "./plan";
 export { type Circuit, Prio3 } from "./prio3";
 export { Problem, readProblem } from "./problem";
 export { ByteWords, system, Words } from "./random";

@@ -15,6 +15,7 @@ export interface Party {
   readonly url?: string;
   readonly receipts?: string;
   readonly tokens?: string;
+  readonly releases?: string; // the analyzer's, since version 3
 }
 
 export interface Times {
@@ -65,7 +66,9 @@ interface Round {
   readonly signature: string;
 }
 
-export const planVersion = 2;
+export const planVersion = 3;
+const oldestPlanVersion = 2;
+const releasesForm = /^ed25519:[A-Za-z0-9_-]{43}$/;
 export const maxPlanBytes = 8 << 20;
 const maxSignatures = 8;
 const maxRoundBytes = 512;
@@ -257,12 +260,37 @@ async function openPlan(body: Uint8Array, signatures: readonly Signature[]): Pro
   return { plan, hash: planHash(body), closes: plan.times?.closes };
 }
 
-function parsePlan(body: Uint8Array): Plan {
+/** A plan in its canonical form. Nobody has signed it here. */
+export function parsePlan(body: Uint8Array): Plan {
   const plan = parseCanonical<Plan>(body, "plan");
-  if (plan.version !== planVersion) {
-    throw new PlanError(`a plan of version ${plan.version}: version ${planVersion} is read here`);
+  if (plan.version < oldestPlanVersion || plan.version > planVersion) {
+    throw new PlanError(`a plan of version ${plan.version}: versions ${oldestPlanVersion} to ${planVersion} are read here`);
   }
+  checkReleases(plan);
   return plan;
+}
+
+/** The analyzer of a plan since version 3 has a key that signs releases, and nobody else has one. */
+function checkReleases(plan: Plan): void {
+  const releases = plan.analyzer.releases;
+  if (plan.version < 3 ? releases !== undefined : releases === undefined || !releasesForm.test(releases)) {
+    throw new PlanError(plan.version < 3 ? "a plan of version 2 has no key of releases" : "the plan names no public key that signs its releases");
+  }
+  if (releases !== undefined) {
+    parseKey(releases, "ed25519");
+  }
+  const { mix, sum } = plan.route;
+  const others = [...(mix?.instances ?? []).flatMap((i) => i.hops), ...(mix?.issuer ? [mix.issuer] : []), ...(sum ? [sum.leader, sum.helper] : [])];
+  if (others.some((p) => p.releases !== undefined || (releases !== undefined && p.receipts === releases))) {
+    throw new PlanError("a key of releases is the analyzer's, and of nobody else");
+  }
+}
+
+/** Throws unless new answers are collected under the plan: an earlier version names nobody who signs its releases. */
+export function collected(plan: Plan): void {
+  if (plan.version !== planVersion) {
+    throw new PlanError(`version ${plan.version} names nobody who signs its releases, and nothing new is collected under it: have the author write and sign the plan anew`);
+  }
 }
 
 async function openRound(body: Uint8Array, all: string, signatures: readonly Signature[]): Promise<Opened> {

@@ -1,7 +1,7 @@
 // Services of a plan over fetch, as a browser and Node have it.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { fromHex, toHex } from "./bytes";
-import { openSigned, type Plan, type Publishers, type Signed } from "./plan";
+import { collected, openSigned, type Plan, type Publishers, type Signed } from "./plan";
 import { readProblem } from "./problem";
 import { blind, type BlindedRequest, decodeTokenResponse, encodeTokenRequest, finalize, tokenAuthorization } from "./tokens";
 
@@ -32,7 +32,9 @@ export async function fetchPlan(service: string, name: string, publishers: Publi
     throw new SyntaxError("a plan's name is 64 lower-case hexadecimal digits");
   }
   const answer = await ask(fetch, service, `/v1/plans/${name}`, {});
-  return openSigned(new Uint8Array(await answer.arrayBuffer()), fromHex(name), publishers, new Date());
+  const signed = await openSigned(new Uint8Array(await answer.arrayBuffer()), fromHex(name), publishers, new Date());
+  collected(signed.plan);
+  return signed;
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { concat, text, toHex } from "../src/bytes";
 import { canonical, parseCanonical } from "../src/canonical";
-import { openSigned, openWithdrawal, parsePublishers, type Plan, planHash, trust, way } from "../src/plan";
+import { collected, openSigned, openWithdrawal, parsePlan, parsePublishers, type Plan, planHash, trust, way } from "../src/plan";
 import { file, vectors } from "./vectors";
 
 const at = (name: string) => `plan/testdata/vectors/v2/${name}.json`;
@@ -48,6 +48,20 @@ test("signed plans and a round open, for whoever trusts enough of their publishe
       changed[i]! ^= 1;
       await assert.rejects(openSigned(changed, undefined, trust(...signers)), { name: "PlanError" }, `${name}, byte ${i}`);
     }
+  }
+});
+
+test("plans of version 3 name who signs their releases, and nobody answers those of version 2", async () => {
+  const v = vectors<{ plan: string; name: string; signed: string; bad_plans: Record<string, string> }>("plan/testdata/vectors/v3/release.json");
+  const got = await openSigned(bytes(v.signed), undefined, trust(...signersOf(bytes(v.signed))));
+  assert.equal(toHex(got.hash), v.name);
+  assert.deepEqual(canonical(got.plan), bytes(v.plan));
+  collected(got.plan);
+  const b = trimmed("signed");
+  assert.throws(() => collected(JSON.parse(new TextDecoder().decode(trimmed("canonical"))) as Plan), { name: "PlanError", message: /version 2/ });
+  await openSigned(b, undefined, trust(...signersOf(b)));
+  for (const [name, plan] of Object.entries(v.bad_plans)) {
+    assert.throws(() => parsePlan(bytes(plan)), Error, name);
   }
 });
 

@@ -24,7 +24,7 @@ type Command struct {
 
 type keysNew struct {
 	File    string `arg:"" help:"Where to write the private key (mode 0600), in a folder that is made (mode 0700) if it is not there. A service looks for *.json in its folder of keys." type:"path"`
-	For     string `help:"opening: envelopes and shares, by a hop, an aggregator or an analyzer; receipts: signed by a hop or an aggregator; tokens: signed by an issuer for one of them and plan; publisher: of plans." enum:"opening,receipts,tokens,publisher" default:"opening"`
+	For     string `help:"opening: envelopes and shares, by a hop, an aggregator or an analyzer; receipts: signed by a hop or an aggregator; releases: signed by an analyzer; tokens: signed by an issuer for one of them and plan; publisher: of plans." enum:"opening,receipts,releases,tokens,publisher" default:"opening"`
 	Suite   string `help:"Of a key for opening: x25519, or x-wing against recorded traffic and later quantum computers." enum:"x25519,x-wing" default:"x25519"`
 	Purpose string `help:"Whose key it is, for people." placeholder:"TEXT"`
 	Replace bool   `help:"Overwrite an existing file: what was sealed to its key is then lost."`
@@ -32,7 +32,7 @@ type keysNew struct {
 }
 
 func (keysNew) Help() string {
-	return "Example:\n  confetti keys new analyzer.json --purpose analyzer\n  confetti keys new receipts.json --for receipts"
+	return "Example:\n  confetti keys new analyzer.json --purpose analyzer\n  confetti keys new receipts.json --for receipts\n  confetti keys new releases.json --for releases"
 }
 
 func (c keysNew) Run(std terminal.Streams) error {
@@ -59,7 +59,7 @@ func (c keysNew) generate() (write func() error, err error) {
 		return nil, terminal.Usagef("--replace is for keys that open envelopes: old keys of %s stay, as plans and receipts name them; choose another name", c.For)
 	}
 	switch c.For {
-	case "receipts", "publisher":
+	case "receipts", "releases", "publisher":
 		key, err := wire.GenerateSignKey()
 		return func() error { return wire.CreateSignKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
 	case "tokens":

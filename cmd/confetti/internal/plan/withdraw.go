@@ -26,6 +26,7 @@ type planWithdraw struct {
 	Key       string `help:"A private key of one of the plan's publishers." type:"path" placeholder:"FILE"`
 	Reason    string `help:"Why, in one line: operators and respondents read it." placeholder:"TEXT"`
 	Out       string `help:"Write the signed withdrawal here and send nothing: the key may be on a machine without a network." type:"path" placeholder:"FILE"`
+	Log       string `help:"Address of a public log that has the plan: everybody sees there that it is withdrawn." placeholder:"URL"`
 	Statement string `help:"Send this signed withdrawal, in the place of --key and --reason." type:"path" placeholder:"FILE"`
 }
 
@@ -126,6 +127,13 @@ func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithd
 			fmt.Fprintf(std.Out, "%s has stopped the plan for good\n", plain.Text(one.Name))
 		default:
 			fmt.Fprintf(std.Out, "%s had stopped the plan already\n", plain.Text(one.Name))
+		}
+	}
+	if c.Log != "" {
+		if _, _, err := s.Stranger().Do(ctx, http.MethodPut, c.Log+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal()); err != nil {
+			errs = append(errs, fmt.Errorf("the log does not have the withdrawal: %w", err))
+		} else {
+			fmt.Fprintln(std.Out, "the log has the withdrawal")
 		}
 	}
 	if len(errs) > 0 {

@@ -157,7 +157,15 @@ type found struct {
 	Entries  uint64   `json:"entries"`
 	Plans    []entry  `json:"plans"`
 	Releases []logged `json:"releases"`
-	Total    []total  `json:"total"`
+	// Withdrawn are the plans that their publishers have withdrawn.
+	Withdrawn []withdrawn `json:"withdrawn,omitempty"`
+	Total     []total     `json:"total"`
+}
+
+// withdrawn is a withdrawal.
+type withdrawn struct {
+	Index uint64 `json:"index"`
+	Plan  string `json:"plan"`
 }
 
 // logged is a release: the SHA-256 of its receipts, which have the digests of its files.
@@ -207,8 +215,12 @@ func (c audit) Run(std terminal.Streams) error {
 	var f found
 	studies := map[string]bool{}
 	f.Entries, err = planlog.Audit(ctx, c.Log, publishers.Log, web, func(l planlog.Logged) error {
-		if l.Entry.Release {
-			f.Releases = append(f.Releases, logged{l.Index, hex.EncodeToString(l.Entry.Plan[:]), hex.EncodeToString(l.Entry.Digest[:])})
+		switch name := hex.EncodeToString(l.Entry.Plan[:]); l.Entry.Kind {
+		case plan.ReleaseEntry:
+			f.Releases = append(f.Releases, logged{l.Index, name, hex.EncodeToString(l.Entry.Digest[:])})
+			return nil
+		case plan.WithdrawalEntry:
+			f.Withdrawn = append(f.Withdrawn, withdrawn{l.Index, name})
 			return nil
 		}
 		if closes := l.Signed.Plan.Times.Closes; closes.IsZero() || !closes.Before(c.Since) {

@@ -190,7 +190,7 @@ func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
 		issuer = nil
 	}
 	p.Analyzer.Operator, p.Analyzer.URL, urls = trial.Name, urls[1], urls[2:]
-	if err := opener(t, plans.Party{Role: "analyzer"}, &p.Analyzer, p.Envelopes.Suite); err != nil {
+	if err := releaser(t, p); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys"), 0o700); err != nil {
@@ -229,6 +229,20 @@ func opener(t trial.Folder, at plans.Party, to *plan.Party, suite string) error 
 		return err
 	}
 	return envelope.CreateKeyFile(filepath.Join(t.Of(at), "keys", "open.json"), envelope.KeyFile{Key: key, Purpose: to.Operator})
+}
+
+// releaser gives the analyzer the key that it opens with, and the one that signs its releases.
+func releaser(t trial.Folder, p *plan.Plan) error {
+	at := plans.Party{Role: "analyzer"}
+	if err := opener(t, at, &p.Analyzer, p.Envelopes.Suite); err != nil {
+		return err
+	}
+	sign, err := wire.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	p.Version, p.Analyzer.Releases = plan.Version, sign.Public().String()
+	return wire.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "releases.json"), sign, "releases of "+p.Analyzer.Operator)
 }
 
 // establish gives a hop or an aggregator its keys. One operator has all of them, whatever

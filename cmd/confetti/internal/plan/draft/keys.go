@@ -10,20 +10,23 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// newKeys makes a key for every party, by file name, and writes the public
-// ones into the plan.
-func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
-	keys := map[string]envelope.KeyFile{}
+// newKeys makes a key for every party, and one for releases, writes the public ones into
+// the plan, and returns by file name what writes the private ones.
+func newKeys(p *plan.Plan) (map[string]func(path string) error, error) {
+	keys := map[string]func(path string) error{}
 	one := func(party *plan.Party, file string) error {
 		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
 		if err != nil {
 			return err
 		}
 		party.Key = key.Public().String()
-		keys[file] = envelope.KeyFile{Key: key, Purpose: party.Operator}
+		keys[file] = func(path string) error {
+			return envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: party.Operator})
+		}
 		return nil
 	}
 	if s := p.Route.Sum; s != nil {
@@ -40,12 +43,20 @@ func newKeys(p *plan.Plan) (map[string]envelope.KeyFile, error) {
 			}
 		}
 	}
+	releases, err := wire.GenerateSignKey()
+	if err != nil {
+		return nil, err
+	}
+	p.Analyzer.Releases = releases.Public().String()
+	keys["releases.key"] = func(path string) error {
+		return wire.CreateSignKeyFile(path, releases, "releases of "+p.Analyzer.Operator)
+	}
 	return keys, one(&p.Analyzer, "analyzer.key")
 }
 
 // save writes the keys and then the plan. After an error nothing that it wrote
 // remains.
-func (c parties) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error) {
+func (c parties) save(p plan.Plan, keys map[string]func(path string) error) (err error) {
 	var made []string
 	defer func() {
 		if err != nil {
@@ -59,9 +70,9 @@ func (c parties) save(p plan.Plan, keys map[string]envelope.KeyFile) (err error)
 	} else if !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("--keys: %w: name a folder that is there, or can be made", err)
 	}
-	for name, key := range keys {
+	for name, write := range keys {
 		path := filepath.Join(c.Keys, name)
-		if err := envelope.CreateKeyFile(path, key); err != nil {
+		if err := write(path); err != nil {
 			return fmt.Errorf("--keys: %w: choose another folder", err)
 		}
 		made = append(made, path)
