@@ -18,7 +18,9 @@ type learned struct {
 	mean     [3][]float64  // by cell of the tally: mean count in a report of each record
 	products *mat.SymDense // of the counts of a channel's symbols, in all reports of the others' record
 	most     float64       // largest count in any of these reports
+	group    int           // cells of which a report names one at most, and which are so grouped; 0: there is no such grouping
 	tell     []int         // cells in which first and second differ, by more than their tries leave open
+	telling  []int         // first cells of the groups that have such
 	weigh    []float64     // by cell: the difference over the variance of a report
 }
 
@@ -26,7 +28,15 @@ type learned struct {
 func tryCounts(d device, pair records, c *tally.Counts) (*learned, error) {
 	tries := max(200, min(10_000, 1_000_000/d.leg.messages(), 50_000_000/len(c.N)))
 	l := newLearned(c, d.leg.protocol.Plan.Crowds())
+	var law [3][]float64 // of an answer to each row
 	for who, value := range pair {
+		if rows, ok := d.leg.rows(value); ok {
+			symbol, err := d.leg.encode(value)
+			if err != nil {
+				return nil, err
+			}
+			law[who] = rows.Ones(symbol)
+		}
 		for range tries {
 			clear(c.N)
 			a, err := d.answer(value, c, nil)
@@ -36,7 +46,7 @@ func tryCounts(d device, pair records, c *tally.Counts) (*learned, error) {
 			l.add(who, c.N, a.Crowd)
 		}
 	}
-	l.done(tries)
+	l.done(tries, law)
 	return l, nil
 }
 
@@ -51,7 +61,7 @@ func (l *learned) distance() (d float64) {
 func (l *learned) share() float64 { return slices.Max(l.crowds[2]) / l.tries }
 
 func newLearned(empty *tally.Counts, crowds int) *learned {
-	l := &learned{symbols: empty.Symbols, most: 1, products: mat.NewSymDense(empty.Symbols, nil)}
+	l := &learned{symbols: empty.Symbols, most: 1, group: len(empty.N), products: mat.NewSymDense(empty.Symbols, nil)}
 	for who := range l.mean {
 		l.mean[who], l.crowds[who] = make([]float64, len(empty.N)), make([]float64, crowds)
 	}
@@ -61,6 +71,13 @@ func newLearned(empty *tally.Counts, crowds int) *learned {
 // add is one report of a holder of the record of that number.
 func (l *learned) add(who int, n []uint64, crowd int) {
 	l.crowds[who][crowd]++
+	for l.group > 0 && !lonely(n, l.group) {
+		if l.group == l.symbols {
+			l.group = 0
+		} else {
+			l.group = l.symbols
+		}
+	}
 	for i, k := range n {
 		l.mean[who][i] += float64(k)
 		l.most = math.Max(l.most, float64(k))
@@ -74,21 +91,59 @@ func (l *learned) add(who int, n []uint64, crowd int) {
 	}
 }
 
+// lonely says that no group of so many cells has more than one count.
+func lonely(n []uint64, group int) bool {
+	for from := 0; from < len(n); from += group {
+		sum := uint64(0)
+		for _, k := range n[from : from+group] {
+			sum += k
+		}
+		if sum > 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // done is after so many reports of each record.
-func (l *learned) done(tries int) {
+func (l *learned) done(tries int, law [3][]float64) {
 	l.tries = float64(tries)
 	for who := range l.mean {
 		for i := range l.mean[who] {
 			l.mean[who][i] /= l.tries
 		}
+		if law[who] != nil {
+			l.believe(l.mean[who], law[who])
+		}
 	}
 	for i, first := range l.mean[0] {
 		second := l.mean[1][i]
-		if math.Abs(second-first) > 4*math.Sqrt((second+first)/l.tries) {
-			l.tell = append(l.tell, i)
+		if math.Abs(second-first) <= 4*math.Sqrt((second+first)/l.tries) && law[0] == nil {
+			l.mean[0][i], l.mean[1][i] = (first+second)/2, (first+second)/2
+			continue
+		}
+		l.tell = append(l.tell, i)
+		if l.group > 0 && (len(l.telling) == 0 || l.telling[len(l.telling)-1] != i/l.group*l.group) {
+			l.telling = append(l.telling, i/l.group*l.group)
 		}
 	}
 	l.weigh = l.weights(l.spread())
+}
+
+// believe puts in the place of what tries say of rows what their law says, unless these are more than
+// four deviations apart: then devices do not keep to it. Ones are the law of an answer.
+func (l *learned) believe(mean, ones []float64) {
+	answered := 0.0
+	for _, p := range mean {
+		answered += p / float64(len(ones))
+	}
+	for row, one := range ones {
+		for symbol, p := range []float64{answered * (1 - one), answered * one} {
+			if cell := 2*row + symbol; math.Abs(mean[cell]-p) <= 4*math.Sqrt(p*(1-p)/l.tries) {
+				mean[cell] = p
+			}
+		}
+	}
 }
 
 // spread is the covariance of the counts of a channel's symbols in one report, in the mean
@@ -160,10 +215,13 @@ func (l *learned) rate(who, cell int) float64 {
 	return math.Max(least, math.Min(l.most-least, l.mean[who][cell]))
 }
 
-// sum is the logarithm of the likelihood ratio of the counts of a batch of so many
-// reports, as far as they are Gaussian.
+// sum is the logarithm of the likelihood ratio of the counts of a batch of so many reports: exact, where a report
+// names one cell of a group at most, groups are independent, and all others are alike; else as far as counts are Gaussian.
 func (l *learned) sum(batch tally.Tally, respondents int) (score float64) {
 	n := batch.(*tally.Counts).N
+	if l.group > 0 {
+		return l.grouped(n, respondents)
+	}
 	others := float64(respondents - 1)
 	for i, w := range l.weigh {
 		if w != 0 {
@@ -171,4 +229,30 @@ func (l *learned) sum(batch tally.Tally, respondents int) (score float64) {
 		}
 	}
 	return score / others
+}
+
+// grouped adds up groups. With q the law of one other's report and P that of the one attacked, the law of the counts
+// n of a group is that of all others' times the sum of n P/q over its cells, and over naming none.
+func (l *learned) grouped(n []uint64, respondents int) (score float64) {
+	for _, from := range l.telling {
+		var sum [2]float64
+		none, missing, without := respondents, 1.0, [2]float64{1, 1}
+		for i := from; i < from+l.group; i++ {
+			q := l.rate(2, i)
+			none -= int(n[i])
+			missing -= q
+			for who := range sum {
+				p := l.rate(who, i)
+				without[who] -= p
+				sum[who] += float64(n[i]) * p / q
+			}
+		}
+		for who := range sum {
+			if none > 0 {
+				sum[who] += float64(none) * math.Max(0, without[who]) / math.Max(missing, 0.5/l.tries)
+			}
+		}
+		score += math.Log(sum[1]) - math.Log(sum[0])
+	}
+	return score
 }

@@ -58,6 +58,11 @@ func newLeg(p plan.Plan, keys simulate.Keys, state []byte, number int, seed uint
 		return nil, err
 	}
 	g.tries = [2]uint64{seed, uint64(number)}
+	if rows, ok := g.rows(pairs[0][0]); ok {
+		if pairs, err = (worst{g, rows, replay.New(seed, forClimbs, uint64(number))}).from(pairs); err != nil {
+			return nil, err
+		}
+	}
 	if err := g.choose(pairs); err != nil {
 		return nil, err
 	}
@@ -81,6 +86,16 @@ func (g *leg) choose(pairs []records) error {
 		}
 	}
 	return nil
+}
+
+// rows is the leg's question, if its devices answer rows.
+func (g *leg) rows(of question.Value) (inRows, bool) {
+	q, ok := g.protocol.Question.(inRows)
+	if !ok {
+		return nil, false
+	}
+	s, err := g.encode(of)
+	return q, err == nil && q.Ones(s) != nil
 }
 
 func (g *leg) stream(pair int) *rand.Rand {

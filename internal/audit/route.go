@@ -31,6 +31,7 @@ const (
 	forSealed   = 2 << 40
 	forRounds   = 3 << 40
 	forShapes   = 4 << 40
+	forClimbs   = 5 << 40
 )
 
 // Rounds says which rounds of a plan are attacked.

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/plan"
@@ -21,18 +22,13 @@ type records [3]question.Value
 // apart are pairs of records that a question's mechanism tells apart, or may. An attack
 // takes the pair that it tells apart best.
 func apart(p *protocol.Protocol) ([]records, error) {
-	switch p.Question.(type) {
+	switch q := p.Question.(type) {
 	case *density.Question:
 		return densities(p.Plan), nil
 	case *histogram.Question:
 		return cells(p.Plan), nil
 	case *vector.Question:
-		v := *p.Plan.Question.Vector
-		return []records{{
-			vector.Record{Features: along(v.Features, 1, false)},
-			vector.Record{Features: along(v.Features, -1, false), Class: len(v.Classes) / 2},
-			vector.Record{Features: along(v.Features, 1, true)},
-		}}, nil
+		return rows(q, p.Plan), nil
 	case *gradient.Question:
 		return gradients(p.Plan), nil
 	}
@@ -53,6 +49,26 @@ func densities(p plan.Plan) []records {
 			density.Labelled{Features: along(d, -length, false), Class: second},
 			density.Labelled{Features: along(d, length, true)},
 		})
+	}
+	return all
+}
+
+// rows are vectors opposite to each other: alike in all numbers, such as saturate rows where these are
+// sums of what respondents hold, and far longer than any that fits.
+func rows(q *vector.Question, p plan.Plan) (all []records) {
+	v := *p.Question.Vector
+	add := func(x []float32) {
+		turned := slices.Clone(x)
+		for i := range turned {
+			turned[i] = -x[i]
+		}
+		first := vector.Record{Features: x}
+		all = append(all, records{first, vector.Record{Features: turned, Class: len(v.Classes) / 2}, first})
+	}
+	add(along(v.Features, 1, false))
+	if x := saturated(q.Rows()); len(x) == v.Features {
+		add(x)
+		add(scaled(slices.Clone(x), 20))
 	}
 	return all
 }

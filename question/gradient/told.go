@@ -23,3 +23,16 @@ func (q *Question) Mean(c tally.Crowd) ([]float64, error) {
 	mean, _, err := q.report.mean(c.Tally, c.Respondents)
 	return mean, err
 }
+
+// Ones is the probability, by row, that an answer to it is a one when a device holds the symbol; nil
+// where reports are no bits of rows.
+func (q *Question) Ones(s question.Symbol) []float64 {
+	v, ok := q.report.(vectors)
+	if !ok {
+		return nil
+	}
+	unit, ones := make([]float32, v.mechanism.Spec().Dimension), make([]float64, v.mechanism.Spec().Rows)
+	v.scale(s.(symbol), unit)
+	v.mechanism.Ones(unit, ones)
+	return ones
+}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/prob/goodness"
 )
 
 // die draws outcome 0 with probability p and each of the other k-1 alike.
@@ -45,8 +47,8 @@ func TestGTestTellsEpsilon(t *testing.T) {
 func TestGTestIsCalibrated(t *testing.T) {
 	r, bins := Rand(t), make([]int, 10)
 	for range 20_000 {
-		h, _ := merge(dieLaw(8, 0.3), roll(r, 8, 1000, 0.3))
-		_, p := h.gtest()
+		h, _ := goodness.Merge(dieLaw(8, 0.3), roll(r, 8, 1000, 0.3))
+		_, p := h.Test()
 		bins[min(9, int(10*p))]++
 	}
 	uniform := make([]float64, 10)
@@ -70,17 +72,17 @@ func TestGTestRefusesTheImpossible(t *testing.T) {
 
 func TestMergeKeepsEveryDraw(t *testing.T) {
 	law := []float64{0.001, 0.001, 0.9, 0.05, 0.04, 0.008}
-	h, _ := merge(law, []int{1, 0, 900, 50, 41, 8})
+	h, _ := goodness.Merge(law, []int{1, 0, 900, 50, 41, 8})
 	var observed int
 	var expected float64
 	next := 0
 	for _, b := range h {
-		if b.first != next || b.expected < minExpected {
+		if b.First != next || b.Expected < goodness.MinExpected {
 			t.Errorf("bin %+v after %d", b, next)
 		}
-		next = b.last + 1
-		observed += b.observed
-		expected += b.expected
+		next = b.Last + 1
+		observed += b.Observed
+		expected += b.Expected
 	}
 	if observed != 1000 || math.Abs(expected-1000) > 1e-9 || next != len(law) {
 		t.Errorf("%d draws, %v expected, up to outcome %d", observed, expected, next)
